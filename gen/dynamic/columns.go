@@ -80,7 +80,7 @@ func (s *Schema) column(t *layout.Table, c layout.Column) part {
 	}
 	p := store.RequiredColumn(c.Qualifier, coding, of, in, older...)
 	if f.Optional {
-		p = p.If(func(e *Event) bool { return *of(e) != nil })
+		p = p.If(func(e *Event) bool { return *of(e) != nil }, func(e *Event) { *of(e) = nil })
 	}
 	return p
 }

@@ -100,10 +100,11 @@ type BackfillReport struct {
 // BackfillCounts counts what [Backfill] does.
 type BackfillCounts struct {
 	Rows        int64 // rows of the source
-	Events      int64 // events that were copied or, with DryRun or Verify, that are in the source
+	Events      int64 // events that were copied, or are in the source and were compared or, with DryRun, counted
 	Expired     int64 // events that have expired in the target or that newer ones replace there, and were not copied
 	Undecodable int64 // rows and events of the source; see BackfillOptions.SkipUndecodable
-	// Changed is the number of events that changed in the source during the copy, and were copied again. In a
+	// Changed is the number of events that changed in the source during the copy, and were copied again; with Repair,
+	// of those that were missing in the target or differed. In a
 	// table of codec.Latest, it is the number of rows that a repair changed: those that differed or had marks.
 	Changed int64
 	Deleted int64 // events that were deleted from the source during the copy, and from the target
@@ -234,6 +235,10 @@ func newBackfill[E any](client Client, mappings []*Mapping[E], o BackfillOptions
 	}
 	b := &backfill[E]{BackfillOptions: o, client: client, source: source, target: target, began: o.Now(), clock: realClock}
 	b.untold.source, b.untold.target = source.untold(target), target.untold(source)
+	var ofSource, ofTarget bool
+	b.partial, ofSource = source.losesParts()
+	_, ofTarget = target.losesParts()
+	b.untold.parts = ofSource || ofTarget
 	if o.test != nil {
 		b.clock = o.test.clock
 	}
@@ -423,9 +428,10 @@ type backfill[E any] struct {
 	BackfillOptions
 	client         Client
 	source, target *mapping
-	others         []*mapping                    // the other tables that serve reads
-	untold         struct{ source, target bool } // whether a table loses events at times that the other one does not tell
-	began          time.Time                     // the clock of reads
+	others         []*mapping                           // the other tables that serve reads
+	untold         struct{ source, target, parts bool } // whether a table loses events, or parts of them, at times that the other one does not tell
+	partial        bool                                 // the source may lose some fields of an event before others
+	began          time.Time                            // the clock of reads
 	clock          backfillClock
 	file           *checkpointFile // nil without a checkpoint
 	report         BackfillReport

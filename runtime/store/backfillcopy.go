@@ -262,13 +262,13 @@ func distinct[E any](source, target *mapping, events []E, merged *int64) []E {
 // write copies the events of a range of row keys of the source, and settles them.
 func (c *copier[E]) write(ctx context.Context, within KeyRange) error {
 	b := c.backfill
-	if err := c.dropExpired(); err != nil || len(c.events) == 0 {
-		return err
-	}
 	for i := range c.events {
 		if at := *b.source.Time(event{&c.events[i]}); c.oldest.IsZero() || at.Before(c.oldest) {
 			c.oldest = at
 		}
+	}
+	if err := c.dropExpired(); err != nil || len(c.events) == 0 {
+		return err
 	}
 	c.counts.Events += int64(len(c.events))
 	if b.DryRun {
@@ -278,6 +278,9 @@ func (c *copier[E]) write(ctx context.Context, within KeyRange) error {
 		return err
 	}
 	if !b.Repair {
+		if err := c.fill(ctx); err != nil {
+			return err
+		}
 		if err := c.put(ctx, c.events); err != nil {
 			return err
 		}

@@ -65,6 +65,9 @@ func (c *copier[E]) differences(ctx context.Context, open []E, within *KeyRange,
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if err := c.merge(source, target); err != nil {
+		return nil, nil, nil, err
+	}
 	c.sums.move(c.backfill.Now())
 	if equal, err := c.equal(target, source); err != nil || equal {
 		return nil, nil, nil, err

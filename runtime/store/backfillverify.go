@@ -2,19 +2,22 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Difference is a range of time in which two tables have different events.
 type Difference struct {
 	From, To       time.Time // To is excluded
 	Source, Target Digest
-	// MayHaveExpired is whether the table with fewer events may just have lost them, which the other one does not tell, because it
-	// depends on their own expiry or class, on when they were written, or on newer ones.
+	// MayHaveExpired is whether a table may just have lost events or some of their fields, which the other one does not tell, because it
+	// depends on their own expiry or class, on when they were written, or on newer ones. It is the table with fewer events, or either.
 	MayHaveExpired bool
 }
 
@@ -149,7 +152,8 @@ func (b *backfill[E]) verify(ctx context.Context) error {
 func (b *backfill[E]) mayHaveExpired(d *Difference) bool {
 	return b.untold.source && b.untold.target ||
 		b.untold.source && d.Source.Events < d.Target.Events ||
-		b.untold.target && d.Target.Events < d.Source.Events
+		b.untold.target && d.Target.Events < d.Source.Events ||
+		b.untold.parts && d.Target.Events == d.Source.Events
 }
 
 // summarize returns the digests of what a table has. counted is whether to count rows and
@@ -219,9 +223,10 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpoi
 				counts.Expired++
 				continue
 			}
+			dropped := b.dropLost(e, until)
 			sum, err := target.Of(e)
 			switch {
-			case isExpired(err):
+			case isExpired(err), dropped && errors.Is(err, codec.ErrNoValue):
 				counts.Expired++
 			case err != nil:
 				return nil, counts, fmt.Errorf("table %s, row %q: %w", b.TablePrefix+r.Table, row.Key, err)

@@ -85,11 +85,10 @@ func (p Part[E, C]) In(family int) Part[E, C] {
 	return p
 }
 
-// If makes the column optional: an event for which has returns false lacks it, and reading leaves
-// the field unchanged.
-func (p Part[E, C]) If(has func(e *E) bool) Part[E, C] {
+// If makes the column optional: an event for which has returns false lacks it. missing makes it so.
+func (p Part[E, C]) If(has func(e *E) bool, missing func(e *E)) Part[E, C] {
 	p.has = func(e event) bool { return has(e.pointer.(*E)) }
-	p.missing = func(event) error { return nil }
+	p.missing = func(e event) error { missing(e.pointer.(*E)); return nil }
 	return p
 }
 
@@ -338,7 +337,7 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 	}
 	p := RequiredColumn(name, pointers(coding), of, in, olderAs(older, pointers)...)
 	p.has = func(e event) bool { return *of(e.pointer.(*E)) != nil }
-	p.missing = func(event) error { return nil }
+	p.missing = func(e event) error { *of(e.pointer.(*E)) = nil; return nil }
 	p.own = ownPointer(of)
 	return p
 }
@@ -372,7 +371,7 @@ func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T
 	}
 	p := BytesColumn(name, present(coding), of, in, olderAs(older, present)...)
 	p.has = func(e event) bool { return *of(e.pointer.(*E)) != nil }
-	p.missing = func(event) error { return nil }
+	p.missing = func(e event) error { *of(e.pointer.(*E)) = nil; return nil }
 	return p
 }
 

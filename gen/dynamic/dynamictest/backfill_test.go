@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -71,6 +73,59 @@ func TestUntold(t *testing.T) {
 					t.Errorf("%v, %v, want %d changed", r, err, changed)
 				}
 			}
+		})
+	}
+}
+
+// TestPartsOfEvents copies events that the source keeps only in part: the target keeps what it has of them, which is no certain
+// difference, and what differs otherwise is repaired.
+func TestPartsOfEvents(t *testing.T) {
+	const one, several = "family: m, ttl: {max_age: 400d}", "families: {r: {ttl: {max_age: 300d}}, m: {ttl: {max_age: 400d}}}"
+	for _, c := range []struct{ source, target string }{
+		{"{max_age: 5d}", one}, {"{max_age: 5d}", several}, {"{max_age: 5d, from: write}", one}, {"{max_age: 5d, from: write}", several}, {"{default_expiration: 5d}", one},
+	} {
+		t.Run(c.source+c.target, func(t *testing.T) {
+			s := dynamic.New(dynamictest.Resolve(t, fmt.Appendf(nil, `{btgen: v1, package: p, name: E, series: {host: string}, time: {precision: 1s},
+ fields: {v: {type: int64, family: m}, o: {type: int64, optional: true, family: r}, d: {type: int64, default: 3, family: r}}, tables: {
+  a: {pattern: single_unserialized, key: {delimiter: "#", segments: [host, time]}, families: {r: {ttl: %s}, m: {ttl: {keep: forever}}}},
+  b: {pattern: single_unserialized, key: {delimiter: "#", segments: [host, time]}, %s, serves: false}}}`, c.source, c.target)))
+			bt := dynamictest.Start(t, s)
+			at := time.Now().UTC().Truncate(time.Second)
+			now := func() time.Time { return at }
+			event := func(host string, values ...any) dynamic.Event {
+				return dynamic.Event{Series: []any{host}, Time: at.Add(-time.Second), Values: values}
+			}
+			whole, changed := []dynamic.Event{event("eu", int64(1), int64(7), int64(8)), event("us", int64(2), nil, int64(3))}, event("eu", int64(5), int64(7), int64(9))
+			merged := event("eu", int64(1), int64(7), int64(9))
+			write := func(o store.WriterOptions, events ...dynamic.Event) map[string][]string {
+				o.Now = now
+				if err := s.NewWriter(bt.Client, o).WriteAll(t.Context(), events); err != nil {
+					t.Fatal(err)
+				}
+				return dynamictest.Rows(t.Context(), bt.Client, "b")
+			}
+			before := write(store.WriterOptions{}, whole...)
+			at = at.AddDate(0, 0, 6)
+			fill := func(o store.BackfillOptions, changes int64, want map[string][]string) {
+				t.Helper()
+				o.Source, o.Target, o.Now = "a", "b", now
+				r, err := store.Backfill(t.Context(), bt.Client, s.Mappings(), o)
+				if err != nil || r.Changed != changes || r.Deleted != 0 || slices.ContainsFunc(r.Differences, func(d store.Difference) bool { return !d.MayHaveExpired }) {
+					t.Errorf("%+v: %+v, %v", o, r, err)
+				}
+				if diff := cmp.Diff(want, dynamictest.Rows(t.Context(), bt.Client, "b")); diff != "" {
+					t.Errorf("%+v: (-want +got)\n%s", o, diff)
+				}
+			}
+			fill(store.BackfillOptions{}, 0, before)
+			fill(store.BackfillOptions{Verify: true}, 0, before)
+			fill(store.BackfillOptions{Repair: true}, 0, before)
+			onlyTarget := store.WriterOptions{Tables: []string{"b"}}
+			want := write(onlyTarget, merged)
+			write(onlyTarget, changed)
+			fill(store.BackfillOptions{Repair: true}, 1, want)
+			write(onlyTarget, changed)
+			fill(store.BackfillOptions{}, 0, want)
 		})
 	}
 }
