@@ -146,18 +146,18 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 	case f.options.DryRun:
 		fmt.Fprintf(&b, "%s would be copied to table %s\n", from, r.Target)
 	case f.options.Repair:
-		fmt.Fprintf(&b, "%s are compared with table %s and repaired there\n", from, r.Target)
+		fmt.Fprintf(&b, "%s compared with table %s, and repaired there\n", from, r.Target)
 	default:
-		fmt.Fprintf(&b, "%s are copied to table %s\n", from, r.Target)
+		fmt.Fprintf(&b, "%s copied to table %s\n", from, r.Target)
 	}
 	for _, note := range []struct {
 		n    int64
 		text string
 	}{
-		{r.Expired, "had expired in one of the tables, or will within the hour of a comparison"},
+		{r.Expired, "expired in one of the tables, or will within the hour of a comparison"},
 		{r.Undecodable, "could not be decoded"},
 		{r.Changed, f.changed()},
-		{r.Deleted, "that the source no longer has were deleted from the target"},
+		{r.Deleted, "deleted from the target, as in the source"},
 		{r.Merged, "of the source have the series and time of others, so the target can store only the last of these"},
 		{r.Unsettled, "kept changing: compare the tables with --verify"},
 		{r.OnlyTarget, "of the target are not in the source, which may never have had them: --verify shows where, --repair deletes them"},
@@ -181,9 +181,9 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 // changed describes events that were written after a comparison.
 func (f *filling) changed() string {
 	if f.options.Repair {
-		return "were missing or different in the target"
+		return "missing or different in the target"
 	}
-	return "changed in the meantime, and were copied again"
+	return "changed in the meantime, and copied again"
 }
 
 // showProgress shows the progress of a backfill: with a bar on a terminal.

@@ -162,7 +162,7 @@ func TestKilledBackfill(t *testing.T) {
 		failed.Reset()
 	}
 	count := words.Count(float64(events), "event", "events")
-	if want := fmt.Sprintf("%s in %s of table by_host are copied to table by_day\n", count, words.Count(float64(events), "row", "rows")); out.String() != want {
+	if want := fmt.Sprintf("%s in %s of table by_host copied to table by_day\n", count, words.Count(float64(events), "row", "rows")); out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 	out.Reset()
