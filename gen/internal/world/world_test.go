@@ -46,7 +46,7 @@ func scripts(t *testing.T, n int) (first, end int) {
 // TestWorld plays scripts on schemas that are drawn from parts of others.
 func TestWorld(t *testing.T) {
 	c, w := load(t), world.Start(t)
-	first, end := scripts(t, testlong.Pick(12, 1500))
+	first, end := scripts(t, testlong.Pick(30, 1500))
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(2, uint64(i)))
