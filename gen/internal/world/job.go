@@ -72,8 +72,8 @@ func (p *play) backfill() error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(p.truth.live(source, p.now), func(l living) bool { return len(l.versions) > 1 || slices.Contains(l.Values, any(unknown{})) }) {
-		return nil // copies of parts of events
+	if slices.ContainsFunc(p.truth.live(source, p.now), func(l living) bool { return len(l.versions) > 1 }) {
+		return nil
 	}
 	if !keep {
 		if err := p.bt.Admin.DropAllRows(p.ctx, p.prefix+t.ID); err != nil {
@@ -95,9 +95,29 @@ func (p *play) backfill() error {
 	}); err != nil {
 		return err
 	}
+	return p.copied(source, t, o.Repair)
+}
+
+// copied is what a back-fill of a table promises. What only the source has lost of an event remains.
+func (p *play) copied(source, t *layout.Table, repair bool) error {
+	has := map[string]living{}
+	for _, l := range p.truth.live(t, p.now) {
+		has[place(&l.Event)] = l
+	}
 	for _, l := range p.truth.live(source, p.now) {
-		e := l.Event
-		if len(p.truth.tables[t][place(&e)]) > 0 {
+		e, same := l.Event, true
+		other, ok := has[place(&e)]
+		e.Values = slices.Clone(e.Values)
+		for i := range e.Values {
+			if ok && !l.keeps(i) {
+				e.Values[i] = other.Values[i]
+			}
+			if e.Values[i] == any(unknown{}) {
+				e.Values[i] = p.layout.Fields[i].Default
+			}
+			same = same && ok && fmt.Sprintf("%q", e.Values[i]) == fmt.Sprintf("%q", other.Values[i])
+		}
+		if same && repair {
 			continue
 		}
 		e.TTL, e.ExpiresAt = 0, l.versions[0].expires() // whatever it was written with
@@ -161,26 +181,40 @@ func (p *play) verify() error {
 	return err
 }
 
-// lacking returns the places of events that one of two tables has in another form than the other one, and that
-// neither loses within an hour. certain are those that the other one has not just lost by its own rules.
+// lacking returns the places of events of which one of two tables has a field, or another value of it, that the other one lacks, and
+// that neither loses within an hour. certain counts those that the other one has not just lost by its own rules.
 func (p *play) lacking(a, b *layout.Table) (out []string, certain int) {
 	for _, t := range [][2]*layout.Table{{a, b}, {b, a}} {
-		has := map[string]string{}
+		others := map[string]living{}
 		for _, l := range p.truth.live(t[1], p.now) {
-			has[place(&l.Event)] = fmt.Sprintf("%q", l.Values)
+			others[place(&l.Event)] = l
 		}
 		for _, l := range p.truth.live(t[0], p.now.Add(time.Hour)) {
 			o, at := newTruth(p.layout), place(&l.Event)
-			if has[at] == fmt.Sprintf("%q", l.Values) || o.write(t[1], p.now, l.Event) != nil || len(o.live(t[1], p.now.Add(time.Hour))) == 0 {
+			if o.write(t[1], p.now, l.Event) != nil {
 				continue
 			}
-			out = append(out, at)
-			if has[at] != "" || len(p.truth.tables[t[1]][at]) == 0 {
-				certain++
+			kept, stored := o.live(t[1], p.now.Add(time.Hour)), p.truth.tables[t[1]][at]
+			for i := range p.layout.Fields {
+				if len(kept) == 0 || !l.keeps(i) || !kept[0].keeps(i) {
+					continue
+				}
+				if other, ok := others[at]; ok && fmt.Sprintf("%q", other.Values[i]) == fmt.Sprintf("%q", l.Values[i]) {
+					continue
+				}
+				out = append(out, at)
+				if len(stored) == 0 || fmt.Sprintf("%q", stored[0].event.Values[i]) != fmt.Sprintf("%q", l.Values[i]) {
+					certain++
+				}
 			}
 		}
 	}
 	return out, certain
+}
+
+// keeps reports whether a field of an event is alive.
+func (l *living) keeps(field int) bool {
+	return l.has[0][layout.WholeEvent] || l.has[0][field]
 }
 
 // source returns the table from which a back-fill would copy; nil if it is refused.

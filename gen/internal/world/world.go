@@ -123,7 +123,7 @@ func (w *World) begin(ctx context.Context, s Script) (*play, error) {
 	}
 	w.scripts++
 	p := &play{
-		World: w, ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), events: events,
+		World: w, Rand: rand.New(rand.NewPCG(0, 0)), ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), events: events,
 		prefix: fmt.Sprintf("w%d_", w.scripts), now: events.Now, foreign: map[[2]string]bool{},
 	}
 	if begins := p.begins(); begins.Year() > 2050 {
@@ -192,7 +192,7 @@ func (w *World) shortest(ctx context.Context, s Script, err error) error {
 // play is a script that is being played.
 type play struct {
 	*World
-	*rand.Rand // of the step
+	*rand.Rand // of the step, or of the last one
 	ctx        context.Context
 	layout     *layout.Layout
 	schema     *dynamic.Schema

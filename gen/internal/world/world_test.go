@@ -20,11 +20,11 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// load returns the corpus of all schemas of the project, or in a normal run that of the examples.
+// load returns the corpus of all schemas of the project, or in a normal run that of the examples, and of those of this package.
 func load(t *testing.T) *corpus.Corpus {
 	t.Helper()
-	folders := []string{"../../../schemas", "../../../golden/code", "../../../golden/rules", "../../../golden/breaking"}
-	c, err := corpus.Load(folders[:testlong.Pick(1, len(folders))]...)
+	folders := []string{"testdata", "../../../schemas", "../../../golden/code", "../../../golden/rules", "../../../golden/breaking"}
+	c, err := corpus.Load(folders[:testlong.Pick(2, len(folders))]...)
 	if err != nil {
 		t.Fatal(err)
 	}
