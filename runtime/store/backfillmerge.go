@@ -35,31 +35,72 @@ func (f *Family) tells() bool {
 	return f.Life.EventTimed() && !slices.ContainsFunc(f.Life.Retention, func(t codec.Term) bool { return t.Versions > 0 })
 }
 
-// eachLost calls f for the columns of an event that the table may have lost at a time; certain is whether it has.
-func (l *mapping) eachLost(e event, at time.Time, f func(p *mapping, column int, certain bool)) {
-	p, _ := l.homeOf(e)
-	if p == nil || p.Table.hasClasses() || p.layout == nil {
+// expired reports whether the time of an event tells that its cells have expired in a family.
+func (f *Family) expired(of, at time.Time) bool {
+	return f.Life.EventTimed() && codec.Micros(of) < f.Life.Horizon(at)
+}
+
+// partsOf returns the mapping that stores an event if it may lose fields of it; nil if it loses all at once.
+func (l *mapping) partsOf(e event) *mapping {
+	if p, _ := l.homeOf(e); p != nil && p.layout != nil && !p.Table.hasClasses() {
+		return p
+	}
+	return nil
+}
+
+// dropLost removes from an event what the source has lost at a time.
+func (b *backfill[E]) dropLost(e event, at time.Time) {
+	p := b.source.partsOf(e)
+	if p == nil || !b.partial {
 		return
 	}
 	for i := range p.layout.stored {
-		family := &p.Table.Families[p.Columns[i].Family]
-		certain := family.Life.EventTimed() && codec.Micros(*p.Time(e)) < family.Life.Horizon(at)
-		if !p.Columns[i].WrittenAt && (certain || !family.tells()) {
-			f(p, i, certain)
+		if c := &p.Columns[i]; !c.WrittenAt && p.Table.Families[c.Family].expired(*p.Time(e), at) {
+			_ = p.Missing(e, i) // a field that is required is in the family that lives longest
 		}
 	}
 }
 
-// dropLost removes from an event what the source has lost at a time, and reports whether it removed something.
-func (b *backfill[E]) dropLost(e *E, at time.Time) (dropped bool) {
-	if b.partial {
-		b.source.eachLost(event{e}, at, func(p *mapping, column int, certain bool) {
-			if certain && !p.lacksPart(event{e}, column) {
-				dropped = p.Missing(event{e}, column) == nil || dropped
-			}
-		})
+// inCommon reports whether an event has a field that neither table has lost at a time, as far as its time tells.
+func (b *backfill[E]) inCommon(e event, at time.Time) bool {
+	p, q := b.source.partsOf(e), b.target.partsOf(e)
+	if p == nil || q == nil || !b.partial {
+		return true
 	}
-	return dropped
+	for i := range p.layout.stored {
+		c := &p.Columns[i]
+		if has := p.layout.has[i]; c.WrittenAt || has != nil && !has(e) || p.Table.Families[c.Family].expired(*p.Time(e), at) {
+			continue
+		}
+		of := slices.IndexFunc(q.Columns, func(o Column) bool { return o.Whole || o.Name == c.Name })
+		if of < 0 || !q.Table.Families[q.Columns[of].Family].expired(*q.Time(e), at) {
+			return true
+		}
+	}
+	return false
+}
+
+// eachLost calls f for the columns whose fields an event of the table lacks because they may have expired at a time. Cells that are written
+// together in a family whose ages count from the write expire together.
+func (l *mapping) eachLost(e event, at time.Time, f func(p *mapping, column int)) {
+	p := l.partsOf(e)
+	if p == nil {
+		return
+	}
+	alive := make([]bool, len(p.Table.Families))
+	for i := range p.layout.stored {
+		c := &p.Columns[i]
+		if family := &p.Table.Families[c.Family]; !c.WrittenAt && !family.Life.EventTimed() && !p.lacksPart(e, i) {
+			alive[c.Family] = true
+		}
+	}
+	for i := range p.layout.stored {
+		c := &p.Columns[i]
+		family := &p.Table.Families[c.Family]
+		if !c.WrittenAt && !alive[c.Family] && (!family.tells() || family.expired(*p.Time(e), at)) && p.lacksPart(e, i) {
+			f(p, i)
+		}
+	}
 }
 
 // lacksPart reports whether an event is as if the field of a column was lost.
@@ -110,9 +151,8 @@ func (c *copier[E]) merge(source, target []E) (failed error) {
 		if !ok {
 			continue
 		}
-		c.backfill.source.eachLost(e, now, func(p *mapping, column int, _ bool) {
-			part := &p.layout.stored[column]
-			if failed == nil && p.lacksPart(e, column) && (part.has == nil || part.has(from)) {
+		c.backfill.source.eachLost(e, now, func(p *mapping, column int) {
+			if part := &p.layout.stored[column]; failed == nil && (part.has == nil || part.has(from)) {
 				failed = p.take(e, column, part.encode(nil, from))
 			}
 		})

@@ -2,14 +2,11 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Difference is a range of time in which two tables have different events.
@@ -150,10 +147,9 @@ func (b *backfill[E]) verify(ctx context.Context) error {
 
 // mayHaveExpired reports whether events that the tables lose at times that the other one does not tell may explain a difference.
 func (b *backfill[E]) mayHaveExpired(d *Difference) bool {
-	return b.untold.source && b.untold.target ||
+	return b.untold.parts || b.untold.source && b.untold.target ||
 		b.untold.source && d.Source.Events < d.Target.Events ||
-		b.untold.target && d.Target.Events < d.Source.Events ||
-		b.untold.parts && d.Target.Events == d.Source.Events
+		b.untold.target && d.Target.Events < d.Source.Events
 }
 
 // summarize returns the digests of what a table has. counted is whether to count rows and
@@ -219,14 +215,14 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpoi
 		}
 		for i := range row.Events {
 			e := &row.Events[i]
-			if err := source.check(e); isExpired(err) {
+			if err := source.check(e); isExpired(err) || !b.inCommon(event{e}, until) {
 				counts.Expired++
 				continue
 			}
-			dropped := b.dropLost(e, until)
+			b.dropLost(event{e}, until)
 			sum, err := target.Of(e)
 			switch {
-			case isExpired(err), dropped && errors.Is(err, codec.ErrNoValue):
+			case isExpired(err):
 				counts.Expired++
 			case err != nil:
 				return nil, counts, fmt.Errorf("table %s, row %q: %w", b.TablePrefix+r.Table, row.Key, err)

@@ -129,3 +129,42 @@ func TestPartsOfEvents(t *testing.T) {
 		})
 	}
 }
+
+// TestPartsInCommon compares events of tables that lose different fields first: those that have no field in common anymore are not
+// compared, and a stored default is copied although the source may lose it before the target does, if a field beside it is alive.
+func TestPartsInCommon(t *testing.T) {
+	s := dynamic.New(dynamictest.Resolve(t, []byte(`{btgen: v1, package: p, name: E, series: {host: string}, time: {precision: 1s},
+ fields: {v: {type: int64, optional: true, family: m}, o: {type: int64, optional: true, family: r}, d: {type: int64, default: 7, family: r}}, tables: {
+  a: {pattern: bucket_new_cells, bucket: 1d, key: {delimiter: "#", segments: [host, bucket]}, families: {m: {ttl: {max_age: 40d}}, r: {ttl: {max_age: 2d}}}},
+  b: {pattern: single_unserialized, key: {delimiter: "#", segments: [host, time]}, families: {m: {ttl: {max_age: 2d}}, r: {ttl: {max_age: 90d}}}},
+  c: {pattern: single_unserialized, key: {delimiter: "#", segments: [host, time]}, families: {m: {ttl: {max_age: 40d}}, r: {ttl: {max_age: 30d, from: write}}}}}}`)))
+	bt := dynamictest.Start(t, s)
+	at := time.Now().UTC().Truncate(time.Second)
+	o := store.BackfillOptions{Now: func() time.Time { return at }, RenewAges: true}
+	fill := func(source, target string, verify bool) store.BackfillReport {
+		o.Source, o.Target, o.Verify, o.Repair = source, target, verify, !verify
+		r, err := store.Backfill(t.Context(), bt.Client, s.Mappings(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	e := dynamic.Event{Series: []any{"eu"}, Time: at.Add(-time.Second), Values: []any{int64(1), int64(2), int64(3)}}
+	write := func(tables ...string) {
+		if err := s.NewWriter(bt.Client, store.WriterOptions{Now: o.Now, Tables: tables}).Write(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a", "b", "c")
+	e.Values[2] = int64(7)
+	write("c")
+	if r := fill("c", "b", false); r.Changed != 1 || len(fill("c", "b", true).Differences) != 0 {
+		t.Errorf("a stored default is not copied: %+v", r)
+	}
+	at = at.AddDate(0, 0, 10)
+	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		if r := fill(pair[0], pair[1], true); len(r.Differences) != 0 || r.Events != 0 || r.Expired != 1 {
+			t.Errorf("%v have nothing in common: %+v", pair, r)
+		}
+	}
+}

@@ -74,7 +74,7 @@ func fewChecks(t *testing.T, n int) {
 func TestFormats(t *testing.T) {
 	fewChecks(t, testlong.Pick(1, 3))
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	for name, l := range schemas(t, testlong.Pick(20, 200)) {
+	for name, l := range schemas(t, testlong.Pick(20, 60)) {
 		traffic, ok := dynamictest.NewTraffic(l)
 		if !ok {
 			continue

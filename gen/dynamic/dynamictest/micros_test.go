@@ -33,7 +33,7 @@ import (
 // a millisecond. Whatever the schema, and however events are read, the time range is exact to the microsecond.
 func TestMicros(t *testing.T) {
 	fewChecks(t, testlong.Pick(3, 8))
-	layouts := schemas(t, testlong.Pick(100, 300))
+	layouts := schemas(t, testlong.Pick(60, 100))
 	maps.DeleteFunc(layouts, func(_ string, l *layout.Layout) bool {
 		_, ok := dynamictest.NewTraffic(l)
 		return !ok || !onlyTimestamps(l)
