@@ -143,21 +143,20 @@ func (p *play) fetched(s selection, from, to time.Time, o store.ReadOptions, fie
 		return err
 	case cells > most:
 		return fmt.Errorf("%d cells were fetched, and %d are enough", cells, most)
-	case requests > enough(&s, to.Sub(from)):
-		return fmt.Errorf("%d requests were sent, and %d are enough", requests, enough(&s, to.Sub(from)))
+	case len(s.series) == 1 && requests > enough(s.table, to.Sub(from)):
+		return fmt.Errorf("%d requests were sent, and %d are enough", requests, enough(s.table, to.Sub(from)))
 	}
 	return nil
 }
 
-// enough returns the number of requests for a range of times: one for each layout. More are needed at the ends of the range if these
-// divide buckets of offsets, for each salt if the time in front of a sequence is reversed, and for long lists of row keys.
-func enough(s *selection, span time.Duration) (requests int) {
-	for _, o := range s.table.Periods() {
-		offsets := o.Pattern == codec.BucketOffsets
+// enough returns the number of requests for a range of times of one series: one for each layout. More are needed at the ends of the range
+// if these divide buckets of offsets, and for long lists of row keys.
+func enough(t *layout.Table, span time.Duration) (requests int) {
+	for _, o := range t.Periods() {
 		switch requests++; {
-		case o.HasSequence() && !o.Pattern.Bucketed(), offsets && len(s.series) != 1, o.Bucket.Widest() > 0 && span/o.Bucket.Widest() > 1000:
+		case o.HasSequence() && !o.Pattern.Bucketed(), o.Bucket.Widest() > 0 && span/o.Bucket.Widest() > 1000:
 			return 1000
-		case offsets:
+		case o.Pattern == codec.BucketOffsets:
 			requests += 2
 		}
 	}
