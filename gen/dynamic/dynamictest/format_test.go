@@ -166,6 +166,7 @@ func (d *stored) write(ctx context.Context, t *rapid.T, prefix string, e dynamic
 func (d *stored) drop(ctx context.Context) {
 	ids, _ := d.server.Admin.Tables(ctx)
 	for _, id := range ids {
+		_ = d.server.Admin.DropAllRows(ctx, id) // it may be protected
 		_ = d.server.Admin.DeleteTable(ctx, id)
 	}
 }
