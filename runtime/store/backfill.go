@@ -417,10 +417,13 @@ func (l *mapping) untold(o *mapping) bool {
 // ranked reports whether newer events may replace older ones in the table.
 func (l *mapping) ranked() bool {
 	return slices.ContainsFunc(l.Periods(), func(p *mapping) bool {
-		return slices.ContainsFunc(p.Table.Families, func(f Family) bool {
-			return slices.ContainsFunc(f.Life.Retention, func(t codec.Term) bool { return t.Versions > 0 })
-		})
+		return slices.ContainsFunc(p.Table.Families, func(f Family) bool { return f.ranked() })
 	})
+}
+
+// ranked reports whether newer cells of a column may replace older ones in the family.
+func (f *Family) ranked() bool {
+	return slices.ContainsFunc(f.Life.Retention, func(t codec.Term) bool { return t.Versions > 0 })
 }
 
 // backfill is one call of Backfill.

@@ -193,12 +193,13 @@ type copier[E any] struct {
 
 	appends, alike bool // the target keeps several values of an event; the source, too
 	ranked         bool // newer events may replace older ones in the target
+	merges         bool // events get from those of the target what only the source may have lost
 }
 
 // newCopier returns a copier of rows of a table.
 func (b *backfill[E]) newCopier(table string, index int) (*copier[E], error) {
 	c := &copier[E]{backfill: b, index: index, appends: b.target.appends(), ranked: b.target.ranked()}
-	c.alike = b.source.appends()
+	c.alike, c.merges = b.source.appends(), b.partial && !c.appends
 	var err error
 	if c.scanner, err = b.scanner(b.source, table); err != nil {
 		return nil, err

@@ -31,9 +31,7 @@ func (l *mapping) losesParts() (loses, untold bool) {
 }
 
 // tells reports whether the time of an event tells when its cells expire in a family.
-func (f *Family) tells() bool {
-	return f.Life.EventTimed() && !slices.ContainsFunc(f.Life.Retention, func(t codec.Term) bool { return t.Versions > 0 })
-}
+func (f *Family) tells() bool { return f.Life.EventTimed() && !f.ranked() }
 
 // expired reports whether the time of an event tells that its cells have expired in a family.
 func (f *Family) expired(of, at time.Time) bool {
@@ -42,65 +40,55 @@ func (f *Family) expired(of, at time.Time) bool {
 
 // partsOf returns the mapping that stores an event if it may lose fields of it; nil if it loses all at once.
 func (l *mapping) partsOf(e event) *mapping {
-	if p, _ := l.homeOf(e); p != nil && p.layout != nil && !p.Table.hasClasses() {
+	if p := l.periodOf(e); p != nil && p.layout != nil && !p.Table.hasClasses() {
 		return p
 	}
 	return nil
 }
 
-// dropLost removes from an event what the source has lost at a time.
-func (b *backfill[E]) dropLost(e event, at time.Time) {
-	p := b.source.partsOf(e)
-	if p == nil || !b.partial {
-		return
-	}
-	for i := range p.layout.stored {
-		if c := &p.Columns[i]; !c.WrittenAt && p.Table.Families[c.Family].expired(*p.Time(e), at) {
-			_ = p.Missing(e, i) // a field that is required is in the family that lives longest
-		}
-	}
-}
-
-// inCommon reports whether an event has a field that neither table has lost at a time, as far as its time tells.
-func (b *backfill[E]) inCommon(e event, at time.Time) bool {
-	p, q := b.source.partsOf(e), b.target.partsOf(e)
-	if p == nil || q == nil || !b.partial {
+// dropLost removes from an event what the source has lost at a time, and reports whether it has a field that neither table has lost,
+// as far as its time tells.
+func (b *backfill[E]) dropLost(e event, at time.Time) (common bool) {
+	if !b.partial {
 		return true
 	}
+	p, q := b.source.partsOf(e), b.target.partsOf(e)
+	if p == nil {
+		return true
+	}
+	common = q == nil
 	for i := range p.layout.stored {
-		c := &p.Columns[i]
-		if has := p.layout.has[i]; c.WrittenAt || has != nil && !has(e) || p.Table.Families[c.Family].expired(*p.Time(e), at) {
-			continue
-		}
-		of := slices.IndexFunc(q.Columns, func(o Column) bool { return o.Whole || o.Name == c.Name })
-		if of < 0 || !q.Table.Families[q.Columns[of].Family].expired(*q.Time(e), at) {
-			return true
+		c, has := &p.Columns[i], p.layout.has[i]
+		switch {
+		case c.WrittenAt:
+		case p.Table.Families[c.Family].expired(*p.Time(e), at):
+			_ = p.Missing(e, i) // a field that is required is in the family that lives longest
+		case !common && (has == nil || has(e)):
+			of := slices.IndexFunc(q.Columns, func(o Column) bool { return o.Whole || o.Name == c.Name })
+			common = of < 0 || !q.Table.Families[q.Columns[of].Family].expired(*q.Time(e), at)
 		}
 	}
-	return false
+	return common
 }
 
-// eachLost calls f for the columns whose fields an event of the table lacks because they may have expired at a time. Cells that are written
+// lacks returns the columns whose fields an event of the table lacks because they may have expired at a time. Cells that are written
 // together in a family whose ages count from the write expire together.
-func (l *mapping) eachLost(e event, at time.Time, f func(p *mapping, column int)) {
-	p := l.partsOf(e)
-	if p == nil {
-		return
+func (l *mapping) lacks(e event, at time.Time) (p *mapping, columns []int) {
+	if p = l.partsOf(e); p == nil {
+		return nil, nil
 	}
 	alive := make([]bool, len(p.Table.Families))
 	for i := range p.layout.stored {
 		c := &p.Columns[i]
-		if family := &p.Table.Families[c.Family]; !c.WrittenAt && !family.Life.EventTimed() && !p.lacksPart(e, i) {
+		switch family := &p.Table.Families[c.Family]; {
+		case c.WrittenAt || family.tells() && !family.expired(*p.Time(e), at):
+		case p.lacksPart(e, i):
+			columns = append(columns, i)
+		case !family.Life.EventTimed():
 			alive[c.Family] = true
 		}
 	}
-	for i := range p.layout.stored {
-		c := &p.Columns[i]
-		family := &p.Table.Families[c.Family]
-		if !c.WrittenAt && !alive[c.Family] && (!family.tells() || family.expired(*p.Time(e), at)) && p.lacksPart(e, i) {
-			f(p, i)
-		}
-	}
+	return p, slices.DeleteFunc(columns, func(i int) bool { return alive[p.Columns[i].Family] })
 }
 
 // lacksPart reports whether an event is as if the field of a column was lost.
@@ -121,7 +109,7 @@ func (l *mapping) lacksPart(e event, column int) bool {
 
 // fill adds to the events to copy what only the source may have lost, and the target still has.
 func (c *copier[E]) fill(ctx context.Context) error {
-	if !c.backfill.partial || c.appends {
+	if !c.merges {
 		return nil
 	}
 	c.ofTarget.undecodable = nil
@@ -133,8 +121,8 @@ func (c *copier[E]) fill(ctx context.Context) error {
 }
 
 // merge adds to events of the source what only the source may have lost, and the target still has.
-func (c *copier[E]) merge(source, target []E) (failed error) {
-	if !c.backfill.partial || c.appends {
+func (c *copier[E]) merge(source, target []E) error {
+	if !c.merges {
 		return nil
 	}
 	at := make(map[eventPlace]event, len(target))
@@ -151,11 +139,14 @@ func (c *copier[E]) merge(source, target []E) (failed error) {
 		if !ok {
 			continue
 		}
-		c.backfill.source.eachLost(e, now, func(p *mapping, column int) {
-			if part := &p.layout.stored[column]; failed == nil && (part.has == nil || part.has(from)) {
-				failed = p.take(e, column, part.encode(nil, from))
+		p, columns := c.backfill.source.lacks(e, now)
+		for _, column := range columns {
+			if part := &p.layout.stored[column]; part.has == nil || part.has(from) {
+				if err := p.take(e, column, part.encode(nil, from)); err != nil {
+					return err
+				}
 			}
-		})
+		}
 	}
-	return failed
+	return nil
 }

@@ -45,17 +45,25 @@ func (p *placer) at(key string, t time.Time, sequence uint32) (out eventPlace) {
 // homeOf returns the mapping that stores an event and the key of its row, or that of its
 // first column if each field has its own row; nil if no mapping stores it.
 func (l *mapping) homeOf(e event) (*mapping, []byte) {
-	for _, p := range l.Periods() {
-		if !p.covers(*p.Time(e)) {
-			continue
-		}
-		key, err := p.firstKey(e)
-		if err != nil {
-			return nil, nil
-		}
-		return p, key
+	p := l.periodOf(e)
+	if p == nil {
+		return nil, nil
 	}
-	return nil, nil
+	key, err := p.firstKey(e)
+	if err != nil {
+		return nil, nil
+	}
+	return p, key
+}
+
+// periodOf returns the mapping whose layout has the time of an event; nil if none has.
+func (l *mapping) periodOf(e event) *mapping {
+	for _, p := range l.Periods() {
+		if p.covers(*p.Time(e)) {
+			return p
+		}
+	}
+	return nil
 }
 
 // appendPlace appends a place. previous is the key of the place before it, whose beginning

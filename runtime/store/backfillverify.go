@@ -14,7 +14,7 @@ type Difference struct {
 	From, To       time.Time // To is excluded
 	Source, Target Digest
 	// MayHaveExpired is whether a table may just have lost events or some of their fields, which the other one does not tell, because it
-	// depends on their own expiry or class, on when they were written, or on newer ones. It is the table with fewer events, or either.
+	// depends on their own expiry or class, on when they were written, or on newer ones. It is the table with fewer events, or either one.
 	MayHaveExpired bool
 }
 
@@ -215,11 +215,10 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpoi
 		}
 		for i := range row.Events {
 			e := &row.Events[i]
-			if err := source.check(e); isExpired(err) || !b.inCommon(event{e}, until) {
+			if err := source.check(e); isExpired(err) || !b.dropLost(event{e}, until) {
 				counts.Expired++
 				continue
 			}
-			b.dropLost(event{e}, until)
 			sum, err := target.Of(e)
 			switch {
 			case isExpired(err):

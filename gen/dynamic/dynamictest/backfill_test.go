@@ -55,6 +55,7 @@ func TestUntold(t *testing.T) {
 			if err := s.NewWriter(bt.Client, store.WriterOptions{Now: now}).WriteAll(t.Context(), []dynamic.Event{second, e}); err != nil {
 				t.Fatal(err)
 			}
+			before := dynamictest.Rows(t.Context(), bt.Client, "b")
 			at = at.AddDate(0, 2, 0)
 			if c.source == c.target {
 				if err := errors.Join(bt.Admin.DropRowRange(t.Context(), "a", "eu"), bt.Admin.DropRowRange(t.Context(), "b", "us")); err != nil {
@@ -72,6 +73,9 @@ func TestUntold(t *testing.T) {
 				if err != nil || r.Deleted != 0 || r.Changed != changed {
 					t.Errorf("%v, %v, want %d changed", r, err, changed)
 				}
+			}
+			if diff := cmp.Diff(before, dynamictest.Rows(t.Context(), bt.Client, "b")); c.target == forever && diff != "" {
+				t.Errorf("the target that keeps all (-want +got):\n%s", diff)
 			}
 		})
 	}
