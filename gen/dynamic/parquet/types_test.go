@@ -1,8 +1,13 @@
 package parquet
 
 import (
+	"strings"
 	"testing"
+	"time"
 
+	pqformat "github.com/parquet-go/parquet-go/format"
+
+	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -17,6 +22,18 @@ func TestColumnTypes(t *testing.T) {
 		c := &column{}
 		if v, err := own.value(c, nil); err != nil || !v.IsNull() {
 			t.Errorf("%s: nil is written as %s, %v", typ, v, err)
+		}
+	}
+}
+
+// TestNoUnit refuses times whose logical type has no unit, which a forged or damaged file may have, whatever the options say.
+func TestNoUnit(t *testing.T) {
+	for _, logical := range []pqformat.LogicalTypeValue{&pqformat.TimeType{}, &pqformat.TimestampType{}, &pqformat.TimestampType{IsAdjustedToUTC: true}} {
+		from := "INT64 " + logicalName(logical)
+		for _, to := range schema.Types() {
+			if _, err := find(from, to, &format.ReaderOptions{Unit: time.Second, Zone: time.UTC}); err == nil || !strings.Contains(err.Error(), "without unit") {
+				t.Errorf("%s as %s: %v", from, to, err)
+			}
 		}
 	}
 }

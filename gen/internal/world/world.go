@@ -243,7 +243,7 @@ var changes = []operation{
 	{"collect garbage", 5, (*play).collect},
 	{"roll up", 8, (*play).rollup},
 	{"summarize and expire", 6, (*play).age},
-	{"back-fill", 6, (*play).backfill},
+	{"back-fill", 12, (*play).backfill},
 	{"write cells of another program", 3, (*play).writeForeign},
 }
 
