@@ -286,7 +286,7 @@ func (p *play) restamp() error {
 	}
 	p.log = append(p.log, "(cells have other timestamps)")
 	for range 5 {
-		if err := p.step(reads[:5]); err != nil {
+		if err := p.step(reads); err != nil {
 			return err
 		}
 	}

@@ -981,15 +981,8 @@ func (p *play) stored() error {
 				families[[2]string{p.prefix + o.ID, o.Families[i].Name}] = &o.Families[i]
 			}
 		}
-		ranks := p.truth.ranks(t)
-		for _, versions := range p.truth.tables[t] {
-			for _, v := range versions {
-				for _, c := range v.cells {
-					if alive(&v.period.Families[c.family], p.now, c.micros, 1+slices.Index(ranks[c.column], c.micros)) {
-						want[p.prefix+v.period.ID]++
-					}
-				}
-			}
+		for v := range p.truth.aliveCells(t, p.now) {
+			want[p.prefix+v.period.ID]++
 		}
 	}
 	for _, id := range p.tableIDs() {

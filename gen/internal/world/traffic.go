@@ -171,16 +171,9 @@ func (p *play) needed(s selection, from, to time.Time) (cells int, known bool) {
 			return 0, false
 		}
 	}
-	ranks := p.truth.ranks(s.table)
-	for _, versions := range p.truth.tables[s.table] {
-		for _, v := range versions {
-			if first, end := limits(v.period, from, to); s.matches(&v.event) && !v.event.Time.Before(first) && v.event.Time.Before(end) {
-				for _, c := range v.cells {
-					if alive(&v.period.Families[c.family], p.now, c.micros, 1+slices.Index(ranks[c.column], c.micros)) {
-						cells++
-					}
-				}
-			}
+	for v := range p.truth.aliveCells(s.table, p.now) {
+		if first, end := limits(v.period, from, to); s.matches(&v.event) && !v.event.Time.Before(first) && v.event.Time.Before(end) {
+			cells++
 		}
 	}
 	return cells, true

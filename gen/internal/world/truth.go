@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -164,8 +165,8 @@ func (v *version) add(c layout.Column, stamps map[int]int64) {
 	v.cells = append(v.cells, cell{column, family, c.Field, micros})
 }
 
-// ranks returns the cells of a table by column, the newest first.
-func (o *truth) ranks(t *layout.Table) map[string][]int64 {
+// ranks returns the rank of each cell of a table in its column: 1 for the newest.
+func (o *truth) ranks(t *layout.Table) func(c cell) int {
 	out := map[string][]int64{}
 	for _, versions := range o.tables[t] {
 		for _, v := range versions {
@@ -177,7 +178,23 @@ func (o *truth) ranks(t *layout.Table) map[string][]int64 {
 	for _, all := range out {
 		slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
 	}
-	return out
+	return func(c cell) int { return 1 + slices.Index(out[c.column], c.micros) }
+}
+
+// aliveCells returns the cells of a table that are alive, with the events of which they are.
+func (o *truth) aliveCells(t *layout.Table, now time.Time) iter.Seq2[*version, cell] {
+	return func(yield func(*version, cell) bool) {
+		rank := o.ranks(t)
+		for _, versions := range o.tables[t] {
+			for _, v := range versions {
+				for _, c := range v.cells {
+					if alive(&v.period.Families[c.family], now, c.micros, rank(c)) && !yield(v, c) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 // living are the events of a place that a reader finds.
@@ -191,20 +208,19 @@ type living struct {
 // live returns the events of a table that are alive, in order of time. More than one version in a place
 // is one event for each value.
 func (o *truth) live(t *layout.Table, now time.Time) []living {
-	ranks := o.ranks(t)
+	has := map[*version]map[int]bool{}
+	for v, c := range o.aliveCells(t, now) {
+		if has[v] == nil {
+			has[v] = map[int]bool{}
+		}
+		has[v][c.field] = true
+	}
 	var out []living
 	for _, versions := range o.tables[t] {
 		l := living{}
 		for _, v := range versions {
-			has := map[int]bool{}
-			for _, c := range v.cells {
-				rank := 1 + slices.Index(ranks[c.column], c.micros)
-				if alive(&v.period.Families[c.family], now, c.micros, rank) {
-					has[c.field] = true
-				}
-			}
-			if len(has) > 0 {
-				l.Event, l.versions, l.has = v.event, append(l.versions, v), append(l.has, has)
+			if has[v] != nil {
+				l.Event, l.versions, l.has = v.event, append(l.versions, v), append(l.has, has[v])
 			}
 		}
 		if len(l.versions) > 0 {
@@ -253,12 +269,11 @@ func (o *truth) remove(gone func(e *dynamic.Event) bool) {
 // collect removes the cells that garbage collection removes.
 func (o *truth) collect(now time.Time) {
 	for _, t := range o.layout.Tables {
-		ranks := o.ranks(t)
+		rank := o.ranks(t)
 		for _, versions := range o.tables[t] { // of which rollups know, also when they are gone
 			for _, v := range versions {
 				v.cells = slices.DeleteFunc(v.cells, func(c cell) bool {
-					rank := 1 + slices.Index(ranks[c.column], c.micros)
-					return collects(v.period.Families[c.family].GC, now.Sub(time.UnixMicro(c.micros)), rank)
+					return collects(v.period.Families[c.family].GC, now.Sub(time.UnixMicro(c.micros)), rank(c))
 				})
 			}
 		}

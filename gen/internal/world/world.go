@@ -227,7 +227,7 @@ type operation struct {
 }
 
 // operations are all kinds of steps. An operation that does not fit the schema does nothing.
-var operations = slices.Concat(changes, reads)
+var operations = slices.Concat(changes, reads, observations)
 
 // changes are the steps that change what is stored.
 var changes = []operation{
@@ -247,13 +247,17 @@ var changes = []operation{
 	{"write cells of another program", 3, (*play).writeForeign},
 }
 
-// reads are the steps that compare what is stored with the truth; the first ones also if cells have other timestamps.
+// reads are the steps that compare what readers return with the truth, whatever the timestamps of cells.
 var reads = []operation{
 	{"read", 40, (*play).read},
 	{"latest", 10, (*play).latest},
 	{"pages", 8, (*play).pages},
 	{"windows", 14, (*play).windows},
 	{"scan", 5, (*play).scan},
+}
+
+// observations are the other steps that compare what is stored with the truth.
+var observations = []operation{
 	{"read while time passes", 5, (*play).readTicking},
 	{"pages among changes", 6, (*play).pagesAmong},
 	{"series", 6, (*play).series},
