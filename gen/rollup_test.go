@@ -71,10 +71,10 @@ type kindWindow struct {
 // kindColumns are events of generated code, of which the test has none.
 type kindColumns struct{}
 
-// startKinds returns rollupSchema and a server with its tables.
-func startKinds(t *testing.T) (*dynamic.Schema, *storetest.Bigtable) {
+// start returns a schema and a server with its tables.
+func start(t *testing.T, text string) (*dynamic.Schema, *storetest.Bigtable) {
 	t.Helper()
-	result := Resolve([]Input{{Name: "kind.yaml", Text: []byte(rollupSchema)}})
+	result := Resolve([]Input{{Name: "schema.yaml", Text: []byte(text)}})
 	if err := result.Diagnostics.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func startKinds(t *testing.T) (*dynamic.Schema, *storetest.Bigtable) {
 // TestRollupOfAnySchema summarizes events of all types without generated code, reads the windows back after the events have
 // expired, and compares them with those of the events; generated code reads the same runs.
 func TestRollupOfAnySchema(t *testing.T) {
-	s, b := startKinds(t)
+	s, b := start(t, rollupSchema)
 	day := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	clock := func(days int) func() time.Time { return func() time.Time { return day.AddDate(0, 0, days) } }
 	var events []dynamic.Event
@@ -227,15 +227,7 @@ tables:
     ttl: {max_age: 7d}
 queries: {All: {by: [], scan: to try}}
 `
-	result := Resolve([]Input{{Name: "meter.yaml", Text: []byte(text)}})
-	if err := result.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
-	s := dynamic.New(result.Layouts[0])
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
-		return err
-	})
+	s, b := start(t, text)
 	day := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	now := day.AddDate(0, 0, 2)
 	clock := func() time.Time { return now }
@@ -282,8 +274,8 @@ queries: {All: {by: [], scan: to try}}
 			}
 			n := 0
 			for win, err := range r.Windows(t.Context(), of, day, day.AddDate(0, 0, 1), window.Every(time.Hour)) {
-				if n++; err != nil || win.Inexact || dynamic.Sum.Of(&win, &result.Layouts[0].Fields[0], 0) != sums[win.Start] {
-					t.Fatalf("%s: %s: window %v: %v, want %d: %v", what, table, win.Start, dynamic.Sum.Of(&win, &result.Layouts[0].Fields[0], 0), sums[win.Start], err)
+				if n++; err != nil || win.Inexact || dynamic.Sum.Of(&win, &s.Layout().Fields[0], 0) != sums[win.Start] {
+					t.Fatalf("%s: %s: window %v: %v, want %d: %v", what, table, win.Start, dynamic.Sum.Of(&win, &s.Layout().Fields[0], 0), sums[win.Start], err)
 				}
 			}
 			if n != len(sums) {
@@ -327,7 +319,7 @@ queries: {All: {by: [], scan: to try}}
 // TestNewestWindowsOfRollups reads windows in reverse order: they are those of the other order, also where runs are cut, and
 // events may have expired.
 func TestNewestWindowsOfRollups(t *testing.T) {
-	s, b := startKinds(t)
+	s, b := start(t, rollupSchema)
 	begin := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	end := begin.AddDate(0, 0, 5)
 	clock := func(days int) func() time.Time {

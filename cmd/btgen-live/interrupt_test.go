@@ -23,7 +23,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/runtime/setup"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -38,10 +38,7 @@ func eventInstance(t *testing.T) (*storetest.Bigtable, *dynamic.Schema) {
 		t.Fatal(err)
 	}
 	s := dynamic.New(r.Layouts[0])
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
-		return err
-	})
+	b := dynamictest.Start(t, s)
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("schemas", 0o777); err != nil {

@@ -14,13 +14,12 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/infer"
 	"github.com/btgen-dev/btgen/gen/verify"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/rollup"
-	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 const rollupSchema = `btgen: v1
@@ -48,10 +47,7 @@ func TestRollup(t *testing.T) {
 	}
 	l := result.Layouts[0]
 	s := dynamic.New(l)
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
-		return err
-	})
+	b := dynamictest.Start(t, s)
 	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -5)
 	w := s.NewWriter(b.Client, store.WriterOptions{})
 	write := func(minutes ...int) {

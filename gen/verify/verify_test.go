@@ -12,7 +12,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
-	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -42,10 +41,7 @@ var at = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 func written(t *testing.T, yaml string) *storetest.Bigtable {
 	t.Helper()
 	s := dynamic.New(dynamictest.Resolve(t, []byte(yaml)))
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
-		return err
-	})
+	b := dynamictest.Start(t, s)
 	var events []dynamic.Event
 	for i := range 20 {
 		events = append(events, dynamic.Event{
