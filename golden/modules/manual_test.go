@@ -341,8 +341,13 @@ func (b block) session(t *testing.T, dir string, env ...string) {
 // those of commands that take longer than two seconds.
 var chatter = regexp.MustCompile(`(?m)^btgen(?:-live)?: .* \([0-9]+s\)\n|^go: (downloading|creating new go.mod|added|upgraded|finding|found|to add module requirements|warning: "all" matched no packages|module \S+ is deprecated).*\n|^\tgo mod tidy\n`)
 
-// untimed removes the durations of tests.
-func untimed(text string) string { return times.ReplaceAllString(text, "\t0s") }
+// untimed removes what differs from run to run: the durations of tests, and how many files a copy of the runtime has.
+func untimed(text string) string {
+	return vendored.ReplaceAllString(times.ReplaceAllString(text, "\t0s"), "all files created")
+}
+
+// vendored matches the number of files with a copy of the runtime.
+var vendored = regexp.MustCompile(`\b[0-9]{3} of [0-9]{3} files created`)
 
 // times matches the duration of a package's tests at the end of a line.
 var times = regexp.MustCompile(`(?m)\t([0-9.]+s|\(cached\))$`)
