@@ -107,7 +107,7 @@ func Comment(line string) string {
 
 // Wrap breaks lines that are too long for a comment, and joins the remainder with the
 // next line. Lines that begin with a tab are code, and are separated from text by an
-// empty line. It merges successive empty lines.
+// empty line. It merges successive empty lines, and removes those at the end.
 func Wrap(lines []string) []string {
 	const width = 77
 	var out []string
@@ -147,7 +147,9 @@ func Wrap(lines []string) []string {
 			rest, used = append(rest, word...), used+size
 		}
 	}
-	flush()
+	if flush(); len(out) > 0 && out[len(out)-1] == "" {
+		out = out[:len(out)-1]
+	}
 	return out
 }
 

@@ -79,6 +79,7 @@ func TestWrap(t *testing.T) {
 		{"code stays, apart from text", []string{"a", "\tcode", "\tmore", "b"}, []string{"a", "", "\tcode", "\tmore", "", "b"}},
 		{"long lines are broken", []string{long}, []string{strings.TrimSpace(long[:75]), strings.TrimSpace(long[75:])}},
 		{"a long word is not", []string{strings.Repeat("x", 200)}, []string{strings.Repeat("x", 200)}},
+		{"empty lines at the end go", []string{"a", "", "\x00"}, []string{"a"}},
 		{"nothing", nil, nil},
 	}
 	for _, test := range tests {
