@@ -20,7 +20,6 @@ import (
 // dynamicCases has a test for each schema.
 var dynamicCases = map[string]func(t *testing.T, b *storetest.Bigtable, yaml []byte){
 	"adopted_clicks":       asGenerated(examples.NewClickWriter, examples.NewClickReader),
-	"adopted_points":       asGenerated(examples.NewDataPointWriter, examples.NewDataPointReader),
 	"adopted_readings":     asGenerated(examples.NewMeasurementWriter, examples.NewMeasurementReader),
 	"adopted_states":       asGenerated(examples.NewStateWriter, examples.NewStateReader),
 	"adopted_views":        asGenerated(examples.NewViewWriter, examples.NewViewReader),

@@ -678,7 +678,6 @@ func TestExplainedRun(t *testing.T) {
 // explainedWriters are the writers of the example schemas.
 var explainedWriters = map[string]func(t *testing.T, l *layout.Layout, table *layout.Table){
 	"examples.Click":              storesOf(exampleServer, examples.NewClickWriter),
-	"examples.DataPoint":          storesOf(exampleServer, examples.NewDataPointWriter),
 	"examples.Measurement":        storesOf(exampleServer, examples.NewMeasurementWriter),
 	"examples.State":              storesOf(exampleServer, examples.NewStateWriter),
 	"examples.View":               storesOf(exampleServer, examples.NewViewWriter),

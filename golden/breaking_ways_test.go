@@ -138,7 +138,7 @@ func (p *pasteboard) paste(way string) string {
 		case strings.HasPrefix(text, "time: "):
 			i := slices.IndexFunc(p.lines, func(line string) bool { return strings.HasPrefix(line, "time: ") })
 			p.lines[i] = text
-		case strings.HasPrefix(text, "values: ") && p.has("values"), text == "values: opentsdb":
+		case strings.HasPrefix(text, "values: ") && p.has("values"):
 			p.inTable(text)
 		case strings.HasSuffix(before, "without "):
 			p.lines = slices.DeleteFunc(p.lines, func(line string) bool { return strings.HasPrefix(line, "    "+text+":") })

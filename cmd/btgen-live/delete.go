@@ -123,9 +123,8 @@ func (d *removal) checkFlags() error {
 // ends it.
 func leaves(err error) bool {
 	_, undecodable := errors.AsType[*store.DecodeError](err)
-	_, shared := errors.AsType[*store.SharedCellError](err)
 	_, micros := errors.AsType[*store.MicrosError](err)
-	return undecodable || shared || micros
+	return undecodable || micros
 }
 
 // remove counts what there is, asks for confirmation, deletes it, and counts what is left. Rows

@@ -2,7 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -176,16 +175,8 @@ func (s *schemaFile) notIfAbsent() string {
 		if t.RowsPerEvent() > 1 {
 			return fmt.Sprintf("WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table %s, %s, an event has one row per field, and Bigtable cannot check and write several rows atomically.", t.ID, t.Pattern)
 		}
-		if t.HasPoints() {
-			return fmt.Sprintf("WriteOptions.IfAbsent is refused with store.ErrSharedCells: in table %s, OpenTSDB may have stored an event in one cell with others, where Bigtable cannot find it.", t.ID)
-		}
 	}
 	return ""
-}
-
-// hasPoints reports whether a table has the columns of OpenTSDB.
-func (s *schemaFile) hasPoints() bool {
-	return slices.ContainsFunc(s.layout.AllPeriods(), (*layout.Table).HasPoints)
 }
 
 // place describes what identifies an event of the schema.

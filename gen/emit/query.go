@@ -41,11 +41,7 @@ func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
 		return nil
 	}
 	names := s.names.Query(q)
-	without := ", without reading the events"
-	if s.hasPoints() {
-		without = ""
-	}
-	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once%s. %s Its errors are those of Read.", names.SeriesMethod, names.Method, without, prose.Listing(s.layout, q))
+	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once, without reading the events. %s Its errors are those of Read.", names.SeriesMethod, names.Method, prose.Listing(s.layout, q))
 	return gocode.Doc(text).Add(notInlined()).
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(names.SeriesMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
@@ -63,11 +59,7 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 		return nil
 	}
 	names := s.names.Query(q)
-	what := "keys and timestamps"
-	if s.hasPoints() {
-		what = "rows"
-	}
-	reads := fmt.Sprintf("It reads %s %s.", what, strings.Join(prose.Deletes(q), "; "))
+	reads := fmt.Sprintf("It reads keys and timestamps %s.", strings.Join(prose.Deletes(q), "; "))
 	if len(q.Where()) > 0 {
 		reads = fmt.Sprintf("They are those that %s yields from table %s; see store.Writer.DeleteRange.", names.Method, q.Table.ID)
 	}

@@ -81,7 +81,7 @@ func (s *schemaFile) ifSet(e string, f *layout.Field, code ...jen.Code) *jen.Sta
 
 // encoding is the codec's name for the encoding of a column.
 func encoding(v codec.Values) string {
-	return [...]string{codec.BinaryValues: "Binary", codec.TextValues: "Text", codec.BigEndianValues: "BigEndian", codec.LittleEndianValues: "LittleEndian", codec.OpenTSDBValues: "OpenTSDB"}[v]
+	return [...]string{codec.BinaryValues: "Binary", codec.TextValues: "Text", codec.BigEndianValues: "BigEndian", codec.LittleEndianValues: "LittleEndian"}[v]
 }
 
 // defaultValue is the default of a field as Go source.

@@ -97,10 +97,6 @@ func familyWidth(t *layout.Table, c layout.Column) Bounds {
 
 // offsetWidth bounds the size of the name of a column that is named after a time.
 func offsetWidth(l *layout.Layout, t *layout.Table) Bounds {
-	if t.HasPoints() {
-		n := float64(len(t.Offset(l).AppendPointForm(nil, sample.Time(t).Add(l.Precision), 0)))
-		return Bounds{2, n, n}
-	}
 	return exactly(float64(len(t.Offset(l).Append(nil, sample.Time(t), 0))))
 }
 
@@ -120,9 +116,6 @@ func datumWidth(l *layout.Layout, t *layout.Table, c layout.Column, load layout.
 
 // varies reports whether values of a field differ in size, so that it can be declared.
 func varies(f *layout.Field, as codec.Values) bool {
-	if as == codec.OpenTSDBValues {
-		return false // the size does not depend on the digits
-	}
 	b := typeWidth(f, as, layout.Load{ValueBytes: 1})
 	return b.Lower != b.Upper || f.Type.Traits().Variable
 }
@@ -141,12 +134,6 @@ func about(n int64) Bounds { return Bounds{float64(n) - 0.5, float64(n), float64
 
 // typeWidth is width without sizes of single values.
 func typeWidth(f *layout.Field, as codec.Values, load layout.Load) Bounds {
-	switch {
-	case as == codec.OpenTSDBValues && f.Type == schema.Int64:
-		return Bounds{1, 4, 8}
-	case as == codec.OpenTSDBValues:
-		return Bounds{4, 4, 8}
-	}
 	switch own := f.Type.Traits(); {
 	case own.Variable:
 		return variable(load)

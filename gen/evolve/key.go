@@ -274,7 +274,7 @@ func (c *comparer) precision() {
 	was, is := schema.FormatDuration(a), schema.FormatDuration(b)
 	switch {
 	case a == b:
-	case c.new.Pattern.Naming() == codec.NamedByTime && !(c.old.HasPoints() && c.new.HasPoints()):
+	case c.new.Pattern.Naming() == codec.NamedByTime:
 		c.add(offsetsChanged, Change{place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}},
 			"precision %s becomes %s: the offsets in stored columns are read as different times", was, is)
 	case b > a:

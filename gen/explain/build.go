@@ -241,8 +241,6 @@ func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
 		out.Means = describeField(f) + ", as " + as
 	}
 	switch {
-	case t.HasPoints():
-		out.Name, out.Means = "", "a column per event, named by OpenTSDB after its time in the hour: "+out.Means
 	case t.Pattern.Naming() == codec.NamedByTime && c.Field != layout.WrittenAt:
 		out.Name, out.Means = "", "a column per event, named after its time in the bucket: "+out.Means
 	case t.Pattern.Naming() == codec.NamedByValue:

@@ -227,9 +227,6 @@ func (v *variants) with(p codec.Pattern, width schema.Span) *schema.Schema {
 	out := v.alone()
 	t := &out.Tables[0]
 	t.Pattern.V = p.String()
-	if t.Values.V == codec.OpenTSDBValues.String() && !(p.Naming() == codec.NamedByTime && v.isBucket(p, width)) {
-		t.Values = schema.Value[string]{}
-	}
 	v.reshapeBucket(t, p, width)
 	t.Segments = v.segments(t, p)
 	if layout.Serializes(p, t, len(out.Fields)) {

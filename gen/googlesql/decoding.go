@@ -49,8 +49,6 @@ func DecodingOf(f *layout.Field, as codec.Values) Decoding {
 		return AsBytes.With("a number of 4 bytes, big-endian.")
 	case codec.LittleEndianValues:
 		return AsBytes.With("a number in little-endian bytes.")
-	case codec.OpenTSDBValues:
-		return AsBytes.With("the value of an event, or those of several, as OpenTSDB stores them.")
 	}
 	return valueTypes[f.Type].columnBinary(f)
 }

@@ -163,18 +163,12 @@ func (v *view) period() {
 	}
 }
 
-// aboutPoints describes the columns of OpenTSDB.
-const aboutPoints = "each key is the time of an event in its hour, and the type and length of its value, or those of several events, as OpenTSDB stores them."
-
 // eventColumns adds the columns of events. Where values or times name the columns in Bigtable,
 // these are families as a whole.
 func (v *view) eventColumns() {
 	if naming := v.table.Pattern.Naming(); naming != codec.NamedByField {
 		about := "each key is the value of an event as text, with the time of the event as the timestamp of an empty cell."
-		switch {
-		case v.table.HasPoints():
-			about = aboutPoints
-		case naming == codec.NamedByTime:
+		if naming == codec.NamedByTime {
 			about = "each key is the time of an event in its bucket, in binary, and each value a value of the event."
 		}
 		for _, f := range v.table.Families {

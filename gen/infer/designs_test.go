@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -238,45 +237,6 @@ tables:
     values: text
     family: measurements
     ttl: {any_of: [{max_age: 30d}, {max_versions: 1}]}
-`,
-}, {
-	name: "OpenTSDB", source: "[OpenTSDB: Bigtable and HBase schema](https://opentsdb.net/docs/build/html/user_guide/backends/hbase.html)", table: "tsdb", gc: versions(1),
-	write: func(h *hand) {
-		for metric := range 3 {
-			for host := range 4 {
-				for hour := range 3 {
-					base := noon.Add(time.Duration(hour) * time.Hour)
-					row := string([]byte{0, 0, byte(metric + 1)}) + string(binary.BigEndian.AppendUint32(nil, uint32(base.Unix()))) + string([]byte{0, 0, 1, 0, byte(host), 7})
-					var names, values, pairs []byte
-					for n := range 60 {
-						at, name, value := base.Add(time.Duration(n)*time.Minute), binary.BigEndian.AppendUint16(nil, uint16(n*60)<<4|8|7), doubled(float64(n)/4)
-						if hour > 0 { // not compacted yet
-							h.put(row, "t", string(name), at.Add(3*time.Second), value)
-						}
-						names, values, pairs = append(names, name...), append(values, value...), slices.Concat(pairs, name, value)
-					}
-					switch {
-					case hour == 0 && host == 0:
-						h.put(row, "t", "\x05\x00\x00", base.Add(time.Hour), pairs)
-					case hour == 0:
-						h.put(row, "t", string(names), base.Add(2*time.Hour), append(values, 0))
-					}
-				}
-			}
-		}
-	},
-	want: `
-series: {metric: bytes, tagk: bytes, tagv: bytes}
-time: {precision: 1s}
-fields: {value: float64}
-tables:
-  tsdb:
-    pattern: bucket_offsets
-    key: {segments: [{name: metric, encoding: raw, pad: 3}, {bucket: binary4_s}, {name: tagk, encoding: raw, pad: 3}, {name: tagv, encoding: raw, pad: 3}]}
-    bucket: 1h
-    values: opentsdb
-    family: t
-    ttl: {max_versions: 1, from: write}
 `,
 }, {
 	name: "Activity feed of users, newest first (Long.MAX_VALUE minus milliseconds)", source: "[Bigtable: schema design best practices, reverse timestamps](https://cloud.google.com/bigtable/docs/schema-design#row-keys)", table: "feed", gc: versions(1),

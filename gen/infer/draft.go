@@ -27,7 +27,6 @@ type draft struct {
 	fields    []field
 	blob      string // in the schema language; empty if events are not serialized
 	blobAsk   string
-	points    bool // columns are those of OpenTSDB
 	sequence  bool // whether a sequence number follows offsets
 	precision time.Duration
 	events    int64         // in the sample
@@ -128,7 +127,6 @@ func (k *key) drafts() []*draft {
 	}
 	add(k.newColumns())
 	add(k.offsets())
-	add(k.tsdb())
 	cols := k.columns()
 	if len(cols) == 0 || len(cols) > maxColumns {
 		k.table.refuse(fmt.Sprintf("there are over %d columns, such as %s: columns must be named by fields [C08]", maxColumns, show([]byte(k.rows[0].cells[0].qualifier))))
@@ -765,62 +763,4 @@ func (k *key) start(r int) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return k.time.parse(k.parts[k.at].values[r])
-}
-
-// tsdb returns the draft for the columns of OpenTSDB.
-func (k *key) tsdb() *draft {
-	if k.time == nil {
-		return nil
-	}
-	times, typ := k.points(codec.IntegerPoints), "int64"
-	if times == nil {
-		times, typ = k.points(codec.FloatPoints), "float64"
-	}
-	if times == nil {
-		return nil
-	}
-	d := &draft{key: k, pattern: codec.BucketOffsets, metric: -1, bucket: "1h", points: true, column: k.rows[0].cells[0].family, prior: 20, lag: newLag(codec.PointBucket)}
-	for r := range k.rows {
-		start, _ := k.start(r)
-		for _, c := range k.rows[r].cells {
-			d.lag.add(k.rows[r].key, c.at, start)
-		}
-	}
-	d.label = k.time.segment("bucket")
-	d.fields = []field{{name: "value", typ: typ}}
-	d.count(times)
-	d.precision = min(d.precision, time.Second)
-	return d
-}
-
-// points returns the times of the data points in the columns of OpenTSDB, as integers or
-// floating-point numbers; nil if there are none, or if there are other columns.
-func (k *key) points(as codec.Points) []eventTime {
-	var out []eventTime
-	var found []codec.Point
-	o := codec.Offset{Bucket: codec.Bucket{Every: codec.PointBucket}, Precision: time.Millisecond, Points: as}
-	for r := range k.rows {
-		start, _ := k.start(r)
-		if !start.Equal(start.Truncate(codec.PointBucket)) {
-			return nil
-		}
-		in, id := o.PointsIn(start), k.id(r, -1)
-		for _, c := range k.rows[r].cells {
-			name := []byte(c.qualifier)
-			if !in.HasPoints(name) {
-				continue
-			}
-			var err error
-			if found, err = in.Append(found[:0], name, c.value); err != nil || len(name) == 2 && len(c.value) != int(name[1]&7)+1 {
-				return nil
-			}
-			for _, p := range found {
-				if p.Err != nil {
-					return nil
-				}
-				out = append(out, eventTime{id, p.Micros * 1000})
-			}
-		}
-	}
-	return out
 }

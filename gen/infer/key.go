@@ -414,16 +414,13 @@ func (k *key) add(begin, end int) {
 }
 
 // chunk adds the parts of some bytes of all keys. Numbers begin with zeros. Others are one
-// part, except in OpenTSDB's keys: there, metrics, tags and their values have 3 bytes each.
+// part.
 func (k *key) chunk(begin, end int) {
 	n := end - begin
-	tsdb := k.time.format == "binary4_s" && (k.at > 0 && begin > 0 && n%6 == 0 || begin == 0 && n == 3)
 	size := n
 	switch {
 	case n == 0:
 		return
-	case tsdb:
-		size = 3
 	case n%4 == 0 && n > 4 && k.zeros(begin, end, 4):
 		size = 4
 	case n%8 == 0 && n > 8 && k.zeros(begin, end, 8):
@@ -432,7 +429,7 @@ func (k *key) chunk(begin, end int) {
 	for ; begin < end; begin += size {
 		k.add(begin, begin+size)
 	}
-	if n != 1 && n != 2 && n != 3 && n != 4 && n != 8 && n != 16 && !tsdb && size == n {
+	if n != 1 && n != 2 && n != 3 && n != 4 && n != 8 && n != 16 && size == n {
 		k.asks = append(k.asks, fmt.Sprintf("Is it one value, or several, that bytes %d to %d of the keys contain?", end-n, end-1))
 	}
 }

@@ -221,7 +221,7 @@ func (d *draft) likeSalt(s series) bool {
 		return false
 	}
 	if s.typ != "string" {
-		return !(d.points && len(p.values[0]) == 3)
+		return true
 	}
 	if !all(p.values, hexadecimal.MatchString) || !slices.ContainsFunc(p.values, func(v string) bool { return strings.ContainsAny(v, "0123456789") }) {
 		return false
@@ -346,9 +346,6 @@ func (d *draft) writeTable(w *writer, segments []string, o options) {
 	w.ask("    ", d.bucketAsk)
 	if d.bucket != "" {
 		w.line("    bucket: %s", d.bucket)
-	}
-	if d.points {
-		w.line("    values: opentsdb")
 	}
 	families := d.families()
 	if d.blob == "" && d.values() == "text" {

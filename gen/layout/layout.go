@@ -131,23 +131,7 @@ func (t *Table) Serialized() bool { return t.Blob != "" }
 
 // Offset returns the encoding of event times in qualifiers, for patterns that name columns after times.
 func (t *Table) Offset(l *Layout) codec.Offset {
-	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision, Sequence: t.Sequence, Points: t.points(l)}
-}
-
-// HasPoints reports whether the columns are those of OpenTSDB.
-func (t *Table) HasPoints() bool {
-	return t.Pattern.Naming() == codec.NamedByTime && len(t.Columns) > 0 && t.Columns[0].Values == codec.OpenTSDBValues
-}
-
-// points says whether the columns are those of OpenTSDB, and the type of their values.
-func (t *Table) points(l *Layout) codec.Points {
-	switch {
-	case !t.HasPoints():
-		return codec.NoPoints
-	case l.Fields[t.Columns[0].Field].Type == schema.Int64:
-		return codec.IntegerPoints
-	}
-	return codec.FloatPoints
+	return codec.Offset{Bucket: t.Bucket, Precision: l.Precision, Sequence: t.Sequence}
 }
 
 // Finest returns the finest precision at which the table can distinguish event times.

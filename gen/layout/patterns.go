@@ -46,6 +46,3 @@ func SerializedOf(p codec.Pattern) codec.Pattern {
 		return p.Serialized() && t.Row == want.Row && t.Naming == want.Naming && t.EventTimed == want.EventTimed
 	})
 }
-
-// namedByTime reports whether a pattern names columns after the times of events.
-func namedByTime(p codec.Pattern) bool { return p.Naming() == codec.NamedByTime }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // periodSchema is a schema with one table, whose lines follow its ID.
@@ -144,42 +143,5 @@ since: 2027-01-11
 before: [{pattern: bucket_serialized, key: {delimiter: "#", segments: [region, device, bucket]}}]`)
 	if !strings.Contains(found, "needs a bucket") {
 		t.Error(found)
-	}
-}
-
-// A table of OpenTSDB may get another layout, and a table may have been one of OpenTSDB: the values
-// are not taken over from the layout above.
-func TestPeriodsOfOpenTSDB(t *testing.T) {
-	const opentsdb = `pattern: bucket_offsets
-key: {delimiter: "#", segments: [{const: o}, region, device, bucket]}
-bucket: 1h
-family: t
-values: opentsdb
-ttl: {keep: forever, from: write}
-`
-	const cells = `pattern: bucket_new_cells
-key: {delimiter: "#", segments: [{const: c}, region, device, bucket]}
-bucket: 1d
-family: m
-ttl: {max_age: 400d}
-`
-	indented := func(s string) string { return "- " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ") }
-	for _, tt := range []struct {
-		newest, before string
-		points         [2]bool
-	}{
-		{opentsdb, cells, [2]bool{true, false}},
-		{cells, opentsdb, [2]bool{false, true}},
-	} {
-		l, found := resolvePeriods(t, tt.newest+"since: 2026-03-05\nbefore:\n  "+indented(tt.before))
-		if found != "" {
-			t.Errorf("%s\n%s", tt.newest, found)
-			continue
-		}
-		for i, p := range l.Tables[0].Periods() {
-			if p.HasPoints() != tt.points[i] || (p.Offset(l).Points == codec.IntegerPoints) != tt.points[i] {
-				t.Errorf("%s: layout %d has points: %t", tt.newest, i, p.HasPoints())
-			}
-		}
 	}
 }

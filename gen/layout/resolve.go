@@ -177,7 +177,6 @@ func (r *resolver) table(s *schema.Table) *Table {
 	r.columns(t, s)
 	r.writtenAt(t, s)
 	r.older(t)
-	r.points(t, s)
 	r.checkVersions(t)
 	r.rollup(t, s)
 	if s.RowKeySchema.V {
@@ -356,7 +355,7 @@ func Serializes(p codec.Pattern, s *schema.Table, fields int) bool {
 	if p.Serialized() || !p.OneValue() {
 		return p.Serialized()
 	}
-	return s.Blob.Pos.IsValid() || fields > 1 && s.Values.V != openTSDB
+	return s.Blob.Pos.IsValid() || fields > 1
 }
 
 // valuesOf returns the encoding of the values of a type: the plainest with the same bytes.

@@ -98,8 +98,8 @@ func (r *resolver) summarizes(t *Table, s *schema.Table) bool {
 	switch {
 	case !t.Pattern.Bucketed() || t.Endless():
 		r.errorf(pos, "use a table with buckets; it may be another table of the schema", "a rollup summarizes buckets, and table %q has none", t.ID)
-	case t.Metrics() || t.HasPoints():
-		r.errorf(pos, "use "+patternsWith(codec.Pattern.Versioned), "the events of a bucket of table %q are in several rows, or several in a cell, so that a rollup cannot follow their changes", t.ID)
+	case t.Metrics():
+		r.errorf(pos, "use "+patternsWith(codec.Pattern.Versioned), "the events of a bucket of table %q are in several rows, so that a rollup cannot follow their changes", t.ID)
 	case t.HasClasses() || slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.EventTimed() }):
 		r.errorf(cmp.Or(t.Families[0].GCPos, pos), "use "+t.longEnough()+", measured from the event",
 			"the events of a bucket of table %q expire at different times, which a rollup could not tell from those that were never written", t.ID)

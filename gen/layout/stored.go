@@ -1,7 +1,5 @@
 package layout
 
-import "slices"
-
 // Required reports whether every event has the field, so that a stored event without it
 // cannot be read.
 func (f *Field) Required() bool { return !f.Optional && f.Default == nil }
@@ -23,7 +21,7 @@ const (
 // Floats returns the floating-point numbers that all tables can store.
 func (l *Layout) Floats() Floats {
 	switch {
-	case l.Stores(JSONText), slices.ContainsFunc(l.AllPeriods(), (*Table).HasPoints):
+	case l.Stores(JSONText):
 		return FiniteFloats
 	case l.HasMetrics():
 		return NoNaNs

@@ -19,7 +19,6 @@ const (
 	writesPage      = "https://cloud.google.com/bigtable/docs/writes"
 	readsPage       = "https://cloud.google.com/bigtable/docs/reads"
 	replicationPage = "https://cloud.google.com/bigtable/docs/replication-overview"
-	openTSDBPage    = "https://opentsdb.net/docs/build/html/user_guide/backends/hbase.html"
 	judgment        = "our judgment"
 )
 
@@ -63,13 +62,8 @@ func columnRules() []Rule {
 		},
 		{
 			ID: "C08", Title: "columns that no field names", Limit: true, Source: judgment, By: ByLanguage,
-			Reason: "The column of a value is that of its field or, in bucket_offsets, the time since the start of the bucket in steps of time.precision. With `values: opentsdb`, it is that of OpenTSDB. The language cannot describe times of other forms in column names, or columns per tag.",
+			Reason: "The column of a value is that of its field or, in bucket_offsets, the time since the start of the bucket in steps of time.precision. The language cannot describe times of other forms in column names, such as those of OpenTSDB, which also puts several values into one cell, or columns per tag.",
 			Fix:    "Read such columns with the Bigtable client, and write their events to a table of a schema.",
-		},
-		{
-			ID: "C09", Title: "values of OpenTSDB in another table", Limit: true, Source: openTSDBPage, By: ByLanguage,
-			Reason: "OpenTSDB has a row per series and hour, and one value per time, an int64 or a float64, in a column named after the seconds or milliseconds in the hour and the length of the value. It compacts or appends the values of an hour into one cell, whose timestamp is therefore the time of the write.",
-			Fix:    "With `values: opentsdb`, use `pattern: bucket_offsets`, `bucket: 1h`, a single field, and a `ttl` with `from: write`.",
 		},
 	}
 }

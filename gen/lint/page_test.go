@@ -104,7 +104,7 @@ func TestRulesAreComplete(t *testing.T) {
 		if rule.Title == "" || !sentence.MatchString(rule.Reason) || !sentence.MatchString(rule.Fix) {
 			t.Errorf("rule %s: title %q, reason %q, fix %q", rule.ID, rule.Title, rule.Reason, rule.Fix)
 		}
-		if !strings.HasPrefix(rule.Source, "https://cloud.google.com/bigtable/") && !strings.HasPrefix(rule.Source, "https://opentsdb.net/docs/") && rule.Source != "our judgment" {
+		if !strings.HasPrefix(rule.Source, "https://cloud.google.com/bigtable/") && rule.Source != "our judgment" {
 			t.Errorf("rule %s has the source %q", rule.ID, rule.Source)
 		}
 	}

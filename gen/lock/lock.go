@@ -102,11 +102,6 @@ type Layout struct {
 	Accepted   []Acceptance // the changes from the next older layout, sorted by Change
 }
 
-// HasPoints reports whether the columns are those of OpenTSDB.
-func (l *Layout) HasPoints() bool {
-	return slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Values == codec.OpenTSDBValues && !c.Retired })
-}
-
 // Segment is one segment of a row key.
 type Segment struct {
 	Kind    codec.SegmentKind

@@ -54,7 +54,7 @@ func (r *recorder) pattern() { r.add("pattern", asPattern.show(r.layout.Pattern)
 
 // precision adds the unit of offsets.
 func (r *recorder) precision() {
-	if l := r.layout; l.Pattern.Naming() == codec.NamedByTime && !l.HasPoints() {
+	if l := r.layout; l.Pattern.Naming() == codec.NamedByTime {
 		r.add("precision", asDuration.show(l.Precision))
 	}
 }

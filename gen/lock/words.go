@@ -404,7 +404,7 @@ func (c *Column) code(w *words) {
 	}
 	option(w, "field", c.Field != "", &c.Field, asQuoted)
 	option(w, "family", c.Family != "", &c.Family, asWord)
-	for v := codec.TextValues; v <= codec.OpenTSDBValues; v++ {
+	for v := codec.TextValues; v <= codec.LittleEndianValues; v++ {
 		is := c.Values == v
 		if w.flag(v.String(), &is); is {
 			c.Values = v

@@ -116,11 +116,7 @@ func (r *renderer) externalFamily(t *layout.StoredTable, name string) (externalF
 			continue
 		case p.Naming() == codec.NamedByTime:
 			family.Decoding = r.decodingOf(l, &l.Table.Columns[0])
-			about := "the name of a column is the time of an event in its bucket, in binary."
-			if l.Table.HasPoints() {
-				about = "the name of a column is the time of an event in its hour, and the type and length of its value, or those of several events."
-			}
-			remarks = append(remarks, of+about)
+			remarks = append(remarks, of+"the name of a column is the time of an event in its bucket, in binary.")
 			if family.About != "" {
 				remarks = append(remarks, of+family.About)
 			}

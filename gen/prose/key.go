@@ -121,9 +121,6 @@ func holdsCells(t *layout.Table) string {
 
 // holdsOffsets is Holds for columns that are named after times.
 func holdsOffsets(l *layout.Layout, t *layout.Table) string {
-	if t.HasPoints() {
-		return "A row contains the data points of an hour. Each event is a column with the value, named by OpenTSDB after the time in the hour and the type and length of the value. OpenTSDB may compact or append several events into one cell."
-	}
 	holds := "the value"
 	if t.Serialized() {
 		holds = "all fields"

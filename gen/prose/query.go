@@ -49,17 +49,9 @@ func knows(q *layout.Query, series int) bool { return q.Table.SegmentOf(series) 
 
 // Listing describes how the series of a query are listed.
 func Listing(l *layout.Layout, q *layout.Query) string {
-	skips, points := true, false
-	for _, q := range q.Periods() {
-		skips, points = skips && q.Contiguous(), points || q.Table.HasPoints()
-	}
-	switch {
-	case skips && points:
-		return "It receives a few rows per series, whose values say which events there are, and skips the other rows."
-	case skips:
+	skips := !slices.ContainsFunc(q.Periods(), func(q *layout.Query) bool { return !q.Contiguous() })
+	if skips {
 		return "It receives a few row keys per series, and skips the other rows."
-	case points:
-		return "It receives all rows in the range, whose values say which events there are, and keeps one key per series in memory, because segments of the series follow the time in row keys."
 	}
 	return "It receives the keys of all rows in the range, and keeps one per series in memory, because segments of the series follow the time in row keys."
 }

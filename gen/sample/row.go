@@ -125,9 +125,6 @@ func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column in
 	switch {
 	case t.Pattern.Naming() == codec.NamedByValue:
 		cell.Qualifier, cell.Value = string(cell.Value), nil
-	case t.HasPoints():
-		qualifier, datum := t.Offset(l).AppendPoint(nil, nil, e.Time, cell.Value)
-		cell.Qualifier, cell.Value = string(qualifier), datum
 	case t.Pattern.Naming() == codec.NamedByTime:
 		cell.Qualifier = string(t.Offset(l).Append(nil, e.Time, e.Sequence))
 	}

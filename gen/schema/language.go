@@ -18,9 +18,6 @@ var (
 	blobFormats = []string{"protobuf", "json"}
 )
 
-// openTSDB are the values of tables of OpenTSDB, which a field cannot have by itself.
-const openTSDB = "opentsdb"
-
 var rootBlock = block[Schema]{
 	what: "a schema",
 	keys: []key[Schema]{
@@ -90,8 +87,16 @@ const (
 const (
 	localTime  = "keys have times in UTC: describe a local time as a string of the series, or write the events to a new table"
 	otherSalt  = "for a salt of another hash, let callers give it: declare series: {salt: int32}, and write {name: salt, pad: 2}"
-	otherNames = "columns are named by fields, after times as in bucket_offsets, or as in OpenTSDB with values: opentsdb; read others with the Bigtable client"
+	otherNames = "columns are named by fields, or after times as in bucket_offsets; read others with the Bigtable client"
 )
+
+// ofOpenTSDB is the hint for the values of OpenTSDB's own tables.
+func ofOpenTSDB(text string) string {
+	if text == "opentsdb" {
+		return otherNames
+	}
+	return ""
+}
 
 // refusals are the rules that explain some hints.
 var refusals = map[string]string{localTime: "K24", otherSalt: "K23", otherNames: "C08"}
@@ -125,8 +130,8 @@ var layoutKeys = []key[Table]{
 		named("a mapping from families to their ttl", "write `families: {raw: {ttl: {max_age: 30d}}}`", filled("a family"), record(familyBlock), func(f *Family) *Value[string] { return &f.Name }),
 		func(t *Table) *[]Family { return &t.Families }).
 		also("They replace family and ttl, and each field names its family. For example, {raw: {ttl: {max_age: 7d}}, stats: {ttl: {max_age: 90d}}}."),
-	put("values", "how values are encoded; text is readable in cbt", word("value encoding", slices.Concat(valueForms, []string{openTSDB}), nil), func(t *Table) *Value[string] { return &t.Values }).
-		also("The default is binary: big-endian int64 and IEEE 754. big_endian and little_endian are for numbers that other programs wrote, in 4 or 8 bytes by type. opentsdb is for tables of OpenTSDB: columns are named after the time, type and length of their value, and one cell may have the values of an hour."),
+	put("values", "how values are encoded; text is readable in cbt", hintedWord("value encoding", valueForms, ofOpenTSDB), func(t *Table) *Value[string] { return &t.Values }).
+		also("The default is binary: big-endian int64 and IEEE 754. big_endian and little_endian are for numbers that other programs wrote, in 4 or 8 bytes by type."),
 	set("blob", "the column of a serialized event", record(blobBlock), func(t *Table) *Blob { return &t.Blob }).
 		also("For serialized patterns. For example, {column: e, format: protobuf}."),
 	set("ttl", "when data expires", pointer(ttlForm(false)), func(t *Table) **TTL { return &t.TTL }).

@@ -91,7 +91,7 @@ func (t *Table) overValues(above *Table) {
 	if !t.Blob.Pos.IsValid() && (same || p.Serialized()) {
 		t.Blob = above.Blob
 	}
-	if !t.Values.IsSet() && (same || !p.OneValue() && above.Values.V != openTSDB) {
+	if !t.Values.IsSet() && (same || !p.OneValue()) {
 		t.Values = above.Values
 	}
 }

@@ -85,7 +85,7 @@ type Table struct {
 	Bucket    Bucket
 	Family    Value[string]
 	Families  []Family
-	Values    Value[string] // as in Field, or "opentsdb"
+	Values    Value[string] // as in Field
 	Blob      Blob
 	TTL       *TTL // nil if the file has none
 	Rollup    Rollup

@@ -36,7 +36,7 @@ import (
 // kind defines how the values of one type are stored. All functions except check require
 // values of the type.
 type kind struct {
-	codings    [codec.OpenTSDBValues + 1]codec.Coding[any]                       // by encoding
+	codings    [codec.LittleEndianValues + 1]codec.Coding[any]                   // by encoding
 	zero       any                                                               // omitted by protobuf
 	proto      func(dst []byte, f *layout.Field, p codec.Presence, v any) []byte // appends a field
 	fromProto  func(r *codec.ProtoReader, f *layout.Field) any                   // reads the current one
@@ -101,7 +101,6 @@ func (t typed[T, V]) kind() kind {
 func coding[T, V any](c codec.Coding[T], to func(V) T, from func(T) V) codec.Coding[any] {
 	return codec.Coding[any]{
 		Order:  c.Order,
-		Points: c.Points,
 		Append: func(dst []byte, v any) []byte { return c.Append(dst, to(v.(V))) },
 		Decode: func(datum []byte) (any, error) {
 			v, err := c.Decode(datum)

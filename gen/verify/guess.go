@@ -171,14 +171,6 @@ func guessValue(s Schema, c layout.Column, qualifier string, item bigtable.ReadI
 		return "the types or numbers of fields changed"
 	}
 	f := &s.Layout.Fields[c.Field]
-	switch {
-	case s.Table.HasPoints() && errors.Is(err, codec.ErrInexact) && f.Type == schema.Int64:
-		return "OpenTSDB has stored floating-point numbers: the field should be a float64"
-	case s.Table.HasPoints() && errors.Is(err, codec.ErrTimeRange):
-		return "the hour in the key is not that of OpenTSDB"
-	case s.Table.HasPoints():
-		return "another program wrote the column"
-	}
 	for as := codec.BinaryValues; as <= codec.LittleEndianValues; as++ {
 		if _, err := value.Coding(f, as).Decode(datum); err == nil && as != c.Values {
 			return fmt.Sprintf("values were stored as %s: `values` changed", as)

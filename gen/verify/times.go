@@ -39,10 +39,7 @@ func (s *reading) checkTime(family, qualifier string, item bigtable.ReadItem) (c
 	if life.Dated() {
 		early = tolerance
 	}
-	switch {
-	case t.HasPoints():
-		to = from.Add(codec.PointBucket)
-	case t.Pattern.Naming() == codec.NamedByTime:
+	if t.Pattern.Naming() == codec.NamedByTime {
 		times := t.Offset(s.Layout).In(from)
 		micros, _, ok := times.Parse([]byte(qualifier))
 		if !ok {

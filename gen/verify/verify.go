@@ -4,7 +4,6 @@
 package verify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -239,9 +238,6 @@ func (v *verifier) cells(row bigtable.Row, readings []reading) {
 			name := family + ":" + show(qualifier)
 			if !known {
 				f := Finding{Row: show(row.Key()), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family, qualifier), kind: "column"}
-				if slices.ContainsFunc(readings, func(s reading) bool { return s.Table.HasPoints() && inFamily(s.Table, s.Table.Columns[0], family) }) {
-					f.Problem, f.Guess = "it has no data points, and reads skip it", "OpenTSDB has stored an annotation or a histogram"
-				}
 				v.found(f)
 				continue
 			}
@@ -271,9 +267,6 @@ func columnOf(readings []reading, family, qualifier string) (*reading, layout.Co
 		for _, c := range s.Table.AllColumns() {
 			switch naming := s.Table.Pattern.Naming(); {
 			case !inFamily(s.Table, c, family):
-			case s.Table.HasPoints():
-				in := s.Table.Offset(s.Layout).PointsIn(s.at)
-				return s, c, in.HasPoints([]byte(qualifier))
 			case s.Table.Metrics() && c.Qualifier == s.metric, naming == codec.NamedByTime,
 				naming == codec.NamedByField && c.Qualifier == qualifier:
 				return s, c, true
@@ -303,9 +296,6 @@ func (s *reading) checkValue(c layout.Column, at time.Time, qualifier string, it
 	if stamp := int64(item.Timestamp); t.Pattern.EventTimed() && t.Pattern.Bucketed() && (stamp < at.UnixMicro() || stamp >= t.Bucket.End(at).UnixMicro()) {
 		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(stamp).Format(time.RFC3339), at.Format(time.RFC3339))
 	}
-	if t.HasPoints() {
-		return s.checkPoints(at, qualifier, item.Value)
-	}
 	if t.Pattern.Naming() == codec.NamedByTime {
 		times := t.Offset(s.Layout).In(at)
 		if _, _, ok := times.Parse([]byte(qualifier)); !ok {
@@ -313,16 +303,6 @@ func (s *reading) checkValue(c layout.Column, at time.Time, qualifier string, it
 		}
 	}
 	return s.decode(c, datumOf(t, qualifier, item))
-}
-
-// checkPoints returns why data points of OpenTSDB cannot be read.
-func (s *reading) checkPoints(at time.Time, qualifier string, datum []byte) error {
-	in := s.Table.Offset(s.Layout).PointsIn(at)
-	points, err := in.Append(nil, []byte(qualifier), datum)
-	for _, p := range points {
-		err = cmp.Or(err, p.Err)
-	}
-	return err
 }
 
 // datumOf returns the stored datum of a cell.

@@ -78,7 +78,7 @@ func (c *Checker) NotNaN(field string, v float64) {
 }
 
 // errNotFinite is the error for a number that one of the tables of a schema cannot store, because of its format.
-var errNotFinite = fmt.Errorf("%w, which tables with format: json or values: opentsdb cannot store; format: protobuf can", ErrNaN)
+var errNotFinite = fmt.Errorf("%w, which tables with format: json cannot store; format: protobuf can", ErrNaN)
 
 // Finite rejects NaN and infinities with [ErrNaN], and says which formats have them.
 func (c *Checker) Finite(field string, v float64) {

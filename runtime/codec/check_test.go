@@ -75,7 +75,7 @@ func TestFieldError(t *testing.T) {
 	}
 	c = codec.Checker{}
 	c.Finite("load", math.Inf(-1))
-	if got, want := c.Err().Error(), "load -Inf: NaN or infinite value, which tables with format: json or values: opentsdb cannot store; format: protobuf can"; got != want {
+	if got, want := c.Err().Error(), "load -Inf: NaN or infinite value, which tables with format: json cannot store; format: protobuf can"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	w := codec.NewKeyWriter(nil, "#")

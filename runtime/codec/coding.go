@@ -17,9 +17,6 @@ type Coding[T any] struct {
 	Word bool
 	// Order is how encoded values sort.
 	Order Order
-	// Points says that columns are those of OpenTSDB, whose values package store converts
-	// from and to the datum.
-	Points Points
 }
 
 // Codings holds a coding for every type except enums, for which there is [EnumAs].

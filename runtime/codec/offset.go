@@ -15,7 +15,6 @@ type Offset struct {
 	Bucket    Bucket
 	Precision time.Duration // the unit of offsets; at least a microsecond
 	Sequence  bool          // whether a sequence number follows the offset
-	Points    Points        // whether the columns are those of OpenTSDB; see AppendPoint
 }
 
 // sequenceBytes is the length of a sequence number in binary.

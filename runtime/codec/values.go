@@ -16,13 +16,12 @@ const (
 	TextValues                       // [Text]
 	BigEndianValues                  // [BigEndian]
 	LittleEndianValues               // [LittleEndian]
-	OpenTSDBValues                   // [OpenTSDB]
 )
 
-var valuesNames = [...]string{BinaryValues: "binary", TextValues: "text", BigEndianValues: "big_endian", LittleEndianValues: "little_endian", OpenTSDBValues: "opentsdb"}
+var valuesNames = [...]string{BinaryValues: "binary", TextValues: "text", BigEndianValues: "big_endian", LittleEndianValues: "little_endian"}
 
-// ParseValues returns the encoding with the given name in schemas: binary, text, big_endian,
-// little_endian or opentsdb. It returns false for any other name.
+// ParseValues returns the encoding with the given name in schemas: binary, text, big_endian
+// or little_endian. It returns false for any other name.
 func ParseValues(name string) (Values, bool) {
 	i := slices.Index(valuesNames[:], name)
 	return Values(max(0, i)), i >= 0
@@ -41,7 +40,7 @@ func (v Values) Text() bool { return v == TextValues }
 
 // Codings returns the codings of the encoding.
 func (v Values) Codings() *Codings {
-	return [...]*Codings{BinaryValues: &Binary, TextValues: &Text, BigEndianValues: &BigEndian, LittleEndianValues: &LittleEndian, OpenTSDBValues: &OpenTSDB}[v]
+	return [...]*Codings{BinaryValues: &Binary, TextValues: &Text, BigEndianValues: &BigEndian, LittleEndianValues: &LittleEndian}[v]
 }
 
 // BigEndian and LittleEndian store numbers as other programs write them, in two's
@@ -52,18 +51,6 @@ var (
 	BigEndian    = sorting(ordered(binary.BigEndian, binary.BigEndian))
 	LittleEndian = ordered(binary.LittleEndian, binary.LittleEndian)
 )
-
-// OpenTSDB is for int64 and float64, in the columns of [BucketOffsets] that OpenTSDB
-// has; see [Points].
-var OpenTSDB = points()
-
-// points returns the codings of data points.
-func points() Codings {
-	c := Binary
-	c.Int64.Points, c.Int64.Order = IntegerPoints, Unordered
-	c.Float64.Points, c.Float64.Order = FloatPoints, Unordered
-	return c
-}
 
 // ordered returns the codings for an order of bytes.
 func ordered(o binary.ByteOrder, to binary.AppendByteOrder) Codings {

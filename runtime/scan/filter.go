@@ -240,7 +240,7 @@ func (t *Table) keys(r *Read, p codec.Part) Filter {
 		return keysFilter(r.Keys.All(codec.AnyTime(t.keyTimes())))
 	}
 	parts := []codec.Part{p}
-	if t.Pattern.Naming() == codec.NamedByTime && !t.hasPoints() {
+	if t.Pattern.Naming() == codec.NamedByTime {
 		parts = t.Offset.CutBuckets(p.From, p.To)
 	}
 	var branches []Filter
@@ -277,8 +277,8 @@ func (t *Table) matching(span codec.Span, f Filter) Filter {
 
 // EventCells returns the filter of the cells of one event in its row that a read at
 // time now would use; nil if none can be live. sequence is the sequence number of the
-// event or, if the pattern appends, its class, which is then part of its identity. No filter
-// can find an event in the columns of OpenTSDB. In a table of [codec.Latest], newer events count, too.
+// event or, if the pattern appends, its class, which is then part of its identity.
+// In a table of [codec.Latest], newer events count, too.
 func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 	from, to := t.stamped(event), codec.Forever
 	switch {

@@ -76,7 +76,7 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 	}
 	p.Cut = t.cuts(p.From, p.To)
 	p.RanksEnd = t.ranksEnd(now, p.From, p.To)
-	p.Beyond = t.hasPoints() || slices.ContainsFunc(t.Families, func(f Family) bool { return t.rest(&f, now, p.From, p.To).After(p.To) })
+	p.Beyond = slices.ContainsFunc(t.Families, func(f Family) bool { return t.rest(&f, now, p.From, p.To).After(p.To) })
 	part := Part{Route: t.route(r), table: t, read: r}
 	if t.endsByRows(r) {
 		part.Limit = r.Limit
@@ -85,7 +85,7 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 		if part.Filter = t.partFilter(r, part.Part, now); part.Filter == nil {
 			break
 		}
-		if r.WithoutValues && !t.hasPoints() {
+		if r.WithoutValues {
 			part.Filter = chain(part.Filter, StripValues{})
 		}
 		p.Parts = append(p.Parts, part)
@@ -96,7 +96,7 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 // Cuts reports whether reads of row ranges cut the time range into parts, which are read one after the
 // other: if only qualifiers contain event times, partial buckets take other filters.
 func (t *Table) Cuts() bool {
-	return t.Pattern.Naming() == codec.NamedByTime && !t.hasPoints() && !t.ByTimestamp()
+	return t.Pattern.Naming() == codec.NamedByTime && !t.ByTimestamp()
 }
 
 // parts splits the time range at partial buckets, if reads cut it. The parts are in reading order.

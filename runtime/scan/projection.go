@@ -72,7 +72,7 @@ func (t *Table) telling() (columns []int) {
 // columns are rows.
 func (t *Table) projected(p Projection) Filter {
 	switch {
-	case p == nil || t.Pattern.RowPerField() || t.hasPoints():
+	case p == nil || t.Pattern.RowPerField():
 		return nil
 	case t.Pattern.Naming() == codec.NamedByTime:
 		return StripValues{}

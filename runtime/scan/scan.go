@@ -135,10 +135,6 @@ func (t Table) AllCells() Table {
 	return t
 }
 
-// hasPoints reports whether the columns are those of OpenTSDB. A cell may then have events of
-// any times of its bucket, so that no filter can select columns, and values say which.
-func (t *Table) hasPoints() bool { return t.Offset.Points != codec.NoPoints }
-
 // InOrder reports whether the rows of a series are in ascending or descending order of
 // time.
 func (t *Table) InOrder() bool { return !t.Pattern.Bucketed() || t.Offset.Bucket.Sorted() }

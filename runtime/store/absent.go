@@ -9,7 +9,6 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -24,19 +23,12 @@ var ErrExists = errors.New("the event exists")
 // Bigtable cannot check and write several rows atomically.
 var ErrSeveralRows = errors.New("IfAbsent: an event of bucket_new_columns with several fields takes several rows, which Bigtable cannot check and write atomically")
 
-// ErrSharedCells is the error for an event that WriteOptions.IfAbsent does not support,
-// because OpenTSDB may have stored it in one cell with others, where Bigtable cannot find it.
-var ErrSharedCells = errors.New("IfAbsent: OpenTSDB may have stored the event in one cell with others, where Bigtable cannot find it")
-
 // oneRow refuses an event that is to be written with IfAbsent but takes several rows, or that
 // Bigtable cannot find in its row.
 func (s *stage) oneRow(table int) {
 	t, l := &s.tables[table], s.writer.tables[table].mapping
 	if t.err == nil && l.Pattern.RowPerField() && len(l.Columns) > 1 {
 		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSeveralRows)
-	}
-	if t.err == nil && l.points() != codec.NoPoints {
-		t.err = fmt.Errorf("table %s: %w", s.writer.tables[table].id, ErrSharedCells)
 	}
 }
 

@@ -135,7 +135,6 @@ type memory struct {
 	frame  frame
 	oldest []int64  // lowest timestamps per family; see findOldest
 	placed []placed // of the columns of the row before; see placeOf
-	points points   // of the current row
 }
 
 // yielder consumes an event, which is valid until it returns, and reports whether the

@@ -386,16 +386,6 @@ func (c *Cells) replaceColumn(family int, qualifier []byte) {
 	}
 }
 
-// replacePoint deletes the columns in which a data point may be stored by itself, with a value
-// of any type and length.
-func (c *Cells) replacePoint(family int) {
-	for form := range codec.PointForms {
-		var name [4]byte
-		c.mutations = wire.AppendDeleteColumn(c.mutations, c.addressOf(family, c.offset.AppendPointForm(name[:0], c.event, form)))
-		c.counted()
-	}
-}
-
 // finishRow deletes what the event does not have but an earlier event of the same time
 // may have stored: the columns that are not set, and all columns in the families of
 // other classes.

@@ -84,22 +84,6 @@ func (e *DeleteError) Error() string {
 
 func (e *DeleteError) Unwrap() error { return e.Err }
 
-// SharedCellError reports events that were not deleted, because OpenTSDB has compacted or
-// appended them into one cell with events that are not to be deleted. Their row is unchanged.
-// Deleting all events of the hour is possible.
-type SharedCellError struct {
-	Table  string // with its prefix
-	Row    string // row key
-	Column string // qualifier of the cell
-	Events int    // number of events of the row that were to be deleted
-}
-
-// Error describes the cell and says what can be deleted.
-func (e *SharedCellError) Error() string {
-	return fmt.Sprintf("table %s, row %q, column %q: %s not deleted: OpenTSDB has stored events of the hour in one cell; delete all events of the hour, or none of this cell",
-		e.Table, e.Row, e.Column, quantity(e.Events, "event"))
-}
-
 // MicrosError reports events that were not deleted: another program has stored several in one millisecond,
 // in a table with the granularity MICROS, and the Go client for Bigtable can delete these only together. Their row,
 // or all rows of their bucket in codec.BucketNewColumns, are unchanged.
@@ -214,7 +198,7 @@ func (l *mapping) timeFits(e event) bool {
 // *RangeError. Events at or after to stay, so time.Now() is not the end of everything: clocks
 // that are fast write events of the future. [Writer.DeleteAll] deletes these, too.
 //
-// It reads the keys and timestamps of the cells, and values only of OpenTSDB, and deletes
+// It reads the keys and timestamps of the cells, and deletes
 // exactly those of the events, in order of row keys and with at most one request of
 // mutations in memory. Rows and cells of other series, times and schemas stay. Deleting
 // again is safe, and it is the way to complete a call that failed. Events that are
@@ -233,7 +217,7 @@ func (l *mapping) timeFits(e event) bool {
 //
 // After an error, the Deletion counts only what is certain to be deleted. Rows whose keys, and
 // columns whose names, cannot be decoded stay: the first is returned as a *DecodeError after
-// everything else is deleted, as is a *SharedCellError for rows of OpenTSDB, and a *MicrosError for rows
+// everything else is deleted, as is a *MicrosError for rows
 // with timestamps in microseconds. A row that Bigtable
 // rejects is a *DeleteError.
 func (w *Writer[E]) DeleteRange(ctx context.Context, of Selection[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {

@@ -102,7 +102,6 @@ type rowEraser struct {
 	columns int                   // number of mutations of the row
 	start   time.Time             // of the row's bucket, in a table with a rollup
 	gone    rollup.Ranges         // which of its times are deleted
-	points  points                // of the row, in the columns of OpenTSDB
 	most    map[stamp]int         // how many events of each stamp the rows of a bucket have shown so far
 }
 

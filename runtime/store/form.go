@@ -38,9 +38,6 @@ var rowForms = [...]rowForm{
 
 // form returns the form of the rows of the mapping.
 func (l *mapping) form() rowForm {
-	if l.points() != codec.NoPoints {
-		return pointRows{}
-	}
 	if uint(l.Pattern) >= uint(len(rowForms)) {
 		return rowForms[0]
 	}
@@ -120,19 +117,4 @@ func (offsetRows) qualifier(c *Cells, _ int, _ []byte) string {
 func (offsetRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
 	a.empty(rows[0])
 	return a.offsets(at, rows[0], a.reporting(yield)) && a.bucket(yield)
-}
-
-// pointRows are the rows of OpenTSDB: offsetRows with columns that may have several events.
-type pointRows struct{ offsetRows }
-
-func (pointRows) set(c *Cells, family, _ int, datum []byte) {
-	var name, value [16]byte
-	c.replacePoint(family)
-	qualifier, datum := c.offset.AppendPoint(name[:0], value[:0], c.event, datum)
-	c.setCell(c.addressOf(family, qualifier), family, datum)
-}
-
-func (pointRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
-	a.empty(rows[0])
-	return a.dataPoints(at, rows[0], a.reporting(yield)) && a.bucket(yield)
 }

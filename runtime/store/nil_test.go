@@ -193,7 +193,7 @@ var zeroValues = []any{
 	new(Mapping[sample]), new(Older[uint64]), new(Outcome), new(Part[sample, sampleColumns]), new(Query[sample]), new(Selection[sample]),
 	new(BackfillError), new(BatchError), new(CheckpointError), new(DecodeError), new(DeleteError), new(DuplicateError), new(LeftError),
 	new(LimitError), new(MicrosError), new(MissingTableError), new(NoClientError), new(RangeError), new(ReplicationError), new(ReversedError),
-	new(RollupError), new(RunError), new(SelectionError), new(SharedCellError), new(TokenError), new(TooLargeError), new(UnknownTableError), new(WriteError),
+	new(RollupError), new(RunError), new(SelectionError), new(TokenError), new(TooLargeError), new(UnknownTableError), new(WriteError),
 }
 
 // Class: a zero value whose methods panic. All exported methods of all exported types are called on one, and those that send

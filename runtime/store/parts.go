@@ -266,7 +266,7 @@ func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e event) {
 // one of the older ones, which are listed newest first.
 func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
 	p := newPart(of, in)
-	p.column.Name, p.column.points, p.order = name, coding.Points, coding.Order
+	p.column.Name, p.order = name, coding.Order
 	p.encode = func(dst []byte, e event) []byte { return coding.Append(dst, *of(e.pointer.(*E))) }
 	p.bound = func(e event) error { return storable(*of(e.pointer.(*E))) }
 	p.set, p.decode = setter(coding, of), appender(coding, in)
@@ -332,7 +332,6 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 			Append: func(dst []byte, v *T) []byte { return coding.Append(dst, *v) },
 			Decode: func(datum []byte) (*T, error) { return codec.Optional(coding.Decode(datum)) },
 			Order:  coding.Order,
-			Points: coding.Points,
 		}
 	}
 	p := RequiredColumn(name, pointers(coding), of, in, olderAs(older, pointers)...)

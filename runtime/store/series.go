@@ -19,8 +19,7 @@ import (
 const maxListedRows = 1024
 
 // ReadSeries yields the series with events that a selection has with from <= time < to, each
-// once. It receives row keys and no values, except in the columns of OpenTSDB, whose values say
-// which events there are, and of the fields of conditions. If the series precedes the time in row
+// once. It receives row keys and no values, except of the fields of conditions. If the series precedes the time in row
 // keys, it skips the rows of a series once it has seen some, so that it receives at most eight rows
 // per series; otherwise, it receives the keys of all rows in the range. The order is that of row
 // keys, layout by layout, value by value and salt by salt. The keys of the series that it has seen
@@ -141,7 +140,7 @@ func (l *listing) inPeriod() bool {
 			for q := range p.Found(span) {
 				filter := p.RowsOnly(q.Filter)
 				switch {
-				case l.read.reader.mapping.points() != codec.NoPoints, l.read.assembler.conditions != nil:
+				case l.read.assembler.conditions != nil:
 					filter = q.Filter // values say which events there are
 				case l.beyond:
 					filter = scan.Chain{q.Filter, scan.StripValues{}}

@@ -99,11 +99,8 @@ func (w *writer) eraseMarked(ctx context.Context, name string, o DeleteOptions, 
 
 // isUndeleted reports whether an error is that of an event that stays, and not one that ends a deletion.
 func isUndeleted(err error) bool {
-	switch err.(type) {
-	case *SharedCellError, *MicrosError:
-		return true
-	}
-	return isDecodeError(err)
+	_, micros := err.(*MicrosError)
+	return micros || isDecodeError(err)
 }
 
 // events marks or repairs the rows of the series that a query selects.

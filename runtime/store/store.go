@@ -223,9 +223,8 @@ type Column struct {
 	// Whole marks the column of a value that contains all fields of an event.
 	Whole bool
 
-	points   codec.Points // whether the columns are those of OpenTSDB
-	older    []int        // indexes of the columns in which older events have the field, newest first
-	replaced bool         // only older events have the column
+	older    []int // indexes of the columns in which older events have the field, newest first
+	replaced bool  // only older events have the column
 }
 
 // Field is a field of an event, identified by the name of its column or, if no table has a column for
@@ -273,15 +272,7 @@ func (l *mapping) scanFamilies() []scan.Family {
 
 // offset returns the encoding of times in qualifiers, for patterns that name columns after times.
 func (l *mapping) offset() codec.Offset {
-	return codec.Offset{Bucket: l.Key.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil, Points: l.points()}
-}
-
-// points says whether the columns are those of OpenTSDB.
-func (l *mapping) points() codec.Points {
-	if l.Pattern.Naming() != codec.NamedByTime || len(l.Columns) == 0 {
-		return codec.NoPoints
-	}
-	return l.Columns[0].points
+	return codec.Offset{Bucket: l.Key.Bucket, Precision: l.Precision, Sequence: l.Sequence != nil}
 }
 
 // choice returns the TTLFields of e, or the zero TTLFields.

@@ -147,8 +147,7 @@ type WriteOptions struct {
 	// stored, and a second attempt then reports that it exists. Tables are written
 	// independently: if two writers store different events concurrently, each may win in
 	// one table; the failures name the tables. Events that take several rows, as in
-	// bucket_new_columns with several fields, are refused with ErrSeveralRows, and those of
-	// tables of OpenTSDB with ErrSharedCells. A table of codec.Latest gets the events that are absent in
+	// bucket_new_columns with several fields, are refused with ErrSeveralRows. A table of codec.Latest gets the events that are absent in
 	// all others. For one that exists, it is only noted that readers must search, unless the row has it.
 	IfAbsent bool
 }

@@ -167,7 +167,7 @@ func enough(t *layout.Table, span time.Duration) (requests int) {
 // a bucket where it tells which of them are kept. It is not known where labels do not sort.
 func (p *play) needed(s selection, from, to time.Time) (cells int, known bool) {
 	for _, o := range s.table.Periods() {
-		if o.HasPoints() || o.Pattern.Bucketed() && !o.Bucket.Sorted() {
+		if o.Pattern.Bucketed() && !o.Bucket.Sorted() {
 			return 0, false
 		}
 	}

@@ -99,7 +99,7 @@ func failuresOf(err error) []store.Failure {
 
 // writeAbsent writes events that do not exist.
 func (p *play) writeAbsent() error {
-	if slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool { return t.Metrics() || t.HasPoints() }) {
+	if slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool { return t.Metrics() }) {
 		return nil
 	}
 	events, w := p.draw(3), p.program()
