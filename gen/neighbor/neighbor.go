@@ -1,5 +1,5 @@
 // Package neighbor renders definitions of tables for tools that use them beside generated code:
-// Terraform, BigQuery, GoogleSQL for Bigtable, and Pub/Sub. It knows what the tools can represent; what a
+// Terraform, BigQuery and GoogleSQL for Bigtable. It knows what the tools can represent; what a
 // table contains is decided by package layout.
 package neighbor
 
@@ -19,7 +19,7 @@ import (
 // Wanted reports whether a btgen.yaml or a schema requests files.
 func Wanted(layouts []*layout.Layout, config *schema.Config) bool {
 	views := func(t *layout.Table) bool { return len(t.Views) > 0 }
-	return config.Terraform.V || config.BigQuery != nil || config.LogicalViews.V || config.PubSub != nil ||
+	return config.Terraform.V || config.BigQuery != nil || config.LogicalViews.V ||
 		slices.ContainsFunc(layouts, func(l *layout.Layout) bool { return slices.ContainsFunc(l.Tables, views) })
 }
 
@@ -36,9 +36,6 @@ func Files(layouts []*layout.Layout, config *schema.Config) ([]output.File, diag
 	}
 	if config.LogicalViews.V {
 		r.logicalViews()
-	}
-	if config.PubSub != nil {
-		r.pubSub()
 	}
 	r.materializedViews()
 	if r.found.HasErrors() {

@@ -18,20 +18,6 @@ type Config struct {
 	// views for GoogleSQL.
 	Terraform, LogicalViews Value[bool]
 	BigQuery                *BigQuery // external tables for BigQuery; nil for none
-	PubSub                  *PubSub   // subscriptions that write to tables; nil for none
-}
-
-// PubSub is which topics of Pub/Sub have the events of tables.
-type PubSub struct {
-	Instance   string // of the tables in Bigtable, such as projects/p/instances/i
-	AppProfile string // for writes; empty for the default of the instance
-	Topics     []Topic
-}
-
-// Topic is a topic whose messages are the events of a table.
-type Topic struct {
-	Table Value[string] // its ID
-	Name  string        // of the topic, such as projects/p/topics/t
 }
 
 // BigQuery is where BigQuery reads tables from, and has its definitions of them.
@@ -100,24 +86,7 @@ var configBlock = block[Config]{
 			also("The folder bigquery in out has a definition of each table."),
 		put("logical_views", "whether to generate logical views for GoogleSQL", boolean, func(c *Config) *Value[bool] { return &c.LogicalViews }).
 			also("The default is false. With true, the folder logical_views in out has a view of each table with a row_key_schema."),
-		set("pubsub", "generate subscriptions of Pub/Sub that write to tables, as in {instance: projects/p/instances/i, topics: {readings: projects/p/topics/readings}}", pointer(record(pubSubBlock)), func(c *Config) **PubSub { return &c.PubSub }).
-			also("The folder pubsub in out has a request for each, with an example of a message."),
 	},
-}
-
-var pubSubBlock = block[PubSub]{
-	what:    "pubsub",
-	example: "write `pubsub: {instance: projects/p/instances/i, topics: {readings: projects/p/topics/readings}}`",
-	keys: []key[PubSub]{
-		must(set("instance", "the Bigtable instance of the tables", instanceForm, func(p *PubSub) *string { return &p.Instance })),
-		must(set("topics", "the topics whose messages are events, by table",
-			named("a mapping from tables to topics", "write `topics: {readings: projects/p/topics/readings}`", filled("a table ID"), form[Topic]{topicForm.shape, func(w *walker, n *node) (Topic, bool) {
-				name, ok := topicForm.read(w, n)
-				return Topic{Name: name}, ok
-			}}, func(t *Topic) *Value[string] { return &t.Table }), func(p *PubSub) *[]Topic { return &p.Topics })),
-		set("app_profile", "the app profile of writes, which must use single-cluster routing", appProfileForm, func(p *PubSub) *string { return &p.AppProfile }),
-	},
-	elsewhere: map[string]string{"topic": "write `topics: {readings: projects/p/topics/readings}`", "subscription": "remove it: it is named after the table"},
 }
 
 // projectSyntax is the syntax of the ID of a project.
@@ -126,7 +95,6 @@ const projectSyntax = `(?:[a-z][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]`
 // The forms of resources of Google Cloud.
 var (
 	instanceForm   = idForm("an instance", `^projects/`+projectSyntax+`/instances/[a-z][a-z0-9-]{0,62}$`, "is of the form projects/PROJECT/instances/INSTANCE", "instance: projects/my-project/instances/my-instance")
-	topicForm      = idForm("a topic", `^projects/`+projectSyntax+`/topics/[A-Za-z][-A-Za-z0-9._~+%]{2,254}$`, "is of the form projects/PROJECT/topics/TOPIC", "topics: {readings: projects/my-project/topics/readings}")
 	appProfileForm = idForm("an app profile", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is up to 50 letters, digits and _ - .", "app_profile: analytics")
 )
 
