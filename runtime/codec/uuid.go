@@ -30,18 +30,13 @@ func ParseUUID(s string) (UUID, error) {
 	if len(s) != uuidLen || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return UUID{}, notA("UUID", s)
 	}
-	n := 0
-	for i := 0; i < uuidLen; i += 2 {
-		if s[i] == '-' {
-			i++
-		}
+	for n, i := range [len(u)]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
 		hi, ok1 := unhex(s[i])
 		lo, ok2 := unhex(s[i+1])
 		if !ok1 || !ok2 {
 			return UUID{}, notA("UUID", s)
 		}
 		u[n] = hi<<4 | lo
-		n++
 	}
 	return u, nil
 }
