@@ -85,3 +85,21 @@ func wantErr(t *testing.T, err error, field string, want error) {
 		t.Errorf("got error %v, want one of %s: %v", err, field, want)
 	}
 }
+
+var (
+	// weeks is the balloon's bucket: 2021-03-05 is in week1.
+	weeks = codec.Bucket{
+		Every:  7 * 24 * time.Hour,
+		Origin: date("2021-03-01"),
+		Label:  mustLabel("week%d"),
+	}
+	minutes = codec.TimeFormat{Layout: "2006-01-02-1504"}
+)
+
+func mustLabel(s string) codec.Label {
+	l, err := codec.ParseLabel(s)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}

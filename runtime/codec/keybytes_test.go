@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"pgregory.net/rapid"
 )
 
 func dec(pad int) codec.KeyForm { return codec.KeyForm{Encoding: codec.KeyDecimal, Pad: pad} }
@@ -17,6 +16,7 @@ func hexa(pad int) codec.KeyForm {
 func reversed(f codec.KeyForm) codec.KeyForm { f.Reverse = true; return f }
 
 var (
+	plain     = codec.KeyForm{}
 	inBinary  = codec.KeyForm{Encoding: codec.KeyBinary}
 	inHex     = codec.KeyForm{Encoding: codec.KeyHex}
 	inRaw     = codec.KeyForm{Encoding: codec.KeyRaw}
@@ -90,7 +90,7 @@ func TestKeyFormBytes(t *testing.T) {
 		{"#", "00ff#_-8#C3A9#c3a9###", func(w *codec.KeyWriter) {
 			w.Bytes("a", inHex, []byte{0, 0xff})
 			w.Bytes("b", inBase64, []byte{0xff, 0xef})
-			w.String("c", codec.KeyForm{}, "C3A9")
+			w.String("c", plain, "C3A9")
 			w.String("d", inHex, "é")
 			w.Bytes("e", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 2}, []byte("##"))
 		}},
@@ -104,11 +104,11 @@ func TestKeyFormBytes(t *testing.T) {
 		}},
 		{"\x00", "a\x0100b\x0101c\x02\x00z", func(w *codec.KeyWriter) {
 			w.String("a", escaped, "a\x00b\x01c\x02")
-			w.String("b", codec.KeyForm{}, "z")
+			w.String("b", plain, "z")
 		}},
 		{"", "us-west2\x00\x01\x00\x01a\x00\xff\x00\xffb\x00\x01\x00\x00\x0e\x72", func(w *codec.KeyWriter) {
-			w.String("a", codec.KeyForm{}, "us-west2")
-			w.String("b", codec.KeyForm{}, "")
+			w.String("a", plain, "us-west2")
+			w.String("b", plain, "")
 			w.Bytes("c", inRaw, []byte("a\x00\x00b"))
 			w.Sequence(3698)
 		}},
@@ -126,11 +126,11 @@ func TestKeyFormBytes(t *testing.T) {
 		}},
 		{"#", "15#cpu#host1", func(w *codec.KeyWriter) {
 			w.BeginSalt(16)
-			w.String("metric", codec.KeyForm{}, "cpu")
-			w.String("host", codec.KeyForm{}, "host1")
+			w.String("metric", plain, "cpu")
+			w.String("host", plain, "host1")
 			w.EndSalt()
-			w.String("metric", codec.KeyForm{}, "cpu")
-			w.String("host", codec.KeyForm{}, "host1")
+			w.String("metric", plain, "cpu")
+			w.String("host", plain, "host1")
 		}},
 		{"#", "0#05#471#00007", func(w *codec.KeyWriter) {
 			w.SaltNumber(1, 0)
@@ -142,145 +142,143 @@ func TestKeyFormBytes(t *testing.T) {
 			w.SaltNumber(256, 255)
 			w.SaltNumber(257, 256)
 		}},
+		{"#", "us-west2#3698#pressure#week1#2021-03-05-1203", func(w *codec.KeyWriter) {
+			w.String("location", plain, "us-west2")
+			w.Int("balloon_id", plain, 3698, 64)
+			w.Const("pressure")
+			w.Bucket(weeks, at)
+			w.Time(minutes, at)
+		}},
+		{"#", "true#-5#7#-1000000000#1614945839500000000#00ff", func(w *codec.KeyWriter) {
+			w.Bool("flag", plain, true)
+			w.Int("int", plain, -5, 64)
+			w.Uint("uint", plain, 7, 64)
+			w.Int("duration", plain, int64(-time.Second), 64)
+			w.Timestamp("timestamp", plain, at)
+			w.Bytes("bytes", plain, []byte{0, 255})
+		}},
+		{"#", "float#01234567-89ab-cdef-0123-456789abcdef", func(w *codec.KeyWriter) {
+			w.Enum("phase", plain, phases, 2)
+			w.UUID("id", plain, codec.UUID{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef})
+		}},
+		{"#", "0000000000000000000", func(w *codec.KeyWriter) { w.Timestamp("t", plain, time.Unix(0, 0)) }},
+		{"::", ":a:::b", func(w *codec.KeyWriter) { w.String("a", plain, ":a"); w.String("b", plain, ":b") }},
+		{"#", strings.Repeat("x", codec.MaxKey), func(w *codec.KeyWriter) { w.String("s", plain, strings.Repeat("x", codec.MaxKey)) }},
+		{"#", "co#cpng#cpnmu#cpnmuog#cpnmuoj1#cpnmuoj1e8", func(w *codec.KeyWriter) { // as in RFC 4648
+			for n := range 6 {
+				w.String("s", codec.KeyForm{Encoding: codec.KeyBase32Hex}, "foobar"[:n+1])
+			}
+		}},
 	}
 	for _, tt := range tests {
-		w := codec.NewKeyWriter(nil, tt.delim)
+		w := codec.NewKeyWriter([]byte("dst:"), tt.delim)
 		tt.write(&w)
-		if key, err := w.Key(); err != nil || string(key) != tt.want {
+		if key, err := w.Key(); err != nil || string(key) != "dst:"+tt.want {
 			t.Errorf("Key() = %q, %v; want %q", key, err, tt.want)
 		}
 	}
 }
 
-func TestKeyFormRefuses(t *testing.T) {
-	tests := []struct {
-		name  string
-		delim string
-		field string
-		want  error
-		write func(w *codec.KeyWriter)
+func TestKeyWriterRefuses(t *testing.T) {
+	at, far := date("2021-03-05"), codec.Enum{{Number: 1 << 40, Name: "far"}}
+	long := strings.Repeat("x", codec.MaxKey+1)
+	for _, tt := range []struct {
+		delim, field string
+		want         error
+		write        func(w *codec.KeyWriter)
 	}{
-		{"negative", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(5), -1, 64) }},
-		{"negative in hex", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", hexa(16), -1, 64) }},
-		{"too many digits", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(5), 100000, 64) }},
-		{"too many digits, unsigned", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Uint("s", hexa(2), 256, 64) }},
-		{"over MaxInt64, reversed", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Uint("s", reversed(dec(19)), math.MaxInt64+1, 64) }},
-		{"33 bits", "", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", inBinary, math.MaxInt32+1, 32) }},
-		{"33 bits, unsigned", "", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Uint("s", inBinary, math.MaxUint32+1, 32) }},
-		{"33 bits in decimal", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(0), math.MinInt32-1, 32) }},
-		{"negative duration", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(19), int64(-1), 64) }},
-		{"negative enum", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Enum("s", dec(3), phases, -7) }},
-		{"enum over 32 bits", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) {
-			w.Enum("s", inBinary, codec.Enum{{Number: 1 << 40, Name: "far"}}, 1<<40)
-		}},
-		{"unknown enum", "#", "s", codec.ErrEnum, func(w *codec.KeyWriter) { w.Enum("s", inBinary, phases, 3) }},
-		{"raw bytes of another width", "#", "s", codec.ErrRange, func(w *codec.KeyWriter) {
-			w.Bytes("s", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 2}, []byte("abc"))
-		}},
-		{"raw delimiter", "#", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Bytes("s", inRaw, []byte("a#")) }},
-		{"empty, escaped", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.String("s", escaped, "") }},
-		{"bad UTF-8, escaped", "#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", escaped, "\xff") }},
-		{"bad UTF-8, hex", "#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", inHex, "\xff") }},
-		{"bad UTF-8, binary key", "", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, "\xff") }},
-		{"before 1970", "", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", inBinary, time.Unix(0, -1)) }},
-		{"after 2262", "", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", inBinary, date("2262-04-12")) }},
-		{"empty binary key", "", "key", codec.ErrEmpty, func(w *codec.KeyWriter) {}},
-		{"long binary key", "", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", codec.KeyForm{}, strings.Repeat("x", codec.MaxKey-1)) }},
-		{"salt of no buckets", "#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(0) }},
-		{"salt of too many", "#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(codec.MaxSaltBuckets + 1) }},
-		{"known salt of no buckets", "", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.SaltNumber(0, 0) }},
-		{"salt out of range", "#", "salt", codec.ErrRange, func(w *codec.KeyWriter) { w.SaltNumber(16, 16) }},
-		{"negative salt", "#", "salt", codec.ErrRange, func(w *codec.KeyWriter) { w.SaltNumber(16, -1) }},
-		{"salt without an end", "#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(16); w.String("s", codec.KeyForm{}, "x") }},
-		{"salt without a beginning", "#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.EndSalt() }},
-		{"error in a salt", "#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.BeginSalt(16); w.String("s", codec.KeyForm{}, ""); w.EndSalt() }},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			w := codec.NewKeyWriter(nil, tt.delim)
-			tt.write(&w)
-			_, err := w.Key()
-			wantErr(t, err, tt.field, tt.want)
-		})
+		{"#", "key", codec.ErrEmpty, func(w *codec.KeyWriter) {}},
+		{"", "key", codec.ErrEmpty, func(w *codec.KeyWriter) {}},
+		{"#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.String("s", plain, "") }},
+		{"#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.String("s", escaped, "") }},
+		{"#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.Bytes("s", plain, nil) }},
+		{"#", "a", codec.ErrEmpty, func(w *codec.KeyWriter) { w.String("a", plain, ""); w.String("b", plain, "#") }},
+		{"#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", plain, "\xff") }},
+		{"#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", escaped, "\xff") }},
+		{"#", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", inHex, "\xff") }},
+		{"", "s", codec.ErrUTF8, func(w *codec.KeyWriter) { w.String("s", plain, "\xff") }},
+		{"#", "s", codec.ErrEnum, func(w *codec.KeyWriter) { w.Enum("s", plain, phases, 3) }},
+		{"#", "s", codec.ErrEnum, func(w *codec.KeyWriter) { w.Enum("s", inBinary, phases, 3) }},
+		{"#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", plain, time.Unix(0, -1)) }},
+		{"#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", plain, time.Time{}) }},
+		{"#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", plain, date("2262-04-12")) }},
+		{"", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", inBinary, time.Unix(0, -1)) }},
+		{"", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", inBinary, date("2262-04-12")) }},
+		{"#", "bucket", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-02-28")) }},
+		{"#", "time", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Time(minutes, date("9999-12-31").AddDate(0, 0, 1)) }},
+		{"#", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", plain, long) }},
+		{"", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", plain, long[2:]) }},
+		{"", "s", codec.ErrForm, func(w *codec.KeyWriter) { w.Int("s", plain, 1, 64) }},
+		{"", "bucket", codec.ErrForm, func(w *codec.KeyWriter) { w.Bucket(weeks, at) }},
+		{"-", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.String("s", plain, "us-west2") }},
+		{"-", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Int("s", plain, -1, 64) }},
+		{"-", "time", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Time(minutes, at) }},
+		{"w", "bucket", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Bucket(weeks, at) }},
+		{"#", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Bytes("s", inRaw, []byte("a#")) }},
+		{"aba", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.String("s", plain, "xab") }}, // with the delimiter after it
+		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(5), -1, 64) }},
+		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", hexa(16), -1, 64) }},
+		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(5), 100000, 64) }},
+		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Uint("s", hexa(2), 256, 64) }},
+		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Uint("s", reversed(dec(19)), math.MaxInt64+1, 64) }},
+		{"", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", inBinary, math.MaxInt32+1, 32) }},
+		{"", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Uint("s", inBinary, math.MaxUint32+1, 32) }},
+		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(0), math.MinInt32-1, 32) }},
+		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Enum("s", dec(3), phases, -7) }},
+		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Enum("s", inBinary, far, 1<<40) }},
+		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Bytes("s", codec.KeyForm{Encoding: codec.KeyRaw, Pad: 2}, []byte("abc")) }},
+		{"#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(0) }},
+		{"#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(codec.MaxSaltBuckets + 1) }},
+		{"", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.SaltNumber(0, 0) }},
+		{"#", "salt", codec.ErrRange, func(w *codec.KeyWriter) { w.SaltNumber(16, 16) }},
+		{"#", "salt", codec.ErrRange, func(w *codec.KeyWriter) { w.SaltNumber(16, -1) }},
+		{"#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.BeginSalt(16); w.String("s", plain, "x") }},
+		{"#", "salt", codec.ErrForm, func(w *codec.KeyWriter) { w.EndSalt() }},
+		{"#", "s", codec.ErrEmpty, func(w *codec.KeyWriter) { w.BeginSalt(16); w.String("s", plain, ""); w.EndSalt() }},
+	} {
+		w := codec.NewKeyWriter(nil, tt.delim)
+		tt.write(&w)
+		_, err := w.Key()
+		wantErr(t, err, tt.field, tt.want)
 	}
 }
 
-func TestKeyReaderRefusesForms(t *testing.T) {
-	tests := []struct {
-		name, delim, key, field string
-		read                    func(r *codec.KeyReader)
+// Keys that no writer writes, other than by changes of one byte.
+func TestKeyReaderRefuses(t *testing.T) {
+	text := func(r *codec.KeyReader) { _ = r.String("s", plain) }
+	texts := func(r *codec.KeyReader) { text(r); _ = r.String("t", plain) }
+	number := func(r *codec.KeyReader) { r.Int("s", inBinary, 32) }
+	at := func(r *codec.KeyReader) { r.Time(mustFormat("binary")) }
+	salt := func(r *codec.KeyReader) { r.Salt(16) }
+	for _, tt := range []struct {
+		delim, key, field string
+		read              func(r *codec.KeyReader)
 	}{
-		{"upper-case hex number", "#", "0A", "s", func(r *codec.KeyReader) { r.Int("s", hexa(2), 64) }},
-		{"sign", "#", "+1", "s", func(r *codec.KeyReader) { r.Int("s", dec(2), 64) }},
-		{"short", "#", "1", "s", func(r *codec.KeyReader) { r.Int("s", dec(2), 64) }},
-		{"over 32 bits", "#", "4294967296", "s", func(r *codec.KeyReader) { r.Uint("s", dec(10), 32) }},
-		{"over 63 bits", "#", "9223372036854775808", "s", func(r *codec.KeyReader) { r.Int("s", dec(19), 64) }},
-		{"over MaxInt64, reversed", "#", "9223372036854775808", "s", func(r *codec.KeyReader) { r.Uint("s", reversed(dec(19)), 64) }},
-		{"byte 2 for true", "", "\x02", "s", func(r *codec.KeyReader) { r.Bool("s", inBinary) }},
-		{"too few bytes", "", "\x00\x00\x00", "s", func(r *codec.KeyReader) { r.Int("s", inBinary, 32) }},
-		{"bytes and no delimiter", "#", "\x00\x00\x00\x00x", "s", func(r *codec.KeyReader) { r.Int("s", inBinary, 32) }},
-		{"too many bytes", "", "\x00\x00\x00\x00x", "key", func(r *codec.KeyReader) { r.Int("s", inBinary, 32) }},
-		{"a delimiter at the end", "#", "\x00\x00\x00\x00#", "key", func(r *codec.KeyReader) { r.Int("s", inBinary, 32) }},
-		{"unknown number", "#", "3", "s", func(r *codec.KeyReader) { r.Enum("s", dec(0), phases) }},
-		{"escape of what needs none", "#", "$61", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
-		{"upper-case escape", "#", "$0A", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
-		{"half an escape", "#", "$2", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
-		{"bare space before digits", "#", "a 20", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
-		{"bare space", "#", "a b", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
-		{"escaped bad UTF-8", "\x7f", "\x80ff", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
-		{"no mark", "", "abc", "s", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
-		{"half a mark", "", "abc\x00", "s", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
-		{"another mark", "", "abc\x00\x02", "s", func(r *codec.KeyReader) { _ = r.String("s", codec.KeyForm{}) }},
-		{"padded base64", "#", "_w==", "s", func(r *codec.KeyReader) { r.Bytes("s", inBase64) }},
-		{"base64 of other bits", "#", "_x", "s", func(r *codec.KeyReader) { r.Bytes("s", inBase64) }},
-		{"upper-case hex text", "#", "C3A9", "s", func(r *codec.KeyReader) { r.String("s", inHex) }},
-		{"hex of bad UTF-8", "#", "ff", "s", func(r *codec.KeyReader) { r.String("s", inHex) }},
-		{"long UUID", "#", strings.Repeat("00", 17), "s", func(r *codec.KeyReader) { r.UUID("s", inHex) }},
-		{"no fixed width", "", "1", "s", func(r *codec.KeyReader) { r.Int("s", codec.KeyForm{}, 64) }},
-		{"label of no fixed width", "", "week1", "bucket", func(r *codec.KeyReader) { r.Bucket(weeks) }},
-		{"negative binary time", "", "\x80\x00\x00\x00\x00\x00\x00\x00", "time", func(r *codec.KeyReader) { r.Time(mustFormat("binary")) }},
-		{"year 10000", "", "\x7f\xff\xff\xff\xff\xff\xff\xff", "time", func(r *codec.KeyReader) { r.Time(mustFormat("binary")) }},
-		{"salt out of range", "#", "16", "salt", func(r *codec.KeyReader) { r.Salt(16) }},
-		{"short salt", "#", "1", "salt", func(r *codec.KeyReader) { r.Salt(16) }},
-		{"binary salt out of range", "", "\x10", "salt", func(r *codec.KeyReader) { r.Salt(16) }},
-		{"salt of no buckets", "", "\x10", "salt", func(r *codec.KeyReader) { r.Salt(0) }},
-		{"another salt", "#", "01", "salt", func(r *codec.KeyReader) { r.VerifySalt(r.Salt(16), 2) }},
-		{"first error wins", "", "", "a", func(r *codec.KeyReader) { r.Int("a", inBinary, 64); r.Bucket(weeks); r.Salt(0) }},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := codec.NewKeyReader(tt.key, tt.delim)
-			tt.read(&r)
-			wantErr(t, r.Close(), tt.field, codec.ErrKey)
-		})
-	}
-}
-
-// In every form, us-west1 does not match us-west10, and 369 does not match balloon
-// 3698.
-func TestPrefixesOfForms(t *testing.T) {
-	for _, delim := range keyDelims {
-		prefix := func(location string, id int64) string {
-			w := codec.NewKeyWriter(nil, delim)
-			form := inBinary
-			if delim != "" && delim != "7" {
-				w.String("location", escaped, location)
-				form = codec.KeyForm{}
-			} else {
-				w.String("location", codec.KeyForm{}, location)
-			}
-			w.Int("balloon_id", form, id, 64)
-			p, err := w.Prefix()
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(p)
-		}
-		for _, other := range []string{prefix("us-west10", 369), prefix("us-west1", 3698)} {
-			if strings.HasPrefix(other+"week1", prefix("us-west1", 369)) {
-				t.Errorf("%q matches %q", prefix("us-west1", 369), other)
-			}
-		}
+		{"#", "2147483648", "s", func(r *codec.KeyReader) { r.Int("s", plain, 32) }},
+		{"#", "4294967296", "s", func(r *codec.KeyReader) { r.Uint("s", plain, 32) }},
+		{"#", "9223372036854775808", "s", func(r *codec.KeyReader) { r.Uint("s", reversed(dec(19)), 64) }},
+		{"#", "9999999999999999999", "s", func(r *codec.KeyReader) { r.Timestamp("s", plain) }},
+		{"#", "sunk", "s", func(r *codec.KeyReader) { r.Enum("s", plain, phases) }},
+		{"#", "week0", "bucket", func(r *codec.KeyReader) { r.Bucket(weeks) }},
+		{"#", "pressures", "key", func(r *codec.KeyReader) { r.Const("pressure") }},
+		{"#", "", "s", text}, {"#", "a", "t", texts}, {"#", "a#", "t", texts}, {"#", "a#b", "key", text}, {"::", "a:", "s", text},
+		{"#", strings.Repeat("x", codec.MaxKey+1), "key", text},
+		{"", "abc", "s", text}, {"", "abc\x00", "s", text}, {"", "abc\x00\x02", "s", text},
+		{"", "\x00\x00\x00", "s", number}, {"#", "\x00\x00\x00\x00x", "s", number}, {"", "\x00\x00\x00\x00x", "key", number}, {"#", "\x00\x00\x00\x00#", "key", number},
+		{"", "\x80\x00\x00\x00\x00\x00\x00\x00", "time", at}, {"", "\x7f\xff\xff\xff\xff\xff\xff\xff", "time", at},
+		{"\x7f", "\x80ff", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
+		{"#", strings.Repeat("00", 17), "s", func(r *codec.KeyReader) { r.UUID("s", inHex) }},
+		{"", "1", "s", func(r *codec.KeyReader) { r.Int("s", plain, 64) }},
+		{"", "week1", "bucket", func(r *codec.KeyReader) { r.Bucket(weeks) }},
+		{"#", "16", "salt", salt}, {"#", "1", "salt", salt}, {"", "\x10", "salt", salt},
+		{"", "\x10", "salt", func(r *codec.KeyReader) { r.Salt(0) }},
+		{"#", "01", "salt", func(r *codec.KeyReader) { r.VerifySalt(r.Salt(16), 2) }},
+		{"", "", "a", func(r *codec.KeyReader) { r.Int("a", inBinary, 64); r.Bucket(weeks); r.Salt(0) }},
+		{"#", "x#y", "a", func(r *codec.KeyReader) { r.Int("a", plain, 64); r.Int("b", plain, 64) }},
+	} {
+		r := codec.NewKeyReader(tt.key, tt.delim)
+		tt.read(&r)
+		wantErr(t, r.Close(), tt.field, codec.ErrKey)
 	}
 }
 
@@ -310,60 +308,20 @@ func TestSalt(t *testing.T) {
 			t.Errorf("SaltWidth(%d) = %d and %d, want %v", buckets, text, bin, want)
 		}
 	}
-	check(t, "of the bytes in the key", func(t *rapid.T) {
-		delim := rapid.SampledFrom([]string{"#", "::", ""}).Draw(t, "delimiter")
-		buckets := rapid.IntRange(1, codec.MaxSaltBuckets).Draw(t, "buckets")
-		name, id := nastyText().Draw(t, "name"), rapid.Int64().Draw(t, "id")
-		form := codec.KeyForm{Encoding: codec.KeyBinary, Reverse: true}
-		alone := func(write func(w *codec.KeyWriter)) string {
-			w := codec.NewKeyWriter(nil, delim)
-			write(&w)
-			key, _ := w.Key()
-			return string(key)
-		}
-		text := func(w *codec.KeyWriter) { w.String("name", codec.KeyForm{Escape: delim != ""}, name) }
-		number := func(w *codec.KeyWriter) { w.Int("id", form, id, 64) }
-		w := codec.NewKeyWriter([]byte("dst"), delim)
-		w.Const("x")
-		w.BeginSalt(buckets)
-		number(&w)
-		text(&w)
-		w.Const("y")
-		salt := w.EndSalt()
-		text(&w)
-		key, err := w.Key()
-		if err != nil {
-			if !refused(err) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if want := codec.Salt(buckets, alone(number), alone(text), "y"); salt != want {
-			t.Fatalf("salt %d, want %d", salt, want)
-		}
-		r := codec.NewKeyReader(string(key[len("dst"):]), delim)
-		r.Const("x")
-		r.VerifySalt(r.Salt(buckets), salt)
-		if got := r.String("name", codec.KeyForm{Escape: delim != ""}); r.Close() != nil || got != name {
-			t.Fatalf("%q is read as %q, %v", key, got, r.Close())
-		}
-	})
 }
 
-func BenchmarkKeyForms(b *testing.B) {
-	at := date("2021-03-05T12:03:00Z")
-	var buf [64]byte
-	b.ReportAllocs()
-	for b.Loop() {
-		w := codec.NewKeyWriter(buf[:0], "#")
-		w.BeginSalt(16)
-		w.String("location", codec.KeyForm{}, "us-west2")
-		w.EndSalt()
-		w.String("location", escaped, "us-west2")
-		w.Int("balloon_id", dec(8), 3698, 64)
-		w.Time(codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}, at)
-		if _, err := w.Key(); err != nil {
-			b.Fatal(err)
+func TestKeyString(t *testing.T) {
+	for _, c := range []struct {
+		key  string
+		err  error
+		want string
+	}{
+		{"us-west2#3698#week1", nil, "us-west2#3698#week1"},
+		{"a\x00\x01", nil, `"a\x00\x01"`},
+		{"", codec.ErrEmpty, "no row key: " + codec.ErrEmpty.Error()},
+	} {
+		if got := codec.KeyString([]byte(c.key), c.err); got != c.want {
+			t.Errorf("KeyString(%q, %v) = %s, want %s", c.key, c.err, got, c.want)
 		}
 	}
 }

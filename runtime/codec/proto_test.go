@@ -328,28 +328,6 @@ func FuzzProtoReader(f *testing.F) {
 	})
 }
 
-func BenchmarkProtoReader(b *testing.B) {
-	blob := codec.AppendProtoInt64(nil, 1, codec.Implicit, 94587)
-	blob = codec.AppendProtoFloat64(blob, 2, codec.Implicit, 9.5)
-	blob = codec.AppendProtoInt64(blob, 3, codec.Implicit, 65)
-	blob = codec.AppendProtoInt64(blob, 4, codec.Implicit, 601)
-	b.ReportAllocs()
-	for b.Loop() {
-		r := codec.NewProtoReader(blob)
-		for r.Next() {
-			switch r.Number() {
-			case 2:
-				r.Float64()
-			default:
-				r.Int64()
-			}
-		}
-		if r.Err() != nil {
-			b.Fatal(r.Err())
-		}
-	}
-}
-
 // After an error, every accessor returns the zero value.
 func TestProtoReaderIsSticky(t *testing.T) {
 	r := codec.NewProtoReader(wire{}.varint(1, 1).varint(2, 2))
