@@ -53,17 +53,12 @@ func TestChecker(t *testing.T) {
 		}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var c codec.Checker
-			tt.check(&c)
-			if tt.want == nil {
-				if err := c.Err(); err != nil {
-					t.Error(err)
-				}
-				return
-			}
+		var c codec.Checker
+		if tt.check(&c); tt.want != nil {
 			wantErr(t, c.Err(), "f", tt.want)
-		})
+		} else if c.Err() != nil {
+			t.Errorf("%s: %v", tt.name, c.Err())
+		}
 	}
 }
 

@@ -57,6 +57,11 @@ func TestKeyFormBytes(t *testing.T) {
 			w.Uint("c", inBinary, 42, 32)
 			w.Uint("d", reversed(inBinary), 42, 64)
 		}},
+		{"", "\xff\xff\xff\xfe\xfe\xff\xff\xff\x2a\x00\x00\x00\x00\x00\x00\x00", func(w *codec.KeyWriter) {
+			w.Int("a", codec.KeyForm{Encoding: codec.KeyBigEndian}, -2, 32)
+			w.Int("b", codec.KeyForm{Encoding: codec.KeyLittleEndian}, -2, 32)
+			w.Uint("c", codec.KeyForm{Encoding: codec.KeyLittleEndian}, 42, 64)
+		}},
 		{"", "\x80\x00\x00\x01\x7f\xff\xff\xf9\x80\x00\x00\x00\x3b\x9a\xca\x00\x01\x00", func(w *codec.KeyWriter) {
 			w.Enum("a", inBinary, phases, 1)
 			w.Enum("b", inBinary, phases, -7)

@@ -265,14 +265,21 @@ func (l keyLayout) read(key string) ([]any, error) {
 	return values, r.Close()
 }
 
-// draw draws values, some of which equal those of like.
+// draw draws values, some of which equal those of like, or begin with them.
 func (l keyLayout) draw(t *rapid.T, like []any) []any {
 	values := make([]any, len(l.segments))
 	for i, s := range l.segments {
-		if like != nil && rapid.Bool().Draw(t, "same") {
+		values[i] = s.draw(t)
+		if like == nil {
+			continue
+		}
+		switch rapid.IntRange(0, 2).Draw(t, "like") {
+		case 0:
 			values[i] = like[i]
-		} else {
-			values[i] = s.draw(t)
+		case 1:
+			if text, ok := like[i].(string); ok && s.name != "const" {
+				values[i] = text + values[i].(string)
+			}
 		}
 	}
 	return values

@@ -28,35 +28,31 @@ func TestSpan(t *testing.T) {
 		return codec.Rows{Start: start, End: end, Reverse: reverse}
 	}
 	tests := []struct {
-		name           string
-		s              codec.Span
-		b              codec.Bucket
-		oldest, newest []codec.Rows
+		name   string
+		s      codec.Span
+		b      codec.Bucket
+		oldest []codec.Rows
 	}{
 		{"numbers, label at the end", codec.Span{Prefix: "p#", Whole: true}, weeks,
-			[]codec.Rows{keys(false, "p#week9"), keys(false, "p#week10")},
-			[]codec.Rows{keys(true, "p#week10"), keys(true, "p#week9")}},
+			[]codec.Rows{keys(false, "p#week9"), keys(false, "p#week10")}},
 		{"numbers, a known end", codec.Span{Prefix: "p#", Delimiter: "#", Suffix: "x", Whole: true}, weeks,
-			[]codec.Rows{keys(false, "p#week9#x"), keys(false, "p#week10#x")},
-			[]codec.Rows{keys(true, "p#week10#x"), keys(true, "p#week9#x")}},
+			[]codec.Rows{keys(false, "p#week9#x"), keys(false, "p#week10#x")}},
 		{"numbers, an open end", codec.Span{Prefix: "p#", Delimiter: "#"}, weeks,
-			[]codec.Rows{span(false, "p#week9#", "p#week9$"), span(false, "p#week10#", "p#week10$")},
-			[]codec.Rows{span(true, "p#week10#", "p#week10$"), span(true, "p#week9#", "p#week9$")}},
+			[]codec.Rows{span(false, "p#week9#", "p#week9$"), span(false, "p#week10#", "p#week10$")}},
 		{"numbers, a known segment and an open end", codec.Span{Prefix: "p#", Delimiter: "#", Suffix: "x#"}, weeks,
-			[]codec.Rows{span(false, "p#week9#x#", "p#week9#x$"), span(false, "p#week10#x#", "p#week10#x$")},
-			[]codec.Rows{span(true, "p#week10#x#", "p#week10#x$"), span(true, "p#week9#x#", "p#week9#x$")}},
+			[]codec.Rows{span(false, "p#week9#x#", "p#week9#x$"), span(false, "p#week10#x#", "p#week10#x$")}},
 		{"padded, label at the end", codec.Span{Prefix: "p#", Whole: true}, padded,
-			[]codec.Rows{span(false, "p#w09", "p#w10\x00")}, []codec.Rows{span(true, "p#w09", "p#w10\x00")}},
+			[]codec.Rows{span(false, "p#w09", "p#w10\x00")}},
 		{"padded, a known end", codec.Span{Prefix: "p#", Delimiter: "#", Suffix: "x", Whole: true}, padded,
-			[]codec.Rows{keys(false, "p#w09#x", "p#w10#x")}, []codec.Rows{keys(true, "p#w09#x", "p#w10#x")}},
+			[]codec.Rows{keys(false, "p#w09#x", "p#w10#x")}},
 		{"padded, an open end", codec.Span{Prefix: "p#", Delimiter: "#"}, padded,
-			[]codec.Rows{span(false, "p#w09#", "p#w10$")}, []codec.Rows{span(true, "p#w09#", "p#w10$")}},
+			[]codec.Rows{span(false, "p#w09#", "p#w10$")}},
 		{"reversed, label at the end", codec.Span{Prefix: "p#", Whole: true}, seconds,
-			[]codec.Rows{span(true, "p#8379999999", "p#8380604799\x00")}, []codec.Rows{span(false, "p#8379999999", "p#8380604799\x00")}},
+			[]codec.Rows{span(true, "p#8379999999", "p#8380604799\x00")}},
 		{"reversed, a known end", codec.Span{Prefix: "p#", Delimiter: "#", Suffix: "x", Whole: true}, seconds,
-			[]codec.Rows{keys(true, "p#8379999999#x", "p#8380604799#x")}, []codec.Rows{keys(false, "p#8379999999#x", "p#8380604799#x")}},
+			[]codec.Rows{keys(true, "p#8379999999#x", "p#8380604799#x")}},
 		{"reversed, an open end, binary", codec.Span{Prefix: "p"}, seconds,
-			[]codec.Rows{span(true, "p8379999999", "p838060479:")}, []codec.Rows{span(false, "p8379999999", "p838060479:")}},
+			[]codec.Rows{span(true, "p8379999999", "p838060479:")}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,7 +60,11 @@ func TestSpan(t *testing.T) {
 				t.Errorf("oldest first: %s", d)
 			}
 			tt.s.Newest = true
-			if d := cmp.Diff(tt.newest, collect(tt.s, tt.b, from, to)); d != "" {
+			slices.Reverse(tt.oldest)
+			for i := range tt.oldest {
+				tt.oldest[i].Reverse = !tt.oldest[i].Reverse
+			}
+			if d := cmp.Diff(tt.oldest, collect(tt.s, tt.b, from, to)); d != "" {
 				t.Errorf("newest first: %s", d)
 			}
 			for range tt.s.Buckets(tt.b, from, to) {
@@ -223,30 +223,35 @@ func TestSpanTimes(t *testing.T) {
 }
 
 func TestSpanTimesBytes(t *testing.T) {
-	reverse := func(s string) codec.TimeFormat { f := mustFormat(s); f.Reverse = true; return f }
-	from, to, end := date("2021-03-05T12:00:00Z"), date("2021-03-05T12:04:00Z"), date("9999-12-31")
-	tests := []struct {
-		f    codec.TimeFormat
-		to   time.Time
-		want codec.Rows
+	for _, tt := range []struct {
+		format, from, to string
+		reverse          bool
+		start, end       string // none if empty
 	}{
-		{mustFormat("unix_s"), to, codec.Rows{Start: "p#1614945600", End: "p#1614945840"}},
-		{mustFormat("unix_s"), end, codec.Rows{Start: "p#1614945600", End: "p#999999999:"}},
-		{reverse("unix_s"), to, codec.Rows{Start: "p#8385054160", End: "p#838505439:", Reverse: true}},
-		{reverse("unix_s"), end, codec.Rows{Start: "p#0000000000", End: "p#838505439:", Reverse: true}},
-		{mustFormat("binary"), to, codec.Rows{Start: "p#\x00\x05\xbc\xc8\xd2\xd1\xd0\x00", End: "p#\x00\x05\xbc\xc8\xe1\x1f\xec\x00"}},
-		{reverse("binary"), to, codec.Rows{Start: "p#\x7f\xfa\x43\x37\x1e\xe0\x14\x00", End: "p#\x7f\xfa\x43\x37\x2d\x2e\x30", Reverse: true}},
-	}
-	for _, tt := range tests {
-		got, ok := tt.f.Rows("p#", from, tt.to)
-		if d := cmp.Diff(tt.want, got); d != "" || !ok {
-			t.Errorf("%s to %v: %v %q %s", tt.f, tt.to, ok, got.Start+" "+got.End, d)
-		}
-		if got, ok := (codec.Span{Prefix: "p#", Newest: true}).Times(tt.f, from, tt.to); !ok || got.Reverse == tt.want.Reverse {
-			t.Errorf("%s, newest first: %+v", tt.f, got)
-		}
-		if got, ok := tt.f.Rows("p#", tt.to, from); ok {
-			t.Errorf("%s of an inverted range: %+v", tt.f, got)
+		{"2006-01-02-1504", "2021-03-05T12:00:00Z", "2021-03-05T12:04:00Z", false, "2021-03-05-1200", "2021-03-05-1204"},
+		{"2006-01-02-1504", "2021-03-05T12:00:01Z", "2021-03-05T12:03:01Z", false, "2021-03-05-1201", "2021-03-05-1204"},
+		{"2006-01-02-1504", "2021-03-05T12:00:01Z", "2021-03-05T12:00:59Z", false, "", ""},
+		{"2006-01", "2021-03-05", "2021-05-01", false, "2021-04", "2021-05"},
+		{"2006", "2021-03-05", "2022-03-05", false, "2022", "2023"},
+		{"2006-01-02", "2021-03-05", "9999-12-31T12:00:00Z", false, "2021-03-05", "9999-12-32"},
+		{"unix_s", "1900-01-01", "9000-01-01", false, "0000000000", "999999999:"},
+		{"unix_s", "1900-01-01", "1970-01-01", false, "", ""},
+		{"unix_s", "9000-01-01", "9000-01-02", false, "", ""},
+		{"unix_s", "2021-03-05", "2021-03-05", false, "", ""},
+		{"unix_s", "2021-03-05", "2021-03-04", false, "", ""},
+		{"unix_s", "2021-03-05T12:00:00Z", "2021-03-05T12:04:00Z", true, "8385054160", "838505439:"},
+		{"unix_s", "2021-03-05T12:00:00Z", "9999-12-31", true, "0000000000", "838505439:"},
+		{"binary", "2021-03-05T12:00:00Z", "2021-03-05T12:04:00Z", false, "\x00\x05\xbc\xc8\xd2\xd1\xd0\x00", "\x00\x05\xbc\xc8\xe1\x1f\xec\x00"},
+		{"binary", "2021-03-05T12:00:00Z", "2021-03-05T12:04:00Z", true, "\x7f\xfa\x43\x37\x1e\xe0\x14\x00", "\x7f\xfa\x43\x37\x2d\x2e\x30"},
+	} {
+		f := mustFormat(tt.format)
+		f.Reverse = tt.reverse
+		for _, newest := range []bool{false, true} {
+			got, ok := codec.Span{Prefix: "p#", Newest: newest}.Times(f, date(tt.from), date(tt.to))
+			want := codec.Rows{Start: "p#" + tt.start, End: "p#" + tt.end, Reverse: newest != tt.reverse}
+			if d := cmp.Diff(want, got); ok != (tt.start != "") || ok && d != "" {
+				t.Errorf("%+v, newest first %v: %v, %s", tt, newest, ok, d)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -144,45 +144,23 @@ func TestTimeFormatBounds(t *testing.T) {
 }
 
 func TestTimeFormatRoundTrip(t *testing.T) {
-	check(t, "as package time does", func(t *rapid.T) {
-		f := mustFormat(rapid.SampledFrom(layouts).Draw(t, "layout"))
-		at := times(1970, 9999).Draw(t, "t")
-		got, err := f.Append(nil, at)
-		if want := at.Format(f.Layout); err != nil || string(got) != want {
-			t.Fatalf("got %s, %v; want %s", got, err, want)
-		}
-	})
-	check(t, "what is written is read, rounded down", func(t *rapid.T) {
-		f := formats().Draw(t, "format")
-		at := inRange(f, times(1970, 2262).Draw(t, "t"))
-		s, err := f.Append(nil, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := f.Parse(string(s))
-		if err != nil || got.After(at) || got.Location() != time.UTC {
-			t.Fatalf("%s is read as %v, %v", s, got, err)
-		}
-		if f.Months() == 0 && !got.Equal(codec.Truncate(at, f.Resolution())) {
-			t.Fatalf("%s is read as %v", s, got)
-		}
-		if again, err := f.Append(nil, got); err != nil || string(again) != string(s) {
-			t.Fatalf("%s is written again as %s, %v", s, again, err)
-		}
-	})
-	check(t, "bytes sort as time does", func(t *rapid.T) {
+	check(t, "what is written is read, rounded down, and bytes sort as time does", func(t *rapid.T) {
 		f := formats().Draw(t, "format")
 		a, b := inRange(f, times(1970, 2262).Draw(t, "a")), inRange(f, times(1970, 2262).Draw(t, "b"))
-		if b.Before(a) {
-			a, b = b, a
+		x, err1 := f.Append(nil, a)
+		y, err2 := f.Append(nil, b)
+		if order := a.Compare(b); err1 != nil || err2 != nil || f.Reverse && -bytes.Compare(x, y)*order < 0 || !f.Reverse && bytes.Compare(x, y)*order < 0 {
+			t.Fatalf("%q of %v, %v, and %q of %v, %v", x, a, err1, y, b, err2)
 		}
-		x, _ := f.Append(nil, a)
-		y, _ := f.Append(nil, b)
-		if f.Reverse {
-			x, y = y, x
+		if f.Kind == codec.LayoutTime && a.Format(f.Layout) != string(x) {
+			t.Fatalf("%s, but package time has %s", x, a.Format(f.Layout))
 		}
-		if string(x) > string(y) {
-			t.Fatalf("%s > %s", x, y)
+		got, err := f.Parse(string(x))
+		if err != nil || got.After(a) || got.Location() != time.UTC || f.Months() == 0 && !got.Equal(codec.Truncate(a, f.Resolution())) {
+			t.Fatalf("%s of %v is read as %v, %v", x, a, got, err)
+		}
+		if again, err := f.Append(nil, got); err != nil || !bytes.Equal(again, x) {
+			t.Fatalf("%s is written again as %s, %v", x, again, err)
 		}
 	})
 }
@@ -289,32 +267,6 @@ func FuzzTimeFormat(f *testing.F) {
 	})
 }
 
-func TestTimeFormatRows(t *testing.T) {
-	tests := []struct {
-		format, from, to string
-		want             codec.Rows
-		ok               bool
-	}{
-		{"2006-01-02-1504", "2021-03-05T12:00:00Z", "2021-03-05T12:04:00Z", codec.Rows{Start: "p#2021-03-05-1200", End: "p#2021-03-05-1204"}, true},
-		{"2006-01-02-1504", "2021-03-05T12:00:01Z", "2021-03-05T12:03:01Z", codec.Rows{Start: "p#2021-03-05-1201", End: "p#2021-03-05-1204"}, true},
-		{"2006-01-02-1504", "2021-03-05T12:00:01Z", "2021-03-05T12:00:59Z", codec.Rows{}, false},
-		{"2006-01", "2021-03-05", "2021-05-01", codec.Rows{Start: "p#2021-04", End: "p#2021-05"}, true},
-		{"2006", "2021-03-05", "2022-03-05", codec.Rows{Start: "p#2022", End: "p#2023"}, true},
-		{"unix_s", "1900-01-01", "9000-01-01", codec.Rows{Start: "p#0000000000", End: "p#999999999:"}, true},
-		{"2006-01-02", "2021-03-05", "9999-12-31T12:00:00Z", codec.Rows{Start: "p#2021-03-05", End: "p#9999-12-32"}, true},
-		{"unix_s", "1900-01-01", "1970-01-01", codec.Rows{}, false},
-		{"unix_s", "9000-01-01", "9000-01-02", codec.Rows{}, false},
-		{"unix_s", "2021-03-05", "2021-03-05", codec.Rows{}, false},
-		{"unix_s", "2021-03-05", "2021-03-04", codec.Rows{}, false},
-	}
-	for _, tt := range tests {
-		got, ok := mustFormat(tt.format).Rows("p#", date(tt.from), date(tt.to))
-		if d := cmp.Diff(tt.want, got); d != "" || ok != tt.ok {
-			t.Errorf("%s [%s, %s): %v %s", tt.format, tt.from, tt.to, ok, d)
-		}
-	}
-}
-
 // near draws instants around a few close ones, so that ranges have interesting edges.
 func near() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
@@ -337,27 +289,6 @@ func contains(r codec.Rows, key string) bool {
 		return false
 	}
 	return r.Start <= key && (r.End == "" || key < r.End)
-}
-
-func TestTimeFormatRowsCoverage(t *testing.T) {
-	check(t, "exactly the keys in the range", func(t *rapid.T) {
-		f := formats().Draw(t, "format")
-		from, to, at := near().Draw(t, "from"), near().Draw(t, "to"), near().Draw(t, "at")
-		suffix := rapid.SampledFrom([]string{"", "#", "#1", "\xff"}).Draw(t, "suffix")
-		text, err := f.Append(nil, at)
-		if err != nil {
-			return
-		}
-		keyTime, err := f.Parse(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, ok := f.Rows("p#", from, to)
-		got := ok && contains(rows, "p#"+string(text)+suffix)
-		if want := !keyTime.Before(from) && keyTime.Before(to); got != want {
-			t.Fatalf("%s%s in %+v: %v, want %v", text, suffix, rows, got, want)
-		}
-	})
 }
 
 func TestPrefixRowsOfTimes(t *testing.T) {
