@@ -178,7 +178,7 @@ func TestLine(t *testing.T) {
 	})
 }
 
-// TestSpecialFloats checks what the documentation says of infinities and -0.
+// TestSpecialFloats checks what the documentation says of NaN, infinities and -0.
 func TestSpecialFloats(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
@@ -193,6 +193,11 @@ func TestSpecialFloats(t *testing.T) {
 		if got := s.Increase(); got != c.increase && (got == got || c.increase == c.increase) {
 			t.Errorf("%v increases by %v, want %v", c.values, got, c.increase)
 		}
+	}
+	var s Float64[float64]
+	s.add(make([]time.Time, 4), []float64{math.NaN(), 3, 1, math.Inf(1)})
+	if s.Min != 1 || !math.IsInf(s.Max, 1) || s.Count != 4 || !math.IsNaN(s.Sum()) || !math.IsNaN(s.Mean()) || !math.IsNaN(s.Increase()) {
+		t.Errorf("%+v", s)
 	}
 	var zero, group Float64[float64]
 	zero.add(make([]time.Time, 1), []float64{math.Copysign(0, -1)})

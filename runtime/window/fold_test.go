@@ -3,7 +3,6 @@ package window
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"reflect"
 	"slices"
 	"strings"
@@ -62,12 +61,7 @@ type sample struct {
 func fold(t fataler, width Width, from, to time.Time, o Options, events []sample, batch int) []named {
 	t.Helper()
 	var out []named
-	o.ID = func(s any) string { return *s.(*string) }
-	o.Clone = func(s any) any {
-		out := *s.(*string)
-		return &out
-	}
-	f, err := testSpec.Start(width, from, to, o, func(w any) bool {
+	f, err := testSpec.Start(width, from, to, oneSeries(o), func(w any) bool {
 		out = append(out, *w.(*named))
 		return true
 	})
@@ -125,24 +119,14 @@ func TestFold(t *testing.T) {
 		slices.SortStableFunc(scattered, func(a, b sample) int { return a.at.Compare(b.at) })
 		o.Scattered = true
 		again := fold(t, width, from, to, o, scattered, 5)
-		slices.SortStableFunc(again, func(a, b named) int { return cmpString(a.Series, b.Series) })
+		slices.SortStableFunc(again, func(a, b named) int { return strings.Compare(a.Series, b.Series) })
 		if !cmp.Equal(got, again, comparing) {
 			t.Fatalf("scattered: %s", cmp.Diff(got, again, comparing))
 		}
 	})
 }
 
-func cmpString(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// expected computes windows from the definition.
+// expected computes windows from the definition, each from all its events at once.
 func expected(width Width, from, to time.Time, o Options, events []sample) []named {
 	var out []named
 	for _, name := range []string{"a", "b", "c"} {
@@ -154,41 +138,21 @@ func expected(width Width, from, to time.Time, o Options, events []sample) []nam
 		for at := from; at.Before(to); {
 			s := width.at(at, span{from, to})
 			w := named{Window: Window{Start: s.start, End: s.end}, Series: name}
-			increase := new(big.Int)
+			var c columns
 			for _, e := range events {
 				if e.series != name || !s.holds(e.at) {
 					continue
 				}
-				last := w.Int.Last
-				if w.Events == 0 {
-					w.Int.Min, w.Int.Max, w.Real.Min, w.Real.Max = e.i, e.i, e.f, e.f
-					w.Int.First, w.Int.FirstTime, w.Real.First, w.Real.FirstTime = e.i, e.at, e.f, e.at
-					w.Name.First, w.Name.FirstTime = name, e.at
-					last = e.i
-					w.Real.Last = e.f
-				}
-				w.Events++
-				w.Int.Min, w.Int.Max, w.Int.Last, w.Int.LastTime = min(w.Int.Min, e.i), max(w.Int.Max, e.i), e.i, e.at
-				w.Int.Count, w.Real.Count, w.Name.Count = w.Events, w.Events, w.Events
-				w.Int.sum.add(wide(e.i))
-				rise := new(big.Int).SetInt64(e.i)
-				if e.i >= last {
-					rise.Sub(rise, big.NewInt(last))
-				}
-				increase.Add(increase, rise)
-				if e.f >= w.Real.Last {
-					w.Real.increase += e.f - w.Real.Last
-				} else {
-					w.Real.increase += e.f
-				}
-				w.Real.Min, w.Real.Max, w.Real.Last, w.Real.LastTime = min(w.Real.Min, e.f), max(w.Real.Max, e.f), e.f, e.at
-				w.Real.sum += e.f
-				w.Name.Last, w.Name.LastTime = name, e.at
+				c.times, c.ints, c.reals, c.names = append(c.times, e.at), append(c.ints, e.i), append(c.reals, e.f), append(c.names, name)
 				if e.some != nil {
 					w.Some.add([]time.Time{e.at}, []int64{*e.some})
 				}
 			}
-			w.Int.increase = int128{lo: new(big.Int).And(increase, new(big.Int).SetUint64(math.MaxUint64)).Uint64(), hi: new(big.Int).Rsh(increase, 64).Int64()}
+			if w.Events = int64(len(c.times)); w.Events > 0 {
+				w.Int.add(c.times, c.ints)
+				w.Real.add(c.times, c.reals)
+				w.Name.add(c.times, c.names)
+			}
 			switch {
 			case w.Events > 0:
 				if prev != nil && w.Some.Count == 0 {
@@ -351,54 +315,13 @@ func checkOrder[T, S any, P statistics[S, T]](t *testing.T, values []T, combine 
 	return first
 }
 
-// TestOverflow checks that a sum that int64 cannot represent is an error, and the exact sum is not
-// lost.
-func TestOverflow(t *testing.T) {
-	var s Int[int64]
-	times := make([]time.Time, 3)
-	s.add(times, []int64{math.MaxInt64, math.MaxInt64, 1})
-	if _, err := s.Sum(); err != ErrOverflow {
-		t.Error(err)
-	}
-	if got := s.BigSum().String(); got != "18446744073709551615" {
-		t.Error(got)
-	}
-	if got := s.Mean(); got != 18446744073709551615.0/3 {
-		t.Error(got)
-	}
-	s.add(times, []int64{math.MinInt64, math.MinInt64, 1})
-	if got, err := s.Sum(); got != 0 || err != nil {
-		t.Error(got, err)
-	}
-	var u Int[uint64]
-	u.add(times[:1], []uint64{math.MaxUint64})
-	if got := u.BigSum().String(); got != "18446744073709551615" {
-		t.Error(got)
-	}
-}
-
-// TestNaN checks what the documentation says of NaN and infinities.
-func TestNaN(t *testing.T) {
-	var s Float64[float64]
-	s.add(make([]time.Time, 4), []float64{math.NaN(), 3, 1, math.Inf(1)})
-	if s.Min != 1 || !math.IsInf(s.Max, 1) || s.Count != 4 || !math.IsNaN(s.Sum()) || !math.IsNaN(s.Mean()) || !math.IsNaN(s.Increase()) {
-		t.Errorf("%+v", s)
-	}
-}
-
-// wide returns an integer with 128 bits.
-func wide(v int64) int128 { return int128{v >> 63, uint64(v)} }
-
 // TestEmptyGroup checks that a group without events has only the series values of groups.
 func TestEmptyGroup(t *testing.T) {
 	of, n := "s", 0
 	f, err := testSpec.Start(Whole(), time.Unix(0, 0), time.Unix(1, 0), Options{
 		Fill:  FillNull,
 		Group: func(series any) { *series.(*string) = "" },
-		Clone: func(series any) any {
-			out := *series.(*string)
-			return &out
-		},
+		Clone: oneSeries(Options{}).Clone,
 	}, func(w any) bool {
 		n++
 		if w := w.(*named); w.Series != "" || !w.Filled {

@@ -175,6 +175,8 @@ func TestRun(t *testing.T) {
 			if diff := cmp.Diff(*windows[i], w, bitwise); diff != "" {
 				t.Fatalf("window %d: %s", i, diff)
 			}
+			w.Filled = rapid.Bool().Draw(t, "filled")
+			checkEncoding(t, spec, w)
 		}
 		again, err := spec.AppendRun(nil, &r)
 		if err != nil || string(again) != string(encoded) {
@@ -182,6 +184,35 @@ func TestRun(t *testing.T) {
 		}
 		if err := everySpec(IntPart("new", func(w *everyType) *Int[uint64] { return &w.Uint }, func(c *everyColumns) []uint64 { return c.uints })).ParseRun(&r, encoded); err != nil || !r.Lacks {
 			t.Fatal("a field more:", r.Lacks, err)
+		}
+	})
+}
+
+// checkEncoding encodes a window and parses it; parts of its encoding are none.
+func checkEncoding(t *rapid.T, spec *Spec[string, everyColumns, everyType], w everyType) {
+	encoded := spec.Append([]byte("x"), &w)[1:]
+	got := everyType{Series: w.Series}
+	if err := spec.Parse(&got, encoded); err != nil || !cmp.Equal(w, got, bitwise) {
+		t.Fatalf("%v: %s", err, cmp.Diff(w, got, bitwise))
+	}
+	for n := range len(encoded) + 1 {
+		part := encoded[:n]
+		if n == len(encoded) {
+			part = append(part, 0)
+		}
+		if err := spec.Parse(new(everyType), part); !errors.Is(err, ErrEncoding) {
+			t.Fatalf("%d of %d bytes: %v", n, len(encoded), err)
+		}
+	}
+}
+
+// FuzzParse checks that no bytes make Parse panic, or use memory beyond their size.
+func FuzzParse(f *testing.F) {
+	spec := everySpec(everyParts...)
+	f.Add(spec.Append(nil, new(everyType)))
+	f.Fuzz(func(t *testing.T, encoded []byte) {
+		if err := spec.Parse(new(everyType), encoded); err != nil && !errors.Is(err, ErrEncoding) {
+			t.Error(err)
 		}
 	})
 }
@@ -374,15 +405,24 @@ func eventsAt(times ...time.Time) everyColumns {
 	}
 }
 
+// exampleRun returns a run of a window.
+func exampleRun(t testing.TB) []byte {
+	one := &everyType{Window: Window{Start: runStart, End: runStart.Add(time.Hour), Events: 1}}
+	one.Uint.add([]time.Time{runStart}, []uint64{5})
+	one.Name.add([]time.Time{runStart}, []string{"a"})
+	run, err := everySpec(everyParts...).AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []any{one}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
 // FuzzRun parses damaged runs: they yield errors that wrap ErrRun, or a run that is encoded equally.
 func FuzzRun(f *testing.F) {
 	spec := everySpec(everyParts...)
 	empty, _ := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour})
 	f.Add(empty[:len(empty)-checksumSize])
-	one := &everyType{Window: Window{Start: runStart, End: runStart.Add(time.Hour), Events: 1}}
-	one.Uint.add([]time.Time{runStart}, []uint64{5})
-	one.Name.add([]time.Time{runStart}, []string{"a"})
-	some, _ := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []any{one}})
+	some := exampleRun(f)
 	f.Add(some[:len(some)-checksumSize])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var r Run
@@ -403,14 +443,12 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// TestRunDamage checks that damage to any byte of a run is found.
+// TestRunDamage checks the bytes of a run, and that damage to any of them is found.
 func TestRunDamage(t *testing.T) {
-	spec := everySpec(everyParts...)
-	one := &everyType{Window: Window{Start: runStart, End: runStart.Add(time.Hour), Events: 1}}
-	one.Uint.add([]time.Time{runStart}, []uint64{5})
-	run, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []any{one}})
-	if err != nil {
-		t.Fatal(err)
+	spec, run := everySpec(everyParts...), exampleRun(t)
+	if got := fmt.Sprintf("%x", run); got != "08011080d28b840c18901c2201002a01013a080a03696e741201003a230a0475696e741201011a01002201002a010a3a01007201057a0105820101058a0101053a0b0a066c656e6774681201003a090a047265616c1201003a0b0a0"+
+		"673696e676c651201003a170a046e616d651201011a0100220100e2010161ea0101613a0a0a0562797465731201003a070a0269641201003a090a04666c61671201003a070a0261741201003a090a046b696e641201007d41368e39" {
+		t.Errorf("the stored form is %s", got)
 	}
 	var r Run
 	for i := range run {

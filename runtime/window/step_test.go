@@ -87,12 +87,8 @@ func descends(t *rapid.T, width Width, from, to time.Time, o Options, events []s
 	part.Steps, part.Group, part.NewestFirst, part.Fill = false, nil, false, FillNone
 	parts := fold(t, width, from, to, part, events, 3)
 	o.NewestFirst, o.Descending = false, true
-	o.ID, o.Clone = func(s any) string { return *s.(*string) }, func(s any) any {
-		out := *s.(*string)
-		return &out
-	}
 	var got []named
-	f, err := testSpec.Start(width, from, to, o, func(w any) bool {
+	f, err := testSpec.Start(width, from, to, oneSeries(o), func(w any) bool {
 		got = append(got, *w.(*named))
 		return true
 	})
