@@ -112,16 +112,11 @@ func TestBothPathsReadTheSame(t *testing.T) {
 	if len(want.rows) != 2 || want.err != nil {
 		t.Fatal(want)
 	}
-	t.Run("one response", func(t *testing.T) { same(t, want, wirePath.read(t, all(response(t, two...)))) })
-	t.Run("a response each row", func(t *testing.T) {
-		same(t, want, wirePath.read(t, all(response(t, sampleRow("a")...), response(t, sampleRow("b")...))))
-	})
+	decoded := cannedClient(t, wire.DialOption())
+	same(t, want, wirePath.read(t, all(each(t, two...)...)))
 	for i := range two {
-		t.Run(fmt.Sprint("split before ", i), func(t *testing.T) {
-			same(t, want, wirePath.read(t, all(response(t, two[:i]...), response(t, two[i:]...))))
-		})
+		same(t, want, readCanned(decoded, response(t, two[:i]...), response(t, two[i:]...)))
 	}
-	t.Run("a response each chunk", func(t *testing.T) { same(t, want, wirePath.read(t, all(each(t, two...)...))) })
 }
 
 // broken plays rows one chunk at a time. The first attempt breaks off after the given
@@ -158,37 +153,15 @@ func TestBrokenStreams(t *testing.T) {
 			same(t, want, wirePath.read(t, broken(t, after, keys...)))
 		})
 	}
-	for rows := range keys {
-		for _, p := range []path{ordinaryPath, wirePath} {
-			t.Run(fmt.Sprintf("after row %d/%s", rows, p.name), func(t *testing.T) {
-				t.Parallel()
-				same(t, want, p.read(t, func(attempt int, _ *bigtablepb.ReadRowsRequest, send func([]byte)) error {
-					from := 0
-					if attempt > 0 {
-						from = rows
-					}
-					for i, key := range keys[from:] {
-						if attempt == 0 && i == rows {
-							break
-						}
-						send(response(t, sampleRow(key)...))
-					}
-					if attempt == 0 {
-						return status.Error(codes.Unavailable, "broken off")
-					}
-					return nil
-				}))
-			})
-		}
-	}
 }
 
 func TestStreamEndsWithinRow(t *testing.T) {
 	row := sampleRow("a")
+	ordinary, decoded := cannedClient(t), cannedClient(t, wire.DialOption())
 	for n := 1; n < len(row); n++ {
-		messages := all(response(t, sampleRow("0")...), response(t, row[:n]...))
-		want := ordinaryPath.read(t, messages)
-		same(t, want, wirePath.read(t, messages))
+		messages := [][]byte{response(t, sampleRow("0")...), response(t, row[:n]...)}
+		want := readCanned(ordinary, messages...)
+		same(t, want, readCanned(decoded, messages...))
 		if wantErr := n != 3; (want.err != nil) != wantErr {
 			t.Errorf("%d chunks: %v", n, want.err)
 		}
@@ -196,6 +169,7 @@ func TestStreamEndsWithinRow(t *testing.T) {
 }
 
 func TestErrorsAreTheSame(t *testing.T) {
+	ordinary, decoded := cannedClient(t), cannedClient(t, wire.DialOption())
 	good := response(t, sampleRow("a")...)
 	bare := func(c *chunk) []*chunk { return []*chunk{first("b", "f", "q", 1, "v"), c} }
 	cell := func(c *chunk) []*chunk {
@@ -205,11 +179,6 @@ func TestErrorsAreTheSame(t *testing.T) {
 	}
 	cases := map[string][]*chunk{
 		"reset between rows":      {{RowStatus: reset}},
-		"no family":               {{RowKey: []byte("b"), Qualifier: wrapperspb.Bytes(nil)}},
-		"no qualifier":            {{RowKey: []byte("b"), FamilyName: wrapperspb.String("f")}},
-		"no key":                  {{FamilyName: wrapperspb.String("f"), Qualifier: wrapperspb.Bytes(nil)}},
-		"the key again":           {first("a", "f", "q", 1, "v")},
-		"a key out of order":      {first("A", "f", "q", 1, "v")},
 		"another key in a row":    bare(&chunk{RowKey: []byte("c"), RowStatus: commit}),
 		"family alone":            bare(&chunk{FamilyName: wrapperspb.String("f"), RowStatus: commit}),
 		"reset with a value":      bare(&chunk{Value: []byte("v"), RowStatus: reset}),
@@ -225,8 +194,8 @@ func TestErrorsAreTheSame(t *testing.T) {
 	}
 	for name, chunks := range cases {
 		t.Run(name, func(t *testing.T) {
-			messages := all(good, response(t, append(chunks, sampleRow("x")...)...))
-			same(t, ordinaryPath.read(t, messages), wirePath.read(t, messages))
+			messages := [][]byte{good, response(t, append(chunks, sampleRow("x")...)...)}
+			same(t, readCanned(ordinary, messages...), readCanned(decoded, messages...))
 		})
 	}
 	for name, garbage := range map[string][]byte{
@@ -240,8 +209,7 @@ func TestErrorsAreTheSame(t *testing.T) {
 		"a wrong type":    append(response(t, sampleRow("b")...), 0x08, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			messages := all(good, garbage)
-			same(t, ordinaryPath.read(t, messages), wirePath.read(t, messages))
+			same(t, readCanned(ordinary, good, garbage), readCanned(decoded, good, garbage))
 		})
 	}
 }
