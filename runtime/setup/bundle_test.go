@@ -91,46 +91,25 @@ func TestSetupBundle(t *testing.T) {
 	}
 	stamp := "google/protobuf/timestamp.proto: seconds nanos"
 	drop := &store.SchemaBundle{ID: "events", Drop: true}
-	for _, step := range []struct {
-		what                        string
-		bundle                      *store.SchemaBundle
-		allow                       []string
-		changes, refused, unmanaged []string
-		live                        []string
-	}{
-		{what: "new table", bundle: of(a, at), changes: append(made(small), "+ schema bundle events of table t: app.Event"), live: []string{stamp, "app/event.proto: a at"}},
-		{what: "the same", bundle: of(a, at), live: []string{stamp, "app/event.proto: a at"}},
-		{what: "a new field", bundle: of(a, at, s), changes: []string{"~ schema bundle events of table t: app.Event.s is added"}, live: []string{stamp, "app/event.proto: a at s"}},
-		{what: "a removed field", bundle: of(a, at), refused: []string{"change_bundle:t/events"}, live: []string{stamp, "app/event.proto: a at s"}},
-		{what: "another type", bundle: of(a, at, column{"s", 2, integers}), refused: []string{"change_bundle:t/events"}, live: []string{stamp, "app/event.proto: a at s"}},
-		{
-			what: "renamed by name", bundle: of(column{"b", 1, integers}, at, s), allow: []string{"change_bundle:t/events"},
-			changes: []string{"~ schema bundle events of table t: app.Event.a is removed, app.Event.b is added (queries with what is removed or changed fail)"},
-			live:    []string{stamp, "app/event.proto: b at s"},
-		},
-		{what: "not said", unmanaged: []string{"? schema bundle events of table t: not in the schemas, left alone"}, live: []string{stamp, "app/event.proto: b at s"}},
-		{what: "dropped", bundle: drop, refused: []string{"drop_bundle:t/events"}, live: []string{stamp, "app/event.proto: b at s"}},
-		{what: "dropped by name", bundle: drop, allow: []string{"drop_bundle:t/events"}, changes: []string{"- schema bundle events of table t (queries that name it fail)"}},
-		{what: "dropped before", bundle: drop},
-		{what: "added", bundle: of(a), changes: []string{"+ schema bundle events of table t: app.Event"}, live: []string{"app/event.proto: a"}},
-	} {
-		t.Run(step.what, func(t *testing.T) {
-			table := small
-			table.Bundle = step.bundle
-			plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table}, setup.Options{Allow: step.allow, ListBundles: true})
-			same(t, "refused", refused(err), step.refused)
-			if step.refused == nil && err != nil {
-				t.Fatal(err)
-			}
-			same(t, "changes", show(plan), step.changes)
-			var unmanaged []string
-			for _, u := range plan.Unmanaged {
-				unmanaged = append(unmanaged, u.String())
-			}
-			same(t, "unmanaged", unmanaged, step.unmanaged)
-			same(t, "live", bundleIn(t, b, "t", "events"), step.live)
-		})
+	const added, live1, live2, live3 = "+ schema bundle events of table t: app.Event", "; app/event.proto: a at", "; app/event.proto: a at s", "; app/event.proto: b at s"
+	const cannot, may = "refused change_bundle:t/events", "change_bundle:t/events"
+	step := func(bundle *store.SchemaBundle, allow, plan, live string) stage {
+		table := small
+		table.Bundle = bundle
+		return stage{[]store.Table{table}, allow, plan, strings.Replace(live, "; ", stamp+"; ", 1)}
 	}
+	live := func() string { return strings.Join(bundleIn(t, b, "t", "events"), "; ") }
+	walk(t, b.Admin, setup.Options{ListBundles: true}, live,
+		step(of(a, at), "", planOf(append(made(small), added)...), live1),
+		step(of(a, at, s), "", "~ schema bundle events of table t: app.Event.s is added\n", live2),
+		step(of(a, at), "", cannot, live2),
+		step(of(a, at, column{"s", 2, integers}), "", cannot, live2),
+		step(of(column{"b", 1, integers}, at, s), may, "~ schema bundle events of table t: app.Event.a is removed, app.Event.b is added (queries with what is removed or changed fail)\n", live3),
+		step(nil, "", "? schema bundle events of table t: not in the schemas, left alone\n", live3),
+		step(drop, "", "refused drop_bundle:t/events", live3),
+		step(drop, "drop_bundle:t/events", "- schema bundle events of table t (queries that name it fail)\n", ""),
+		step(drop, "", "", ""),
+		step(of(a), "", added+"\n", "app/event.proto: a"))
 }
 
 // Files and bundles of other programs stay, and are named. A file with a message of the schemas is
@@ -152,22 +131,12 @@ func TestSetupBundleOfOthers(t *testing.T) {
 	first, second := small, small
 	first.Bundle = &store.SchemaBundle{ID: "events", Descriptors: descriptors(t, "app/event.proto", "Event", a, at)}
 	second.Bundle = &store.SchemaBundle{ID: "events", Descriptors: descriptors(t, "app/other.proto", "Other", at)}
-	for _, want := range [][]string{{"~ schema bundle events of table t: app.Event.at is added, app.Other is added, app.Other.at is added"}, nil} {
-		plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{first, second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "changes", show(plan), want)
-		var unmanaged []string
-		for _, u := range plan.Unmanaged {
-			unmanaged = append(unmanaged, u.String())
-		}
-		same(t, "unmanaged", unmanaged, []string{
-			"? schema bundle theirs of table t: not in the schemas, left alone",
-			"? file theirs.proto in schema bundle events of table t: not in the schemas, left alone",
-		})
-		same(t, "live", bundleIn(t, b, "t", "events"), []string{"google/protobuf/timestamp.proto: seconds nanos", "app/event.proto: a at", "app/other.proto: at", "theirs.proto: a at"})
-	}
+	const theirs = "? schema bundle theirs of table t: not in the schemas, left alone\n? file theirs.proto in schema bundle events of table t: not in the schemas, left alone\n"
+	const all = "google/protobuf/timestamp.proto: seconds nanos; app/event.proto: a at; app/other.proto: at; theirs.proto: a at"
+	both := []store.Table{first, second}
+	walk(t, b.Admin, setup.Options{}, func() string { return strings.Join(bundleIn(t, b, "t", "events"), "; ") },
+		stage{both, "", "~ schema bundle events of table t: app.Event.at is added, app.Other is added, app.Other.at is added\n" + theirs, all},
+		stage{both, "", theirs, all})
 	second.Bundle = &store.SchemaBundle{ID: "another"}
 	_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{first, second})
 	if _, is := errors.AsType[*setup.TableError](err); !is {

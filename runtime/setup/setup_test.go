@@ -221,70 +221,6 @@ func recorded(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *requ
 	return admin, r
 }
 
-func TestSetupCreatesTables(t *testing.T) {
-	admin, sent := recorded(t, start(t))
-	other := store.Table{ID: "other", Families: sample.Families[:1]}
-	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{sample, other})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "changes", show(plan), made(sample, other))
-	want := map[string]*adminpb.ColumnFamily{"other/old": {GcRule: wire(age(7 * day))}}
-	for _, f := range sample.Families {
-		want["t/"+f.Name] = &adminpb.ColumnFamily{GcRule: wire(f.GC)}
-	}
-	same(t, "families sent", sent.families, want, protocmp.Transform())
-
-	clear(sent.families)
-	plan, err = setup.Setup(t.Context(), admin, nil, []store.Table{sample, other})
-	if err != nil || !plan.Empty() || len(sent.families) > 0 {
-		t.Errorf("a second time it changed %v, sent %v, error %v", plan, sent.families, err)
-	}
-}
-
-func TestSetupAddsMissingFamilies(t *testing.T) {
-	admin, sent := recorded(t, start(t))
-	part := store.Table{ID: "t", Families: sample.Families[1:3]}
-	if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{part}); err != nil {
-		t.Fatal(err)
-	}
-	clear(sent.families)
-	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{sample})
-	if err != nil {
-		t.Fatal(err)
-	}
-	added := []store.Family{sample.Families[0], sample.Families[3], sample.Families[4]}
-	var want []string
-	families := map[string]*adminpb.ColumnFamily{}
-	for _, f := range added {
-		want = append(want, madeFamily(sample, f))
-		families["t/"+f.Name] = &adminpb.ColumnFamily{GcRule: wire(f.GC)}
-	}
-	same(t, "changes", show(plan), want)
-	same(t, "families sent", sent.families, families, protocmp.Transform())
-}
-
-func TestSetupLeavesOtherFamiliesAlone(t *testing.T) {
-	b := start(t)
-	both := store.Table{ID: "t", Families: sample.Families}
-	if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{both}); err != nil {
-		t.Fatal(err)
-	}
-	one := store.Table{ID: "t", Families: sample.Families[:1]}
-	plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{one})
-	if err != nil || !plan.Empty() {
-		t.Errorf("changed %v, error %v", plan, err)
-	}
-	same(t, "strays", plan.String(), `? family both of table t: not in the schemas, left alone
-? family either of table t: not in the schemas, left alone
-? family kept of table t: not in the schemas, left alone
-? family many of table t: not in the schemas, left alone
-`)
-	if n := len(live(t, b.Admin, "t")); n != len(sample.Families) {
-		t.Errorf("the table has %d families, want %d", n, len(sample.Families))
-	}
-}
-
 // live returns the rules of a table as the client formats them.
 func live(t testing.TB, admin setup.Admin, table string) map[string]string {
 	t.Helper()
@@ -394,25 +330,6 @@ func TestSetupRefuses(t *testing.T) {
 	}
 }
 
-// The rules that the two kinds of expiration require, in a new family.
-func TestSetupExpiry(t *testing.T) {
-	admin, sent := recorded(t, start(t))
-	table := store.Table{ID: "t", Families: []store.Family{
-		{Name: "second", GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
-		{Name: "default", GC: age(2 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * day}},
-	}}
-	for i := range 2 {
-		plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{table})
-		if err != nil || plan.Empty() != (i > 0) {
-			t.Errorf("round %d: changed %v, error %v", i, plan, err)
-		}
-	}
-	same(t, "families sent", sent.families, map[string]*adminpb.ColumnFamily{
-		"t/second":  {GcRule: wire(age(time.Second))},
-		"t/default": {GcRule: wire(age(2 * day))},
-	}, protocmp.Transform())
-}
-
 // A rule that keeps more is changed without being allowed.
 func TestSetupRelaxes(t *testing.T) {
 	for _, c := range []struct {
@@ -460,49 +377,6 @@ func TestSetupValueType(t *testing.T) {
 	}
 }
 
-// TestSetupSums creates a family of sums with its table, and in one that exists. Its rule may change with that of the events,
-// and a family of another type is refused.
-func TestSetupSums(t *testing.T) {
-	b := start(t)
-	table := func(id string, rule codec.GCRule) []store.Table {
-		return []store.Table{{ID: id, Families: []store.Family{{Name: "n", GC: rule}, {Name: "n-versions", GC: rule, Sums: true}}}}
-	}
-	set := func(id string, rule codec.GCRule, allow ...string) (string, []string) {
-		plan, err := setup.Setup(t.Context(), b.Admin, nil, table(id, rule), setup.Options{Allow: allow})
-		if err != nil && refused(err) == nil {
-			t.Fatal(err)
-		}
-		return plan.String(), refused(err)
-	}
-	added := "+ family n-versions of table %s: max_age 7d, sums of integers\n"
-	plan, _ := set("t", age(7*day))
-	same(t, "created", plan, "+ table t\n+ family n of table t: max_age 7d\n"+fmt.Sprintf(added, "t"))
-	plan, _ = set("t", age(7*day))
-	same(t, "again", plan, "")
-	for id, sums := range map[string]bool{"old": false, "plain": true} {
-		conf := &bigtable.TableConf{TableID: id, ColumnFamilies: map[string]bigtable.Family{"n": {GCPolicy: bigtable.MaxAgePolicy(7 * day)}}}
-		if sums {
-			conf.ColumnFamilies["n-versions"] = bigtable.Family{}
-		}
-		if err := b.Admin.CreateTableFromConf(t.Context(), conf); err != nil {
-			t.Fatal(err)
-		}
-	}
-	plan, _ = set("old", age(7*day))
-	same(t, "added", plan, fmt.Sprintf(added, "old"))
-	_, names := set("plain", age(7*day), "value_type:plain/n-versions")
-	same(t, "refused", names, []string{"value_type:plain/n-versions"})
-	for _, id := range []string{"t", "old"} {
-		_, names = set(id, age(day), "shorter_age:"+id+"/n")
-		same(t, "shorter", names, []string(nil))
-		m := bigtable.NewMutation()
-		m.AddIntToCell("n-versions", "sum", 1000, 1)
-		if err := b.Client.Open(id).Apply(t.Context(), "row", m); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // A dry run reports what a run would do and marks what it would refuse. It sends
 // nothing.
 func TestSetupDryRun(t *testing.T) {
@@ -546,23 +420,6 @@ func TestSetupDryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "what was done", done, allowed)
-}
-
-func TestSetupSplits(t *testing.T) {
-	admin, sent := recorded(t, start(t))
-	table := store.Table{ID: "t", Families: small.Families, Splits: []string{"b", "a", "b"}}
-	other := store.Table{ID: "t", Families: []store.Family{{Name: "c"}}, Splits: []string{"c", "a"}}
-	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{table, other})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "splits sent", sent.splits, map[string][]string{"t": {"a", "b", "c"}})
-	same(t, "table", show(plan)[0], "+ table t, split at 3 keys")
-	table.Splits = []string{"z"}
-	plan, err = setup.Setup(t.Context(), admin, nil, []store.Table{table, other})
-	if err != nil || !plan.Empty() || len(sent.splits["t"]) != 3 {
-		t.Errorf("a second time it changed %v, split %v, error %v", plan, sent.splits, err)
-	}
 }
 
 // A table that no server would accept is reported before anything is sent.
@@ -635,38 +492,6 @@ func TestUnknownTables(t *testing.T) {
 		same(t, "strays under "+prefix, got, want)
 	}
 	same(t, "text", setup.Unmanaged{Table: "x_a"}.String(), "? table x_a: not in the schemas, left alone")
-}
-
-// Equivalent rules are equal.
-func TestSetupComparesNormalRules(t *testing.T) {
-	b := start(t)
-	table := func(r codec.GCRule) []store.Table {
-		return []store.Table{{ID: "t", Families: []store.Family{{Name: "f", GC: r}}}}
-	}
-	if _, err := setup.Setup(t.Context(), b.Admin, nil, table(anyOf(anyOf(versions(3), age(day)), age(day)))); err != nil {
-		t.Fatal(err)
-	}
-	if plan, err := setup.Setup(t.Context(), b.Admin, nil, table(anyOf(age(day), versions(3)))); err != nil || !plan.Empty() {
-		t.Errorf("changed %v, error %v", plan, err)
-	}
-	if plan, err := setup.Setup(t.Context(), b.Admin, nil, table(allOf(age(day), versions(3)))); err != nil || len(plan.Changes) != 1 {
-		t.Errorf("changed %v, error %v, want the rule", plan, err)
-	}
-}
-
-func TestSetupPrefix(t *testing.T) {
-	b := start(t)
-	plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{small}, setup.Options{TablePrefix: "x_"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "changes", show(plan), made(store.Table{ID: "x_t", Families: small.Families}))
-	if _, err := b.Admin.TableInfo(t.Context(), "t"); status.Code(err) != codes.NotFound {
-		t.Errorf("the table without the prefix: error %v, want NotFound", err)
-	}
-	_, err = setup.Setup(t.Context(), b.Admin, nil,
-		[]store.Table{{ID: "t", Families: []store.Family{{Name: "a"}}}}, setup.Options{TablePrefix: "x_"})
-	same(t, "refused", refused(err), []string{"drop_rule:x_t/a"})
 }
 
 // A rule has the size that the linter computes, is read back as the same rule, and a

@@ -3,8 +3,10 @@ package setup_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
@@ -13,18 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
-
-// tierOf returns the tier of a live table.
-func tierOf(t *testing.T, b *storetest.Bigtable, table string) codec.Tier {
-	t.Helper()
-	info, err := b.Admin.TableInfo(t.Context(), table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return setup.TierOf(info.TieredStorageConfig)
-}
 
 // A tier is created with the table, changed, left alone by a schema without it, and removed by name.
 func TestSetupTier(t *testing.T) {
@@ -34,50 +25,29 @@ func TestSetupTier(t *testing.T) {
 		out.Tier, out.DeletionProtection = tier, bigtable.Protected
 		return out
 	}
-	for _, step := range []struct {
-		what      string
-		tier      codec.Tier
-		allow     []string
-		changes   []string
-		refused   []string
-		unmanaged []string
-		live      codec.Tier
-	}{
-		{what: "new table", tier: codec.Tier(60 * day), changes: append(made(small), "+ infrequent access tier of table t: cells older than 60d", "+ deletion protection of table t"), live: codec.Tier(60 * day)},
-		{what: "the same", tier: codec.Tier(60 * day), live: codec.Tier(60 * day)},
-		{what: "earlier", tier: codec.Tier(30 * day), changes: []string{"~ infrequent access tier of table t: cells older than 60d → cells older than 30d"}, live: codec.Tier(30 * day)},
-		{
-			what: "later", tier: codec.Tier(90 * day), live: codec.Tier(90 * day),
-			changes: []string{"~ infrequent access tier of table t: cells older than 30d → cells older than 90d (younger cells move back to SSD, whose nodes must have room for them: a cluster without it rejects writes)"},
-		},
-		{what: "not said", unmanaged: []string{"? infrequent access tier of table t, for cells older than 90d: not in the schemas, left alone"}, live: codec.Tier(90 * day)},
-		{what: "removed", tier: codec.SSDOnly, refused: []string{"drop_tier:t"}, live: codec.Tier(90 * day)},
-		{
-			what: "removed by name", tier: codec.SSDOnly, allow: []string{"drop_tier:t"},
-			changes: []string{"~ infrequent access tier of table t: cells older than 90d → none (all cells move back to SSD, whose nodes must have room for them: a cluster without it rejects writes)"},
-		},
-		{what: "removed before", tier: codec.SSDOnly},
-		{what: "added", tier: codec.Tier(45 * day), changes: []string{"+ infrequent access tier of table t: cells older than 45d"}, live: codec.Tier(45 * day)},
-	} {
-		t.Run(step.what, func(t *testing.T) {
-			plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{of(step.tier)}, setup.Options{Allow: step.allow})
-			same(t, "refused", refused(err), step.refused)
-			if step.refused == nil && err != nil {
-				t.Fatal(err)
-			}
-			same(t, "changes", show(plan), step.changes)
-			var unmanaged []string
-			for _, u := range plan.Unmanaged {
-				unmanaged = append(unmanaged, u.String())
-			}
-			same(t, "unmanaged", unmanaged, step.unmanaged)
-			same(t, "live", tierOf(t, b, "t"), step.live)
-			info, err := b.Admin.TableInfo(t.Context(), "t")
-			if err != nil || info.DeletionProtection != bigtable.Protected {
-				t.Errorf("protection is %v, error %v", info.DeletionProtection, err)
-			}
-		})
+	live := func() string {
+		info, err := b.Admin.TableInfo(t.Context(), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(setup.TierOf(info.TieredStorageConfig), " ", info.DeletionProtection == bigtable.Protected)
 	}
+	const ssd = " (%s move back to SSD, whose nodes must have room for them: a cluster without it rejects writes)\n"
+	younger, all := fmt.Sprintf(ssd, "younger cells"), fmt.Sprintf(ssd, "all cells")
+	is := func(days int) string { return fmt.Sprint(codec.Tier(time.Duration(days)*day), " true") }
+	stageOf := func(tier codec.Tier, allow, plan, live string) stage {
+		return stage{[]store.Table{of(tier)}, allow, plan, live}
+	}
+	walk(t, b.Admin, setup.Options{}, live,
+		stageOf(codec.Tier(60*day), "", planOf(append(made(small), "+ infrequent access tier of table t: cells older than 60d", "+ deletion protection of table t")...), is(60)),
+		stageOf(codec.Tier(60*day), "", "", is(60)),
+		stageOf(codec.Tier(30*day), "", "~ infrequent access tier of table t: cells older than 60d → cells older than 30d\n", is(30)),
+		stageOf(codec.Tier(90*day), "", "~ infrequent access tier of table t: cells older than 30d → cells older than 90d"+younger, is(90)),
+		stageOf(0, "", "? infrequent access tier of table t, for cells older than 90d: not in the schemas, left alone\n", is(90)),
+		stageOf(codec.SSDOnly, "", "refused drop_tier:t", is(90)),
+		stageOf(codec.SSDOnly, "drop_tier:t", "~ infrequent access tier of table t: cells older than 90d → none"+all, is(0)),
+		stageOf(codec.SSDOnly, "", "", is(0)),
+		stageOf(codec.Tier(45*day), "", "+ infrequent access tier of table t: cells older than 45d\n", is(45)))
 }
 
 // Schemas that share a table agree about its tier, or leave it to one of them.
@@ -85,10 +55,8 @@ func TestSetupSharedTier(t *testing.T) {
 	b := start(t)
 	with, without, other := small, small, small
 	with.Tier, other.Tier = codec.Tier(60*day), codec.SSDOnly
-	if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{without, with}); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "live", tierOf(t, b, "t"), codec.Tier(60*day))
+	walk(t, b.Admin, setup.Options{}, nil,
+		stage{tables: []store.Table{without, with}, plan: planOf(append(made(small), "+ infrequent access tier of table t: cells older than 60d")...)})
 	_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{with, other})
 	if _, is := errors.AsType[*setup.TableError](err); !is {
 		t.Errorf("error %v", err)

@@ -1,0 +1,120 @@
+package setup_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/setup"
+	"github.com/btgen-dev/btgen/runtime/store"
+)
+
+// stage is a setup after others.
+type stage struct {
+	tables []store.Table
+	allow  string // names, with spaces
+	plan   string // or "refused" and names
+	live   string // what is live afterward, as the caller of walk shows it
+}
+
+// walk sets tables up one after the other. A dry run says what is done, or refused; nothing is left to do.
+func walk(t *testing.T, admin setup.Admin, o setup.Options, live func() string, stages ...stage) {
+	t.Helper()
+	for i, s := range stages {
+		o.Allow = strings.Fields(s.allow)
+		dry := o
+		dry.DryRun = true
+		planned, err := setup.Setup(t.Context(), admin, nil, s.tables, dry)
+		if err != nil {
+			t.Fatalf("stage %d: %v", i, err)
+		}
+		plan, err := setup.Setup(t.Context(), admin, nil, s.tables, o)
+		got := plan.String()
+		if names := refused(err); names != nil {
+			got = "refused " + strings.Join(names, " ")
+			for k, c := range planned.Refused() {
+				names[k] = strings.TrimPrefix(names[k], c.Name())
+			}
+			if strings.Join(names, "") != "" || !plan.Empty() {
+				t.Errorf("stage %d: changed %v, and the dry run refuses %v", i, plan, planned.Refused())
+			}
+		} else if err != nil || planned.String() != got {
+			t.Errorf("stage %d: %v, and the dry run says %s", i, err, planned)
+		}
+		same(t, fmt.Sprint("plan of stage ", i), got, s.plan)
+		if again, err := setup.Setup(t.Context(), admin, nil, s.tables, o); (err == nil) != (refused(err) == nil) || !again.Empty() {
+			t.Errorf("stage %d again: %v, %v", i, again, err)
+		}
+		if live != nil {
+			same(t, fmt.Sprint("live after stage ", i), live(), s.live)
+		}
+	}
+}
+
+// replicated returns what the plan says of a rule that keeps more.
+func replicated(family string) string {
+	return "rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and does not drop a rule, unless ignore_warnings:" + family + " is allowed"
+}
+
+// planOf returns the text of changes.
+func planOf(lines ...string) string { return strings.Join(append(lines, ""), "\n") }
+
+// Setup creates tables and families, with their rules and splits, leaves others alone, and changes what
+// must not be refused. Equivalent rules are equal.
+func TestSetupStages(t *testing.T) {
+	b := start(t)
+	admin, sent := recorded(t, b)
+	for id, sums := range map[string]bool{"old": false, "plain": true} {
+		conf := &bigtable.TableConf{TableID: id, ColumnFamilies: map[string]bigtable.Family{"n": {GCPolicy: bigtable.MaxAgePolicy(7 * day)}}}
+		if sums {
+			conf.ColumnFamilies["n-versions"] = bigtable.Family{}
+		}
+		if err := b.Admin.CreateTableFromConf(t.Context(), conf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	of := func(id string, families ...store.Family) []store.Table {
+		return []store.Table{{ID: id, Families: families}}
+	}
+	rule := func(id string, r codec.GCRule) []store.Table { return of(id, store.Family{Name: "f", GC: r}) }
+	sums := func(id string, r codec.GCRule) []store.Table {
+		return of(id, store.Family{Name: "n", GC: r}, store.Family{Name: "n-versions", GC: r, Sums: true})
+	}
+	split := []store.Table{{ID: "split", Families: small.Families, Splits: []string{"b", "a", "b"}}, {ID: "split", Families: []store.Family{{Name: "c"}}, Splits: []string{"c", "a"}}}
+	other := of("other", sample.Families[:1]...)[0]
+	part := of("part", sample.Families[1:3]...)
+	all := of("part", sample.Families...)
+	expiring := of("expiring", store.Family{Name: "second", GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
+		store.Family{Name: "default", GC: age(2 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * day}})
+	walk(t, admin, setup.Options{}, nil,
+		stage{tables: nil},
+		stage{tables: []store.Table{sample, other}, plan: planOf(made(sample, other)...)},
+		stage{tables: part, plan: planOf(made(part...)...)},
+		stage{tables: all, plan: planOf(madeFamily(all[0], sample.Families[0]), madeFamily(all[0], sample.Families[3]), madeFamily(all[0], sample.Families[4]))},
+		stage{tables: part, plan: planOf("? family both of table part: not in the schemas, left alone", "? family kept of table part: not in the schemas, left alone", "? family old of table part: not in the schemas, left alone")},
+		stage{tables: split, plan: planOf("+ table split, split at 3 keys", "+ family a of table split: max_age 1d", "+ family b of table split: max_versions 1", "+ family c of table split: keep forever")},
+		stage{tables: expiring, plan: planOf(made(expiring...)...)},
+		stage{tables: rule("n", anyOf(anyOf(versions(3), age(day)), age(day))), plan: planOf("+ table n", "+ family f of table n: any_of(any_of(max_versions 3, max_age 1d), max_age 1d)")},
+		stage{tables: rule("n", anyOf(age(day), versions(3)))},
+		stage{tables: rule("n", allOf(age(day), versions(3))), plan: planOf("~ rule of family f of table n: any_of(max_age 1d, max_versions 3) → all_of(max_age 1d, max_versions 3) (" + replicated("n/f") + ") [T10]")},
+		stage{tables: sums("sums", age(7*day)), plan: planOf("+ table sums", "+ family n of table sums: max_age 7d", "+ family n-versions of table sums: max_age 7d, sums of integers")},
+		stage{tables: sums("old", age(7*day)), plan: planOf("+ family n-versions of table old: max_age 7d, sums of integers")},
+		stage{tables: sums("plain", age(7*day)), allow: "value_type:plain/n-versions", plan: "refused value_type:plain/n-versions"},
+		stage{tables: sums("old", age(day)), allow: "shorter_age:old/n", plan: planOf("~ rule of family n of table old: max_age 7d → 1d (deletes data older than 1d) [T09]", "~ rule of family n-versions of table old: max_age 7d → 1d")},
+	)
+	same(t, "splits sent", sent.splits, map[string][]string{"split": {"a", "b", "c"}})
+	for _, id := range []string{"sums", "old"} {
+		m := bigtable.NewMutation()
+		m.AddIntToCell("n-versions", "sum", 1000, 1)
+		if err := b.Client.Open(id).Apply(t.Context(), "row", m); err != nil {
+			t.Error(err)
+		}
+	}
+	walk(t, admin, setup.Options{TablePrefix: "x_"}, nil,
+		stage{tables: []store.Table{small}, plan: planOf(made(store.Table{ID: "x_t", Families: small.Families})...)},
+		stage{tables: of("t", store.Family{Name: "a"}), plan: "refused drop_rule:x_t/a"})
+}
