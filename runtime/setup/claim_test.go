@@ -1,15 +1,10 @@
 package setup_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -277,67 +272,4 @@ func before(t *testing.T, b *storetest.Bigtable, table, layout string, how int, 
 			return 0, goOn
 		})
 	}
-}
-
-// Processes of two builds set up new tables at the same time.
-func TestClaimsOfProcesses(t *testing.T) {
-	const address, own = "BTGEN_TEST_ADDRESS", "BTGEN_TEST_LAYOUT"
-	if addr := os.Getenv(address); addr != "" { // a process
-		table := laidOut(os.Getenv(own))
-		admin, err := storetest.ConnectAdmin(t.Context(), addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		client, err := storetest.ConnectPlain(t.Context(), addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = os.Stdout.WriteString("ready\n")
-		for rounds := bufio.NewScanner(os.Stdin); rounds.Scan(); {
-			table.ID = rounds.Text()
-			_, err := setup.Setup(t.Context(), admin, client, []store.Table{table})
-			fmt.Printf("%v\n", err == nil)
-		}
-		return
-	}
-	b := start(t)
-	set(t, b, daily)
-	layouts := []string{daily, hourly}
-	var in []io.Writer
-	var out []*bufio.Scanner
-	for _, layout := range layouts {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestClaimsOfProcesses$")
-		cmd.Env = append(os.Environ(), address+"="+b.Addr, own+"="+layout)
-		stdin, err1 := cmd.StdinPipe()
-		stdout, err2 := cmd.StdoutPipe()
-		if err := errors.Join(err1, err2, cmd.Start()); err != nil {
-			t.Fatal(err)
-		}
-		in, out = append(in, stdin), append(out, bufio.NewScanner(stdout))
-		t.Cleanup(func() { _ = errors.Join(stdin.Close(), cmd.Wait()) })
-	}
-	for i := range out {
-		for out[i].Scan() && out[i].Text() != "ready" {
-		}
-	}
-	won := map[string]int{}
-	for n := range 20 {
-		winners := 0
-		for i := range in {
-			fmt.Fprintf(in[i], "p%d\n", n)
-		}
-		for i := range out {
-			if !out[i].Scan() {
-				t.Fatal("a process ended")
-			}
-			if out[i].Text() == "true" {
-				winners++
-				won[layouts[i]]++
-			}
-		}
-		if winners != 1 {
-			t.Errorf("round %d: %d layouts won", n, winners)
-		}
-	}
-	t.Log(slices.Collect(maps.Values(won)))
 }

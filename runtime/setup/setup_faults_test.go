@@ -37,66 +37,6 @@ func serve(t *testing.T, intercept grpc.UnaryServerInterceptor) *bigtable.AdminC
 	return admin
 }
 
-// The server fails halfway: it creates the table but not the families, and does not
-// reply. A second run completes it.
-func TestSetupHalfway(t *testing.T) {
-	var broken atomic.Bool
-	broken.Store(true)
-	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		switch req := req.(type) {
-		case *adminpb.CreateTableRequest:
-			if broken.Load() {
-				clear(req.GetTable().GetColumnFamilies())
-				if _, err := next(ctx, req); err != nil {
-					return nil, err
-				}
-				return nil, status.Error(codes.Internal, "out of order")
-			}
-		case *adminpb.ModifyColumnFamiliesRequest:
-			if broken.Load() {
-				return nil, status.Error(codes.Internal, "out of order")
-			}
-		}
-		return next(ctx, req)
-	})
-	for _, want := range []string{"creating table t: ", "creating family a of table t: "} {
-		plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
-		if status.Code(err) != codes.Internal || !strings.Contains(err.Error(), want) || !plan.Empty() {
-			t.Errorf("changed %v, error %v, want %q", plan, err, want)
-		}
-	}
-	broken.Store(false)
-	for _, want := range [][]string{made(small)[1:], nil} {
-		plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "changes", show(plan), want)
-	}
-}
-
-// The reply to CreateTable is lost, and only the table was created: the same run
-// creates its families.
-func TestSetupLostReplyOfHalf(t *testing.T) {
-	var lost atomic.Bool
-	admin := serve(t, func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		create, ok := req.(*adminpb.CreateTableRequest)
-		if !ok || lost.Swap(true) {
-			return next(ctx, req)
-		}
-		clear(create.GetTable().GetColumnFamilies())
-		if _, err := next(ctx, req); err != nil {
-			return nil, err
-		}
-		return nil, status.Error(codes.Unavailable, "connection reset")
-	})
-	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "changes", show(plan), made(small))
-}
-
 // An error of a replicated instance is explained, and setup continues with the
 // remaining changes. It makes those that are allowed by name. The class of fault: what the
 // service only warns of is told to be impossible.
@@ -171,26 +111,6 @@ func TestSetupRaceThroughTheClient(t *testing.T) {
 	}
 	same(t, "changes", show(plan), made(small)[1:2])
 	same(t, "families", live(t, admin, "t"), map[string]string{"a": "age() > 1d", "b": "versions() > 1", "theirs": "<never>"})
-}
-
-// Another process creates the table, and reading it then fails. Setup reports that once
-// and creates the other tables.
-func TestSetupRaceThenReadFails(t *testing.T) {
-	f := &fake{}
-	f.before = func(_ context.Context, call string) error {
-		switch {
-		case call == "table t":
-			return status.Error(codes.AlreadyExists, "there is a table t")
-		case call == "info t" && f.count(call) == 2:
-			return status.Error(codes.PermissionDenied, "you may not")
-		}
-		return nil
-	}
-	plan, err := setup.Setup(t.Context(), f, nil, []store.Table{small, {ID: "u"}})
-	if err == nil || err.Error() != "reading table t: rpc error: code = PermissionDenied desc = you may not" {
-		t.Errorf("error %v", err)
-	}
-	same(t, "changes", show(plan), []string{"+ table u"})
 }
 
 // Setup protects a table when it creates it, or later, and removes the protection only

@@ -101,6 +101,8 @@ func TestSetupStages(t *testing.T) {
 		stage{tables: rule("n", anyOf(anyOf(versions(3), age(day)), age(day))), plan: planOf("+ table n", "+ family f of table n: any_of(any_of(max_versions 3, max_age 1d), max_age 1d)")},
 		stage{tables: rule("n", anyOf(age(day), versions(3)))},
 		stage{tables: rule("n", allOf(age(day), versions(3))), plan: planOf("~ rule of family f of table n: any_of(max_age 1d, max_versions 3) → all_of(max_age 1d, max_versions 3) (" + replicated("n/f") + ") [T10]")},
+		stage{tables: rule("r", anyOf(age(day), versions(1))), plan: planOf("+ table r", "+ family f of table r: any_of(max_age 1d, max_versions 1)")},
+		stage{tables: rule("r", anyOf(age(7*day), versions(2))), plan: planOf("~ rule of family f of table r: any_of(max_age 1d, max_versions 1) → any_of(max_age 7d, max_versions 2)")},
 		stage{tables: sums("sums", age(7*day)), plan: planOf("+ table sums", "+ family n of table sums: max_age 7d", "+ family n-versions of table sums: max_age 7d, sums of integers")},
 		stage{tables: sums("old", age(7*day)), plan: planOf("+ family n-versions of table old: max_age 7d, sums of integers")},
 		stage{tables: sums("plain", age(7*day)), allow: "value_type:plain/n-versions", plan: "refused value_type:plain/n-versions"},
