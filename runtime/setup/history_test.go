@@ -495,27 +495,42 @@ func steps(t *testing.T, f func(t *testing.T, step int, b *storetest.Bigtable, w
 	}
 }
 
-// A process that is killed before or after any of its calls has at most recorded a layout that
-// the table does not have yet. Repeating setup completes it.
-func TestHistoryKilled(t *testing.T) {
-	for _, after := range []bool{false, true} {
-		t.Run(fmt.Sprintf("after=%v", after), func(t *testing.T) {
+// A process that is killed before or after any of its calls has at most recorded a layout that the table does not have
+// yet, and repeating setup completes it. A call whose reply is lost is repeated, without a second entry.
+func TestHistoryOfFaults(t *testing.T) {
+	t.Parallel()
+	killed := status.Error(codes.Canceled, "killed")
+	for how, fault := range map[string]func(call, step int, invoke func() error) error{
+		"killed before": func(call, step int, invoke func() error) error {
+			if call >= step {
+				return killed
+			}
+			return invoke()
+		},
+		"killed after": func(call, step int, invoke func() error) error {
+			if call > step {
+				return killed
+			}
+			if err := invoke(); call < step {
+				return err
+			}
+			return killed
+		},
+		"lost reply": func(call, step int, invoke func() error) error {
+			if err := invoke(); call != step {
+				return err
+			}
+			return status.Error(codes.Unavailable, "lost")
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
 			steps(t, func(t *testing.T, step int, b *storetest.Bigtable, want store.Table) {
-				killed := status.Error(codes.Canceled, "killed")
-				m := &meddler{on: func(call int, _ string, invoke func() error) error {
-					switch {
-					case call > step, call == step && !after:
-						return killed
-					case call == step:
-						_ = invoke()
-						return killed
-					}
-					return invoke()
-				}}
+				m := &meddler{}
+				m.on = func(call int, _ string, invoke func() error) error { return fault(call, step, invoke) }
 				admin, client := m.clients(t, b)
-				_, err := setup.Setup(t.Context(), admin, client, []store.Table{want})
-				if err == nil && m.calls >= step {
-					t.Fatal("no error")
+				plan, err := setup.Setup(t.Context(), admin, client, []store.Table{want})
+				if lost := how == "lost reply"; lost && (err != nil || plan.Empty()) || !lost && err == nil && m.calls >= step {
+					t.Fatal(plan, err)
 				}
 				if _, err := b.Admin.TableInfo(t.Context(), "t"); err == nil && len(history(t, b)) == 0 {
 					t.Error("the table is ahead of its history")
@@ -523,25 +538,6 @@ func TestHistoryKilled(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Every call is repeated after a lost reply, without a second entry.
-func TestHistoryLostReply(t *testing.T) {
-	t.Parallel()
-	steps(t, func(t *testing.T, step int, b *storetest.Bigtable, want store.Table) {
-		m := &meddler{on: func(call int, _ string, invoke func() error) error {
-			err := invoke()
-			if call == step {
-				return status.Error(codes.Unavailable, "lost")
-			}
-			return err
-		}}
-		admin, client := m.clients(t, b)
-		plan, err := setup.Setup(t.Context(), admin, client, []store.Table{want})
-		if err != nil || plan.Empty() {
-			t.Fatal(plan, err)
-		}
-	})
 }
 
 // TestHistoryLateCopies executes each request of a setup that extends the history once more after another build has changed the
@@ -609,23 +605,6 @@ func TestHistoryRace(t *testing.T) {
 	}
 	_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
 	same(t, "refused", refused(err), []string{"other_layout:race/m"})
-}
-
-// Many processes of one build set up the same tables at the same time.
-func TestHistoryConcurrently(t *testing.T) {
-	b := start(t)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily), laidOut(foreign)}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if got := history(t, b); len(got) != 2 {
-		t.Errorf("history %q", got)
-	}
 }
 
 // What must not be allowed, or is not, says what to do. Tables stay as they are.
