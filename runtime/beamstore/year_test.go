@@ -19,7 +19,6 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	gocmp "github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -40,7 +39,6 @@ type year struct {
 	t      *testing.T
 	random *rand.Rand
 	bt     *storetest.Bigtable
-	faults *faults
 	dir    string // of the repository
 	btgen  string // the command
 	text   string // of the schema
@@ -57,9 +55,8 @@ type trip struct {
 	vehicle  int64
 }
 
-// TestYear plays a year: a table of another program is adopted, its schema is edited while programs
-// write, rewrite and delete, and everything fails all the time. At every stage, every event, the newest
-// ones and windows are what was promised.
+// TestYear plays a year: a table of another program is adopted, and its schema is edited again and again while programs
+// write, rewrite and delete. At every stage, every event, the newest ones and windows are what was promised.
 func TestYear(t *testing.T) {
 	y := newYear(t)
 	y.adopt()
@@ -164,19 +161,12 @@ queries:
 
 // newYear starts the instance, and creates the repository.
 func newYear(t *testing.T) *year {
-	for _, tool := range []string{"git"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
-		}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
 	}
-	f := &faults{random: rand.New(rand.NewPCG(2025, 1))}
-	bt, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(f.unary), grpc.ChainStreamInterceptor(f.stream))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = bt.Close() })
+	bt := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	y := &year{
-		t: t, random: rand.New(rand.NewPCG(2025, 2)), bt: bt, faults: f, dir: t.TempDir(),
+		t: t, random: rand.New(rand.NewPCG(2025, 2)), bt: bt, dir: t.TempDir(),
 		now: time.Date(2025, 1, 6, 0, 0, 0, 0, time.UTC), events: map[trip]map[int64]map[string]any{}, counts: map[string]int{},
 	}
 	y.btgen = filepath.Join(t.TempDir(), "btgen")
@@ -253,7 +243,6 @@ func (y *year) adopt() {
 		y.t.Fatalf("%v, %q", p.Report.Findings, p.Questions)
 	}
 	y.text = strings.NewReplacer("key_1", "customer", "key_2", "vehicle").Replace(string(p.Schema))
-	y.faults.chance = 40
 	y.edit("adopted", "")
 	y.weeks(2)
 }
@@ -338,36 +327,24 @@ func (y *year) weeks(n int) {
 	}
 }
 
-// summarize summarizes what has changed, if there is a rollup, by calls that are killed.
+// summarize summarizes what has changed, if there is a rollup.
 func (y *year) summarize(all bool) {
 	y.t.Helper()
-	newest := y.builds[len(y.builds)-1]
 	noWait := func(context.Context, time.Duration) error { return nil } // nothing is written meanwhile
-	o := store.RollupOptions{All: all, Now: y.clock, Sleep: noWait}
-	for range 3 {
-		ctx, kill := context.WithCancel(y.t.Context())
-		y.faults.after(y.random.IntN(40), kill)
-		_, err := newest.Rollup(ctx, y.bt.Client, o)
-		ended := ctx.Err() != nil
-		y.faults.after(0, nil)
-		kill()
-		if errors.Is(err, store.ErrNoRollup) {
-			return
-		}
-		if !ended {
-			y.must(err)
-		}
-		y.check("a summary that was killed")
+	_, err := y.newest().Rollup(y.t.Context(), y.bt.Client, store.RollupOptions{All: all, Now: y.clock, Sleep: noWait})
+	if errors.Is(err, store.ErrNoRollup) {
+		return
 	}
-	report, err := newest.Rollup(y.t.Context(), y.bt.Client, o)
 	y.must(err)
-	y.t.Logf("%s: %+v", y.now.Format(time.DateOnly), report)
 	y.check("a summary")
 }
 
-// week lets programs change one series, in some order, some of them with a kill.
+// newest is the build that was deployed last.
+func (y *year) newest() *dynamic.Schema { return y.builds[len(y.builds)-1] }
+
+// week lets programs change one series, in some order.
 func (y *year) week(of trip) {
-	newest := y.builds[len(y.builds)-1]
+	newest := y.newest()
 	for range 12 {
 		at := y.now.Add(time.Duration(y.random.IntN(7*24*60)) * time.Minute)
 		if y.random.IntN(5) == 0 {
@@ -379,9 +356,7 @@ func (y *year) week(of trip) {
 			y.counts["written by an older build"]++
 		}
 		e := y.draw(build.Layout())
-		y.killed(func(ctx context.Context) error {
-			return y.writer(build).WriteAll(ctx, []dynamic.Event{y.event(build.Layout(), of, at, e)})
-		})
+		y.must(y.writer(build).WriteAll(y.t.Context(), []dynamic.Event{y.event(build.Layout(), of, at, e)}))
 		y.put(of, at, e)
 	}
 	times := slices.Sorted(maps.Keys(y.events[of]))
@@ -390,25 +365,17 @@ func (y *year) week(of trip) {
 	switch y.random.IntN(3) {
 	case 0: // corrected
 		e := y.draw(newest.Layout())
-		y.killed(func(ctx context.Context) error {
-			return y.writer(newest).Write(ctx, y.event(newest.Layout(), of, at, e))
-		})
+		y.must(y.writer(newest).Write(y.t.Context(), y.event(newest.Layout(), of, at, e)))
 		y.put(of, at, e)
 	case 1:
-		y.killed(func(ctx context.Context) error {
-			_, err := y.writer(newest).Delete(ctx, []dynamic.Event{y.event(newest.Layout(), of, at, was)})
-			return err
-		})
+		_, err := y.writer(newest).Delete(y.t.Context(), []dynamic.Event{y.event(newest.Layout(), of, at, was)})
+		y.must(err)
 		delete(y.events[of], at.Unix())
-		y.counts["deleted"]++
 	case 2: // moved to another time
 		to := at.Add(time.Duration(1+y.random.IntN(500)) * time.Minute)
-		y.killed(func(ctx context.Context) error {
-			return y.writer(newest).Replace(ctx, y.event(newest.Layout(), of, at, was), y.event(newest.Layout(), of, to, was))
-		})
+		y.must(y.writer(newest).Replace(y.t.Context(), y.event(newest.Layout(), of, at, was), y.event(newest.Layout(), of, to, was)))
 		delete(y.events[of], at.Unix())
 		y.put(of, to, was)
-		y.counts["moved"]++
 	}
 }
 
@@ -457,45 +424,10 @@ func (y *year) event(l *layout.Layout, of trip, at time.Time, e map[string]any) 
 	return out
 }
 
-// killed runs what a program does. Sometimes the program is killed, and does it again.
-func (y *year) killed(do func(ctx context.Context) error) {
-	y.t.Helper()
-	for y.random.IntN(6) == 0 {
-		ctx, kill := context.WithCancel(y.t.Context())
-		y.faults.after(y.random.IntN(8), kill)
-		err := do(ctx)
-		ended := ctx.Err() != nil
-		y.faults.after(0, nil)
-		kill()
-		if err == nil {
-			return
-		}
-		if !ended {
-			y.must(err)
-		}
-		y.counts["killed"]++
-	}
-	y.must(do(y.t.Context()))
-}
-
-// fill back-fills a table, by calls that are killed, and verifies it.
+// fill back-fills a table, and verifies it.
 func (y *year) fill(source, target string) {
 	y.t.Helper()
-	newest := y.builds[len(y.builds)-1]
-	o := store.BackfillOptions{Source: source, Target: target, Now: y.clock, Timeout: 5 * time.Second}
-	if target != "now" {
-		o.Checkpoint = filepath.Join(y.t.TempDir(), "checkpoint")
-	}
-	for range 3 {
-		ctx, kill := context.WithCancel(y.t.Context())
-		y.faults.after(5+y.random.IntN(40), kill)
-		if _, err := store.Backfill(ctx, y.bt.Client, newest.Mappings(), o); err != nil && ctx.Err() == nil {
-			y.must(err)
-		}
-		y.faults.after(0, nil)
-		kill()
-	}
-	_, err := store.Backfill(y.t.Context(), y.bt.Client, newest.Mappings(), o)
+	_, err := store.Backfill(y.t.Context(), y.bt.Client, y.newest().Mappings(), store.BackfillOptions{Source: source, Target: target, Now: y.clock, Timeout: 5 * time.Second})
 	y.must(err)
 	y.verify(source, target)
 }
@@ -503,7 +435,7 @@ func (y *year) fill(source, target string) {
 // verify compares two tables.
 func (y *year) verify(source, target string) {
 	y.t.Helper()
-	newest := y.builds[len(y.builds)-1]
+	newest := y.newest()
 	o := store.BackfillOptions{Source: source, Target: target, To: y.now.AddDate(1, 0, 0), Verify: true, Now: y.clock}
 	if target == "now" {
 		o.To = time.Time{}
@@ -535,16 +467,12 @@ func (y *year) branches() {
 	y.deploy("merged")
 }
 
-// erase deletes all events of a customer, by calls of which some are killed.
+// erase deletes all events of a customer.
 func (y *year) erase(customer string) {
 	y.t.Helper()
-	newest := y.builds[len(y.builds)-1]
-	for range 4 {
-		y.killed(func(ctx context.Context) error {
-			_, err := newest.DeleteAll(ctx, y.writer(newest), dynamic.Query("OfCustomer", dynamic.Values{customer}))
-			return err
-		})
-	}
+	newest := y.newest()
+	_, err := newest.DeleteAll(y.t.Context(), y.writer(newest), dynamic.Query("OfCustomer", dynamic.Values{customer}))
+	y.must(err)
 	for _, of := range trips {
 		if of.customer == customer {
 			delete(y.events, of)
@@ -565,13 +493,11 @@ func (y *year) erase(customer string) {
 func (y *year) pipeline(source, target string) {
 	y.t.Helper()
 	inThisProcess()
-	newest := y.builds[len(y.builds)-1]
+	newest := y.newest()
 	inPipelines.Mappings, inPipelines.Table = newest.Mappings(), source
-	y.faults.chance = 0 // a runner gives up after a few failures
 	must(y.t, func(scope beam.Scope) error {
 		return inPipelines.Backfill(scope, connection(y.bt.Addr), beamstore.BackfillOptions{Source: source, Targets: []string{target}, To: y.now.AddDate(1, 0, 0), Timeout: brief})
 	})
-	y.faults.chance = 40
 	y.verify(source, target)
 }
 
@@ -597,7 +523,7 @@ var inPipelines = beamstore.Register(&beamstore.Schema[dynamic.Event]{
 // check compares everything that the newest build can read with what was promised.
 func (y *year) check(what string) {
 	y.t.Helper()
-	newest := y.builds[len(y.builds)-1]
+	newest := y.newest()
 	o := store.ReaderOptions{Now: y.clock}
 	o.Hooks.End = func(_ context.Context, op store.Operation, _ error) { y.counts["buckets from a rollup"] += op.Runs }
 	r := newest.NewReader(y.bt.Client, o)
@@ -650,7 +576,7 @@ func (y *year) promised(is func(trip) bool) (out []string) {
 // same compares events.
 func (y *year) same(what string, want []string, got iter.Seq2[dynamic.Event, error]) {
 	y.t.Helper()
-	l := y.builds[len(y.builds)-1].Layout()
+	l := y.newest().Layout()
 	var found []string
 	for e, err := range got {
 		if err != nil {
@@ -674,7 +600,7 @@ func (y *year) same(what string, want []string, got iter.Seq2[dynamic.Event, err
 // windows compares the number of events of each day, and the sums of their speeds, which are exact.
 func (y *year) windows(what string, want []string, got iter.Seq2[dynamic.Window, error]) {
 	y.t.Helper()
-	l := y.builds[len(y.builds)-1].Layout()
+	l := y.newest().Layout()
 	speed := slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == "speed" })
 	days := map[string][2]float64{}
 	for _, text := range want {
