@@ -464,26 +464,25 @@ func TestKeyFormValidate(t *testing.T) {
 }
 
 func TestKeyFormValidateSaysWhatToWrite(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		form  codec.KeyForm
 		t     codec.SegmentType
 		delim string
 		want  string
 	}{
-		{codec.KeyForm{Encoding: codec.KeyRaw}, codec.BoolSegment, "#", "type bool cannot be encoded as raw: want text or binary"},
-		{codec.KeyForm{Encoding: codec.KeyHex}, codec.Int64Segment, "#", "want a pad of 1 to 16"},
+		{inRaw, codec.BoolSegment, "#", "type bool cannot be encoded as raw: want text or binary"},
+		{inHex, codec.Int64Segment, "#", "want a pad of 1 to 16"},
 		{codec.KeyForm{Pad: 21}, codec.Int64Segment, "#", "want a pad of 0 to 20"},
-		{codec.KeyForm{Encoding: codec.KeyHex, Pad: 3}, codec.StringSegment, "#", "string as hex cannot have a pad"},
-		{codec.KeyForm{Reverse: true}, codec.Int64Segment, "#", "a reversed number needs a pad"},
-		{codec.KeyForm{Reverse: true}, codec.EnumSegment, "#", "enum as text cannot be reversed"},
-		{codec.KeyForm{}, codec.Int64Segment, "", "want binary, raw, or a pad"},
-		{codec.KeyForm{Escape: true}, codec.Int64Segment, "#", "only text strings and raw bytes"},
-		{codec.KeyForm{Escape: true}, codec.StringSegment, "", "needs no escaping"},
-		{codec.KeyForm{Escape: true}, codec.StringSegment, "a", `the delimiter "a" starts with a hex digit`},
+		{hexa(3), codec.StringSegment, "#", "string as hex cannot have a pad"},
+		{reversed(plain), codec.Int64Segment, "#", "a reversed number needs a pad"},
+		{reversed(plain), codec.EnumSegment, "#", "enum as text cannot be reversed"},
+		{plain, codec.Int64Segment, "", "want binary, raw, or a pad"},
+		{escaped, codec.Int64Segment, "#", "only text strings and raw bytes"},
+		{escaped, codec.StringSegment, "", "needs no escaping"},
+		{escaped, codec.StringSegment, "a", `the delimiter "a" starts with a hex digit`},
 		{codec.KeyForm{Encoding: 9}, codec.StringSegment, "#", "KeyEncoding(9)"},
-		{codec.KeyForm{}, 99, "#", "SegmentType(99)"},
-	}
-	for _, tt := range tests {
+		{plain, 99, "#", "SegmentType(99)"},
+	} {
 		if err := tt.form.Validate(tt.t, tt.delim); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %+v: got error %v, want %q in it", tt.t, tt.form, err, tt.want)
 		}

@@ -154,9 +154,10 @@ func TestSpanBuckets(t *testing.T) {
 			from = b.Max().Add(-10 * width)
 		}
 		to := from.Add(time.Duration(rapid.Float64Range(-0.1, 15).Draw(t, "widths") * float64(width)))
-		requests := collect(s, b, from, to)
+		requests, keys := collect(s, b, from, to), 0
 		for _, r := range requests {
 			size := 0
+			keys += len(r.Keys)
 			for _, k := range r.Keys {
 				if size += len(k) + 3; r.Reverse {
 					size += len(k) + 7 // as a range
@@ -165,6 +166,9 @@ func TestSpanBuckets(t *testing.T) {
 			if s.MaxBytes > 0 && size > s.MaxBytes && len(r.Keys) > 1 {
 				t.Fatalf("list of %d bytes: %q", size, r.Keys)
 			}
+		}
+		if n := b.Count(from, to); s.Whole && (s.Suffix != "" || !b.Sorted()) && n != int64(keys) {
+			t.Fatalf("%d buckets, and %d keys", n, keys)
 		}
 		var rows []stored
 		at := laterOf(b.Min(), from.Add(-12*width))
