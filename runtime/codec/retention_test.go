@@ -246,26 +246,6 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// The writer detects an expired event before writing it.
-func TestLateEvents(t *testing.T) {
-	now := date("2021-03-05T12:00:00.0005Z")
-	r := maxAge(time.Hour).Retention(0)
-	for d, alive := range map[time.Duration]bool{
-		-time.Hour: true, 0: true, time.Hour - time.Millisecond: true, time.Hour: false, // its cell is half a millisecond older
-		time.Hour + time.Millisecond: false,
-	} {
-		if got := r.Alive(now, codec.Micros(now.Add(-d)), 1); got != alive {
-			t.Errorf("an event %v old is alive: %v", d, got)
-		}
-	}
-	if since, ok := r.Since(now); !ok || !since.Equal(date("2021-03-05T11:00:00.001Z")) {
-		t.Error(since, ok)
-	}
-	if _, ok := maxVersions(1).Retention(0).Since(now); ok {
-		t.Error("versions bound the age")
-	}
-}
-
 // toProto returns the message that setup sends.
 func toProto(r codec.GCRule) *adminpb.GcRule {
 	var subs []*adminpb.GcRule

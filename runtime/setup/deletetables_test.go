@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -234,7 +232,7 @@ func TestExamineUnmanaged(t *testing.T) {
 func TestDeleteTablesInterrupted(t *testing.T) {
 	t.Parallel()
 	names := []string{"old1", "t/n", "old2"}
-	for _, how := range []string{"killed before", "killed after", "lost reply"} {
+	for how, fault := range faultsOfCalls {
 		for step := 1; step <= len(names); step++ {
 			t.Run(fmt.Sprintf("%s %d", how, step), func(t *testing.T) {
 				b := start(t)
@@ -246,19 +244,7 @@ func TestDeleteTablesInterrupted(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				m := &meddler{on: func(call int, _ string, invoke func() error) error {
-					switch {
-					case call > step && how != "lost reply", call == step && how == "killed before":
-						return status.Error(codes.Canceled, "killed")
-					case call == step:
-						_ = invoke()
-						if how == "lost reply" {
-							return status.Error(codes.Unavailable, "lost")
-						}
-						return status.Error(codes.Canceled, "killed")
-					}
-					return invoke()
-				}}
+				m := &meddler{on: func(call int, _ string, invoke func() error) error { return fault(call, step, invoke) }}
 				admin, client := m.clients(t, b)
 				o := setup.DeleteOptions{Now: func() time.Time { return today }}
 				deleted, err := setup.DeleteTables(t.Context(), admin, client, []store.Table{laidOut(hourly)}, names, o)

@@ -495,34 +495,36 @@ func steps(t *testing.T, f func(t *testing.T, step int, b *storetest.Bigtable, w
 	}
 }
 
+// faultsOfCalls are the ways in which a call of a process fails, and what becomes of those after it.
+var faultsOfCalls = map[string]func(call, step int, invoke func() error) error{
+	"killed before": func(call, step int, invoke func() error) error {
+		if call >= step {
+			return errKilled
+		}
+		return invoke()
+	},
+	"killed after": func(call, step int, invoke func() error) error {
+		if call > step {
+			return errKilled
+		}
+		if err := invoke(); call < step {
+			return err
+		}
+		return errKilled
+	},
+	"lost reply": func(call, step int, invoke func() error) error {
+		if err := invoke(); call != step {
+			return err
+		}
+		return status.Error(codes.Unavailable, "lost")
+	},
+}
+
 // A process that is killed before or after any of its calls has at most recorded a layout that the table does not have
 // yet, and repeating setup completes it. A call whose reply is lost is repeated, without a second entry.
 func TestHistoryOfFaults(t *testing.T) {
 	t.Parallel()
-	killed := status.Error(codes.Canceled, "killed")
-	for how, fault := range map[string]func(call, step int, invoke func() error) error{
-		"killed before": func(call, step int, invoke func() error) error {
-			if call >= step {
-				return killed
-			}
-			return invoke()
-		},
-		"killed after": func(call, step int, invoke func() error) error {
-			if call > step {
-				return killed
-			}
-			if err := invoke(); call < step {
-				return err
-			}
-			return killed
-		},
-		"lost reply": func(call, step int, invoke func() error) error {
-			if err := invoke(); call != step {
-				return err
-			}
-			return status.Error(codes.Unavailable, "lost")
-		},
-	} {
+	for how, fault := range faultsOfCalls {
 		t.Run(how, func(t *testing.T) {
 			steps(t, func(t *testing.T, step int, b *storetest.Bigtable, want store.Table) {
 				m := &meddler{}

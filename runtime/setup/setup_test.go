@@ -517,8 +517,9 @@ func TestSetupTimesOutOnSilence(t *testing.T) {
 
 // fake is an in-memory Admin.
 type fake struct {
-	tables map[string]map[string]bigtable.GCPolicy
-	calls  []string
+	setup.Admin // nil: the other calls are not made
+	tables      map[string]map[string]bigtable.GCPolicy
+	calls       []string
 	// before is called first, with the call as "info t", "table t", "family t/f" or
 	// "update t/f". An error that it returns ends the call.
 	before func(ctx context.Context, call string) error
@@ -622,14 +623,6 @@ func (f *fake) GetSchemaBundle(context.Context, string, string) (*bigtable.Schem
 }
 
 func (f *fake) CreateSchemaBundle(context.Context, *bigtable.SchemaBundleConf) error {
-	return status.Error(codes.Unimplemented, "no schema bundles")
-}
-
-func (f *fake) UpdateSchemaBundle(context.Context, bigtable.UpdateSchemaBundleConf) error {
-	return status.Error(codes.Unimplemented, "no schema bundles")
-}
-
-func (f *fake) DeleteSchemaBundle(context.Context, string, string) error {
 	return status.Error(codes.Unimplemented, "no schema bundles")
 }
 
