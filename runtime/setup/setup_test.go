@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -234,26 +233,6 @@ func live(t testing.TB, admin setup.Admin, table string) map[string]string {
 	return families
 }
 
-// hazards are some changes that are refused, each with the name that allows it.
-var hazards = []struct {
-	name       string
-	have, want store.Family
-	message    string
-}{
-	{
-		"shorter_age+fewer_versions:t/f", store.Family{}, store.Family{GC: anyOf(age(7*day), versions(2))},
-		"~ rule of family f of table t: keep forever → any_of(max_age 7d, max_versions 2) " +
-			"(deletes data older than 7d, and all but the newest 2 cells of each column) [T09]",
-	},
-	{"drop_rule:t/f", store.Family{GC: age(30 * day)}, store.Family{}, "~ rule of family f of table t: max_age 30d → keep forever (keeps every cell forever; " + replicated("t/f") + ") [T10]"},
-	{
-		"one_second:t/f", store.Family{GC: age(30 * day)},
-		store.Family{GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
-		"~ rule of family f of table t: max_age 30d → 1s " +
-			"(Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family) [T06]",
-	},
-}
-
 // one returns table t with one family f like the given one.
 func one(f store.Family) store.Table {
 	f.Name = "f"
@@ -263,46 +242,26 @@ func one(f store.Family) store.Table {
 // Setup refuses a change that may delete data, and makes no other change, until it is
 // allowed by name. Then it sends the rule of the schema and nothing else.
 func TestSetupRefuses(t *testing.T) {
-	for _, c := range hazards {
-		t.Run(c.name, func(t *testing.T) {
-			admin, sent := recorded(t, start(t))
-			if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{one(c.have)}); err != nil {
-				t.Fatal(err)
-			}
-			before := live(t, admin, "t")
-			clear(sent.families)
-
-			wanted := one(c.want)
-			wanted.Families = append(wanted.Families, store.Family{Name: "new", GC: versions(2)})
-			tables := []store.Table{{ID: "u", Families: small.Families}, wanted}
-			plan, err := setup.Setup(t.Context(), admin, nil, tables, setup.Options{Allow: []string{"shorter_age:t/new", c.name + "x"}})
-			same(t, "refused", refused(err), []string{c.name})
-			message := "nothing was changed: these changes are refused unless allowed by name (setup.Options.Allow, or --allow of btgen-live)\n" +
-				c.message + "\n  refused; to allow it: " + c.name
-			if err == nil || err.Error() != message {
-				t.Errorf("error %v, want %s", err, message)
-			}
-			if !plan.Empty() || len(sent.families) > 0 {
-				t.Errorf("it changed %v and sent %v", plan, sent.families)
-			}
-			same(t, "families", live(t, admin, "t"), before)
-
-			allowed := setup.Options{Allow: []string{c.name}}
-			plan, err = setup.Setup(t.Context(), admin, nil, tables, allowed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			added := madeFamily(wanted, wanted.Families[1])
-			same(t, "changes", show(plan), append(made(tables[0]), added, c.message))
-			same(t, "updates", sent.updates, []string{"t/f: gc_rule"})
-			same(t, "rule sent", sent.families["t/f"].GetGcRule(), wire(c.want.GC), protocmp.Transform())
-
-			plan, err = setup.Setup(t.Context(), admin, nil, tables, allowed)
-			if err != nil || plan.String() != "" {
-				t.Errorf("a second time it changed %v, error %v", plan, err)
-			}
-		})
+	const name, message = "shorter_age+fewer_versions:t/f", "~ rule of family f of table t: keep forever → any_of(max_age 7d, max_versions 2) " +
+		"(deletes data older than 7d, and all but the newest 2 cells of each column) [T09]"
+	admin, sent := recorded(t, start(t))
+	walk(t, admin, setup.Options{}, nil, stage{tables: []store.Table{one(store.Family{})}, plan: planOf(made(one(store.Family{}))...)})
+	before := live(t, admin, "t")
+	clear(sent.families)
+	wanted := one(store.Family{GC: anyOf(age(7*day), versions(2))})
+	wanted.Families = append(wanted.Families, store.Family{Name: "new", GC: versions(2)})
+	tables := []store.Table{{ID: "u", Families: small.Families}, wanted}
+	plan, err := setup.Setup(t.Context(), admin, nil, tables, setup.Options{Allow: []string{"shorter_age:t/new", name + "x"}})
+	same(t, "refused", refused(err), []string{name})
+	same(t, "error", fmt.Sprint(err), "nothing was changed: these changes are refused unless allowed by name (setup.Options.Allow, or --allow of btgen-live)\n"+
+		message+"\n  refused; to allow it: "+name)
+	if !plan.Empty() || len(sent.families) > 0 {
+		t.Errorf("it changed %v and sent %v", plan, sent.families)
 	}
+	same(t, "families", live(t, admin, "t"), before)
+	walk(t, admin, setup.Options{}, nil, stage{tables: tables, allow: name, plan: planOf(append(made(tables[0]), madeFamily(wanted, wanted.Families[1]), message)...)})
+	same(t, "updates", sent.updates, []string{"t/f: gc_rule"})
+	same(t, "rule sent", sent.families["t/f"].GetGcRule(), wire(wanted.Families[0].GC), protocmp.Transform())
 }
 
 // A family with an aggregate type does not accept plain cells. Bigtable never removes
@@ -320,28 +279,6 @@ func TestSetupValueType(t *testing.T) {
 	if err == nil || !strings.HasSuffix(err.Error(), want) || !plan.Empty() {
 		t.Errorf("changed %v, error %v, want %s", plan, err, want)
 	}
-}
-
-// A dry run reports what a run would do and marks what it would refuse. It sends nothing.
-func TestSetupDryRun(t *testing.T) {
-	f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {"a": bigtable.MaxAgePolicy(7 * day), "b": bigtable.MaxVersionsPolicy(2), "x": bigtable.NoGcPolicy()}}}
-	tables := []store.Table{{ID: "u", Families: small.Families, Splits: []string{"a"}}, {ID: "t", Families: []store.Family{
-		{Name: "a", GC: age(day)}, {Name: "c"}, {Name: "b", GC: versions(9)},
-	}}}
-	plan, err := setup.Setup(t.Context(), f, nil, tables, setup.Options{DryRun: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "plan", plan.String(), `+ table u, split at 1 key
-+ family a of table u: max_age 1d
-+ family b of table u: max_versions 1
-+ family c of table t: keep forever
-~ rule of family a of table t: max_age 7d → 1d (deletes data older than 1d) [T09]
-  refused; to allow it: shorter_age:t/a
-~ rule of family b of table t: max_versions 2 → 9
-? family x of table t: not in the schemas, left alone
-`)
-	same(t, "calls", f.calls, []string{"info u", "info t"})
 }
 
 // A table that no server would accept is reported before anything is sent.
@@ -494,24 +431,6 @@ func TestSetupRowKeySchema(t *testing.T) {
 	_, err := setup.Setup(t.Context(), admin, nil, []store.Table{text, {ID: "t", KeySchema: ordered.KeySchema}})
 	if tableErr := (*setup.TableError)(nil); !errors.As(err, &tableErr) {
 		t.Errorf("two schemas that differ give %v, want a *TableError", err)
-	}
-}
-
-// A server that accepts connections and does not reply.
-func TestSetupTimesOutOnSilence(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	admin, err := storetest.ConnectAdmin(t.Context(), l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
-	_, err = setup.Setup(t.Context(), admin, nil, []store.Table{small}, setup.Options{Timeout: 50 * time.Millisecond})
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "reading table t") {
-		t.Errorf("error %v, want that the deadline passed while it read table t", err)
 	}
 }
 
