@@ -115,7 +115,7 @@ func compareTimes(a, b any) int { return a.(time.Time).Compare(b.(time.Time)) }
 // type.
 func allForms() []codec.KeyForm {
 	var forms []codec.KeyForm
-	for e := codec.KeyText; e <= codec.KeyLittleEndian+1; e++ {
+	for e := range codec.KeyEncoding(len(codec.KeyEncodings()) + 1) { // the last one does not exist
 		for _, pad := range []int{-1, 0, 1, 3, 10, 16, 17, 18, 19, 20, 21} {
 			for bits := range 4 {
 				forms = append(forms, codec.KeyForm{Encoding: e, Pad: pad, Reverse: bits&1 != 0, Escape: bits&2 != 0})
