@@ -99,7 +99,7 @@ func TestSetupBundle(t *testing.T) {
 		return stage{[]store.Table{table}, allow, plan, strings.Replace(live, "; ", stamp+"; ", 1)}
 	}
 	live := func() string { return strings.Join(bundleIn(t, b, "t", "events"), "; ") }
-	walk(t, b.Admin, setup.Options{ListBundles: true}, live,
+	walk(t, on{b.Admin, nil}, setup.Options{ListBundles: true}, live,
 		step(of(a, at), "", planOf(append(made(small), added)...), live1),
 		step(of(a, at, s), "", "~ schema bundle events of table t: app.Event.s is added\n", live2),
 		step(of(a, at), "", cannot, live2),
@@ -134,7 +134,7 @@ func TestSetupBundleOfOthers(t *testing.T) {
 	const theirs = "? schema bundle theirs of table t: not in the schemas, left alone\n? file theirs.proto in schema bundle events of table t: not in the schemas, left alone\n"
 	const all = "google/protobuf/timestamp.proto: seconds nanos; app/event.proto: a at; app/other.proto: at; theirs.proto: a at"
 	both := []store.Table{first, second}
-	walk(t, b.Admin, setup.Options{}, func() string { return strings.Join(bundleIn(t, b, "t", "events"), "; ") },
+	walk(t, on{b.Admin, nil}, setup.Options{}, func() string { return strings.Join(bundleIn(t, b, "t", "events"), "; ") },
 		stage{both, "", "~ schema bundle events of table t: app.Event.at is added, app.Other is added, app.Other.at is added\n" + theirs, all},
 		stage{both, "", theirs, all})
 	second.Bundle = &store.SchemaBundle{ID: "another"}

@@ -96,28 +96,24 @@ func recordedAs(layouts ...string) []string {
 	return out
 }
 
+// historyMade are the changes of a setup that creates the table of the history.
+var historyMade = []string{"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever"}
+
+// walkHistory is walk for setups of one table, after which the history has some layouts.
+func walkHistory(t *testing.T, b *storetest.Bigtable, table store.Table, changes, want []string) {
+	t.Helper()
+	walk(t, on{b.Admin, b.Client}, setup.Options{}, func() string { return strings.Join(history(t, b), "\n") },
+		stage{[]store.Table{table}, "", planOf(changes...), strings.Join(want, "\n")})
+}
+
 func TestHistoryOfNewTable(t *testing.T) {
 	b := start(t)
 	table := laidOut(daily)
-	dry, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, setup.Options{DryRun: true})
-	want := append([]string{"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever"}, made(table)...)
-	if same(t, "plan", show(dry), want); err != nil || len(history(t, b)) > 0 {
-		t.Fatal(err, history(t, b))
-	}
+	walkHistory(t, b, table, append(slices.Clone(historyMade), made(table)...), recordedAs(daily))
 	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
-	if err != nil {
-		t.Fatal(err)
+	if want := (setup.RecordedLayout{Table: "t", Family: "m", Number: 1, Layout: daily}); err != nil || len(plan.Recorded) != 1 || plan.Recorded[0] != want {
+		t.Errorf("%v, recorded %v, want %v", err, plan.Recorded, want)
 	}
-	same(t, "changes", show(plan), want)
-	same(t, "history", history(t, b), recordedAs(daily))
-	plan, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
-	if err != nil || !plan.Empty() || len(plan.Unmanaged) > 0 {
-		t.Fatal(plan, err)
-	}
-	if want := (setup.RecordedLayout{Table: "t", Family: "m", Number: 1, Layout: daily}); len(plan.Recorded) != 1 || plan.Recorded[0] != want {
-		t.Errorf("recorded %v, want %v", plan.Recorded, want)
-	}
-	same(t, "history after the second setup", history(t, b), recordedAs(daily))
 	if unknown, err := setup.UnknownTables(t.Context(), b.Admin, []store.Table{table}); err != nil || len(unknown) > 0 {
 		t.Error("unknown tables", unknown, err)
 	}
@@ -306,18 +302,8 @@ func TestHistoryOfExistingTable(t *testing.T) {
 	b := start(t)
 	bare := laidOut(daily)
 	bare.Layout = ""
-	if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{bare}); err != nil {
-		t.Fatal(err)
-	}
-	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "changes", show(plan), []string{
-		"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever",
-		"~ layout of family m of table t (the table exists, but has no history)",
-	})
-	same(t, "history", history(t, b), recordedAs(daily))
+	walk(t, on{b.Admin, nil}, setup.Options{}, nil, stage{tables: []store.Table{bare}, plan: planOf(made(bare)...)})
+	walkHistory(t, b, laidOut(daily), append(slices.Clone(historyMade), "~ layout of family m of table t (the table exists, but has no history)"), recordedAs(daily))
 }
 
 // Schemas that share a table have a history each, and so has each prefix.
@@ -354,17 +340,14 @@ func TestHistoryOfSharedTable(t *testing.T) {
 func TestHistoryOfDeletedTable(t *testing.T) {
 	b := start(t)
 	set(t, b, daily)
-	for i, layout := range []string{hourly, daily, daily} {
+	recorded := []string{daily}
+	for _, layout := range []string{hourly, daily, daily} {
 		if err := b.Admin.DeleteTable(t.Context(), "t"); err != nil {
 			t.Fatal(err)
 		}
-		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)})
-		if err != nil {
-			t.Fatal(i, err)
-		}
-		same(t, "changes", show(plan), made(laidOut(layout)))
+		recorded = append(recorded, layout)
+		walkHistory(t, b, laidOut(layout), made(laidOut(layout)), recordedAs(recorded...))
 	}
-	same(t, "history", history(t, b), recordedAs(daily, hourly, daily, daily))
 	same(t, "steps", stepsOf(t, b), []string{"creates m/0001", "exists", "creates m/0002", "exists", "creates m/0003", "exists", "creates m/0004", "exists"})
 }
 
@@ -376,11 +359,7 @@ func TestHistoryOfMissingFamily(t *testing.T) {
 	if err := b.Admin.DeleteColumnFamily(t.Context(), "t", "n"); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{both})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "changes", show(plan), []string{madeFamily(both, both.Families[1])})
+	walkHistory(t, b, both, []string{madeFamily(both, both.Families[1])}, recordedAs(both.Layout))
 }
 
 func TestHistoryErrors(t *testing.T) {

@@ -136,7 +136,7 @@ func TestSetupDeletionProtection(t *testing.T) {
 		}
 		return out
 	}
-	walk(t, b.Admin, setup.Options{}, live,
+	walk(t, on{b.Admin, nil}, setup.Options{}, live,
 		stage{of(bigtable.None), "", "+ table t\n+ table u\n+ deletion protection of table u\n", "u"},
 		stage{of(bigtable.Protected), "", added, "tu"},
 		stage{of(bigtable.Protected), "", "", "tu"},

@@ -245,7 +245,7 @@ func TestSetupRefuses(t *testing.T) {
 	const name, message = "shorter_age+fewer_versions:t/f", "~ rule of family f of table t: keep forever → any_of(max_age 7d, max_versions 2) " +
 		"(deletes data older than 7d, and all but the newest 2 cells of each column) [T09]"
 	admin, sent := recorded(t, start(t))
-	walk(t, admin, setup.Options{}, nil, stage{tables: []store.Table{one(store.Family{})}, plan: planOf(made(one(store.Family{}))...)})
+	walk(t, on{admin, nil}, setup.Options{}, nil, stage{tables: []store.Table{one(store.Family{})}, plan: planOf(made(one(store.Family{}))...)})
 	before := live(t, admin, "t")
 	clear(sent.families)
 	wanted := one(store.Family{GC: anyOf(age(7*day), versions(2))})
@@ -259,7 +259,7 @@ func TestSetupRefuses(t *testing.T) {
 		t.Errorf("it changed %v and sent %v", plan, sent.families)
 	}
 	same(t, "families", live(t, admin, "t"), before)
-	walk(t, admin, setup.Options{}, nil, stage{tables: tables, allow: name, plan: planOf(append(made(tables[0]), madeFamily(wanted, wanted.Families[1]), message)...)})
+	walk(t, on{admin, nil}, setup.Options{}, nil, stage{tables: tables, allow: name, plan: planOf(append(made(tables[0]), madeFamily(wanted, wanted.Families[1]), message)...)})
 	same(t, "updates", sent.updates, []string{"t/f: gc_rule"})
 	same(t, "rule sent", sent.families["t/f"].GetGcRule(), wire(wanted.Families[0].GC), protocmp.Transform())
 }

@@ -38,7 +38,7 @@ func TestSetupTier(t *testing.T) {
 	stageOf := func(tier codec.Tier, allow, plan, live string) stage {
 		return stage{[]store.Table{of(tier)}, allow, plan, live}
 	}
-	walk(t, b.Admin, setup.Options{}, live,
+	walk(t, on{b.Admin, nil}, setup.Options{}, live,
 		stageOf(codec.Tier(60*day), "", planOf(append(made(small), "+ infrequent access tier of table t: cells older than 60d", "+ deletion protection of table t")...), is(60)),
 		stageOf(codec.Tier(60*day), "", "", is(60)),
 		stageOf(codec.Tier(30*day), "", "~ infrequent access tier of table t: cells older than 60d → cells older than 30d\n", is(30)),
@@ -55,7 +55,7 @@ func TestSetupSharedTier(t *testing.T) {
 	b := start(t)
 	with, without, other := small, small, small
 	with.Tier, other.Tier = codec.Tier(60*day), codec.SSDOnly
-	walk(t, b.Admin, setup.Options{}, nil,
+	walk(t, on{b.Admin, nil}, setup.Options{}, nil,
 		stage{tables: []store.Table{without, with}, plan: planOf(append(made(small), "+ infrequent access tier of table t: cells older than 60d")...)})
 	_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{with, other})
 	if _, is := errors.AsType[*setup.TableError](err); !is {

@@ -21,18 +21,24 @@ type stage struct {
 	live   string // what is live afterward, as the caller of walk shows it
 }
 
+// on are the clients of setups; client is nil without a history.
+type on struct {
+	admin  setup.Admin
+	client store.Client
+}
+
 // walk sets tables up one after the other. A dry run says what is done, or refused; nothing is left to do.
-func walk(t *testing.T, admin setup.Admin, o setup.Options, live func() string, stages ...stage) {
+func walk(t *testing.T, c on, o setup.Options, live func() string, stages ...stage) {
 	t.Helper()
 	for i, s := range stages {
 		o.Allow = strings.Fields(s.allow)
 		dry := o
 		dry.DryRun = true
-		planned, err := setup.Setup(t.Context(), admin, nil, s.tables, dry)
+		planned, err := setup.Setup(t.Context(), c.admin, c.client, s.tables, dry)
 		if err != nil {
 			t.Fatalf("stage %d: %v", i, err)
 		}
-		plan, err := setup.Setup(t.Context(), admin, nil, s.tables, o)
+		plan, err := setup.Setup(t.Context(), c.admin, c.client, s.tables, o)
 		got := plan.String()
 		if names := refused(err); names != nil {
 			got = "refused " + strings.Join(names, " ")
@@ -46,7 +52,7 @@ func walk(t *testing.T, admin setup.Admin, o setup.Options, live func() string, 
 			t.Errorf("stage %d: %v, and the dry run says %s", i, err, planned)
 		}
 		same(t, fmt.Sprint("plan of stage ", i), got, s.plan)
-		if again, err := setup.Setup(t.Context(), admin, nil, s.tables, o); (err == nil) != (refused(err) == nil) || !again.Empty() {
+		if again, err := setup.Setup(t.Context(), c.admin, c.client, s.tables, o); (err == nil) != (refused(err) == nil) || !again.Empty() {
 			t.Errorf("stage %d again: %v, %v", i, again, err)
 		}
 		if live != nil {
@@ -90,7 +96,7 @@ func TestSetupStages(t *testing.T) {
 	all := of("part", sample.Families...)
 	expiring := of("expiring", store.Family{Name: "second", GC: age(time.Second), Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}},
 		store.Family{Name: "default", GC: age(2 * day), Life: codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 2 * day}})
-	walk(t, admin, setup.Options{}, nil,
+	walk(t, on{admin, nil}, setup.Options{}, nil,
 		stage{tables: nil},
 		stage{tables: []store.Table{sample, other}, plan: planOf(made(sample, other)...)},
 		stage{tables: part, plan: planOf(made(part...)...)},
@@ -116,7 +122,7 @@ func TestSetupStages(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	walk(t, admin, setup.Options{TablePrefix: "x_"}, nil,
+	walk(t, on{admin, nil}, setup.Options{TablePrefix: "x_"}, nil,
 		stage{tables: []store.Table{small}, plan: planOf(made(store.Table{ID: "x_t", Families: small.Families})...)},
 		stage{tables: of("t", store.Family{Name: "a"}), plan: "refused drop_rule:x_t/a"})
 }
