@@ -179,10 +179,6 @@ func runCompare(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	return f.write(ctx, stdout, text)
 }
 
-// simulationMemory is the memory that btgen tries to stay below while it simulates, without that of its
-// own code. Four simulations that run at a time have half of it in use.
-const simulationMemory = 64 << 20
-
 // explained explains the schemas of a project with prices, after it has printed the findings.
 func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, config []schema.Price) (explain.Document, error) {
 	prices, err := f.allPrices(config)
@@ -207,8 +203,6 @@ func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, con
 	}
 	doc.Price(prices)
 	if !f.compare {
-		collectGarbage(50) // simulations have little, but much live memory
-		limitMemory(simulationMemory)
 		doc.Simulate(result.Layouts)
 	}
 	return doc, nil

@@ -24,15 +24,6 @@ func collectGarbage(percent int) {
 	}
 }
 
-// limitMemory makes the collection of garbage more eager the closer the process comes to a number of
-// bytes, unless GOMEMLIMIT sets one. Other than a percentage, that also bounds what the runtime keeps
-// for each processor, and what garbage the steps before have left.
-func limitMemory(bytes int64) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(bytes)
-	}
-}
-
 // run runs the command line and returns its exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	return cli.Run(newRoot(), args, stdout, stderr)

@@ -31,8 +31,7 @@ func runServe(cmd *cobra.Command, f explainFlags, paths []string) error {
 	page := designer.New()
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(ctx, l, page, nil); stop() }()
-	collectGarbage(50) // as for one explanation
-	limitMemory(simulationMemory)
+	collectGarbage(100) // unlike a run that ends
 	take := func() snapshot { return takeSnapshot(paths, "", f.explainedBeside) }
 	err = watch(ctx, cmd, take, func() error { return f.draw(page, paths) })
 	return errors.Join(err, <-served)

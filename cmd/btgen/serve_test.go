@@ -94,7 +94,7 @@ func TestServe(t *testing.T) {
 	page.waitFor("schemas does not exist")
 	write("schemas/event.yaml", schema)
 	page.waitFor("Nothing to compare with")
-	page.waitFor("tablets") // simulated
+	page.waitFor("real keys") // counted
 	before := files(t)
 	write("schemas/event.yaml", strings.Replace(schema, "int64", "int46", 1))
 	if got := page.waitFor("int46"); !strings.Contains(got, "Row key") || !strings.Contains(got, "the last version without errors") {

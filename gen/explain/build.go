@@ -6,12 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/estimate"
-	"github.com/btgen-dev/btgen/gen/hotspot"
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
@@ -52,16 +50,12 @@ func (d *Document) Price(prices capacity.Prices) {
 	}
 }
 
-// simulators is how many simulations run concurrently, each in up to 16 MB of memory.
-const simulators = 4
-
 // mostSimulated is how many tables are simulated, so that an explanation of very many takes
 // seconds.
 const mostSimulated = 100
 
 // Simulate simulates the load of each of the first 100 tables, for [Table].Heat. layouts are
-// those of [New]. It takes up to 0.2 s of one processor per simulation, and up to 64 MB of memory
-// in all.
+// those of [New].
 func (d *Document) Simulate(layouts []*layout.Layout) {
 	var all []simulation
 	tables := 0
@@ -80,12 +74,7 @@ func (d *Document) Simulate(layouts []*layout.Layout) {
 			all = append(all, some...)
 		}
 	}
-	idle := sync.Pool{New: func() any { return new(hotspot.Simulator) }}
-	parallel.Few(len(all), simulators, func(i int) {
-		s := idle.Get().(*hotspot.Simulator)
-		all[i].run(s)
-		idle.Put(s)
-	})
+	parallel.For(len(all), func(i int) { all[i].run() })
 }
 
 // schemaOf explains a schema.

@@ -415,7 +415,7 @@ func TestHeatSentences(t *testing.T) {
 		"series: 1, rate: 1/h":                                   {"One strong line"},
 		"series: 3, rate: 1/m, reads: {Read: 1000000/s}":         {"but no more than a node handles.", "take more than others."},
 		"series: 1000000000, rate: 10000000/s":                   {"An even color, but each key prefix takes more than a node writes."},
-		"series: 100000, rate: 10/s, skew: 1.5, arrival: bursts": {"A stronger stripe: one place takes 38"},
+		"series: 100000, rate: 10/s, skew: 1.5, arrival: bursts": {"A stronger stripe: one place takes 39"},
 		"series: 100000, rate: 10/s, arrival: daily":             {"An even color: all parts of the key space share the load."},
 	} {
 		markdown := explain.Markdown(simulated(t, gen.Input{Name: "a.yaml", Text: []byte(`btgen: v1

@@ -24,11 +24,8 @@ type Heat struct {
 	Design  string        `json:"design"`
 	Chosen  bool          `json:"chosen,omitempty"`
 	Seed    uint64        `json:"seed"`
-	Tablets int           `json:"tablets"`
-	Nodes   int           `json:"nodes"`
-	Tablet  hotspot.Share `json:"hottest_tablet"`
-	Node    hotspot.Share `json:"hottest_node"`
-	Hot     bool          `json:"hot"` // whether it is a hotspot, as rule K03 judges the hottest tablet
+	Hottest hotspot.Share `json:"hottest"` // of the bands
+	Hot     bool          `json:"hot"`     // whether it is a hotspot, as rules K01 to K03 judge
 	Step    string        `json:"step"`
 	// Bands are parts of the key space, the first keys first. Each has a digit per step: the
 	// share of the load, from 0, none, to 9, all.
@@ -86,12 +83,11 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 }
 
 // run runs the simulation and stores its outcome.
-func (s *simulation) run(in *hotspot.Simulator) {
-	r := in.Simulate(s.l, s.table, s.load)
+func (s *simulation) run() {
+	r := hotspot.Simulate(s.l, s.table, s.load)
 	h := s.heat
-	h.Key, h.Seed, h.Tablets, h.Nodes = sample.ShowKey(s.table.Key.String()), s.load.Seed, r.Tablets, r.Nodes
-	h.Tablet, h.Node, h.Step = rounded(r.Tablet), rounded(r.Node), schema.FormatDuration(r.Width.Truncate(time.Second))
-	h.Hot = h.Load == "writes" && r.Hot(s.l, s.table, s.load.Load)
+	h.Key, h.Seed, h.Hottest, h.Step = sample.ShowKey(s.table.Key.String()), s.load.Seed, rounded(r.Hottest), schema.FormatDuration(r.Width.Truncate(time.Second))
+	h.Hot = h.Load == "writes" && (s.load.New || !hotspot.Spreads(s.l, s.table, s.load.Load))
 	for _, band := range r.Heat {
 		digits := make([]byte, len(band))
 		for step, share := range band {
@@ -136,12 +132,14 @@ func (h *Heat) sparkline() string {
 // heatWords says how the load of a simulation is spread.
 func heatWords(h *Heat) string {
 	worst := ""
-	if h.Tablet.Peak > 1.5*h.Tablet.Mean {
-		worst = ", at worst " + percent(h.Tablet.Peak)
+	if h.Hottest.Peak > 1.5*h.Hottest.Mean {
+		worst = ", at worst " + percent(h.Hottest.Peak)
 	}
-	return fmt.Sprintf("hottest tablet %s (%s × even%s), hottest node %s (%s × even)",
-		percent(h.Tablet.Mean), words.Number(h.Tablet.Mean*float64(h.Tablets)), worst, percent(h.Node.Mean), words.Number(h.Node.Mean*float64(h.Nodes)))
+	return fmt.Sprintf("hottest part %s (%s × even%s)", percent(h.Hottest.Mean), words.Number(h.even()), worst)
 }
+
+// even returns the share of the hottest band as a multiple of an even share.
+func (h *Heat) even() float64 { return h.Hottest.Mean * float64(len(h.Bands)) }
 
 // percent writes a share.
 func percent(share float64) string {
@@ -158,15 +156,15 @@ func heatName(h *Heat) string {
 
 // seen says what to see in the picture of a simulation.
 func seen(h *Heat) string {
-	switch even := h.Tablet.Mean * float64(h.Tablets); {
-	case h.Tablet.Mean > 0.99:
-		return "One strong line: at any time, all of the load hits a single tablet, whatever is split."
-	case h.Tablet.Peak > 0.99:
-		return "A strong spot wherever a new bucket begins: all of the load hits a single tablet, until it is split."
+	switch even := h.even(); {
+	case h.Hottest.Mean > 0.9:
+		return "One strong line: at any time, the load hits a single place, whatever is split."
+	case h.Hottest.Peak > 0.99:
+		return "A strong spot wherever a new bucket begins: all of the load hits a single place."
 	case h.Hot && even < 1.5:
 		return "An even color, but each key prefix takes more than a node writes."
-	case h.Hot && h.Tablet.Mean < 0.5:
-		return "A stronger stripe: one place takes " + percent(h.Tablet.Mean) + " of the load, and adding nodes does not spread it."
+	case h.Hot && h.Hottest.Mean < 0.5:
+		return "A stronger stripe: one place takes " + percent(h.Hottest.Mean) + " of the load, and adding nodes does not spread it."
 	case h.Hot:
 		return "Strong lines: few places take the load, so adding nodes does not help."
 	case even < 1.5:
@@ -181,8 +179,8 @@ func seen(h *Heat) string {
 // heatNote says what simulations assume.
 func heatNote(t *Table) string {
 	h := &t.Heat[0]
-	return fmt.Sprintf("Simulated with real keys, seed %d, in %d steps of %s, on %d tablets of equal size that are split and merged by load and moved between %d nodes: a model, not Bigtable's algorithm. Values without a cardinality are different in each series; strings are random, numbers consecutive.",
-		h.Seed, len(h.Bands[0]), h.Step, h.Tablets, h.Nodes)
+	return fmt.Sprintf("Counted with real keys, seed %d, in %d steps of %s and %d parts of the key space with equal numbers of keys. Bigtable splits a part that is hot, but not the end of a key prefix. Values without a cardinality are different in each series; strings are random, numbers consecutive.",
+		h.Seed, len(h.Bands[0]), h.Step, len(h.Bands))
 }
 
 // notSimulated says why a table has no simulation.
@@ -296,7 +294,7 @@ func picture(t *Table) []byte {
 	for i := range t.Heat {
 		h := &t.Heat[i]
 		y := each * float64(i)
-		fmt.Fprintf(&b, "<text x=\"1\" y=\"%g\">%s</text>\n", y+14, html.EscapeString(cut(heatName(h)+": hottest tablet "+percent(h.Tablet.Mean), 58)))
+		fmt.Fprintf(&b, "<text x=\"1\" y=\"%g\">%s</text>\n", y+14, html.EscapeString(cut(heatName(h)+": hottest part "+percent(h.Hottest.Mean), 58)))
 		fmt.Fprintf(&b, "<g transform=\"translate(0 %g)\"><rect class=\"f\" width=\"%g\" height=\"%g\"/>\n", y+20, heatWidth, heatHeight)
 		for _, r := range drawHeat(h) {
 			fmt.Fprintf(&b, "<rect class=\"h\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill-opacity=\"%.2f\"/>\n", r.X, r.Y, r.Width, heatBand, opacityOf(r.Level))

@@ -1,7 +1,6 @@
-// Package hotspot predicts how the writes and reads of a table spread over its tablets and
-// nodes, before there is any data: in closed form, for rules, and by simulation, for pictures.
-// Both know a table only by its layout, and compute keys with the code that computes real
-// ones.
+// Package hotspot predicts how the writes and reads of a table spread over its key space, before
+// there is any data: in closed form, for rules, and by counting keys, for pictures. Both know a
+// table only by its layout, and compute keys with the code that computes real ones.
 package hotspot
 
 import (
@@ -186,6 +185,11 @@ func Salted(l *layout.Layout, t *layout.Table, buckets int) *layout.Table {
 	return WithSegments(t, BehindConst(rest, salt))
 }
 
+// Spreads reports whether the key of a table spreads its writes: no hotspot, as rules K01 and K03 judge.
+func Spreads(l *layout.Layout, t *layout.Table, load layout.Load) bool {
+	return !InOnePlace(l, t) && !EndsOf(l, t).Hot(t, load)
+}
+
 // TimeFirst returns the table with its time or bucket at the beginning of its keys.
 func TimeFirst(t *layout.Table) *layout.Table {
 	rest := slices.Clone(t.Segments)
@@ -265,6 +269,13 @@ func numbers(f *layout.Field, form codec.KeyForm) float64 {
 	}
 	return min(of, math.Pow(10, float64(form.Pad)))
 }
+
+// The tablets of a table, into which Bigtable splits it by size and load; our judgment:
+// https://cloud.google.com/bigtable/docs/overview#load-balancing
+const (
+	fewTablets  = 20  // more if their even share is over half a node
+	mostTablets = 400 // at the beginning
+)
 
 // tablets returns the number of tablets of a table, of equal size, under a load.
 func tablets(t *layout.Table, load layout.Load) int {

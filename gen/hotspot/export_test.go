@@ -31,8 +31,3 @@ func FanOut(l *layout.Layout, q *layout.Query) int {
 	}
 	return len(salts)
 }
-
-// Simulate runs a load on a table without errors.
-func Simulate(l *layout.Layout, t *layout.Table, load Load) Result {
-	return new(Simulator).Simulate(l, t, load)
-}

@@ -11,10 +11,10 @@ import (
 
 // writer is a simulated source of events: a series, and a metric where fields are rows.
 type writer struct {
-	number   uint64 // of the series
-	metric   string
-	weight   float64 // share of all events
-	rejected bool    // whether its keys are not valid
+	number uint64 // of the series
+	metric string
+	weight float64 // share of all events
+	series []any   // pointers to its values
 }
 
 // population adds writers that represent all series of a load to a list: all of them or, of more

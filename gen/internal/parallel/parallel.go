@@ -10,9 +10,6 @@ import (
 // when all calls have returned.
 func For(n int, f func(i int)) { spread(n, runtime.GOMAXPROCS(0), f) }
 
-// Few is like [For] for calls that take much memory: it makes at most most of them concurrently.
-func Few(n, most int, f func(i int)) { spread(n, min(most, runtime.GOMAXPROCS(0)), f) }
-
 // waits is the number of concurrent calls of Waiting.
 const waits = 16
 
