@@ -250,7 +250,7 @@ func (p *play) read() error {
 	var got []dynamic.Event
 	p.traffic.take()
 	err := p.repeated(func() (err error) {
-		if o.Limit == 0 && fields == nil && p.chance(4) && !o.TimeOrder {
+		if p.chance(4) {
 			got, err = p.program().columns(p.ctx, &s, from, to, o)
 			return err
 		}
@@ -467,6 +467,9 @@ func (p *play) latest() error {
 		}
 		return p.agrees(want, &e, nil)
 	}
+	if p.chance(3) {
+		return p.newest()
+	}
 	if p.chance(2) {
 		var e dynamic.Event
 		err := p.repeated(func() (err error) {
@@ -518,6 +521,29 @@ func (p *play) latest() error {
 	return nil
 }
 
+// newest compares the newest events of the series of a selection with the truth.
+func (p *play) newest() error {
+	s := p.selection()
+	from, to := p.span()
+	if s.table.Pattern.Appends() {
+		return nil // several events may be in a place
+	}
+	o := store.ReadOptions{LatestOnly: true}
+	p.note("of %s from %v to %v", s.name, from, to)
+	newest := map[string]living{}
+	for _, l := range p.expected(s, from, to) {
+		newest[fmt.Sprintf("%q", l.Series)] = l
+	}
+	var got []dynamic.Event
+	if err := p.repeated(func() (err error) {
+		got, err = collected(p.program().read(p.ctx, &s, from, to, o))
+		return err
+	}); err != nil {
+		return err
+	}
+	return p.same(slices.Collect(maps.Values(newest)), got, o, nil)
+}
+
 // pages compares a read of pages with the truth.
 func (p *play) pages() error {
 	s := p.selection()
@@ -561,7 +587,12 @@ func (p *play) readTicking() error {
 	p.note("%s from %v to %v %+v", s.name, from, to, o)
 	var got []dynamic.Event
 	began, asked, err := p.now, p.now, error(nil)
-	for e, failed := range p.program().read(p.ctx, &s, from, to, o) {
+	events := p.program().read(p.ctx, &s, from, to, o)
+	if p.chance(3) {
+		got, err = p.program().columns(p.ctx, &s, from, to, o)
+		events = func(func(dynamic.Event, error) bool) {}
+	}
+	for e, failed := range events {
 		if err = failed; err != nil {
 			break
 		}
