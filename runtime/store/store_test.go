@@ -1,19 +1,17 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -165,6 +163,31 @@ func (t tableFunc) ReadRows(ctx context.Context, set bigtable.RowSet, f func(big
 	return t.TableAPI.ReadRows(ctx, set, f, opts...)
 }
 
+// onRows returns a client that calls f with each row before the reader gets it. An error of f is that of the request.
+func onRows(client Client, f func(row bigtable.Row) error) Client {
+	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, next func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+			var failed error
+			err := api.ReadRows(ctx, set, func(row bigtable.Row) bool {
+				failed = f(row)
+				return failed == nil && next(row)
+			}, opts...)
+			return cmp.Or(failed, err)
+		}}
+	}}
+}
+
+// breaksAfter returns a client whose requests fail after some rows of all of them, and the number of rows so far.
+func breaksAfter(client Client, after int, failure error) (Client, *atomic.Int64) {
+	rows := new(atomic.Int64)
+	return onRows(client, func(bigtable.Row) error {
+		if rows.Add(1) > int64(after) {
+			return failure
+		}
+		return nil
+	}), rows
+}
+
 // noTables is a client with all methods replaced.
 type noTables struct{}
 
@@ -187,62 +210,6 @@ func collect(ctx context.Context, r *Reader[sample], series string, from, to tim
 	return out, nil
 }
 
-func TestWriteAllCoalescesRows(t *testing.T) {
-	var rows []string
-	var sizes []int
-	l := days()
-	w := NewWriter(faked(tableFunc{bulk: func(_ context.Context, keys []string, muts []*bigtable.Mutation) ([]error, error) {
-		rows = append(rows, keys...)
-		sizes = append(sizes, len(muts))
-		return nil, nil
-	}}), []*Mapping[sample]{l})
-	var events []sample
-	for i := range 100 {
-		events = append(events, sample{Series: fmt.Sprint("s", i%4), Time: at(i)})
-	}
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"s0#2021-03-05", "s1#2021-03-05", "s2#2021-03-05", "s3#2021-03-05"}, rows); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]int{4}, sizes); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// TestRequestsKeepToLimits writes more rows and cells than one request, one entry and
-// one message may have, to a server with the default limit of 4 MiB.
-func TestRequestsKeepToLimits(t *testing.T) {
-	l := days()
-	bt := newBigtable(t, l)
-	var mu sync.Mutex
-	largest := 0
-	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
-			mu.Lock()
-			largest = max(largest, len(rows))
-			mu.Unlock()
-			return api.ApplyBulk(ctx, rows, muts)
-		}}
-	}}
-	var events []sample
-	for i := range 40 { // 12 MB in two rows, so that both continue in later waves
-		events = append(events, sample{Series: fmt.Sprint("s", i%2), Time: at(i), Note: make([]byte, 300_000)})
-	}
-	w := NewWriter(client, []*Mapping[sample]{l})
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
-	r := NewReader(bt.Client, l)
-	for s := range 2 {
-		got, err := collect(t.Context(), r, fmt.Sprint("s", s), day0, at(86400))
-		if err != nil || len(got) != 20 {
-			t.Errorf("series %d: %d events, %v", s, len(got), err)
-		}
-	}
-}
-
 func TestBatchSplitsRowsAndRequests(t *testing.T) {
 	var b batch
 	for i := range 3 {
@@ -258,31 +225,7 @@ func TestBatchSplitsRowsAndRequests(t *testing.T) {
 	for _, req := range b.requests([]int{0, 1, 2, 3, 4, 5}) {
 		got = append(got, len(req))
 	}
-	if diff := cmp.Diff([]int{2, 1, 1, 1, 1}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// TestSameEventTwiceInOneCall checks that the last one wins if LastWins is set, even if
-// the row continues in another request.
-func TestSameEventTwiceInOneCall(t *testing.T) {
-	l := days()
-	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Mapping[sample]{l})
-	for range 5 {
-		err := w.WriteAll(t.Context(), []sample{
-			{Series: "s", Time: at(1), Value: 1, Note: make([]byte, 2<<20)},
-			{Series: "s", Time: at(2), Value: 2, Note: make([]byte, 2<<20)},
-			{Series: "s", Time: at(1), Value: 3},
-		}, WriteOptions{LastWins: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := collect(t.Context(), NewReader(bt.Client, l), "s", at(1), at(2))
-	if diff := cmp.Diff([]sample{{Series: "s", Time: at(1), Value: 3}}, got); diff != "" || err != nil {
-		t.Error(diff, err)
-	}
+	same(t, []int{2, 1, 1, 1, 1}, got)
 }
 
 // TestBulkErrorsAreReported covers the errors that ApplyBulk returns besides its own.
@@ -319,9 +262,7 @@ func TestBulkErrorsAreReported(t *testing.T) {
 		got = append(got, fmt.Sprint(f.Index, f.Row, " ", f.Outcome))
 	}
 	want := []string{"1bad#2021-03-05 failed", "2lost#2021-03-05 unknown", "3bad#2021-03-05 failed", "4 refused", "5 refused"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	same(t, want, got)
 	if !errors.Is(err, codec.ErrEmpty) || !errors.Is(err, codec.ErrTimeRange) || !strings.HasPrefix(err.Error(), "5 of 6 events not written; event 1, table days, row") {
 		t.Error(err)
 	}
@@ -389,97 +330,6 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 	}
 	if n != rows {
 		t.Errorf("%d events", n)
-	}
-}
-
-func TestReadStops(t *testing.T) {
-	l := days()
-	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Mapping[sample]{l})
-	for i := range 5 {
-		if err := w.Write(t.Context(), sample{Series: "s", Time: at(i * 86400)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var ended Operation
-	var failed error
-	r := NewReader(bt.Client, l, ReaderOptions{Hooks: Hooks{End: func(_ context.Context, op Operation, err error) { ended, failed = op, err }}})
-	for range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(10*86400)) {
-		break
-	}
-	if want := (Operation{Name: "Read", Table: "days", Events: 1, Rows: 1, Requests: 1, Cells: 1, Bytes: ended.Bytes}); ended != want || ended.Bytes < 8 || failed != nil {
-		t.Errorf("%+v, %v", ended, failed)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := collect(ctx, r, "s", day0, at(10*86400)); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if failed == nil {
-		t.Error("the hook was not told of the error")
-	}
-}
-
-// TestRankBeforeTime covers the one case in which the filter counts the newest cells
-// before it selects the time range, like garbage collection.
-func TestRankBeforeTime(t *testing.T) {
-	l := days()
-	rule := codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{
-		{Kind: codec.GCMaxAge, MaxAge: time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 2},
-	}}
-	l.Table.Families[0].Life.Retention = rule.Retention(0)
-	bt := newBigtable(t, l)
-	all := []sample{}
-	for i := range 6 {
-		all = append(all, sample{Series: "s", Time: at(i * 600), Value: uint64(i)})
-	}
-	if err := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: func() time.Time { return at(3000) }}).WriteAll(t.Context(), all); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		now, from, to int
-		want          []sample
-	}{
-		{3000, 0, 9000, all},            // all are younger than an hour
-		{3600 + 1500, 0, 9000, all[3:]}, // 0, 600 and 1200 are older
-		{90000, 0, 9000, all[4:]},       // all are older: the newest two of the bucket are left
-		{90000, 0, 2700, all[4:5]},      // of which one is in the range
-		{90000, 0, 2400, nil},           // none of them is, although the range contains cells
-	} {
-		r := NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return at(c.now) }})
-		got, err := collect(t.Context(), r, "s", at(c.from), at(c.to))
-		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
-			t.Errorf("now %d, [%d,%d): %s, %v", c.now, c.from, c.to, diff, err)
-		}
-	}
-}
-
-// TestFilterIsQuoted reads family "f.1" of a table that also has "fx1".
-func TestFilterIsQuoted(t *testing.T) {
-	l := days()
-	l.Table.Families = append(l.Table.Families, Family{Name: "fx1"})
-	bt := newBigtable(t, l)
-	if err := NewWriter(bt.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 7}); err != nil {
-		t.Fatal(err)
-	}
-	m := bigtable.NewMutation()
-	m.Set("fx1", "v.1", bigtable.Time(at(1)), binary.BigEndian.AppendUint64(nil, 8))
-	m.Set("f.1", "vx1", bigtable.Time(at(2)), []byte("not known"))
-	if err := bt.Client.Open("days").Apply(t.Context(), "s#2021-03-05", m); err != nil {
-		t.Fatal(err)
-	}
-	var seen []bigtable.Row
-	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-			return api.ReadRows(ctx, set, func(row bigtable.Row) bool { seen = append(seen, row); return f(row) }, opts...)
-		}}
-	}}
-	got, err := collect(t.Context(), NewReader(client, l), "s", day0, at(1))
-	if len(got) != 1 || got[0].Value != 7 || err != nil {
-		t.Error(got, err)
-	}
-	if len(seen) != 1 || len(seen[0]["fx1"]) != 0 {
-		t.Errorf("cells of another family crossed the wire: %v", seen)
 	}
 }
 
@@ -595,4 +445,41 @@ func adjusted[E any](l *Mapping[E], adjust func(m *mapping)) *Mapping[E] {
 		adjust(m)
 	}
 	return l
+}
+
+// TestRequestsKeepToLimits writes more rows and cells than one request, one entry and
+// one message may have, to a server with the default limit of 4 MiB.
+func TestRequestsKeepToLimits(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	var events []sample
+	for i := range 40 { // 12 MB in two rows, so that both continue in later waves
+		events = append(events, sample{Series: fmt.Sprint("s", i%2), Time: at(i), Note: make([]byte, 300_000)})
+	}
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), events))
+	for s := range 2 {
+		got, err := collect(t.Context(), NewReader(bt.Client, l), fmt.Sprint("s", s), day0, at(86400))
+		if err != nil || len(got) != 20 {
+			t.Errorf("series %d: %d events, %v", s, len(got), err)
+		}
+	}
+}
+
+// TestReadStops ends the loop of a read, and its context.
+func TestReadStops(t *testing.T) {
+	r, _ := stored(t, days(), 86400, numbered(5)...)
+	var ended Operation
+	var failed error
+	r.reader.options.Hooks = Hooks{End: func(_ context.Context, op Operation, err error) { ended, failed = op, err }}
+	for range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(10*86400)) {
+		break
+	}
+	if want := (Operation{Name: "Read", Table: "days", Events: 1, Rows: 1, Requests: 1, OrdinaryRequests: 1, Cells: 1, Bytes: ended.Bytes}); ended != want || ended.Bytes < 8 || failed != nil {
+		t.Errorf("%+v, %v", ended, failed)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := collect(ctx, r, "s", day0, at(10*86400)); !errors.Is(err, context.Canceled) || failed == nil {
+		t.Errorf("%v, and the hook was told %v", err, failed)
+	}
 }

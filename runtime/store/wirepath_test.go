@@ -59,5 +59,5 @@ func TestClientOptionsWithoutConnection(t *testing.T) {
 		return true
 	})
 	must(t, err)
-	same(t, []string{"1"}, values(t, NewReader(client, l), sample{Series: "s"}, day0, at(2), sampleText))
+	same(t, []string{"1"}, read(t, NewReader(client, l), day0, at(2), ReadOptions{}))
 }
