@@ -18,7 +18,6 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -100,83 +99,6 @@ func windowText(w sampleWindow) string {
 	return fmt.Sprint(w.Series, " ", w.Start, w.End, w.Events, w.Value.Count, w.Value.Min, w.Value.Max, w.Value.Last, w.Value.LastTime)
 }
 
-// TestWindows compares windows with those of the events that a read yields, on both paths, for
-// mappings of all kinds, and with events that cannot be decoded.
-func TestWindows(t *testing.T) {
-	const n = 6
-	for _, l := range strategies() {
-		t.Run(l.Table.ID, func(t *testing.T) {
-			t.Parallel()
-			l.seriesOf = func(e *sample) *string { return &e.Series }
-			random := rand.New(rand.NewPCG(29, 1))
-			bt := newBigtable(t, l)
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), sparse(random, l, n, 20)))
-			without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
-			must(t, err)
-			defer func() { _ = without.Close() }()
-			into := intoColumns(l.untyped())
-			reads := testlong.Pick(10, 40)
-			for i := range reads {
-				if i == reads/2 {
-					spoil(t, l, bt.Client)
-				}
-				r := NewReader([]*bigtable.Client{bt.Client, without}[i%2], l, clockAt(86400*n))
-				of := SeriesOf(sample{Series: "s0"})
-				if random.IntN(2) == 0 {
-					of = ManySeriesOf(named("s1", "s0", "none"))
-				}
-				eventsOf := of
-				if i%3 == 1 {
-					if of = (&Query[sample]{Name: "All"}).Bind(sample{}); l.Pattern != codec.BucketNewColumns {
-						eventsOf = of
-					} else { // with these keys, events cannot be read across series
-						eventsOf = ManySeriesOf(named("s0", "s1"))
-					}
-				}
-				from, to := at(random.IntN(86400*2)), at(86400*2+random.IntN(86400*n))
-				width := []time.Duration{time.Minute, time.Hour, 24 * time.Hour, 48 * time.Hour}[random.IntN(4)]
-				var events []sample
-				failures, undecodable := 0, int64(0)
-				for e, err := range r.Read(t.Context(), eventsOf, from, to) {
-					if err == nil {
-						events = append(events, e)
-					} else if failed, ok := errors.AsType[*DecodeError](err); ok {
-						if failures++; !failed.Time.IsZero() {
-							undecodable++
-						}
-					} else {
-						t.Fatal(err)
-					}
-				}
-				var got []string
-				for w, err := range Windows(t.Context(), r, into, sampleWindows, of, from, to, window.Every(width), WindowOptions{NewestFirst: i%3 == 0}) {
-					switch {
-					case err != nil && !isDecodeError(err):
-						t.Fatal(err)
-					case err != nil:
-						failures--
-						continue
-					}
-					undecodable -= w.Undecodable
-					if w.Events > 0 {
-						got = append(got, windowText(w))
-					}
-				}
-				slices.SortStableFunc(events, func(a, b sample) int { return a.Time.Compare(b.Time) })
-				want := windowsOf(events, width)
-				slices.Sort(want)
-				if i%3 != 0 && !slices.IsSortedFunc(got, func(a, b string) int { return strings.Compare(a[:2], b[:2]) }) {
-					t.Errorf("%d of %d: series are not in order: %v", i, reads, got)
-				}
-				slices.Sort(got)
-				if !slices.Equal(got, want) || failures != 0 || undecodable != 0 {
-					t.Fatalf("%v of %+v, %d and %d errors too many: %s", width, of.Low, failures, undecodable, cmp.Diff(want, got))
-				}
-			}
-		})
-	}
-}
-
 // TestAppendWindows checks that no window takes an allocation, and which error of several is returned.
 func TestAppendWindows(t *testing.T) {
 	windows := func(n int, errs ...error) iter.Seq2[sampleWindow, error] {
@@ -209,277 +131,6 @@ func TestAppendWindows(t *testing.T) {
 		c.Reset()
 		if err := AppendWindows(&c, windows(1, tt.errs...)); err != tt.want || len(c.Start) != 1 {
 			t.Errorf("%v: %v with %d windows", tt.errs, err, len(c.Start))
-		}
-	}
-}
-
-// TestWindowsOfBrokenReads checks that a read that fails yields only windows that are complete, and
-// then its error.
-func TestWindowsOfBrokenReads(t *testing.T) {
-	for _, l := range []*Mapping[sample]{days(), singles(), metrics()} {
-		l.seriesOf = func(e *sample) *string { return &e.Series }
-		bt := newBigtable(t, l)
-		var samples []sample
-		for i := range 300 {
-			samples = append(samples, sample{Series: "s0", Time: at(i * 3600), Value: uint64(i)})
-		}
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), samples))
-		var whole []string
-		windows := func(client Client) (out []string, err error) {
-			r := NewReader(client, l, clockAt(86400))
-			for w, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s0"}), at(0), at(3600*300), window.Every(24*time.Hour)) {
-				if err != nil {
-					return out, err
-				}
-				out = append(out, windowText(w))
-			}
-			return out, nil
-		}
-		whole, err := windows(bt.Client)
-		if err != nil || len(whole) != 13 {
-			t.Fatal(whole, err)
-		}
-		for after := range 20 {
-			rows := 0
-			client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-					stopped := false
-					err := api.ReadRows(ctx, set, func(row bigtable.Row) bool {
-						rows++
-						stopped = rows > after
-						return !stopped && f(row)
-					}, opts...)
-					if err == nil && stopped {
-						err = errors.New("broken")
-					}
-					return err
-				}}
-			}}
-			got, err := windows(client)
-			if rows > after && (err == nil || err.Error() != "broken") {
-				t.Fatalf("table %s, after %d rows: %v", l.Table.ID, after, err)
-			}
-			if len(got) > len(whole) || !slices.Equal(got, whole[:len(got)]) {
-				t.Fatalf("table %s, after %d rows: %s", l.Table.ID, after, cmp.Diff(whole[:len(got)], got))
-			}
-		}
-	}
-}
-
-// TestDescendingWindows compares windows of a series that are read from the newest one, in parts, with
-// those that are read from the oldest one, with gaps of any length.
-func TestDescendingWindows(t *testing.T) {
-	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), offsetBlobs()} {
-		t.Run(l.Table.ID, func(t *testing.T) {
-			t.Parallel()
-			l.seriesOf = func(e *sample) *string { return &e.Series }
-			random := rand.New(rand.NewPCG(29, 5))
-			bt := newBigtable(t, l)
-			var samples []sample
-			for hour := 0; hour < 24*300; hour += 1 + random.IntN(2)*random.IntN(2)*random.IntN(2)*random.IntN(2000) {
-				samples = append(samples, sample{Series: "s0", Time: at(3600 * hour), Value: random.Uint64()})
-			}
-			clock := clockAt(86400 * 301)
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: clock.Now}).WriteAll(t.Context(), samples))
-			r := NewReader(bt.Client, l, clock)
-			for i := range testlong.Pick(6, 60) {
-				if i == 4 {
-					spoil(t, l, bt.Client)
-				}
-				from, to := at(random.IntN(86400*100)), at(86400*(100+random.IntN(200)))
-				if random.IntN(3) == 0 {
-					from, to = time.Time{}, at(86400*1000)
-				}
-				width := []time.Duration{time.Hour, 24 * time.Hour, 1000 * time.Hour}[random.IntN(3)]
-				o := WindowOptions{Fill: window.Fill(random.IntN(4))}
-				if from.IsZero() {
-					o.Fill = window.FillNone
-				}
-				want := windowsIn(t.Context(), r, l.untyped(), SeriesOf(sample{Series: "s0"}), from, to, width, o)
-				o.NewestFirst, o.Limit = true, random.IntN(2)*(1+random.IntN(100))
-				got := windowsIn(t.Context(), r, l.untyped(), SeriesOf(sample{Series: "s0"}), from, to, width, o)
-				failed := func(s string) bool { return strings.HasPrefix(s, "error: ") }
-				if o.Limit == 0 && slices.ContainsFunc(got, failed) != slices.ContainsFunc(want, failed) {
-					t.Fatalf("errors are lost: %v, %v", got, want)
-				}
-				got, want = slices.DeleteFunc(got, failed), slices.DeleteFunc(want, failed)
-				slices.Reverse(want)
-				if o.Limit > 0 {
-					want = want[:min(len(want), o.Limit)]
-				}
-				if !slices.Equal(got, want) {
-					t.Fatalf("%v from %v until %v, %+v: %s", width, from, to, o, cmp.Diff(want, got))
-				}
-			}
-			none := windowsIn(t.Context(), r, l.untyped(), SeriesOf(sample{Series: "none"}), at(0), at(86400), time.Hour, WindowOptions{Fill: window.FillNull, NewestFirst: true})
-			if len(none) != 24 {
-				t.Errorf("%d windows of a series without events", len(none))
-			}
-		})
-	}
-}
-
-// TestFirstWindow checks how much of a year is read when the first window arrives, in both orders.
-func TestFirstWindow(t *testing.T) {
-	const rows = 365
-	for _, l := range []*Mapping[sample]{days(), singles()} {
-		l.seriesOf = func(e *sample) *string { return &e.Series }
-		bt := newBigtable(t, l)
-		var samples []sample
-		for i := range rows {
-			samples = append(samples, sample{Series: "s0", Time: at(86400 * i), Value: 1})
-		}
-		clock := clockAt(86400 * rows)
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: clock.Now}).WriteAll(t.Context(), samples))
-		client, err := storetest.ConnectPlain(t.Context(), bt.Addr)
-		must(t, err)
-		t.Cleanup(func() { _ = client.Close() })
-		for _, newestFirst := range []bool{false, true} {
-			received, first, n := 0, 0, 0
-			r := NewReader(fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
-				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-					return api.ReadRows(ctx, set, func(row bigtable.Row) bool {
-						received++
-						return f(row)
-					}, opts...)
-				}}
-			}}, l, clock)
-			for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s0"}), at(0), at(86400*rows), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
-				must(t, err)
-				if n++; n == 1 {
-					first = received
-				}
-			}
-			if n != rows || first > rows/20 || received > rows+1 {
-				t.Errorf("table %s, newest first %t: %d windows, %d of %d rows before the first one", l.Table.ID, newestFirst, n, first, received)
-			}
-		}
-	}
-}
-
-// TestWindowsOfGapsCanBeCanceled checks that a read which is canceled ends, even where it only fills a gap
-// of many windows: before all events, between two, after them, and without any.
-func TestWindowsOfGapsCanBeCanceled(t *testing.T) {
-	const year = 365 * 86400
-	l := days()
-	l.seriesOf = func(e *sample) *string { return &e.Series }
-	bt := newBigtable(t, l)
-	clock := clockAt(2 * year)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: clock.Now}).WriteAll(t.Context(), []sample{
-		{Series: "s0", Time: at(year / 2), Value: 1}, {Series: "s0", Time: at(year), Value: 2},
-	}))
-	r := NewReader(bt.Client, l, clock)
-	for _, series := range []string{"s0", "none"} {
-		for _, from := range []int{0, year/2 + 1, year + 1} {
-			for _, newestFirst := range []bool{false, true} {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
-				n, failed := 0, error(nil)
-				for _, err := range Windows(ctx, r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: series}), at(from), at(2*year), window.Every(time.Second), WindowOptions{Fill: window.FillNull, NewestFirst: newestFirst}) {
-					if n++; n == 10 {
-						cancel(errors.New("enough"))
-					}
-					failed = err
-				}
-				if n != 11 || failed == nil || !strings.Contains(failed.Error(), "enough") {
-					t.Errorf("%s from %d, newest first %t: %d windows, %v", series, from, newestFirst, n, failed)
-				}
-			}
-		}
-	}
-}
-
-// TestLastWindows checks that the last windows of all series combined are read without the rows
-// before them, if the time comes before the series in row keys.
-func TestLastWindows(t *testing.T) {
-	const series, days = 10, 365
-	l := timeFirst()
-	l.seriesOf = func(e *sample) *string { return &e.Series }
-	bt := newBigtable(t, l)
-	var samples []sample
-	for i := range series * days {
-		samples = append(samples, sample{Series: fmt.Sprintf("s%d", i%series), Time: at(86400 * (i / series)), Value: uint64(i)})
-	}
-	clock := clockAt(86400 * days)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: clock.Now}).WriteAll(t.Context(), samples))
-	client, err := storetest.ConnectPlain(t.Context(), bt.Addr)
-	must(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	received := 0
-	r := NewReader(fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-			return api.ReadRows(ctx, set, func(row bigtable.Row) bool {
-				received++
-				return f(row)
-			}, opts...)
-		}}
-	}}, l, clock)
-	o := WindowOptions{By: []SeriesValue{}, NewestFirst: true, Limit: 3}
-	got := windowsIn(t.Context(), r, l.untyped(), (&Query[sample]{Name: "All"}).Bind(sample{}), time.Time{}, at(86400*days), 24*time.Hour, o)
-	o.NewestFirst, o.Limit = false, 0
-	all := windowsIn(t.Context(), NewReader(bt.Client, l, clock), l.untyped(), (&Query[sample]{Name: "All"}).Bind(sample{}), time.Time{}, at(86400*days), 24*time.Hour, o)
-	want := all[len(all)-3:]
-	slices.Reverse(want)
-	if !slices.Equal(got, want) || received != (3+1)*series { // and the values before them
-		t.Errorf("%d rows are received: %s", received, cmp.Diff(want, got))
-	}
-}
-
-// TestWindowsHeld checks that a read holds as much memory while it yields a year of one series as
-// while it yields a month, with an event every five minutes, by hours. The rows are hours, too: a
-// read holds one row.
-func TestWindowsHeld(t *testing.T) {
-	const hours, month = 365 * 24, 30 * 24
-	l := days()
-	l.seriesOf = func(e *sample) *string { return &e.Series }
-	l.Key.Bucket = codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}}
-	l.Put = nil
-	keys := make([]string, hours)
-	for hour := range keys {
-		keys[hour] = "s0#" + at(3600*hour).Format("2006-01-02T15")
-	}
-	r := NewReader(faked(tableFunc{readRows: func(_ context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, _ ...bigtable.ReadOption) error {
-		for hour, key := range keys {
-			if !set.(bigtable.RowRange).Contains(key) {
-				continue
-			}
-			var items []bigtable.ReadItem
-			for minute := 55; minute >= 0; minute -= 5 {
-				items = append(items, bigtable.ReadItem{Row: key, Column: "f.1:v.1", Timestamp: bigtable.Time(at(3600*hour + 60*minute)), Value: make([]byte, 8)})
-			}
-			if !f(bigtable.Row{"f.1": items}) {
-				return nil
-			}
-		}
-		return nil
-	}}), l, clockAt(3600*hours))
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	held := func(hours int, newestFirst bool) (most int64) {
-		into := intoColumns(l.untyped())
-		before, n := heap(), 0
-		for w, err := range Windows(t.Context(), r, into, sampleWindows, SeriesOf(sample{Series: "s0"}), at(0), at(3600*hours), window.Every(time.Hour), WindowOptions{NewestFirst: newestFirst}) {
-			must(t, err)
-			if w.Events != 12 {
-				t.Fatalf("%+v", w)
-			}
-			if n++; n%(hours/12) == 1 {
-				most = max(most, heap()-before)
-			}
-		}
-		if n != hours {
-			t.Errorf("%d windows", n)
-		}
-		return most
-	}
-	for _, newestFirst := range []bool{false, true} {
-		_ = held(month, newestFirst) // what is held once and for all
-		if less, more := held(month, newestFirst), held(hours, newestFirst); more > 3*max(less, 4<<10) {
-			t.Errorf("newest first %t: %d bytes are held in a month, %d in a year", newestFirst, less, more)
 		}
 	}
 }
@@ -527,70 +178,254 @@ func TestWindowsRefuse(t *testing.T) {
 	}
 }
 
+// TestWindowsFromYearZero checks a window that begins before the zero time, which also stands for none: it has all
+// that was written.
+func TestWindowsFromYearZero(t *testing.T) {
+	l, n := days(), 0
+	bt := windowed(t, l, 86400, hourly(1, 0, 1))
+	for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(86400)), intoColumns(l.untyped()), sampleWindows, of0, time.Time{}, at(86400), window.Years(3000, time.UTC)) {
+		must(t, err)
+		if n++; w.Inexact || w.Start.Year() != 0 || w.Events != 1 {
+			t.Errorf("%+v", w)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d windows", n)
+	}
+}
+
+// everySample selects all samples.
+var everySample = (&Query[sample]{Name: "All"}).Bind(sample{})
+
+// of0 selects the samples of series s0.
+var of0 = SeriesOf(sample{Series: "s0"})
+
+// windowed writes samples to a new table whose windows can be read.
+func windowed(t *testing.T, l *Mapping[sample], now int, samples []sample) *storetest.Bigtable {
+	t.Helper()
+	for _, p := range l.Periods() {
+		p.seriesOf = func(e *sample) *string { return &e.Series }
+		adjusted(p, func(m *mapping) { m.layout = &intoColumns(m).columns })
+	}
+	bt := newBigtable(t, l)
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
+	return bt
+}
+
+// hourly returns n samples of a few series, each some hours after the one before.
+func hourly(n, hours, series int) (out []sample) {
+	for i := range n {
+		out = append(out, sample{Series: fmt.Sprint("s", i%series), Time: at(3600 * hours * i), Value: uint64(i)})
+	}
+	return out
+}
+
+// TestUndecodable checks that an event that cannot be decoded is an error, and counted in its window, with keys of all kinds, also if a read
+// is split, and that the columns of a read have all others.
+func TestUndecodable(t *testing.T) {
+	const now = 86400 * 6
+	for _, l := range append(strategies(), partedMappings()...) {
+		random, into := rand.New(rand.NewPCG(29, 3)), intoColumns(l.untyped())
+		bt := windowed(t, l, now, sparse(random, l, 6, 20))
+		spoil(t, l, bt.Client)
+		for i, of := range []Selection[sample]{of0, ManySeriesOf(named("s1", "none", "s0")), everySample, everySample} {
+			if l.Pattern == codec.BucketNewColumns && i > 1 {
+				continue
+			}
+			r := NewReader(bt.Client, l, clockAt(now))
+			r.reader.alone = []int{1, 20, 5, aloneEvents}[i]
+			events, undecodable, failed, errs := 0, 0, 0, 0
+			for _, err := range r.Read(t.Context(), of, at(0), at(now)) {
+				if isDecodeError(err) {
+					failed++
+				} else {
+					must(t, err)
+					events++
+				}
+			}
+			for w, err := range Windows(t.Context(), r, into, sampleWindows, of, at(0), at(now), window.Every(24*time.Hour), WindowOptions{NewestFirst: i == 2}) {
+				if isDecodeError(err) {
+					errs++
+				} else {
+					must(t, err)
+				}
+				events, undecodable = events-int(w.Events), undecodable+int(w.Undecodable)
+			}
+			var columns sampleColumns
+			err := ReadColumns(t.Context(), r, into, &columns, of, at(0), at(now))
+			if events != 0 || errs != failed || undecodable > failed || isDecodeError(err) != (failed > 0) {
+				t.Errorf("%s %d: %d events too many, %d and %d errors, %d are undecodable; %v", l.Table.ID, i, events, failed, errs, undecodable, err)
+			}
+		}
+	}
+}
+
+// TestFirstWindow checks how much of a year is read when the first window arrives, in both orders.
+func TestFirstWindow(t *testing.T) {
+	const rows = 365
+	for _, l := range []*Mapping[sample]{days(), singles()} {
+		bt := windowed(t, l, 86400*rows, hourly(rows, 24, 1))
+		for _, newestFirst := range []bool{false, true} {
+			client, received := breaksAfter(bt.Client, math.MaxInt, nil)
+			first, n := int64(0), 0
+			for _, err := range Windows(t.Context(), NewReader(client, l, clockAt(86400*rows)), intoColumns(l.untyped()), sampleWindows, of0, at(0), at(86400*rows), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
+				must(t, err)
+				if n++; n == 1 {
+					first = received.Load()
+				}
+			}
+			if n != rows || first > rows/20 || received.Load() > rows+1 {
+				t.Errorf("table %s, newest first %t: %d windows, %d of %d rows before the first one", l.Table.ID, newestFirst, n, first, received.Load())
+			}
+		}
+	}
+}
+
+// TestLastWindows checks that the last windows of all series combined are read without the rows before them, if the time comes before the
+// series in row keys.
+func TestLastWindows(t *testing.T) {
+	const series, days = 10, 365
+	l := timeFirst()
+	bt := windowed(t, l, 86400*days, nil)
+	var samples []sample
+	for i := range series * days {
+		samples = append(samples, sample{Series: fmt.Sprintf("s%d", i%series), Time: at(86400 * (i / series)), Value: uint64(i)})
+	}
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*days)).WriteAll(t.Context(), samples))
+	client, received := breaksAfter(bt.Client, math.MaxInt, nil)
+	read := func(o WindowOptions) []string {
+		o.By = []SeriesValue{}
+		return windowsIn(t.Context(), NewReader(client, l, clockAt(86400*days)), l.untyped(), everySample, time.Time{}, at(86400*days), 24*time.Hour, o)
+	}
+	got, n := read(WindowOptions{NewestFirst: true, Limit: 3}), received.Load()
+	want := read(WindowOptions{})[days-3:]
+	if slices.Reverse(want); !slices.Equal(got, want) || n != (3+1)*series { // and the values before them
+		t.Errorf("%d rows are received: %s", n, cmp.Diff(want, got))
+	}
+}
+
+// TestWindowsOfGapsCanBeCanceled checks that a read which is canceled ends, even where it only fills a gap
+// of many windows: before all events, between two, after them, and without any.
+func TestWindowsOfGapsCanBeCanceled(t *testing.T) {
+	const half = 182 * 86400
+	l := days()
+	bt := windowed(t, l, 4*half, hourly(3, half/3600, 1))
+	for _, series := range []string{"s0", "none"} {
+		for _, from := range []int{-half, half + 1, 2*half + 1} {
+			for _, newestFirst := range []bool{false, true} {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				n, failed := 0, error(nil)
+				for _, err := range Windows(ctx, NewReader(bt.Client, l, clockAt(4*half)), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: series}), at(from), at(4*half), window.Every(time.Second), WindowOptions{Fill: window.FillNull, NewestFirst: newestFirst}) {
+					if n++; n == 10 {
+						cancel(errors.New("enough"))
+					}
+					failed = err
+				}
+				if n != 11 || failed == nil || !strings.Contains(failed.Error(), "enough") {
+					t.Errorf("%s from %d, newest first %t: %d windows, %v", series, from, newestFirst, n, failed)
+				}
+			}
+		}
+	}
+}
+
+// TestWindowsHeld checks that a read holds as much memory while it yields a year of one series as
+// while it yields a month, with an event every five minutes, by hours. The rows are hours, too: a
+// read holds one row.
+func TestWindowsHeld(t *testing.T) {
+	const hours, month = 365 * 24, 30 * 24
+	l := days()
+	l.seriesOf = func(e *sample) *string { return &e.Series }
+	l.Key.Bucket = bucketOf(time.Hour, "2006-01-02T15")
+	l.Put = nil
+	r := NewReader(faked(tableFunc{readRows: func(_ context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, _ ...bigtable.ReadOption) error {
+		for hour := range hours {
+			key := "s0#" + at(3600*hour).Format("2006-01-02T15")
+			if !set.(bigtable.RowRange).Contains(key) {
+				continue
+			}
+			var items []bigtable.ReadItem
+			for minute := 55; minute >= 0; minute -= 5 {
+				items = append(items, bigtable.ReadItem{Row: key, Column: "f.1:v.1", Timestamp: bigtable.Time(at(3600*hour + 60*minute)), Value: make([]byte, 8)})
+			}
+			if !f(bigtable.Row{"f.1": items}) {
+				return nil
+			}
+		}
+		return nil
+	}}), l, clockAt(3600*hours))
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	held := func(hours int, newestFirst bool) (most int64) {
+		into := intoColumns(l.untyped())
+		before, n := heap(), 0
+		for w, err := range Windows(t.Context(), r, into, sampleWindows, of0, at(0), at(3600*hours), window.Every(time.Hour), WindowOptions{NewestFirst: newestFirst}) {
+			must(t, err)
+			if n++; n%(hours/12) == 1 {
+				most = max(most, heap()-before)
+			}
+			same(t, int64(12), w.Events)
+		}
+		same(t, hours, n)
+		return most
+	}
+	for _, newestFirst := range []bool{false, true} {
+		_ = held(month, newestFirst) // what is held once and for all
+		if less, more := held(month, newestFirst), held(hours, newestFirst); more > 3*max(less, 4<<10) {
+			t.Errorf("newest first %t: %d bytes are held in a month, %d in a year", newestFirst, less, more)
+		}
+	}
+}
+
 // TestPoints compares charts with the points of the events that a read yields, of one series and of all
 // series, with a value that cannot be decoded.
 func TestPoints(t *testing.T) {
+	from, to, n := at(7), at(86400*8), 13
 	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), classed(days())} {
-		t.Run(l.Table.ID, func(t *testing.T) {
-			t.Parallel()
-			l.seriesOf = func(e *sample) *string { return &e.Series }
-			random := rand.New(rand.NewPCG(29, 6))
-			bt := newBigtable(t, l)
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*6)).WriteAll(t.Context(), sparse(random, l, 6, 40)))
-			r, into := NewReader(bt.Client, l, clockAt(86400*6)), intoColumns(l.untyped())
-			chart := func(of Selection[sample], from, to time.Time, field Field, n int) (out []string) {
-				for c, err := range Charts(t.Context(), r, into, sampleWindows, of, from, to, field, n) {
-					if err != nil {
-						out = append(out, err.Error())
-						continue
-					}
-					out = append(out, fmt.Sprint(c.Series, c.Points()))
+		bt := windowed(t, l, 86400*9, sparse(rand.New(rand.NewPCG(29, 6)), l, 9, 40))
+		spoil(t, l, bt.Client)
+		r, into := NewReader(bt.Client, l, clockAt(86400*9)), intoColumns(l.untyped())
+		var want, got []string
+		for _, name := range []string{"s0", "s1"} {
+			of, points, failed := SeriesOf(sample{Series: name}), window.NewPoints(from, to, n), error(nil)
+			for e, err := range r.Read(t.Context(), of, from, to, ReadOptions{Fields: []Field{"v.1"}}) {
+				if err != nil {
+					failed, want = err, append(want, err.Error())
+					continue
 				}
-				return out
+				points.Add(e.Time, float64(e.Value))
 			}
-			for i := range 4 {
-				if i == 2 {
-					spoil(t, l, bt.Client)
-				}
-				from, to, n := at(random.IntN(86400)), at(86400*(2+random.IntN(4))), 1+random.IntN(50)
-				var want, all []string
-				for _, name := range []string{"s0", "s1"} {
-					points := window.NewPoints(from, to, n)
-					failed := false
-					for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: name}), from, to, ReadOptions{Fields: []Field{"v.1"}}) {
-						if err != nil {
-							all, failed = append(all, err.Error()), true
-							continue
-						}
-						points.Add(e.Time, float64(e.Value))
-					}
-					want = append(want, fmt.Sprint(name, points.All()))
-					got, err := Points(t.Context(), r, into, sampleWindows, SeriesOf(sample{Series: name}), from, to, "v.1", n)
-					if fmt.Sprint(name, got) != want[len(want)-1] || (err != nil) != failed {
-						t.Fatalf("%d points of %s: %v, want %v, %v", n, name, got, want[len(want)-1], err)
-					}
-				}
-				got := chart((&Query[sample]{Name: "All"}).Bind(sample{}), from, to, "v.1", n)
-				want = append(want, all...)
-				slices.Sort(got)
-				slices.Sort(want)
-				if !slices.Equal(got, want) {
-					t.Fatal(cmp.Diff(want, got))
-				}
+			want = append(want, fmt.Sprint(name, points.All()))
+			one, err := Points(t.Context(), r, into, sampleWindows, of, from, to, "v.1", n)
+			same(t, want[len(want)-1], fmt.Sprint(name, one))
+			same(t, failed == nil, err == nil)
+		}
+		for c, err := range Charts(t.Context(), r, into, sampleWindows, everySample, from, to, "v.1", n) {
+			if err != nil {
+				got = append(got, err.Error())
+				continue
 			}
-			of := SeriesOf(sample{Series: "s0"})
-			if _, err := Points(t.Context(), r, into, sampleWindows, of, at(0), at(1), "note", 1); !errors.Is(err, ErrNoField) {
-				t.Error(err)
+			got = append(got, fmt.Sprint(c.Series, c.Points()))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		same(t, want, got)
+		for _, c := range []struct {
+			from  time.Time
+			field Field
+			n     int
+			want  error
+		}{{at(0), "note", 1, ErrNoField}, {time.Time{}, "v.1", 1, codec.ErrRange}, {at(0), "v.1", 0, window.ErrPixels}, {at(0), "v.1", -1, window.ErrPixels}, {at(0), "v.1", math.MinInt, window.ErrPixels}} {
+			points, err := Points(t.Context(), r, into, sampleWindows, of0, c.from, to, c.field, c.n)
+			if !errors.Is(err, c.want) || points != nil || c.from.IsZero() != strings.Contains(err.Error(), "a chart needs a from") {
+				t.Errorf("%+v: %v, %v", c, points, err)
 			}
-			if _, err := Points(t.Context(), r, into, sampleWindows, of, time.Time{}, at(1), "v.1", 1); !errors.Is(err, codec.ErrRange) || !strings.Contains(err.Error(), "a chart needs a from") {
-				t.Error(err)
-			}
-			for _, n := range []int{0, -1, math.MinInt} {
-				if points, err := Points(t.Context(), r, into, sampleWindows, of, at(0), at(1), "v.1", n); !errors.Is(err, window.ErrPixels) || points != nil {
-					t.Error(n, points, err)
-				}
-			}
-		})
+		}
 	}
 }
 
@@ -603,11 +438,7 @@ func TestWindowsOfFieldRows(t *testing.T) {
 	behind.Put = func(e *sample, c *Cells) {
 		for column, datum := range [][]byte{strconv.AppendUint(nil, e.Value, 10), e.Note} {
 			if datum != nil {
-				w := codec.NewKeyWriter(nil, "#")
-				w.String("series", codec.KeyForm{}, e.Series)
-				w.Bucket(behind.Key.Bucket, e.Time)
-				w.Const(behind.Columns[column].Name)
-				c.Row(w.Key())
+				c.Row(rowOf(behind, e, column))
 				c.Set(column, datum)
 			}
 		}
@@ -617,136 +448,71 @@ func TestWindowsOfFieldRows(t *testing.T) {
 	later.Older, later.Since = []*Mapping[sample]{days()}, at(86400*3)
 	earlier.Older, earlier.Since = []*Mapping[sample]{metrics()}, at(86400*3)
 	for name, l := range map[string]*Mapping[sample]{"before bucket": metrics(), "after bucket": behind, "newest layout": later, "earlier layout": earlier} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, m := range append(slices.Clone(l.Older), l) {
-				m.seriesOf = func(e *sample) *string { return &e.Series }
-				adjusted(m, func(m *mapping) { m.layout = &intoColumns(m).columns })
-			}
-			bt := newBigtable(t, l)
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), sparse(rand.New(rand.NewPCG(7, 7)), l, n, 20)))
-			r, into := NewReader(bt.Client, l, clockAt(86400*n)), intoColumns(l.untyped())
-			all := (&Query[sample]{Name: "All"}).Bind(sample{})
-			read := func(of Selection[sample], from, to time.Time, o WindowOptions) (out []string) {
-				for w, err := range Windows(t.Context(), r, into, sampleWindows, of, from, to, window.Every(5*time.Minute), o) {
-					must(t, err)
-					out = append(out, windowText(w))
+		bt := windowed(t, l, 86400*n, sparse(rand.New(rand.NewPCG(7, 7)), l, n, 20))
+		r, into := NewReader(bt.Client, l, clockAt(86400*n)), intoColumns(l.untyped())
+		for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{"series"}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {
+			for _, from := range []time.Time{at(0), at(86400*2 + 60*7), at(86400*4 + 60*11)} {
+				read := func(of Selection[sample]) []string {
+					return windowsIn(t.Context(), r, l.untyped(), of, from, at(86400*5+60*9), 5*time.Minute, o)
 				}
-				return out
-			}
-			for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{"series"}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {
-				for _, from := range []time.Time{at(0), at(86400*2 + 60*7), at(86400*4 + 60*11)} {
-					to := at(86400*5 + 60*9)
-					if want, got := read(ManySeriesOf(named("s0", "s1")), from, to, o), read(all, from, to, o); len(want) == 0 || !slices.Equal(want, got) {
-						t.Fatalf("%+v from %v: %s", o, from, cmp.Diff(want, got))
-					}
+				if want, got := read(ManySeriesOf(named("s0", "s1"))), read(everySample); len(want) == 0 || !slices.Equal(want, got) {
+					t.Fatalf("%s, %+v from %v: %s", name, o, from, cmp.Diff(want, got))
 				}
 			}
-			for e, err := range r.Read(t.Context(), all, at(0), at(86400*n)) {
-				if !errors.Is(err, ErrFieldRows) {
-					t.Fatal(e, err)
-				}
-			}
-			if err := ReadColumns(t.Context(), r, into, new(sampleColumns), all, at(0), at(86400*n)); !errors.Is(err, ErrFieldRows) {
-				t.Fatal(err)
-			}
-		})
-	}
-}
-
-// TestWindowsFromYearZero checks a window that begins before the zero time, which also stands for none: it has all
-// that was written.
-func TestWindowsFromYearZero(t *testing.T) {
-	l := days()
-	l.seriesOf = func(e *sample) *string { return &e.Series }
-	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).Write(t.Context(), sample{Series: "s0", Time: at(60), Value: 7}))
-	n := 0
-	for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(86400)), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s0"}), time.Time{}, at(86400), window.Years(3000, time.UTC)) {
-		must(t, err)
-		if n++; w.Inexact || w.Start.Year() != 0 || w.Events != 1 {
-			t.Errorf("%+v", w)
 		}
-	}
-	if n != 1 {
-		t.Errorf("%d windows", n)
+		for e, err := range r.Read(t.Context(), everySample, at(0), at(86400*n)) {
+			if !errors.Is(err, ErrFieldRows) {
+				t.Fatal(e, err)
+			}
+		}
+		if err := ReadColumns(t.Context(), r, into, new(sampleColumns), everySample, at(0), at(86400*n)); !errors.Is(err, ErrFieldRows) {
+			t.Fatal(err)
+		}
 	}
 }
 
 // TestDescendingGaps checks a search whose steps are far narrower than what lies between: windows of a second, from the newest
-// one, with months between them, from events and from a rollup. The requests do not depend on the gaps.
+// one, with months between them, from events and from a rollup. The requests do not depend on the gaps. Where the row keys begin with the
+// time, this also holds for the windows of all series combined, up to a limit.
 func TestDescendingGaps(t *testing.T) {
-	singles := partedMappings()
-	kinds := []*Mapping[sample]{days(), unsorted(days()), rolled(days(), 400*24*time.Hour), timeFirst()}
-	kinds = append(kinds, singles[slices.IndexFunc(singles, func(l *Mapping[sample]) bool { return l.Table.ID == "singles" })])
-	for _, l := range kinds {
-		t.Run(l.Table.ID+fmt.Sprint(l.Rollup != nil), func(t *testing.T) {
-			l.seriesOf = func(e *sample) *string { return &e.Series }
-			bt := newBigtable(t, l)
-			const n, year = 12, 365 * 86400
-			var samples []sample
-			for i := range n {
-				samples = append(samples, sample{Series: "s0", Time: at(i * year / n), Value: uint64(i * i)})
-			}
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(year)).WriteAll(t.Context(), samples))
-			width, now := window.Every(time.Second), year
-			if l.Rollup != nil {
-				roll(t, bt, l, rollupNow(year+86400))
-				width, now = window.Every(l.Rollup.Every), year+402*86400 // events have expired
-			}
+	const n, year = 12, 365 * 86400
+	byTime := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Kind: codec.BucketSegment}, {Name: "series"}}, Bucket: days().Key.Bucket}
+	for _, c := range []struct {
+		l      *Mapping[sample]
+		series int
+		limits []int
+	}{
+		{days(), 1, []int{0}}, {singles(), 1, []int{0}}, {unsorted(days()), 1, []int{0}}, {rolled(days(), 400*24*time.Hour), 1, []int{0}}, {timeFirst(), 1, []int{0}},
+		{withKey(days(), "by_time", byTime), 3, []int{1, 3, n, 2 * n}}, {timeFirst(), 3, []int{1, n}}, {rolled(withKey(days(), "rolled", byTime), 400*24*time.Hour), 3, []int{1, 3, n, 2 * n}},
+	} {
+		l := c.l
+		bt := windowed(t, l, year, hourly(n, year/3600/n, c.series))
+		width, now := window.Every(time.Second), year
+		if l.Rollup != nil {
+			roll(t, bt, l, rollupNow(year+86400))
+			width, now = window.Every(l.Rollup.Every), year+402*86400 // events have expired
+		}
+		of, windows := of0, WindowOptions{NewestFirst: true}
+		if c.series > 1 {
+			of, windows.By = everySample, []SeriesValue{}
+		}
+		for _, limit := range c.limits {
 			o := clockAt(now)
 			var op Operation
 			o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
-			i := n
-			for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s0"}), at(-year), at(year), width, WindowOptions{NewestFirst: true}) {
+			i, most := n, n
+			if windows.Limit = limit; limit > 0 {
+				most = min(limit, n)
+			}
+			for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, of, at(-year), at(year), width, windows) {
 				must(t, err)
-				i--
-				if rise := max(0, i*i-(i-1)*(i-1)); w.Value.Last != uint64(i*i) || i > 0 && w.Value.Increase() != float64(rise) {
-					t.Errorf("%+v, want %d after %d", w, i*i, rise)
+				if i--; w.Value.Last != uint64(i) || w.Events != 1 || c.series == 1 && i > 0 && w.Value.Increase() != 1 {
+					t.Errorf("%s: %+v, want %d", l.Table.ID, w, i)
 				}
 			}
-			if i != 0 || op.Requests > 4*(n+1) || op.Events+op.Runs < n {
-				t.Errorf("%d windows are missing: %+v", i, op)
+			if n-i != most || op.Requests > 4*(most+c.series+1) || op.Events+op.Runs < most { // the value before the last window of each series is read, too
+				t.Errorf("%s: %d of %d windows: %+v", l.Table.ID, n-i, limit, op)
 			}
-		})
-	}
-}
-
-// TestDescendingGapsOfAll is TestDescendingGaps for the windows of all series combined, up to a limit, where the row keys begin with the
-// time: the requests depend on the number of windows.
-func TestDescendingGapsOfAll(t *testing.T) {
-	byTime := withKey(days(), "by_time", codec.Key{Delimiter: "#", Segments: []codec.Segment{{Kind: codec.BucketSegment}, {Name: "series"}}, Bucket: days().Key.Bucket})
-	for _, l := range []*Mapping[sample]{byTime, timeFirst(), rolled(withKey(days(), "rolled", byTime.Key), 400*24*time.Hour)} {
-		t.Run(l.Table.ID, func(t *testing.T) {
-			l.seriesOf = func(e *sample) *string { return &e.Series }
-			bt := newBigtable(t, l)
-			const n, series, year = 12, 3, 365 * 86400
-			var samples []sample
-			for i := range n {
-				samples = append(samples, sample{Series: fmt.Sprint("s", i%series), Time: at(i * year / n), Value: uint64(i)})
-			}
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(year)).WriteAll(t.Context(), samples))
-			width, now := window.Every(time.Second), year
-			if l.Rollup != nil {
-				roll(t, bt, l, rollupNow(year+86400))
-				width, now = window.Every(l.Rollup.Every), year+402*86400 // events have expired
-			}
-			for _, limit := range []int{1, 3, n, 2 * n} {
-				o := clockAt(now)
-				var op Operation
-				o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
-				i := n
-				for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, (&Query[sample]{Name: "All"}).Bind(sample{}), at(-year), at(year), width, WindowOptions{NewestFirst: true, By: []SeriesValue{}, Limit: limit}) {
-					must(t, err)
-					if i--; w.Value.Last != uint64(i) || w.Events != 1 {
-						t.Errorf("%+v, want %d", w, i)
-					}
-				}
-				found := n - i
-				if found != min(limit, n) || op.Requests > 4*(found+series+1) { // the value before the last window of each series is read, too
-					t.Errorf("%d of %d windows: %+v", found, limit, op)
-				}
-			}
-		})
+		}
 	}
 }
