@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,9 +11,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // sampleColumns are samples in columnar form, as in generated code.
@@ -146,143 +143,33 @@ func spoil(t *testing.T, l *Mapping[sample], client *bigtable.Client) {
 	}
 }
 
-// ReadColumns returns the events of Query in the same order, with all options and on
-// both paths, whether or not the columns of a bucket agree, including events that
-// expire during the read and undecodable ones.
-func TestColumnsMatchEvents(t *testing.T) {
-	const n = 6
-	for _, l := range strategies() {
-		t.Run(l.Table.ID, func(t *testing.T) {
-			t.Parallel()
-			random := rand.New(rand.NewPCG(1, 2))
-			bt := newBigtable(t, l)
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*n)).WriteAll(t.Context(), sparse(random, l, n, 20)))
-			without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
-			must(t, err)
-			defer func() { _ = without.Close() }()
-			taken, made := 0, 0
-			reads := testlong.Pick(8, 40)
-			for i := range reads {
-				if i == reads/2 {
-					spoil(t, l, bt.Client)
-				}
-				r := NewReader([]*bigtable.Client{bt.Client, without}[i%2], l, clockAt(86400*n))
-				r.reader.gathered = random.IntN(3) * random.IntN(2000)
-				if random.IntN(3) == 0 { // some of the first day expire after the request
-					r.reader.options.Now = nil
-				}
-				q, base := wholeOf(r), sample{Series: "s0"}
-				if l.Pattern != codec.BucketNewColumns && random.IntN(3) == 0 {
-					q, base = of("s0", "s1"), sample{}
-				}
-				o := ReadOptions{NewestFirst: random.IntN(2) == 0, Limit: random.IntN(2) * random.IntN(60), TimeOrder: random.IntN(2) == 0, LatestOnly: random.IntN(8) == 0}
-				if random.IntN(4) == 0 && !l.Columns[0].Whole {
-					o.Fields = []Field{Field(l.Columns[random.IntN(2)].Name)}
-				}
-				from, to := at(random.IntN(86400*2)), at(86400*2+random.IntN(86400*n))
-				var several []sample
-				if random.IntN(3) == 0 { // in bucket_new_columns, one after the other
-					q, several, o.TimeOrder = wholeOf(r), named("s1", "s0", "none"), o.TimeOrder && l.Pattern != codec.BucketNewColumns
-				}
-				a, b := sameColumns(t, r, q, base, several, from, to, o)
-				taken, made = taken+a, made+b
-			}
-			if taken == 0 || made == 0 {
-				t.Errorf("%d events were taken by the column, and %d were made", taken, made)
-			}
-		})
-	}
-}
-
 // TestColumnsEndWithLimit reads the columns of several values that are read one after the other, with
 // limits around the number of events of the first: the next value is read only if there is room for
 // its events.
 func TestColumnsEndWithLimit(t *testing.T) {
 	const first = 4
+	l := unsorted(metrics())
+	bt := newBigtable(t, l)
+	var samples []sample
+	for i := range 2 * first {
+		samples = append(samples, sample{Series: fmt.Sprint("s", i%2), Time: at(i / 2), Value: uint64(i), Note: []byte("note")})
+	}
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(10)).WriteAll(t.Context(), samples))
 	for _, newestFirst := range []bool{false, true} {
 		for limit := 1; limit <= first+2; limit++ {
-			l := unsorted(metrics())
-			bt := newBigtable(t, l)
-			var samples []sample
-			for i := range first {
-				for _, series := range []string{"s0", "s1"} {
-					samples = append(samples, sample{Series: series, Time: at(i), Value: uint64(i), Note: []byte("note")})
-				}
-			}
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(10)).WriteAll(t.Context(), samples))
-			var read sync.Map // the series of the requests
-			client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-					for _, series := range []string{"s0", "s1"} {
-						if strings.Contains(fmt.Sprint(set), series) {
-							read.Store(series, true)
-						}
-					}
-					return api.ReadRows(ctx, set, f, opts...)
-				}}
-			}}
-			r := NewReader(client, l, clockAt(10))
+			var series sync.Map // of the rows
+			r := NewReader(onRows(bt.Client, func(row bigtable.Row) error {
+				series.Store(row.Key()[:2], true)
+				return nil
+			}), l, clockAt(10))
 			var columns sampleColumns
-			must(t, columnsReadOf(t.Context(), r, intoColumns(r.reader.mapping), &columns, wholeOf(r), ManySeriesOf(named("s0", "s1")), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Limit: limit}))
+			must(t, ReadColumns(t.Context(), r, intoColumns(r.reader.mapping), &columns, ManySeriesOf(named("s0", "s1")), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Limit: limit}))
 			second := map[bool]string{false: "s1", true: "s0"}[newestFirst]
-			_, continued := read.Load(second)
-			if len(columns.Time) != limit || continued != (limit > first) {
+			if _, continued := series.Load(second); len(columns.Time) != limit || continued != (limit > first) {
 				t.Errorf("newest first %v, limit %d: %d events, and %s is read: %v", newestFirst, limit, len(columns.Time), second, continued)
 			}
 		}
 	}
-}
-
-// sameColumns compares ReadColumns with Query, or ReadColumnsMany with QueryMany if there are several
-// values. It returns how many events arrived in
-// columnar form and how many one by one. A reader without a clock gets one that
-// advances after the request.
-func sameColumns(t *testing.T, r *Reader[sample], q *testQuery[sample], base sample, several []sample, from, to time.Time, o ReadOptions) (taken, made int) {
-	t.Helper()
-	clock := r.reader.options.Now
-	begin := func() {
-		if moved := false; clock == nil {
-			r.reader.options.Now = func() time.Time {
-				defer func() { moved = true }()
-				if moved {
-					return at(86400*7 + 10)
-				}
-				return at(86400 * 6)
-			}
-		}
-	}
-	var want []string
-	var failed error
-	begin()
-	events := readOf(t.Context(), r, q, SeriesOf(base), from, to, o)
-	if several != nil {
-		events = readOf(t.Context(), r, q, ManySeriesOf(several), from, to, o)
-	}
-	for e, err := range events {
-		switch {
-		case err == nil:
-			want = append(want, rowText(&e))
-		case failed == nil || !isDecodeError(err): // which ends the read
-			failed = err
-		}
-	}
-	var columns sampleColumns
-	columns.add(&sample{Series: "kept"})
-	begin()
-	into := intoColumns(r.reader.mapping)
-	var err error
-	if several == nil {
-		err = columnsReadOf(t.Context(), r, into, &columns, q, SeriesOf(base), from, to, o)
-	} else {
-		err = columnsReadOf(t.Context(), r, into, &columns, q, ManySeriesOf(several), from, to, o)
-	}
-	if fmt.Sprint(err) != fmt.Sprint(failed) {
-		t.Errorf("%s %+v: %v, want %v", r.reader.table.id, o, err, failed)
-	}
-	if got := columns.text(); !slices.Equal(got[1:], want) || columns.Series[0] != "kept" {
-		t.Errorf("%s %+v from %v to %v:\n%v\nwant\n%v", r.reader.table.id, o, from, to, got, want)
-	}
-	return len(want) - columns.appended, columns.appended
 }
 
 // Two families may store the write time of an event, which has one.

@@ -2,19 +2,12 @@ package store
 
 import (
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // version is one version of the fields of samples: their value and an optional note.
@@ -118,203 +111,6 @@ func (v versionTable) key() codec.Key {
 	return k
 }
 
-// versionSamples returns samples of two series in two days.
-func versionSamples(random *rand.Rand, v versionTable) (out []sample) {
-	for i := range 60 {
-		e := sample{Series: fmt.Sprint("s", i%2), Time: at(i/30*86400 + 60*(i%30)), Value: uint64(random.Uint32())}
-		if random.IntN(2) == 0 {
-			e.Note = fmt.Append([]byte{}, "n", i)
-		}
-		if v.classes() {
-			e.Class = 1 + random.IntN(2)
-		}
-		out = append(out, e)
-	}
-	return out
-}
-
-// readAll reads the samples of the first series with options, one by one.
-func readAll(t *testing.T, client Client, l *Mapping[sample], o ReadOptions) []string {
-	t.Helper()
-	var out []string
-	for e, err := range NewReader(client, l, clockAt(86400*9)).Read(t.Context(), SeriesOf(sample{Series: "s0"}), at(0), at(86400*9), o) {
-		if err != nil {
-			t.Fatalf("options %+v: %v", o, err)
-		}
-		out = append(out, rowText(&e))
-	}
-	return out
-}
-
-// readIntoColumns reads them in columnar form.
-func readIntoColumns(t *testing.T, client Client, l *Mapping[sample], into *Columns[sample, versionColumns], o ReadOptions) []string {
-	t.Helper()
-	var c versionColumns
-	if err := ReadColumns(t.Context(), NewReader(client, l, clockAt(86400*9)), into, &c, SeriesOf(sample{Series: "s0"}), at(0), at(86400*9), o); err != nil {
-		t.Fatalf("options %+v: %v", o, err)
-	}
-	var out []string
-	for i := range c.Time {
-		e := sample{Series: c.Series[i], Time: c.Time[i], Value: c.Value[i], Note: c.Note[i]}
-		if c.Class != nil {
-			e.Class = c.Class[i]
-		}
-		out = append(out, rowText(&e))
-	}
-	return out
-}
-
-// fieldsOf names the same fields in all versions.
-func fieldsOf(l *Mapping[sample], o ReadOptions) ReadOptions {
-	if o.Fields == nil {
-		return o
-	}
-	fields := []Field{}
-	for _, f := range o.Fields {
-		fields = append(fields, Field(l.Columns[slices.Index([]Field{"0", "1"}, f)].Name))
-	}
-	o.Fields = fields
-	return o
-}
-
-// TestOlderColumns writes samples with two versions of a schema, in turn. The third one reads
-// what each of them wrote, with all options, one by one and in columns.
-func TestOlderColumns(t *testing.T) {
-	t.Parallel() // it waits
-	for _, v := range testlong.Sample(versionTables, 4) {
-		t.Run(v.name, func(t *testing.T) {
-			oldest, intoOldest := v.of(first)
-			newer, intoNewer := v.of(second)
-			newest, intoNewest := v.of(third)
-			for n, writers := range [][]*Mapping[sample]{{oldest}, {newer}, {oldest, newer}, {oldest, newer, newest}} {
-				random := rand.New(rand.NewPCG(1, uint64(len(writers))))
-				bt, same := newBigtable(t, newest), newBigtable(t, oldest)
-				plain, err := storetest.ConnectPlain(t.Context(), bt.Addr)
-				must(t, err)
-				samples := versionSamples(random, v)
-				must(t, NewWriter(same.Client, []*Mapping[sample]{oldest}, writeAt(86400*9)).WriteAll(t.Context(), samples))
-				for i, e := range samples {
-					by := writers[random.IntN(len(writers))]
-					if len(writers) == 3 && i < 30 {
-						by = writers[0] // the first day is that of the oldest program
-					}
-					must(t, NewWriter(bt.Client, []*Mapping[sample]{by}, writeAt(86400*9)).Write(t.Context(), e))
-				}
-				options := []ReadOptions{
-					{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 3}, {LatestOnly: true},
-					{Fields: []Field{"0"}}, {Fields: []Field{"1"}}, {Fields: []Field{}}, {Fields: []Field{"1"}, LatestOnly: true},
-				}
-				for _, o := range testlong.Sample(slices.Concat(options[n:], options[:n]), 6) { // other writers have the others
-					want := readAll(t, same.Client, oldest, fieldsOf(oldest, o))
-					for _, read := range []struct {
-						of   *Mapping[sample]
-						into *Columns[sample, versionColumns]
-					}{{newest, intoNewest}, {newer, intoNewer}, {oldest, intoOldest}} {
-						if slices.ContainsFunc(writers, func(w *Mapping[sample]) bool {
-							return w == newest && read.of != newest || w == newer && read.of == oldest
-						}) {
-							continue // an older program does not know the columns of a newer one
-						}
-						for _, client := range []Client{bt.Client, plain} {
-							got := readAll(t, client, read.of, fieldsOf(read.of, o))
-							if !slices.Equal(got, want) {
-								t.Fatalf("%d writers, options %+v: read\n%s\nwant\n%s", len(writers), o, strings.Join(got, "\n"), strings.Join(want, "\n"))
-							}
-							if got = readIntoColumns(t, client, read.of, read.into, fieldsOf(read.of, o)); !slices.Equal(got, want) {
-								t.Fatalf("%d writers, options %+v: columns\n%s\nwant\n%s", len(writers), o, strings.Join(got, "\n"), strings.Join(want, "\n"))
-							}
-						}
-					}
-				}
-				e, err := NewReader(bt.Client, newest, clockAt(86400*9)).Latest(t.Context(), sample{Series: "s0"})
-				must(t, err)
-				if want := readAll(t, same.Client, oldest, ReadOptions{LatestOnly: true}); rowText(&e) != want[0] {
-					t.Errorf("Latest is %s, want %s", rowText(&e), want[0])
-				}
-				must(t, plain.Close())
-			}
-		})
-	}
-}
-
-// qualifiers returns the family, column and timestamp of all cells of a table.
-func qualifiers(t *testing.T, client *bigtable.Client) (out []string) {
-	t.Helper()
-	must(t, client.Open("versions").ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
-		for _, items := range row {
-			for _, item := range items {
-				out = append(out, item.Column)
-			}
-		}
-		return true
-	}))
-	slices.Sort(out)
-	return out
-}
-
-// TestRewriteDeletesOlder rewrites an event of an older version. Its older cells are deleted,
-// in the same mutation, also where the new event lacks the field. Then the older program
-// writes the event once more: what the table has under the newest name is read.
-func TestRewriteDeletesOlder(t *testing.T) {
-	for _, v := range versionTables {
-		t.Run(v.name, func(t *testing.T) {
-			oldest, _ := v.of(first)
-			newest, into := v.of(third)
-			bt := newBigtable(t, newest)
-			write := func(l *Mapping[sample], e sample, opts ...WriteOptions) error {
-				return NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*9)).Write(t.Context(), e, opts...)
-			}
-			e := sample{Series: "s0", Time: at(60), Value: 1, Note: []byte("old")}
-			other := sample{Series: "s0", Time: at(120), Value: 7, Note: []byte("other")}
-			if v.classes() {
-				e.Class, other.Class = 1, 1
-			}
-			must(t, write(oldest, e))
-			must(t, write(oldest, other))
-			e.Value, e.Note = 2, nil
-			if v.classes() {
-				e.Class = 2
-			}
-			if err := write(newest, e, WriteOptions{IfAbsent: true}); v.pattern == codec.BucketNewColumns && !errors.Is(err, ErrSeveralRows) ||
-				v.pattern != codec.BucketNewColumns && !errors.Is(err, ErrExists) {
-				t.Errorf("IfAbsent of an event with older columns: %v", err)
-			}
-			must(t, write(newest, e))
-			note := []byte(nil)
-			if v.pattern == codec.BucketNewColumns { // which is append-only
-				note = []byte("old")
-			} else if cells := qualifiers(t, bt.Client); len(cells) != 3 {
-				t.Errorf("after the event is rewritten, there are the cells %q", cells)
-			}
-			check := func(what string, value uint64, note []byte) {
-				t.Helper()
-				want := []string{rowText(&sample{Series: "s0", Time: e.Time, Value: value, Note: note, Class: e.Class}), rowText(&other)}
-				if got := readAll(t, bt.Client, newest, ReadOptions{}); !slices.Equal(got, want) {
-					t.Errorf("%s: read %q, want %q", what, got, want)
-				}
-				if got := readIntoColumns(t, bt.Client, newest, into, ReadOptions{}); !slices.Equal(got, want) {
-					t.Errorf("%s: columns %q, want %q", what, got, want)
-				}
-			}
-			check("rewritten", 2, note)
-			e.Value, e.Note = 3, []byte("late")
-			must(t, write(oldest, e))
-			switch {
-			case v.pattern == codec.BucketNewColumns:
-				// The values under the older name are those of two events, and count for none.
-				want := []string{rowText(&sample{Series: "s0", Time: e.Time, Value: 2}), rowText(&sample{Series: "s0", Time: other.Time, Value: 7})}
-				if got := readAll(t, bt.Client, newest, ReadOptions{Fields: []Field{"total"}}); !slices.Equal(got, want) {
-					t.Errorf("written by the older program: read %q, want %q", got, want)
-				}
-			case len(v.families) == 1 && v.families[0].Life.Timestamp == codec.TimestampWrite, v.pattern == codec.SingleUnserialized && v.classes():
-				check("written by the older program", 3, []byte("late")) // which replaces the whole row
-			default:
-				check("written by the older program", 2, []byte("late"))
-			}
-		})
-	}
-}
-
 // TestCompleteColumns asks which columns have the data of all events of a frame.
 func TestCompleteColumns(t *testing.T) {
 	mapping, _ := versionTables[5].of(third) // total, note, value, v, n
@@ -352,18 +148,74 @@ func TestCompleteColumns(t *testing.T) {
 	}
 }
 
-// TestOlderValueTooLarge reads an older value that the new type cannot represent.
-func TestOlderValueTooLarge(t *testing.T) {
-	coding := codec.Converted(codec.Binary.Int64, codec.ExactFloat64[int64])
-	for v, want := range map[int64]float64{0: 0, -5: -5, 1 << 53: 1 << 53, -1 << 53: -1 << 53} {
-		if got, err := coding.Decode(codec.AppendBinaryInt64(nil, v)); err != nil || got != want {
-			t.Errorf("%d: %v, %v", v, got, err)
-		}
-	}
-	for _, v := range []int64{1<<53 + 1, -1<<53 - 1, 1 << 62, -1 << 63} {
-		if got, err := coding.Decode(codec.AppendBinaryInt64(nil, v)); !errors.Is(err, codec.ErrInexact) || !errors.Is(err, codec.ErrValue) || !strings.Contains(err.Error(), fmt.Sprint(v)) {
-			t.Errorf("%d: %v, %v", v, got, err)
-		}
+// TestRewriteDeletesOlder rewrites an event of an older version. Its older cells are deleted,
+// in the same mutation, also where the new event lacks the field. Then the older program
+// writes the event once more: what the table has under the newest name is read. Deletions leave nothing of either program.
+func TestRewriteDeletesOlder(t *testing.T) {
+	for _, v := range versionTables {
+		t.Run(v.name, func(t *testing.T) {
+			oldest, _ := v.of(first)
+			newest, into := v.of(third)
+			bt := newBigtable(t, newest)
+			write := func(l *Mapping[sample], e sample, opts ...WriteOptions) error {
+				return NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*9)).Write(t.Context(), e, opts...)
+			}
+			e := sample{Series: "s0", Time: at(60), Value: 1, Note: []byte("old")}
+			other := sample{Series: "s0", Time: at(120), Value: 7, Note: []byte("other")}
+			if v.classes() {
+				e.Class, other.Class = 1, 1
+			}
+			must(t, write(oldest, e))
+			must(t, write(oldest, other))
+			e.Value, e.Note = 2, nil
+			if v.classes() {
+				e.Class = 2
+			}
+			metrics := v.pattern == codec.BucketNewColumns // which is append-only
+			if err := write(newest, e, WriteOptions{IfAbsent: true}); metrics && !errors.Is(err, ErrSeveralRows) || !metrics && !errors.Is(err, ErrExists) {
+				t.Errorf("IfAbsent of an event with older columns: %v", err)
+			}
+			must(t, write(newest, e))
+			r := NewReader(bt.Client, newest, clockAt(86400*9))
+			check := func(what string, value uint64, note []byte, o ReadOptions) {
+				t.Helper()
+				e.Value, e.Note = value, note
+				want := []string{rowText(&e), rowText(&other)}
+				var got []string
+				for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s0"}), at(0), at(86400*9), o) {
+					must(t, err)
+					got = append(got, rowText(&e))
+				}
+				var c versionColumns
+				must(t, ReadColumns(t.Context(), r, into, &c, SeriesOf(sample{Series: "s0"}), at(0), at(86400*9), o))
+				if !slices.Equal(got, want) || !slices.Equal(c.Value, []uint64{value, other.Value}) || string(c.Note[0]) != string(note) {
+					t.Errorf("%s: read %q and %+v, want %q", what, got, c, want)
+				}
+			}
+			if metrics {
+				check("rewritten", 2, []byte("old"), ReadOptions{})
+			} else if check("rewritten", 2, nil, ReadOptions{}); storedCells(t, bt, "versions") != 3 {
+				t.Errorf("after the event is rewritten, there are %d cells", storedCells(t, bt, "versions"))
+			}
+			e.Value, e.Note = 3, []byte("late")
+			must(t, write(oldest, e))
+			switch {
+			case metrics: // the values under the older name are those of two events, and count for none
+				other.Note = nil
+				check("written by the older program", 2, nil, ReadOptions{Fields: []Field{"total"}})
+			case len(v.families) == 1 && v.families[0].Life.Timestamp == codec.TimestampWrite, v.pattern == codec.SingleUnserialized && v.classes():
+				check("written by the older program", 3, []byte("late"), ReadOptions{}) // which replaces the whole row
+			default:
+				check("written by the older program", 2, []byte("late"), ReadOptions{})
+			}
+			w := NewWriter(bt.Client, []*Mapping[sample]{newest}, writeAt(86400*9))
+			if _, err := w.Delete(t.Context(), []sample{e}); err != nil || storedCells(t, bt, "versions") != 2 {
+				t.Errorf("%d cells are left: %v", storedCells(t, bt, "versions"), err)
+			}
+			if _, err := w.DeleteAll(t.Context(), SeriesOf(other)); err != nil || storedCells(t, bt, "versions") > 0 {
+				t.Errorf("%d cells are left: %v", storedCells(t, bt, "versions"), err)
+			}
+		})
 	}
 }
 
@@ -379,36 +231,5 @@ func TestOlderProgramReadsNewer(t *testing.T) {
 	}
 	if _, err := NewReader(bt.Client, newer, clockAt(86400)).reader.project([]Field{"v"}); !errors.Is(err, ErrNoField) {
 		t.Errorf("an older name is a field: %v", err)
-	}
-}
-
-// TestDeleteOlder deletes events of older versions: none of their cells remains.
-func TestDeleteOlder(t *testing.T) {
-	for _, v := range versionTables {
-		t.Run(v.name, func(t *testing.T) {
-			oldest, _ := v.of(first)
-			newest, _ := v.of(third)
-			bt := newBigtable(t, newest)
-			events := versionSamples(rand.New(rand.NewPCG(1, 2)), v)
-			for i, e := range events {
-				by := []*Mapping[sample]{oldest, newest}[i/3%2]
-				must(t, NewWriter(bt.Client, []*Mapping[sample]{by}, writeAt(86400*9)).Write(t.Context(), e))
-			}
-			w := NewWriter(bt.Client, []*Mapping[sample]{newest}, writeAt(86400*9))
-			if _, err := w.Delete(t.Context(), events[:3]); err != nil {
-				t.Fatal(err)
-			}
-			if got := readAll(t, bt.Client, newest, ReadOptions{}); len(got) != 28 {
-				t.Errorf("%d events after two of the first series are deleted", len(got))
-			}
-			for _, series := range []string{"s0", "s1"} {
-				if _, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: series})); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if cells := qualifiers(t, bt.Client); len(cells) > 0 {
-				t.Errorf("after all events are deleted, there are the cells %q", cells)
-			}
-		})
 	}
 }
