@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -36,39 +35,6 @@ func scanned(ctx context.Context, t testing.TB, client Client, l *Mapping[sample
 		}
 	}
 	return events, rows, nil
-}
-
-// TestScanOfPeriods scans tables with several layouts by time: each event is yielded once.
-func TestScanOfPeriods(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		c := drawPeriods(rt)
-		s := newBigtable(t, c.mapping)
-		clock := func() time.Time { return c.now }
-		must(t, NewWriter(s.Client, []*Mapping[sample]{c.mapping}, WriterOptions{Now: clock}).WriteAll(t.Context(), c.written))
-		scanner, err := NewScanner(s.Client, []*Mapping[sample]{c.mapping}, c.mapping.Table.ID, ReaderOptions{Now: clock})
-		must(t, err)
-		draw := func(name string) time.Time {
-			return edge.Add(time.Duration(rapid.IntRange(-14, 60).Draw(rt, name)) * day)
-		}
-		from, to := draw("from"), draw("to")
-		if to.Before(from) {
-			from, to = to, from
-		}
-		if rapid.Bool().Draw(rt, "all") {
-			from, to = time.Time{}, scan.MaxTime
-		}
-		var got []sample
-		for row, err := range scanner.Rows(t.Context(), KeyRange{}, from, to) {
-			if err != nil {
-				rt.Fatal(err)
-			}
-			got = append(got, row.Events...)
-		}
-		c.sort(got)
-		if diff := cmp.Diff(c.wanted(from, to, func(sample) bool { return true }), got); diff != "" {
-			rt.Fatalf("from %v to %v: (-want +got)\n%s", from, to, diff)
-		}
-	})
 }
 
 // TestScanResumes breaks off the stream of rows before the first chunk and after each.
@@ -169,28 +135,20 @@ func TestScanFails(t *testing.T) {
 func TestScanStops(t *testing.T) {
 	l := singles()
 	s := newBigtable(t, l)
-	var all []sample
-	for i := range 100 {
-		all = append(all, sample{Series: fmt.Sprint("s", i), Time: day0})
-	}
-	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
+	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), hourly(100, 0, 100)))
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	scanner, err := NewScanner(s.Client, []*Mapping[sample]{l}, l.Table.ID)
 	must(t, err)
 	rows := 0
-	for row, err := range scanner.Rows(ctx, KeyRange{}, time.Time{}, scan.MaxTime) {
-		if err != nil {
-			if !errors.Is(err, stop) || rows != 1 {
-				t.Errorf("%v after %d rows", err, rows)
-			}
-			return
-		}
-		rows += len(row.Events)
+	for row, failed := range scanner.Rows(ctx, KeyRange{}, time.Time{}, scan.MaxTime) {
+		rows, err = rows+len(row.Events), failed
 		cancel(stop)
 	}
-	t.Error("no error")
+	if !errors.Is(err, stop) || rows != 1 {
+		t.Errorf("%v after %d rows", err, rows)
+	}
 }
 
 // TestScanRefuses checks the errors of scans that read nothing.
