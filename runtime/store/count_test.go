@@ -77,7 +77,7 @@ func read(t *testing.T, r *Reader[sample], from, to time.Time, o ReadOptions) []
 }
 
 // A limit of events limits rows, too. If those have no events, the read requests the
-// rest.
+// rest. The newest event of a series is one row or, in columns that are named after values, among their newest cells.
 func TestLimitRows(t *testing.T) {
 	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
 		l.Columns[0].Name = "v"
@@ -91,8 +91,16 @@ func TestLimitRows(t *testing.T) {
 		*c = counts{}
 		same(t, []string{"8", "7"}, read(t, r, day0, at(9*86400), ReadOptions{Limit: 2, NewestFirst: true}))
 		same(t, counts{streams, 2}, *c)
-		if l.Pattern == codec.BucketNewColumns {
-			continue // every column is a value
+		*c = counts{}
+		same(t, []string{"8"}, read(t, r, day0, at(9*86400), ReadOptions{LatestOnly: true}))
+		same(t, counts{streams, 1}, *c)
+		if l.Pattern == codec.BucketNewColumns { // every column is a value
+			r, c := stored(t, metrics(), 60, sample{Value: 1}, sample{Value: 2}, sample{Value: 1}, sample{Value: 1}, sample{Value: 2}, sample{Value: 1})
+			event, err := r.Latest(t.Context(), sample{Series: "s"})
+			must(t, err)
+			same(t, sample{Series: "s", Time: at(5 * 60), Value: 1}, event)
+			same(t, counts{1, 2}, *c)
+			continue
 		}
 		other := *l
 		other.Columns = []Column{{Name: "other"}, {Name: "note"}} // which no row has
@@ -127,18 +135,6 @@ func TestLimitOfStreams(t *testing.T) {
 	same(t, counts{3, 9}, *c)
 }
 
-// The newest event in columns that are named after values is among their newest cells.
-func TestLatestOfRepeatedValues(t *testing.T) {
-	r, c := stored(t, metrics(), 60, sample{Value: 1}, sample{Value: 2}, sample{Value: 1}, sample{Value: 1}, sample{Value: 2}, sample{Value: 1})
-	event, err := r.Latest(t.Context(), sample{Series: "s"})
-	must(t, err)
-	same(t, sample{Series: "s", Time: at(5 * 60), Value: 1}, event)
-	same(t, counts{1, 2}, *c)
-	*c = counts{}
-	same(t, []string{"1"}, read(t, r, day0, at(86400), ReadOptions{LatestOnly: true}))
-	same(t, counts{2, 2}, *c)
-}
-
 // If the bucket is about to exceed its age, the read includes its rest, which
 // determines the ranks, but no later bucket.
 func TestRestOfExpiringBucket(t *testing.T) {
@@ -163,50 +159,6 @@ func TestRestOfExpiringBucket(t *testing.T) {
 		if c.Cells != tt.want {
 			t.Errorf("%+v: %d cells", tt, c.Cells)
 		}
-	}
-}
-
-// If cell timestamps are not event times, and the read covers rows of all times, the
-// keys select the time.
-func TestTimeInKeys(t *testing.T) {
-	written := Family{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}
-	for _, key := range []codec.TimeFormat{{Kind: codec.UnixMillis}, {Kind: codec.UnixMillis, Reverse: true}, {Kind: codec.BinaryTime}, {Layout: "20060102150405"}} {
-		l := singles()
-		l.Table.Families, l.Key.Time = []Family{written}, key
-		l.Put = putSingle(key)
-		r, c := stored(t, l, 1, numbered(130)...)
-		q := &testQuery[sample]{
-			AllTimes: true, MultiSeries: true,
-			Spans: func(*sample) ([]codec.Span, error) { return []codec.Span{{}}, nil },
-			Keys: func(*sample) (*codec.KeyPattern, error) {
-				p := codec.NewKeyPattern("#")
-				p.Any()
-				p.Time()
-				return p.Pattern()
-			},
-		}
-		for _, span := range [][2]int{{0, 130}, {17, 18}, {59, 101}, {130, 140}, {5, 5}, {-1000, 3}} {
-			*c = counts{}
-			n := 0
-			for _, err := range readOf(t.Context(), r, q, SeriesOf(sample{}), at(span[0]), at(span[1])) {
-				must(t, err)
-				n++
-			}
-			if want := max(0, min(130, span[1])-max(0, span[0])); n != want || c.Cells != want {
-				t.Errorf("%v of %v: %d events of %d cells, want %d", span, key, n, c.Cells, want)
-			}
-		}
-	}
-}
-
-// putSingle is the Put of singles with another time format.
-func putSingle(key codec.TimeFormat) func(e *sample, c *Cells) {
-	return func(e *sample, c *Cells) {
-		w := codec.NewKeyWriter(nil, "#")
-		w.String("series", codec.KeyForm{}, e.Series)
-		w.Time(key, e.Time)
-		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
 	}
 }
 

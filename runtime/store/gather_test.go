@@ -154,70 +154,6 @@ func TestGatheredContextEnds(t *testing.T) {
 	}
 }
 
-// A read may or may not return rows that are written while it requests the rest. It
-// returns every earlier row exactly once. An event of several rows is not written
-// atomically: a concurrent read may find part of it, and reports this if the missing part
-// is required.
-func TestRowsWrittenWhileSpansAreRead(t *testing.T) {
-	for _, l := range gatheredMappings() {
-		before, after := gatheredSamples(4, "s0", "s1"), gatheredSamples(4, "s0", "s1")
-		for i := range after {
-			after[i].Time, after[i].Value = after[i].Time.Add(30e9), after[i].Value+100
-		}
-		series := []string{"s0", "s1"}
-		if l.Pattern == codec.BucketNewColumns {
-			series = series[:1]
-		}
-		for _, newestFirst := range []bool{false, true} {
-			bt, b, client := gatheredServer(t, l, before)
-			wrote := false
-			b.sends = func(request, _ int) {
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				if request == 1 && !wrote {
-					wrote = true
-					if err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), after); err != nil {
-						t.Error(err)
-					}
-				}
-			}
-			r := NewReader(client, l, clockAt(86400*4))
-			r.reader.gathered = 300
-			ctx, _ := b.named(t.Context(), -1, 0)
-			left := map[string]bool{} // events, and whether they were there before
-			for _, s := range series {
-				for i := range before {
-					if before[i].Series == s {
-						left[rowText(&before[i])], left[rowText(&after[i])] = true, false
-					}
-				}
-			}
-			for e, err := range readOf(ctx, r, gatheredQuery(l, r), SeriesOf(sample{Series: "s0"}), at(0), at(86400*4), ReadOptions{NewestFirst: newestFirst}) {
-				i := slices.IndexFunc(after, func(a sample) bool { return a.Series == e.Series && a.Time.Equal(e.Time) })
-				if i >= 0 && l.Pattern == codec.BucketNewColumns {
-					hasValue, hasNote := e.Value == after[i].Value, string(e.Note) == "note"
-					if errors.Is(err, codec.ErrMissing) && !hasValue && hasNote || err == nil && hasValue && e.Note == nil {
-						e, err = after[i], nil // a part; the note is optional
-					}
-				}
-				must(t, err)
-				if _, some := left[rowText(&e)]; !some {
-					t.Errorf("%s: twice, or not written: %v", l.Table.ID, rowText(&e))
-				}
-				delete(left, rowText(&e))
-			}
-			for e, wasThere := range left {
-				if wasThere {
-					t.Errorf("%s: lost: %s", l.Table.ID, e)
-				}
-			}
-			if !wrote {
-				t.Error(l.Table.ID, "nothing was written in the meantime")
-			}
-		}
-	}
-}
-
 // A read of several spans holds no more than the limit and the rows that arrived last.
 func TestGatheredMemory(t *testing.T) {
 	for _, l := range gatheredMappings() {
@@ -307,5 +243,46 @@ func TestNotGathered(t *testing.T) {
 				t.Errorf("%d requests, the largest of %d bytes", requests.Load(), largest.Load())
 			}
 		})
+	}
+}
+
+// Whatever part of the rows of several spans one request reads before the spans are
+// read one by one, each row arrives exactly once and in order, in both directions and
+// on both paths.
+func TestGatheredRows(t *testing.T) {
+	for _, l := range append(gatheredMappings(), offsets(), classed(metrics()), expires(singles())) {
+		bt := newBigtable(t, l)
+		samples := gatheredSamples(6, "s0", "s1")
+		for i := range samples {
+			samples[i].ExpiresAt, samples[i].Class = at(86400*100), min(1+i%3/2, len(l.Table.Families)-1)
+		}
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*6)).WriteAll(t.Context(), samples))
+		plain, err := storetest.ConnectPlain(t.Context(), bt.Addr)
+		must(t, err)
+		defer func() { _ = plain.Close() }()
+		for _, newestFirst := range []bool{false, true} {
+			var want []string
+			received := 0
+			for i, gathered := range []int{1 << 20, 1 << 20, 0, 100, 300, 1000, 3000} {
+				rows := 0
+				r := NewReader([]*bigtable.Client{plain, bt.Client}[i%2], l, ReaderOptions{Now: clockAt(86400 * 6).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { rows = op.Rows }}})
+				r.reader.gathered = gathered
+				var got []string
+				for e, err := range readOf(t.Context(), r, gatheredQuery(l, r), SeriesOf(sample{Series: "s0"}), at(0), at(86400*6), ReadOptions{NewestFirst: newestFirst}) {
+					must(t, err)
+					got = append(got, rowText(&e))
+				}
+				if i == 0 {
+					want, received = got, rows
+				}
+				n := 24
+				if l.Pattern == codec.BucketNewColumns {
+					n = 12 // of one series
+				}
+				if rows != received || len(got) != n || !slices.Equal(got, want) {
+					t.Errorf("%s, %d bytes, newest first %v: %d rows, want %d\n%v\nwant\n%v", l.Table.ID, gathered, newestFirst, rows, received, got, want)
+				}
+			}
+		}
 	}
 }

@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,21 +88,6 @@ func TestManySpansArePaginated(t *testing.T) {
 	}
 }
 
-// The newest event of a single series is one row.
-func TestLatestOnlyOfOneSeries(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days()} {
-		r, c := stored(t, l, 600, numbered(100)...)
-		var got []uint64
-		for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(86400), ReadOptions{LatestOnly: true}) {
-			must(t, err)
-			got = append(got, e.Value)
-		}
-		if len(got) != 1 || got[0] != 99 || *c != (counts{1, 1}) {
-			t.Errorf("%s: %v with %+v", l.Table.ID, got, *c)
-		}
-	}
-}
-
 // A row whose prefix does not match its series, such as one with another salt, is
 // skipped, and the read ends.
 func TestLatestOnlyWithForeignPrefix(t *testing.T) {
@@ -134,27 +119,6 @@ func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 	}
 }
 
-// If the rows of a series are not adjacent, the read searches all rows for the newest
-// of each series.
-func TestLatestOnlyOfMixedSeries(t *testing.T) {
-	l := singles()
-	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{
-		{Series: "a", Time: at(1), Value: 1}, {Series: "a", Time: at(2), Value: 2}, {Series: "b", Time: at(3), Value: 3},
-	}))
-	l = adjusted(l, func(m *mapping) {
-		m.Spans = func(of event) ([]codec.Span, error) { // as if the key also contained the value
-			e := of.pointer.(*sample)
-			return []codec.Span{{Prefix: e.Series + "#", Suffix: fmt.Sprint(e.Value), Delimiter: "#"}}, nil
-		}
-	})
-	q := all("")
-	q.Contiguous = false
-	if got, want := texts(t, NewReader(bt.Client, l, clockAt(86400)), q, ReadOptions{LatestOnly: true}), "b=3 a=2 a=1"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 // An error that ends a read is the last value, even if events are sorted: those before
 // it are yielded first.
 func TestTimeOrderEndsWithAnError(t *testing.T) {
@@ -183,27 +147,17 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 func TestIteratorIsReusable(t *testing.T) {
 	r, _ := stored(t, singles(), 1, numbered(3)...)
 	events := r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(86400), ReadOptions{LatestOnly: true})
-	done := make(chan error)
+	var done sync.WaitGroup
 	for range 4 {
-		go func() {
-			n := 0
-			for _, err := range events {
-				if err != nil {
-					done <- err
-					return
+		done.Go(func() {
+			for e, err := range events {
+				if err != nil || e.Value != 2 {
+					t.Error(e, err)
 				}
-				n++
 			}
-			if n != 1 {
-				done <- errors.New("not one event")
-				return
-			}
-			done <- nil
-		}()
+		})
 	}
-	for range 4 {
-		must(t, <-done)
-	}
+	done.Wait()
 }
 
 // Of many buckets whose labels do not sort, the read requests only existing ones.

@@ -1,10 +1,8 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -44,30 +42,4 @@ func TestSeriesAreSkipped(t *testing.T) {
 			t.Errorf("%d series of %d rows: %+v, want at most %d requests and %d rows", c.series, c.rows, *counts, c.mostRequests, c.mostRows)
 		}
 	}
-}
-
-// Rows without events in the time range, or of other schemas, do not hold up a list: it goes on
-// after them, also if the last row of a request is one.
-func TestSeriesAfterRowsOfNone(t *testing.T) {
-	l := singles()
-	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1000))
-	var want []string
-	for i, seconds := range []int{0, 900, 900, 900, 0, 900, 0, 0, 900, 900} {
-		series := fmt.Sprintf("s%d", i)
-		must(t, w.Write(t.Context(), sample{Series: series, Time: at(seconds)}))
-		if seconds == 0 {
-			want = append(want, series)
-		}
-	}
-	l.seriesOf = func(e *sample) *string { return &e.Series }
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the list may never end
-	defer cancel()
-	r := NewReader(bt.Client, l, clockAt(1000))
-	var got []string
-	for s, err := range seriesReadOf(ctx, r, all("s"), SeriesOf(sample{}), at(0), at(100)) {
-		must(t, err)
-		got = append(got, s)
-	}
-	same(t, want, got)
 }
