@@ -46,43 +46,35 @@ func wantDuplicate(t *testing.T, err error, event, earlier int, events []sample)
 // count as one.
 func TestEventsInOnePlace(t *testing.T) {
 	for _, base := range []func() *Mapping[sample]{singles, days, offsets, metrics, oneMetric} {
-		for _, tt := range []struct {
-			name    string
-			second  sample
-			differs bool
-		}{
-			{"equal", sample{Series: "s", Time: at(60), Value: 1}, false},
-			{"equal but for what is cut off its time", sample{Series: "s", Time: at(60).Add(999 * time.Microsecond), Value: 1}, false},
-			{"another value", sample{Series: "s", Time: at(60).Add(time.Microsecond), Value: 2}, true},
-			{"a note more", sample{Series: "s", Time: at(60), Value: 1, Note: []byte("n")}, true},
-			{"another time", sample{Series: "s", Time: at(60).Add(time.Millisecond), Value: 2}, false},
-			{"another series", sample{Series: "r", Time: at(60), Value: 2}, false},
+		for second, differs := range map[*sample]bool{
+			{Value: 1}: false, {Value: 2}: true, {Value: 1, Note: []byte("n")}: true,
 		} {
-			l := base()
-			single := len(l.Columns) == 1
-			if single && tt.second.Note != nil {
-				continue // it has no note
-			}
-			first := sample{Series: "s", Time: at(60), Value: 1}
-			events := []sample{nth(7), first, nth(8), tt.second}
-			bt := newBigtable(t, l)
-			w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600))
-			err := w.WriteAll(t.Context(), events)
-			got := read(t, NewReader(bt.Client, l, clockAt(600)), at(60), at(60).Add(time.Millisecond), ReadOptions{})
-			switch {
-			case tt.differs && l.Pattern == codec.BucketNewColumns && single: // nothing is replaced
-				must(t, err)
-				same(t, []string{"1", "2"}, got)
-			case tt.differs:
-				wantDuplicate(t, err, 3, 1, events)
-				same(t, []string{"1"}, got)
-			default:
-				must(t, err)
-				same(t, []string{"1"}, got)
-			}
-			must(t, w.WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
-			if got := read(t, NewReader(bt.Client, l, clockAt(600)), at(60), at(60).Add(time.Millisecond), ReadOptions{}); tt.differs && l.Pattern != codec.BucketNewColumns {
-				same(t, []string{sampleText(tt.second)}, got)
+			for _, rest := range []time.Duration{0, 999 * time.Microsecond, time.Millisecond} { // some of which is cut off its time
+				l := base()
+				single := len(l.Columns) == 1
+				if single && second.Note != nil {
+					continue // it has no note
+				}
+				second.Series, second.Time = "s", at(60).Add(rest)
+				events := []sample{nth(7), {Series: "s", Time: at(60), Value: 1}, nth(8), *second, {Series: "r", Time: at(60), Value: 2}}
+				bt := newBigtable(t, l)
+				w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600))
+				want, err := []string{"1"}, w.WriteAll(t.Context(), events)
+				switch {
+				case rest == time.Millisecond || !differs:
+					must(t, err)
+				case l.Pattern == codec.BucketNewColumns && single: // nothing is replaced
+					must(t, err)
+					want = []string{"1", "2"}
+				default:
+					wantDuplicate(t, err, 3, 1, events)
+				}
+				r := NewReader(bt.Client, l, clockAt(600))
+				same(t, want, read(t, r, at(60), at(60).Add(time.Millisecond), ReadOptions{}))
+				must(t, w.WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
+				if rest < time.Millisecond && l.Pattern != codec.BucketNewColumns {
+					same(t, []string{sampleText(*second)}, read(t, r, at(60), at(60).Add(time.Millisecond), ReadOptions{}))
+				}
 			}
 		}
 	}
@@ -93,42 +85,31 @@ func TestEventsInOnePlace(t *testing.T) {
 func TestDuplicatesAmongMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), metrics()} {
+		w := NewWriter(faked(tableFunc{
+			apply: func(context.Context, string, *bigtable.Mutation) error { return nil },
+			bulk:  func(context.Context, []string, []*bigtable.Mutation) ([]error, error) { return nil, nil },
+		}), []*Mapping[sample]{l})
 		for range 30 {
 			var events []sample
-			first := map[string]int{}
-			want := map[int]int{}
+			first, want, got := map[string]sample{}, map[int]sample{}, map[int]sample{}
 			for i := range 1 + random.IntN(300) {
 				e := sample{Series: fmt.Sprint("s", random.IntN(3)), Time: at(60 * random.IntN(500)), Value: uint64(random.IntN(2))}
 				events = append(events, e)
 				place := fmt.Sprint(e.Series, e.Time)
-				earlier, taken := first[place]
-				switch {
-				case !taken:
-					first[place] = i
-				case events[earlier].Value != e.Value:
+				if earlier, taken := first[place]; !taken {
+					first[place] = e
+				} else if earlier.Value != e.Value {
 					want[i] = earlier
 				}
 			}
-			client := faked(tableFunc{
-				apply: func(context.Context, string, *bigtable.Mutation) error { return nil },
-				bulk:  func(context.Context, []string, []*bigtable.Mutation) ([]error, error) { return nil, nil },
-			})
-			got := map[int]int{}
-			var failed *WriteError
-			if err := NewWriter(client, []*Mapping[sample]{l}).WriteAll(t.Context(), events); errors.As(err, &failed) {
+			if failed, ok := errors.AsType[*WriteError](w.WriteAll(t.Context(), events)); ok {
 				for _, f := range failed.Failures {
-					var duplicate *DuplicateError
-					if errors.As(f.Err, &duplicate) {
-						got[f.Index] = duplicate.EarlierIndex
+					if duplicate, ok := errors.AsType[*DuplicateError](f.Err); ok {
+						got[f.Index] = events[duplicate.EarlierIndex]
 					}
 				}
 			}
-			same(t, len(want), len(got))
-			for event, earlier := range want {
-				if n, found := got[event]; !found || !events[n].Time.Equal(events[earlier].Time) || events[n].Value != events[earlier].Value {
-					t.Fatalf("%s: event %d differs from event %d, and got %d, %v", l.Table.ID, event, earlier, n, found)
-				}
-			}
+			same(t, want, got)
 		}
 	}
 }
@@ -195,50 +176,5 @@ func TestDuplicatesOfABatcher(t *testing.T) {
 			must(t, b.Close(t.Context()))
 			same(t, []string{want}, read(t, NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return now }}), at(0), at(600), ReadOptions{}))
 		}
-	}
-}
-
-// TestRetryOfABatch repeats a failed call with equal events and one that was refused.
-// Events that are already stored do not count as others of the same call.
-func TestRetryOfABatch(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), metrics()} {
-		bt := newBigtable(t, l)
-		broken := true
-		flaky := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-			return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
-				errs, err := api.ApplyBulk(ctx, rows, muts)
-				if broken {
-					return nil, errors.New("the reply was lost")
-				}
-				return errs, err
-			}}
-		}}
-		w := NewWriter(flaky, []*Mapping[sample]{l}, writeAt(600))
-		other := nth(1)
-		other.Value = 77
-		events := []sample{nth(0), nth(1), nth(1), other, nth(2), nth(30), nth(31), nth(32)}
-		var failed *WriteError
-		if err := w.WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) < len(events) {
-			t.Fatal(err)
-		}
-		broken = false
-		for range 2 {
-			wantDuplicate(t, w.WriteAll(t.Context(), events), 3, 1, events)
-		}
-		got, err := collect(t.Context(), NewReader(bt.Client, l, clockAt(600)), nth(1).Series, nth(1).Time, nth(1).Time.Add(time.Millisecond))
-		must(t, err)
-		same(t, []sample{nth(1)}, got)
-	}
-}
-
-// TestWriteInALoop replaces an event in each call, which is not a duplicate.
-func TestWriteInALoop(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), offsets()} {
-		bt := newBigtable(t, l)
-		w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600))
-		for i := range 3 {
-			must(t, w.Write(t.Context(), sample{Series: "s", Time: at(60), Value: uint64(i)}))
-		}
-		same(t, []string{"2"}, read(t, NewReader(bt.Client, l, clockAt(600)), at(0), at(600), ReadOptions{}))
 	}
 }

@@ -123,70 +123,52 @@ func TestBackfillRateIsNumber(t *testing.T) {
 // the precision, in two tables of which the second has only some: what was read is deleted, and
 // nothing else. What was written with such a time is deleted where Write has stored it.
 func TestDeleteFinerTimes(t *testing.T) {
-	stored := []int{0, 10, 30, 59, 60, 120}
-	tests := []struct {
-		name     string
+	for _, tt := range []struct {
 		deleted  []int // seconds
-		moved    bool  // replaced by an event of another minute instead of deleted
-		replaced bool  // replaced by one with the same time and the value 7 instead of deleted
-		want     []sample
+		replaced int   // second of the event with the value 7 that replaces the first one; -1 if events are deleted
+		want     []int // seconds that are left
 	}{
-		{"in between", []int{30}, false, false, inSeconds(0, 10, 59, 60, 120)},
-		{"several", []int{30, 10, 60}, false, false, inSeconds(0, 59, 120)},
-		{"a multiple", []int{0}, false, false, inSeconds(10, 30, 59, 60, 120)},
-		{"not stored there", []int{130}, false, false, inSeconds(0, 10, 30, 59, 60)},
-		{"both", []int{130, 30}, false, false, inSeconds(0, 10, 59, 60)},
-		{"moved", []int{30}, true, false, append(inSeconds(0, 10, 59, 60, 120), sample{Series: "a", Time: at(600), Value: 7})},
-		{"moved from where it is not stored", []int{130}, true, false, append(inSeconds(0, 10, 30, 59, 60), sample{Series: "a", Time: at(600), Value: 7})},
-		{"replaced", []int{30}, false, true, append(inSeconds(10, 59, 60, 120), sample{Series: "a", Time: at(0), Value: 7})},
-		{"replaced where it is not stored", []int{130}, false, true, append(inSeconds(0, 10, 30, 59, 60), sample{Series: "a", Time: at(120), Value: 7})},
-	}
-	for _, first := range finer() {
-		for _, tt := range tests {
-			t.Run(first.Table.ID+" "+tt.name, func(t *testing.T) {
-				second := days()
-				second.Table.ID = "second"
-				mappings := []*Mapping[sample]{first, second}
-				bt := newBigtable(t, mappings...)
-				now := func() time.Time { return at(100_000) }
-				first.Precision, second.Precision = time.Second, time.Second
-				only := func(tables ...string) WriterOptions { return WriterOptions{Now: now, Tables: tables} }
-				must(t, NewWriter(bt.Client, mappings, only(first.Table.ID)).WriteAll(t.Context(), inSeconds(stored...)))
-				must(t, NewWriter(bt.Client, mappings, only("second")).WriteAll(t.Context(), inSeconds(0, 60, 120)))
-				first.Precision, second.Precision = time.Minute, time.Minute
-				w := NewWriter(bt.Client, mappings, only())
-				switch events := inSeconds(tt.deleted...); {
-				case tt.moved:
-					must(t, w.Replace(t.Context(), events[0], sample{Series: "a", Time: at(600), Value: 7}))
-				case tt.replaced:
-					updated := events[0]
-					updated.Value = 7
-					must(t, w.Replace(t.Context(), events[0], updated))
-				default:
-					d, err := w.Delete(t.Context(), events)
-					must(t, err)
-					same(t, len(events), d.Events())
+		{[]int{30}, -1, []int{0, 10, 59, 60, 120}}, {[]int{30, 10, 60}, -1, []int{0, 59, 120}},
+		{[]int{0}, -1, []int{10, 30, 59, 60, 120}},                                             // a multiple
+		{[]int{130}, -1, []int{0, 10, 30, 59, 60}}, {[]int{130, 30}, -1, []int{0, 10, 59, 60}}, // not stored there
+		{[]int{30}, 600, []int{0, 10, 59, 60, 120}}, {[]int{130}, 600, []int{0, 10, 30, 59, 60}},
+		{[]int{30}, 30, []int{10, 59, 60, 120}}, {[]int{130}, 130, []int{0, 10, 30, 59, 60}},
+	} {
+		for _, first := range finer() {
+			second := days()
+			second.Table.ID = "second"
+			mappings := []*Mapping[sample]{first, second}
+			bt := newBigtable(t, mappings...)
+			now := func() time.Time { return at(100_000) }
+			first.Precision, second.Precision = time.Second, time.Second
+			for i, written := range [][]int{{0, 10, 30, 59, 60, 120}, {0, 60, 120}} {
+				must(t, NewWriter(bt.Client, mappings, WriterOptions{Now: now, Tables: []string{mappings[i].Table.ID}}).WriteAll(t.Context(), inSeconds(written...)))
+			}
+			first.Precision, second.Precision = time.Minute, time.Minute
+			w, events, want := NewWriter(bt.Client, mappings, WriterOptions{Now: now}), inSeconds(tt.deleted...), inSeconds(tt.want...)
+			if tt.replaced < 0 {
+				d, err := w.Delete(t.Context(), events)
+				must(t, err)
+				same(t, len(events), d.Events())
+			} else {
+				must(t, w.Replace(t.Context(), events[0], sample{Series: "a", Time: at(tt.replaced), Value: 7}))
+				want = append(want, sample{Series: "a", Time: at(tt.replaced / 60 * 60), Value: 7})
+			}
+			for i, l := range mappings {
+				of := shown(want)
+				if i == 1 {
+					of = slices.DeleteFunc(of, func(s string) bool { return !strings.Contains(s, ":00Z") })
+				} else if first.Pattern == codec.BucketNewColumns && tt.replaced == 30 {
+					of = append(shown(inSeconds(0)), of...) // it keeps both values
 				}
-				want := shown(tt.want)
-				if first.Pattern == codec.BucketNewColumns && tt.name == "replaced" {
-					want = append(shown(inSeconds(0)), want...) // it keeps both values
+				got, _, err := scanned(t.Context(), t, bt.Client, l, ReaderOptions{Now: now}, KeyRange{})
+				must(t, err)
+				slices.Sort(got)
+				slices.Sort(of)
+				if !slices.Equal(of, got) {
+					t.Errorf("%s, %+v: got %q, want %q", l.Table.ID, tt, got, of)
 				}
-				for i, l := range mappings {
-					if i == 1 {
-						want = slices.DeleteFunc(want, func(s string) bool { return !strings.Contains(s, ":00Z") })
-					}
-					got, _, err := scanned(t.Context(), t, bt.Client, l, ReaderOptions{Now: now}, KeyRange{})
-					must(t, err)
-					slices.Sort(got)
-					slices.Sort(want)
-					if i == 1 {
-						want = slices.DeleteFunc(want, func(s string) bool {
-							return first.Pattern == codec.BucketNewColumns && tt.name == "replaced" && s == shown(inSeconds(0))[0]
-						})
-					}
-					same(t, want, got)
-				}
-			})
+			}
 		}
 	}
 }

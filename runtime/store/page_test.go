@@ -6,64 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
-
-// TestPagesAmongChanges reads pages while events are written and deleted between them, and each
-// page with another reader, as after a restart: events that exist throughout come exactly once, and
-// no event comes twice.
-func TestPagesAmongChanges(t *testing.T) {
-	for _, l := range []*Mapping[sample]{days(), singles(), offsets()} {
-		for _, newestFirst := range []bool{false, true} {
-			bt := newBigtable(t, l)
-			const now = 86400 * 6
-			w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now))
-			var lasting []sample
-			for i := range 40 {
-				lasting = append(lasting, sample{Series: fmt.Sprint("s", i%3), Time: at(10_000 * i), Value: uint64(i)})
-			}
-			must(t, w.WriteAll(t.Context(), lasting))
-			q := all("s")
-			got := map[string]int{}
-			token := ""
-			for n := 0; ; n++ {
-				r := NewReader(bt.Client, l, clockAt(now))
-				page := &Page{Size: 7, Token: token}
-				events := 0
-				for e, err := range readOf(t.Context(), r, q, SeriesOf(sample{}), at(0), at(now), ReadOptions{NewestFirst: newestFirst, Page: page}) {
-					must(t, err)
-					events++
-					got[fmt.Sprint(e.Series, e.Time.Unix())]++
-				}
-				if events > 7 || page.Next != "" && events != 7 {
-					t.Fatalf("a page of %d events", events)
-				}
-				if token = page.Next; token == "" {
-					break
-				}
-				// New events, before and after the page, and others that are deleted again.
-				passing := sample{Series: fmt.Sprint("s", n%3), Time: at(10_000*(n*11%40) + 1), Value: 99}
-				must(t, w.Write(t.Context(), passing))
-				if n%2 == 0 {
-					_, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: passing.Series}), passing.Time, passing.Time.Add(time.Second))
-					must(t, err)
-				}
-			}
-			for _, e := range lasting {
-				if key := fmt.Sprint(e.Series, e.Time.Unix()); got[key] != 1 {
-					t.Errorf("%s, newest first %v: event %s came %d times", l.Table.ID, newestFirst, key, got[key])
-				}
-			}
-			for key, n := range got {
-				if n != 1 {
-					t.Errorf("event %s came %d times", key, n)
-				}
-			}
-		}
-	}
-}
 
 // TestPagesAreCheap counts what the pages of a table with one row per event receive: each row
 // about once, however many pages there are.

@@ -50,16 +50,6 @@ func wantRange(t *testing.T, err error, from, to time.Time) {
 	}
 }
 
-// TestEmptyRange reads ranges that are empty or start at the zero time: no error.
-func TestEmptyRange(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
-		r, _ := stored(t, l, 60, numbered(3)...)
-		same(t, []string(nil), read(t, r, at(60), at(60), ReadOptions{}))
-		same(t, []string(nil), read(t, r, time.Time{}, time.Time{}.Add(1), ReadOptions{}))
-		same(t, []string{"0", "1"}, read(t, r, time.Time{}, at(120), ReadOptions{}))
-	}
-}
-
 // TestMissingTable reads from and writes to a table that does not exist.
 func TestMissingTable(t *testing.T) {
 	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
