@@ -25,8 +25,6 @@ type sampleColumns struct {
 	WrittenAt []time.Time
 	Value     []uint64
 	Note      [][]byte
-
-	appended int // samples that were appended one by one
 }
 
 func (c *sampleColumns) add(e *sample) {
@@ -90,10 +88,7 @@ func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
 	if !stamped {
 		parts = append(parts, WrittenAtPart(writtenAt, writings))
 	}
-	counting := FieldPart(value, values)
-	counting.length, counting.truncate = func(c any) int { return len(c.(*sampleColumns).Time) }, func(any, int) {}
-	counting.add = func(c any, _ event) { c.(*sampleColumns).appended++ }
-	return NewColumns(append(append(parts, fields...), counting)...)
+	return NewColumns(append(parts, fields...)...)
 }
 
 // sparse returns samples with a note in some, none or all of a day. They live long,

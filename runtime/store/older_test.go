@@ -111,43 +111,6 @@ func (v versionTable) key() codec.Key {
 	return k
 }
 
-// TestCompleteColumns asks which columns have the data of all events of a frame.
-func TestCompleteColumns(t *testing.T) {
-	mapping, _ := versionTables[5].of(third) // total, note, value, v, n
-	for _, tt := range []struct {
-		total, value, v string // an x for each event that has the column
-		from            int
-		ok              bool
-	}{
-		{total: "xx", value: "--", v: "--", from: 0, ok: true},
-		{total: "xx", value: "x-", v: "xx", from: 0, ok: true},
-		{total: "--", value: "xx", v: "--", from: 2, ok: true},
-		{total: "--", value: "xx", v: "xx", from: 2, ok: true},
-		{total: "--", value: "--", v: "xx", from: 3, ok: true},
-		{total: "x-", value: "xx", v: "--"},
-		{total: "x-", value: "-x", v: "--"},
-		{total: "x-", value: "--", v: "xx"},
-		{total: "--", value: "x-", v: "xx"},
-		{total: "--", value: "--", v: "--"},
-	} {
-		mapping := mapping.untyped()
-		shape := mapping.shape()
-		a := mapping.rowAssembler("", &shape, nil)
-		a.memory = mapping.newMemory()
-		for k := range tt.total {
-			a.frame.begin(wire.Row{}, at(k), 0, -1, nil)
-			for column, has := range map[int]string{0: tt.total, 2: tt.value, 3: tt.v} {
-				if has[k] == 'x' {
-					a.frame.put(column, &wire.Cell{Micros: 1})
-				}
-			}
-		}
-		if from, ok := a.complete(0); from != tt.from || ok != tt.ok {
-			t.Errorf("%+v: column %d, %t", tt, from, ok)
-		}
-	}
-}
-
 // TestRewriteDeletesOlder rewrites an event of an older version. Its older cells are deleted,
 // in the same mutation, also where the new event lacks the field. Then the older program
 // writes the event once more: what the table has under the newest name is read. Deletions leave nothing of either program.
@@ -216,6 +179,43 @@ func TestRewriteDeletesOlder(t *testing.T) {
 				t.Errorf("%d cells are left: %v", storedCells(t, bt, "versions"), err)
 			}
 		})
+	}
+}
+
+// TestCompleteColumns asks which columns have the data of all events of a frame.
+func TestCompleteColumns(t *testing.T) {
+	mapping, _ := versionTables[5].of(third) // total, note, value, v, n
+	for _, tt := range []struct {
+		total, value, v string // an x for each event that has the column
+		from            int
+		ok              bool
+	}{
+		{total: "xx", value: "--", v: "--", from: 0, ok: true},
+		{total: "xx", value: "x-", v: "xx", from: 0, ok: true},
+		{total: "--", value: "xx", v: "--", from: 2, ok: true},
+		{total: "--", value: "xx", v: "xx", from: 2, ok: true},
+		{total: "--", value: "--", v: "xx", from: 3, ok: true},
+		{total: "x-", value: "xx", v: "--"},
+		{total: "x-", value: "-x", v: "--"},
+		{total: "x-", value: "--", v: "xx"},
+		{total: "--", value: "x-", v: "xx"},
+		{total: "--", value: "--", v: "--"},
+	} {
+		mapping := mapping.untyped()
+		shape := mapping.shape()
+		a := mapping.rowAssembler("", &shape, nil)
+		a.memory = mapping.newMemory()
+		for k := range tt.total {
+			a.frame.begin(wire.Row{}, at(k), 0, -1, nil)
+			for column, has := range map[int]string{0: tt.total, 2: tt.value, 3: tt.v} {
+				if has[k] == 'x' {
+					a.frame.put(column, &wire.Cell{Micros: 1})
+				}
+			}
+		}
+		if from, ok := a.complete(0); from != tt.from || ok != tt.ok {
+			t.Errorf("%+v: column %d, %t", tt, from, ok)
+		}
 	}
 }
 

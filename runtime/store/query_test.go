@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -64,15 +63,12 @@ func TestManySpansArePaginated(t *testing.T) {
 		}
 		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), samples))
 		var open, most atomic.Int64
-		client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-			return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-				n := open.Add(1)
-				defer open.Add(-1)
-				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-				}
-				return api.ReadRows(ctx, set, f, opts...)
-			}}
-		}}
+		client := during(bt.Client, func() func() {
+			n := open.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			return func() { open.Add(-1) }
+		})
 		r := NewReader(client, l, clockAt(86400))
 		n, last := 0, time.Time{}
 		for e, err := range readOf(t.Context(), r, of(names...), SeriesOf(sample{}), at(0), at(86400), ReadOptions{TimeOrder: true}) {

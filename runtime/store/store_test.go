@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -177,6 +178,16 @@ func onRows(client Client, f func(row bigtable.Row) error) Client {
 	}}
 }
 
+// during returns a client that calls begin before each read, and what it returns after the read.
+func during(client Client, begin func() (end func())) Client {
+	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+			defer begin()()
+			return api.ReadRows(ctx, set, f, opts...)
+		}}
+	}}
+}
+
 // breaksAfter returns a client whose requests fail after some rows of all of them, and the number of rows so far.
 func breaksAfter(client Client, after int, failure error) (Client, *atomic.Int64) {
 	rows := new(atomic.Int64)
@@ -336,34 +347,25 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	if err := NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "s", Time: at(0), Value: 1}, {Series: "s", Time: at(2), Value: 3}}); err != nil {
-		t.Fatal(err)
-	}
-	garbage := bigtable.NewMutation()
-	garbage.Set("f.1", "v.1", bigtable.Time(at(1)), []byte("garbage"))
-	note := bigtable.NewMutation()
-	note.Set("f.1", "note", bigtable.Time(at(86400+3)), []byte("alone"))
-	for row, m := range map[string]*bigtable.Mutation{"s#2021-03-05": garbage, "s#2021-03-05x": garbage, "s#2021-03-06": note} {
-		if err := bt.Client.Open("days").Apply(t.Context(), row, m); err != nil {
-			t.Fatal(err)
-		}
+	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "s", Time: at(0), Value: 1}, {Series: "s", Time: at(2), Value: 3}}))
+	for _, c := range []struct {
+		row, column string
+		second      int
+	}{{"s#2021-03-05", "v.1", 1}, {"s#2021-03-05x", "v.1", 1}, {"s#2021-03-06", "note", 86400 + 3}} {
+		m := bigtable.NewMutation()
+		m.Set("f.1", c.column, bigtable.Time(at(c.second)), []byte("garbage"))
+		must(t, bt.Client.Open("days").Apply(t.Context(), c.row, m))
 	}
 	var got []string
 	for e, err := range NewReader(bt.Client, l).Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(2*86400)) {
-		var decode *DecodeError
-		switch {
-		case err == nil:
-			got = append(got, fmt.Sprint(e.Value))
-		case errors.As(err, &decode):
+		if isDecodeError(err) {
 			got = append(got, err.Error())
-		default:
-			t.Fatal(err)
+		} else if must(t, err); true {
+			got = append(got, fmt.Sprint(e.Value))
 		}
 	}
-	if len(got) != 5 || got[0] != "1" || got[2] != "3" ||
-		!strings.HasPrefix(got[1], `table days, row "s#2021-03-05", column "v.1", time 2021-03-05T00:00:01Z: `) ||
-		!strings.HasPrefix(got[3], `table days, row "s#2021-03-05x": `) ||
-		!strings.HasPrefix(got[4], `table days, row "s#2021-03-06", column "v.1", time 2021-03-06T00:00:03Z: `) {
+	want := []string{"1", `table days, row "s#2021-03-05", column "v.1", time 2021-03-05T00:00:01Z: `, "3", `table days, row "s#2021-03-05x": `, `table days, row "s#2021-03-06", column "v.1", time 2021-03-06T00:00:03Z: `}
+	if !slices.EqualFunc(got, want, strings.HasPrefix) {
 		t.Errorf("%q", got)
 	}
 }

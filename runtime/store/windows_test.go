@@ -171,6 +171,11 @@ func TestWindowsRefuse(t *testing.T) {
 			}
 		}
 	}
+	for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of0, at(0), at(1), window.Every(time.Hour), WindowOptions{Limit: -1}) {
+		if refused, ok := errors.AsType[*LimitError](err); !ok || refused.Limit != -1 {
+			t.Error(err)
+		}
+	}
 	for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), WindowOptions{Limit: -1}) {
 		if refused, ok := errors.AsType[*LimitError](err); !ok || refused.Limit != -1 {
 			t.Error(err)

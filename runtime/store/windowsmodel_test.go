@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -16,7 +15,6 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -311,13 +309,10 @@ func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 	after := m.random.IntN(5)
 	broken, rows := breaksAfter(m.bt, after, errors.New("broken"))
 	var open atomic.Int64
-	got, err = m.windows(fakeClient{broken, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-			open.Add(1)
-			defer open.Add(-1)
-			return api.ReadRows(ctx, set, f, opts...)
-		}}
-	}}, of, from, to, width.width, width.label, o)
+	got, err = m.windows(during(broken, func() func() {
+		open.Add(1)
+		return func() { open.Add(-1) }
+	}), of, from, to, width.width, width.label, o)
 	for _, w := range got {
 		if !slices.Contains(want, w) {
 			m.t.Fatalf("%s in %s: %s is not complete", name, in, w)
