@@ -39,12 +39,12 @@ func TestOverlayReplacesFiles(t *testing.T) {
 // sessions add others. The server that speaks sessions has no authorized views, and clients of
 // emulators have no sessions. Some expect to know that a single event was refused, or that the client did
 // not encode it, which sessions do not tell.
-const watchers = "^(TestMissingTable|TestLateEventInPart|TestWireDisabled|TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView)$"
+const watchers = "^(TestMissingTable|TestWireDisabled|TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView)$"
 
 // canned are tests of answers that no server sends, of models, of protocols and orders of requests, which a test
 // chooses whatever carries them, and of windows and tiers, whose rows are never requested one by one. Each takes
 // long, and sessions make no difference to them.
-const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestRollupFaults|TestRollupReads|TestColumnsMatchEvents|TestManySpansArePaginated|TestBulkKeepsToLimits)$"
+const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestRollupFaults|TestRollupReads|TestUndecodable|TestManySpansArePaginated|TestBulkKeepsToLimits)$"
 
 // loads are the shares of the calls for single rows that clients divert. TestGeneratedCodeWithSessions also
 // has clients with sessions that divert none.
