@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -35,36 +34,6 @@ func scanned(ctx context.Context, t testing.TB, client Client, l *Mapping[sample
 		}
 	}
 	return events, rows, nil
-}
-
-// TestScanResumes breaks off the stream of rows before the first chunk and after each.
-func TestScanResumes(t *testing.T) {
-	t.Parallel() // it waits
-	for _, l := range testlong.Sample([]*Mapping[sample]{days(), metrics(), singles(), offsetBlobs()}, 2) {
-		s := newBigtable(t, l)
-		client, b := breaksOff(t, s)
-		var all []sample
-		for i := range 4 {
-			all = append(all, sample{Series: "a", Time: day0.AddDate(0, 0, i), Value: uint64(i), Note: []byte("n")})
-		}
-		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
-		want, _, err := scanned(t.Context(), t, s.Client, l, ReaderOptions{}, KeyRange{})
-		if must(t, err); len(want) != 4 {
-			t.Fatal(want)
-		}
-		for request := range 2 {
-			for after := range 10 {
-				ctx, read := b.named(t.Context(), request, after)
-				got, _, err := scanned(ctx, t, client, l, ReaderOptions{}, KeyRange{})
-				if err != nil || !slices.Equal(want, got) {
-					t.Errorf("table %s, request %d, after %d chunks: %v, %v", l.Table.ID, request, after, got, err)
-				}
-				if request == 0 && len(b.requests(read)) < 2 {
-					t.Errorf("table %s, after %d chunks: %d requests", l.Table.ID, after, b.requests(read))
-				}
-			}
-		}
-	}
 }
 
 // TestScanReportsUndecodable checks that a row key and a column that cannot be decoded are
@@ -98,34 +67,19 @@ func TestScanReportsUndecodable(t *testing.T) {
 	}
 }
 
-// TestScanFails checks that the error of a request is the last value, after the rows before
-// it, in the request of the rows and in that of the rows of other fields.
+// TestScanFails lets a scan fail at each row, also of other fields: the error is the last value, after the rows before it.
 func TestScanFails(t *testing.T) {
 	rejected := status.Error(codes.PermissionDenied, "no")
 	for _, l := range []*Mapping[sample]{days(), metrics()} {
-		for failing := range 2 {
-			s := newBigtable(t, l)
-			must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0, Note: []byte("n")}, {Series: "b", Time: day0}}))
-			requests := 0
-			client := fakeClient{s.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-					requests++
-					err := api.ReadRows(ctx, set, f, opts...)
-					if requests-1 == failing {
-						return rejected
-					}
-					return err
-				}}
-			}}
+		s := newBigtable(t, l)
+		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0, Note: []byte("n")}, {Series: "b", Time: day0}}))
+		_, whole, err := scanned(t.Context(), t, s.Client, l, ReaderOptions{}, KeyRange{})
+		must(t, err)
+		for after := range 4 {
+			client, received := breaksAfter(s.Client, after, rejected)
 			_, rows, err := scanned(t.Context(), t, client, l, ReaderOptions{}, KeyRange{})
-			if l.Table.ID == "days" {
-				if failing == 0 && (!errors.Is(err, rejected) || len(rows) != 2) || failing == 1 && err != nil {
-					t.Errorf("%s, request %d: %v, %v", l.Table.ID, failing, rows, err)
-				}
-				continue
-			}
-			if !errors.Is(err, rejected) || failing == 1 && len(rows) != 0 {
-				t.Errorf("%s, request %d: %v, %v", l.Table.ID, failing, rows, err)
+			if errors.Is(err, rejected) != (received.Load() > int64(after)) || !slices.Equal(rows, whole[:len(rows)]) || len(whole) < 2 || err == nil && len(rows) != len(whole) || err != nil && len(rows) > after {
+				t.Errorf("%s, after %d rows: %v, %v", l.Table.ID, after, rows, err)
 			}
 		}
 	}
