@@ -35,17 +35,6 @@ func all(prefix string) *testQuery[sample] {
 	}}
 }
 
-// texts returns the series and values of a query in order.
-func texts(t *testing.T, r *Reader[sample], q *testQuery[sample], o ReadOptions) string {
-	t.Helper()
-	var out []string
-	for e, err := range readOf(t.Context(), r, q, SeriesOf(sample{}), at(0), at(86400), o) {
-		must(t, err)
-		out = append(out, fmt.Sprintf("%s=%d", e.Series, e.Value))
-	}
-	return strings.Join(out, " ")
-}
-
 // More spans than a connection has streams are paginated: all rows arrive in order, and
 // no more requests than allowed are in progress.
 func TestManySpansArePaginated(t *testing.T) {

@@ -1,37 +1,15 @@
 package store
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
-
-// seriesInPages returns the series of a selection, in the order of pages of a size.
-func seriesInPages[S, E any](ctx context.Context, r *Reader[E], of Selection[E], from, to time.Time, size int) (all []S, err error) {
-	page := Page{Size: size}
-	for {
-		n := len(all)
-		for s, err := range ReadSeries[S](ctx, r, of, from, to, SeriesOptions{Page: &page}) {
-			if err != nil {
-				return all, err
-			}
-			all = append(all, s)
-		}
-		if len(all) > n+size || page.Next == page.Token && page.Next != "" {
-			return all, fmt.Errorf("a page of %d series after %d", len(all)-n, n)
-		}
-		if page.Token = page.Next; page.Token == "" {
-			return all, nil
-		}
-	}
-}
 
 // TestDeepPagesOfSeries lists many series in pages, each of which takes rows of its own series only. The last series of a page,
 // and the first one of the next page, are deleted before that.
