@@ -42,9 +42,9 @@ func TestOverlayReplacesFiles(t *testing.T) {
 const watchers = "^(TestMissingTable|TestWireDisabled|TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView)$"
 
 // canned are tests of answers that no server sends, of models, of protocols and orders of requests, which a test
-// chooses whatever carries them, and of windows and tiers, whose rows are never requested one by one. Each takes
-// long, and sessions make no difference to them.
-const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestRollupFaults|TestRollupReads|TestUndecodable|TestManySpansArePaginated|TestBulkKeepsToLimits)$"
+// chooses whatever carries them, of windows and tiers, whose rows are never requested one by one, and of edits and compiled
+// code in the world. Each takes long, and sessions make no difference to them.
+const canned = "^(TestTooLargeRow|TestAnySplit|TestBackfillModel.*|TestBackfillSte.*|TestBackfillStates|TestBackfill.*AmongPrograms|TestState.*|Test.*Windows.*|TestTSBS.*|TestDuckDB|TestTier|TestNewest|TestRollupProtocol|TestRollupFaults|TestRollupReads|TestUndecodable|TestManySpansArePaginated|TestBulkKeepsToLimits|TestWorldOf.*)$"
 
 // loads are the shares of the calls for single rows that clients divert. TestGeneratedCodeWithSessions also
 // has clients with sessions that divert none.
@@ -57,14 +57,14 @@ const mixed = "0.5"
 // than all of these: without sessions, the same tests divert no call, and with the other load all.
 var mixedAtLength = []string{"wire.test", "examples.test", "weather.test"}
 
-// TestAllTestsWithSessions runs the tests of the runtime and of generated code of every pattern with
+// TestAllTestsWithSessions runs the tests of the runtime and of generated code of every pattern, and scripts of the world, with
 // sessions. The packages that it leaves out send the same requests.
 func TestAllTestsWithSessions(t *testing.T) {
 	testlong.Skip(t, "runs the tests of generated code twice")
 	self, err := os.Executable()
 	check(t, err)
 	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-exec", self, "-timeout=20m", "-overlay", overlay, "-skip", watchers+"|"+canned,
-		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./generated", "./generated/examples", "./generated/weather")
+		"./runtime/store", "./runtime/setup", "./runtime/internal/wire", "./gen/internal/world", "./generated", "./generated/examples", "./generated/weather")
 	command.Dir = "../.."
 	command.Env = append(os.Environ(), forEachLoad+"=1", testlong.Variable+"=")
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr // shown also if this test runs out of time
