@@ -398,6 +398,7 @@ func TestLabelOfOtherBuckets(t *testing.T) {
 		{codec.Bucket{Every: week, Label: dates}, "2021-03-05", "the start of a bucket of 7d, such as 2021-03-01: the row was written with another bucket width or origin"},
 		{codec.Bucket{Every: day, Label: mustLabel("2006-01-02T15")}, "2021-03-05T13", "the start of a bucket of 1d, such as 2021-03-05T00"},
 		{codec.Bucket{Months: 3, Label: mustLabel("2006-01")}, "2021-02", "the start of a bucket of 3mo, such as 2021-01"},
+		{codec.Bucket{Months: 24, Label: mustLabel("2006")}, "2021", "the start of a bucket of 2y, such as 2020"},
 		{codec.Bucket{Every: week, Label: dates}, "2021-3-05", "a label of the form 2006-01-02"},
 		{weeks, "week01", "a label of the form week%d"},
 	} {

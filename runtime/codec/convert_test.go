@@ -44,6 +44,8 @@ func TestConvert(t *testing.T) {
 	check("int64 to string", s, err, "-9223372036854775808")
 	s, err = IntegerToString(uint64(math.MaxUint64))
 	check("uint64 to string", s, err, "18446744073709551615")
+	s, err = UUIDToString(UUID{15: 10})
+	check("UUID to string", s, err, "00000000-0000-0000-0000-00000000000a")
 	s, err = EnumNames(TextValues, Enum{{1, "low"}}).Decode([]byte("low"))
 	check("text enum", s, err, "low")
 	s, err = EnumNames(BinaryValues, Enum{{1, "low"}}).Decode(AppendBinaryInt64(nil, 1))

@@ -271,6 +271,7 @@ func TestKeyReaderRefuses(t *testing.T) {
 		{"", "abc", "s", text}, {"", "abc\x00", "s", text}, {"", "abc\x00\x02", "s", text},
 		{"", "\x00\x00\x00", "s", number}, {"#", "\x00\x00\x00\x00x", "s", number}, {"", "\x00\x00\x00\x00x", "key", number}, {"#", "\x00\x00\x00\x00#", "key", number},
 		{"", "\x80\x00\x00\x00\x00\x00\x00\x00", "time", at}, {"", "\x7f\xff\xff\xff\xff\xff\xff\xff", "time", at},
+		{"#", "$0A", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
 		{"\x7f", "\x80ff", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
 		{"#", strings.Repeat("00", 17), "s", func(r *codec.KeyReader) { r.UUID("s", inHex) }},
 		{"", "1", "s", func(r *codec.KeyReader) { r.Int("s", plain, 64) }},

@@ -59,6 +59,9 @@ func TestSpan(t *testing.T) {
 			if d := cmp.Diff(tt.oldest, collect(tt.s, tt.b, from, to)); d != "" {
 				t.Errorf("oldest first: %s", d)
 			}
+			if one := collect(tt.s, tt.b, from, to.Add(-week)); len(tt.oldest) == 2 && !cmp.Equal(tt.oldest[:1], one) {
+				t.Errorf("one bucket: %+v", one)
+			}
 			tt.s.Newest = true
 			slices.Reverse(tt.oldest)
 			for i := range tt.oldest {
@@ -153,7 +156,7 @@ func TestSpanBuckets(t *testing.T) {
 		if rapid.Bool().Draw(t, "last") {
 			from = b.Max().Add(-10 * width)
 		}
-		to := from.Add(time.Duration(rapid.Float64Range(-0.1, 15).Draw(t, "widths") * float64(width)))
+		to := from.Add(time.Duration(rapid.OneOf(rapid.Float64Range(-0.1, 1), rapid.Float64Range(-0.1, 15)).Draw(t, "widths") * float64(width)))
 		requests, keys := collect(s, b, from, to), 0
 		for _, r := range requests {
 			size := 0
@@ -250,6 +253,9 @@ func TestSpanTimesBytes(t *testing.T) {
 	} {
 		f := mustFormat(tt.format)
 		f.Reverse = tt.reverse
+		if rows, some := f.Rows("p#", date(tt.from), date(tt.to)); some != (tt.start != "") || some && rows.Start != "p#"+tt.start {
+			t.Errorf("%+v: %+v, %v", tt, rows, some)
+		}
 		for _, newest := range []bool{false, true} {
 			got, ok := codec.Span{Prefix: "p#", Newest: newest}.Times(f, date(tt.from), date(tt.to))
 			want := codec.Rows{Start: "p#" + tt.start, End: "p#" + tt.end, Reverse: newest != tt.reverse}
