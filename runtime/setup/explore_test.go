@@ -178,6 +178,7 @@ func TestSetupRaces(t *testing.T) {
 		{"a family is gone", rules{"a": ages}, "info t", 2, becomes(rules{"a": ages}, nil), []string{b}, "family:t/b", nil},
 		{"the table is gone", nil, "info t", 0, func(f *fake) error { return becomes(nil, nil)(f) }, made(small), "table:t family:t/a family:t/b", nil},
 		{"a rule that was read is another one", rules{"a": bigtable.MaxAgePolicy(day / 2), "b": versions(1)}, "info t", 2, becomes(rules{"a": bigtable.MaxAgePolicy(9 * day), "b": versions(1)}, nil), nil, "rule:t/a", nil},
+		{"a rule that another setup changes after a lost reply", rules{"a": bigtable.MaxAgePolicy(day / 2), "b": versions(1)}, "update t/a", 0, becomes(rules{"a": bigtable.MaxAgePolicy(9 * day), "b": versions(1)}, unavailable), nil, "rule:t/a", nil},
 		{"a lost reply, and a table of somebody else", nil, "table t", 1, becomes(rules{"b": versions(1)}, unavailable), []string{"+ table t", b, made(small)[1]}, "", nil},
 		{"no table, and none can be read", nil, "table t", 0, func(f *fake) error { f.before = func(context.Context, string) error { return denied }; return exists }, nil, "", []string{"reading table t: ", "you may not"}},
 		{"no family, and none can be read", rules{}, "family t/a", 1, func(f *fake) error {

@@ -230,22 +230,6 @@ func (c *adminCopy) check(s adminSteps, name string) {
 	same(s.t, name+", not in the schemas", names, c.unmanaged)
 }
 
-// A reply is lost, and another setup changes the rule, before the request would be repeated: the rule stays.
-func TestSetupRuleChangedBetweenAttempts(t *testing.T) {
-	f := &fake{tables: map[string]map[string]bigtable.GCPolicy{"t": {"a": bigtable.MaxAgePolicy(7 * day)}}}
-	f.before = func(_ context.Context, call string) error {
-		if call != "update t/a" {
-			return nil
-		}
-		f.tables["t"]["a"] = bigtable.MaxAgePolicy(90 * day)
-		return status.Error(codes.Unavailable, "no reply")
-	}
-	plan, err := setup.Setup(t.Context(), f, nil, []store.Table{{ID: "t", Families: []store.Family{{Name: "a", GC: age(30 * day)}}}})
-	if _, failed := errors.AsType[*setup.VerifyError](err); !failed || !plan.Empty() || f.count("update t/a") != 1 {
-		t.Errorf("plan %v, error %v after %v", plan, err, f.calls)
-	}
-}
-
 // The reply of a deletion is lost, and a setup creates the table again, before the request would be repeated: it stays.
 func TestDeleteTablesCreatedAgain(t *testing.T) {
 	b := start(t)

@@ -224,26 +224,6 @@ func TestFillMissing(t *testing.T) {
 	}
 }
 
-// TestGroup checks that the series of a group are combined.
-func TestGroup(t *testing.T) {
-	from := time.Unix(0, 0).UTC()
-	at := func(s int) time.Time { return from.Add(time.Duration(s) * time.Second) }
-	events := []sample{
-		{series: "a", at: at(1), i: 1, f: 1}, {series: "a", at: at(61), i: 5, f: 5},
-		{series: "b", at: at(0), i: 3, f: 3}, {series: "b", at: at(59), i: 4, f: 4},
-	}
-	for _, scattered := range []bool{false, true} {
-		got := fold(t, Every(time.Minute), from, from.Add(time.Hour), Options{Group: func(s any) { *s.(*string) = "" }, Scattered: scattered}, events, 1)
-		if len(got) != 2 || got[0].Series != "" || got[0].Events != 3 || got[1].Events != 1 {
-			t.Fatalf("%+v", got)
-		}
-		w := got[0].Int
-		if sum, err := w.Sum(); sum != 8 || err != nil || w.Min != 1 || w.Max != 4 || w.First != 3 || w.Last != 4 || w.Increase() != 1 {
-			t.Errorf("%+v", w)
-		}
-	}
-}
-
 // TestGroupOrder checks that windows of groups do not depend on the order in which series come, for values of
 // all kinds at the same instant.
 func TestGroupOrder(t *testing.T) {
