@@ -313,7 +313,7 @@ func (p *play) forget() error {
 		p.now = p.now.Add(25 * time.Hour) // marks of calls that were killed stay for a day
 	}
 	for _, of := range p.allSeries() {
-		if err := p.program().removeAll(p.ctx, p.seriesOf(of), store.DeleteOptions{}); err != nil {
+		if _, err := p.program().removeAll(p.ctx, p.seriesOf(of), store.DeleteOptions{}); err != nil {
 			return fmt.Errorf("forget %q: %w", of, err)
 		}
 	}

@@ -19,9 +19,9 @@ type program interface {
 	write(ctx context.Context, e dynamic.Event) error
 	writeAll(ctx context.Context, events []dynamic.Event, o store.WriteOptions) error
 	batch(ctx context.Context, events []dynamic.Event, failed func(e dynamic.Event, err error), o store.BatcherOptions)
-	remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) error
-	removeRange(ctx context.Context, s *selection, from, to time.Time, o store.DeleteOptions) error
-	removeAll(ctx context.Context, s *selection, o store.DeleteOptions) error
+	remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) (store.Deletion, error)
+	removeRange(ctx context.Context, s *selection, from, to time.Time, o store.DeleteOptions) (store.Deletion, error)
+	removeAll(ctx context.Context, s *selection, o store.DeleteOptions) (store.Deletion, error)
 	replace(ctx context.Context, old, updated dynamic.Event) error
 
 	read(ctx context.Context, s *selection, from, to time.Time, o store.ReadOptions) iter.Seq2[dynamic.Event, error]
@@ -62,19 +62,16 @@ func (p *interpreter) batch(ctx context.Context, events []dynamic.Event, failed 
 	_ = b.Close(ctx) // failed has its failures
 }
 
-func (p *interpreter) remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) error {
-	_, err := p.Writer.Delete(ctx, events, o)
-	return err
+func (p *interpreter) remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {
+	return p.Writer.Delete(ctx, events, o)
 }
 
-func (p *interpreter) removeRange(ctx context.Context, s *selection, from, to time.Time, o store.DeleteOptions) error {
-	_, err := p.Schema.Delete(ctx, p.Writer, s.of, from, to, o)
-	return err
+func (p *interpreter) removeRange(ctx context.Context, s *selection, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
+	return p.Schema.Delete(ctx, p.Writer, s.of, from, to, o)
 }
 
-func (p *interpreter) removeAll(ctx context.Context, s *selection, o store.DeleteOptions) error {
-	_, err := p.Schema.DeleteAll(ctx, p.Writer, s.of, o)
-	return err
+func (p *interpreter) removeAll(ctx context.Context, s *selection, o store.DeleteOptions) (store.Deletion, error) {
+	return p.Schema.DeleteAll(ctx, p.Writer, s.of, o)
 }
 
 func (p *interpreter) replace(ctx context.Context, old, updated dynamic.Event) error {
@@ -153,6 +150,11 @@ func call(of reflect.Value, name string, args ...any) ([]reflect.Value, bool) {
 func errorOf(v reflect.Value) error {
 	err, _ := v.Interface().(error)
 	return err
+}
+
+// deletionOf returns what a deletion returns.
+func deletionOf(out []reflect.Value) (store.Deletion, error) {
+	return out[0].Interface().(store.Deletion), errorOf(out[1])
 }
 
 // event and events convert events.
@@ -260,21 +262,21 @@ func (p *compiled) batch(ctx context.Context, events []dynamic.Event, failed fun
 	call(b, "Close", ctx)
 }
 
-func (p *compiled) remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) error {
+func (p *compiled) remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {
 	out, _ := call(p.writer, "Delete", ctx, p.events(events), o)
-	return errorOf(out[1])
+	return deletionOf(out)
 }
 
-func (p *compiled) removeRange(ctx context.Context, s *selection, from, to time.Time, o store.DeleteOptions) error {
+func (p *compiled) removeRange(ctx context.Context, s *selection, from, to time.Time, o store.DeleteOptions) (store.Deletion, error) {
 	if out, ok := p.on(p.writer, s, "DeleteRange", "Delete", "", ctx, from, to, o); ok {
-		return errorOf(out[1])
+		return deletionOf(out)
 	}
 	return p.interpreter.removeRange(ctx, s, from, to, o)
 }
 
-func (p *compiled) removeAll(ctx context.Context, s *selection, o store.DeleteOptions) error {
+func (p *compiled) removeAll(ctx context.Context, s *selection, o store.DeleteOptions) (store.Deletion, error) {
 	if out, ok := p.on(p.writer, s, "DeleteSeries", "DeleteAll", "", ctx, o); ok {
-		return errorOf(out[1])
+		return deletionOf(out)
 	}
 	return p.interpreter.removeAll(ctx, s, o)
 }

@@ -202,15 +202,32 @@ func (p *play) wanted() dynamic.Event {
 	return e
 }
 
-// deletes calls a method that deletes events.
-func (p *play) deletes(call func(o store.DeleteOptions) error, gone func(e *dynamic.Event) bool) error {
-	if p.chance(4) {
-		if err := call(store.DeleteOptions{DryRun: true}); err != nil {
+// deletes calls a method that deletes events. It counts those that are alive, as a dry run before it does, and the next call deletes
+// nothing.
+func (p *play) deletes(call func(o store.DeleteOptions) (store.Deletion, error), gone func(e *dynamic.Event) bool) error {
+	dry, got, dried, alive := store.Deletion{}, store.Deletion{}, p.chance(4), 0
+	if dried {
+		for _, t := range p.layout.Tables {
+			if !t.Pattern.NewestOnly() {
+				alive = max(alive, len(slices.DeleteFunc(p.truth.live(t, p.now), func(l living) bool { return !gone(&l.Event) })))
+			}
+		}
+		var err error
+		if dry, err = call(store.DeleteOptions{DryRun: true}); err != nil {
 			return fmt.Errorf("a dry run: %w", err)
 		}
 	}
-	err := p.repeated(func() error { return call(store.DeleteOptions{}) })
+	err := p.repeated(func() (err error) { got, err = call(store.DeleteOptions{}); return err })
 	p.truth.remove(gone)
+	if err != nil || !dried {
+		return err
+	}
+	if !p.struck && (dry.Events() != got.Events() || got.Events() < alive) {
+		return fmt.Errorf("%d events are deleted, %d by a dry run, and %d are alive", got.Events(), dry.Events(), alive)
+	}
+	if got, err = call(store.DeleteOptions{}); err == nil && got.Events() > 0 {
+		return fmt.Errorf("%d events are deleted again", got.Events())
+	}
 	return err
 }
 
@@ -226,7 +243,7 @@ func (p *play) deleteEvents() error {
 	}
 	p.note("%v", shown(events))
 	w := p.program()
-	return p.deletes(func(o store.DeleteOptions) error { return w.remove(p.ctx, events, o) },
+	return p.deletes(func(o store.DeleteOptions) (store.Deletion, error) { return w.remove(p.ctx, events, o) },
 		func(e *dynamic.Event) bool { return gone[place(e)] })
 }
 
@@ -248,7 +265,7 @@ func (p *play) deleteSelection() error {
 		}
 		gone = func(e *dynamic.Event) bool { return found[place(e)] }
 	}
-	return p.deletes(func(o store.DeleteOptions) error { return w.removeRange(p.ctx, &s, from, to, o) },
+	return p.deletes(func(o store.DeleteOptions) (store.Deletion, error) { return w.removeRange(p.ctx, &s, from, to, o) },
 		func(e *dynamic.Event) bool { return gone(e) && !e.Time.Before(from) && e.Time.Before(to) })
 }
 
@@ -259,7 +276,7 @@ func (p *play) deleteAll() error {
 		return nil
 	}
 	p.note("%s", s.name)
-	return p.deletes(func(o store.DeleteOptions) error { return w.removeAll(p.ctx, &s, o) }, s.matches)
+	return p.deletes(func(o store.DeleteOptions) (store.Deletion, error) { return w.removeAll(p.ctx, &s, o) }, s.matches)
 }
 
 // replace replaces an event by another one that all tables store.
