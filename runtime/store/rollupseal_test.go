@@ -178,78 +178,6 @@ func TestRollupAllMends(t *testing.T) {
 	}
 }
 
-// TestErasedRowsVanish checks that nothing remains of a series after its deletion and a call of Rollup, not even the keys of
-// its rows, before and after its events expire and whether or not it was summarized before, and that a series that is written again is there.
-func TestErasedRowsVanish(t *testing.T) {
-	for _, l := range rolledMappings() {
-		t.Run(l.Table.ID, func(t *testing.T) {
-			t.Parallel()
-			bt := newBigtable(t, l)
-			const now = 86400*5 + 3600
-			write := func(series string) {
-				for day := range 5 {
-					must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).Write(t.Context(), sample{Series: series, Time: at(86400*day + 60), Value: uint64(day)}))
-				}
-			}
-			remove := func(series string, now int) Deletion {
-				d, err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).DeleteAll(t.Context(), SeriesOf(sample{Series: series}))
-				must(t, err)
-				return d
-			}
-			erase := func(series string, now int) {
-				remove(series, now)
-				if report := roll(t, bt, l, rollupNow(now)); report.Sealed == 0 || report.Windows+report.Inexact+report.Busy > 0 {
-					t.Errorf("%+v", report)
-				}
-			}
-			rows := func() (n int) {
-				must(t, bt.Client.Open(l.Table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(bigtable.Row) bool { n++; return true }))
-				return n
-			}
-			write("a")
-			write("b")
-			roll(t, bt, l, rollupNow(now))
-			want := allWindows(t, bt, l, now)
-			both := rows()
-			erase("a", now)
-			if got := rows(); got != both/2 {
-				t.Errorf("%d rows of %d are left of one of two series", got, both)
-			}
-			write("a")
-			roll(t, bt, l, rollupNow(now))
-			if got := allWindows(t, bt, l, now); !slices.Equal(want, got) {
-				t.Errorf("want %s, got %s", want, got)
-			}
-			erase("a", now)
-			erase("b", 86400*100) // of which only runs are left, unless events are kept
-			if got := rows(); got != 0 {
-				t.Errorf("%d rows are left", got)
-			}
-			const late = 86400 * 100
-			write("a")
-			remove("a", now)
-			write("b")
-			_, err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).DeleteRange(t.Context(), SeriesOf(sample{Series: "b"}), day0, at(now))
-			must(t, err)
-			remove("b", now)
-			write("c")
-			remove("c", late)
-			if d := remove("c", late); d.Tables[0] != (TableDeletion{Table: l.Table.ID}) {
-				t.Errorf("the second deletion deletes %+v", d)
-			}
-			if got := allWindows(t, bt, l, late); len(got) > 0 {
-				t.Errorf("erased before they were summarized: %s", got)
-			}
-			if report := roll(t, bt, l, rollupNow(late)); report.Sealed == 0 || report.Windows+report.Inexact+report.Busy > 0 {
-				t.Errorf("%+v", report)
-			}
-			if got := rows(); got != 0 {
-				t.Errorf("%d rows are left of series that were erased before they were summarized", got)
-			}
-		})
-	}
-}
-
 // damageRuns changes the values of all runs.
 func damageRuns(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], damage func(value []byte) []byte) {
 	t.Helper()
@@ -390,7 +318,7 @@ func TestRollupOrder(t *testing.T) {
 		}
 	}
 	client := fakeClient{splitClient(bt, "s05", "s20", "s21"), func(api bigtable.TableAPI) bigtable.TableAPI {
-		return sealedTable{tableFunc{TableAPI: api}, func(apply func() error) error {
+		return conditional{api, func(apply func() error) error {
 			count(&applied)
 			return apply()
 		}}
@@ -428,46 +356,6 @@ func TestRollupOrder(t *testing.T) {
 	}
 	if !waited || last.Share != 1 || last.Sealed != 40 || applied != 40 {
 		t.Errorf("%+v", last)
-	}
-}
-
-// TestRollupRepeats checks that a call repeats changes whose replies are lost, or that do not arrive.
-func TestRollupRepeats(t *testing.T) {
-	l := rolled(days(), 40*24*time.Hour)
-	bt := newBigtable(t, l)
-	want := unmarked(t, bt, l, 3, 5)
-	var mu sync.Mutex
-	tries := map[string]int{}
-	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return tableFunc{TableAPI: api, apply: func(ctx context.Context, row string, m *bigtable.Mutation) error {
-			mu.Lock()
-			tries[row]++
-			n := tries[row]
-			mu.Unlock()
-			lost := status.Error(codes.Unavailable, "the connection broke")
-			if n == 1 {
-				return lost
-			}
-			if err := api.Apply(ctx, row, m); err != nil || n > 2 {
-				return err
-			}
-			return lost
-		}}
-	}}
-	o := rollupNow(86400*5 + 3600)
-	o.All = true
-	report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
-	must(t, err)
-	if report.Sealed != 15 || len(tries) != 15 {
-		t.Errorf("%+v of %d rows", report, len(tries))
-	}
-	for row, n := range runsIn(t, bt, l.Table.ID) {
-		if n != 1 || tries[row] != 3 {
-			t.Errorf("row %s has %d runs after %d tries", row, n, tries[row])
-		}
-	}
-	if got := allWindows(t, bt, l, 86400*5); !slices.Equal(want, got) {
-		t.Errorf("want %s, got %s", want, got)
 	}
 }
 
@@ -591,3 +479,5 @@ func TestRollupReplication(t *testing.T) {
 		t.Errorf("%+v, told %q: %v", report, told, err)
 	}
 }
+
+var errKilled = errors.New("killed")
