@@ -4,173 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
-
-// nowFill is a table with the newest samples that is filled while a program writes and deletes.
-type nowFill struct {
-	*nowCase
-	random *rand.Rand
-	series []string
-	kills  int
-	late   func() error // the request of a killed call
-}
-
-// newNowFill returns tables of which only that with all samples has some, as if programs had been
-// deployed before the other table was added.
-func newNowFill(t *testing.T, seed int) *nowFill {
-	f := &nowFill{nowCase: newNowCase(t, 97*time.Second), random: rand.New(rand.NewPCG(uint64(seed), 2)), kills: 2}
-	f.now = at(990)
-	for i := range 4 {
-		f.series = append(f.series, fmt.Sprintf("s%d", i))
-	}
-	for range f.random.IntN(20) {
-		must(t, f.events().Write(t.Context(), f.sample()))
-	}
-	f.mappings[0].Table.WriteOnly = true
-	return f
-}
-
-// sample returns a random sample.
-func (f *nowFill) sample() sample {
-	e := sample{Series: f.series[f.random.IntN(len(f.series))], Time: at(895 + f.random.IntN(105)), Value: f.random.Uint64()}
-	if f.random.IntN(2) == 0 {
-		e.Note = []byte{byte('a' + f.random.IntN(3))}
-	}
-	return e
-}
-
-// program does what a program may do at any time.
-func (f *nowFill) program() {
-	w, e := f.writer(f.Client), f.sample()
-	var err error
-	switch f.random.IntN(6) {
-	case 0:
-		_, err = w.DeleteAll(f.t.Context(), SeriesOf(e))
-	case 1:
-		_, err = w.DeleteRange(f.t.Context(), SeriesOf(e), e.Time, at(2000))
-	case 2:
-		err = w.Replace(f.t.Context(), f.sample(), e)
-	default:
-		err = w.Write(f.t.Context(), e)
-	}
-	if err != nil && !errors.Is(err, ErrExists) {
-		f.t.Errorf("the program: %v", err)
-	}
-}
-
-// between returns a client between whose requests a program does something, or kills it.
-func (f *nowFill) between() Client {
-	gate := func(name string, do func() error) error {
-		if f.late != nil && f.random.IntN(8) == 0 {
-			f.arrive()
-		}
-		switch n := f.random.IntN(12); {
-		case n == 2 && f.kills > 0 && name == "writes" && f.late == nil:
-			f.kills--
-			f.late = do
-			return errNowKilled
-		case n == 0 && f.kills > 0:
-			f.kills--
-			return errNowKilled
-		case n == 1 && f.kills > 0:
-			f.kills--
-			_ = do()
-			return errNowKilled
-		case n < 6:
-			f.program()
-		}
-		return do()
-	}
-	return tableClient{f.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
-		return nowTable{wholeTable{api}, &nowStep{rows: -1}, gate}
-	}}
-}
-
-// arrive lets the late request arrive.
-func (f *nowFill) arrive() {
-	late := f.late
-	if f.late = nil; late != nil {
-		must(f.t, late())
-	}
-}
-
-// fill repeats a backfill until it is not killed.
-func (f *nowFill) fill(o BackfillOptions) BackfillReport {
-	o.Now, o.Workers = f.clock, -1
-	for {
-		report, err := Backfill(f.t.Context(), f.between(), f.mappings, o)
-		if errors.Is(err, errNowKilled) {
-			continue
-		}
-		must(f.t, err)
-		return report
-	}
-}
-
-// verified returns the number of differences.
-func (f *nowFill) verified() int {
-	report, err := Backfill(f.t.Context(), f.Client, f.mappings, BackfillOptions{Target: "now", Verify: true, Now: f.clock})
-	must(f.t, err)
-	return len(report.Differences)
-}
-
-// TestBackfillStates fills a table with the newest samples while a program writes and deletes, with kills
-// at any request, lost replies, and requests of killed calls that arrive later. The table must then serve reads.
-func TestBackfillStates(t *testing.T) {
-	for seed := range testlong.Pick(6, 60) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			f := newNowFill(t, seed)
-			f.fill(BackfillOptions{})
-			f.mappings[0].Table.WriteOnly = false
-			f.agree(f.series...)
-			if n := f.verified(); n > 0 {
-				t.Errorf("%d rows differ", n)
-			}
-			for range 5 {
-				f.program()
-				f.agree(f.series...)
-			}
-			f.arrive()
-			f.agree(f.series...)
-			f.damaged()
-		})
-	}
-}
-
-// damaged changes the events behind the back of the table, and repairs it.
-func (f *nowFill) damaged() {
-	before := latestBy(f.t, "Latest", f.truth(), f.series)
-	if len(before) == 0 {
-		return
-	}
-	for _, e := range before {
-		if slices.ContainsFunc(f.row(e.Series), func(column string) bool { return strings.Contains(column, markPrefix) }) {
-			return // a killed call has marked it, so that readers search
-		}
-		_, err := f.events().Delete(f.t.Context(), []sample{e})
-		must(f.t, err)
-		break
-	}
-	if n := f.verified(); n != 1 {
-		f.t.Errorf("%d rows differ instead of 1", n)
-	}
-	f.fill(BackfillOptions{Target: "now", Repair: true})
-	f.agree(f.series...)
-	if n := f.verified(); n > 0 {
-		f.t.Errorf("%d rows differ after the repair", n)
-	}
-}
 
 // TestBackfillStatesDryRun checks that a dry run counts, and writes nothing.
 func TestBackfillStatesDryRun(t *testing.T) {
@@ -252,9 +94,8 @@ func TestBackfillUndecodableStates(t *testing.T) {
 		damage("older", 850)
 		damage("without events", 900)
 		all := []string{"newer", "same", "older", "whole", "without events"}
-		f := &nowFill{nowCase: c}
 		c.agree(all...)
-		if n := f.verified(); n != 4 {
+		if n := c.verified(); n != 4 {
 			t.Errorf("%d rows differ instead of 4", n)
 		}
 		report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: repair, Now: c.clock})
@@ -264,7 +105,7 @@ func TestBackfillUndecodableStates(t *testing.T) {
 		if repair {
 			want = 0
 		}
-		if n := f.verified(); n != want || report.Deleted != int64(1-want) {
+		if n := c.verified(); n != want || report.Deleted != int64(1-want) {
 			t.Errorf("repair %t: %d rows differ, %+v", repair, n, report)
 		}
 	}

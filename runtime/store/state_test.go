@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/internal/latecopy"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -156,176 +154,40 @@ func (c *nowCase) row(series string) (columns []string) {
 	return columns
 }
 
-// TestState checks what readers find, how many requests they need, and what the rows contain.
+// TestState checks how many requests readers need, which tables their operations name, and what the rows contain.
 func TestState(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	w := c.writer(c.Client)
 	s := func(n int, note string) sample {
-		e := sample{Series: "a", Time: at(n), Value: uint64(n)}
-		if note != "" {
-			e.Note = []byte(note)
-		}
-		return e
+		return sample{Series: "a", Time: at(n), Value: uint64(n), Note: []byte(note)}
 	}
-	must(t, w.WriteAll(t.Context(), []sample{s(700, "x"), s(702, ""), s(701, "y"), {Series: "b", Time: at(600), Value: 1}}))
-	c.agree("a", "b", "c")
-	if got := c.row("a"); !slices.Equal(got, []string{"f.1:v.1@702"}) {
-		t.Errorf("the row has %v: only the newest of a call is written", got)
-	}
-	must(t, w.Write(t.Context(), s(650, "late")))
-	must(t, w.Write(t.Context(), s(703, "")))
-	c.agree("a", "b", "c")
-
-	requests := 0
-	client := countedReads(c.Client, &requests)
-	e, err := c.reader(client).Latest(t.Context(), sample{Series: "a"})
-	if must(t, err); e.same() != s(703, "").same() || requests != 1 {
-		t.Errorf("Latest finds %s in %d requests", e.same(), requests)
-	}
-	requests = 0
-	if latestBy(t, "LatestOnly", c.reader(client), nil); requests != 1 {
-		t.Errorf("LatestOnly takes %d requests", requests)
-	}
-
-	named := c.reader(c.Client)
-	var tables []string
-	named.reader.options.Hooks.End = func(_ context.Context, op Operation, _ error) { tables = append(tables, op.Table) }
-	_, err = named.Latest(t.Context(), sample{Series: "a"})
+	must(t, w.WriteAll(t.Context(), []sample{s(700, "x"), s(702, "z"), s(701, "y"), {Series: "b", Time: at(600), Value: 1}}))
+	same(t, []string{"f.1:note@702", "f.1:v.1@702"}, c.row("a")) // only the newest of a call is written
+	requests, tables := 0, []string(nil)
+	r := c.reader(countedReads(c.Client, &requests))
+	r.reader.options.Hooks.End = func(_ context.Context, op Operation, _ error) { tables = append(tables, op.Table) }
+	latestBy(t, "Latest", r, []string{"a"})
+	latestBy(t, "LatestOnly", r, nil)
+	same(t, 2, requests)
+	latestBy(t, "LatestMany", r, []string{"a", "b"})
+	latestBy(t, "Latest", r, []string{"c"})
+	same(t, "now now now days", strings.Join(tables, " "))
+	d, err := w.Delete(t.Context(), []sample{s(702, "")})
 	must(t, err)
-	for _, err := range named.LatestMany(t.Context(), []sample{{Series: "a"}, {Series: "b"}}) {
-		must(t, err)
-	}
-	_, err = named.Latest(t.Context(), sample{Series: "c"})
-	if same(t, "now now days", strings.Join(tables, " ")); !errors.Is(err, ErrNotFound) {
-		t.Error(err)
-	}
-
-	d, err := w.Delete(t.Context(), []sample{s(703, "")})
-	must(t, err)
-	if want := (TableDeletion{Table: "now", Events: 1, Rows: 1}); d.Tables[0].Events != want.Events || d.Tables[0].Table != "now" || d.Tables[1].Events != 1 {
+	if d.Tables[0].Table != "now" || d.Tables[0].Events != 1 || d.Tables[1].Events != 1 {
 		t.Errorf("deleted: %+v", d)
 	}
-	c.agree("a", "b", "c")
-	if got := c.row("a"); !slices.Equal(got, []string{"f.1:v.1@702"}) {
-		t.Errorf("the row has %v: older versions and the mark are left", got)
-	}
-	_, err = w.Delete(t.Context(), []sample{s(650, "")}) // not the newest
-	must(t, err)
-	c.agree("a", "b", "c")
-	_, err = w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(701), at(10_000))
-	must(t, err)
-	c.agree("a", "b", "c")
-	must(t, w.Replace(t.Context(), s(700, ""), s(699, "moved")))
-	c.agree("a", "b", "c")
-	must(t, w.Write(t.Context(), s(900, "rewritten")))
-	must(t, w.Write(t.Context(), s(900, "")))
-	c.agree("a", "b", "c")
-	_, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
-	must(t, err)
-	c.agree("a", "b", "c")
-	if got := c.row("a"); len(got) > 0 {
-		t.Errorf("the row of an erased series has %v", got)
-	}
-	must(t, w.Write(t.Context(), s(950, "again"), WriteOptions{IfAbsent: true}))
-	if err := w.Write(t.Context(), s(950, "twice"), WriteOptions{IfAbsent: true}); !errors.Is(err, ErrExists) {
-		t.Errorf("written if absent, twice: %v", err)
-	}
-	if got := c.row("a"); !slices.Equal(got, []string{"f.1:note@950", "f.1:v.1@950"}) {
-		t.Errorf("the row has %v", got)
-	}
-	c.agree("a", "b", "c")
-	must(t, c.events().Write(t.Context(), s(960, "killed"))) // before the row was written
-	if err := w.Write(t.Context(), s(960, "other"), WriteOptions{IfAbsent: true}); !errors.Is(err, ErrExists) {
+	same(t, []string{"f.1:note@701", "f.1:v.1@701"}, c.row("a")) // neither older versions nor the mark
+	must(t, c.events().Write(t.Context(), s(960, "killed")))     // before the row was written
+	if err := w.Write(t.Context(), s(960, "other"), ifAbsent); !errors.Is(err, ErrExists) {
 		t.Errorf("written if absent, after a kill: %v", err)
 	}
 	c.agree("a", "b", "c")
 	must(t, w.Write(t.Context(), s(970, "newer"))) // the mark no longer counts
-	requests = 0
-	_, err = c.reader(client).Latest(t.Context(), sample{Series: "a"})
-	if must(t, err); requests != 1 {
-		t.Errorf("Latest takes %d requests beside an older mark", requests)
-	}
-	c.now = at(1200) // b has expired
-	c.agree("a", "b", "c")
-	q := Query[sample]{Name: "All"}
-	_, err = w.DeleteAll(t.Context(), q.Bind(sample{}))
+	same(t, 1, c.requests())
+	_, err = w.DeleteAll(t.Context(), SeriesOf(s(0, "")))
 	must(t, err)
-	c.agree("a", "b", "c")
-}
-
-// slowed delays the requests that write to a table, and executes some of them once more at a later time.
-func slowed(later *sync.WaitGroup) latecopy.Requests {
-	return func(_ string, again func()) {
-		time.Sleep(rand.N(2 * time.Millisecond))
-		if rand.N(4) == 0 {
-			later.Go(func() {
-				time.Sleep(rand.N(6 * time.Millisecond))
-				again()
-			})
-		}
-	}
-}
-
-// TestVersionsOfAnEvent lets two programs write versions of an event at once, in each way and with copies of requests that arrive
-// late. The class: versions that arrive in another order in each table. Readers find what a search finds, and a repair
-// makes the row tell it again.
-func TestVersionsOfAnEvent(t *testing.T) {
-	c := newNowCase(t, 500*time.Second)
-	wired, err := storetest.Connect(t.Context(), c.Addr)
-	must(t, err)
-	defer func() { must(t, wired.Close()) }()
-	var later sync.WaitGroup
-	slow := tableClient{c.Client, slowed(&later).Of}
-	program := func(client Client, how int, event sample) error {
-		w := NewWriter(client, c.mappings, WriterOptions{Now: c.clock})
-		switch how {
-		case 0:
-			return w.Write(t.Context(), event)
-		case 1:
-			return w.WriteAll(t.Context(), []sample{{Series: "b", Time: event.Time}, event, {Series: "a", Time: at(600), Value: event.Value}})
-		}
-		b := NewBatcher(w, nil, BatcherOptions{MaxEvents: 1})
-		for v := range 3 {
-			event.Value += uint64(v)
-			if err := b.Add(t.Context(), event); err != nil {
-				return err
-			}
-		}
-		return b.Close(t.Context())
-	}
-	for n := range len(testlong.Sample(make([]int, 300), 10)) {
-		var both sync.WaitGroup
-		for v, client := range []Client{slow, slow, wired} {
-			event := sample{Series: "a", Time: at(700 + n/2), Value: uint64(10 * v)} // each event twice
-			if v == 1 {
-				event.Note = []byte("x")
-			}
-			both.Go(func() {
-				if err := program(client, rand.N(3), event); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		both.Wait()
-		later.Wait() // before, a read may come between two requests
-		c.agree("a", "b")
-		if n%4 == 3 {
-			_, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
-			must(t, err)
-			c.agree("a", "b")
-			if n := c.requests(); n != 1 {
-				t.Errorf("Latest takes %d requests after a repair", n)
-			}
-		}
-		if t.Failed() {
-			t.Fatalf("in round %d: %v", n, c.row("a"))
-		}
-	}
-	must(t, c.writer(wired).Write(t.Context(), sample{Series: "a", Time: at(900), Value: 1}))
-	must(t, c.writer(slow).Write(t.Context(), sample{Series: "a", Time: at(900), Value: 1}))
-	if later.Wait(); c.requests() != 1 {
-		t.Errorf("Latest takes %d requests after the same version was written twice", c.requests())
-	}
+	same(t, 0, len(c.row("a")))
 }
 
 // requests returns how many requests Latest takes for series a.
@@ -333,6 +195,13 @@ func (c *nowCase) requests() (n int) {
 	_, err := c.reader(countedReads(c.Client, &n)).Latest(c.t.Context(), sample{Series: "a"})
 	must(c.t, err)
 	return n
+}
+
+// verified returns the number of rows that differ.
+func (c *nowCase) verified() int {
+	report, err := Backfill(c.t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Verify: true, Now: c.clock})
+	must(c.t, err)
+	return len(report.Differences)
 }
 
 // TestRowsWithoutSums reads rows that a program has written which does not know the sums of versions: readers search
@@ -352,11 +221,8 @@ func TestRowsWithoutSums(t *testing.T) {
 	if n := c.requests(); n < 2 {
 		t.Errorf("Latest takes %d requests without a sum", n)
 	}
-	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Verify: true, Now: c.clock, Workers: -1})
-	if must(t, err); len(report.Differences) > 0 {
-		t.Errorf("differences: %v", report.Differences)
-	}
-	report, err = Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+	same(t, 0, c.verified())
+	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
 	if must(t, err); report.Changed != 1 {
 		t.Errorf("repaired: %+v", report.BackfillCounts)
 	}
@@ -534,6 +400,8 @@ type nowRun struct {
 	asked  chan *nowStep
 	late   func() error // the request of a killed process, or a copy of one that was executed
 	trace  []string
+
+	versions bool // two of the calls write versions of an event
 }
 
 // nowStep is a call of a process.
@@ -617,7 +485,7 @@ func (t nowTable) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable
 // gated returns a client whose requests wait for the scheduler.
 func (r *nowRun) gated(s *nowStep) Client {
 	return tableClient{r.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
-		return nowTable{api, s, func(name string, do func() error) error {
+		return nowTable{wholeTable{api}, s, func(name string, do func() error) error {
 			s.name, s.do = name+" "+id, do
 			r.asked <- s
 			return <-s.answer
@@ -629,7 +497,7 @@ func (r *nowRun) gated(s *nowStep) Client {
 func (r *nowRun) start(s *nowStep) {
 	s.begun = true
 	go func() {
-		s.err = r.call(s, r.writer(r.gated(s)))
+		s.err = r.call(s, r.gated(s))
 		s.name = ""
 		r.asked <- s
 	}()
@@ -637,8 +505,8 @@ func (r *nowRun) start(s *nowStep) {
 }
 
 // call makes the call of a process.
-func (r *nowRun) call(s *nowStep, w *Writer[sample]) error {
-	ctx, from, to := r.t.Context(), at(900+int(s.from)), at(900+int(s.to))
+func (r *nowRun) call(s *nowStep, client Client) error {
+	ctx, from, to, w := r.t.Context(), at(900+int(s.from)), at(900+int(s.to)), r.writer(client)
 	e := sample{Series: "a", Time: s.at(), Value: uint64(s.write.data[0])}
 	if s.write.data[1] != 0 {
 		e.Note = []byte{s.write.data[1]}
@@ -646,6 +514,9 @@ func (r *nowRun) call(s *nowStep, w *Writer[sample]) error {
 	other := e
 	other.Series = "b"
 	switch {
+	case s.fills:
+		_, err := Backfill(ctx, client, r.mappings, BackfillOptions{Target: "now", Repair: s.how != nowAlone, Now: r.clock, Workers: -1})
+		return err
 	case s.deletes() && s.how == nowSeveral:
 		_, err := w.DeleteRange(ctx, (&Query[sample]{Name: "All"}).Bind(sample{}), from, to)
 		return err
@@ -678,7 +549,7 @@ func (r *nowRun) await(s *nowStep) {
 
 // step lets a process continue.
 func (r *nowRun) step(s *nowStep) {
-	how, reads := r.random.IntN(12), strings.HasPrefix(s.name, "reads")
+	how, reads, lasts := r.random.IntN(12), strings.HasPrefix(s.name, "reads"), r.late == nil && s.name == "writes now"
 	s.rows = -1
 	switch {
 	case s.name == "":
@@ -688,12 +559,12 @@ func (r *nowRun) step(s *nowStep) {
 		s.kills--
 		s.answer <- errNowKilled
 		r.trace = append(r.trace, "killed")
-	case how == 3 && s.kills > 0 && r.late == nil && s.deletes() && s.name == "writes now": // before it arrives
+	case how == 3 && s.kills > 0 && lasts && !s.nowCall.writes(): // before it arrives
 		s.kills--
 		r.late = s.do
 		s.answer <- errNowKilled
 		r.trace = append(r.trace, "in flight")
-	case how == 4 && r.late == nil && s.deletes() && s.name == "writes now": // a copy of it arrives later
+	case how == 4 && lasts && (!s.nowCall.writes() || r.versions && s.how != nowIfAbsent): // a copy of it arrives later
 		r.late = s.do
 		s.answer <- s.do()
 		r.trace = append(r.trace, "copied")
@@ -707,7 +578,7 @@ func (r *nowRun) step(s *nowStep) {
 		_ = s.do()
 		s.answer <- errNowKilled
 		r.trace = append(r.trace, "lost")
-	case how == 2 && !reads && (s.how != nowIfAbsent || s.deletes()): // it is sent twice
+	case how == 2 && !reads && (s.how != nowIfAbsent || !s.nowCall.writes()): // it is sent twice
 		_ = s.do()
 		s.answer <- s.do()
 	default:
@@ -771,10 +642,10 @@ func (r *nowRun) allowed(e, truth sample, stored []sample, series string) string
 	return ""
 }
 
-// TestStateSteps runs the real steps of writers and deleters in random orders, with lost replies,
-// kills, and requests of killed processes that arrive later.
+// TestStateSteps runs the real steps of writers, deleters and back-fills in random orders, with lost replies, kills, and
+// requests that arrive later: of killed processes, or copies. In half of the runs, nothing is deleted.
 func TestStateSteps(t *testing.T) {
-	runs := testlong.Pick(20, 800)
+	runs, all := testlong.Pick(40, 1000), nowCalls()
 	c := newNowCase(t, 97*time.Second)
 	for n := range runs {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
@@ -798,9 +669,14 @@ func TestStateSteps(t *testing.T) {
 		for len(calls) == 0 || conflict(calls) {
 			calls = calls[:0]
 			for range 2 + random.IntN(2) {
-				calls = append(calls, nowCalls()[random.IntN(len(nowCalls()))])
+				call := all[random.IntN(len(all))]
+				for n%2 == 0 && call.deletes() {
+					call = all[random.IntN(len(all))]
+				}
+				calls = append(calls, call)
 			}
 		}
+		r.versions = versions(calls)
 		for _, call := range calls {
 			r.steps = append(r.steps, &nowStep{nowCall: call, how: random.IntN(nowHows), answer: make(chan error), kills: 1})
 		}

@@ -791,9 +791,7 @@ func explored(v nowVariant, n int) (failure string, states int) {
 // variable BTGEN_STATE_CALLS says. Three have 8.5 million states, which takes minutes.
 func TestStateProtocol(t *testing.T) {
 	most, err := strconv.Atoi(cmp.Or(os.Getenv("BTGEN_STATE_CALLS"), "2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := 2; n <= most; n++ {
 		failure, states := explored(nowVariant{}, n)
 		if failure != "" {
