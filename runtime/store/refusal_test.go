@@ -43,6 +43,14 @@ func hexed(id string, age time.Duration) *Mapping[sample] {
 	})
 }
 
+// delimited returns keyed with a key that accepts no delimiter in a series.
+func delimited(id string, age time.Duration) *Mapping[sample] {
+	return keyed(id, age, func(w *codec.KeyWriter, e *sample) {
+		w.String("series", codec.KeyForm{}, e.Series)
+		w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
+	})
+}
+
 // taken returns a client that counts the rows sent to each table.
 func taken(rows map[string]int) Client {
 	return openFunc(func(table string) bigtable.TableAPI {
@@ -72,14 +80,8 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	now := at(0).Add(48 * time.Hour)
 	number := codec.Bucket{Every: 24 * time.Hour, Origin: day0, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "d", Pad: 1}}
 	refusing := map[string]*Mapping[sample]{
-		"delimiter": keyed("t", 0, func(w *codec.KeyWriter, e *sample) {
-			w.String("series", codec.KeyForm{}, e.Series)
-			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
-		}),
-		"delimiter, for an hour": keyed("t", time.Hour, func(w *codec.KeyWriter, e *sample) {
-			w.String("series", codec.KeyForm{}, e.Series)
-			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
-		}),
+		"delimiter":              delimited("t", 0),
+		"delimiter, for an hour": delimited("t", time.Hour),
 		"range": keyed("t", 0, func(w *codec.KeyWriter, e *sample) {
 			w.Uint("value", codec.KeyForm{Encoding: codec.KeyDecimal, Pad: 2}, e.Value, 64)
 			w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
@@ -148,44 +150,10 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	}
 }
 
-// TestAgeDependsOnTable writes an event that is too old for one of two tables.
-func TestAgeDependsOnTable(t *testing.T) {
-	now := at(0).Add(48 * time.Hour)
-	old := sample{Series: "a#b", Time: at(1)}
-	for _, skip := range []bool{false, true} {
-		for _, swapped := range []bool{false, true} {
-			mappings := []*Mapping[sample]{hexed("short", time.Hour), hexed("long", 0)}
-			if swapped {
-				slices.Reverse(mappings)
-			}
-			rows := map[string]int{}
-			w := NewWriter(taken(rows), mappings, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
-			b := NewBatcher(w, nil)
-			for _, err := range []error{w.Write(t.Context(), old), w.WriteAll(t.Context(), []sample{old}), b.Add(t.Context(), old)} {
-				var failed *WriteError
-				switch {
-				case skip && err != nil:
-					t.Error(err)
-				case !skip && (!errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Table != "short" || !errors.Is(err, codec.ErrExpired)):
-					t.Error(err)
-				}
-			}
-			must(t, b.Close(t.Context()))
-			if diff := cmp.Diff(map[string]int{"long": 3}, rows); diff != "" {
-				t.Error(diff)
-			}
-		}
-	}
-}
-
 // TestRefusedByName checks that the failure of a table that could have stored the event
 // names the table that refused it.
 func TestRefusedByName(t *testing.T) {
-	delimited := keyed("delimited", 0, func(w *codec.KeyWriter, e *sample) {
-		w.String("series", codec.KeyForm{}, e.Series)
-		w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
-	})
-	err := NewWriter(taken(map[string]int{}), []*Mapping[sample]{hexed("any", 0), delimited}, WriterOptions{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
+	err := NewWriter(taken(map[string]int{}), []*Mapping[sample]{hexed("any", 0), delimited("delimited", 0)}, WriterOptions{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
 	want := `event not written; event 0, table p_any: refused by table p_delimited: series "a#b": key segment contains the delimiter; ` +
 		`event 0, table p_delimited: series "a#b": key segment contains the delimiter`
 	if err == nil || strings.TrimSpace(err.Error()) != want {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -26,16 +25,11 @@ func (e tick) String() string {
 	return fmt.Sprintf("%s%d.%d", e.Series, e.Time.Sub(day0)/time.Second, e.Sequence)
 }
 
-// ticks returns a mapping with one row per tick. Keys consist of the series, the time,
-// which may be reversed, the sequence number and a constant. Salted keys have a salt,
-// the first letter of the series, before the time, and the series after it.
-func ticks(delimiter string, reverse, salted bool) *Mapping[tick] {
+// ticks returns a mapping with one row per tick. Keys consist of the series, the reversed time, the sequence number and a constant.
+func ticks() *Mapping[tick] {
 	s := singles()
-	key := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: reverse}
-	series := func(w *codec.KeyWriter, text string) {
-		w.String("series", codec.KeyForm{}, text)
-	}
-	l := &Mapping[tick]{
+	key := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
+	return &Mapping[tick]{
 		Table: s.Table, Pattern: codec.SingleUnserialized, Columns: s.Columns[:1], Precision: time.Millisecond,
 		Time:     func(e *tick) *time.Time { return &e.Time },
 		Sequence: func(e *tick) *uint32 { return &e.Sequence },
@@ -43,58 +37,31 @@ func ticks(delimiter string, reverse, salted bool) *Mapping[tick] {
 		Set:      func(e *tick, column int, datum []byte) error { return s.Set(&e.sample, column, datum) },
 		Missing:  Required[tick],
 		Put: func(e *tick, c *Cells) {
-			w := codec.NewKeyWriter(c.Buffer(), delimiter)
-			if salted {
-				series(&w, e.Series[:1])
-			} else {
-				series(&w, e.Series)
-			}
+			w := codec.NewKeyWriter(c.Buffer(), "#")
+			w.String("series", codec.KeyForm{}, e.Series)
 			w.Time(key, e.Time)
-			if salted {
-				series(&w, e.Series)
-			}
 			w.Sequence(e.Sequence)
 			w.Const("end")
 			c.Row(w.Key())
 			c.Set(0, codec.AppendBinaryUint64(c.Cell(0), e.Value))
 		},
-		Key: codec.Key{Delimiter: delimiter, Segments: []codec.Segment{{Name: "series", Series: 1}, {Kind: codec.TimeSegment}}, Time: key},
+		Key: codec.Key{Delimiter: "#", Time: key, Segments: []codec.Segment{
+			{Name: "series", Series: 1}, {Kind: codec.TimeSegment}, {Kind: codec.SequenceSegment}, {Kind: codec.ConstSegment, Const: "end"},
+		}},
 		series: seriesValues[tick]{of: func(e *tick, to []any) []any {
 			first := e.Series[:min(1, len(e.Series))]
 			return append(to, &first, &e.Series)
 		}},
 	}
-	if salted {
-		l.Key.Segments = []codec.Segment{{Name: "first"}, {Kind: codec.TimeSegment}, {Name: "series", Series: 1}}
-	}
-	l.Key.Segments = append(l.Key.Segments, codec.Segment{Kind: codec.SequenceSegment}, codec.Segment{Kind: codec.ConstSegment, Const: "end"})
-	return l
 }
 
-// tickQueries returns queries of all series: by salt, and for all times.
-func tickQueries(delimiter string, salted bool) map[string]*testQuery[tick] {
+// tickQueries returns queries of all series.
+func tickQueries() map[string]*testQuery[tick] {
 	all := func(*tick) ([]codec.Span, error) { return []codec.Span{{Prefix: ""}}, nil }
-	queries := map[string]*testQuery[tick]{
+	return map[string]*testQuery[tick]{
 		"scattered": {Name: "scattered", MultiSeries: true, AllTimes: true, Spans: all},
+		"all":       {Name: "all", MultiSeries: true, AllTimes: true, Contiguous: true, Spans: all},
 	}
-	if !salted {
-		queries["all"] = &testQuery[tick]{Name: "all", MultiSeries: true, AllTimes: true, Contiguous: true, Spans: all}
-		return queries
-	}
-	queries["salts"] = &testQuery[tick]{Name: "salts", MultiSeries: true, Spans: func(*tick) ([]codec.Span, error) {
-		var out []codec.Span
-		for _, salt := range []string{"a", "b", "c"} {
-			w := codec.NewKeyWriter(nil, delimiter)
-			w.String("salt", codec.KeyForm{}, salt)
-			prefix, err := w.Prefix()
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, codec.Span{Prefix: string(prefix), Delimiter: delimiter, MaxBytes: codec.MaxRowSet})
-		}
-		return out, nil
-	}}
-	return queries
 }
 
 // tickEvents returns ticks of three series in no order. Several of them have the same
@@ -173,114 +140,10 @@ func showTicks(ticks []tick, o ReadOptions) string {
 	return strings.Join(out, " ")
 }
 
-// TestOneOrder reads ticks of the same time in every way. They arrive in ascending
-// order of sequence numbers, or in descending order with NewestFirst, whether or not
-// the time is reversed in the keys.
-func TestOneOrder(t *testing.T) {
-	t.Parallel()
-	for _, delimiter := range testlong.Sample([]string{"#", ""}, 2) {
-		for kind := range 4 {
-			reverse, salted := kind%2 == 1, kind > 1
-			if (delimiter == "") == (reverse == salted) && !testlong.Enabled() {
-				continue // the other delimiter has it
-			}
-			l := ticks(delimiter, reverse, salted)
-			onBothReaders(t, newTicks(t, l, tickEvents(), nil), l, func(path string, r *Reader[tick]) {
-				name := fmt.Sprintf("%q, reversed %v, salted %v, %s", delimiter, reverse, salted, path)
-				for _, series := range []string{"a", "ab", "b", "none"} {
-					for from := range 2 {
-						checkSeries(t, name, r, series, at(from))
-					}
-				}
-				for query, q := range tickQueries(delimiter, salted) {
-					checkQuery(t, name+", "+query, r, q)
-				}
-			})
-		}
-	}
-}
-
-// checkSeries reads a series from a given time onward.
-func checkSeries(t *testing.T, name string, r *Reader[tick], series string, from time.Time) {
-	t.Helper()
-	of := inOrder(func(e tick) bool { return e.Series == series && !e.Time.Before(from) })
-	for _, newest := range []bool{false, true} {
-		for limit := range len(of) + 2 {
-			o := ReadOptions{NewestFirst: newest, Limit: limit}
-			if got, want := tickTexts(t, r, wholeOf(r), series, from, at(60), o), showTicks(of, o); got != want {
-				t.Errorf("%s: %s, %+v: %s, want %s", name, series, o, got, want)
-			}
-		}
-	}
-	newest := showTicks(of, ReadOptions{NewestFirst: true, Limit: 1})
-	if got := tickTexts(t, r, wholeOf(r), series, from, at(60), ReadOptions{LatestOnly: true}); got != newest {
-		t.Errorf("%s: the newest of %s is %s, want %s", name, series, got, newest)
-	}
-	latest, err := r.Latest(t.Context(), tick{sample: sample{Series: series}})
-	if from.Equal(at(0)) && (errors.Is(err, ErrNotFound) != (len(of) == 0) || err == nil && latest.String() != newest) {
-		t.Errorf("%s: Latest of %s is %v, %v, want %s", name, series, latest, err, newest)
-	}
-}
-
-// checkQuery reads several series: each in order, and all of them with TimeOrder.
-func checkQuery(t *testing.T, name string, r *Reader[tick], q *testQuery[tick]) {
-	t.Helper()
-	all := strings.Fields(tickTexts(t, r, q, "", at(0), at(60), ReadOptions{}))
-	each := map[string][]string{}
-	for _, text := range all {
-		series := strings.TrimRight(text, "0123456789.")
-		each[series] = append(each[series], text)
-	}
-	for _, series := range []string{"a", "ab", "b"} {
-		want := showTicks(inOrder(func(e tick) bool { return e.Series == series }), ReadOptions{})
-		if got := strings.Join(each[series], " "); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-	}
-	backwards := slices.Clone(all)
-	slices.Reverse(backwards)
-	for limit := range len(all) + 2 {
-		for _, newest := range []bool{false, true} {
-			want := all
-			if newest {
-				want = backwards
-			}
-			if limit > 0 {
-				want = want[:min(limit, len(want))]
-			}
-			o := ReadOptions{NewestFirst: newest, Limit: limit}
-			if got := tickTexts(t, r, q, "", at(0), at(60), o); got != strings.Join(want, " ") {
-				t.Errorf("%s: %+v: %s, want %s", name, o, got, want)
-			}
-		}
-	}
-	if !q.AllTimes {
-		for _, newest := range []bool{false, true} {
-			o := ReadOptions{NewestFirst: newest, TimeOrder: true}
-			var times []string
-			for _, text := range strings.Fields(tickTexts(t, r, q, "", at(0), at(60), o)) {
-				times = append(times, strings.TrimLeft(text, "ab"))
-			}
-			var want []string
-			for _, text := range strings.Fields(showTicks(inOrder(func(tick) bool { return true }), o)) {
-				want = append(want, strings.TrimLeft(text, "ab"))
-			}
-			if !slices.Equal(times, want) {
-				t.Errorf("%s: %+v: %s, want %s", name, o, times, want)
-			}
-		}
-	}
-	newest := strings.Fields(tickTexts(t, r, q, "", at(0), at(60), ReadOptions{LatestOnly: true}))
-	slices.Sort(newest)
-	if got := strings.Join(newest, " "); got != "a3.7 ab2.4000000000 b4.10" {
-		t.Errorf("%s: the newest of each are %s", name, got)
-	}
-}
-
 // Rows of an instant without events are skipped: Latest finds the newest event in the
 // same instant or before it.
 func TestTiesWithoutEvents(t *testing.T) {
-	l := ticks("#", true, false)
+	l := ticks()
 	all := inOrder(func(e tick) bool { return e.Series == "b" })
 	for n := range len(all) + 1 {
 		left := all[:n]
@@ -290,7 +153,7 @@ func TestTiesWithoutEvents(t *testing.T) {
 			if errors.Is(err, ErrNotFound) != (n == 0) || err == nil && latest.String() != want {
 				t.Errorf("%s, %d events: %v, %v, want %s", path, n, latest, err, want)
 			}
-			for query, q := range tickQueries("#", false) {
+			for query, q := range tickQueries() {
 				if got := tickTexts(t, r, q, "", at(0), at(60), ReadOptions{LatestOnly: true}); got != want {
 					t.Errorf("%s, %d events: %s: %s, want %s", path, n, query, got, want)
 				}
@@ -308,7 +171,7 @@ func TestTiesWithoutEvents(t *testing.T) {
 // A read that fails within an instant yields nothing of it, because the first events
 // may be in rows that did not arrive.
 func TestErrorWithinAnInstant(t *testing.T) {
-	l := ticks("#", true, false)
+	l := ticks()
 	bt := newTicks(t, l, tickEvents(), nil)
 	lost := errors.New("lost")
 	all := inOrder(func(e tick) bool { return e.Series == "b" })
