@@ -33,9 +33,7 @@ func TestEntriesWithoutResult(t *testing.T) {
 		return withoutResults{s}, err
 	}
 	client, err := storetest.ConnectPlain(t.Context(), b.Addr, grpc.WithChainStreamInterceptor(removes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	w := NewWriter(client, []*Mapping[sample]{l})
 	events := make([]sample, 30)
@@ -46,23 +44,47 @@ func TestEntriesWithoutResult(t *testing.T) {
 	if err := w.WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) != 10 || failed.Failures[0].Outcome != Unknown {
 		t.Errorf("writing: %v", err)
 	}
-	failed = nil
-	if err := NewWriter(b.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	long := []sample{{Series: "s", Time: at(0)}, {Series: "s", Time: at(86400)}, {Series: "s", Time: at(2 * 86400)}}
+	must(t, NewWriter(b.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), append(long, events...)))
 	var kept *DeleteError
 	if n, err := w.Delete(t.Context(), events); !errors.As(err, &kept) {
 		t.Errorf("deleting: %v, %v", n, err)
 	}
-	kept = nil
-	long := make([]sample, 3)
-	for i := range long {
-		long[i] = sample{Series: "s", Time: at(i * 86400)}
-	}
-	if err := NewWriter(b.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), long); err != nil {
-		t.Fatal(err)
-	}
 	if n, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(4*86400)); !errors.As(err, &kept) {
 		t.Errorf("deleting a range: %v, %v", n, err)
+	}
+}
+
+// Class: outcomes that claim less than is known. If the context ends before a request is sent, its events
+// are not stored, whatever the way in which they are written.
+func TestWritesWithEndedContext(t *testing.T) {
+	bt := newBigtable(t, days())
+	w := NewWriter(bt.Client, []*Mapping[sample]{days()})
+	ended, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("the request was abandoned")
+	cancel(why)
+	one, two := sample{Series: "a", Time: at(1)}, sample{Series: "b", Time: at(2)}
+	for name, err := range map[string]error{
+		"Write":    w.Write(ended, one),
+		"WriteAll": w.WriteAll(ended, []sample{one, two}),
+		"IfAbsent": w.WriteAll(ended, []sample{one, two}, WriteOptions{IfAbsent: true}),
+		"Replace":  w.Replace(ended, one, two),
+	} {
+		var failed *WriteError
+		if !errors.As(err, &failed) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, f := range failed.Failures {
+			if f.Outcome != Failed || !errors.Is(f.Err, why) {
+				t.Errorf("%s: %v", name, f)
+			}
+		}
+	}
+	r := NewReader(bt.Client, days())
+	for _, series := range []string{"a", "b"} {
+		if got, err := collect(t.Context(), r, series, at(0), at(9)); err != nil || len(got) != 0 {
+			t.Errorf("series %s has %v: %v", series, got, err)
+		}
 	}
 }

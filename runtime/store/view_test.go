@@ -131,27 +131,3 @@ func TestMissingAuthorizedView(t *testing.T) {
 		t.Error(err, opened)
 	}
 }
-
-// TestAuthorizedViewResumes breaks off streams of reads through a view.
-func TestAuthorizedViewResumes(t *testing.T) {
-	t.Parallel()
-	l := days()
-	s := newBigtable(t, l)
-	viewOf(t, s, l, "a#")
-	client, b := breaksOff(t, s)
-	views := AuthorizedViews(client, func(string) string { return "mine" })
-	var all []sample
-	for i := range 4 {
-		all = append(all, sample{Series: "a", Time: day0.AddDate(0, 0, i)}, sample{Series: "b", Time: day0.AddDate(0, 0, i)})
-	}
-	for after := range 5 {
-		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
-		ctx, read := b.named(t.Context(), 0, after)
-		if got, err := NewWriter(views, []*Mapping[sample]{l}).DeleteAll(ctx, SeriesOf(sample{Series: "a"})); err != nil || got.Events() != 4 {
-			t.Errorf("after %d chunks: %v, %v", after, got, err)
-		}
-		if n := len(b.requests(read)); n < 2 {
-			t.Errorf("after %d chunks: %d requests", after, n)
-		}
-	}
-}
