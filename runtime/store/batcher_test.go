@@ -30,16 +30,12 @@ import (
 // faultyServer is a Bigtable that fails at random. It records the stored samples by
 // value.
 type faultyServer struct {
-	bigtablepb.UnimplementedBigtableServer
+	warmServer
 	seed   uint64
 	mu     sync.Mutex
 	random *rand.Rand
 	stored map[uint64]bool
 	faults map[string]int
-}
-
-func (s *faultyServer) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
-	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
 // chance returns true with the given probability and counts how often.
@@ -103,6 +99,15 @@ func (s *faultyServer) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtab
 		}
 	}
 	return nil
+}
+
+// warmServer answers requests to prepare connections, and no others.
+type warmServer struct {
+	bigtablepb.UnimplementedBigtableServer
+}
+
+func (warmServer) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
+	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
 // startServer serves until the end of the test.

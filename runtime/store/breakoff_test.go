@@ -30,7 +30,7 @@ import (
 // breaking is a server that forwards reads to another one and returns the results row
 // by row or chunk by chunk. The stream of one request per read breaks off.
 type breaking struct {
-	bigtablepb.UnimplementedBigtableServer
+	warmServer
 	to    bigtablepb.BigtableClient
 	whole bool // do not split rows, because the client does not support that
 	mu    sync.Mutex
@@ -61,10 +61,6 @@ func (b *breaking) requests(read *brokenRead) []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(read.chunks)
-}
-
-func (b *breaking) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
-	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
 // errBroken is an error after which the client resumes.
@@ -215,117 +211,85 @@ type brokenReader = func(ctx context.Context, r *Reader[sample]) ([]string, erro
 
 // brokenReads are ways to read everything or only the middle day.
 func brokenReads(l *Mapping[sample]) map[string]brokenReader {
-	type read = brokenReader
-	query := func(q *testQuery[sample], from, to time.Time, o ReadOptions) read {
-		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-			if q == nil {
-				q = wholeOf(r)
-			}
-			for e, err := range readOf(ctx, r, q, SeriesOf(sample{Series: "s0"}), from, to, o) {
-				if err != nil {
-					return out, err
+	begin, end, from, to := at(0), at(4*86400), at(86400), at(2*86400)
+	type read = func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error]
+	reads := map[string]brokenReader{}
+	add := func(name string, of read, o ReadOptions) {
+		reads[name] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
+			for o := o; ; { // reads are concurrent
+				if o.Page != nil {
+					o.Page = &Page{Size: o.Page.Size, Token: o.Page.Next}
 				}
-				out = append(out, rowText(&e))
-			}
-			return out, nil
-		}
-	}
-	columns := func(from, to time.Time, o ReadOptions) read {
-		return func(ctx context.Context, r *Reader[sample]) ([]string, error) {
-			var c sampleColumns
-			err := ReadColumns(ctx, r, intoColumns(l.untyped()), &c, SeriesOf(sample{Series: "s0"}), from, to, o)
-			return c.text(), err
-		}
-	}
-	begin, end := at(0), at(4*86400)
-	from, to := at(86400), at(2*86400)
-	reads := map[string]read{
-		"all": query(nil, begin, end, ReadOptions{}), "a day": query(nil, from, to, ReadOptions{}),
-		"newest first":        query(nil, begin, end, ReadOptions{NewestFirst: true}),
-		"a day, newest first": query(nil, from, to, ReadOptions{NewestFirst: true}),
-		"limit":               query(nil, begin, end, ReadOptions{Limit: 3}),
-		"first":               query(nil, from, to, ReadOptions{Limit: 1}),
-		"last":                query(nil, from, to, ReadOptions{Limit: 1, NewestFirst: true}),
-		"latest only":         query(nil, begin, end, ReadOptions{LatestOnly: true}),
-		"columns":             columns(begin, end, ReadOptions{}),
-		"columns of a day":    columns(from, to, ReadOptions{NewestFirst: true}),
-		"latest": func(ctx context.Context, r *Reader[sample]) ([]string, error) {
-			e, err := r.Latest(ctx, sample{Series: "s0"})
-			return []string{rowText(&e)}, err
-		},
-	}
-	several := func(o ReadOptions) read {
-		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-			for e, err := range r.Read(ctx, ManySeriesOf(named("s1", "s0", "s1")), begin, end, o) {
-				if err != nil {
-					return out, err
-				}
-				out = append(out, rowText(&e))
-			}
-			return out, nil
-		}
-	}
-	reads["several"], reads["several, newest first"] = several(ReadOptions{}), several(ReadOptions{NewestFirst: true})
-	reads["latest of several"] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-		for e, err := range r.LatestMany(ctx, named("s1", "s0")) {
-			if err != nil {
-				return out, err
-			}
-			out = append(out, rowText(&e))
-		}
-		return out, nil
-	}
-	pages := func(o ReadOptions, read func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error]) read {
-		return func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-			o := o // reads are concurrent
-			for token := ""; ; {
-				o.Page = &Page{Size: 5, Token: token}
-				for e, err := range read(ctx, r, o) {
+				for e, err := range of(ctx, r, o) {
 					if err != nil {
 						return out, err
 					}
 					out = append(out, rowText(&e))
 				}
-				if token = o.Page.Next; token == "" {
+				if o.Page == nil || o.Page.Next == "" {
 					return out, nil
 				}
 			}
 		}
 	}
-	for order, o := range map[string]ReadOptions{"": {}, ", newest first": {NewestFirst: true}} {
-		reads["pages"+order] = pages(o, func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
-			return r.Read(ctx, SeriesOf(sample{Series: "s0"}), begin, end, o)
-		})
-		if l.Pattern == codec.BucketNewColumns && !testlong.Enabled() {
-			continue // many short requests
+	query := func(q *testQuery[sample], s Selection[sample], from, to time.Time) read {
+		return func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
+			q := q
+			if q == nil {
+				q = wholeOf(r)
+			}
+			return readOf(ctx, r, q, s, from, to, o)
 		}
-		reads["pages of several"+order] = pages(o, func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
-			return r.Read(ctx, ManySeriesOf(named("s1", "s0")), begin, end, o)
-		})
+	}
+	one, two := SeriesOf(sample{Series: "s0"}), ManySeriesOf(named("s1", "s0", "s1"))
+	several := func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
+		return r.Read(ctx, two, begin, end, o)
+	}
+	columns := func(name string, from, to time.Time, o ReadOptions) {
+		reads[name] = func(ctx context.Context, r *Reader[sample]) ([]string, error) {
+			var c sampleColumns
+			err := ReadColumns(ctx, r, intoColumns(l.untyped()), &c, one, from, to, o)
+			return c.text(), err
+		}
+	}
+	columns("columns", begin, end, ReadOptions{})
+	columns("columns of a day", from, to, ReadOptions{NewestFirst: true})
+	add("limit", query(nil, one, begin, end), ReadOptions{Limit: 3})
+	add("first", query(nil, one, from, to), ReadOptions{Limit: 1})
+	add("last", query(nil, one, from, to), ReadOptions{Limit: 1, NewestFirst: true})
+	add("latest only", query(nil, one, begin, end), ReadOptions{LatestOnly: true})
+	reads["latest"] = func(ctx context.Context, r *Reader[sample]) ([]string, error) {
+		e, err := r.Latest(ctx, sample{Series: "s0"})
+		return []string{rowText(&e)}, err
+	}
+	add("latest of several", func(ctx context.Context, r *Reader[sample], _ ReadOptions) iter.Seq2[sample, error] {
+		return r.LatestMany(ctx, named("s1", "s0"))
+	}, ReadOptions{})
+	for order, o := range map[string]ReadOptions{"": {}, ", newest first": {NewestFirst: true}} {
+		paged := o
+		paged.Page = &Page{Size: 5}
+		add("all"+order, query(nil, one, begin, end), o)
+		add("a day"+order, query(nil, one, from, to), o)
+		add("several"+order, several, o)
+		add("pages"+order, query(nil, one, begin, end), paged)
 		if l.Pattern == codec.BucketNewColumns {
+			if testlong.Enabled() { // many short requests
+				add("pages of several"+order, several, paged)
+			}
 			continue
 		}
-		reads["prefix"+order] = query(all("s"), begin, end, o)
-		reads["pages of a prefix"+order] = pages(o, func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
-			return readOf(ctx, r, all("s"), SeriesOf(sample{}), begin, end, o)
-		})
-		reads["range"+order] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-			q := all("")
-			q.Spans = func(e *sample) ([]codec.Span, error) { return []codec.Span{{Prefix: e.Series, Delimiter: "#"}}, nil }
-			for e, err := range readOf(ctx, r, q, Selection[sample]{Low: []sample{sample{Series: "s0"}}, High: []sample{sample{Series: "s2"}}}, begin, end, o) {
-				if err != nil {
-					return out, err
-				}
-				out = append(out, rowText(&e))
-			}
-			return out, nil
-		}
+		add("pages of several"+order, several, paged)
+		add("prefix"+order, query(all("s"), one, begin, end), o)
+		add("pages of a prefix"+order, query(all("s"), one, begin, end), paged)
+		ranged := all("")
+		ranged.Spans = func(e *sample) ([]codec.Span, error) { return []codec.Span{{Prefix: e.Series, Delimiter: "#"}}, nil }
+		add("range"+order, query(ranged, Selection[sample]{Low: []sample{{Series: "s0"}}, High: []sample{{Series: "s2"}}}, begin, end), o)
 		if l.Pattern == codec.SingleUnserialized {
 			where := all("s")
 			where.Conditions = []codec.Condition{{Field: "v.1"}}
-			reads["where"+order] = query(where.Where(sample{Value: 1}, sample{Value: 6}), begin, end, o)
+			add("where"+order, query(where.Where(sample{Value: 1}, sample{Value: 6}), one, begin, end), o)
 			o.Limit = 2
-			reads["where, limit"+order] = query(where.Where(sample{Value: 3}, sample{Value: 6}), begin, end, o)
+			add("where, limit"+order, query(where.Where(sample{Value: 3}, sample{Value: 6}), one, begin, end), o)
 		}
 	}
 	if l.Pattern != codec.BucketNewColumns {
@@ -338,8 +302,8 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 			}
 			return out, nil
 		}
-		reads["series"] = query(of("s0", "s1"), begin, end, ReadOptions{})
-		reads["latest of series"] = query(all("s"), begin, end, ReadOptions{LatestOnly: true})
+		add("series", query(of("s0", "s1"), one, begin, end), ReadOptions{})
+		add("latest of series", query(all("s"), one, begin, end), ReadOptions{LatestOnly: true})
 	}
 	return reads
 }

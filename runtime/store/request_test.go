@@ -50,13 +50,9 @@ func TestTimerExpiresWhileRowArrives(t *testing.T) {
 
 // scripted is a server with answers from a test.
 type scripted struct {
-	bigtablepb.UnimplementedBigtableServer
+	warmServer
 	requests atomic.Int64
 	read     func(n int, r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error
-}
-
-func (s *scripted) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
-	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
 func (s *scripted) ReadRows(r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {

@@ -267,17 +267,13 @@ func TestWireDisabled(t *testing.T) {
 // lossy is a server that stores what it gets and loses the first replies, then rejects
 // everything.
 type lossy struct {
-	bigtablepb.UnimplementedBigtableServer
+	warmServer
 	lose   int // number of replies
 	refuse codes.Code
 
 	mu       sync.Mutex
 	attempts int
 	stored   map[string]bool
-}
-
-func (s *lossy) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
-	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
 // next returns the result of an attempt. It stores rows if their reply is lost.

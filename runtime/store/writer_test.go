@@ -20,12 +20,8 @@ import (
 
 // answering is a Bigtable with answers from a test.
 type answering struct {
-	bigtablepb.UnimplementedBigtableServer
+	warmServer
 	rows func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error
-}
-
-func (s *answering) PingAndWarm(context.Context, *bigtablepb.PingAndWarmRequest) (*bigtablepb.PingAndWarmResponse, error) {
-	return new(bigtablepb.PingAndWarmResponse), nil
 }
 
 func (s *answering) MutateRows(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {
