@@ -112,9 +112,7 @@ func BenchmarkBackfill(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000, 10_000_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			client, err := storetest.Connect(b.Context(), startServer(b, &endless{n: n}))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			defer func() { _ = client.Close() }()
 			source, target := singles(), days()
 			target.Table.WriteOnly = true

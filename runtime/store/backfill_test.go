@@ -103,32 +103,6 @@ func (c tableClient) OpenTable(id string) bigtable.TableAPI {
 	return c.wrap(id, c.Client.OpenTable(id))
 }
 
-// TestBackfillFollowsWriters changes, adds and deletes samples in both tables, after the source
-// was read and before the copies are written: the target has what the application stored last.
-func TestBackfillFollowsWriters(t *testing.T) {
-	r := newRefill(t, 5)
-	w := r.only("singles", "days")
-	client := r.meddling("days", func(n int) {
-		switch n {
-		case 0:
-			must(t, w.Write(t.Context(), sample{Series: "s0001", Time: at(1), Value: 77}))
-			must(t, w.Write(t.Context(), sample{Series: "s0001", Time: at(7), Value: 78}))
-			_, err := w.Delete(t.Context(), r.samples[2:3])
-			must(t, err)
-		case 1: // while the copier settles that
-			must(t, w.Write(t.Context(), sample{Series: "s0003", Time: at(3), Value: 79}))
-		}
-	})
-	got, err := Backfill(t.Context(), client, r.mappings, r.options)
-	if must(t, err); got.Changed != 1 || got.Deleted != 1 || got.Events != 4 || got.Unsettled != 0 {
-		t.Errorf("%+v", got)
-	}
-	r.agree(t)
-	if all := r.values(t, 1); len(all) != 5 || !strings.HasSuffix(all[1], " 77") {
-		t.Error(all)
-	}
-}
-
 // TestBackfillGivesUp changes a sample whenever it is copied: the call ends and counts it.
 func TestBackfillGivesUp(t *testing.T) {
 	r := newRefill(t, 1)
@@ -154,20 +128,6 @@ func TestBackfillKeepsExpired(t *testing.T) {
 	})
 	if got, err := Backfill(t.Context(), client, r.mappings, r.options); err != nil || got.Deleted != 0 || len(r.values(t, 1)) != 1 {
 		t.Errorf("%+v, %v", got, err)
-	}
-}
-
-// TestBackfillSkipsExpired counts samples that have expired in the target.
-func TestBackfillSkipsExpired(t *testing.T) {
-	r := newRefill(t, 10)
-	r.mappings[1].Table.Families = []Family{aged("f.1", 100*time.Second)}
-	r.options.Now = func() time.Time { return at(104) }
-	for _, dry := range []bool{true, false} {
-		r.options.DryRun = dry
-		got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
-		if n := len(r.values(t, 1)); err != nil || got.Expired != 4 || got.Events != 6 || got.Rows != 10 || n != map[bool]int{true: 0, false: 6}[dry] {
-			t.Errorf("dry run %v: %+v, %v, %d events", dry, got, err, n)
-		}
 	}
 }
 

@@ -16,35 +16,19 @@ import (
 // partsRun executes the steps of a backfill as a pipeline does: attempts are killed at a random
 // request, which arrives later or never, and a program changes both tables before each request.
 type partsRun struct {
-	refill  *refill
-	random  *rand.Rand
-	samples []sample
-	broken  string // what the pipeline lacks: "stored places" or "check"
+	refill *refill
+	random *rand.Rand
+	broken string // what the pipeline lacks: "stored places" or "check"
 
 	left   int      // requests until the attempt is killed
 	late   []func() // requests of killed attempts
 	active bool     // whether the program is
 }
 
-// meddle changes an event in both tables, the source first.
-func (p *partsRun) meddle(t *testing.T) {
-	r := p.refill
-	w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
-	for range p.random.IntN(3) {
-		e := p.samples[p.random.IntN(len(p.samples))]
-		_, err := w.Delete(t.Context(), []sample{e})
-		must(t, err)
-		if p.random.IntN(3) == 0 && (!r.target().appends() || r.source().appends()) {
-			e.Value = uint64(1000 + p.random.IntN(1000))
-			must(t, w.Write(t.Context(), e))
-		}
-	}
-}
-
 // request is a request that changes the target.
 func (p *partsRun) request(t *testing.T, do func()) error {
 	if p.active {
-		p.meddle(t)
+		p.refill.meddle(t, p.random, func(e *sample) { e.Value = uint64(1000 + p.random.IntN(1000)) })
 	}
 	switch p.left--; {
 	case p.left > 0:
@@ -106,7 +90,7 @@ func (p *partsRun) run(t *testing.T) {
 			if !errors.Is(err, errStepKilled) {
 				t.Fatal(err)
 			}
-			p.meddle(t)
+			p.refill.meddle(t, p.random, func(e *sample) { e.Value = uint64(1000 + p.random.IntN(1000)) })
 			if again := record(); p.broken == "stored places" {
 				if *chunk = (BackfillChunk{}); len(again) > 0 {
 					*chunk = again[0]
@@ -118,7 +102,7 @@ func (p *partsRun) run(t *testing.T) {
 	for i := range chunks {
 		attempts(&chunks[i], func(c BackfillChunk) error { _, _, err := steps.Copy(t.Context(), c); return err })
 	}
-	p.meddle(t)
+	p.refill.meddle(t, p.random, func(e *sample) { e.Value = uint64(1000 + p.random.IntN(1000)) })
 	arrive()
 	if p.broken == "check" {
 		return
@@ -148,12 +132,8 @@ func TestBackfillPartsAmongPrograms(t *testing.T) {
 			if wrong > 0 { // one is enough
 				return
 			}
-			var samples []sample
-			for i := range 20 {
-				samples = append(samples, sample{Series: fmt.Sprint("s", i%3), Time: at(i), Value: uint64(i)})
-			}
-			r := refillOf(t, source, target, samples...)
-			(&partsRun{refill: r, random: random, samples: samples, broken: broken, active: true}).run(t)
+			r := refillOf(t, source, target, samplesOf(20)...)
+			(&partsRun{refill: r, random: random, broken: broken, active: true}).run(t)
 			differences := r.differences(t)
 			if len(differences) == 0 {
 				return

@@ -37,38 +37,46 @@ func refillOf(t *testing.T, source, target *Mapping[sample], samples ...sample) 
 func (r *refill) source() *mapping { return r.mappings[0].untyped() }
 func (r *refill) target() *mapping { return r.mappings[1].untyped() }
 
-// TestBackfillAmongPrograms copies between tables of different patterns while a program writes,
-// rewrites and deletes, before each request that changes the target: in the end, the tables agree. A
-// target that keeps all values of an event has more of them than a source that keeps the last, so
-// nothing is written again in this case. What is written again may have another class or expiry.
+// samplesOf returns n samples of three series.
+func samplesOf(n int) (samples []sample) {
+	for i := range n {
+		samples = append(samples, sample{Series: fmt.Sprint("s", i%3), Time: at(i), Value: uint64(i), Class: 1 + i%2, ExpiresAt: at(200_000 + i)})
+	}
+	return samples
+}
+
+// meddle deletes some events of both tables, the source first, and writes some of them, as draw changes them. A target that keeps all
+// values of an event has more of them than a source that keeps the last, so nothing is written again in this case.
+func (r *refill) meddle(t *testing.T, random *rand.Rand, draw func(e *sample)) {
+	w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
+	for range random.IntN(4) {
+		e := r.samples[random.IntN(len(r.samples))]
+		if r.source().appends() || r.target().appends() || random.IntN(2) == 0 {
+			_, err := w.Delete(t.Context(), []sample{e})
+			must(t, err)
+		}
+		if random.IntN(2) == 0 && (!r.target().appends() || r.source().appends()) {
+			draw(&e)
+			must(t, w.Write(t.Context(), e))
+		}
+	}
+}
+
+// TestBackfillAmongPrograms copies between tables of different patterns while a program writes, rewrites and deletes, and others copy,
+// before each request that changes the target: in the end, the tables agree. What is written again may have another class or expiry.
 func TestBackfillAmongPrograms(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 27))
-	draw := func(e *sample) {
-		e.Value, e.Class, e.ExpiresAt = uint64(1000+random.IntN(1000)), 1+random.IntN(2), at(200_000+random.IntN(10))
-	}
 	test := func(t *testing.T, source, target *Mapping[sample]) {
-		var samples []sample
-		for i := range 30 {
-			e := sample{Series: fmt.Sprint("s", i%3), Time: at(i)}
-			draw(&e)
-			samples = append(samples, e)
-		}
-		r := refillOf(t, source, target, samples...)
-		w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
+		r := refillOf(t, source, target, samplesOf(30)...)
 		client := r.meddling(r.mappings[1].Table.ID, func(n int) {
-			if n > 5 {
-				return
+			if n == 3 && random.IntN(2) == 0 {
+				_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+				must(t, err)
 			}
-			for range random.IntN(4) {
-				e := samples[random.IntN(len(samples))]
-				if r.source().appends() || r.target().appends() || random.IntN(2) == 0 {
-					_, err := w.Delete(t.Context(), []sample{e})
-					must(t, err)
-				}
-				if random.IntN(2) == 0 && (!r.target().appends() || r.source().appends()) {
-					draw(&e)
-					must(t, w.Write(t.Context(), e))
-				}
+			if n <= 5 {
+				r.meddle(t, random, func(e *sample) {
+					e.Value, e.Class, e.ExpiresAt = uint64(1000+random.IntN(1000)), 1+random.IntN(2), at(200_000+random.IntN(10))
+				})
 			}
 		})
 		got, err := Backfill(t.Context(), client, r.mappings, r.options)
@@ -124,33 +132,6 @@ func (r *refill) differences(t *testing.T) []Difference {
 	got, err := Backfill(t.Context(), r.Client, r.mappings, o)
 	must(t, err)
 	return got.Differences
-}
-
-// TestBackfillOfSeveralValues copies two values of one time from a table that keeps both: a table
-// that keeps one gets the last of readers, and the call ends.
-func TestBackfillOfSeveralValues(t *testing.T) {
-	both := []sample{{Series: "s", Time: at(1), Value: 5}, {Series: "s", Time: at(1), Value: 7}, {Series: "s", Time: at(2), Value: 1}}
-	for _, backward := range []bool{false, true} {
-		samples := slices.Clone(both)
-		if backward {
-			slices.Reverse(samples)
-		}
-		r := refillOf(t, oneMetric(), days(), samples...)
-		for range 2 {
-			got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
-			if err != nil || got.Events != 2 || got.Merged != 1 || got.Changed+got.Unsettled+got.Deleted != 0 {
-				t.Errorf("%+v, %v", got, err)
-			}
-		}
-		if all := r.values(t, 1); len(all) != 2 || !strings.HasSuffix(all[0], " 7") {
-			t.Error(all)
-		}
-		o := r.options
-		o.Verify = true
-		if got, err := Backfill(t.Context(), r.Client, r.mappings, o); err != nil || len(got.Differences) > 0 || got.Merged != 1 {
-			t.Errorf("%+v, %v", got, err)
-		}
-	}
 }
 
 // TestBackfillEndsWhatOthersBegan lets a worker fail while another one is between its write and the
@@ -334,10 +315,7 @@ func TestCheckpointIsLocked(t *testing.T) {
 func TestCheckpointKnowsRequests(t *testing.T) {
 	const limit = time.Second
 	for _, rate := range []float64{0, 0.2} {
-		var samples []sample
-		for i := range 6 {
-			samples = append(samples, sample{Series: "s", Time: at(i), Value: uint64(i)})
-		}
+		samples := samplesOf(6)
 		r := refillOf(t, days(), singles(), samples...)
 		clock := new(fakeClock)
 		r.options.Checkpoint, r.options.Rate, r.options.Timeout = filepath.Join(t.TempDir(), "checkpoint"), rate, limit
@@ -430,11 +408,7 @@ func TestBackfillRate(t *testing.T) {
 	for _, rate := range []float64{0.5, 3, 100, 1e5} {
 		for _, workers := range []int{1, 4} {
 			source, target := days(), singles()
-			var samples []sample
-			for i := range 400 {
-				samples = append(samples, sample{Series: fmt.Sprint("s", i%7), Time: at(i), Value: uint64(i)})
-			}
-			r := refillOf(t, source, target, samples...)
+			r := refillOf(t, source, target, samplesOf(400)...)
 			clock := new(fakeClock)
 			began := clock.now
 			r.options.Rate, r.options.Workers, r.options.test = rate, workers, &backfillTest{clock: clock.clock()}
@@ -466,16 +440,6 @@ func TestBackfillRate(t *testing.T) {
 				t.Errorf("rate %g, %d workers: 400 events took %gs", rate, workers, took)
 			}
 		}
-	}
-}
-
-// TestLimiter checks that a wait ends with its context.
-func TestLimiter(t *testing.T) {
-	l := limiter{rate: 0.001, clock: realClock}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := l.wait(ctx, 1); !errors.Is(err, context.Canceled) {
-		t.Error(err)
 	}
 }
 

@@ -243,7 +243,7 @@ func TestBackfillSteps(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(27, 2))
 	for _, broken := range []string{"", "waits", "records"} {
-		tries, failures := testlong.Pick(50, 100), 0
+		tries, failures := testlong.Pick(50, 1000), 0
 		for i := range tries {
 			program := [][]int{{0}, {0, 2}, {2, 0}, {2, 0, 3}, {}}[random.IntN(5)]
 			wrong, trace := once(program, 1+random.IntN(2), broken, seldomLate(random))
