@@ -115,14 +115,6 @@ func Scratch(t testing.TB) string {
 // compiled to run once use it.
 func CompileFast(importPath string) string { return "-gcflags=" + importPath + "/...=-l -dwarf=false" }
 
-// SkipRaced skips a test with the race detector, which takes too much time or memory for it.
-func SkipRaced(t testing.TB) {
-	t.Helper()
-	if raced() {
-		t.Skip("with the race detector")
-	}
-}
-
 // raced reports whether the program has the race detector.
 func raced() bool {
 	info, ok := debug.ReadBuildInfo()

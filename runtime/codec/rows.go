@@ -384,12 +384,6 @@ func (f TimeFormat) Within(from, to time.Time) (KeyPieces, bool) {
 	return stringsBetween(f.key("", from), f.key("", to.Add(-1))), true
 }
 
-// Rows yields the requests that read every bucket that overlaps [from, to), in order of
-// time. A row key is prefix followed by the label. It is [Span.Buckets] for such keys.
-func (b Bucket) Rows(prefix string, from, to time.Time, maxBytes int) iter.Seq[Rows] {
-	return Span{Prefix: prefix, Whole: true, MaxBytes: maxBytes}.Buckets(b, from, to)
-}
-
 // Count returns the number of buckets that overlap [from, to) and have a label.
 func (b Bucket) Count(from, to time.Time) int64 {
 	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
@@ -397,12 +391,6 @@ func (b Bucket) Count(from, to time.Time) int64 {
 		return 0
 	}
 	return b.index(to.Add(-1)) - b.index(from) + 1
-}
-
-// Rows returns the range of keys that start with prefix and a time in [from, to); false
-// if there are none. It is [Span.Times] for prefix.
-func (f TimeFormat) Rows(prefix string, from, to time.Time) (Rows, bool) {
-	return Span{Prefix: prefix}.Times(f, from, to)
 }
 
 // key returns prefix followed by t, which f must be able to represent.

@@ -27,12 +27,6 @@ type sampleColumns struct {
 	Note      [][]byte
 }
 
-func (c *sampleColumns) add(e *sample) {
-	c.Series, c.Time, c.Sequence, c.Class = append(c.Series, e.Series), append(c.Time, e.Time), append(c.Sequence, e.Sequence), append(c.Class, e.Class)
-	c.TTL, c.ExpiresAt, c.WrittenAt = append(c.TTL, e.TTL), append(c.ExpiresAt, e.ExpiresAt), append(c.WrittenAt, e.WrittenAt)
-	c.Value, c.Note = append(c.Value, e.Value), append(c.Note, e.Note)
-}
-
 // text formats the samples. It fails if the columns have different lengths.
 func (c *sampleColumns) text() (out []string) {
 	for i := range max(len(c.Series), len(c.Time), len(c.Sequence), len(c.Class), len(c.TTL), len(c.ExpiresAt), len(c.WrittenAt), len(c.Value), len(c.Note)) {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -49,22 +48,6 @@ func partedMappings() []*Mapping[sample] {
 		l.seriesOf = func(e *sample) *string { return &e.Series }
 	}
 	return all
-}
-
-// partedSamples returns samples of 40 series, whose names have different lengths.
-func partedSamples(random *rand.Rand, l *Mapping[sample]) (out []sample) {
-	for i := range 25 {
-		name := []string{fmt.Sprint(i * i), fmt.Sprintf("s%02d", i), fmt.Sprintf("%c", 'a'+i%26)}[random.IntN(3)]
-		for range 1 + random.IntN(15) {
-			e := sample{Series: name, Time: at(random.IntN(5*86400) / 60 * 60), Value: random.Uint64(), Note: []byte("x")}
-			if l.Table.hasClasses() {
-				e.Class = 1
-			}
-			out = append(out, e)
-		}
-	}
-	slices.SortFunc(out, func(a, b sample) int { return strings.Compare(a.Series+a.Time.String(), b.Series+b.Time.String()) })
-	return slices.CompactFunc(out, func(a, b sample) bool { return a.Series == b.Series && a.Time.Equal(b.Time) })
 }
 
 // windowsIn returns the windows of a read, and its errors among them.

@@ -71,29 +71,6 @@ func columnsText(windows []sampleWindow) (out []string) {
 	return out
 }
 
-// windowsOf computes windows from events, which are in order of time within their series.
-func windowsOf(events []sample, width time.Duration) (out []string) {
-	var all []sampleWindow
-	for _, e := range events {
-		start := e.Time.Truncate(width)
-		i := slices.IndexFunc(all, func(w sampleWindow) bool { return w.Series == e.Series && w.Start.Equal(start) })
-		if i < 0 {
-			i = len(all)
-			all = append(all, sampleWindow{Window: window.Window{Start: start, End: start.Add(width)}, Series: e.Series})
-			all[i].Value.Min = e.Value
-		}
-		w := &all[i]
-		w.Events++
-		w.Value.Count++
-		w.Value.Last, w.Value.LastTime = e.Value, e.Time
-		w.Value.Min, w.Value.Max = min(w.Value.Min, e.Value), max(w.Value.Max, e.Value)
-	}
-	for _, w := range all {
-		out = append(out, windowText(w))
-	}
-	return out
-}
-
 // windowText returns what windowsOf computes.
 func windowText(w sampleWindow) string {
 	return fmt.Sprint(w.Series, " ", w.Start, w.End, w.Events, w.Value.Count, w.Value.Min, w.Value.Max, w.Value.Last, w.Value.LastTime)

@@ -30,9 +30,6 @@ type part struct {
 	numbers func(times []time.Time, c any, begin, end int, add func(at time.Time, value float64))
 }
 
-// Field returns the name of the column of the field.
-func (p *Part[C, W]) Field() string { return p.field }
-
 // statistics are what parts need of the statistics of a field.
 type statistics[S, T any] interface {
 	*S
