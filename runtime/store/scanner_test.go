@@ -163,7 +163,7 @@ func TestWriterOfSomeTables(t *testing.T) {
 	}
 }
 
-// TestKeepWrittenAt copies an event with its write time.
+// TestKeepWrittenAt copies an event with its write time and its expiry.
 func TestKeepWrittenAt(t *testing.T) {
 	l := expires(singles())
 	s := newBigtable(t, l)
@@ -172,7 +172,7 @@ func TestKeepWrittenAt(t *testing.T) {
 		w := NewWriter(s.Client, []*Mapping[sample]{l}, WriterOptions{KeepWrittenAt: keep, Now: func() time.Time { return at(50) }})
 		must(t, w.Write(t.Context(), e))
 		got, err := collect(t.Context(), NewReader(s.Client, l, clockAt(60)), "s", at(0), at(1))
-		if must(t, err); len(got) != 1 || !got[0].WrittenAt.Equal(want) {
+		if must(t, err); len(got) != 1 || !got[0].WrittenAt.Equal(want) || !got[0].ExpiresAt.Equal(e.ExpiresAt) {
 			t.Errorf("keep %v: %+v", keep, got)
 		}
 	}
