@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -153,5 +154,34 @@ func TestEarlierLayoutWithoutSequence(t *testing.T) {
 	var field *codec.FieldError
 	if !errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Index != 0 || !errors.As(err, &field) || !errors.Is(err, ErrNoSequence) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A series whose values only some layouts can store, because of their delimiters, is read in these. One that none can store is an error.
+func TestSeriesOfSomeLayouts(t *testing.T) {
+	older, _ := shapes[3].mapping(time.Time{}) // with slashes
+	newest, _ := shapes[2].mapping(edge, older)
+	bt, clock := newBigtable(t, newest), func() time.Time { return edge.Add(week) }
+	series := []string{"a#1", "a/1", "a1"}
+	w := NewWriter(bt.Client, []*Mapping[sample]{newest}, WriterOptions{Now: clock})
+	must(t, w.WriteAll(t.Context(), []sample{{Series: "a#1", Time: edge.Add(-day)}, {Series: "a/1", Time: edge}, {Series: "a1", Time: edge}}))
+	r := NewReader(bt.Client, newest, ReaderOptions{Now: clock})
+	for _, events := range []iter.Seq2[sample, error]{r.Read(t.Context(), ManySeriesOf(named(series...)), time.Time{}, edge.Add(week)), r.LatestMany(t.Context(), named(series...))} {
+		var got []string
+		for e, err := range events {
+			must(t, err)
+			got = append(got, e.Series)
+		}
+		slices.Sort(got)
+		same(t, series, got)
+	}
+	none := sample{Series: "a#/1"}
+	_, latest := r.Latest(t.Context(), none)
+	_, read := collect(t.Context(), r, none.Series, time.Time{}, edge)
+	_, deleted := w.DeleteAll(t.Context(), SeriesOf(none))
+	for i, err := range []error{latest, read, deleted} {
+		if field, ok := errors.AsType[*codec.FieldError](err); !ok || !errors.Is(field, codec.ErrDelimiter) {
+			t.Errorf("%d: %v", i, err)
+		}
 	}
 }
