@@ -84,7 +84,7 @@ func paste(text string, lines []string, since string) string {
 func TestProposalsArePasted(t *testing.T) {
 	schemas := rapid.Custom(lastingSchema)
 	valid, proposals, drafts := 0, 0, 0
-	for seed := range testlong.Pick(300, 3000) {
+	for seed := range testlong.Pick(100, 3000) {
 		text := schemas.Example(seed)
 		r := gen.Resolve([]gen.Input{{Name: "reading.yaml", Text: []byte(text)}})
 		if r.Diagnostics.HasErrors() {

@@ -172,7 +172,7 @@ func asks(r explain.Read, key explain.Bytes) bool {
 
 // TestDrawn explains drawn schemas.
 func TestDrawn(t *testing.T) {
-	some, err := corpus.DrawAll(0, testlong.Pick(30, 400), "../../schemas", "../../golden/code")
+	some, err := corpus.DrawAll(0, testlong.Pick(10, 400), "../../schemas", "../../golden/code")
 	if err != nil {
 		t.Fatal(err)
 	}

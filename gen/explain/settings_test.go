@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // compared are schemas whose settings are changed one by one.
@@ -129,7 +130,7 @@ tables:
 
 // TestCompareSettings changes each setting of the language once, and demands that a comparison has a difference.
 func TestCompareSettings(t *testing.T) {
-	for _, c := range settingChanges {
+	for _, c := range testlong.Sample(settingChanges, 3) {
 		t.Run(c.setting, func(t *testing.T) {
 			base := compared[c.in]
 			changed := strings.Replace(base, c.from, c.to, 1)

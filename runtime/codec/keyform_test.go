@@ -415,7 +415,7 @@ func TestKeyFormReadsOnlyWriterOutput(t *testing.T) {
 	check(t, "tuples", func(t *rapid.T) { checkChanges(t, keyLayouts().Draw(t, "layout")) })
 	check(t, "any bytes", func(t *rapid.T) { checkRead(t, keyLayouts().Draw(t, "layout"), string(nasty().Draw(t, "key"))) })
 	for delim, all := range segmentTable {
-		for _, s := range testlong.Sample(all, 7) {
+		for _, s := range testlong.Sample(all, 21) {
 			t.Run(s.name, rapid.MakeCheck(func(t *rapid.T) { checkChanges(t, keyLayout{delim, []segment{s}}) }))
 		}
 	}

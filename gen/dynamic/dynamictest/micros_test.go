@@ -39,7 +39,7 @@ func TestMicros(t *testing.T) {
 		return !ok || !onlyTimestamps(l)
 	})
 	tried := 0
-	for _, name := range testlong.Sample(slices.Sorted(maps.Keys(layouts)), 12) {
+	for _, name := range testlong.Sample(slices.Sorted(maps.Keys(layouts)), 20) {
 		l := layouts[name]
 		traffic, _ := dynamictest.NewTraffic(l)
 		tried++
