@@ -140,23 +140,22 @@ func (b *backfill[E]) decodePlaces(text []byte) (events []E, err error) {
 // there is none.
 func (b *backfill[E]) atPlace(key string, t time.Time, sequence uint32) (out E, ok bool) {
 	e := event{&out}
-	for _, p := range b.source.Periods() {
-		if !p.covers(t) {
-			continue
-		}
-		if _, err := p.parse(key, e); err != nil {
-			return out, false
-		}
-		*p.Time(e) = t
-		switch {
-		case p.Sequence != nil:
-			*p.Sequence(e) = sequence
-		case p.sequence != nil:
-			*p.sequence(e) = sequence
-		}
-		return out, true
+	*b.source.Time(e) = t
+	p := b.source.periodOf(e)
+	if p == nil {
+		return out, false
 	}
-	return out, false
+	if _, err := p.parse(key, e); err != nil {
+		return out, false
+	}
+	*p.Time(e) = t
+	switch {
+	case p.Sequence != nil:
+		*p.Sequence(e) = sequence
+	case p.sequence != nil:
+		*p.sequence(e) = sequence
+	}
+	return out, true
 }
 
 // finder reads the events that a table has at the places of others. It is not safe for
