@@ -87,6 +87,7 @@ func (p *play) backfill() error {
 			return err
 		}
 	}
+	p.written()
 	p.Counts["back-fill done"]++
 	client := p.client() // and no checkpoint, with which a call waits for requests of the one before it
 	if err := p.repeated(func() error {

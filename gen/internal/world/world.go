@@ -107,6 +107,7 @@ func (w *World) play(ctx context.Context, s Script) error {
 			return p.told(err)
 		}
 	}
+	p.faults.arrive(func(lateCopy) bool { return true })
 	for _, last := range []func() error{p.restamp, p.forget, p.foreignLeft} {
 		if err := last(); err != nil {
 			return p.told(err)
@@ -129,6 +130,10 @@ func (w *World) begin(ctx context.Context, s Script) (*play, error) {
 	if begins := p.begins(); begins.Year() > 2050 {
 		p.now = begins.Add(50 * time.Hour)
 		p.shift = p.now.Sub(events.Now)
+	}
+	w.faults.copies, w.faults.latest = nil, ""
+	if s.Layout.State != nil {
+		w.faults.latest = p.prefix + s.Layout.State.ID
 	}
 	if err := p.setup(p.schema); err != nil {
 		return nil, fmt.Errorf("setup: %w", err)
@@ -280,6 +285,7 @@ func (p *play) step(some []operation) error {
 		p.Counts[o.name]++
 		p.struck = false
 		err := o.do(p)
+		p.faults.arrive(func(lateCopy) bool { return p.chance(3) })
 		if _, _, wrong := p.traffic.take(); err == nil && !p.struck { // otherwise, the client repeats requests in its own way
 			err = wrong
 		}
@@ -307,10 +313,13 @@ func (p *play) faulty(f func() error) (err error, struck bool) {
 	if !p.chance(3) {
 		return f(), false
 	}
-	how, skip, after := fault(p.IntN(4)), p.IntN(5), p.IntN(4)
+	how, skip, after := fault(p.IntN(5)), p.IntN(5), p.IntN(4)
 	code := anyOf(p, []codes.Code{codes.PermissionDenied, codes.Internal, codes.Unavailable, codes.Unavailable})
-	if how == killed {
+	switch how {
+	case killed:
 		code = codes.PermissionDenied // others are repeated until the deadline
+	case late:
+		code = codes.Unavailable
 	}
 	p.faults.arm(how, skip, after, code)
 	err = f()
@@ -325,10 +334,15 @@ func (p *play) faulty(f func() error) (err error, struck bool) {
 func (p *play) repeated(f func() error) error {
 	err, struck := p.faulty(f)
 	if struck && err != nil {
-		return f()
+		err = f()
 	}
+	p.faults.arrive(func(c lateCopy) bool { return !c.latest })
 	return err
 }
+
+// written lets the requests of all writes arrive: after the event was deleted, or after its row was repaired, they would change the row
+// of the newest event.
+func (p *play) written() { p.faults.arrive(func(c lateCopy) bool { return !c.deletes }) }
 
 // client returns the client of one of the programs.
 func (p *play) client() *bigtable.Client { return anyOf(p, p.clients) }

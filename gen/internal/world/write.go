@@ -118,6 +118,7 @@ func (p *play) writes(events []dynamic.Event, call func() error, exists func(t *
 	if struck {
 		final = call()
 	}
+	p.faults.arrive(func(c lateCopy) bool { return !c.latest })
 	for _, f := range failuresOf(final) {
 		if f.Outcome != store.Refused && f.Outcome != store.Exists {
 			return final
@@ -217,7 +218,10 @@ func (p *play) deletes(call func(o store.DeleteOptions) (store.Deletion, error),
 			return fmt.Errorf("a dry run: %w", err)
 		}
 	}
+	p.written()
+	p.faults.deletes = true
 	err := p.repeated(func() (err error) { got, err = call(store.DeleteOptions{}); return err })
+	p.faults.deletes = false
 	p.truth.remove(gone)
 	if err != nil || !dried {
 		return err
@@ -289,6 +293,7 @@ func (p *play) replace() error {
 		}
 	}
 	p.note("%s by %s", shown([]dynamic.Event{old}), shown([]dynamic.Event{updated}))
+	p.written()
 	if err := p.repeated(func() error { return w.replace(p.ctx, old, updated) }); err != nil {
 		return err
 	}
