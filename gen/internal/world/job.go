@@ -96,7 +96,11 @@ func (p *play) backfill() error {
 	}); err != nil {
 		return err
 	}
-	return p.copied(source, t, o.Repair)
+	p.marked()
+	if err := p.copied(source, t, o.Repair); err != nil {
+		return err
+	}
+	return p.scanOf(t, time.Time{}, p.end()) // few reads are of a table that no query needs
 }
 
 // copied is what a back-fill of a table promises. What only the source has lost of an event remains.

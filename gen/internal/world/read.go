@@ -716,11 +716,16 @@ func (p *play) series() error {
 // scan compares a scan of a table with the truth.
 func (p *play) scan() error {
 	t := anyOf(p, p.layout.Tables)
+	from, to := p.span()
+	p.note("table %s from %v to %v", t.ID, from, to)
+	return p.scanOf(t, from, to)
+}
+
+// scanOf compares a scan of a table and a range of times with the truth.
+func (p *play) scanOf(t *layout.Table, from, to time.Time) error {
 	if t.Pattern.NewestOnly() {
 		return nil
 	}
-	from, to := p.span()
-	p.note("table %s from %v to %v", t.ID, from, to)
 	scanners, err := p.schema.NewScanners(p.client(), t.ID, store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock})
 	if err != nil {
 		return err
@@ -1028,7 +1033,26 @@ func (p *play) stored() error {
 			return fmt.Errorf("table %s has %d cells of events, want %d", id, got[id], want[id])
 		}
 	}
-	return nil
+	return p.fewMarks()
+}
+
+// fewMarks checks that rows of the newest events have a mark for each call that failed, and one of none.
+func (p *play) fewMarks() error {
+	if p.layout.State == nil {
+		return nil
+	}
+	id, marks := p.prefix+p.layout.State.ID, map[string]int{}
+	err := p.eachCell(id, func(row, _ string, c bigtable.ReadItem, rank int) {
+		if strings.Contains(c.Column, ":deleting ") && rank == 1 {
+			marks[row]++
+		}
+	})
+	for row, n := range marks {
+		if n > 1+2*p.failed { // a call has two marks
+			return fmt.Errorf("row %q of table %s has %d marks, and %d calls failed", row, id, n, p.failed)
+		}
+	}
+	return err
 }
 
 // eachCell calls f for the cells of a table; rank is 1 for the newest one of its column.
