@@ -241,6 +241,7 @@ var changes = []operation{
 	{"write again", 5, (*play).rewrite},
 	{"write absent", 8, (*play).writeAbsent},
 	{"write in batches", 6, (*play).writeBatches},
+	{"write versions", 6, (*play).writeVersions},
 	{"delete events", 8, (*play).deleteEvents},
 	{"delete a selection", 10, (*play).deleteSelection},
 	{"delete everything of a selection", 4, (*play).deleteAll},

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -84,6 +86,33 @@ func (p *play) writeBatches() error {
 		}
 		return all
 	}, nil)
+}
+
+// writeVersions writes two versions of the newest event, one of which comes last in the row of the newest events and not in the others.
+func (p *play) writeVersions() error {
+	if p.layout.State == nil {
+		return nil
+	}
+	e, w := p.event(), p.program()
+	e.Time = p.now
+	p.known = append(p.known, p.truth.truncated(e))
+	for _, skip := range []int{p.IntN(3), -1} {
+		e.Values = p.event().Values
+		events := []dynamic.Event{e}
+		p.note("%v", shown(events))
+		if err := p.writes(events, func() error {
+			if skip >= 0 {
+				p.faults.arm(late, skip, 0, codes.Unavailable)
+				p.struck = true
+				defer p.faults.disarm()
+			}
+			return w.writeAll(p.ctx, events, store.WriteOptions{})
+		}, nil); err != nil {
+			return err
+		}
+	}
+	p.written()
+	return errors.Join(p.latest(), p.latest(), p.latest())
 }
 
 // failuresOf returns the failures of a call that are about events.
