@@ -317,6 +317,9 @@ func (p *play) faulty(f func() error) (err error, struck bool) {
 	}
 	how, skip, after := fault(p.IntN(5)), p.IntN(5), p.IntN(4)
 	code := anyOf(p, []codes.Code{codes.PermissionDenied, codes.Internal, codes.Unavailable, codes.Unavailable})
+	if p.layout.State != nil && p.chance(2) {
+		how, skip = late, p.IntN(8) // most protocols are about rows of the newest events
+	}
 	switch how {
 	case killed:
 		code = codes.PermissionDenied // others are repeated until the deadline
