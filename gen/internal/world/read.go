@@ -580,10 +580,18 @@ func (p *play) pages() error {
 // readTicking compares a read during which time passes with the events that are alive before and after it.
 func (p *play) readTicking() error {
 	s := p.selection()
+	if ranked(s.table) {
+		if err := p.writeAll(p.draw(6)); err != nil {
+			return err
+		}
+	}
 	from, to := p.span()
 	o := store.ReadOptions{NewestFirst: p.chance(3)}
 	before := p.expected(s, from, to)
 	p.tick = anyOf(p, []time.Duration{time.Millisecond, time.Second, p.duration()})
+	if ranked(s.table) { // what is too old is only kept while few newer events are in its bucket
+		p.tick = anyOf(p, []time.Duration{p.tick, 26 * time.Hour})
+	}
 	p.note("%s from %v to %v %+v", s.name, from, to, o)
 	var got []dynamic.Event
 	began, asked, err := p.now, p.now, error(nil)
