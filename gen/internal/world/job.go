@@ -96,7 +96,6 @@ func (p *play) backfill() error {
 	}); err != nil {
 		return err
 	}
-	p.marked()
 	if err := p.copied(source, t, o.Repair); err != nil {
 		return err
 	}

@@ -212,7 +212,6 @@ type play struct {
 	programs   []program
 	known      []dynamic.Event    // places of events that were written or deleted
 	foreign    map[[2]string]bool // cells of another program, by table and row
-	failed     int                // calls that mark rows of the newest events, and of which a request failed
 	log        []string
 }
 

@@ -232,13 +232,6 @@ func (p *play) wanted() dynamic.Event {
 	return e
 }
 
-// marked counts a call that marks rows of the newest events, and may leave its mark.
-func (p *play) marked() {
-	if p.struck {
-		p.failed++
-	}
-}
-
 // deletes calls a method that deletes events. It counts those that are alive, as a dry run before it does, and the next call deletes
 // nothing.
 func (p *play) deletes(call func(o store.DeleteOptions) (store.Deletion, error), gone func(e *dynamic.Event) bool) error {
@@ -258,7 +251,6 @@ func (p *play) deletes(call func(o store.DeleteOptions) (store.Deletion, error),
 	p.faults.deletes = true
 	err := p.repeated(func() (err error) { got, err = call(store.DeleteOptions{}); return err })
 	p.faults.deletes = false
-	p.marked()
 	p.truth.remove(gone)
 	if err != nil || !dried {
 		return err
@@ -334,7 +326,6 @@ func (p *play) replace() error {
 	if err := p.repeated(func() error { return w.replace(p.ctx, old, updated) }); err != nil {
 		return err
 	}
-	p.marked()
 	old = p.truth.truncated(old)
 	p.truth.remove(func(e *dynamic.Event) bool { return place(e) == place(&old) })
 	for _, t := range p.layout.Tables {
