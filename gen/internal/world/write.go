@@ -255,7 +255,9 @@ func (p *play) deletes(call func(o store.DeleteOptions) (store.Deletion, error),
 	if err != nil || !dried {
 		return err
 	}
-	if !p.struck && (dry.Events() != got.Events() || got.Events() < alive) {
+	// A dry run does not read the rows with the newest events, some of which have expired.
+	counted := p.layout.State != nil || dry.Events() == got.Events()
+	if !p.struck && (!counted || got.Events() < alive) {
 		return fmt.Errorf("%d events are deleted, %d by a dry run, and %d are alive", got.Events(), dry.Events(), alive)
 	}
 	if got, err = call(store.DeleteOptions{}); err == nil && got.Events() > 0 {
