@@ -6,9 +6,11 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
 // Limits of [Reader.LatestMany]: the number of series whose newest rows are in memory, and the
@@ -151,7 +153,7 @@ func (r *reader) recentOf(ctx context.Context, op *Operation, some []latestSerie
 	if len(all) == 0 {
 		return nil
 	}
-	ok, err := r.table.recentOf(ctx, op, all, r.options.Now(), r.newestOnly(r.mapping.new(), m).timeOf)
+	ok, err := r.table.recentOf(ctx, op, all, r.options.Now(), r.startAmong(some, m))
 	if !ok || err != nil {
 		return err
 	}
@@ -166,6 +168,26 @@ func (r *reader) recentOf(ctx context.Context, op *Operation, some []latestSerie
 		l.done = !errors.Is(l.err, ErrNotFound)
 	}
 	return nil
+}
+
+// startAmong returns the time in the key of a row, and errForeign for rows of other series than some: if segments are joined, these may
+// begin with the key of one.
+func (r *reader) startAmong(some []latestSeries, m *memory) startOf {
+	a := r.newestOnly(r.mapping.new(), m)
+	if !slices.ContainsFunc(r.mapping.Key.Segments, func(g codec.Segment) bool { return g.Joined }) {
+		return a.timeOf
+	}
+	asked := map[string]bool{}
+	for i := range some {
+		asked[r.mapping.seriesID(some[i].base)] = true
+	}
+	return func(row wire.Row) (time.Time, error) {
+		at, err := a.timeOf(row)
+		if err == nil && !asked[r.mapping.seriesID(a.base)] {
+			return at, errForeign
+		}
+		return at, err
+	}
 }
 
 // latestOrOlder returns the newest event of a series with any mapping.
