@@ -113,7 +113,7 @@ func (p *play) copied(source, t *layout.Table, repair bool) error {
 		other, ok := has[place(&e)]
 		e.Values = slices.Clone(e.Values)
 		for i := range e.Values {
-			if ok && !l.keeps(i) {
+			if parts := l.versions[0].period; ok && !l.keeps(i) && len(parts.Families) > 1 && !parts.HasClasses() { // else, it never had it
 				e.Values[i] = other.Values[i]
 			}
 			if e.Values[i] == any(unknown{}) {
