@@ -117,8 +117,11 @@ func (f *faults) unary(ctx context.Context, method string, request, reply any, c
 	return failure
 }
 
-// stream is an interceptor of a client.
+// stream is an interceptor of a client. Streams of sessions do not fail: the client waits for half a minute until one opens.
 func (f *faults) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	if strings.Contains(method, "/Open") {
+		return streamer(ctx, desc, cc, method, opts...)
+	}
 	how, after, failure, fails := f.strikes()
 	if !fails {
 		return streamer(ctx, desc, cc, method, opts...)
