@@ -35,7 +35,7 @@ var unproven = map[string]string{
 	"rollup_field_renamed":        inRollups,
 	"rollup_field_returns":        inRollups,
 	"rollup_field_type":           inRollups,
-	"rollup_narrower":             inRollups,
+	"rollup_wider":                inRollups,
 	"rollup_read_moves":           inRollups,
 	"rollup_removed":              inRollups,
 	"rollup_returns":              inRollups,

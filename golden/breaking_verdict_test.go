@@ -24,15 +24,16 @@ var renames = map[string]map[string]string{
 // rare are the edits that harm only events that the traffic of this test does not have. The
 // events of TestBreakingProof show their verdicts.
 var rare = map[string]string{
-	"age_from_event":        "events that were written late",
-	"age_from_forever":      "events that are older than the new age",
-	"age_shorter":           "events that are older than the new age",
-	"versions_fewer":        "events that are older than the age, in a row with many",
-	"key_escape":            "values with the bytes that are escaped",
-	"key_type_narrower":     "numbers of more than 32 bits",
-	"rollup_events_shorter": "events that are older than the new age",
-	"was_int_to_float":      "integers beyond 2^53, which are errors",
-	"proto_field_added":     "a 0 that nobody has written is like an absent one for the test helper",
+	"age_from_event":           "events that were written late",
+	"age_from_forever":         "events that are older than the new age",
+	"age_shorter":              "events that are older than the new age",
+	"versions_fewer":           "events that are older than the age, in a row with many",
+	"field_removed_only_value": "events without a level",
+	"key_escape":               "values with the bytes that are escaped",
+	"key_type_narrower":        "numbers of more than 32 bits",
+	"rollup_events_shorter":    "events that are older than the new age",
+	"was_int_to_float":         "integers beyond 2^53, which are errors",
+	"proto_field_added":        "a 0 that nobody has written is like an absent one for the test helper",
 }
 
 // TestBreakingVerdicts tries each edit on events of the old schema: after one of class DATA, the

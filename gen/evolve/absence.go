@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -16,6 +17,7 @@ var (
 		ID: "E13", Title: "a field becomes required, or its default changes",
 		Reason: "Stored events may lack the field. They become undecodable, or are read with a different value. Protobuf also omits the value 0 of a required field, which then reads as absent once the field is optional or has a default.",
 		Fix:    "Keep the default, or keep the field optional.",
+		names:  []rehearse.Cause{rehearse.ColumnsChanged},
 	})
 	becomesOptional = rollout(Rule{
 		ID: "E34", Title: "a required field becomes optional",

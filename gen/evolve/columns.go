@@ -9,6 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -20,30 +21,35 @@ var (
 		Reason: "The column, the protobuf number or the name in JSON of a field changes. Stored values are not read; optional fields are silently absent. If a field is removed and another of the same type is added, btgen assumes a rename.",
 		Fix:    "List the older column in `was`, or keep it with `column`. To remove a field and add another, run btgen generate in between.",
 		cells:  true, way: renameHint,
+		names: []rehearse.Cause{rehearse.RowsChanged, rehearse.ColumnsChanged},
 	})
 	valueChanged = data(Rule{
 		ID: "E10", Title: "the type or encoding of a value changes",
 		Reason: "Stored bytes are decoded as a different type, which gives an error, or a wrong value such as 2.5e-323 for 5.",
 		Fix:    "Keep the type, and add a field for the new values. If btgen converts the older type, write to a new column and list the older one in `was`.",
 		cells:  true, way: valueHint,
+		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
 	requiredAdded = data(Rule{
 		ID: "E12", Title: "a required field is added",
 		Reason: "Stored events lack it. They are undecodable or, in protobuf, read with 0.",
 		Fix:    "Make the field optional, or give it a default.",
 		way:    requiredHint,
+		names:  []rehearse.Cause{rehearse.ColumnsChanged},
 	})
 	placeReused = data(Rule{
 		ID: "E14", Title: "a column, number or enum value is reused",
 		Reason: "A removed field or enum value, or another field, used the same place with a different meaning, and stored events still contain it. It is also a finding if tables, or layouts by time, disagree on which earlier field a field continues.",
 		Fix:    "Use a place that was never used. The file btgen.lock lists all places that were. In `was`, name the places of one field, in each table.",
 		way:    reuseHint,
+		names:  []rehearse.Cause{rehearse.ColumnsChanged},
 	})
 	fieldReplaced = data(Rule{
 		ID: "E17", Title: "a column, a protobuf number, or the value of offsets gets another field",
 		Reason: "Stored values are read as those of the other field. For a number, and for offsets, that is right if the field is only renamed. A column may get a field of a new name; it is a finding if either of the two fields has, or had, another column.",
 		Fix:    "Keep the column of each field; for a number or offsets, accept the change if the field is only renamed. Otherwise, use a new column or number, or another table for offsets.",
 		cells:  true, way: replacedHint,
+		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
 	fieldRemoved = rollout(Rule{
 		ID: "E31", Title: "a field is removed",

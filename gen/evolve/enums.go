@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -16,6 +17,7 @@ var (
 		Reason: "Binary and protobuf values store the number of an enum value, and text, JSON and row keys its name. Stored values become undecodable or change their meaning.",
 		Fix:    "Keep the numbers and names of all values, and add new ones with new numbers.",
 		way:    enumHint,
+		names:  []rehearse.Cause{rehearse.ColumnsChanged},
 	})
 	enumGrows = rollout(Rule{
 		ID: "E32", Title: "an enum value is added",

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -17,6 +18,7 @@ var patternChanged = data(Rule{
 	Reason: "Stored events are in other rows, columns or formats than the code expects: it finds nothing, or cannot decode what it finds.",
 	Fix:    "Keep the table and add a second one with the new pattern. Backfill it, then remove the first one.",
 	rows:   true,
+	names:  []rehearse.Cause{rehearse.RowsChanged},
 })
 
 // placeKind is the kind of a place in a table of a schema.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -18,11 +19,13 @@ var (
 		Reason: "A family cannot be renamed: setup adds an empty one and leaves the old one alone. Stored cells are no longer read.",
 		Fix:    "Keep the name of the family, and the family of each field.",
 		cells:  true,
+		names:  []rehearse.Cause{rehearse.FamiliesChanged, rehearse.ColumnsChanged},
 	})
 	lifeChanged = data(Rule{
 		ID: "E15", Title: "a shorter time to live, or a different strategy",
 		Reason: "Bigtable deletes stored events that the new rule does not keep. If timestamps get a different meaning, events expire at the wrong time or never.",
 		Fix:    "Keep the rule. Setup also refuses the change in live tables, and requires a separate permission.",
+		names:  []rehearse.Cause{rehearse.FamiliesChanged, rehearse.LifeChanged, rehearse.RollupChanged},
 	})
 	familyAdded = rollout(Rule{
 		ID: "E35", Title: "a column family is added",
@@ -243,9 +246,13 @@ func gcText(r codec.GCRule, fromWrite bool) string {
 
 // lifetime returns which cells of a family are alive: in rows with the newest event, which of its cells.
 func lifetime(l *lock.Layout, f lock.Family) codec.Lifetime {
-	cells := int64(1)
+	return codec.Lifetime{Timestamp: f.Timestamp, Default: f.Default}.Under(f.GC, cellsOf(l))
+}
+
+// cellsOf returns how many cells a column of a layout may have.
+func cellsOf(l *lock.Layout) int64 {
 	if l.Pattern.EventTimed() && !l.Pattern.NewestOnly() && l.Precision > 0 {
-		cells = int64(l.Bucket.Widest() / l.Precision)
+		return int64(l.Bucket.Widest() / l.Precision)
 	}
-	return codec.Lifetime{Timestamp: f.Timestamp, Default: f.Default}.Under(f.GC, cells)
+	return 1
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -18,29 +19,34 @@ var (
 		Reason: "Row keys depend on the width, origin and label of buckets. Stored rows are not found under different keys.",
 		Fix:    "Keep the table and add a second one with the new bucket. Backfill it, then remove the first one.",
 		rows:   true,
+		names:  []rehearse.Cause{rehearse.RowsChanged},
 	})
 	keyChanged = data(Rule{
 		ID: "E05", Title: "the row key changes",
 		Reason: "Stored rows have the segments, encodings and delimiter of the old key: they are not found under the new one.",
 		Fix:    "Keep the table and add a second one with the new key. Backfill it, then remove the first one.",
 		rows:   true,
+		names:  []rehearse.Cause{rehearse.RowsChanged},
 	})
 	saltChanged = data(Rule{
 		ID: "E06", Title: "the salt changes",
 		Reason: "The salt in a row key depends on the number of salt values and on the segments that it is computed from. Stored rows are not found under a different salt.",
 		Fix:    "Keep the table and add a second one with the new salt. Backfill it, then remove the first one.",
 		rows:   true,
+		names:  []rehearse.Cause{rehearse.RowsChanged},
 	})
 	keyTimeChanged = data(Rule{
 		ID: "E07", Title: "the time format in the row key changes",
 		Reason: "Stored rows have the time in the old format: they are not found, or their times are undecodable.",
 		Fix:    "Keep the table and add a second one with the new format. Backfill it, then remove the first one.",
 		rows:   true,
+		names:  []rehearse.Cause{rehearse.RowsChanged},
 	})
 	offsetsChanged = data(Rule{
 		ID: "E16", Title: "the precision of offsets changes",
 		Reason: "Columns that are named after times count in units of `time.precision`. Stored columns are read as different times.",
 		Fix:    "Keep the precision, or add a second table.",
+		names:  []rehearse.Cause{rehearse.RowsChanged},
 	})
 	precisionCoarser = rollout(Rule{
 		ID: "E33", Title: "a coarser precision",

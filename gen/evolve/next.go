@@ -27,7 +27,7 @@ func (c *Comparison) Accept(arguments []string) ([]lock.Acceptance, error) {
 	for _, argument := range arguments {
 		i := -1
 		for k, f := range c.Findings { // a name may have an equals sign
-			if f.Rule.Class == Data && strings.HasPrefix(argument, f.Name+"=") && (i < 0 || len(f.Name) > len(c.Findings[i].Name)) {
+			if f.Rule.Class == Data && !f.Rule.NoAccept && strings.HasPrefix(argument, f.Name+"=") && (i < 0 || len(f.Name) > len(c.Findings[i].Name)) {
 				i = k
 			}
 		}
@@ -48,8 +48,11 @@ func (c *Comparison) Accept(arguments []string) ([]lock.Acceptance, error) {
 func (c *Comparison) notAcceptable(argument string) string {
 	var names []string
 	for _, f := range c.Findings {
-		if f.Rule.Class == Data {
+		if f.Rule.Class == Data && !f.Rule.NoAccept {
 			names = append(names, f.Name)
+		}
+		if f.Rule.NoAccept && strings.HasPrefix(argument, f.Name) {
+			return f.Name + " cannot be accepted: " + f.Diagnostic.Hint
 		}
 		if f.Name == argument {
 			return "a reason is missing: write " + argument + "=REASON"
@@ -227,7 +230,7 @@ func (p *pair) acceptTable(t *lock.Table, accepted []lock.Acceptance) []lock.Acc
 		case readLacks.named(a.Change):
 			t.Lacks = nil
 			fallthrough
-		case tableTaken.named(a.Change):
+		case tableTaken.named(a.Change), lossUnnamed.named(a.Change):
 			t.Accepted = append(t.Accepted, a)
 		default:
 			rest = append(rest, a)

@@ -8,6 +8,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -18,11 +19,13 @@ var (
 		ID: "E18", Title: "an earlier layout is removed",
 		Reason: "The events of its time are no longer read, and late events of that time are written to the next layout.",
 		Fix:    "Keep the entry in `before` until its events have expired: their time to live plus a week after the layout ended.",
+		names:  []rehearse.Cause{rehearse.LayoutRemoved},
 	})
 	layoutMoved = data(Rule{
 		ID: "E19", Title: "a layout begins at a different time",
 		Reason: "Events between the two times are stored in one layout and read from the other: they are not found.",
 		Fix:    "Keep `since`. To move or remove a layout that has not begun yet, run `btgen generate --now TIME`.",
+		names:  []rehearse.Cause{rehearse.LayoutRemoved},
 	})
 	layoutBegins = rollout(Rule{
 		ID: "E38", Title: "a new layout begins",

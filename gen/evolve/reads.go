@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -12,6 +13,7 @@ var readLacks = data(Rule{
 	ID: "E21", Title: "reads are served by a table that may lack events",
 	Reason: "Read, or a query, is served by a table that was added later, was removed and used again, or kept events for a shorter time: it lacks events that other tables have. So may a table that is locked with `serves: false`.",
 	Fix:    "Write `serves: false` until the table is backfilled. Then remove it, and accept the change: the lock notes that the table has all events. To keep a query in its present table, name that in `table`.",
+	names:  []rehearse.Cause{rehearse.Deleted, rehearse.ReadMoved, rehearse.FamiliesChanged, rehearse.LifeChanged},
 })
 
 // move is a read that another table serves than before.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -16,21 +17,25 @@ var (
 		ID: "E25", Title: "reads use a rollup that may lack changes",
 		Reason: "Programs whose code does not have the rollup, or has another one, change events without a mark: windows that were summarized before do not show these changes.",
 		Fix:    "Write `serves: false` in the rollup, run setup, and deploy all programs that write. Then run btgen-live rollup with --all, whatever was summarized before, remove `serves: false`, and accept the change: the lock notes that all programs mark what they change.",
+		names:  []rehearse.Cause{rehearse.Deleted, rehearse.RollupChanged},
 	})
 	windowsLost = data(Rule{
 		ID: "E26", Title: "windows of a rollup are no longer read",
-		Reason: "A rollup has windows of events that have expired. They are not read if the rollup is removed, gets another family, narrower windows or fewer fields, or a field another type, or if a read moves to a table without it.",
+		Reason: "A rollup has windows of events that have expired. They are not read, or replaced by the next summary, if the rollup is removed, gets another family, wider windows or fewer fields, or a field another type, or if a read moves to a table without it.",
 		Fix:    "Keep the rollup until its windows have expired. A different rollup can begin with a new layout that has another family of events, with `since` and `before`.",
+		names:  []rehearse.Cause{rehearse.ReadMoved, rehearse.RollupChanged, rehearse.ColumnsChanged},
 	})
 	familyTaken = data(Rule{
 		ID: "E27", Title: "a family of a removed rollup is used again, or a rollup is in a family of events",
 		Reason: "While the table had no rollup, events changed without a mark, so that windows that are still in the family are out of date. Cells of events and of a rollup cannot be told apart in one family.",
 		Fix:    "Choose a family that the table never had. The file btgen.lock lists those that it had.",
+		names:  []rehearse.Cause{rehearse.Deleted, rehearse.FamiliesChanged, rehearse.RollupChanged},
 	})
 	eventsLonger = data(Rule{
 		ID: "E28", Title: "a longer time to live of events with a rollup",
 		Reason: "Programs would take buckets to be complete whose first events Bigtable has already deleted, read them from what is left, and replace their windows.",
 		Fix:    "Begin a new layout with another family, with `since` and `before`. Accept the change if no event has expired yet.",
+		names:  []rehearse.Cause{rehearse.LifeChanged, rehearse.RollupChanged, rehearse.ColumnsChanged},
 	})
 	rollupAdded = rollout(Rule{
 		ID: "E46", Title: "a rollup is added with serves: false",
@@ -38,9 +43,9 @@ var (
 		Fix:    "Run setup, and deploy all programs that write. Then run btgen-live rollup with --all, whatever was summarized before, and remove `serves: false`.",
 	})
 	rollupChanged = rollout(Rule{
-		ID: "E47", Title: "a rollup gets a field, or one is removed that has only windows of events that are there",
+		ID: "E47", Title: "a rollup gets a field or narrower windows, or one is removed that has only windows of events that are there",
 		Reason: "Programs with the old code summarize buckets without the field, and use a rollup that those with the new code no longer maintain.",
-		Fix:    "Before you remove a rollup, write `serves: false` in it, and deploy all programs that read. To add a field, stop summarizing until all programs that do so have the new code.",
+		Fix:    "Before you remove a rollup, write `serves: false` in it, and deploy all programs that read. To add a field, or for narrower windows, stop summarizing until all programs that do so have the new code.",
 	})
 )
 
@@ -169,8 +174,12 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	at.Old, at.New = schema.FormatDuration(old.Every), schema.FormatDuration(new.Every)
 	switch {
 	case old.Every == new.Every:
-	case new.Every%old.Every == 0 || !lost:
-		c.add(harmless, at, "windows of the rollup in family %q become those of %s: stored ones are still read", new.Family, at.New)
+	case !lost:
+		c.add(harmless, at, "windows of the rollup in family %q become those of %s: the events are there", new.Family, at.New)
+	case new.Every < old.Every && old.Every%new.Every == 0:
+		c.add(rollupChanged, at, "windows of the rollup in family %q become those of %s: stored ones of %s are still read, and programs with the old code write more of these; stop summarizing with the old code first", new.Family, at.New, at.Old)
+	case new.Every%old.Every == 0:
+		c.add(windowsLost, at, "windows of the rollup in family %q become those of %s: when a bucket is summarized again, they replace stored ones of %s", new.Family, at.New, at.Old)
 	default:
 		c.add(windowsLost, at, "windows of the rollup in family %q become those of %s: stored ones of %s do not say what these are", new.Family, at.New, at.Old)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 )
 
 // Class classifies the effect of a change. The most severe class comes first, so that classes
@@ -42,8 +43,9 @@ type Rule struct {
 	// NoAccept marks a rule of class Data whose changes cannot be accepted.
 	NoAccept bool
 
-	rows  bool // its changes tell in which rows events are
-	cells bool // its examples show a cell of an example event
+	names []rehearse.Cause // of losses that its findings name
+	rows  bool             // its changes tell in which rows events are
+	cells bool             // its examples show a cell of an example event
 	// way returns the way out of one change, with schema text to paste; empty if it is to restore
 	// what was. It may be nil.
 	way func(h *hinting) string

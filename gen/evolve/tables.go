@@ -9,6 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -20,11 +21,13 @@ var (
 		Reason: "The events in the table are no longer read. Setup leaves the table and its data alone. A renamed table is a new, empty table.",
 		Fix:    "Keep the table until its events have expired, or copy them first.",
 		rows:   true,
+		names:  []rehearse.Cause{rehearse.SchemaRemoved, rehearse.Deleted, rehearse.ReadMoved, rehearse.RowsChanged, rehearse.LayoutRemoved, rehearse.FamiliesChanged},
 	})
 	tableDraft = data(Rule{
 		ID: "E02", Title: "a table becomes a draft again",
 		Reason: "The layout of a draft may change freely, but the table may already contain events, even if it was removed in the meantime.",
 		Fix:    "Remove `draft`. Once btgen generate has run without that key, the table can no longer be a draft.",
+		names:  []rehearse.Cause{rehearse.ReadMoved},
 	})
 	tableAdded = rollout(Rule{
 		ID: "E30", Title: "a table is added to a schema with stored events",
@@ -107,9 +110,10 @@ func Diff(in Input) *Comparison {
 	c.reads()
 	c.agree()
 	c.lostLock()
+	c.rehearsed()
 	c.sort()
 	for i := range c.Findings {
-		if f := &c.Findings[i]; f.Rule.Class == Data {
+		if f := &c.Findings[i]; f.Rule.Class == Data && !f.Rule.NoAccept {
 			f.Accept = c.accepting(f.Name)
 		}
 	}

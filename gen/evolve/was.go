@@ -6,6 +6,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 )
 
 // The rules that this file applies.
@@ -14,6 +15,7 @@ var (
 		ID: "E20", Title: "older events of a field are no longer read",
 		Reason: "Events written before a field was renamed or converted contain it in an older column that `was` no longer lists. A field that continues an earlier one in one table, or in one column, must be read from all places that the earlier field had.",
 		Fix:    "Keep the entry in `was` until these events have expired.",
+		names:  []rehearse.Cause{rehearse.ColumnsChanged},
 	})
 	fieldMoves = rollout(Rule{
 		ID: "E39", Title: "a field is written to a new column, and read from both",

@@ -97,7 +97,7 @@ func TestRulesAreComplete(t *testing.T) {
 	last := ""
 	sentence := regexp.MustCompile(`^[A-Z0-9].*\.$`)
 	for _, rule := range lint.Rules() {
-		if rule.ID <= last || !regexp.MustCompile(`^[CEKLT]\d\d$`).MatchString(rule.ID) {
+		if rule.ID <= last || !regexp.MustCompile(`^[CEKLTX]\d\d$`).MatchString(rule.ID) {
 			t.Errorf("rule %q after %q", rule.ID, last)
 		}
 		last = rule.ID

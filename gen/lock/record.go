@@ -38,6 +38,25 @@ func Record(l *layout.Layout, t *layout.Table) string {
 	return strings.Join(r.facts, "; ")
 }
 
+// Rows returns the facts that say in which rows events are: equal texts mean equal row keys for equal events.
+func (l *Layout) Rows() string {
+	r := recorder{layout: l}
+	r.pattern()
+	r.precision()
+	r.delimiter()
+	r.key()
+	r.facts = slices.DeleteFunc(r.facts, func(fact string) bool { return strings.Contains(fact, " enum ") })
+	if l.Pattern.Bucketed() {
+		r.bucket()
+	} else {
+		r.time()
+	}
+	if l.Sequence {
+		r.sequence()
+	}
+	return strings.Join(r.facts, "; ")
+}
+
 // recorder collects the facts of a layout, each as "key: value".
 type recorder struct {
 	layout *Layout

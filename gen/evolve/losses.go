@@ -1,0 +1,392 @@
+package evolve
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// The rules that this file applies.
+var (
+	draftServes = data(Rule{
+		ID: "E29", Title: "a draft takes over reads of stored events",
+		Reason:   "A draft has only the events that are written from now on. It is not in btgen.lock, which would forget what table served the reads.",
+		Fix:      "List the draft after the other tables, or write `serves: false` in it. Before it serves reads, remove `draft`, and backfill it.",
+		NoAccept: true,
+	})
+	lossUnnamed = data(Rule{
+		ID: "X01", Title: "a read loses stored events for a reason that no other rule names",
+		Reason: "For each edit, btgen acts out what programs of all versions that the lock knows write, delete, summarize and read. With the edit, a read does not show an event, a value or a window that it shows without it, or it shows one that was deleted. The message tells what happens to the event until then.",
+		Fix:    "Undo the change, or make it in a second table that is backfilled before it serves reads.",
+	})
+)
+
+// troupe is the schemas that have tables of Bigtable in common, before or after a change: they are rehearsed
+// together.
+type troupe struct {
+	pairs []*pair
+}
+
+// troupes returns the schemas that share tables, in the order of their pairs.
+func (c *Comparison) troupes() []troupe {
+	group := make([]int, len(c.pairs))
+	by := map[string]int{} // by the table, and by the schema
+	for i := range c.pairs {
+		group[i] = i
+		for _, key := range c.ties(&c.pairs[i]) {
+			k, known := by[key]
+			if !known {
+				by[key] = i
+				continue
+			}
+			from, to := group[i], group[k]
+			for n := range i + 1 {
+				if group[n] == from {
+					group[n] = to
+				}
+			}
+		}
+	}
+	var out []troupe
+	index := map[int]int{}
+	for i := range c.pairs {
+		k, known := index[group[i]]
+		if !known {
+			k = len(out)
+			index[group[i]] = k
+			out = append(out, troupe{})
+		}
+		out[k].pairs = append(out[k].pairs, &c.pairs[i])
+	}
+	return out
+}
+
+// ties returns what a pair shares with others: tables of Bigtable, and schemas.
+func (c *Comparison) ties(p *pair) (out []string) {
+	add := func(t *lock.Table, schema string) {
+		out = append(out, "schema "+schema)
+		for i := range t.Layouts {
+			out = append(out, "table "+placeOf(t, &t.Layouts[i]))
+		}
+	}
+	if p.old != nil {
+		add(p.old, c.owner(p.old))
+	}
+	if p.table != nil {
+		facts := p.now()
+		add(facts, facts.Schema)
+	}
+	return out
+}
+
+// now returns the facts of a table of a schema, also of a draft.
+func (p *pair) now() *lock.Table {
+	if p.facts != nil {
+		return p.facts
+	}
+	facts := lock.Of(p.layout, p.table)
+	return &facts
+}
+
+// rehearsed adds the losses of the change that no rule has named.
+func (c *Comparison) rehearsed() {
+	for _, t := range c.troupes() {
+		if slices.ContainsFunc(t.pairs, func(p *pair) bool { return p.old != nil }) {
+			c.rehearse(t)
+		}
+	}
+}
+
+// rehearse adds the losses of schemas that share tables: those of the change, and those that remain if the tables are
+// filled that lack events.
+func (c *Comparison) rehearse(t troupe) {
+	next := c.epochs(t)
+	if next == nil {
+		return
+	}
+	var unnamed []rehearse.Loss
+	note := func(except *Rule) {
+		for _, l := range rehearse.Losses(next) {
+			if !c.named(t, l, except) && !slices.ContainsFunc(unnamed, func(o rehearse.Loss) bool { return lossItem(o) == lossItem(l) && t.of(o) == t.of(l) }) {
+				unnamed = append(unnamed, l)
+			}
+		}
+	}
+	note(nil)
+	if next.Filled = c.toFill(t); next.Filled != nil {
+		note(readLacks)
+	}
+	for _, l := range unnamed {
+		all := l
+		all.Read = lock.ReadName
+		if l.Read != lock.ReadName && slices.ContainsFunc(unnamed, func(o rehearse.Loss) bool { return lossItem(o) == lossItem(all) && t.of(o) == t.of(l) }) {
+			continue // what is true of all reads of a table is said once
+		}
+		if p := t.of(l); p != nil {
+			c.addLoss(p, l)
+		}
+	}
+}
+
+// toFill returns the names of tables of which a finding says that they are to be filled before they serve reads.
+func (c *Comparison) toFill(t troupe) (out []string) {
+	for _, f := range c.Findings {
+		if f.Rule == readLacks && f.pair != nil && len(f.pair.lacks) > 0 && slices.Contains(t.pairs, f.pair) {
+			out = append(out, nameOf(f.pair))
+		}
+	}
+	return out
+}
+
+// nameOf returns the name of a table in programs: that which it has in the lock, if it is there.
+func nameOf(p *pair) string {
+	if p.old != nil {
+		return p.old.Name
+	}
+	return p.table.ID
+}
+
+// lossItem returns what is lost, as a part of the name of a change.
+func lossItem(l rehearse.Loss) string {
+	switch {
+	case l.Width > 0:
+		return l.Read + "/windows"
+	case l.Field != "":
+		return l.Read + "/" + l.Field
+	}
+	return l.Read
+}
+
+// epochs returns the programs of the lock and of the schemas; nil if the schemas change nothing.
+func (c *Comparison) epochs(t troupe) *rehearse.Epoch {
+	a := &actor{codings: map[string]coding{}}
+	live := a.program(c.cast(t, func(*pair, []stageOf) int { return 0 }))
+	old := a
+	a = &actor{codings: old.codings, renamed: c.identities(t), series: c.seriesNames(t)}
+	next := &rehearse.Epoch{Program: a.program(c.castNow(t)), Now: c.in.Now}
+	if reflect.DeepEqual(next.Program.Schemas, live.Schemas) {
+		return nil
+	}
+	now := &rehearse.Epoch{Program: live}
+	next.After = []*rehearse.Epoch{now}
+	deepest, several := 0, 0
+	for _, p := range t.pairs {
+		if p.old != nil && len(stages(p.old)) > 1 {
+			deepest, several = max(deepest, len(stages(p.old))-1), several+1
+		}
+	}
+	at := now
+	for depth := 1; depth <= deepest; depth++ { // what each table had so many steps ago
+		e := &rehearse.Epoch{Program: old.program(c.cast(t, func(_ *pair, all []stageOf) int { return min(depth, len(all)-1) }))}
+		at.After = append(at.After, e)
+		at = e
+	}
+	if several > 1 { // the order of the steps is not known: each table alone
+		for _, p := range t.pairs {
+			if p.old != nil && len(stages(p.old)) > 1 {
+				now.After = append(now.After, &rehearse.Epoch{Program: old.program(c.cast(t, func(o *pair, all []stageOf) int {
+					if o == p {
+						return len(all) - 1
+					}
+					return 0
+				}))})
+			}
+		}
+	}
+	return next
+}
+
+// program returns a program of schemas with tables.
+func (a *actor) program(cast map[string][]tableNow) rehearse.Program {
+	out := rehearse.Program{Reads: a.readable}
+	for _, name := range slices.Sorted(maps.Keys(cast)) {
+		if s := a.schema(name, cast[name]); len(s.Tables) > 0 {
+			out.Schemas = append(out.Schemas, s)
+		}
+	}
+	return out
+}
+
+// cast returns the tables of the lock by schema, each at one of its stages.
+func (c *Comparison) cast(t troupe, at func(p *pair, all []stageOf) int) map[string][]tableNow {
+	out := map[string][]tableNow{}
+	for _, p := range t.pairs {
+		if p.old == nil {
+			continue
+		}
+		all := stages(p.old)
+		name := c.owner(p.old)
+		out[name] = append(out[name], tableNow{p.old.Name, all[at(p, all)], p.old.Serves})
+	}
+	return out
+}
+
+// castNow returns the tables of the schemas, drafts included, and those of the lock whose schemas are not at hand.
+func (c *Comparison) castNow(t troupe) map[string][]tableNow {
+	out := map[string][]tableNow{}
+	for _, p := range t.pairs {
+		switch {
+		case p.table != nil:
+			facts := p.now()
+			out[facts.Schema] = append(out[facts.Schema], tableNow{nameOf(p), used(facts.Periods()), facts.Serves})
+		case p.old != nil && p.old.Removed == "" && !c.dropped(p):
+			name := c.owner(p.old)
+			out[name] = append(out[name], tableNow{p.old.Name, stages(p.old)[0], p.old.Serves})
+		}
+	}
+	return out
+}
+
+// seriesNames returns the earlier names of series values that have another one.
+func (c *Comparison) seriesNames(t troupe) map[[2]string]string {
+	out := map[[2]string]string{}
+	for _, p := range t.pairs {
+		if p.old == nil || p.facts == nil {
+			continue
+		}
+		matches, _ := p.matches()
+		for _, m := range matches {
+			old, new := &m.old[0], &m.new[0]
+			for i := range min(len(old.Segments), len(new.Segments)) {
+				if old.Segments[i].Kind == codec.SeriesSegment && renamedSegment(old, new, i) {
+					out[[2]string{p.facts.Schema, new.Segments[i].Name}] = old.Segments[i].Name
+				}
+			}
+		}
+	}
+	return out
+}
+
+// identities returns the fields that continue one of another name.
+func (c *Comparison) identities(t troupe) map[[2]string]string {
+	sites := map[string][]site{}
+	for _, p := range t.pairs {
+		if p.old != nil && p.facts != nil {
+			sites[p.facts.Schema] = append(sites[p.facts.Schema], c.sites(p)...)
+		}
+	}
+	out := map[[2]string]string{}
+	for schema, all := range sites {
+		was := map[string]string{} // the earlier field, by the present name
+		var names []string
+		for _, s := range all {
+			for _, name := range slices.Sorted(maps.Keys(s.origins)) {
+				if from := continued(name, s.origins[name]); from != "" && was[name] == "" {
+					was[name] = from
+					names = append(names, name)
+				}
+			}
+		}
+		taken := map[string]string{} // the present name, by the earlier field
+		slices.Sort(names)
+		for _, name := range names {
+			if from := was[name]; from == name || taken[from] == "" {
+				taken[from] = name
+			}
+		}
+		for from, name := range taken {
+			if from != name {
+				out[[2]string{schema, name}] = from
+				if taken[name] == "" { // a field that has the name for the first time
+					continue
+				}
+			}
+		}
+		for _, s := range all { // a field under the name of one that goes on under another
+			for name := range s.origins {
+				if heir := taken[name]; heir != "" && heir != name && out[[2]string{schema, name}] == "" {
+					out[[2]string{schema, name}] = name + " (new)"
+				}
+			}
+		}
+	}
+	return out
+}
+
+// of returns the pair of the table that a loss is about: the one that serves the read now, or else the one that did.
+func (t troupe) of(l rehearse.Loss) *pair {
+	for _, name := range []string{l.To, l.From} {
+		for _, p := range t.pairs {
+			if p.table != nil && (p.old != nil && p.old.Name == name || p.old == nil && p.table.ID == name) && lock.SchemaOf(p.layout) == l.Schema {
+				return p
+			}
+		}
+	}
+	for _, p := range t.pairs {
+		if p.old != nil && p.old.Name == l.From {
+			return p
+		}
+	}
+	return nil
+}
+
+// named reports whether a finding of class Data names a loss, other than one of a rule.
+func (c *Comparison) named(t troupe, l rehearse.Loss, except *Rule) bool {
+	return slices.ContainsFunc(c.Findings, func(f Finding) bool {
+		if f.Rule.Class != Data || f.Rule == except || f.pair == nil || !slices.Contains(t.pairs, f.pair) {
+			return false
+		}
+		name := nameOf(f.pair)
+		return (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) })
+	})
+}
+
+// addLoss adds the finding for a loss.
+func (c *Comparison) addLoss(p *pair, l rehearse.Loss) {
+	change := Change{Item: lossItem(l), place: atServes, Old: shownText(l, l.Was), New: shownText(l, l.Is), way: way{text: lossWay(l)}}
+	if p.table != nil && p.table.Draft && l.From != "" && l.From != l.To {
+		c.add(p, draftServes, change, "draft %q takes over %s from table %q, and has none of its events", p.table.ID, readText(l.Read), l.From)
+		return
+	}
+	c.add(p, lossUnnamed, change, "%s would show %s instead of %s: %s", readText(l.Read), change.New, change.Old, strings.Join(l.Story, ", "))
+}
+
+// shownText describes what is shown of a field, of an event, or of a window.
+func shownText(l rehearse.Loss, shown string) string {
+	what := "an event"
+	if l.Field != "" {
+		what = "the value of " + quoted(l.Field)
+	}
+	if l.Width > 0 {
+		what = "windows with " + what
+	}
+	name, isName := strings.CutPrefix(shown, l.Field+".")
+	switch {
+	case shown == rehearse.None && l.Width > 0:
+		return "no windows"
+	case shown == rehearse.None:
+		return "nothing"
+	case shown == rehearse.Inexact:
+		return "inexact windows"
+	case shown == rehearse.Present || shown == l.Field:
+		return what
+	case shown == l.Field+"'":
+		return what + " when it was written last"
+	case l.Field != "" && isName:
+		return quoted(name) + " as " + what
+	case shown == rehearse.Absent:
+		return "an event without " + quoted(l.Field)
+	}
+	return shown
+}
+
+// lossWay returns the way out of a loss.
+func lossWay(l rehearse.Loss) string {
+	moved := slices.Contains(l.Causes, rehearse.ReadMoved)
+	switch {
+	case moved && l.Read != lock.ReadName && l.Read != lock.LatestName:
+		return "keep " + readText(l.Read) + " in table " + l.From + ": " + quotedCode("table: "+quoted(l.From))
+	case moved:
+		return "let table " + quoted(l.From) + " serve " + readText(l.Read) + " as before: leave it in its place, without " + quotedCode("serves: false") + ", or write that in table " + quoted(l.To)
+	case l.Is == rehearse.None && l.Field == "" && l.Width == 0 && slices.Equal(l.Causes, []rehearse.Cause{rehearse.ColumnsChanged}):
+		return "keep the fields that events may have alone, or add one that all events have, and wait until those without it have expired"
+	case l.Width > 0:
+		return "let a new layout begin with the change and another family of events, with since and before"
+	}
+	return "undo the change, or make it in a second table, backfill that, and let it serve the reads then"
+}

@@ -1,0 +1,140 @@
+package evolve_test
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/lock"
+)
+
+// revision is a version of a schema with readings of a site and a device.
+type revision struct {
+	fields  string    // empty for temp and count
+	tables  []string  // see tableOf
+	queries string    // empty for All
+	now     time.Time // zero if it is not known
+}
+
+// tableOf returns a table. Settings replace those of the same key, or follow them.
+func tableOf(name string, settings ...string) string {
+	all := []string{"pattern: bucket_new_cells", "key: {delimiter: \"#\", segments: [site, dev, bucket]}", "bucket: {every: 1d}", "family: m", "ttl: {max_age: 60d}"}
+	for _, s := range settings {
+		key, _, _ := strings.Cut(s, ":")
+		if i := slices.IndexFunc(all, func(o string) bool { return strings.HasPrefix(o, key+":") }); i >= 0 {
+			all[i] = s
+		} else {
+			all = append(all, s)
+		}
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return strings.HasSuffix(s, ": -") })
+	return "  " + name + ": {" + strings.Join(all, ", ") + "}\n"
+}
+
+// text returns the schema.
+func (r revision) text() []byte {
+	return []byte("btgen: v1\npackage: app\nname: Reading\nseries: {site: string, dev: string}\ntime: {precision: 1s}\nfields: {" +
+		cmp.Or(r.fields, "temp: float64, count: int64") + "}\ntables:\n" + strings.Join(r.tables, "") +
+		"queries: {" + cmp.Or(r.queries, "All: {by: [site, dev]}") + "}\n")
+}
+
+// last returns the names of the findings of class Data in the last edit. Those of the earlier ones are accepted.
+func last(t *testing.T, revisions []revision) []string {
+	t.Helper()
+	old := &lock.Lock{}
+	var out []string
+	for _, r := range revisions {
+		resolved := gen.Resolve([]gen.Input{{Name: "reading.yaml", Text: r.text()}})
+		if resolved.Diagnostics.HasErrors() {
+			t.Fatalf("%v\n%s", resolved.Diagnostics, r.text())
+		}
+		c := evolve.Diff(evolve.Input{Old: old, Layouts: resolved.Layouts, Whole: true, Now: r.now, Gone: gone})
+		out = nil
+		var accepted []lock.Acceptance
+		for _, f := range c.Findings {
+			if f.Rule.Class == evolve.Data {
+				out = append(out, f.Name)
+				accepted = append(accepted, lock.Acceptance{Change: f.Name, Reason: "nothing is stored yet"})
+			}
+		}
+		old = c.Next(accepted)
+	}
+	return out
+}
+
+// TestLosses edits schemas so that facts meet which alone are harmless, or were accepted: want is the finding that
+// the last edit needs, and none if it is harmless.
+func TestLosses(t *testing.T) {
+	const (
+		flatKey = `key: {delimiter: "#", segments: [dev, site, bucket]}`
+		rolled  = "rollup: {every: 1h, family: h, ttl: {max_age: 1825d}}"
+		single  = `key: {delimiter: "#", segments: [dev, site, time]}`
+		idle    = "serves: false"
+	)
+	at := func(day string) time.Time {
+		out, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	readings, flat := tableOf("readings"), tableOf("flat", flatKey, "family: b")
+	with := func(settings ...string) string {
+		return tableOf("flat", append([]string{flatKey, "family: b"}, settings...)...)
+	}
+	of := func(tables ...string) revision { return revision{tables: tables} }
+	narrow := with("bucket: {every: 1h}", "row: -")
+	now := func(settings ...string) string {
+		return tableOf("now", append([]string{"pattern: latest", "bucket: -", `key: {delimiter: "#", segments: [site, dev]}`, "family: n", "ttl: {max_age: 30d}", `allow: {C07: "failed writes are repeated"}`}, settings...)...)
+	}
+	big := func(settings ...string) string { return tableOf("readings", append([]string{rolled}, settings...)...) }
+	copied := func(every, fields string, settings ...string) string {
+		return with(append([]string{"rollup: {every: " + every + ", family: k, ttl: {max_age: 1825d}" + fields + "}"}, settings...)...)
+	}
+	begun := big("family: m2", "rollup: {every: 1h, family: h2, ttl: {max_age: 1825d}}", "since: 2027-01-01", "before: [{family: m, rollup: {every: 1h, family: h, ttl: {max_age: 1825d}}}]")
+	draft := with("draft: true", "family: d")
+	for _, c := range []struct {
+		name string
+		want string
+		all  []revision
+	}{
+		{"the key of a copy changes, and then it serves", "X01:flat/Read", []revision{of(readings, flat), of(readings, narrow), of(narrow, readings)}},
+		{"the same in one edit", "X01:flat/Read", []revision{of(readings, flat), of(narrow, readings)}},
+		{"the delimiter of a copy", "X01:flat/Read", []revision{of(readings, flat), of(readings, with(`key: {delimiter: "|", segments: [dev, site, bucket]}`)), of(with(`key: {delimiter: "|", segments: [dev, site, bucket]}`), readings)}},
+		{"the family of a copy", "X01:flat/Read", []revision{of(readings, flat), of(readings, with("family: c")), of(with("family: c"), readings)}},
+		{"the pattern of a copy", "X01:flat/Read", []revision{of(readings, flat), of(readings, with("pattern: single_unserialized", "bucket: -", single)), of(with("pattern: single_unserialized", "bucket: -", single), readings)}},
+		{"the encoding of a copy", "X01:flat/Read/temp", []revision{of(readings, flat), of(readings, with("values: text")), of(with("values: text"), readings)}},
+		{"a query moves to such a copy", "X01:flat/All", []revision{of(readings, flat), of(readings, narrow), {tables: []string{readings, narrow}, queries: "All: {by: [site, dev], table: flat}"}}},
+		{"the other table no longer serves", "X01:flat/Read", []revision{of(readings, flat), of(readings, narrow), of(tableOf("readings", idle), narrow)}},
+		{"the key of the newest events changes while it serves nothing", "X01:now/Latest", []revision{of(readings, now()), of(readings, now(idle)), of(readings, now(idle, `key: {delimiter: "#", segments: [dev, site]}`)), of(readings, now(`key: {delimiter: "#", segments: [dev, site]}`))}},
+		{"an expired layout whose windows are there", "X01:readings/Read/windows", []revision{of(big()), of(begun), {tables: []string{big("family: m2", "rollup: {every: 1h, family: h2, ttl: {max_age: 1825d}}")}, now: at("2027-04-01")}}},
+		{"one whose windows have expired", "", []revision{of(big()), of(begun), {tables: []string{big("family: m2", "rollup: {every: 1h, family: h2, ttl: {max_age: 1825d}}")}, now: at("2032-04-01")}}},
+		{"reads move to a rollup of fewer fields", "X01:flat/Read/windows", []revision{of(big(), copied("1h", ", fields: [count]")), of(copied("1h", ", fields: [count]"), big())}},
+		{"reads move to a rollup of wider windows", "E26:flat/Read", []revision{of(big(), copied("1d", "")), of(copied("1d", ""), big())}},
+		{"reads move to a rollup that began later", "X01:flat/Read/windows", []revision{of(big(), flat), of(big(), copied("1h", "")), of(copied("1h", ""), big())}},
+		{"reads move to one whose earlier layout had none", "X01:flat/Read/windows", []revision{of(big(), with("family: a")), of(big(), copied("1h", "", "since: 2027-01-01", "before: [{family: a, rollup: none}]")), of(copied("1h", "", "since: 2027-01-01", "before: [{family: a, rollup: none}]"), big())}},
+		{"a table with a rollup is removed, restored and backfilled", "X01:readings/Read/windows", []revision{of(big(), flat), of(flat), of(flat, big(idle)), of(big(), flat)}},
+		{"one without a rollup", "E21:readings", []revision{of(readings, flat), of(flat), of(flat, tableOf("readings", idle)), of(readings, flat)}},
+		{"reads move to an equal rollup", "", []revision{of(big(), copied("1h", "")), of(copied("1h", ""), big())}},
+		{"a draft takes over the reads", "E29:flat/Read", []revision{of(readings), of(draft, readings)}},
+		{"a draft takes over none", "", []revision{of(readings), of(readings, draft)}},
+		{"wider windows", "E26:readings/h/every", []revision{of(big()), of(big("rollup: {every: 1d, family: h, ttl: {max_age: 1825d}}"))}},
+		{"narrower windows", "", []revision{of(big()), of(big("rollup: {every: 30m, family: h, ttl: {max_age: 1825d}}"))}},
+		{"the only value of some events is removed", "X01:readings/Read", []revision{{fields: "temp: {type: float64, optional: true}, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "note: {type: string, optional: true}", tables: []string{readings}}}},
+		{"a value beside one that all events have", "", []revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}}},
+		{"copies exchange places", "", []revision{of(readings, flat), of(flat, readings)}},
+		{"the key of a copy that serves nothing", "E05:flat", []revision{of(readings, flat), of(readings, with(`key: {delimiter: "|", segments: [dev, site, bucket]}`))}},
+		{"a copy is removed, restored and backfilled", "", []revision{of(readings, flat), of(readings), of(readings, with(idle)), of(flat, readings), of(readings, flat)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := last(t, c.all)
+			if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+		})
+	}
+}

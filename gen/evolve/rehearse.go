@@ -1,0 +1,287 @@
+package evolve
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// This file turns facts into programs that are rehearsed. A lock does not say in which order its earlier facts were
+// written, so that the programs that it stands for are one before the present one with all of them, and one for
+// each table whose earlier facts are not those of another one.
+
+// stageOf is the facts of a table at one time; nil if it was not there.
+type stageOf []lock.Layout
+
+// stages returns the facts of a table in a lock, from now back to the first ones.
+func stages(t *lock.Table) (out []stageOf) {
+	rest := t.Layouts
+	period := func() []lock.Layout {
+		n := len((&lock.Table{Layouts: rest}).Periods())
+		all := rest[:n:n]
+		rest = rest[n:]
+		return all
+	}
+	live := period()
+	if t.Removed == "" {
+		out = append(out, used(live))
+	} else {
+		out = append(out, nil)
+	}
+	if slices.Contains(t.Lacks, lock.LacksMeantime) {
+		out = append(out, nil)
+	}
+	if t.Removed != "" || len(out) > 1 || slices.ContainsFunc(live, func(l lock.Layout) bool { return retires(&l) }) {
+		out = append(out, before(live))
+	}
+	for len(rest) > 0 {
+		out = append(out, before(period()))
+	}
+	if slices.Contains(t.Lacks, lock.LacksExpired) {
+		out = append(out, expiring(out[len(out)-1]))
+	}
+	if slices.Contains(t.Lacks, lock.LacksEarlier) || slices.Contains(t.Lacks, lock.LacksOthers) {
+		out = append(out, nil)
+	}
+	return out
+}
+
+// retires reports whether a layout has facts that are no longer in use.
+func retires(l *lock.Layout) bool {
+	value := func(v lock.EnumValue) bool { return v.Retired }
+	return slices.ContainsFunc(l.Columns, func(c lock.Column) bool { return c.Retired || slices.ContainsFunc(c.Enum, value) }) ||
+		slices.ContainsFunc(l.Rollups, func(r lock.Rollup) bool { return r.Retired })
+}
+
+// used returns layouts without what is no longer in use.
+func used(all []lock.Layout) stageOf {
+	out := slices.Clone(all)
+	for i := range out {
+		l := &out[i]
+		l.Columns = slices.DeleteFunc(slices.Clone(l.Columns), func(c lock.Column) bool { return c.Retired })
+		for k := range l.Columns {
+			l.Columns[k].Enum = live(l.Columns[k].Enum)
+		}
+		l.Rollups = slices.DeleteFunc(slices.Clone(l.Rollups), func(r lock.Rollup) bool { return r.Retired })
+		l.Summaries = slices.DeleteFunc(slices.Clone(l.Summaries), func(s lock.Summary) bool { return s.Retired })
+	}
+	return out
+}
+
+// before returns layouts as they were when what is no longer in use was: beside all else, but that a layout has
+// one rollup.
+func before(all []lock.Layout) stageOf {
+	out := slices.Clone(all)
+	for i := range out {
+		l := &out[i]
+		l.Columns, l.Rollups, l.Summaries = slices.Clone(l.Columns), slices.Clone(l.Rollups), slices.Clone(l.Summaries)
+		for k := range l.Columns {
+			c := &l.Columns[k]
+			if c.Retired && !c.Written {
+				c.Optional = c.Default == nil
+			}
+			c.Retired = false
+			c.Enum = slices.Clone(c.Enum)
+			for v := range c.Enum {
+				c.Enum[v].Retired = false
+			}
+		}
+		slices.SortStableFunc(l.Rollups, func(a, b lock.Rollup) int { return cmp.Compare(rank(a.Retired), rank(b.Retired)) })
+		for k := range l.Rollups {
+			l.Rollups[k].Retired = k > 0
+		}
+		for k := range l.Summaries {
+			l.Summaries[k].Retired = false
+		}
+	}
+	return out
+}
+
+// rank sorts what was retired first.
+func rank(retired bool) int {
+	if retired {
+		return 0
+	}
+	return 1
+}
+
+// expiring returns layouts as they were when events expired earlier than anywhere else.
+func expiring(all stageOf) stageOf {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Families = slices.Clone(out[i].Families)
+		for k := range out[i].Families {
+			f := &out[i].Families[k]
+			f.GC, f.Timestamp = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1}, codec.TimestampEvent
+		}
+	}
+	return out
+}
+
+// actor makes programs of facts.
+type actor struct {
+	codings map[string]coding
+	renamed map[[2]string]string // the identity of a field that has another name than before, by its schema and its name
+	series  map[[2]string]string // likewise of a series value
+}
+
+// coding is how a value is stored.
+type coding struct {
+	blob       layout.Format
+	column     lock.Column
+	statistics bool // of values
+}
+
+// readable reports whether values of one coding are read by programs with another one.
+func (a *actor) readable(stored, as string) bool {
+	was, is := a.codings[stored], a.codings[as]
+	if was.statistics || is.statistics {
+		return was.statistics && is.statistics && reads(was.column.Type, is.column.Type)
+	}
+	c := comparer{old: &lock.Layout{Blob: was.blob}, new: &lock.Layout{Blob: is.blob}}
+	return !c.misreads(was.column, is.column)
+}
+
+// coding returns the name of the coding of a column.
+func (a *actor) coding(l *lock.Layout, c *lock.Column) string {
+	name := strings.Join([]string{string(l.Blob), c.Type.String(), c.Values.String()}, " ")
+	a.codings[name] = coding{blob: l.Blob, column: lock.Column{Key: "x", Type: c.Type, Values: c.Values, Optional: true}}
+	return name
+}
+
+// statistics returns the name of the coding of the statistics of a column.
+func (a *actor) statistics(c *lock.Column) string {
+	name := "statistics " + c.Type.String()
+	a.codings[name] = coding{statistics: true, column: lock.Column{Type: c.Type}}
+	return name
+}
+
+// tableNow is the facts of a table of a schema, with the reads that it serves.
+type tableNow struct {
+	name   string
+	stage  stageOf
+	serves []string
+}
+
+// schema returns a schema with the tables that it has at one time.
+func (a *actor) schema(name string, tables []tableNow) rehearse.Schema {
+	out := rehearse.Schema{Name: name}
+	by := map[string]int{}
+	first := -1
+	for _, t := range tables {
+		if t.stage == nil {
+			continue
+		}
+		out.Tables = append(out.Tables, a.table(name, t, &out))
+		for _, read := range t.serves {
+			by[read] = len(out.Tables) - 1
+		}
+		if i := len(out.Tables) - 1; first < 0 && !out.Tables[i].Newest {
+			first = i
+		}
+	}
+	if _, served := by[lock.ReadName]; !served && first >= 0 {
+		by[lock.ReadName] = first
+	}
+	if at, served := by[lock.ReadName]; served {
+		out.Reads = append(out.Reads, rehearse.Read{Name: lock.ReadName, Table: at})
+	}
+	for _, read := range slices.Sorted(maps.Keys(by)) {
+		if read != lock.ReadName {
+			out.Reads = append(out.Reads, rehearse.Read{Name: read, Table: by[read]})
+		}
+	}
+	return out
+}
+
+// table returns a table, and adds its fields to those of its schema.
+func (a *actor) table(schema string, t tableNow, of *rehearse.Schema) rehearse.Table {
+	out := rehearse.Table{Name: t.name}
+	for i := range t.stage {
+		l := &t.stage[i]
+		out.Newest = l.Pattern.NewestOnly()
+		out.Layouts = append(out.Layouts, a.layout(schema, t.name, l, of))
+	}
+	return out
+}
+
+// layout returns a layout of a table.
+func (a *actor) layout(schema, table string, l *lock.Layout, of *rehearse.Schema) rehearse.Layout {
+	out := rehearse.Layout{Since: l.Since, Place: cmp.Or(l.Table, table), Rows: a.rows(schema, l)}
+	if l.Blob != "" {
+		out.Form = string(l.Blob) + " in " + quoted(l.BlobColumn)
+	}
+	for _, f := range l.Families {
+		out.Families = append(out.Families, rehearse.Family{Name: f.Name, Class: class(f), Life: lifetime(l, f), Rule: rehearse.Rule{GC: f.GC, Cells: cellsOf(l)}})
+	}
+	for i := range l.Columns {
+		c := &l.Columns[i]
+		if c.Written {
+			continue
+		}
+		id := a.id(schema, owner(l, *c))
+		out.Columns = append(out.Columns, rehearse.Column{Field: id, Family: c.Family, Key: c.Key, Coding: a.coding(l, c), Statistics: a.statistics(c), Values: values(c), Named: storesNames(l, *c), Older: c.Was != ""})
+		if c.Was == "" && !slices.ContainsFunc(of.Fields, func(f rehearse.Field) bool { return f.ID == id }) {
+			of.Fields = append(of.Fields, field(id, c))
+		}
+	}
+	if r := l.Rollup(); r != nil {
+		out.Rollup = &rehearse.Rollup{Family: r.Family, Every: r.Every, Rule: rehearse.Rule{GC: r.GC, Cells: 1}, Idle: r.Idle}
+		for _, s := range l.Summaries {
+			if of, known := column(l, s.Name); known && !s.Retired {
+				out.Rollup.Fields = append(out.Rollup.Fields, rehearse.Summary{Name: s.Name, Field: a.id(schema, item(of))})
+			}
+		}
+	}
+	return out
+}
+
+// rows returns the text of the rows of a layout, in which series values that have another name than before have that.
+func (a *actor) rows(schema string, l *lock.Layout) string {
+	same := *l
+	same.Segments = slices.Clone(l.Segments)
+	for i := range same.Segments {
+		if g := &same.Segments[i]; g.Kind == codec.SeriesSegment {
+			g.Name = cmp.Or(a.series[[2]string{schema, g.Name}], g.Name)
+		}
+	}
+	for i := range same.Segments {
+		g := &same.Segments[i]
+		g.Salted = slices.Clone(g.Salted)
+		for k := range g.Salted {
+			g.Salted[k] = cmp.Or(a.series[[2]string{schema, g.Salted[k]}], g.Salted[k])
+		}
+	}
+	return same.Rows()
+}
+
+// field returns a field with an identity.
+func field(id string, c *lock.Column) rehearse.Field {
+	out := rehearse.Field{ID: id, Optional: c.Optional || c.Default != nil}
+	if c.Default != nil {
+		out.Default = quoted(*c.Default)
+	}
+	return out
+}
+
+// values returns the values of the enum of a column.
+func values(c *lock.Column) (out []rehearse.Value) {
+	for _, v := range c.Enum {
+		out = append(out, rehearse.Value{Number: v.Number, Name: v.Name})
+	}
+	return out
+}
+
+// id returns the identity of a field.
+func (a *actor) id(schema, name string) string {
+	if id := a.renamed[[2]string{schema, name}]; id != "" {
+		return id
+	}
+	return name
+}

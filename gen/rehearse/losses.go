@@ -1,0 +1,339 @@
+package rehearse
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Loss is something that a program showed of stored events and that the next one does not show, shows otherwise, or
+// shows again though it was deleted.
+type Loss struct {
+	Schema string        // the name
+	Read   string        // the read that shows it
+	Field  string        // the ID; empty for events, and for the number of events of a window
+	Width  time.Duration // of windows; 0 for events
+	From   string        // the name of the table that served the read; empty if none did
+	To     string        // the name of the table that serves it now; empty if none does
+	Causes []Cause       // by what the facts of the two programs differ that may have to do with it
+	Was    string        // what was shown; empty for nothing
+	Is     string        // what is shown now
+	Story  []string      // what happened to the event, one act after the other
+}
+
+// Cause is a kind of difference between the facts of two programs. It explains a loss to people, and decides nothing.
+type Cause int
+
+// The causes.
+const (
+	SchemaRemoved   Cause = iota
+	Deleted               // deleted events, or windows of them, are back
+	Foreign               // events of another schema
+	ReadMoved             // another table serves the read
+	RowsChanged           // other row keys, another pattern, another table, or another format of events
+	LayoutRemoved         // the event has a layout of another time, or none
+	FamiliesChanged       // other families
+	LifeChanged           // another time to live
+	RollupChanged         // another rollup, or none
+	ColumnsChanged        // other columns, codings, defaults or values of enums
+)
+
+// Losses returns the losses of an epoch against those that it follows, of which there is at least one. Of equal
+// losses there is one.
+func Losses(next *Epoch) []Loss {
+	var out []Loss
+	for _, n := range parts(next) {
+		for _, l := range losses(n.of(next, map[*Epoch]*Epoch{})) {
+			if !slices.ContainsFunc(out, l.same) {
+				out = append(out, l)
+			}
+		}
+	}
+	slices.SortStableFunc(out, compareLosses)
+	return out
+}
+
+// compareLosses sorts losses: of events before those of windows, and of whole ones before those of fields.
+func compareLosses(a, b Loss) int {
+	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Read, b.Read), cmp.Compare(a.Width, b.Width), cmp.Compare(a.Field, b.Field))
+}
+
+// same reports whether two losses are of the same things.
+func (l Loss) same(o Loss) bool {
+	return l.Schema == o.Schema && l.Read == o.Read && l.Field == o.Field && (l.Width == 0) == (o.Width == 0)
+}
+
+// comparison compares a program with the one before it.
+type comparison struct {
+	*stage
+	prev     *Epoch
+	played   map[*Epoch]*outcome
+	old, new *side
+	pairs    []pair
+	known    map[compared]bool
+	out      []Loss
+}
+
+// compared is what was compared: what was shown before and after, of which events.
+type compared struct {
+	schema, was, is, label string
+	again, deleted         bool
+	state                  int // if it is needed to know what earlier programs showed; else -1
+}
+
+// losses rehearses an epoch with all fields that its programs have.
+func losses(next *Epoch) []Loss {
+	s := newStage(next)
+	played := map[*Epoch]*outcome{}
+	var out []Loss
+	for _, prev := range next.After {
+		was := s.play(prev, played)
+		c := &comparison{stage: s, prev: prev, played: played, known: map[compared]bool{}}
+		c.old, c.new = was.world, s.side(&next.Program, was.world.rules.setup(&next.Program))
+		start := s.begin(was, prev, next)
+		c.pairs = s.pairs(start, c.old, c.new)
+		for n := range c.pairs {
+			if c.pairs[n].from < 0 {
+				c.foreign(n)
+			}
+			c.compare(n)
+		}
+		out = append(out, c.out...)
+	}
+	return out
+}
+
+// foreign adds the losses of reads that show events of another schema, and did not.
+func (c *comparison) foreign(n int) {
+	was, is := c.states[c.pairs[n].was], c.states[c.pairs[n].is]
+	for k := range c.new.program.Schemas {
+		p := &c.new.program.Schemas[k]
+		if p.Name == is.schema || !c.meets(p, is) {
+			continue
+		}
+		before := c.old.program.schema(p.Name)
+		saw := map[string]string{}
+		if before != nil {
+			for i, shown := range c.old.show(before, was).shown {
+				if what := c.old.looksOf(before)[i]; what.field == "" && what.width == 0 {
+					saw[what.read] = shown
+				}
+			}
+		}
+		for i, shown := range c.new.show(p, is).shown {
+			if what := c.new.looksOf(p)[i]; what.field == "" && what.width == 0 && shown != None && saw[what.read] == None {
+				c.add(Loss{Schema: p.Name, Read: what.read, From: serving(before, what.read), To: serving(p, what.read), Causes: []Cause{Foreign}, Is: "an event of " + is.schema}, n)
+			}
+		}
+	}
+}
+
+// meets reports whether an event has cells in tables of a schema.
+func (c *comparison) meets(p *Schema, e *state) bool {
+	for i := range p.Tables {
+		for k := range p.Tables[i].Layouts {
+			l := &p.Tables[i].Layouts[k]
+			if slices.ContainsFunc(e.cells, func(o cell) bool { return c.places[o.key].table == l.Place && l.knows(c.places[o.key].family) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serving returns the name of the table that serves a read; empty if none does.
+func serving(p *Schema, read string) string {
+	if p == nil {
+		return ""
+	}
+	if t := p.table(read); t != nil {
+		return t.Name
+	}
+	return ""
+}
+
+// add adds a loss of a pair, once.
+func (c *comparison) add(l Loss, pair int) {
+	if !slices.ContainsFunc(c.out, l.same) {
+		l.Story = c.story(c.pairs, pair)
+		c.out = append(c.out, l)
+	}
+}
+
+// compare adds the losses of a pair.
+func (c *comparison) compare(n int) {
+	was, is := c.states[c.pairs[n].was], c.states[c.pairs[n].is]
+	p, q := c.old.program.schema(was.schema), c.new.program.schema(is.schema)
+	if p == nil {
+		return
+	}
+	before, after := c.old.see(p, c.pairs[n].was), &view{}
+	key := compared{schema: was.schema, was: before.id, label: is.label, again: is.again, deleted: is.deleted, state: -1}
+	if q != nil {
+		after = c.new.see(q, c.pairs[n].is)
+		key.is = after.id
+		if slices.ContainsFunc(q.Fields, func(f Field) bool { return p.field(f.ID) == nil }) {
+			key.state = c.pairs[n].was
+		}
+	}
+	if c.known[key] {
+		return
+	}
+	c.known[key] = true
+	if q == nil {
+		for i, what := range c.old.looksOf(p) {
+			if what.field == "" && what.width == 0 && !was.deleted && before.shown[i] != None {
+				c.add(Loss{Schema: p.Name, Read: what.read, From: serving(p, what.read), Causes: []Cause{SchemaRemoved}, Was: before.shown[i]}, n)
+			}
+		}
+		return
+	}
+	lost := map[look]bool{} // in this pair
+	for i, what := range c.new.looksOf(q) {
+		shown := after.shown[i]
+		if q.aside(what.read) {
+			continue
+		}
+		saw, comparable := c.before(p, q, before, what, shown, c.pairs[n].was)
+		if !comparable || !is.worse(what.field, saw, shown) {
+			continue
+		}
+		lost[what] = true
+		if what != (look{read: what.read}) && lost[look{read: what.read}] || what.width > 0 && what.field != "" && lost[look{read: what.read, field: what.field}] {
+			continue // it follows from the loss of the event, or of the field
+		}
+		c.add(c.loss(p, q, what, saw, shown, was), n)
+	}
+}
+
+// worse reports whether a read of an event shows less than was shown, or something else. field is the ID of what is
+// shown; empty for the event, and for the number of events.
+func (e *state) worse(field, was, is string) bool {
+	empty := is == None || is == Absent || is == Inexact
+	switch {
+	case was == is:
+		return false
+	case e.deleted:
+		return !empty
+	case field != "" && e.right(field, is):
+		return false
+	case field != "" && empty && !e.right(field, was) && was != Inexact && !strings.HasPrefix(was, fallback):
+		return false // a wrong value is gone
+	case was == Inexact:
+		return is == None && !(field != "" && e.lacks(field))
+	case was == None || strings.HasPrefix(was, unread), was == Absent && strings.HasPrefix(is, fallback):
+		return false
+	}
+	return true
+}
+
+// right reports whether an event has the value that is shown of a field, or had it before it was written again.
+func (e *state) right(field, shown string) bool {
+	return shown == field || shown == field+"'" && e.again || shown == field+"."+e.label
+}
+
+// shown returns what a view has of a look; false if it has nothing of it.
+func (w *side) shown(p *Schema, v *view, what look) (string, bool) {
+	if i := slices.Index(w.looksOf(p), what); i >= 0 {
+		return v.shown[i], true
+	}
+	return "", false
+}
+
+// before returns what was shown, before a change, of something that is shown now; false if there is nothing to
+// compare.
+func (c *comparison) before(p, q *Schema, before *view, what look, shown string, was int) (string, bool) {
+	if saw, known := c.old.shown(p, before, what); known {
+		return saw, true
+	}
+	if !p.reads(what.read) { // a new read finds what the first one found
+		what.read = p.first()
+		if saw, known := c.old.shown(p, before, what); known {
+			return saw, true
+		}
+	}
+	if what.field == "" || p.field(what.field) != nil {
+		return "", false
+	}
+	// A new field, or one that is back.
+	if saw, known := c.earlier(c.prev, was, what); known {
+		return saw, true
+	}
+	f := q.field(what.field)
+	own := shown == None || shown == Absent || shown == Inexact || shown == fallback+f.Default
+	return Absent, !own
+}
+
+// first returns the name of the read that finds all events.
+func (p *Schema) first() string {
+	if len(p.Reads) == 0 {
+		return ""
+	}
+	return p.Reads[0].Name
+}
+
+// earlier returns what the newest earlier program that had a field showed of it.
+func (c *comparison) earlier(e *Epoch, was int, what look) (string, bool) {
+	for _, prev := range e.After {
+		p := prev.Program.schema(c.states[was].schema)
+		if p == nil || p.field(what.field) == nil {
+			if saw, known := c.earlier(prev, was, what); known {
+				return saw, known
+			}
+			continue
+		}
+		if !p.reads(what.read) {
+			what.read = p.first()
+		}
+		w := c.played[prev].world
+		saw, known := w.shown(p, w.see(p, was), what)
+		return saw, known && saw != None
+	}
+	return "", false
+}
+
+// loss returns a loss with its causes.
+func (c *comparison) loss(p, q *Schema, what look, saw, shown string, was *state) Loss {
+	read := what.read
+	if !p.reads(read) {
+		read = p.first()
+	}
+	from, to := p.table(read), q.table(what.read)
+	out := Loss{Schema: q.Name, Read: what.read, Field: what.field, Width: what.width, Was: saw, Is: shown, From: serving(p, read), To: serving(q, what.read)}
+	if from == nil || to == nil || from.Name != to.Name {
+		out.Causes = []Cause{ReadMoved}
+	} else {
+		out.Causes = differences(from, to, c.starts[was.period], what.width > 0)
+	}
+	if was.deleted {
+		out.Causes = append(out.Causes, Deleted)
+	}
+	return out
+}
+
+// differences returns by what the layouts of two tables differ, for events from a time on.
+func differences(from, to *Table, start time.Time, windows bool) []Cause {
+	a, b := from.at(start), to.at(start)
+	if a == nil || b == nil {
+		return []Cause{LayoutRemoved}
+	}
+	family := func(x, y Family) bool { return x.Name == y.Name && x.Class == y.Class }
+	life := func(f Family) bool { return !f.Life.Outlives(b.life(f.Name)) || !b.life(f.Name).Outlives(f.Life) }
+	var out []Cause
+	for _, d := range []struct {
+		differ bool
+		cause  Cause
+	}{
+		{!a.Since.Equal(b.Since) || !from.until(a).Equal(to.until(b)), LayoutRemoved},
+		{a.Place != b.Place || a.Rows != b.Rows || a.Form != b.Form, RowsChanged},
+		{!slices.EqualFunc(a.Families, b.Families, family), FamiliesChanged},
+		{slices.ContainsFunc(a.Families, life), LifeChanged},
+		{windows && (a.Rollup != nil || b.Rollup != nil), RollupChanged},
+	} {
+		if d.differ {
+			out = append(out, d.cause)
+		}
+	}
+	return append(out, ColumnsChanged)
+}

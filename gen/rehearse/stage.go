@@ -1,0 +1,269 @@
+package rehearse
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// stage is what all epochs of a rehearsal have in common: where time is cut, and what was seen and done.
+type stage struct {
+	starts []time.Time      // of periods of event times; the first has no beginning
+	lives  []codec.Lifetime // those that end, each once
+	stamps []codec.Lifetime // how cells are written, each once
+	after  []ages           // the lives that have ended when the one with the index has
+	ages   []ages           // all sets of lives that can have ended
+	widths []time.Duration  // of windows
+	absent []string         // IDs of all fields that events of some program may lack
+
+	acts []act
+
+	keys   map[place]int32 // of cells
+	places []place
+	values map[string]int32
+	texts  []string
+	ids    map[string]int // of states
+	states []*state
+	plans  map[*Layout]*plan
+}
+
+// ages is a set of lives that have ended, as bits.
+type ages uint32
+
+// place is where a cell is.
+type place struct{ table, rows, family, column string }
+
+// maxLives is how many times to live a rehearsal tells apart. Any more are taken for the last of these.
+const maxLives = 12
+
+// newStage returns the stage for an epoch and all before it.
+func newStage(e *Epoch) *stage {
+	s := &stage{
+		starts: []time.Time{{}}, stamps: []codec.Lifetime{{}}, keys: map[place]int32{}, values: map[string]int32{}, ids: map[string]int{}, plans: map[*Layout]*plan{},
+	}
+	cells := map[[2]string]*written{}
+	s.collect(e, cells, map[*Epoch]bool{})
+	for _, key := range slices.SortedFunc(maps.Keys(cells), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		for _, r := range cells[key].rules {
+			for _, l := range cells[key].by {
+				s.live(r.of(l))
+			}
+		}
+	}
+	slices.SortFunc(s.starts, time.Time.Compare)
+	s.starts = slices.CompactFunc(s.starts, time.Time.Equal)
+	if len(s.widths) > 0 { // one that has events of several windows of each rollup
+		wide := time.Duration(1)
+		for _, w := range s.widths {
+			wide = max(wide, w)
+		}
+		for _, w := range s.widths {
+			for wide%w != 0 {
+				wide += slices.Max(s.widths)
+			}
+		}
+		s.widths = append(s.widths, 2*wide)
+	}
+	slices.Sort(s.widths)
+	s.widths = slices.Compact(s.widths)
+	s.order()
+	s.acts = []act{erase, rewrite}
+	if s.widths != nil {
+		s.acts = append(s.acts, touch, seal)
+	}
+	for i := range s.lives {
+		s.acts = append(s.acts, act(i))
+	}
+	return s
+}
+
+// collect adds the times, the lives and the optional fields of an epoch and of those before it.
+func (s *stage) collect(e *Epoch, cells map[[2]string]*written, done map[*Epoch]bool) {
+	if done[e] {
+		return
+	}
+	done[e] = true
+	if !e.Now.IsZero() {
+		s.starts = append(s.starts, e.Now.Add(1))
+	}
+	for i := range e.Program.Schemas {
+		p := &e.Program.Schemas[i]
+		for _, f := range p.Fields {
+			if f.Optional && !slices.Contains(s.absent, f.ID) {
+				s.absent = append(s.absent, f.ID)
+			}
+		}
+		for k := range p.Tables {
+			for m := range p.Tables[k].Layouts {
+				s.collectLayout(&p.Tables[k].Layouts[m], cells)
+			}
+		}
+	}
+	for _, p := range e.After {
+		s.collect(p, cells, done)
+	}
+}
+
+// written is how the cells of a family are written, and the rules that it has, or had.
+type written struct {
+	by    []codec.Lifetime
+	rules []Rule
+}
+
+// collectLayout adds the times and the lives of a layout.
+func (s *stage) collectLayout(l *Layout, cells map[[2]string]*written) {
+	s.starts = append(s.starts, l.Since)
+	add := func(family string, by codec.Lifetime, r Rule) {
+		w := cells[[2]string{l.Place, family}]
+		if w == nil {
+			w = &written{}
+			cells[[2]string{l.Place, family}] = w
+		}
+		w.by, w.rules = append(w.by, by), append(w.rules, r)
+	}
+	for _, f := range l.Families {
+		add(f.Name, f.Life, f.Rule)
+	}
+	if l.Rollup != nil {
+		add(l.Rollup.Family, codec.Lifetime{}, l.Rollup.Rule)
+		s.widths = append(s.widths, l.Rollup.Every)
+	}
+}
+
+// live adds a time to live, unless it has no end.
+func (s *stage) live(l codec.Lifetime) {
+	if !l.Forever() && s.life(l) < 0 && len(s.lives) < maxLives {
+		s.lives = append(s.lives, l)
+	}
+}
+
+// life returns the index of a time to live; -1 if it has no end.
+func (s *stage) life(l codec.Lifetime) int {
+	if l.Forever() {
+		return -1
+	}
+	i := slices.IndexFunc(s.lives, func(o codec.Lifetime) bool { return o.Outlives(l) && l.Outlives(o) })
+	if i < 0 && len(s.lives) == maxLives {
+		return maxLives - 1
+	}
+	return i
+}
+
+// order finds out which lives end before others, and so which sets of them can have ended.
+func (s *stage) order() {
+	s.after = make([]ages, len(s.lives))
+	for i, l := range s.lives {
+		s.after[i] = 1 << i
+		for k, o := range s.lives {
+			fromWrite := l.Timestamp == codec.TimestampWrite && o.EventTimed() && l.Retention.Covers(o.Retention)
+			if l.Outlives(o) || fromWrite { // no event is written before its time
+				s.after[i] |= 1 << k
+			}
+		}
+	}
+	known := map[ages]bool{0: true}
+	s.ages = []ages{0}
+	for n := 0; n < len(s.ages) && len(s.ages) < 1<<8; n++ {
+		for i := range s.lives {
+			if next, may := s.end(s.ages[n], i); may && !known[next] {
+				known[next] = true
+				s.ages = append(s.ages, next)
+			}
+		}
+	}
+}
+
+// end returns the ages when one more life has ended; false if that cannot be the next one.
+func (s *stage) end(a ages, life int) (ages, bool) {
+	if a&(1<<life) != 0 || s.after[life]&^(a|1<<life) != 0 {
+		return a, false
+	}
+	return a | 1<<life, true
+}
+
+// ended reports whether cells with a time to live have expired at an age.
+func (s *stage) ended(l codec.Lifetime, a ages) bool {
+	i := s.life(l)
+	return i >= 0 && a&(1<<i) != 0
+}
+
+// written returns the ages of an event when it is written: what expires some time after that has not.
+func (s *stage) written(a ages) ages {
+	for i, l := range s.lives {
+		if !l.EventTimed() {
+			a &^= 1 << i
+		}
+	}
+	return a
+}
+
+// age returns how old events are when a life ends, if that depends on the time of the event alone.
+func age(l codec.Lifetime) (time.Duration, bool) {
+	if l.Timestamp != codec.TimestampEvent || len(l.Retention) != 1 || l.Retention[0].Versions > 0 {
+		return 0, false
+	}
+	return l.Retention[0].MaxAge, true
+}
+
+// between returns the youngest and the oldest that an event can be at an age: at least from, and less than to,
+// which is 0 if there is no bound.
+func (s *stage) between(a ages) (from, to time.Duration) {
+	for i, l := range s.lives {
+		switch end, known := age(l); {
+		case !known:
+		case a&(1<<i) != 0:
+			from = max(from, end)
+		case to == 0 || end < to:
+			to = end
+		}
+	}
+	return from, to
+}
+
+// key returns the number of the place of a cell.
+func (s *stage) key(p place) int32 {
+	n, known := s.keys[p]
+	if !known {
+		n = int32(len(s.places))
+		s.keys[p], s.places = n, append(s.places, p)
+	}
+	return n
+}
+
+// value returns the number of the value of a cell.
+func (s *stage) value(text string) int32 {
+	n, known := s.values[text]
+	if !known {
+		n = int32(len(s.texts))
+		s.values[text], s.texts = n, append(s.texts, text)
+	}
+	return n
+}
+
+// stamp returns the number of how cells are written.
+func (s *stage) stamp(l codec.Lifetime) int32 {
+	is := func(o codec.Lifetime) bool { return o.Timestamp == l.Timestamp && o.Default == l.Default }
+	i := slices.IndexFunc(s.stamps, is)
+	if i < 0 {
+		i = len(s.stamps)
+		s.stamps = append(s.stamps, l)
+	}
+	return int32(i)
+}
+
+// add returns the number of a state, among all that there are.
+func (s *stage) add(e *state) int {
+	key := e.key()
+	n, known := s.ids[key]
+	if !known {
+		n = len(s.states)
+		s.ids[key], s.states = n, append(s.states, e)
+	}
+	return n
+}
+
+// youngest is the ages at which no life has ended.
+func (a ages) youngest() bool { return bits.OnesCount32(uint32(a)) == 0 }
