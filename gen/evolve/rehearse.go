@@ -43,6 +43,9 @@ func stages(t *lock.Table) (out []stageOf) {
 	for len(rest) > 0 {
 		out = append(out, before(period()))
 	}
+	for n := range mostOlder(live) {
+		out = append(out, moved(live, n))
+	}
 	if slices.Contains(t.Lacks, lock.LacksExpired) {
 		out = append(out, expiring(out[len(out)-1]))
 	}
@@ -98,6 +101,44 @@ func before(all []lock.Layout) stageOf {
 		}
 		for k := range l.Summaries {
 			l.Summaries[k].Retired = false
+		}
+	}
+	return out
+}
+
+// mostOlder returns how many older columns a field has in layouts, at most.
+func mostOlder(all []lock.Layout) (out int) {
+	for i := range all {
+		count := map[string]int{}
+		for _, c := range all[i].Older() {
+			count[c.Was]++
+			out = max(out, count[c.Was])
+		}
+	}
+	return out
+}
+
+// moved returns layouts as they were when fields were written to the older column with an index, if they have so
+// many.
+func moved(all []lock.Layout, n int) stageOf {
+	out := used(all)
+	for i := range out {
+		l := &out[i]
+		count := map[string]int{}
+		for k := range l.Columns {
+			c := &l.Columns[k]
+			if c.Was == "" {
+				continue
+			}
+			if count[c.Was]++; count[c.Was] != n+1 {
+				continue
+			}
+			own := find(l.Columns, c.Was, false)
+			if own < 0 {
+				continue
+			}
+			c.Field = item(l.Columns[own])
+			c.Was, l.Columns[own].Was = "", c.Key
 		}
 	}
 	return out

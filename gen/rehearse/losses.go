@@ -216,9 +216,9 @@ func (e *state) worse(field, was, is string) bool {
 		return false
 	case e.deleted:
 		return !empty
-	case field != "" && e.right(field, is):
+	case field != "" && e.has(field, is):
 		return false
-	case field != "" && empty && !e.right(field, was) && was != Inexact && !strings.HasPrefix(was, fallback):
+	case field != "" && empty && !e.has(field, was) && was != field && was != Inexact && !strings.HasPrefix(was, fallback):
 		return false // a wrong value is gone
 	case was == Inexact:
 		return is == None && !(field != "" && e.lacks(field))
@@ -228,9 +228,13 @@ func (e *state) worse(field, was, is string) bool {
 	return true
 }
 
-// right reports whether an event has the value that is shown of a field, or had it before it was written again.
-func (e *state) right(field, shown string) bool {
-	return shown == field || shown == field+"'" && e.again || shown == field+"."+e.label
+// has reports whether an event has the value that is shown of a field.
+func (e *state) has(field, shown string) bool {
+	own := field
+	if e.again {
+		own += "'"
+	}
+	return shown == own || shown == field+"."+e.label
 }
 
 // shown returns what a view has of a look; false if it has nothing of it.

@@ -192,6 +192,7 @@ func parts(next *Epoch) (out []part) {
 			}
 		}
 	}
+	out = append(out, strangers(next)...)
 	var all []part
 	for _, n := range out {
 		for _, ids := range fields {
@@ -200,6 +201,28 @@ func parts(next *Epoch) (out []part) {
 		}
 	}
 	return all
+}
+
+// strangers returns the parts in which reads of one schema meet events of another one.
+func strangers(next *Epoch) (out []part) {
+	for _, prev := range next.After {
+		for i := range prev.Program.Schemas {
+			p := &prev.Program.Schemas[i]
+			for k := range p.Tables {
+				n := part{schema: p.Name, reads: map[string]bool{}, tables: map[string]bool{}, places: map[string]bool{}}
+				n.takeTable(p, &p.Tables[k])
+				if slices.ContainsFunc(next.Program.Schemas, n.isRead) {
+					out = append(out, n)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// isRead reports whether a table of another schema, which serves reads, is where those of a part are.
+func (n *part) isRead(q Schema) bool {
+	return q.Name != n.schema && slices.ContainsFunc(q.Reads, func(r Read) bool { return n.keeps(q.Name, &q.Tables[r.Table]) })
 }
 
 // take adds the table that serves a read in a schema, or else its first one, and where it is.
