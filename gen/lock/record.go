@@ -171,11 +171,16 @@ func wide(t schema.Type) string {
 	return t.String()
 }
 
-// columns adds the columns, whose facts begin with a word.
+// columns adds the columns, whose facts begin with a word. Where events of earlier programs have a field in the column of
+// the same name of another family, the key of that says so.
 func (r *recorder) columns(word string) {
 	for i := range r.layout.Columns {
 		c := &r.layout.Columns[i]
-		r.column(word+" "+quote(c.Key), c)
+		key := word + " " + quote(c.Key)
+		if c.Was == c.Key && c.Family != "" {
+			key += " in " + c.Family
+		}
+		r.column(key, c)
 	}
 }
 

@@ -96,12 +96,19 @@ func (f facts) contradicts(other facts, ignored ...string) []string {
 	all := slices.Concat(f.keys, slices.DeleteFunc(slices.Clone(other.keys), func(key string) bool { return f.values[key] != "" }))
 	for _, key := range all {
 		was, is := f.values[key], other.values[key]
-		if was == is || key == namesKey || slices.Contains(ignored, key) || isPart(key) && (was == "" || is == "") {
+		if was == is || key == namesKey || slices.Contains(ignored, key) || isPart(key) && (was == "" || is == "") || other.alsoReads(key, was) || f.alsoReads(key, is) {
 			continue
 		}
 		out = append(out, key+": "+orNone(was)+" → "+orNone(is))
 	}
 	return out
+}
+
+// alsoReads reports whether a column that has a value in other layouts is also read where these have it, though events are
+// written to the column of the same name in another family.
+func (f facts) alsoReads(key, value string) bool {
+	family := inFamily(value)
+	return family != "" && f.values[key+" in "+family] == value
 }
 
 func orNone(value string) string {
