@@ -1,6 +1,8 @@
 package lock_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -146,15 +148,25 @@ func TestProblems(t *testing.T) {
 	for i := range twice.Tables {
 		twice.Tables[i].Schema, twice.Tables[i].Serves = "app.Event", []string{"Read"}
 	}
+	const other = "use the version of btgen that wrote the file, or a newer one, for example with go get -tool github.com/btgen-dev/btgen/cmd/btgen@latest"
 	for text, want := range map[string]string{
-		string(twice.Text()):                                   "btgen.lock: both sides of the merge contradict each other: Read of app.Event is served by table " + twice.Tables[0].Name + ", and by table " + twice.Tables[1].Name + ": abort the merge; on the branch that has stored no such events, run git checkout OTHER -- btgen.lock, change its schema, run btgen generate, and merge again",
-		"# btgen.lock v2: x\nnew\n":                            "btgen.lock:1: version 2 of the file format requires a newer btgen: update btgen",
-		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n": "btgen.lock:3: unresolved merge conflict, of which git does not have both sides: restore them with git checkout -m -- btgen.lock; once the merge is committed, with git checkout HEAD^ -- btgen.lock; then run btgen generate",
+		string(twice.Text()):        "btgen.lock: both sides of the merge contradict each other: Read of app.Event is served by table " + twice.Tables[0].Name + ", and by table " + twice.Tables[1].Name + ": abort the merge; on the branch that has stored no such events, run git checkout OTHER -- btgen.lock, change its schema, run btgen generate, and merge again",
+		"# btgen.lock v2: x\nnew\n": "btgen.lock:1: version 2 of the file format requires a newer btgen: " + other,
+		seal(head + "\nt/m schema app.Event\nt/m 1 pattern hypercube\n"): "btgen.lock:5: another version of btgen wrote the file, and this one does not know what the line says: \"hypercube\" is not a pattern: " + other,
+		seal(head + "\nt/m schema app.Event\nt/m 1 tint red\n"):          "btgen.lock:5: another version of btgen wrote the file, and this one does not know what the line says: \"tint\" is unknown: " + other,
+		head + "\nt/m schema app.Event\nt/m 1 tint red\nt/m sum 0\n":     "btgen.lock:5: the file was modified: \"tint\" is unknown: restore it, for example with git checkout HEAD -- btgen.lock, and run btgen generate",
+		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n":           "btgen.lock:3: unresolved merge conflict, of which git does not have both sides: restore them with git checkout -m -- btgen.lock; once the merge is committed, with git checkout HEAD^ -- btgen.lock; then run btgen generate",
 	} {
 		if _, err := lock.Parse(lock.Name, []byte(text)); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
+}
+
+// seal adds the checksum of the only table of a file.
+func seal(text string) string {
+	hash := sha256.Sum256([]byte(strings.Trim(strings.TrimPrefix(text, head), "\n")))
+	return text + "t/m sum " + hex.EncodeToString(hash[:8]) + "\n"
 }
 
 // TestMergeFriendly checks that a change of one table changes no lines of another one.

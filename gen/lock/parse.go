@@ -15,7 +15,7 @@ type Problem int
 const (
 	Damaged    Problem = iota // something other than btgen has changed it
 	Conflicted                // it has conflict markers of a merge
-	Newer                     // a newer btgen wrote it
+	Newer                     // another version of btgen wrote it, which knows more
 )
 
 // Error is the error for a btgen.lock that cannot be used.
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 		}
 		return fmt.Sprintf("%s: unresolved merge conflict, of which git does not have both sides: restore them with git checkout -m -- %[2]s; once the merge is committed, with git checkout HEAD^ -- %[2]s; then run btgen generate", at, e.File)
 	case Newer:
-		return fmt.Sprintf("%s: %s: update btgen", at, e.Reason)
+		return fmt.Sprintf("%s: %s: use the version of btgen that wrote the file, or a newer one, for example with go get -tool github.com/btgen-dev/btgen/cmd/btgen@latest", at, e.Reason)
 	}
 	return fmt.Sprintf("%s: the file was modified: %s: restore it, for example with git checkout HEAD -- %s, and run btgen generate", at, e.Reason, e.File)
 }
@@ -67,10 +67,38 @@ func Parse(file string, text []byte) (*Lock, error) {
 			continue
 		}
 		if err := p.line(line); err != nil {
-			return nil, &Error{File: file, Line: i + 1, Reason: err.Error()}
+			return nil, foreign(text, &Error{File: file, Line: i + 1, Reason: err.Error()})
 		}
 	}
 	return p.finish(text)
+}
+
+// foreign returns the error about a line that this version does not know. If the checksums of the file are right, a btgen
+// has written it.
+func foreign(text []byte, err *Error) *Error {
+	if sealed(text) {
+		err.Problem = Newer
+		err.Reason = "another version of btgen wrote the file, and this one does not know what the line says: " + err.Reason
+	}
+	return err
+}
+
+// sealed reports whether the checksums of all tables in a file are those of their lines.
+func sealed(text []byte) bool {
+	var lines []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	for _, table := range strings.Split(strings.Trim(strings.Join(lines, "\n"), "\n"), "\n\n") {
+		last := strings.LastIndex(table, "\n") + 1
+		_, sum, ok := strings.Cut(table[last:], " sum ")
+		if !ok || last == 0 || sum != checksum([]byte(table[:last-1])) {
+			return false
+		}
+	}
+	return true
 }
 
 // parser collects the facts of a file.

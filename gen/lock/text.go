@@ -48,8 +48,13 @@ func (t *Table) write(b *bytes.Buffer) {
 		}
 		b.WriteByte('\n')
 	}
-	hash := sha256.Sum256(bytes.TrimSuffix(b.Bytes()[begin:], []byte("\n")))
-	b.WriteString(t.Key() + " sum " + hex.EncodeToString(hash[:8]) + "\n")
+	b.WriteString(t.Key() + " sum " + checksum(bytes.TrimSuffix(b.Bytes()[begin:], []byte("\n"))) + "\n")
+}
+
+// checksum returns the checksum of the lines of a table.
+func checksum(lines []byte) string {
+	hash := sha256.Sum256(lines)
+	return hex.EncodeToString(hash[:8])
 }
 
 // showDefault returns the default of a field as text.
