@@ -131,6 +131,13 @@ func (r *recorder) families() {
 	}
 }
 
+// rollup adds the rollup, with the width of its windows. The time to live of these may change.
+func (r *recorder) rollup() {
+	if of := r.layout.Rollup(); of != nil {
+		r.add("rollup "+of.Family, of.Every.String())
+	}
+}
+
 // aligned returns a bucket without an origin that changes nothing.
 func aligned(b codec.Bucket) codec.Bucket {
 	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)

@@ -80,6 +80,8 @@ func TestDeleteTables(t *testing.T) {
 	}{
 		{name: "expired", layout: ended},
 		{name: "expired, with an expired cell that is not collected yet", layout: ended, prepare: cell("m", 61)},
+		{name: "expired, with a rollup", layout: ended + rolled},
+		{name: "expired, with windows that are there", layout: ended + rolled, prepare: cell("r", 400), keep: `it contains a cell that has not expired: row "a#2026", of ` + dateAgo(400) + ", in family r (keep forever)"},
 		{name: "the week is not over", layout: until(daysAgo(37), daily), keep: "its layout ended on " + dateAgo(37) + ", and its newest event expires on " + dateAgo(7) + ": it can be deleted after " + dateAgo(0)},
 		{name: "the week is over", layout: until(daysAgo(38), daily)},
 		{name: "events may be alive", layout: until(daysAgo(20), daily), keep: "newest event expires on " + dateAgo(-10)},

@@ -1,6 +1,8 @@
 package setup
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -32,7 +34,7 @@ func (t *liveTable) expiry(end time.Time, kinds map[string]string, families []st
 			continue
 		}
 		of := longest(live.rule)
-		if of == 0 || kinds[name] != "events" && kinds[name] != "class" {
+		if of == 0 || kinds[name] != "events" && kinds[name] != "class" && kinds[name] != "rollup" {
 			return time.Time{}
 		}
 		age = max(age, of)
@@ -146,7 +148,7 @@ func (h *layoutHistory) unexpired(l layouts, i int, edge time.Time, other layout
 		if !f.since.Before(end) || f.since.After(now) {
 			continue
 		}
-		expired := live.expiry(end, f.kinds(), layouts{f}.live())
+		expired := live.expiry(end, f.kinds(), slices.Sorted(maps.Keys(f.kinds())))
 		kept = showDay(end) + " (" + l.describe(i) + ")"
 		switch {
 		case expired.IsZero():

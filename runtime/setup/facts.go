@@ -96,12 +96,28 @@ func (f facts) contradicts(other facts, ignored ...string) []string {
 	all := slices.Concat(f.keys, slices.DeleteFunc(slices.Clone(other.keys), func(key string) bool { return f.values[key] != "" }))
 	for _, key := range all {
 		was, is := f.values[key], other.values[key]
-		if was == is || key == namesKey || slices.Contains(ignored, key) || isPart(key) && (was == "" || is == "") || other.alsoReads(key, was) || f.alsoReads(key, is) {
+		if was == is || key == namesKey || slices.Contains(ignored, key) || isPart(key) && (was == "" || is == "") || other.alsoReads(key, was) || f.alsoReads(key, is) || narrows(key, was, is) {
 			continue
 		}
 		out = append(out, key+": "+orNone(was)+" → "+orNone(is))
 	}
 	return out
+}
+
+// rollupKey begins the key of the fact that a layout has a rollup in the family after it, with the width of its windows.
+const rollupKey = "rollup "
+
+// narrows reports whether windows of a rollup become narrower so that stored ones consist of several.
+func narrows(key, was, is string) bool {
+	if !strings.HasPrefix(key, rollupKey) {
+		return false
+	}
+	old, err := time.ParseDuration(was)
+	if err != nil {
+		return false
+	}
+	new, err := time.ParseDuration(is)
+	return err == nil && new > 0 && old%new == 0
 }
 
 // alsoReads reports whether a column that has a value in other layouts is also read where these have it, though events are
@@ -118,11 +134,11 @@ func orNone(value string) string {
 	return value
 }
 
-// added returns the facts about parts of events that other has and f lacks.
+// added returns the facts about parts of events that other has and f lacks, and of rollups whose windows become narrower.
 func (f facts) added(other facts) []string {
 	var out []string
 	for _, key := range other.keys {
-		if isPart(key) && f.values[key] == "" {
+		if isPart(key) && (f.values[key] == "" || f.values[key] != other.values[key] && narrows(key, f.values[key], other.values[key])) {
 			out = append(out, key+": "+other.values[key])
 		}
 	}
@@ -209,11 +225,16 @@ func liveName(family string) string {
 	return name
 }
 
-// kinds returns the meaning of the timestamps, by column family in the table.
+// kinds returns the meaning of the timestamps, by column family in the table, those of rollups included.
 func (f facts) kinds() map[string]string {
 	out := map[string]string{}
 	for _, name := range f.families() {
 		out[liveName(name)] = f.values["family "+name]
+	}
+	for _, key := range f.keys {
+		if name, ok := strings.CutPrefix(key, rollupKey); ok {
+			out[name] = "rollup"
+		}
 	}
 	return out
 }

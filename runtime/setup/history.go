@@ -307,7 +307,7 @@ func parseHistory(table string, cells []bigtable.ReadItem) (historyRow, error) {
 // the first word of the fact.
 var editRules = map[string]string{
 	"pattern": "E03", "blob": "E03", "bucket": "E04", "delimiter": "E05", "key": "E05", "sequence": "E05", "time": "E07",
-	"family": "E08", "column": "E10", "number": "E10", "name": "E10", "precision": "E16", "since": "E19", "until": "E19", "schema": "E22",
+	"family": "E08", "rollup": "E26", "column": "E10", "number": "E10", "name": "E10", "precision": "E16", "since": "E19", "until": "E19", "schema": "E22",
 }
 
 // rulesOf returns the rules for the edits of facts, each once, in ascending order.

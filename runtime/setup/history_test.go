@@ -29,6 +29,7 @@ const (
 	weekly  = `pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: host; bucket: 1w "iso_week"; family m: events; column "cpu": float64 in m`
 	foreign = `pattern: single_serialized; delimiter: "#"; key: string text, time; names: id; time: "unix_s"; blob: json "v"; family other: events; name "a": string`
 	mem     = `; column "mem": integer in m`
+	rolled  = `; rollup r: 1h0m0s`
 )
 
 // laidOut returns a table with a layout, and a family for each one in it.
@@ -38,6 +39,9 @@ func laidOut(layout string) store.Table {
 		if strings.Contains(layout, "family "+name+": ") {
 			t.Families = append(t.Families, store.Family{Name: name, GC: age(30 * day)})
 		}
+	}
+	if strings.Contains(layout, "rollup r: ") {
+		t.Families = append(t.Families, store.Family{Name: "r"})
 	}
 	return t
 }
@@ -149,6 +153,7 @@ func TestHistoryNamesRules(t *testing.T) {
 	enum := `; column "a": enum; column "a" enum 1: "x"`
 	for _, tt := range []struct{ name, old, new, want string }{
 		{"bucket", daily, hourly, "E04"},
+		{"windows of a rollup", daily + rolled, daily + `; rollup r: 24h0m0s`, "E26"},
 		{"type", daily + mem, daily + `; column "mem": string in m`, "E10"},
 		{"enum", daily + enum, strings.Replace(daily+enum, `"x"`, `"y"`, 1), "E11"},
 		{"key", daily, strings.Replace(daily, "key: string text", "key: integer text", 1), "E05"},
@@ -207,6 +212,16 @@ func TestHistoryOfChanges(t *testing.T) {
 		{"two schemas", []string{named("A", daily) + "\n\n" + named("B", inFamily("x", daily))}, named("B", inFamily("x", daily)) + "\n\n" + named("A", daily), "", nil},
 		{"two schemas exchange their families", []string{named("A", daily) + "\n\n" + named("B", inFamily("x", daily))}, named("B", daily) + "\n\n" + named("A", inFamily("x", daily)),
 			again + ": schema: A → B" + other + "\n~ layout of family x of table t: schema: B → A" + strings.ReplaceAll(other, "t/m", "t/x"), nil},
+		{"rollup added", []string{daily}, daily + rolled, again + ": rollup r: 1h0m0s", recordedAs(daily, daily+rolled)},
+		{"rollup removed, or an older build", []string{daily + rolled}, daily, "? family r of table t: not in the schemas, left alone", recordedAs(daily + rolled)},
+		{"wider windows", []string{daily + rolled}, daily + `; rollup r: 24h0m0s`, again + ": rollup r: 1h0m0s → 24h0m0s" + other, recordedAs(daily + rolled)},
+		{"narrower windows", []string{daily + rolled}, daily + `; rollup r: 30m0s`, again + ": rollup r: 30m0s", recordedAs(daily+rolled, daily+`; rollup r: 30m0s`)},
+		{"an older build with wider ones", []string{daily + rolled, daily + `; rollup r: 30m0s`}, daily + rolled, again + ": rollup r: 30m0s → 1h0m0s" + older, nil},
+		{"a field in a second family", []string{daily}, strings.Replace(daily, "in m", "in n", 1) + `; family n: events; column "cpu" in m: float64 in m`,
+			again + `: family n: events, column "cpu" in m: float64 in m`, nil},
+		{"an expired layout whose windows are there", []string{byTime(since(longAgo, hourly+rolled), until(longAgo, daily+rolled))}, since(longAgo, hourly+rolled),
+			again + ": before " + longAgo + `: bucket: 1d "2006-01-02" → none (this build does not find the events before ` + longAgo[:10] + ` (bucket: 1d "2006-01-02") that are stored in the recorded layout: ` +
+				"restore since and before as they were recorded, or make sure that no such event is stored; their time does not say when they expire)\n  refused; to allow it: unexpired_layout:t/m", nil},
 		{"bucket", []string{daily}, hourly, again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15"` + other, recordedAs(daily)},
 		{"a fact that an older build does not know", []string{daily + "; salt: 4"}, daily, again + `: salt: 4 → none` + other, nil},
 		{"a layout from a time on", []string{daily}, byTime(since(newYear, hourly), until(newYear, daily)), again + `: bucket: 1d "2006-01-02" → 1h "2006-01-02T15", since: none → ` + newYear,
