@@ -377,12 +377,9 @@ func shownText(l rehearse.Loss, shown string) string {
 
 // lossWay returns the way out of a loss.
 func lossWay(l rehearse.Loss) string {
-	moved := slices.Contains(l.Causes, rehearse.ReadMoved)
 	switch {
-	case moved && l.Read != lock.ReadName && l.Read != lock.LatestName:
-		return "keep " + readText(l.Read) + " in table " + l.From + ": " + quotedCode("table: "+quoted(l.From))
-	case moved:
-		return "let table " + quoted(l.From) + " serve " + readText(l.Read) + " as before: leave it in its place, without " + quotedCode("serves: false") + ", or write that in table " + quoted(l.To)
+	case slices.Contains(l.Causes, rehearse.ReadMoved):
+		return stayWay(l.Read, l.From, l.To)
 	case l.Is == rehearse.None && l.Field == "" && l.Width == 0 && slices.Equal(l.Causes, []rehearse.Cause{rehearse.ColumnsChanged}):
 		return "keep the fields that events may have alone, or add one that all events have, and wait until those without it have expired"
 	case l.Width > 0:

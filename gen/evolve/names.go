@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // The rules that this file applies.
@@ -134,9 +135,24 @@ func (c *Comparison) names(old, new Version, views map[string]bool) {
 	}
 	c.tiers(a, b)
 	c.bundles(a, b)
-	if len(c.Findings) == before && !views[b.File] && !c.hasFindings(a, b) && !bytes.Equal(old.Text, new.Text) {
+	if len(c.Findings) == before && !views[b.File] && !c.hasFindings(a, b) && !sameText(old.Text, new.Text) {
 		c.plain(harmless, b.NamePos, "", "the change affects neither stored events nor existing Go code")
 	}
+}
+
+// sameText reports whether two schemas differ in nothing but line ends and formatting.
+func sameText(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	formatted := func(text []byte) []byte {
+		out, found := schema.Format("", text)
+		if found.HasErrors() {
+			return text
+		}
+		return out
+	}
+	return bytes.Equal(formatted(a), formatted(b))
 }
 
 // takes describes what callers give a query.

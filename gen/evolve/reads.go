@@ -61,7 +61,7 @@ func (c *Comparison) moves(p *pair, moves []move) {
 	for _, m := range moves {
 		if m.from != nil && m.from.table != nil && m.read != lock.LatestName && windowsMove(m.from.old, p.facts) {
 			lost[m.read] = true
-			keep := way{text: "keep " + readText(m.read) + " in table " + m.from.table.ID + ": " + quotedCode("table: "+quoted(m.from.table.ID))}
+			keep := way{text: stayWay(m.read, m.from.table.ID, p.table.ID)}
 			c.add(p, windowsLost, Change{Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID, way: keep},
 				"%s moves from table %q, whose rollup has windows of expired events, to %q", readText(m.read), m.from.table.ID, p.table.ID)
 		}
@@ -76,7 +76,7 @@ func (c *Comparison) moves(p *pair, moves []move) {
 		switch {
 		case m.from == nil || lost[m.read]:
 		case !outlives(p.facts, m.from.facts):
-			keep := way{text: "keep " + readText(m.read) + " in table " + m.from.table.ID + keepHint(m)}
+			keep := way{text: stayWay(m.read, m.from.table.ID, p.table.ID) + "; or give both tables the same ttl"}
 			c.add(p, readLacks, Change{Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID, way: keep},
 				"%s moves from table %q to %q, which does not keep all events as long: reads do not find those that have expired in it", readText(m.read), m.from.table.ID, p.table.ID)
 		default:
@@ -228,10 +228,10 @@ func (c *Comparison) backfillHint(p *pair, moves []move) string {
 	return first + "; backfill the table, then undo this, and accept the change"
 }
 
-// keepHint returns how a read stays with its table.
-func keepHint(m move) string {
-	if m.read == lock.ReadName || m.read == lock.LatestName {
-		return ", or give both the same ttl"
+// stayWay returns how a read stays with its table.
+func stayWay(read, from, to string) string {
+	if read != lock.ReadName && read != lock.LatestName {
+		return "keep " + readText(read) + " in table " + from + ": " + quotedCode("table: "+quoted(from))
 	}
-	return ": " + quotedCode("table: "+quoted(m.from.table.ID))
+	return "let table " + from + " serve " + readText(read) + " as before: leave it in its place, without " + quotedCode("serves: false") + ", or write that in table " + to
 }
