@@ -45,7 +45,13 @@ func (r revision) text() []byte {
 // last returns the names of the findings of class Data in the last edit. Those of the earlier ones are accepted.
 func last(t *testing.T, revisions []revision) []string {
 	t.Helper()
-	old := &lock.Lock{}
+	_, out := after(t, &lock.Lock{}, revisions)
+	return out
+}
+
+// after returns the lock after edits, and the names of the findings of class Data in the last one. All are accepted.
+func after(t *testing.T, old *lock.Lock, revisions []revision) (*lock.Lock, []string) {
+	t.Helper()
 	var out []string
 	for _, r := range revisions {
 		resolved := gen.Resolve([]gen.Input{{Name: "reading.yaml", Text: r.text()}})
@@ -63,7 +69,7 @@ func last(t *testing.T, revisions []revision) []string {
 		}
 		old = c.Next(accepted)
 	}
-	return out
+	return old, out
 }
 
 // TestLosses edits schemas so that facts meet which alone are harmless, or were accepted: want is the finding that
@@ -133,6 +139,39 @@ func TestLosses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := last(t, c.all)
 			if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestMergedLosses merges the locks of two branches, of which the schema of one is taken: want is the finding that this
+// needs, and none if it is harmless.
+func TestMergedLosses(t *testing.T) {
+	const idle, h, k = "serves: false", "rollup: {every: 1h, family: h, ttl: {max_age: 1825d}", "rollup: {every: 1h, family: k, ttl: {max_age: 1825d}"
+	readings, flat := tableOf("readings"), tableOf("flat", "family: b")
+	of := func(tables ...string) revision { return revision{tables: tables} }
+	for _, c := range []struct {
+		name               string
+		want               string
+		base, ours, theirs []revision
+		now                revision
+	}{
+		{"a table removed and restored there serves here", "E21:flat", []revision{of(readings, flat)}, []revision{of(readings), of(readings, flat)}, []revision{of(flat, readings)}, of(flat, readings)},
+		{"it serves nothing", "", []revision{of(readings, flat)}, []revision{of(readings), of(readings, flat)}, []revision{of(readings, flat)}, of(readings, flat)},
+		{"two rollups", "E25:readings/k", []revision{of(readings)}, []revision{of(tableOf("readings", h+", serves: false}")), of(tableOf("readings", h+"}"))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", k+"}"))},
+		{"two rollups, the other one", "E26:readings/k", []revision{of(readings)}, []revision{of(tableOf("readings", h+", serves: false}")), of(tableOf("readings", h+"}"))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", h+"}"))},
+		{"one rollup", "", []revision{of(readings)}, []revision{of(readings, tableOf("flat", "family: b", idle))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", k+"}"), tableOf("flat", "family: b", idle))},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			base, _ := after(t, &lock.Lock{}, c.base)
+			ours, _ := after(t, base, c.ours)
+			theirs, _ := after(t, base, c.theirs)
+			joined, err := lock.Join(lock.Name, base, ours, theirs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, got := after(t, joined, []revision{c.now}); c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
 		})

@@ -43,7 +43,7 @@ func (c *Comparison) reads() {
 		for _, read := range p.facts.Serves {
 			from := before[p.facts.Schema+" "+read]
 			switch {
-			case from == p && !(read == lock.LatestName && c.grows(p)): // which finds rows of all series within its time to live
+			case from == p && !p.joined() && !(read == lock.LatestName && c.grows(p)): // which finds rows of all series within its time to live
 				continue
 			case len(p.lacks) > 0: // whether events of the other table are read is another fact
 			case from != nil && (from.facts == nil || from.layout != p.layout): // a change of that table says that its events are no longer read
@@ -53,6 +53,12 @@ func (c *Comparison) reads() {
 		}
 		c.moves(p, moves)
 	}
+}
+
+// joined reports whether a table serves reads in the lock though it was added later, or was removed for a while: so it is if
+// two branches are merged.
+func (p *pair) joined() bool {
+	return slices.Contains(p.old.Lacks, lock.LacksEarlier) || slices.Contains(p.old.Lacks, lock.LacksMeantime)
 }
 
 // moves adds the findings for the reads that a table serves for the first time.

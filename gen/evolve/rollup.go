@@ -51,15 +51,17 @@ var (
 
 // rollups compares the rollups of a layout.
 func (c *comparer) rollups() {
-	old, new := c.old.Rollup(), c.new.Rollup()
-	if old != nil && new != nil && old.Family == new.Family {
-		c.sameRollup(old, new)
-		return
+	new, known := c.new.Rollup(), false
+	active := slices.DeleteFunc(slices.Clone(c.old.Rollups), func(r lock.Rollup) bool { return r.Retired })
+	for i := range active { // several if two branches were merged
+		if old := &active[i]; new != nil && old.Family == new.Family {
+			known = len(active) == 1 // programs of the other branch do not mark what they change in it
+			c.sameRollup(old, new)
+		} else {
+			c.rollupGone(old)
+		}
 	}
-	if old != nil {
-		c.rollupGone(old)
-	}
-	if new != nil {
+	if new != nil && !known {
 		c.rollupArrives(new)
 	}
 }
