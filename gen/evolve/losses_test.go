@@ -103,6 +103,18 @@ func TestLosses(t *testing.T) {
 	}
 	begun := big("family: m2", "rollup: {every: 1h, family: h2, ttl: {max_age: 1825d}}", "since: 2027-01-01", "before: [{family: m, rollup: {every: 1h, family: h, ttl: {max_age: 1825d}}}]")
 	draft := with("draft: true", "family: d")
+	planned := func(rollup string) revision { // a layout that begins next year, with a rollup
+		before := "before: [{family: m, rollup: {every: 1h, family: h, ttl: {max_age: 1825d}}}]"
+		if rollup == "" {
+			return revision{tables: []string{tableOf("readings", "family: m2", "since: 2027-01-01", before)}, now: at("2026-12-01")}
+		}
+		return revision{tables: []string{big("family: m2", "rollup: {"+rollup+", ttl: {max_age: 1825d}}", "since: 2027-01-01", before)}, now: at("2026-12-01")}
+	}
+	hourly := tableOf("readings", "bucket: {every: 1h}", "since: 2027-01-01", "before: [{bucket: {every: 1d}}]")
+	third := func(before string) string {
+		return tableOf("readings", "bucket: {every: 6h}", "since: 2028-01-01", "before: ["+before+"{bucket: {every: 1d}}]")
+	}
+	thisYear := func(tables ...string) revision { return revision{tables: tables, now: at("2026-12-01")} }
 	for _, c := range []struct {
 		name string
 		want string
@@ -119,6 +131,13 @@ func TestLosses(t *testing.T) {
 		{"the key of the newest events changes while it serves nothing", "X01:now/Latest", []revision{of(readings, now()), of(readings, now(idle)), of(readings, now(idle, `key: {delimiter: "#", segments: [dev, site]}`)), of(readings, now(`key: {delimiter: "#", segments: [dev, site]}`))}},
 		{"an expired layout whose windows are there", "X01:readings/Read/windows", []revision{of(big()), of(begun), {tables: []string{big("family: m2", "rollup: {every: 1h, family: h2, ttl: {max_age: 1825d}}")}, now: at("2027-04-01")}}},
 		{"one whose windows have expired", "", []revision{of(big()), of(begun), {tables: []string{big("family: m2", "rollup: {every: 1h, family: h2, ttl: {max_age: 1825d}}")}, now: at("2032-04-01")}}},
+		{"a planned layout in another table is abandoned", "", []revision{of(readings), of(tableOf("later", "since: 2027-01-01", "before: [{table: readings}]")), thisYear(readings)}},
+		{"the same once it has begun", "E01:readings", []revision{of(readings), of(tableOf("later", "since: 2027-01-01", "before: [{table: readings}]")), {tables: []string{readings}, now: at("2027-12-01")}}},
+		{"the middle of three layouts is abandoned", "", []revision{of(readings), of(hourly), of(third("{bucket: {every: 1h}, since: 2027-01-01}, ")), thisYear(third(""))}},
+		{"the bucket of a planned layout", "", []revision{of(readings), of(hourly), thisYear(strings.Replace(hourly, "every: 1h", "every: 6h", 1))}},
+		{"the windows of a planned rollup", "", []revision{of(big()), planned("every: 1h, family: h2"), planned("every: 1d, family: h2")}},
+		{"the family of a planned rollup", "", []revision{of(big()), planned("every: 1h, family: h2"), planned("every: 1h, family: h3")}},
+		{"a planned rollup is withdrawn", "", []revision{of(big()), planned("every: 1h, family: h2"), planned("")}},
 		{"reads move to a rollup of fewer fields", "X01:flat/Read/windows", []revision{of(big(), copied("1h", ", fields: [count]")), of(copied("1h", ", fields: [count]"), big())}},
 		{"reads move to a rollup of wider windows", "E26:flat/Read", []revision{of(big(), copied("1d", "")), of(copied("1d", ""), big())}},
 		{"reads move to a rollup that began later", "X01:flat/Read/windows", []revision{of(big(), flat), of(big(), copied("1h", "")), of(copied("1h", ""), big())}},

@@ -69,7 +69,9 @@ func (c *Comparison) comparePeriods(p *pair) {
 	seen := map[string]bool{} // field changes, which all layouts share
 	matches, added := p.matches()
 	for i := range new[:added] {
-		c.begins(p, &new[i])
+		if !slices.ContainsFunc(p.planned, func(l lock.Layout) bool { return sameLayout(p.facts, &l, p.facts, &new[i]) }) {
+			c.begins(p, &new[i])
+		}
 	}
 	for i, m := range matches {
 		if last := len(m.new) == 1; !m.new[0].Since.Equal(old[i].Since) && !last {
@@ -86,26 +88,42 @@ func (c *Comparison) comparePeriods(p *pair) {
 	}
 }
 
-// withdraw takes the layouts out of the comparison that were to begin in the future, and that their
-// tables have no longer: no event is stored in them.
+// withdraw takes the layouts out of the comparison that have not begun, where the schemas change them: no event is stored in
+// them.
 func (c *Comparison) withdraw() {
 	for i := range c.pairs {
 		p := &c.pairs[i]
-		if c.in.Now.IsZero() || p.old == nil || p.facts == nil || p.facts.Newest().Since.After(c.in.Now) {
+		if c.in.Now.IsZero() || p.old == nil || p.facts == nil {
 			continue
 		}
-		n := 0
-		for all := p.old.Periods(); n < len(all)-1 && all[n].Since.After(c.in.Now) && placeOf(p.old, &all[n+1]) == p.old.Name; n++ {
-			at := schema.FormatInstant(all[n].Since)
-			c.add(p, layoutBegins, Change{Item: at}, "the layout that was to begin at %s is withdrawn: programs that have it must be replaced until then", at)
+		all, n := p.old.Periods(), 0
+		for n < len(all)-1 && all[n].Since.After(c.in.Now) {
+			n++
 		}
-		if n > 0 {
-			rest := *p.old
-			rest.Layouts = slices.Clone(p.old.Layouts[n:])
-			rest.Layouts[0].Table = ""
-			p.old = &rest
+		planned := func(l *lock.Layout) bool {
+			return slices.ContainsFunc(p.facts.Layouts, func(o lock.Layout) bool { return sameLayout(p.old, l, p.facts, &o) })
 		}
+		if n == 0 || !slices.ContainsFunc(all[:n], func(l lock.Layout) bool { return !planned(&l) }) {
+			continue
+		}
+		for k := range all[:n] {
+			if at := schema.FormatInstant(all[k].Since); !planned(&all[k]) {
+				c.add(p, layoutBegins, Change{Item: at}, "the layout that was to begin at %s is withdrawn: programs that have it must be replaced until then", at)
+			}
+		}
+		rest := *p.old
+		rest.Layouts = slices.Clone(p.old.Layouts[n:])
+		rest.Name = placeOf(p.old, &rest.Layouts[0])
+		rest.Layouts[0].Table = ""
+		p.old, p.planned = &rest, all[:n]
 	}
+}
+
+// sameLayout reports whether a layout of one table is one of another table.
+func sameLayout(a *lock.Table, l *lock.Layout, b *lock.Table, o *lock.Layout) bool {
+	x, y := used([]lock.Layout{*l})[0], used([]lock.Layout{*o})[0]
+	x.Table, y.Table = "", ""
+	return placeOf(a, l) == placeOf(b, o) && x.Equal(&y)
 }
 
 // removed adds the finding for a layout that the table no longer has.
@@ -193,11 +211,6 @@ func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 		restore += "; if neither time has come, add --now and the present time"
 	}
 	sub, since := &pair{old: p.old, facts: p.facts, layout: p.layout, table: t}, schema.FormatInstant(new.Since)
-	if now := c.in.Now; !now.IsZero() && now.Before(old.Since) && now.Before(new.Since) {
-		c.addOf(p, sub, layoutBegins, Change{Item: since, place: atSince},
-			"the layout begins at %s instead of %s, both in the future: deploy all programs before either", since, schema.FormatInstant(old.Since))
-		return
-	}
 	c.addOf(p, sub, layoutMoved, Change{Item: since, place: atSince, way: way{text: restore}},
 		"the layout begins at %s, but the stored one %s: events between the two times are not read", since, was)
 }

@@ -239,5 +239,5 @@ func stayWay(read, from, to string) string {
 	if read != lock.ReadName && read != lock.LatestName {
 		return "keep " + readText(read) + " in table " + from + ": " + quotedCode("table: "+quoted(from))
 	}
-	return "let table " + from + " serve " + readText(read) + " as before: leave it in its place, without " + quotedCode("serves: false") + ", or write that in table " + to
+	return "write " + quotedCode("serves: false") + " in table " + to + ", so that table " + from + " serves " + readText(read) + " as before"
 }

@@ -94,6 +94,8 @@ type pair struct {
 	table  *layout.Table // nil if it is in no schema
 	taken  bool          // it was the table of another schema
 	lacks  []lock.Lack   // why it may not have all events after the change
+	// planned are the layouts of the lock that have not begun, and that old therefore lacks, if the change is of them.
+	planned []lock.Layout
 }
 
 // Diff compares the tables of schemas with those of a lock.
