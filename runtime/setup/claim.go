@@ -46,8 +46,8 @@ import (
 //     changed the table, but before its caller writes any event.
 //
 // So at most one of several layouts that contradict each other is confirmed, unless another one is
-// allowed by name. TestModelOfClaims explores all orders of these steps in a model, with kills, and
-// shows that the protocol fails if any of these rules is left out.
+// allowed by name. TestClaimInAllOrders and TestClaimsWithKills run setups in all orders of these
+// steps, and with kills: they fail if any of these rules is left out.
 
 // stepKind is what a setup was about to do when it added a step.
 type stepKind string
