@@ -1,10 +1,12 @@
-package gen
+package gen_test
 
 import (
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/btgen-dev/btgen/gen"
 )
 
 // edges are parts of schemas for which it is hard to find events that a test can write:
@@ -43,12 +45,12 @@ var edges = []struct{ what, series, precision, fields, key, rest string }{
 }
 
 // edgeSchemas returns one schema for each of the edges.
-func edgeSchemas() []Input {
-	var out []Input
+func edgeSchemas() []gen.Input {
+	var out []gen.Input
 	for i, e := range edges {
 		text := fmt.Appendf(nil, "# %s\nbtgen: v1\npackage: edge%d\nname: Event\nseries: {%s}\ntime: {precision: %s}\nfields: {%s}\ntables:\n  edge%d: {pattern: %s, family: m, %s}\n",
 			e.what, i, e.series, e.precision, e.fields, i, e.key, e.rest)
-		out = append(out, Input{Name: fmt.Sprintf("edge%d.yaml", i), Text: text})
+		out = append(out, gen.Input{Name: fmt.Sprintf("edge%d.yaml", i), Text: text})
 	}
 	return out
 }
@@ -67,7 +69,7 @@ var oddNames = [][4]string{
 }
 
 // oddSchemas returns one schema for each of the odd names, and with further ones for fields.
-func oddSchemas() []Input {
+func oddSchemas() []gen.Input {
 	const schema = `btgen: v1
 package: %[1]s
 name: %[2]s
@@ -82,7 +84,7 @@ tables:
     family: m
     ttl: {max_age: 30d}
 `
-	var out []Input
+	var out []gen.Input
 	for _, n := range oddNames {
 		segments, rest := "time", ""
 		if strings.HasPrefix(n[3], "bucket") {
@@ -94,17 +96,17 @@ tables:
 		if strings.HasSuffix(n[3], "_serialized") {
 			rest += "\n    blob: {format: json}"
 		}
-		out = append(out, Input{Name: n[0] + ".yaml", Text: fmt.Appendf(nil, schema, n[0], n[1], n[2], n[3], segments, rest)})
+		out = append(out, gen.Input{Name: n[0] + ".yaml", Text: fmt.Appendf(nil, schema, n[0], n[1], n[2], n[3], segments, rest)})
 	}
 	return out
 }
 
 // conversions returns a schema with fields of every type that can be converted, in every pattern.
-func conversions(t *testing.T) []Input {
+func conversions(t *testing.T) []gen.Input {
 	t.Helper()
 	text, err := os.ReadFile("testdata/conversions.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []Input{{Name: "conversions.yaml", Text: text}}
+	return []gen.Input{{Name: "conversions.yaml", Text: text}}
 }

@@ -1,4 +1,4 @@
-package gen
+package gen_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -20,7 +21,7 @@ func TestRandomExplanations(t *testing.T) {
 	for seed := range testlong.Pick(5, 100) {
 		inputs := randomInputs.Example(seed)
 		resolve := func() explain.Document {
-			r := Resolve(inputs)
+			r := gen.Resolve(inputs)
 			if err := r.Diagnostics.Err(); err != nil {
 				t.Fatalf("%v in\n%s", err, texts(inputs))
 			}

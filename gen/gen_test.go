@@ -1,4 +1,4 @@
-package gen
+package gen_test
 
 import (
 	"bytes"
@@ -14,40 +14,41 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // examples returns the schemas of this repository.
-func examples(tb testing.TB) []Input {
+func examples(tb testing.TB) []gen.Input {
 	tb.Helper()
 	paths, err := filepath.Glob("../schemas/*.yaml")
 	if err != nil || len(paths) == 0 {
 		tb.Fatal("no schemas", err)
 	}
-	var out []Input
+	var out []gen.Input
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		out = append(out, Input{Name: filepath.Base(path), Text: text})
+		out = append(out, gen.Input{Name: filepath.Base(path), Text: text})
 	}
 	return out
 }
 
 // many returns n schemas of six fields with alternating patterns.
-func many(n int) []Input {
+func many(n int) []gen.Input {
 	tables := []string{
 		"pattern: bucket_new_cells\n    key: {delimiter: \"#\", segments: [region, host, bucket]}\n    bucket: 1d",
 		"pattern: bucket_new_columns\n    key: {delimiter: \"#\", segments: [region, host, metric, bucket]}\n    bucket: 1d",
 		"pattern: bucket_serialized\n    key: {delimiter: \"#\", segments: [region, host, bucket]}\n    bucket: 1d",
 		"pattern: single_unserialized\n    key: {delimiter: \"#\", segments: [region, host, time]}",
 	}
-	out := make([]Input, n)
+	out := make([]gen.Input, n)
 	for i := range out {
-		out[i] = Input{Name: fmt.Sprintf("s%04d.yaml", i), Text: fmt.Appendf(nil, `btgen: v1
+		out[i] = gen.Input{Name: fmt.Sprintf("s%04d.yaml", i), Text: fmt.Appendf(nil, `btgen: v1
 package: bench
 name: Event%[1]d
 series: {region: string, host: int64}
@@ -70,9 +71,9 @@ tables:
 }
 
 // generate fails the test if the schemas have errors.
-func generate(tb testing.TB, inputs []Input) Result {
+func generate(tb testing.TB, inputs []gen.Input) gen.Result {
 	tb.Helper()
-	r, err := Generate(inputs, emit.Target{ImportPath: "example.com/app/generated"})
+	r, err := gen.Generate(inputs, emit.Target{ImportPath: "example.com/app/generated"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -139,9 +140,9 @@ func TestOneMoreFieldAddsLines(t *testing.T) {
 }
 
 // linesOf returns the lines of a file generated from a schema.
-func linesOf(t *testing.T, input Input, file string) []string {
+func linesOf(t *testing.T, input gen.Input, file string) []string {
 	t.Helper()
-	for _, f := range generate(t, []Input{input}).Files {
+	for _, f := range generate(t, []gen.Input{input}).Files {
 		if f.Path == file {
 			return strings.Split(string(f.Content), "\n")
 		}
@@ -162,7 +163,7 @@ tables:
   short: {pattern: single_unserialized, key: {delimiter: "#", segments: [{name: id, encoding: raw, pad: 2}, time]}, family: m, ttl: {keep: forever}}
   long:  {pattern: single_unserialized, key: {delimiter: "#", segments: [{name: id, encoding: raw, pad: 4}, time]}, family: m, ttl: {keep: forever}}
 `
-	for _, f := range generate(t, []Input{{Name: "event.yaml", Text: []byte(text)}}).Files {
+	for _, f := range generate(t, []gen.Input{{Name: "event.yaml", Text: []byte(text)}}).Files {
 		if f.Path == "app/event_btgen_test.go" && bytes.Contains(f.Content, []byte("t.Skip(")) {
 			return
 		}
@@ -175,7 +176,7 @@ func FuzzGenerate(f *testing.F) {
 		f.Add(in.Text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := Generate([]Input{{Name: "x.yaml", Text: text}}, emit.Target{ImportPath: "example.com/app"})
+		r, err := gen.Generate([]gen.Input{{Name: "x.yaml", Text: text}}, emit.Target{ImportPath: "example.com/app"})
 		if err != nil {
 			t.Errorf("a schema without findings gave code that cannot be formatted: %v", err)
 		}

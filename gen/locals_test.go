@@ -1,4 +1,4 @@
-package gen
+package gen_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
@@ -41,7 +42,7 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 	c := newTypeChecker(t)
 	tried := 0
 	for i, name := range testlong.Sample(slices.Sorted(maps.Keys(used)), 12) {
-		r, err := Generate(namedSchemas(i, name), emit.Target{ImportPath: root})
+		r, err := gen.Generate(namedSchemas(i, name), emit.Target{ImportPath: root})
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -59,7 +60,7 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 }
 
 // namedSchemas returns schemas with a series value, a field and, if possible, a package of a name.
-func namedSchemas(i int, name string) []Input {
+func namedSchemas(i int, name string) []gen.Input {
 	pkg := name
 	if pkg != strings.ToLower(name) || token.IsKeyword(name) || slices.Contains([]string{"codec", "setup", "store", "storetest", "window"}, name) {
 		pkg = fmt.Sprintf("p%d", i)
@@ -80,10 +81,10 @@ queries:
   %[7]s
 `
 	const enum = ": {type: enum, of: [one, two]}"
-	of := func(title, series, fields, segments string, queries ...string) Input {
-		return Input{Name: title + ".yaml", Text: fmt.Appendf(nil, schema, pkg, title, series, fields, i, segments, strings.Join(queries, "\n  "))}
+	of := func(title, series, fields, segments string, queries ...string) gen.Input {
+		return gen.Input{Name: title + ".yaml", Text: fmt.Appendf(nil, schema, pkg, title, series, fields, i, segments, strings.Join(queries, "\n  "))}
 	}
-	return []Input{
+	return []gen.Input{
 		of("Series", name+enum, "value: int64", name,
 			"One: {by: ["+name+"], delete: true, series: true}", "Many: {by: ["+name+"], many: "+name+", delete: true}"),
 		of("Fields", "id: string", name+enum+", number: {type: int64, optional: true}", "id",
@@ -95,7 +96,7 @@ queries:
 }
 
 // parametersOf returns the names of generated code that come from series values and fields.
-func parametersOf(r Result) map[string]bool {
+func parametersOf(r gen.Result) map[string]bool {
 	out := map[string]bool{}
 	for _, l := range r.Layouts {
 		out[l.Package] = true

@@ -1,4 +1,4 @@
-package gen
+package gen_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -65,7 +66,7 @@ func TestGeneratedTestsFail(t *testing.T) {
 			t.Fatalf("%s: not one place", m.what)
 		}
 		for name, text := range map[string]string{"code": strings.Replace(pinned, m.old, m.new, 1), "tests": pinned} {
-			r, err := Generate([]Input{{Name: "usage.yaml", Text: []byte(text)}}, target)
+			r, err := gen.Generate([]gen.Input{{Name: "usage.yaml", Text: []byte(text)}}, target)
 			if err != nil || r.Diagnostics.HasErrors() {
 				t.Fatalf("%s: %v %v", m.what, err, r.Diagnostics)
 			}

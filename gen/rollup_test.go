@@ -1,4 +1,4 @@
-package gen
+package gen_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -74,7 +75,7 @@ type kindColumns struct{}
 // start returns a schema and a server with its tables.
 func start(t *testing.T, text string) (*dynamic.Schema, *storetest.Bigtable) {
 	t.Helper()
-	result := Resolve([]Input{{Name: "schema.yaml", Text: []byte(text)}})
+	result := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(text)}})
 	if err := result.Diagnostics.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ tables:
     ttl: {max_age: 30d}
     rollup: {every: 1h, family: h, ttl: {max_age: 52w}, fields: [one]}
 `
-	result := Resolve([]Input{{Name: "kind.yaml", Text: []byte(text)}})
+	result := gen.Resolve([]gen.Input{{Name: "kind.yaml", Text: []byte(text)}})
 	if err := result.Diagnostics.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package gen
+package gen_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/compress"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/estimate"
@@ -38,7 +39,7 @@ func TestStoredBytes(t *testing.T) {
 		t.Fatal(len(inputs))
 	}
 	for _, in := range testlong.Sample(inputs, 9) {
-		path, result := in.Name, Resolve([]Input{in})
+		path, result := in.Name, gen.Resolve([]gen.Input{in})
 		if err := result.Diagnostics.Err(); err != nil {
 			t.Fatal(err)
 		}

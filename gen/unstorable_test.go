@@ -1,4 +1,4 @@
-package gen
+package gen_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
@@ -76,7 +77,7 @@ tables:
 // prepared returns a schema whose tables exist on a server of its own, and a client.
 func prepared(t *testing.T, text string) (*dynamic.Schema, store.Client) {
 	t.Helper()
-	result := Resolve([]Input{{Name: "event.yaml", Text: []byte(text)}})
+	result := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(text)}})
 	if err := result.Diagnostics.Err(); err != nil {
 		t.Fatal(err)
 	}
