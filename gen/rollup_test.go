@@ -3,7 +3,6 @@ package gen_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -201,119 +200,6 @@ tables:
 		if r := result.Layouts[0].Tables[i].Rollup; len(r.Fields) != 1 || r.Fields[0] != want {
 			t.Errorf("%v, want %s", r.Fields, want)
 		}
-	}
-}
-
-// TestRollupBesideLatest writes, summarizes, replaces and deletes events of a schema that has a table with a rollup and one
-// of the newest events: neither takes the cells of the other for its own.
-func TestRollupBesideLatest(t *testing.T) {
-	const text = `btgen: v1
-package: app
-name: Meter
-series: {host: string}
-fields: {value: int64}
-tables:
-  meters:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [host, bucket]}
-    bucket: 1d
-    family: m
-    ttl: {max_age: 30d}
-    rollup: {every: 1h, family: h, ttl: {max_age: 52w}}
-    allow: {C07: "failed writes are repeated"}
-  meters_now:
-    pattern: latest
-    key: {delimiter: "#", segments: [host]}
-    family: n
-    ttl: {max_age: 7d}
-queries: {All: {by: [], scan: to try}}
-`
-	s, b := start(t, text)
-	day := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
-	now := day.AddDate(0, 0, 2)
-	clock := func() time.Time { return now }
-	w := s.NewWriter(b.Client, store.WriterOptions{Now: clock})
-	values := map[time.Time]int64{}
-	write := func(o store.WriteOptions, minutes ...int) {
-		var events []dynamic.Event
-		for _, m := range minutes {
-			at := day.Add(time.Duration(m) * time.Minute)
-			if _, has := values[at]; !has || !o.IfAbsent {
-				values[at] = int64(len(values) + 100*m)
-			}
-			events = append(events, dynamic.Event{Series: []any{"a"}, Time: at, Values: []any{values[at]}})
-		}
-		if err := w.WriteAll(t.Context(), events, o); err != nil && !errors.Is(err, store.ErrExists) {
-			t.Fatal(err)
-		}
-	}
-	seal := func() {
-		if _, err := s.Rollup(t.Context(), b.Client, store.RollupOptions{Now: clock, Sleep: func(context.Context, time.Duration) error { return nil }}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	check := func(what string) {
-		t.Helper()
-		var newest time.Time
-		sums := map[time.Time]int64{}
-		for at, v := range values {
-			sums[at.Truncate(time.Hour)] += v
-			if at.After(newest) {
-				newest = at
-			}
-		}
-		for _, table := range []string{"Read", "All"} {
-			of := dynamic.Series([]any{"a"})
-			if table == "All" {
-				of = dynamic.Query("All", dynamic.Values{})
-			}
-			r := s.NewReader(b.Client, store.ReaderOptions{Now: clock})
-			for e, err := range r.Read(t.Context(), of, day, now.AddDate(0, 0, 1), store.ReadOptions{LatestOnly: true}) {
-				if err != nil || !e.Time.Equal(newest) || e.Values[0] != values[newest] {
-					t.Fatalf("%s: %s: newest is %v at %v, not at %v: %v", what, table, e.Values, e.Time, newest, err)
-				}
-			}
-			n := 0
-			for win, err := range r.Windows(t.Context(), of, day, day.AddDate(0, 0, 1), window.Every(time.Hour)) {
-				if n++; err != nil || win.Inexact || dynamic.Sum.Of(&win, &s.Layout().Fields[0], 0) != sums[win.Start] {
-					t.Fatalf("%s: %s: window %v: %v, want %d: %v", what, table, win.Start, dynamic.Sum.Of(&win, &s.Layout().Fields[0], 0), sums[win.Start], err)
-				}
-			}
-			if n != len(sums) {
-				t.Fatalf("%s: %s: %d windows, want %d", what, table, n, len(sums))
-			}
-		}
-	}
-	for round := range 4 {
-		write(store.WriteOptions{}, 10, 20, 70, 200+round, 700-round)
-		check("written")
-		seal()
-		check("summarized")
-		write(store.WriteOptions{IfAbsent: true}, 20, 71+round, 1000+round)
-		check("written if absent")
-		seal()
-		newest := day.Add(time.Duration(1000+round) * time.Minute)
-		if _, err := w.Delete(t.Context(), []dynamic.Event{{Series: []any{"a"}, Time: newest, Values: []any{int64(0)}}}); err != nil {
-			t.Fatal(err)
-		}
-		delete(values, newest)
-		check("deleted")
-		if round%2 == 0 {
-			seal()
-			check("summarized again")
-		}
-		from, to := day.Add(time.Hour), day.Add(4*time.Hour)
-		if _, err := w.DeleteRange(t.Context(), store.SeriesOf(dynamic.Event{Series: []any{"a"}}), from, to); err != nil {
-			t.Fatal(err)
-		}
-		for at := range values {
-			if !at.Before(from) && at.Before(to) {
-				delete(values, at)
-			}
-		}
-		check("deleted a range")
-		seal()
-		check("summarized at last")
 	}
 }
 
