@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -97,94 +98,26 @@ func fillDay(t *testing.T, schema []byte) {
 // kills is the number of processes that TestKilledBackfill kills.
 var kills = flag.Int("kills", testlong.Pick(2, 10), "number of backfills to kill")
 
-// TestKilledBackfill kills processes that copy events at random moments. Then the copy is completed
-// with the same checkpoint: the tables agree, and the counts are those of one call.
+// TestKilledBackfill kills processes that copy events at random moments, in a long run also while programs write, replace and
+// delete events. Whenever a copy is complete and the programs have ended, the tables must agree, and a copy without programs
+// counts what one call does; then the next one begins with an empty target.
 func TestKilledBackfill(t *testing.T) {
-	events := testlong.Pick(2_000, 30_000)
-	schema := []byte(killedSchema)
-	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: schema}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
-	s := dynamic.New(r.Layouts[0])
-	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		if _, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables()); err != nil {
-			return err
-		}
-		var all []dynamic.Event
-		for i := range events {
-			all = append(all, dynamic.Event{Series: []any{fmt.Sprintf("h%06d", i*7919%1_000_000)}, Time: time.Unix(1_700_000_000, 0), Values: []any{int64(i)}})
-		}
-		return s.NewWriter(b.Client, store.WriterOptions{Tables: []string{"by_host"}}).WriteAll(ctx, all)
-	})
-	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
-	t.Chdir(t.TempDir())
-	if err := os.Mkdir("schemas", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("schemas/event.yaml", schema, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	where := []string{"--project", storetest.Project, "--instance", storetest.Instance}
-	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", "100000", "--timeout", "500ms"}, where...)
-	const seed = 14
-	random, partly := rand.New(rand.NewPCG(seed, seed)), 0
-	for killed := 0; killed < *kills; {
-		cmd := exec.Command("btgen-live", copies...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(random.IntN(1400)) * time.Millisecond)
-		_ = cmd.Process.Kill()
-		if cmd.Wait() != nil {
-			killed++
-			if text, err := os.ReadFile("progress"); err == nil && bytes.Contains(text, []byte(`"done":true`)) {
-				partly++
-			}
-			continue
-		}
-		// It was faster: the next one begins again, over what is already there.
-		if err := os.Remove("progress"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("%d processes are killed, of which %d had recorded progress", *kills, partly)
-	var out, failed bytes.Buffer
-	for tries := 1; ; tries++ { // a loaded machine may take longer over a request than the short timeout
-		code := run(copies, &out, &failed)
-		if code == 0 {
-			break
-		}
-		if t.Logf("exit code %d: %s", code, failed.String()); tries == 20 {
-			t.Fatal("the copy is never complete")
-		}
-		out.Reset()
-		failed.Reset()
-	}
-	count := words.Count(float64(events), "event", "events")
-	if want := fmt.Sprintf("%s in %s of table by_host copied to table by_day\n", count, words.Count(float64(events), "row", "rows")); out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
-	}
-	out.Reset()
-	if code := run(append([]string{"backfill", "Event", "--verify"}, where...), &out, &failed); code != 0 || out.String() != "tables by_host and by_day agree on "+count+"\n" {
-		t.Errorf("exit code %d: %s%s", code, out.String(), failed.String())
+	for _, programs := range testlong.Pick([]int{0}, []int{0, 3}) {
+		t.Run(fmt.Sprint(programs, " programs"), func(t *testing.T) { killBackfills(t, programs) })
 	}
 }
 
-// TestKilledBackfillAmongPrograms kills processes that copy events at random moments, while
-// programs write, replace and delete events. Whenever a copy is complete and the programs have
-// ended, the tables must agree; then the next one begins with an empty target.
-func TestKilledBackfillAmongPrograms(t *testing.T) {
-	testlong.Skip(t, "programs are killed, and write meanwhile")
-	events := testlong.Pick(6_000, 25_000)
+// killBackfills kills backfills among a number of programs.
+func killBackfills(t *testing.T, programs int) {
+	events, rate := testlong.Pick(2_000, 25_000), "100000"
+	if programs > 0 {
+		rate = "5000"
+	}
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
 	if err := r.Diagnostics.Err(); err != nil {
 		t.Fatal(err)
 	}
 	s := dynamic.New(r.Layouts[0])
-	event := func(i int, value int64) dynamic.Event {
-		return dynamic.Event{Series: []any{fmt.Sprintf("h%06d", i*7919%1_000_000)}, Time: time.Unix(1_700_000_000, 0), Values: []any{value}}
-	}
 	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
 		return err
@@ -198,10 +131,9 @@ func TestKilledBackfillAmongPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	where := []string{"--project", storetest.Project, "--instance", storetest.Instance}
-	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", "5000", "--timeout", "500ms"}, where...)
-	random := rand.New(rand.NewPCG(27, 2))
-	killed, rounds, failures := 0, 0, 0
-	var changes atomic.Int64
+	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", rate, "--timeout", "500ms"}, where...)
+	random, count := rand.New(rand.NewPCG(27, 2)), words.Count(float64(events), "event", "events")
+	killed, rounds := 0, 0
 	for ; killed < *kills; rounds++ {
 		for _, table := range []string{"by_host", "by_day"} {
 			if err := server.Admin.DropAllRows(t.Context(), table); err != nil {
@@ -210,72 +142,80 @@ func TestKilledBackfillAmongPrograms(t *testing.T) {
 		}
 		var all []dynamic.Event
 		for i := range events {
-			all = append(all, event(i, int64(i)))
+			all = append(all, killedEvent(i, int64(i)))
 		}
 		if err := s.NewWriter(server.Client, store.WriterOptions{Tables: []string{"by_host"}}).WriteAll(t.Context(), all); err != nil {
 			t.Fatal(err)
 		}
-		stop := make(chan struct{})
-		var programs sync.WaitGroup
-		for n := range 3 { // each has its own events
-			random := rand.New(rand.NewPCG(uint64(rounds), uint64(n)))
-			programs.Go(func() {
-				w := s.NewWriter(server.Client, store.WriterOptions{Timeout: store.NoTimeout}) // a request that is given up could arrive later
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					e := event(random.IntN(events/3)*3+n, int64(random.IntN(1e9)))
-					var err error
-					if random.IntN(5) < 2 {
-						_, err = w.Delete(t.Context(), []dynamic.Event{e})
-					} else {
-						err = w.Write(t.Context(), e)
-					}
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					changes.Add(1)
-					time.Sleep(time.Millisecond)
-				}
-			})
-		}
-		for complete := false; !complete; {
-			cmd := exec.Command("btgen-live", copies...)
-			var failed bytes.Buffer
-			cmd.Stderr = &failed
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			wait := make(chan error, 1)
-			go func() { wait <- cmd.Wait() }()
-			limit := time.Hour
-			if killed < *kills {
-				limit = time.Duration(random.IntN(2500)) * time.Millisecond
-			}
-			select {
-			case err := <-wait:
-				if complete = err == nil; !complete {
-					failures++ // a request took too long, for example
-					t.Log(failed.String())
-				}
-			case <-time.After(limit):
-				_ = cmd.Process.Kill()
-				<-wait
-				killed++
-			}
-		}
-		close(stop)
-		programs.Wait()
+		stop := changing(t, s, server.Client, events, programs)
 		var out, failed bytes.Buffer
-		if code := run(append([]string{"backfill", "Event", "--verify"}, where...), &out, &failed); code != 0 {
+		for tries := 1; ; tries++ { // a loaded machine may take longer over a request than the short timeout
+			out.Reset()
+			failed.Reset()
+			ctx, cancel := t.Context(), context.CancelFunc(func() {})
+			if killed < *kills {
+				ctx, cancel = context.WithTimeout(ctx, time.Duration(random.IntN(1400*(1+programs/3)))*time.Millisecond)
+			}
+			cmd := exec.CommandContext(ctx, "btgen-live", copies...)
+			cmd.Stdout, cmd.Stderr = &out, &failed
+			err := cmd.Run()
+			ended := ctx.Err() != nil
+			if cancel(); err == nil {
+				break
+			}
+			if ended {
+				killed++
+			} else if t.Log(failed.String()); tries == 20+*kills {
+				t.Fatal("the copy is never complete")
+			}
+		}
+		stop()
+		if want := fmt.Sprintf("%s in %s of table by_host copied to table by_day\n", count, words.Count(float64(events), "row", "rows")); programs == 0 && out.String() != want {
+			t.Errorf("%q, want %q", out.String(), want)
+		}
+		out.Reset()
+		code := run(append([]string{"backfill", "Event", "--verify"}, where...), &out, &failed)
+		if code != 0 || programs == 0 && out.String() != "tables by_host and by_day agree on "+count+"\n" {
 			t.Fatalf("round %d, after %d kills: exit code %d: %s%s", rounds, killed, code, out.String(), failed.String())
 		}
 	}
-	t.Logf("%d copies of %d events, %d kills, %d failures, %d changes by programs", rounds, events, killed, failures, changes.Load())
+	t.Logf("%d copies of %d events, %d kills", rounds, events, killed)
+}
+
+// killedEvent returns an event with a number and a value.
+func killedEvent(i int, value int64) dynamic.Event {
+	return dynamic.Event{Series: []any{fmt.Sprintf("h%06d", i*7919%1_000_000)}, Time: time.Unix(1_700_000_000, 0), Values: []any{value}}
+}
+
+// changing starts programs, each of which writes and deletes events of its own, until it is stopped.
+func changing(t *testing.T, s *dynamic.Schema, client *bigtable.Client, events, n int) (stop func()) {
+	ended := make(chan struct{})
+	var programs sync.WaitGroup
+	for i := range n {
+		random := rand.New(rand.NewPCG(uint64(i), 1))
+		programs.Go(func() {
+			w := s.NewWriter(client, store.WriterOptions{Timeout: store.NoTimeout}) // a request that is given up could arrive later
+			for {
+				select {
+				case <-ended:
+					return
+				case <-time.After(time.Millisecond):
+				}
+				e := killedEvent(random.IntN(events/n)*n+i, int64(random.IntN(1e9)))
+				var err error
+				if random.IntN(5) < 2 {
+					_, err = w.Delete(t.Context(), []dynamic.Event{e})
+				} else {
+					err = w.Write(t.Context(), e)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	return func() { close(ended); programs.Wait() }
 }
 
 // killedSchema has a table for the events, and one to fill.
