@@ -19,13 +19,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -638,10 +635,7 @@ func TestInfinity(t *testing.T) {
 	}
 }
 
-// mostReading is the memory that 50 readers of answers of up to 50 kB may need, of which 8 are made at a time.
-const mostReading = 192 << 20
-
-// TestAPIConcurrent reads from many clients at a time. Each answer is the same, and the memory that they need is bounded.
+// TestAPIConcurrent reads from many clients at a time. Each answer is the same.
 func TestAPIConcurrent(t *testing.T) {
 	h := servedEvents(t, readings("berlin", 1, time.Minute, testlong.Pick(200, 500)))
 	questions := [][]string{{"windows", "every", "1h"}, {"windows", "every", "1m"}, {"events", "limit", "500"}, {"latest"}, {"series"}}
@@ -659,13 +653,7 @@ func TestAPIConcurrent(t *testing.T) {
 	for _, q := range questions {
 		want = append(want, text(q))
 	}
-	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	used := func() uint64 {
-		metrics.Read(heap)
-		return heap[0].Value.Uint64()
-	}
-	runtime.GC()
-	before, peak, asked, each := used(), uint64(0), atomic.Int64{}, testlong.Pick(2, 20)
+	each := testlong.Pick(2, 20)
 	var clients sync.WaitGroup
 	for n := range 50 {
 		clients.Go(func() {
@@ -673,27 +661,10 @@ func TestAPIConcurrent(t *testing.T) {
 				if got := text(questions[i%len(questions)]); got != want[i%len(questions)] {
 					t.Errorf("%v: another answer", questions[i%len(questions)])
 				}
-				asked.Add(1)
 			}
 		})
 	}
-	ended := make(chan struct{})
-	go func() { clients.Wait(); close(ended) }()
-	for tick := time.NewTicker(5 * time.Millisecond); ; {
-		peak = max(peak, used())
-		select {
-		case <-tick.C:
-			continue
-		case <-ended:
-		}
-		tick.Stop()
-		break
-	}
-	runtime.GC()
-	t.Logf("%d requests, at most %d MiB more, %d MiB more at the end", asked.Load(), (peak-before)>>20, (max(used(), before)-before)>>20)
-	if after := used(); peak > before+mostReading || after > before+16<<20 {
-		t.Errorf("%d MiB more memory at most, and %d MiB at the end", (peak-before)>>20, (after-before)>>20)
-	}
+	clients.Wait()
 }
 
 // listening serves a handler on the loopback interface.
@@ -909,10 +880,8 @@ await until("the next page", () => $("series").textContent !== listed && !$("pre
 $("previous").click();
 await until("the first page", () => $("series").textContent === listed && $("previous").disabled);
 await search("berlin");
-const begun = performance.now();
 await click("city=berlin");
 await until("a chart", () => about().startsWith("Means") && about().includes(" events. 1 window is inexact. "));
-if (performance.now() - begun > 20000) faults.push("drawn in " + (performance.now() - begun) + " ms");
 shown.push(about().replace(/[.] .*/, ""), $("chart").children.length + " panels");
 $("from").value = "2021-06-01T00:00:00Z"; $("to").value = "2021-06-03T00:00:00Z"; $("range").requestSubmit();
 await until("two days", () => about().startsWith("Single events: 48") && !about().includes("inexact"));
@@ -1043,54 +1012,4 @@ window.fetch = async () => { throw new TypeError("no network"); };
 await until("no server", () => $("problem").textContent === "btgen-live serve does not answer: no network" && marked() === "newest");
 work();
 await until("the server", () => !marked() && $("problem").hidden);`)
-}
-
-// yearSchema has four fields of the kinds that a chart draws.
-const yearSchema = `btgen: v1
-package: app
-name: Meter
-series: {meter: string}
-fields: {power: float64, energy: int64, voltage: float32, outage: duration}
-tables:
-  meters:
-    pattern: bucket_new_cells
-    key: {delimiter: "#", segments: [meter, bucket]}
-    bucket: 1d
-    family: m
-    ttl: {keep: forever}
-`
-
-// TestYear draws four fields of a year of quarter-hours. Reading alone is the yardstick: a chart takes little more.
-func TestYear(t *testing.T) {
-	browser := testbrowser.New(t)
-	const events, machine = 365 * 96, 8 // how much slower than two quiet cores a machine may be
-	var year []dynamic.Event
-	for i := range events {
-		year = append(year, dynamic.Event{Series: []any{"m1"}, Time: servedStart.Add(time.Duration(i) * 15 * time.Minute),
-			Values: []any{math.Sin(float64(i)), int64(i), float64(i % 7), time.Duration(i%5) * time.Minute}})
-	}
-	h := servedEventsOf(t, yearSchema, year)
-	question := []string{"schema", "Meter", "value", "meter=m1", "from", "2021-03-01", "to", "2022-03-01", "statistics", "mean,min,max"}
-	took := func(parameters ...string) time.Duration {
-		least := time.Hour
-		for range 3 {
-			begin := time.Now()
-			if got := len(rowsIn(ask(t, h, 200, "windows", append(question, parameters...)...))); got == 0 {
-				t.Fatal("no windows")
-			}
-			least = min(least, time.Since(begin))
-		}
-		return least
-	}
-	counted, drawn := took("every", "all", "fields", ""), took("points", "600")
-	shown := browser.Visit(t, listening(t, h), testbrowser.Looks[0], nil, `
-location.hash = "schema=Meter&series=" + encodeURIComponent('["meter=m1"]') + "&from=2021-03-01&to=2022-03-01";
-await until("a chart", () => $("about").textContent.startsWith("Means"));
-shown.push($("about").textContent.replace(/.*, (\d+) ms.*/, "$1"), $("chart").querySelectorAll(".line").length);`)
-	ms, lines, _ := strings.Cut(shown, "\n")
-	n, err := strconv.Atoi(ms)
-	t.Logf("%d events of four fields: counted in %s, summarized in %s, drawn in %s ms", events, counted, drawn, ms)
-	if err != nil || n > machine*1000 || drawn > machine*time.Second || lines != "4" {
-		t.Errorf("%s ms, %s lines", ms, lines)
-	}
 }
