@@ -161,18 +161,14 @@ var moreCases = []tableCase{
 		return fmt.Sprintf("m%d#%d#%d", s, at.UnixMilli(), at.Add(3127*time.Millisecond).UnixMilli())
 	}),
 	keyed("timestamps of expiry", "disagree", 30*24*time.Hour, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%d", s, at.UnixMilli()) }),
-	{name: "milliseconds as microseconds in timestamps", asks: "are not times", write: func(w *written) {
-		series(5, 50, time.Minute, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("m%d#%d", s, at.Unix()), "m:v", time.UnixMicro(at.UnixMilli()/1000*1000), i)
-			w.event(at, i)
-		})
-	}},
-	{name: "a bulk load at one time", asks: "disagree", write: func(w *written) {
-		series(5, 50, time.Minute, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("m%d#%d", s, at.Unix()), "m:v", start.AddDate(0, 1, 0), i)
-			w.event(at, i)
-		})
-	}},
+	{name: "milliseconds as microseconds in timestamps", asks: "are not times", write: each(5, 50, time.Minute, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("m%d#%d", s, at.Unix()), "m:v", time.UnixMicro(at.UnixMilli()/1000*1000), i)
+		w.event(at, i)
+	})},
+	{name: "a bulk load at one time", asks: "disagree", write: each(5, 50, time.Minute, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("m%d#%d", s, at.Unix()), "m:v", start.AddDate(0, 1, 0), i)
+		w.event(at, i)
+	})},
 	{name: "rows of devices and of readings", asks: "another structure", write: func(w *written) {
 		for s := range 20 {
 			w.cell(fmt.Sprintf("meta#dev%02d", s), "i:name", start, fmt.Sprintf("Device %d", s))
@@ -182,95 +178,69 @@ var moreCases = []tableCase{
 			w.event(at, i)
 		})
 	}},
-	{name: "a name in each row, at timestamp 0", asks: "a bucket of events", write: func(w *written) {
-		series(5, 50, 13*time.Minute, func(s, i int, at time.Time) {
-			row := fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02"))
-			w.cell(row, "m:v", at, i)
+	{name: "a name in each row, at timestamp 0", asks: "a bucket of events", write: each(5, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
+		row := fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02"))
+		w.cell(row, "m:v", at, i)
+		w.cell(row, "m:name", time.Unix(0, 0), fmt.Sprintf("N%d", s))
+		w.event(at, i)
+	})},
+	{name: "a name in some rows of an event, at timestamp 0", asks: "Are these cells parts of events", write: each(5, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
+		row := fmt.Sprintf("m%d#%d", s, at.Unix())
+		w.cell(row, "m:v", at, i)
+		if i == 7 {
 			w.cell(row, "m:name", time.Unix(0, 0), fmt.Sprintf("N%d", s))
-			w.event(at, i)
-		})
-	}},
-	{name: "a name in some rows of an event, at timestamp 0", asks: "Are these cells parts of events", write: func(w *written) {
-		series(5, 50, 13*time.Minute, func(s, i int, at time.Time) {
-			row := fmt.Sprintf("m%d#%d", s, at.Unix())
-			w.cell(row, "m:v", at, i)
-			if i == 7 {
-				w.cell(row, "m:name", time.Unix(0, 0), fmt.Sprintf("N%d", s))
-			}
-			w.event(at, i)
-		})
-	}},
-	{name: "hours as columns", asks: "[C08]", write: func(w *written) {
-		series(5, 50, time.Hour, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), "m:h"+at.Format("15"), at, i)
-			w.event(at, i)
-		})
-	}},
-	{name: "seconds in columns, after a metric", asks: "[C08]", write: func(w *written) {
-		series(5, 50, time.Minute, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:cpu@%d", at.Unix()), at, i)
-			w.event(at, i)
-		})
-	}},
-	{name: "minutes of the day in columns, padded", asks: "[C08]", write: func(w *written) {
-		series(5, 50, time.Minute, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:%04d", at.Hour()*60+at.Minute()), at.Add(2*time.Second), i)
-			w.event(at, i)
-		})
-	}},
-	{name: "users in columns", asks: "[C08]", write: func(w *written) {
-		series(5, 50, time.Minute, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:user-%d", 1000+i), at, i)
-			w.event(at, i)
-		})
-	}},
-	{name: "offsets: seconds in 4 bytes of a day", asks: "[C08]", write: func(w *written) {
-		series(5, 50, 41*time.Second, func(s, i int, at time.Time) {
-			w.put(fmt.Sprintf("m%d#%s", s, at.Format("20060102")), "m", string(binary.BigEndian.AppendUint32(nil, uint32(at.Sub(at.Truncate(24*time.Hour))/time.Second))), at, text(i))
-			w.event(at, i)
-		})
-	}},
-	{name: "columns are 8 bytes of milliseconds", asks: "[C08]", write: func(w *written) {
-		series(5, 50, 41*time.Second, func(s, i int, at time.Time) {
-			w.put(fmt.Sprintf("m%d#%s", s, at.Format("20060102")), "m", string(be8(at.UnixMilli())), at, text(i))
-			w.event(at, i)
-		})
-	}},
-	{name: "columns with an empty name and others of Go", asks: "without a name", write: func(w *written) {
-		series(5, 50, 13*time.Minute, func(s, i int, at time.Time) {
-			row := fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02"))
-			for n, name := range []string{"", "type", "time", "Time", "TTL", "ü", "a b", "a:b", "a-b"} {
-				w.put(row, "m", name, at, text(i*n))
-			}
-			w.event(at, 0, i, i*2, i*3, i*4, i*5, i*6, i*7, i*8)
-		})
-	}},
-	{name: "the only column has no name", asks: "no name", write: func(w *written) {
-		series(3, 20, time.Minute, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("m%d#%d", s, at.Unix()), "m:", at, i)
-			w.event(at, i)
-		})
-	}},
-	{name: "weeks that look like months", asks: "begin again", write: func(w *written) {
-		series(5, 60, 11*time.Hour, func(s, i int, at time.Time) {
-			at = at.AddDate(0, 0, -290)
-			year, week := at.ISOWeek()
-			w.cell(fmt.Sprintf("m%d#%d-%02d", s, year, week), "m:v", at, i)
-			w.event(at, i)
-		})
-	}},
-	{name: "postal codes that begin with one zero", write: func(w *written) {
-		series(5, 60, 11*time.Hour, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), "m:zip", at, fmt.Sprintf("%05d", 2134+i))
-			w.event(at, fmt.Sprintf("%05d", 2134+i))
-		})
-	}},
-	{name: "rows of devices, and their readings", asks: "The keys have no time", write: func(w *written) {
-		series(3, 20, time.Minute, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("dev%d", s), "m:v", at, i)
-			w.event(at, i)
-		})
-	}},
+		}
+		w.event(at, i)
+	})},
+	{name: "hours as columns", asks: "[C08]", write: each(5, 50, time.Hour, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), "m:h"+at.Format("15"), at, i)
+		w.event(at, i)
+	})},
+	{name: "seconds in columns, after a metric", asks: "[C08]", write: each(5, 50, time.Minute, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:cpu@%d", at.Unix()), at, i)
+		w.event(at, i)
+	})},
+	{name: "minutes of the day in columns, padded", asks: "[C08]", write: each(5, 50, time.Minute, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:%04d", at.Hour()*60+at.Minute()), at.Add(2*time.Second), i)
+		w.event(at, i)
+	})},
+	{name: "users in columns", asks: "[C08]", write: each(5, 50, time.Minute, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:user-%d", 1000+i), at, i)
+		w.event(at, i)
+	})},
+	{name: "offsets: seconds in 4 bytes of a day", asks: "[C08]", write: each(5, 50, 41*time.Second, func(w *written, s, i int, at time.Time) {
+		w.put(fmt.Sprintf("m%d#%s", s, at.Format("20060102")), "m", string(binary.BigEndian.AppendUint32(nil, uint32(at.Sub(at.Truncate(24*time.Hour))/time.Second))), at, text(i))
+		w.event(at, i)
+	})},
+	{name: "columns are 8 bytes of milliseconds", asks: "[C08]", write: each(5, 50, 41*time.Second, func(w *written, s, i int, at time.Time) {
+		w.put(fmt.Sprintf("m%d#%s", s, at.Format("20060102")), "m", string(be8(at.UnixMilli())), at, text(i))
+		w.event(at, i)
+	})},
+	{name: "columns with an empty name and others of Go", asks: "without a name", write: each(5, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
+		row := fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02"))
+		for n, name := range []string{"", "type", "time", "Time", "TTL", "ü", "a b", "a:b", "a-b"} {
+			w.put(row, "m", name, at, text(i*n))
+		}
+		w.event(at, 0, i, i*2, i*3, i*4, i*5, i*6, i*7, i*8)
+	})},
+	{name: "the only column has no name", asks: "no name", write: each(3, 20, time.Minute, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("m%d#%d", s, at.Unix()), "m:", at, i)
+		w.event(at, i)
+	})},
+	{name: "weeks that look like months", asks: "begin again", write: each(5, 60, 11*time.Hour, func(w *written, s, i int, at time.Time) {
+		at = at.AddDate(0, 0, -290)
+		year, week := at.ISOWeek()
+		w.cell(fmt.Sprintf("m%d#%d-%02d", s, year, week), "m:v", at, i)
+		w.event(at, i)
+	})},
+	{name: "postal codes that begin with one zero", write: each(5, 60, 11*time.Hour, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), "m:zip", at, fmt.Sprintf("%05d", 2134+i))
+		w.event(at, fmt.Sprintf("%05d", 2134+i))
+	})},
+	{name: "rows of devices, and their readings", asks: "The keys have no time", write: each(3, 20, time.Minute, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("dev%d", s), "m:v", at, i)
+		w.event(at, i)
+	})},
 	textual("percentages", "", func(i int) any { return fmt.Sprintf("%d%%", i) }),
 	textual("units", "", func(i int) any { return fmt.Sprintf("%d.5 C", i) }),
 	textual("thousands", "", func(i int) any { return fmt.Sprintf("1,%03d", i) }),
@@ -304,12 +274,10 @@ var moreCases = []tableCase{
 		return []byte{0x82, 0xa1, 'a', byte(i), 0xa1, 'b', 0xcb, 0x3f, 0xf8, 0, 0, 0, 0, 0, 0}
 	}),
 	textual("3-byte integers", "What do these bytes mean", func(i int) any { return []byte{0, byte(i), byte(i * 3)} }),
-	{name: "negative binary integers", write: func(w *written) {
-		series(4, 60, 13*time.Minute, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("s%d#%d", s, at.Unix()), "m:v", at, be8(int64(-i-1)))
-			w.event(at, -i-1)
-		})
-	}},
+	{name: "negative binary integers", write: each(4, 60, 13*time.Minute, func(w *written, s, i int, at time.Time) {
+		w.cell(fmt.Sprintf("s%d#%d", s, at.Unix()), "m:v", at, be8(int64(-i-1)))
+		w.event(at, -i-1)
+	})},
 	textual("uint64 hashes", "What do these bytes mean", func(i int) any { return be8(int64(uint64(i+1) * 0x9e3779b97f4a7c15)) }),
 	textual("IDs in hexadecimal", "", func(i int) any { return fmt.Sprintf("%08x", uint32(i+1)*2654435761) }),
 	textual("IDs of digits and letters", "", func(i int) any { return fmt.Sprintf("%de%02d", i+10, i) }),
