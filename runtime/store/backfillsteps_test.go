@@ -243,22 +243,18 @@ func TestBackfillSteps(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(27, 2))
 	for _, broken := range []string{"", "waits", "records"} {
-		tries, failures := testlong.Pick(50, 1000), 0
-		for i := range tries {
+		fails := false
+		for i := range testlong.Pick(50, 1000) {
 			program := [][]int{{0}, {0, 2}, {2, 0}, {2, 0, 3}, {}}[random.IntN(5)]
 			wrong, trace := once(program, 1+random.IntN(2), broken, seldomLate(random))
-			if wrong == "" {
-				continue
-			}
-			if failures++; broken == "" {
+			if fails = wrong != ""; fails && broken == "" {
 				t.Fatalf("schedule %d, program %v: %s\n%s", i, program, wrong, strings.Join(trace, "\n"))
 			}
-			if i >= 50 {
+			if fails {
 				break
 			}
 		}
-		t.Logf("without %q: %d of %d schedules fail", broken, failures, tries)
-		if broken != "" && failures == 0 {
+		if broken != "" && !fails {
 			t.Errorf("no schedule of a copier without %q fails", broken)
 		}
 	}

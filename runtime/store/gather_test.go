@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -65,7 +66,7 @@ func gatheredServer(t *testing.T, l *Mapping[sample], samples []sample) (*storet
 func TestGatheredBrokenStreams(t *testing.T) {
 	t.Parallel()
 	limit := make(chan struct{}, 64)
-	for _, l := range gatheredMappings() {
+	for _, l := range testlong.Sample(gatheredMappings(), 2) {
 		_, b, client := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
 		for _, gathered := range []int{maxGathered, 1} {
 			r := NewReader(client, l, clockAt(86400*4-1))

@@ -193,7 +193,7 @@ func TestRollupExpired(t *testing.T) {
 func TestRollupRequests(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	bt := newBigtable(t, l)
-	const series, n, now = 6, 10, 86400*10 + 3600
+	const series, n, now = 3, 6, 86400*6 + 3600
 	var events []sample
 	for i := range series * n * 24 * 2 {
 		events = append(events, sample{Series: fmt.Sprint("s", i%series), Time: at(i / series * 1800), Value: uint64(i)})

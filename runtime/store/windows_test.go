@@ -18,6 +18,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -206,7 +207,7 @@ func hourly(n, hours, series int) (out []sample) {
 // is split, and that the columns of a read have all others.
 func TestUndecodable(t *testing.T) {
 	const now = 86400 * 6
-	for _, l := range append(strategies(), partedMappings()...) {
+	for _, l := range testlong.Sample(append(strategies(), partedMappings()...), 3) {
 		random, into := rand.New(rand.NewPCG(29, 3)), intoColumns(l.untyped())
 		bt := windowed(t, l, now, sparse(random, l, 6, 20))
 		spoil(t, l, bt.Client)
