@@ -42,9 +42,7 @@ func TestBrowser(t *testing.T) {
 	}
 	for name, values := range want {
 		page, err := charts(t)[name].HTML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, look := range testbrowser.Looks {
 			if got := browser.Inspect(t, name, page, look, inspect); look.Width == 1280 && values != "" && got != values {
 				t.Errorf("%s, %s:\n%s\nwant\n%s", name, look, got, values)

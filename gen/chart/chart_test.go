@@ -27,9 +27,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func zone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	in, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return in
 }
 
@@ -101,9 +99,7 @@ func charts(t testing.TB) map[string]*Chart {
 func TestGolden(t *testing.T) {
 	for name, c := range charts(t) {
 		page, err := c.HTML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		files := map[string][]byte{".svg": c.SVG(), ".txt": c.Text(80, false), ".wide.txt": c.Text(160, true), ".html": page}
 		switch name {
 		case "windows":
@@ -115,9 +111,7 @@ func TestGolden(t *testing.T) {
 		for ext, got := range files {
 			file := filepath.Join("testdata", name+ext)
 			if *update {
-				if err := os.WriteFile(file, got, 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(file, got, 0o666))
 			}
 			want, err := os.ReadFile(file)
 			if err != nil || !bytes.Equal(got, want) {
@@ -133,9 +127,7 @@ func TestSafe(t *testing.T) {
 		checkChart(t, name, c)
 	}
 	page, err := charts(t)["hostile"].HTML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Contains(page, []byte(`&lt;/script&gt;&lt;/title&gt;&lt;img src=x onerror=alert(1)&gt;&amp;`)) {
 		t.Errorf("the title is not in the page:\n%s", page)
 	}
@@ -310,9 +302,7 @@ func TestInexact(t *testing.T) {
 			line[1].Inexact, line[3].Inexact = true, true
 		}
 		page, err := c.HTML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i, drawing := range [][]byte{c.Text(200, false), c.SVG(), page} {
 			if bytes.Contains(drawing, []byte(want)) != marked {
 				t.Errorf("format %d, with inexact windows %t: %s", i, marked, drawing)
@@ -342,5 +332,13 @@ func TestInstant(t *testing.T) {
 		if v := c.view(); !v.time.from.Equal(at.Add(-time.Second)) || !v.time.to.Equal(at.Add(time.Second)) {
 			t.Errorf("%s: %v to %v", name, v.time.from, v.time.to)
 		}
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -22,9 +22,7 @@ var visions = [][3][3]float64{
 func linear(t *testing.T, color string) (out [3]float64) {
 	t.Helper()
 	n, err := strconv.ParseUint(color[1:], 16, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range out {
 		c := float64(n>>(16-8*i)&255) / 255
 		if out[i] = c / 12.92; c > 0.04045 {

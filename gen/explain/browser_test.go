@@ -47,15 +47,11 @@ for (const [text, behind] of [["fg", "bg"], ["fg", "card"], ["muted", "bg"], ["m
 func TestBrowser(t *testing.T) {
 	browser := testbrowser.New(t)
 	page, err := explain.HTML(simulated(t, exampleSchemas(t, "*.yaml")...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a, b := documentOf(t, exampleSchemas(t, "balloon_new_cells.yaml")...), documentOf(t, exampleSchemas(t, "seismic_tremors.yaml")...)
 	c := explain.Compare(&a.Schemas[0], &b.Schemas[0])
 	compared, err := c.HTML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, page := range map[string][]byte{"explain": page, "compare": compared} {
 		for _, look := range testbrowser.Looks {
 			browser.Inspect(t, name, page, look, inspect)
@@ -68,9 +64,7 @@ func TestBrowser(t *testing.T) {
 func TestDesigner(t *testing.T) {
 	browser := testbrowser.New(t)
 	l, err := web.Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page := designer.New()
 	go func() { _ = web.Serve(t.Context(), l, page, nil) }()
 	doc := simulated(t, exampleSchemas(t, "balloon_new_cells.yaml")...)

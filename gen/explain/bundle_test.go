@@ -31,9 +31,7 @@ tables:
 	} {
 		d := documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text + bundle)})
 		html, err := explain.HTML(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, out := range []string{explain.Text(d, explain.TextOptions{}), explain.Markdown(d), string(html), d.Schemas[0].Tables[0].Bundle.Means} {
 			if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 				t.Errorf("no %q:\n%s", want, out)

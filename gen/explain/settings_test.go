@@ -272,9 +272,7 @@ var notCompared = map[string]string{
 // TestCompareAllSettings checks that TestCompareSettings has all settings of the JSON Schema.
 func TestCompareAllSettings(t *testing.T) {
 	var root any
-	if err := json.Unmarshal(schema.JSONSchema(), &root); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(schema.JSONSchema(), &root))
 	tested := map[string]bool{}
 	for _, c := range settingChanges {
 		for _, s := range strings.Fields(c.setting) {

@@ -63,14 +63,10 @@ func TestTier(t *testing.T) {
 	for name, got := range map[string]string{"tier.txt": explain.Text(with, explain.TextOptions{}), "tier_compared.txt": compared.Text(explain.TextOptions{Width: 160})} {
 		path := "testdata/" + name
 		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(got), 0o666))
 		}
 		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", path, diff)
 		}

@@ -91,9 +91,7 @@ tables:
 expect: {rate: %s}
 `, hostTable, rate)})
 		page, err := explain.HTML(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		has(t, string(page), want)
 		c := doc.Schemas[0].Tables[0].Choices[0]
 		drawn := map[int]bool{}
@@ -159,9 +157,7 @@ func TestNoWordIsBroken(t *testing.T) {
 	var docs []explain.Document
 	for _, path := range testlong.Sample(paths, 4) {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		doc := documentOf(t, gen.Input{Name: filepath.Base(path), Text: text})
 		docs = append(docs, doc)
 		check(path, func(width int) string { return explain.Text(doc, explain.TextOptions{Width: width}) })

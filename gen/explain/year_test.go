@@ -44,9 +44,7 @@ tables:
 func measuredOf(t *testing.T, text string, factors map[string][2]float64) ([]explain.Compression, explain.Document, gen.Result) {
 	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "reading.yaml", Text: []byte(text)}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	c := explain.CompressionOf(r.Layouts[0], r.Layouts[0].Tables[0])
 	c.Events, c.BlockBytes = 5000, 65536
 	for _, d := range explain.Designs(r.Schemas[0], 0, r.Layouts[0]) {
@@ -67,23 +65,17 @@ var usual = map[string][2]float64{"bucket_new_cells": {0.1, 0.3}, "bucket_serial
 // reviewed explanation; -update rewrites it.
 func TestYear(t *testing.T) {
 	measured, doc, r := measuredOf(t, lasting, usual)
-	if err := doc.Compress(measured, r.Layouts); err != nil {
-		t.Fatal(err)
-	}
+	must(t, doc.Compress(measured, r.Layouts))
 	doc.Price(capacity.Prices{"node_hour": 1, "ssd_gib_month": 0.5})
 	check(t, doc)
 	got := explain.Text(doc, explain.TextOptions{})
 	got = got[strings.Index(got, "  storage of a year"):strings.Index(got, "reads of Reading")]
 	const path = "testdata/year.txt"
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(got), 0o666))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -167,9 +159,7 @@ func TestOtherMeasurements(t *testing.T) {
 			tables = append(tables, tables[0])
 		}
 		text, err := json.Marshal(tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		switch reason {
 		case "no table has measured":
 			text = []byte(`[{"table": "readings"}]`)
@@ -179,9 +169,7 @@ func TestOtherMeasurements(t *testing.T) {
 			text = []byte(`{"table": [{"compression": 5}]}`)
 		}
 		path := filepath.Join(t.TempDir(), "sample.json")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, text, 0o600))
 		read, err := explain.ReadCompressions(path)
 		if err == nil {
 			err = doc.Compress(read, r.Layouts)

@@ -65,9 +65,7 @@ func start(t testing.TB, dir string, s system) (*kept, Loaded, error) {
 func connected(t testing.TB, addr string) *kept {
 	t.Helper()
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &kept{addr: addr, data: bigtablepb.NewBigtableClient(conn), tables: adminpb.NewBigtableTableAdminClient(conn)}
 }
@@ -76,18 +74,14 @@ func connected(t testing.TB, addr string) *kept {
 func started(t testing.TB, dir string) *kept {
 	t.Helper()
 	k, _, err := start(t, dir, operating)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return k
 }
 
 // restarted ends a server and starts it again.
 func (k *kept) restarted(t testing.TB) *kept {
 	t.Helper()
-	if err := k.end(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.end())
 	return started(t, k.dir)
 }
 
@@ -299,18 +293,14 @@ func (k *kept) dump(t testing.TB) string {
 		if status.Code(err) == codes.NotFound {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, id := range slices.Sorted(maps.Keys(table.GetColumnFamilies())) {
 			fmt.Fprintf(&out, "family %s: %s\n", id, compactText(prototext.Format(table.GetColumnFamilies()[id])))
 		}
 		table.ColumnFamilies = nil
 		fmt.Fprintln(&out, compactText(prototext.Format(table)))
 		stream, err := k.data.ReadRows(t.Context(), &bigtablepb.ReadRowsRequest{TableName: name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rows := &rowsStream{use: func(key []byte, cells []storedCell) error {
 			var lines []string
 			for _, c := range cells {
@@ -325,9 +315,7 @@ func (k *kept) dump(t testing.TB) string {
 			if err == io.EOF {
 				break
 			}
-			if err := errors.Join(err, rows.Send(response)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(err, rows.Send(response)))
 		}
 	}
 	if view, err := k.tables.GetAuthorizedView(t.Context(), &adminpb.GetAuthorizedViewRequest{Name: two + "/authorizedViews/v"}); err == nil {
@@ -356,9 +344,7 @@ func TestKept(t *testing.T) {
 			}
 			want := k.dump(t)
 			if compacted {
-				if err := k.replace(t); err != nil {
-					t.Fatal(err)
-				}
+				must(t, k.replace(t))
 			}
 			k = k.restarted(t)
 			if got := k.dump(t); got != want {
@@ -380,14 +366,10 @@ func TestDamaged(t *testing.T) {
 	for _, r := range requests[:4] {
 		_ = r.do(t.Context(), k)
 	}
-	if err := k.end(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.end())
 	name := filepath.Join(dir, "tables")
 	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range whole {
 		text := bytes.Clone(whole)
 		text[i] ^= 1 << (i % 8)
@@ -402,9 +384,7 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	whole[len(magic)+20] ^= 1
-	if err := os.WriteFile(name, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, whole, 0o600))
 	want := fmt.Sprintf("%s: the record at byte 39 of %d is damaged: its contents have another checksum; nothing was loaded. "+
 		"Restore the file, or copy it and give up what follows its first 0 records: truncate -s 39 %s", name, len(whole), name)
 	if _, _, err := start(t, dir, operating); err == nil || err.Error() != want {
@@ -416,13 +396,9 @@ func TestDamaged(t *testing.T) {
 func loadable(t *testing.T, text []byte) *recordFile {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "tables")
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, text, 0o600))
 	f, err := openRecords(operating, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = f.file.Close() })
 	return f
 }
@@ -437,15 +413,11 @@ func TestTorn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		if err := f.append([]byte(r)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.append([]byte(r)))
 		ends = append(ends, int(f.size))
 	}
 	whole, err := os.ReadFile(f.name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for cut := len(magic); cut <= len(whole); cut++ {
 		for _, zeros := range []int{0, headerSize, 1 << 17} {
 			n := 0
@@ -465,9 +437,7 @@ func TestTorn(t *testing.T) {
 				}
 			}
 			check(records[:n], max(0, int64(cut+zeros-ends[n])))
-			if err := f.append([]byte("next")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, f.append([]byte("next")))
 			check(append(slices.Clone(records[:n]), "next"), 0)
 		}
 	}
@@ -479,9 +449,7 @@ func TestShort(t *testing.T) {
 	for n := range len(magic) {
 		dir := t.TempDir()
 		name := filepath.Join(dir, "tables")
-		if err := os.WriteFile(name, []byte(magic[:n]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte(magic[:n]), 0o600))
 		_, _, err := start(t, dir, operating)
 		if damaged, is := errors.AsType[*DamagedError](err); !is || !strings.Contains(damaged.Error(), fmt.Sprintf("has %d bytes", n)) {
 			t.Errorf("%d bytes: %v", n, err)
@@ -498,13 +466,9 @@ func TestPrivate(t *testing.T) {
 		t.Skip("permissions are others")
 	}
 	k := started(t, t.TempDir())
-	if err := k.end(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.end())
 	name := filepath.Join(k.dir, "tables")
-	if err := os.Chmod(name, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(name, 0o666))
 	started(t, k.dir)
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
@@ -518,20 +482,14 @@ func TestInterruptedLoad(t *testing.T) {
 	for _, r := range requests {
 		_ = r.do(t.Context(), k)
 	}
-	if err := k.end(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.end())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := operating
 	s.open = func(name string, flag int) (file, error) { cancel(errFull); return operating.open(name, flag) }
 	j, err := open(k.dir, func(err error) { t.Error(err) }, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", j.ServerOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := j.Load(ctx, b.Addr); !errors.Is(err, errFull) {
 		t.Errorf("got %v", err)
 	}
@@ -595,13 +553,9 @@ func TestFullDisk(t *testing.T) {
 		disk := newFullDisk()
 		disk.part = part
 		k, _, err := start(t, t.TempDir(), disk.system)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ctx := t.Context()
-		if err := requests[0].do(ctx, k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, requests[0].do(ctx, k))
 		disk.full = true
 		if err := k.mutate(ctx, one, "first", set("f", "a", 1000, "1")); status.Code(err) != codes.ResourceExhausted {
 			t.Error(err)
@@ -642,13 +596,9 @@ func TestFullDisk(t *testing.T) {
 func copied(t testing.TB, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "tables"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out := t.TempDir()
-	if err := os.WriteFile(filepath.Join(out, "tables"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(out, "tables"), text, 0o600))
 	return out
 }
 
@@ -656,12 +606,8 @@ func copied(t testing.TB, dir string) string {
 func TestNotSynchronized(t *testing.T) {
 	disk := newFullDisk()
 	k, _, err := start(t, t.TempDir(), disk.system)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(requests[0].do(t.Context(), k), k.synchronize()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errors.Join(requests[0].do(t.Context(), k), k.synchronize()))
 	disk.broken = true
 	if err := k.synchronize(); err != nil { // nothing has changed
 		t.Error(err)
@@ -685,9 +631,7 @@ func TestNotSynchronized(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	k := started(t, t.TempDir())
 	ctx := t.Context()
-	if err := requests[0].do(ctx, k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, requests[0].do(ctx, k))
 	var clients sync.WaitGroup
 	for c := range 8 {
 		clients.Go(func() {
@@ -720,30 +664,22 @@ func TestConcurrent(t *testing.T) {
 func TestCompacted(t *testing.T) {
 	k := started(t, t.TempDir())
 	ctx := t.Context()
-	if err := requests[0].do(ctx, k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, requests[0].do(ctx, k))
 	value := strings.Repeat("v", 2<<20)
 	size := func() int64 { k.changes.Lock(); defer k.changes.Unlock(); return k.file.size }
 	for i := range 5 {
-		if err := errors.Join(k.mutate(ctx, one, "row", set("g", "a", 1000, value)), k.compactLarge(ctx)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(k.mutate(ctx, one, "row", set("g", "a", 1000, value)), k.compactLarge(ctx)))
 		if got, want := size()>>20, int64(2*(i+1)); got != want {
 			t.Fatalf("%d MiB after %d writes", got, i+1)
 		}
 	}
 	k = k.restarted(t)
 	for range 5 {
-		if err := k.mutate(ctx, one, "row", set("g", "a", 1000, value)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, k.mutate(ctx, one, "row", set("g", "a", 1000, value)))
 	}
 	want := k.dump(t)
 	k = k.restarted(t)
-	if err := k.compactLarge(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.compactLarge(ctx))
 	if got := size() >> 20; got != 2 || k.compact != minCompacted {
 		t.Errorf("%d MiB, compacted from %d bytes on", got, k.compact)
 	}
@@ -770,14 +706,10 @@ func TestCollected(t *testing.T) {
 	old := now - (25 * time.Hour).Microseconds()
 	for _, family := range []string{"newest", "day", "both", "any"} {
 		for i := range int64(3) {
-			if err := k.mutate(ctx, one, "row", set(family, "q", now-i*1000, fmt.Sprint("new", i)), set(family, "q", old-i*1000, fmt.Sprint("old", i)), set(family, "other", old, "old")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, k.mutate(ctx, one, "row", set(family, "q", now-i*1000, fmt.Sprint("new", i)), set(family, "q", old-i*1000, fmt.Sprint("old", i)), set(family, "other", old, "old")))
 		}
 	}
-	if err := k.collectAll(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.collectAll(ctx))
 	var want []string
 	for _, family := range []string{"any", "both", "day", "newest"} {
 		kept := map[string][]string{"any": {"new0", "new1"}, "both": {"new0", "new1", "new2"}, "day": {"new0", "new1", "new2"}, "newest": {"new0"}}[family]
@@ -825,13 +757,9 @@ func TestCollected(t *testing.T) {
 // TestWaits checks that requests wait until the tables are loaded.
 func TestWaits(t *testing.T) {
 	j, err := Open(t.TempDir(), func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", j.ServerOptions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	k := connected(t, b.Addr)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -843,5 +771,13 @@ func TestWaits(t *testing.T) {
 	}
 	if err := errors.Join(requests[0].do(t.Context(), k), b.Close(), j.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -35,18 +35,12 @@ func TestChild(t *testing.T) {
 		t.Skip("TestKilled runs it")
 	}
 	step, err := strconv.ParseInt(os.Getenv(childStep), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	k, _, err := start(t, dir, killing(step))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fmt.Println("address", k.addr)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		if err := k.replace(t); err != nil {
-			t.Fatal(err)
-		}
+		must(t, k.replace(t))
 		fmt.Println("compacted")
 	}
 }
@@ -104,9 +98,7 @@ func TestKilled(t *testing.T) {
 		answered, last, killed := killedAt(t, dir, step)
 		k := started(t, dir)
 		got := k.dump(t)
-		if err := k.end(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, k.end())
 		if !killed {
 			if got != last || answered != len(requests) {
 				t.Errorf("not killed after %d answers: got %s\nwant %s", answered, got, last)
@@ -153,16 +145,10 @@ func killedAt(t *testing.T, dir string, step int64) (answered int, last string, 
 	cmd.Env = append(os.Environ(), childDir+"="+dir, childStep+"="+strconv.FormatInt(step, 10))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	defer func() {
 		_ = stdin.Close()
 		err := cmd.Wait()

@@ -123,9 +123,7 @@ func TestKilled(t *testing.T) {
 					t.Errorf("the code is new but the lock is old, which loses the accepted changes")
 				}
 				changes, err := job(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				carryOut(t, changes)
 				compare(t, afterCrash(name), contents(t, dir))
 				if t.Failed() {
@@ -201,9 +199,7 @@ func afterCrash(job string) map[string]string {
 func TestSynced(t *testing.T) {
 	dir := tree(t, crashTree())
 	changes, err := crashJobs["generate"](dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var mu sync.Mutex
 	staged, synced, named := 0, 0, map[string]bool{}
 	disk.before = func(what, path string) {
@@ -238,9 +234,7 @@ func TestInterrupted(t *testing.T) {
 	for step := 1; step <= 2+3*3+3+2; step++ {
 		dir := tree(t, crashTree())
 		changes, err := crashJobs["generate"](dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		asked := errors.New("asked to end")
 		var done atomic.Int64
@@ -267,15 +261,11 @@ func TestChangedMeanwhile(t *testing.T) {
 	for _, name := range []string{"a/update.go", "b/stale.go", "c/create.go"} {
 		dir := tree(t, crashTree())
 		changes, err := crashJobs["generate"](dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := crashTree()
 		want[name] = "somebody's"
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte("somebody's"), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte("somebody's"), 0o666)))
 		err = changes.Commit(t.Context())
 		var changed *ChangedError
 		if !errors.As(err, &changed) || changed.Path != path {
@@ -298,9 +288,7 @@ func TestPartial(t *testing.T) {
 		t.Skip(err)
 	}
 	changes, err := Compare(dir, []File{{Path: "a/keep.go", Content: []byte(ours(""))}}, owner{stale: func(Record) bool { return false }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	carryOut(t, changes)
 	for _, gone := range []string{"a", "b", "c", "d"} {
 		delete(files, gone+name)
@@ -339,8 +327,6 @@ func TestLock(t *testing.T) {
 	group.Wait()
 	compare(t, 8, held)
 	unlock, err := Lock(dir) // that of another folder
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	unlock()
 }

@@ -22,12 +22,8 @@ func tree(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, content := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must(t, os.WriteFile(path, []byte(content), 0o666))
 	}
 	return dir
 }
@@ -45,9 +41,7 @@ func contents(t *testing.T, dir string) map[string]string {
 		out[filepath.ToSlash(rel)] = string(content)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -88,9 +82,7 @@ func (o owner) Foreign(dir string) string {
 // carryOut commits changes.
 func carryOut(t *testing.T, changes *Changes) {
 	t.Helper()
-	if err := changes.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, changes.Commit(t.Context()))
 }
 
 func TestCommit(t *testing.T) {
@@ -100,9 +92,7 @@ func TestCommit(t *testing.T) {
 		{Path: "a/update.go", Content: []byte(ours("new"))},
 		{Path: "d/create.go", Content: []byte(ours("c"))},
 	}, owner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	created, updated, removed := changes.Changed()
 	compare(t, []int{1, 1, 1}, []int{created, updated, removed})
 	carryOut(t, changes)
@@ -125,13 +115,9 @@ func TestCommitAllOrNothing(t *testing.T) {
 		{Path: "new/folder/d.go", Content: []byte(ours("created"))},
 		{Path: "z.go", Content: []byte(ours("new"))},
 	}, owner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	z := filepath.Join(dir, "z.go")
-	if err := errors.Join(os.Remove(z), os.MkdirAll(filepath.Join(z, "x"), 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(z), os.MkdirAll(filepath.Join(z, "x"), 0o777)))
 	if err := changes.Commit(t.Context()); err == nil {
 		t.Fatal("a file was put where a folder stands")
 	}
@@ -192,9 +178,7 @@ func TestLeftovers(t *testing.T) {
 		orphan:  func(made Record) bool { return len(made.Sources) == 1 && made.Sources[0] == "c.yaml" },
 		foreign: func(dir string) string { return map[bool]string{true: "another's"}[filepath.Base(dir) == "teamb"] },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	slices.SortFunc(asked, func(a, b Record) int { return slices.Compare(a.Sources, b.Sources) })
 	compare(t, []Record{
 		{}, {Sources: []string{"a\n\u202e.yaml"}}, {Sources: []string{"c.yaml"}}, {Sources: []string{"d.yaml"}},
@@ -226,9 +210,7 @@ func TestWantedByAnotherName(t *testing.T) {
 		t.Skip(err)
 	}
 	changes, err := Compare(dir, []File{{Path: "app/event.go", Content: []byte(ours("e"))}}, owner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	created, updated, removed := changes.Changed()
 	compare(t, []int{0, 0, 0}, []int{created, updated, removed})
 }
@@ -242,9 +224,7 @@ func TestLinkedFolder(t *testing.T) {
 		t.Skip(err)
 	}
 	changes, err := Compare(linked, nil, owner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	carryOut(t, changes)
 	compare(t, map[string]string{"real/keep": ""}, contents(t, dir))
 	if _, err := os.Lstat(filepath.Join(dir, "real/b")); err != nil {
@@ -289,23 +269,17 @@ func TestKeptFilesAreNotTouched(t *testing.T) {
 	dir := tree(t, map[string]string{"keep.go": ours("k"), "update.go": ours("old")})
 	long := time.Now().Add(-time.Hour).Truncate(time.Second)
 	for _, name := range []string{"keep.go", "update.go"} {
-		if err := os.Chtimes(filepath.Join(dir, name), long, long); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(filepath.Join(dir, name), long, long))
 	}
 	changes, err := Compare(dir, []File{
 		{Path: "keep.go", Content: []byte(ours("k"))},
 		{Path: "update.go", Content: []byte(ours("new"))},
 	}, owner{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	carryOut(t, changes)
 	for name, touched := range map[string]bool{"keep.go": false, "update.go": true} {
 		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if info.ModTime().Equal(long) == touched {
 			t.Errorf("%s is of %s", name, info.ModTime())
 		}
@@ -337,4 +311,12 @@ diff d.go /dev/null
 -d
 `, string(changes.Diff()))
 	compare(t, "", string((&Changes{Steps: changes.Steps[1:2]}).Diff()))
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

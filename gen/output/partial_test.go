@@ -16,9 +16,7 @@ func TestCreatePartial(t *testing.T) {
 			dir := t.TempDir()
 			name, other, real := filepath.Join(dir, "events.csv"), filepath.Join(dir, "other"), filepath.Join(dir, "real.csv")
 			write := func(name, text string) {
-				if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(name, []byte(text), 0o640))
 			}
 			link := func(to, name string) {
 				if err := os.Symlink(to, name); err != nil {
@@ -41,9 +39,7 @@ func TestCreatePartial(t *testing.T) {
 				link(filepath.Join(dir, "missing"), name)
 			}
 			p, err := CreatePartial(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := p.WriteString("new"); err != nil {
 				t.Fatal(err)
 			}
@@ -86,19 +82,13 @@ func TestLinks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			top, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			dir := filepath.Join(top, "project")
 			for _, each := range []string{"elsewhere", "project/kept", "project/" + filepath.Dir(c.link)} {
-				if err := os.MkdirAll(filepath.Join(top, each), 0o777); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.MkdirAll(filepath.Join(top, each), 0o777))
 			}
 			stale := filepath.Join(top, "elsewhere", "stale.go")
-			if err := os.WriteFile(stale, []byte(ours("stale")), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(stale, []byte(ours("stale")), 0o666))
 			set := func() {
 				if err := os.Symlink(strings.Replace(c.to, "/ABS", top, 1), filepath.Join(dir, filepath.FromSlash(c.link))); err != nil {
 					t.Skip(err)

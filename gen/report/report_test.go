@@ -59,9 +59,7 @@ func TestGitHubLines(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	got, err := JSON(sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const want = `{
   "findings": [
     {
@@ -101,26 +99,18 @@ func TestSARIF(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	schema, err := compiler.Compile("testdata/sarif-schema-2.1.0.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, found := range []diag.List{nil, sample} {
 		text, err := SARIF(found, "v1.2.3")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		log, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := schema.Validate(log); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}
 	text, err := SARIF(sample, "v1.2.3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var log struct {
 		Runs []struct {
 			Tool struct {
@@ -143,9 +133,7 @@ func TestSARIF(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &log); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &log))
 	run := log.Runs[0]
 	if got, want := len(run.Tool.Driver.Rules), len(lint.Rules())+1; got != want || run.Tool.Driver.Version != "v1.2.3" {
 		t.Errorf("%d rules of version %q, want %d", got, run.Tool.Driver.Version, want)
@@ -190,5 +178,13 @@ func TestMarkdown(t *testing.T) {
 	}
 	if got := string(Markdown("nothing", nil)); got != "### nothing\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -42,9 +42,7 @@ func TestEventsAsReadersFindThem(t *testing.T) {
 			gone := bigtable.NewMutation()
 			gone.DeleteRow()
 			for key, m := range map[string]*bigtable.Mutation{row.Key(): gone, edit(row.Key()): m} {
-				if err := table.Apply(t.Context(), key, m); err != nil {
-					t.Fatal(err)
-				}
+				must(t, table.Apply(t.Context(), key, m))
 			}
 		}
 	}
@@ -57,9 +55,7 @@ func TestEventsAsReadersFindThem(t *testing.T) {
 		"a required field is gone": func(t *testing.T, table *bigtable.Table, row bigtable.Row) {
 			m := bigtable.NewMutation()
 			m.DeleteCellsInColumn("m", "pressure")
-			if err := table.Apply(t.Context(), row.Key(), m); err != nil {
-				t.Fatal(err)
-			}
+			must(t, table.Apply(t.Context(), row.Key(), m))
 		},
 	}
 	for pattern, timed := range patterns {
@@ -74,15 +70,11 @@ func TestEventsAsReadersFindThem(t *testing.T) {
 				s := schemaOf(t, yaml)
 				table := b.Client.Open("readings")
 				damaged, err := table.ReadRow(t.Context(), firstKey(t, table))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				damage(t, table, damaged)
 				events := readable(t, b.Client, s)
 				got, err := Table(t.Context(), b.Client, []Schema{s}, usual)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if got.Events.Readable != events {
 					t.Errorf("%s, but readers return %d events", got.Events, events)
 				}

@@ -27,9 +27,7 @@ func TestEarlierLayouts(t *testing.T) {
 			schemas = append(schemas, Schema{Layout: dynamic.New(l).Layout(), Table: p})
 		}
 		report, err := Table(t.Context(), b.Client, schemas, Options{Rows: 100, Timeout: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := len(report.Findings) == 0 && report.Rows.Total > 0; got != tt.readable {
 			t.Errorf("%s: readable: %v, want %v: %+v", tt.name, got, tt.readable, report)
 		}

@@ -43,9 +43,7 @@ func (s *server) ReadRows(ctx context.Context, rows bigtable.RowSet, f func(bigt
 // put writes rows of one cell.
 func put(t testing.TB, b *storetest.Bigtable, table string, keys []string) {
 	t.Helper()
-	if err := b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: table, ColumnFamilies: map[string]bigtable.Family{"m": {}}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: table, ColumnFamilies: map[string]bigtable.Family{"m": {}}}))
 	for part := range slices.Chunk(keys, 10_000) {
 		muts := make([]*bigtable.Mutation, len(part))
 		for i := range part {

@@ -48,9 +48,7 @@ func written(t *testing.T, yaml string) *storetest.Bigtable {
 			Series: []any{"oslo", int64(i % 10)}, Time: at.Add(time.Duration(i) * time.Minute), Values: []any{int64(5), "critical", "n"},
 		})
 	}
-	if err := s.NewWriter(b.Client, store.WriterOptions{Now: func() time.Time { return at.Add(time.Hour) }}).WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.NewWriter(b.Client, store.WriterOptions{Now: func() time.Time { return at.Add(time.Hour) }}).WriteAll(t.Context(), events))
 	return b
 }
 
@@ -92,9 +90,7 @@ func TestEdits(t *testing.T) {
 			}
 			b := written(t, yaml)
 			got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, edited)}, usual)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got.Rows.String() != c.keys || got.Columns.String() != c.columns || got.Values.String() != c.values {
 				t.Errorf("row keys %s, columns %s, values %s; want %s, %s, %s", got.Rows, got.Columns, got.Values, c.keys, c.columns, c.values)
 			}
@@ -112,13 +108,9 @@ func TestOthers(t *testing.T) {
 	m := bigtable.NewMutation()
 	m.Set("m", "other", bigtable.Time(at), []byte("x"))
 	m.Set("m", "pressure", bigtable.Time(at.Add(48*time.Hour)), make([]byte, 8))
-	if err := b.Client.Open("readings").Apply(t.Context(), "oslo#3#2026-03-05", m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Client.Open("readings").Apply(t.Context(), "oslo#3#2026-03-05", m))
 	got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, yaml)}, usual)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := fmt.Sprint(got.Findings)
 	if len(got.Findings) != 2 || !strings.Contains(text, "no such column") || !strings.Contains(text, "not in the bucket") {
 		t.Errorf("%+v", got.Findings)
@@ -190,18 +182,22 @@ tables:
 				}
 				m := bigtable.NewMutation()
 				m.Set("m", "pressure", bigtable.Time(event.Add(c.cells)), []byte("5"))
-				if err := b.Client.Open("readings").Apply(t.Context(), key, m); err != nil {
-					t.Fatal(err)
-				}
+				must(t, b.Client.Open("readings").Apply(t.Context(), key, m))
 			}
 			edited := strings.NewReplacer("TIME", c.time, "TTL", c.ttl).Replace(yaml)
 			got, err := Table(t.Context(), b.Client, []Schema{schemaOf(t, edited)}, usual)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got.Times.String() != c.want || got.Values.String() != "100% of 20" || c.guess == "" != (len(got.Findings) == 0) || !strings.Contains(fmt.Sprint(got.Findings), c.guess) {
 				t.Errorf("times %s, values %s, %+v", got.Times, got.Values, got.Findings)
 			}
 		})
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

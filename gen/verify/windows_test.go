@@ -20,9 +20,7 @@ func TestWindows(t *testing.T) {
 	verify := func(want string, findings ...string) {
 		t.Helper()
 		got, err := Table(t.Context(), b.Client, []Schema{schema}, usual)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got.Windows.String() != want || len(got.Findings) != len(findings) {
 			t.Fatalf("%s, %+v", got.Windows, got.Findings)
 		}
@@ -46,22 +44,16 @@ func TestWindows(t *testing.T) {
 	// A program without the rollup writes an event.
 	older := dynamic.New(schemaOf(t, strings.NewReplacer("PATTERN", "bucket_new_cells", "TIME", "bucket", "BUCKET", "bucket: 1d").Replace(kept)).Layout)
 	event := dynamic.Event{Series: []any{"oslo", int64(3)}, Time: at.Add(3 * time.Hour), Values: []any{int64(5), "critical", "n"}}
-	if err := older.NewWriter(b.Client, store.WriterOptions{Now: now}).Write(t.Context(), event); err != nil {
-		t.Fatal(err)
-	}
+	must(t, older.NewWriter(b.Client, store.WriterOptions{Now: now}).Write(t.Context(), event))
 	verify("90% of 10", "2026-03-05T15:00:00Z")
 	key := firstKey(t, b.Client.Open("readings"))
 	row, err := b.Client.Open("readings").ReadRow(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := bigtable.NewMutation()
 	for _, run := range row["h"] {
 		m.Set("h", strings.TrimPrefix(run.Column, "h:"), run.Timestamp, run.Value[1:])
 	}
-	if err := b.Client.Open("readings").Apply(t.Context(), key, m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Client.Open("readings").Apply(t.Context(), key, m))
 	verify("80% of 10", "", "")
 	roll() // replaces both
 	verify("100% of 10")

@@ -106,9 +106,7 @@ func TestKilledBackfillsAmongPrograms(t *testing.T) {
 	_, ended := a.start(t)
 	err := <-ended
 	changes := stop()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Logf("%d changes, %d events", changes, agree(t, bt))
 }
 

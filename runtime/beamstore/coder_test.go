@@ -85,9 +85,7 @@ func TestWindowCoder(t *testing.T) {
 		}
 		return true
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	series := kind(0).KindSeries
 	if _, err := fold.Add(&series, &c); err != nil {
 		t.Fatal(err)
@@ -108,9 +106,7 @@ func TestLines(t *testing.T) {
 		t.Errorf("several lines: %s", line)
 	}
 	var got map[string]any
-	if err := json.Unmarshal([]byte(line), &got); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(line), &got))
 	want := map[string]any{
 		"kinds": storetest.String(0), "e": "green", "raw": "/wAA", "since": "2021-03-05T12:00:00.000000001Z",
 		"time": "2021-03-05T12:00:00.000000001Z", "sequence": float64(storetest.Uint32(0)), "class": "long",

@@ -30,9 +30,7 @@ func runCommand() error {
 // execute runs the program of the manual in a folder.
 func execute(t *testing.T, dir, emulator string, args ...string) (stderr string, err error) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var text bytes.Buffer
 	cmd := exec.Command(self, args...)
 	cmd.Dir, cmd.Stderr = dir, &text
@@ -44,9 +42,7 @@ func execute(t *testing.T, dir, emulator string, args ...string) (stderr string,
 // The commands of the manual do what it says.
 func TestManual(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/beam.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	_, block, ok := strings.Cut(string(manual), "<!-- prism -->")
 	if !ok {
 		t.Fatal("docs/beam.md has no commands")
@@ -78,9 +74,7 @@ func TestManual(t *testing.T) {
 	lines, want := 0, 0
 	for _, name := range []string{"samples-00000-of-00002.ndjson", "samples-00001-of-00002.ndjson"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		lines += bytes.Count(text, []byte("\n"))
 	}
 	for i := range n {

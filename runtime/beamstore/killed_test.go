@@ -38,9 +38,7 @@ func (m *meter) cut() {
 // newMeter returns a proxy of the server at addr.
 func newMeter(t *testing.T, addr string) *meter {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	m := &meter{Listener: l}
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
@@ -93,9 +91,7 @@ func number(t *testing.T, name string, otherwise int) int {
 		return otherwise
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return n
 }
 
@@ -106,19 +102,13 @@ const patience = 10 * time.Second
 // start starts the driver of an attempt, and returns its process and how it ended.
 func (a attempt) start(t *testing.T) (*os.Process, <-chan error) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	config, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	_ = os.Remove(a.PIDFile) // of the worker of an earlier attempt
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), driver+"="+string(config))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	return cmd.Process, ended
@@ -201,4 +191,12 @@ func kill(t *testing.T, file string) bool {
 	}
 	process, err := os.FindProcess(id)
 	return err == nil && process.Kill() == nil
+}
+
+// check ends the test if there is an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -132,9 +132,7 @@ func connection(addr string) beamstore.Connection {
 func run(t *testing.T, build func(s beam.Scope) error) (map[string]int64, error) {
 	t.Helper()
 	p, s := beam.NewPipelineWithRoot()
-	if err := build(s); err != nil {
-		t.Fatal(err)
-	}
+	check(t, build(s))
 	result, err := beam.Run(t.Context(), "prism", p)
 	if err != nil {
 		return nil, err
@@ -153,9 +151,7 @@ func run(t *testing.T, build func(s beam.Scope) error) (map[string]int64, error)
 func must(t *testing.T, build func(s beam.Scope) error) map[string]int64 {
 	t.Helper()
 	counters, err := run(t, build)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return counters
 }
 
@@ -189,9 +185,7 @@ func fill(t *testing.T, bt *storetest.Bigtable, table string, n int) {
 	for i := range n {
 		batch = append(batch, event(i))
 		if len(batch) == cap(batch) || i == n-1 {
-			if err := w.WriteAll(t.Context(), batch); err != nil {
-				t.Fatal(err)
-			}
+			check(t, w.WriteAll(t.Context(), batch))
 			batch = batch[:0]
 		}
 	}
@@ -203,14 +197,10 @@ func contains(t *testing.T, bt *storetest.Bigtable, table string, n int, is func
 	t.Helper()
 	mappings, _ := plant.BeamSample()
 	scanner, err := store.NewScanner(bt.Client, mappings, table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	found := make([]bool, n)
 	for row, err := range scanner.Rows(t.Context(), store.KeyRange{}, time.Time{}, begin.AddDate(10, 0, 0)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for _, e := range row.Events {
 			i := int(e.Value / 7)
 			switch {

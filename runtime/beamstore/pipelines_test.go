@@ -93,9 +93,7 @@ func exported(t *testing.T, conn beamstore.Connection, n int, name string, query
 	found := map[string]int{}
 	for _, name := range []string{"-00000-of-00003.ndjson", "-00001-of-00003.ndjson", "-00002-of-00003.ndjson"} {
 		text, err := os.ReadFile(path + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for line := range strings.Lines(string(text)) {
 			found[strings.TrimSuffix(line, "\n")]++
 		}
@@ -109,9 +107,7 @@ func exported(t *testing.T, conn beamstore.Connection, n int, name string, query
 				Time   time.Time `json:"time"`
 				Value  int64     `json:"value"`
 			}{e.Area, e.Sensor, e.Time, e.Value})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			want[string(line)]++
 		}
 	}

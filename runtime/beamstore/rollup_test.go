@@ -31,9 +31,7 @@ func quarters(t *testing.T, bt *storetest.Bigtable, n int) (digest string, windo
 	sum := sha256.New()
 	r := plant.NewSampleReader(bt.Client, store.ReaderOptions{Hooks: store.Hooks{End: func(_ context.Context, op store.Operation, _ error) { runs += op.Runs }}})
 	for w, err := range r.ByAreasWindows(t.Context(), []string{"north", "south"}, begin, timeOf(n).Add(time.Hour).Truncate(time.Hour), window.Every(15*time.Minute)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		_, _ = fmt.Fprintf(sum, "%+v\n", w)
 		windows++
 	}
@@ -53,9 +51,7 @@ func runsOf(t *testing.T, bt *storetest.Bigtable) map[string]string {
 		runs[row.Key()] = string(sum[:])
 		return true
 	}, bigtable.RowFilter(bigtable.FamilyFilter("h")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return runs
 }
 
@@ -97,9 +93,7 @@ func TestRollup(t *testing.T) {
 	for row := range runs {
 		m := bigtable.NewMutation()
 		m.DeleteCellsInFamily("h")
-		if err := bt.Client.Open("samples").Apply(t.Context(), row, m); err != nil {
-			t.Fatal(err)
-		}
+		check(t, bt.Client.Open("samples").Apply(t.Context(), row, m))
 	}
 	begun = time.Now()
 	if kills > 0 {
@@ -131,9 +125,7 @@ func rollupKilled(t *testing.T, bt *storetest.Bigtable, kills, events int) {
 		cmd := exec.Command(live, "rollup", "Sample", "--all", "--schemas", "example/schemas", "--checkpoint", filepath.Join(dir, "progress"),
 			"--project", storetest.Project, "--instance", storetest.Instance)
 		cmd.Env, cmd.Stderr = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+m.Addr().String()), os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		return cmd, ended
@@ -145,9 +137,7 @@ func rollupKilled(t *testing.T, bt *storetest.Bigtable, kills, events int) {
 		cmd, ended := start()
 		select {
 		case err := <-ended:
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			t.Logf("it ended after %d kills", killed)
 			return
 		case <-now:

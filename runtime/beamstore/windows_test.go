@@ -72,9 +72,7 @@ func TestWindows(t *testing.T) {
 	r := plant.NewSampleReader(bt.Client)
 	from, to := timeOf(500), timeOf(n-500)
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, c := range map[string]struct {
 		query beamstore.Query
 		o     beamstore.WindowOptions
@@ -110,9 +108,7 @@ func TestWindows(t *testing.T) {
 		}
 		var want []plant.SampleWindow
 		for w, err := range c.want(c.width, store.WindowOptions{Fields: c.o.Fields, Fill: c.o.Fill, By: c.o.By}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			w.Start, w.End = w.Start.UTC(), w.End.UTC()
 			want = append(want, w)
 		}
@@ -178,9 +174,7 @@ func TestUndecodableWindows(t *testing.T) {
 	}
 	o.SkipUndecodable = true
 	windows, counters, err := piped(t, connection(bt.Addr), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	events, flagged := int64(0), int64(0)
 	for _, w := range windows {
 		events, flagged = events+w.Events, flagged+w.Undecodable

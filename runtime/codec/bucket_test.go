@@ -288,9 +288,7 @@ func TestBucketProperties(t *testing.T) {
 		b := buckets().Draw(t, "bucket")
 		at := within(t, b, "t")
 		label, err := b.AppendLabel([]byte("x"), at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		there := at.In(time.FixedZone("", -11*3600)) // all days have 24 hours
 		if again, err := b.AppendLabel([]byte("x"), there); err != nil || string(again) != string(label) || !b.Start(there).Equal(b.Start(at)) {
 			t.Fatalf("%v has %s, %v, and %v has %s", at, label, err, there, again)

@@ -23,9 +23,7 @@ func TestBetween(t *testing.T) {
 		slices.Sort(ends)
 		pattern := strings.NewReplacer(`\C`, `[\x00-\x7f]`, `\xff`, `\x7f`).Replace(codec.KeyPieces{{Text: ends[0], High: ends[1]}}.Regexp())
 		re, err := regexp.Compile(fmt.Sprintf("^(?:%s)$", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s := text.Draw(t, "text")
 		if want := ends[0] <= s && s <= ends[1]; re.MatchString(s) != want {
 			t.Errorf("%q in %q: want %v by %s", s, ends, want, pattern)
@@ -44,9 +42,7 @@ func TestNumbers(t *testing.T) {
 			piece.High, ends[1] = "", math.MaxInt
 		}
 		re, err := regexp.Compile("^" + codec.KeyPieces{piece}.Regexp() + "$")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n := number.Draw(t, "number")
 		for text, want := range map[string]bool{strconv.Itoa(n): ends[0] <= n && n <= ends[1], strconv.Itoa(n)[1:] + "#": false, "0" + strconv.Itoa(n): false} {
 			if re.MatchString(text) != want {

@@ -56,9 +56,7 @@ func orderedCode(key []byte) ([][]byte, error) {
 func TestStructuredKeys(t *testing.T) {
 	week := codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
 	label, err := week.AppendLabel(nil, time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		delimiter := rapid.SampledFrom([]string{"", "#", "/", "::", "\x01", "|"}).Draw(t, "delimiter")
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching("[a-z]{0,3}"), rapid.SampledFrom([]string{"a b", "a\x00", "\x00", "a#b", "é", "a/"})).Draw(t, "text")
@@ -82,9 +80,7 @@ func TestStructuredKeys(t *testing.T) {
 		} else {
 			fields, err = delimitedBytes(key, delimiter)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if want := [][]byte{[]byte(text), raw, label}; !slices.EqualFunc(fields, want, bytes.Equal) {
 			t.Fatalf("%q is read as %q, want %q", key, fields, want)
 		}

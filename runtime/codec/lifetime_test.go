@@ -35,9 +35,7 @@ func TestLifetimeExpires(t *testing.T) {
 		now := date("2021-03-05T12:00:00Z").Add(time.Duration(rapid.Int64Range(0, 3e6).Draw(t, "ns")))
 		ttl := time.Duration(rapid.OneOf(rapid.Int64Range(1, 3e6), rapid.Int64Range(1, int64(4*day))).Draw(t, "ttl"))
 		us, err := life.Micros(now, time.Time{}, time.Time{}, ttl)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		end := now.Add(ttl)
 		rounded := codec.FromMicros(codec.CeilMicros(end))
 		if expiry, ok := life.Expiry(us); !ok || !expiry.Equal(rounded) {

@@ -176,9 +176,7 @@ func descriptors(t *testing.T) map[codec.Presence]protoreflect.MessageDescriptor
 		Accessor: protocompile.SourceAccessorFromMap(map[string]string{"event.proto": protoSource}),
 	})}
 	files, err := compiler.Compile(t.Context(), "event.proto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return map[codec.Presence]protoreflect.MessageDescriptor{
 		codec.Implicit: files[0].Messages().ByName("Implicit"),
 		codec.Explicit: files[0].Messages().ByName("Explicit"),
@@ -191,9 +189,7 @@ func TestProtoMatchesProtobuf(t *testing.T) {
 		p := codec.Presence(rapid.Bool().Draw(t, "presence"))
 		e := rapid.OneOf(events(), rapid.Just(event{}), rapid.Just(event{T: time.Unix(0, 0).UTC(), F64: math.Copysign(0, -1), F32: float32(math.Copysign(0, -1))})).Draw(t, "event")
 		want, err := proto.MarshalOptions{Deterministic: true}.Marshal(e.message(types[p], p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := e.encode(p); !bytes.Equal(got, want) {
 			t.Fatalf("presence %v:\n got %x\nwant %x", p, got, want)
 		}
@@ -208,9 +204,7 @@ func TestProtoRoundTrip(t *testing.T) {
 		for i := range b {
 			b[i] = '?'
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if d := cmp.Diff(want, got, equateEvents); d != "" {
 			t.Fatal(d)
 		}
@@ -302,9 +296,7 @@ func FuzzProtoReader(f *testing.F) {
 			return
 		}
 		twice, err := decode(once.encode(codec.Implicit))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if d := cmp.Diff(once, twice, equateEvents); d != "" {
 			t.Error(d)
 		}
@@ -352,5 +344,13 @@ func TestProtoEnumOfZero(t *testing.T) {
 	}
 	if r.Err() != nil {
 		t.Error(r.Err())
+	}
+}
+
+// must ends the test if there is an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

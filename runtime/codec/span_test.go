@@ -177,9 +177,7 @@ func TestSpanBuckets(t *testing.T) {
 		at := laterOf(b.Min(), from.Add(-12*width))
 		for ; at.Before(to.Add(12*width)) && at.Before(b.Max()); at = b.End(at) {
 			label, err := b.AppendLabel([]byte(s.Prefix), at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			key := string(label)
 			switch {
 			case s.Whole && s.Suffix == "":
@@ -311,9 +309,7 @@ func TestWithin(t *testing.T) {
 		}
 		f := rapid.SampledFrom(formats).Draw(t, "format")
 		text, err := f.Append(nil, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		said, _ := f.Parse(string(text)) // rounded down
 		if got, want := within(f, text), !said.Before(from) && said.Before(to); got != want {
 			t.Errorf("%s of [%v, %v): %v, want %v", text, from, to, got, want)

@@ -27,9 +27,7 @@ import (
 func collected(t *testing.T, r *sdkmetric.ManualReader) map[string]metricdata.Metrics {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := r.Collect(t.Context(), &all); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Collect(t.Context(), &all))
 	out := map[string]metricdata.Metrics{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -53,17 +51,13 @@ func TestHooks(t *testing.T) {
 	bt := weathertest.New(t)
 	o, spans, metrics := providers()
 	hooks, err := otelstore.Hooks(otelstore.Options{}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := weather.NewBalloonNewCellsWriter(bt.Client, store.WriterOptions{Hooks: hooks})
 	now := time.Now()
 	event := weather.BalloonNewCellsEvent{BalloonNewCellsSeries: weather.BalloonNewCellsSeries{Location: "us-west2", BalloonID: 3698}, Time: now}
 	other := event
 	other.Time = now.Add(-time.Hour)
-	if err := w.WriteAll(t.Context(), []weather.BalloonNewCellsEvent{event, other}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.WriteAll(t.Context(), []weather.BalloonNewCellsEvent{event, other}))
 	if _, err := weather.NewBalloonNewCellsReader(bt.Client, store.ReaderOptions{Hooks: hooks}).Latest(t.Context(), event.BalloonNewCellsSeries); err != nil {
 		t.Fatal(err)
 	}
@@ -122,9 +116,7 @@ func TestHooks(t *testing.T) {
 func TestRollupSources(t *testing.T) {
 	o, spans, metrics := providers()
 	hooks, err := otelstore.Hooks(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, op := range []store.Operation{
 		{Name: "Windows", Table: "t", Runs: 365, Folded: 2, Inexact: 1}, {Name: "Windows", Table: "t", Folded: 3}, {Name: "Read", Table: "t", Events: 5},
 	} {
@@ -180,9 +172,7 @@ func TestObserve(t *testing.T) {
 	o, _, metrics := providers()
 	stats := fixed{Events: 3, Batches: 2, Oldest: 1500 * time.Millisecond}
 	registration, err := otelstore.Observe(stats, "ingest", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := collected(t, metrics)
 	for name, want := range map[string]int64{"btgen.batcher.events": 3, "btgen.batcher.batches": 2} {
 		p := all[name].Data.(metricdata.Gauge[int64]).DataPoints[0]
@@ -193,9 +183,7 @@ func TestObserve(t *testing.T) {
 	if p := all["btgen.batcher.oldest"].Data.(metricdata.Gauge[float64]).DataPoints[0]; p.Value != 1.5 {
 		t.Errorf("oldest: %f s", p.Value)
 	}
-	if err := registration.Unregister(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, registration.Unregister())
 	if all := collected(t, metrics); len(all) != 0 {
 		t.Errorf("after Unregister: %v", all)
 	}
@@ -217,3 +205,11 @@ func valueOf(attributes []attribute.KeyValue, key attribute.Key) attribute.Value
 }
 
 var _ otelstore.Statistics = (*weather.BalloonNewCellsBatcher)(nil)
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -85,15 +85,11 @@ func exact[T Integer](t *testing.T, least, most T) {
 			Fill: FillLinear, ID: func(any) string { return "" }, Clone: func(s any) any { return s },
 		}, func(w any) bool {
 			var parsed exactWindow[T]
-			if err := spec.Parse(&parsed, spec.Append(nil, w.(*exactWindow[T]))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, spec.Parse(&parsed, spec.Append(nil, w.(*exactWindow[T]))))
 			got = append(got, parsed)
 			return true
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		series := ""
 		if _, err := f.Add(&series, &c); err != nil {
 			t.Fatal(err)

@@ -43,12 +43,6 @@ var testSpec = NewSpec(
 	OptionalValuesPart("tag", func(w *named) *Values[string] { return &w.Tag }, func(c *columns) []*string { return c.tags }),
 )
 
-// fataler is what testing.T and rapid.T share.
-type fataler interface {
-	Helper()
-	Fatal(args ...any)
-}
-
 type sample struct {
 	series string
 	at     time.Time
@@ -58,16 +52,14 @@ type sample struct {
 	tag    *string
 }
 
-func fold(t fataler, width Width, from, to time.Time, o Options, events []sample, batch int) []named {
+func fold(t rapid.TB, width Width, from, to time.Time, o Options, events []sample, batch int) []named {
 	t.Helper()
 	var out []named
 	f, err := testSpec.Start(width, from, to, oneSeries(o), func(w any) bool {
 		out = append(out, *w.(*named))
 		return true
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for more := true; len(events) > 0 && more; {
 		var c columns
 		of := events[0].series
@@ -309,9 +301,7 @@ func TestEmptyGroup(t *testing.T) {
 		}
 		return true
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.Empty(&of)
 	if n != 1 || of != "s" {
 		t.Error(n, of)

@@ -99,9 +99,7 @@ func foldEvery(t *rapid.T, spec *Spec[string, everyColumns, everyType], width Wi
 		out = append(out, spec.Clone(w).(*everyType))
 		return true
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	of := "s"
 	if len(c.times) > 0 {
 		if _, err := f.Add(&of, c); err != nil {
@@ -149,14 +147,10 @@ func TestRun(t *testing.T) {
 			w.Series, w.Inexact = "", rapid.IntRange(0, 9).Draw(t, "inexact") == 0
 		}
 		encoded, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: anyOf(windows)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n := rapid.IntRange(0, len(everyParts)).Draw(t, "fields")
 		some := everySpec(everyParts[n:]...)
-		if err := some.ParseRun(&r, encoded); err != nil {
-			t.Fatal(err)
-		}
+		must(t, some.ParseRun(&r, encoded))
 		if r.Lacks || !r.Start.Equal(runStart) || r.Every != time.Hour || len(r.Windows) != len(windows) {
 			t.Fatalf("%+v", r)
 		}
@@ -235,9 +229,7 @@ func TestRunOfOtherTypes(t *testing.T) {
 		spec := everySpec(everyParts...)
 		windows := foldEvery(t, spec, Every(time.Hour), 0, &events)
 		encoded, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: anyOf(windows)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := others.ParseRun(&r, encoded); err != nil || r.Lacks != (len(windows) > 0) || len(r.Windows) != len(windows) {
 			t.Fatal(r.Lacks, len(r.Windows), err)
 		}
@@ -265,9 +257,7 @@ func TestCells(t *testing.T) {
 			got = append(got, spec.Clone(w).(*everyType))
 			return true
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		of, begin := "s", 0
 		for _, w := range stored {
 			end := begin + until(events.times[begin:], w.End)
@@ -316,9 +306,7 @@ func TestDoubt(t *testing.T) {
 			got = append(got, fmt.Sprint(c.Start.Hour(), " ", c.Events, " ", c.Inexact))
 			return true
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		of := "s"
 		cut := func(at time.Time) int {
 			n, _ := slices.BinarySearchFunc(events.times, at, time.Time.Compare)
@@ -335,9 +323,7 @@ func TestDoubt(t *testing.T) {
 		_, first := add(0, begin)
 		_, second := f.Doubt(&of, from, to, func() (bool, error) { return add(begin, end) })
 		_, third := add(end, len(events.times))
-		if err := errors.Join(first, second, third); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(first, second, third))
 		f.End()
 		var want []string
 		for h := range 24 {
@@ -372,9 +358,7 @@ func TestDoubtFills(t *testing.T) {
 				got = append(got, fmt.Sprintf("%d:%d%s", c.Start.Sub(runStart)/time.Hour, c.Events, mark))
 				return true
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			one := func(hour int) error {
 				events := eventsAt(at(hour))
 				_, err := f.Add(&of, &events)
@@ -382,9 +366,7 @@ func TestDoubtFills(t *testing.T) {
 			}
 			first := one(0)
 			_, second := f.Doubt(&of, at(3), at(4), nil)
-			if err := errors.Join(first, second, one(5)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(first, second, one(5)))
 			f.End()
 			if newest {
 				slices.Reverse(got)
@@ -411,9 +393,7 @@ func exampleRun(t testing.TB) []byte {
 	one.Uint.add([]time.Time{runStart}, []uint64{5})
 	one.Name.add([]time.Time{runStart}, []string{"a"})
 	run, err := everySpec(everyParts...).AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []any{one}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return run
 }
 
@@ -433,9 +413,7 @@ func FuzzRun(f *testing.F) {
 			return
 		}
 		encoded, err := spec.AppendRun(nil, &r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var again Run
 		if err := spec.ParseRun(&again, encoded); err != nil || len(again.Windows) != len(r.Windows) {
 			t.Fatal(err)
@@ -461,6 +439,14 @@ func TestRunDamage(t *testing.T) {
 	later := slices.Clone(run[:len(run)-checksumSize])
 	later[1] = 2 // the version
 	if err := spec.ParseRun(&r, withChecksum(later)); !errors.Is(err, ErrRun) {
+		t.Fatal(err)
+	}
+}
+
+// must ends the test if there is an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -92,9 +92,7 @@ func descends(t *rapid.T, width Width, from, to time.Time, o Options, events []s
 		got = append(got, *w.(*named))
 		return true
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for end := to; len(parts) > 0; {
 		end = width.Back(end, begin(o, from), int64(rapid.IntRange(1, 100).Draw(t, "part")))
 		i := 0

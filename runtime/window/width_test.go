@@ -11,9 +11,7 @@ import (
 func zone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	in, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return in
 }
 
@@ -37,9 +35,7 @@ func TestDays(t *testing.T) {
 	} {
 		in := zone(t, c.zone)
 		noon, err := time.ParseInLocation("2006-01-02 15:04", c.date+" 12:00", in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s := Days(1, in).at(noon, span{})
 		if got := s.end.Sub(s.start).Hours(); got != c.hours {
 			t.Errorf("%s in %s has %v hours, from %v to %v; want %v", c.date, c.zone, got, s.start, s.end, c.hours)
@@ -89,9 +85,7 @@ func TestWidths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom(zones).Draw(t, "zone")
 		in, err := time.LoadLocation(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n := rapid.IntRange(1, 40).Draw(t, "n")
 		width := rapid.SampledFrom([]Width{
 			Every(time.Duration(n) * time.Second), Every(time.Duration(n) * time.Hour), Every(time.Duration(n)), Every(time.Duration(n) * 1234567),

@@ -42,9 +42,7 @@ tables:
 func resolve(t testing.TB) *layout.Layout {
 	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(readings)}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	return r.Layouts[0]
 }
 
@@ -52,9 +50,7 @@ func resolve(t testing.TB) *layout.Layout {
 func newReader(t testing.TB, l *layout.Layout, name, in string, o format.ReaderOptions) format.Reader {
 	t.Helper()
 	r, err := format.Find(name).Read(strings.NewReader(in), l, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -150,9 +146,7 @@ func TestCSV(t *testing.T) {
 		`2026-01-02T03:04:05Z,1,last,,,`,
 	}, "\n")
 	r, err := format.NewCSVReader(strings.NewReader(in), resolve(t), format.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{
 		`line 2: 2026-01-02T03:04:05Z []interface {}{"a", 1.5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
 		"3:1: syntax error: 5 cells for 6 columns",
@@ -202,9 +196,7 @@ func TestLongLines(t *testing.T) {
 		}
 		long := io.MultiReader(io.LimitReader(repeat('x'), 100<<20), strings.NewReader("\n"), bytes.NewReader(c.input))
 		r, err := c.format.Read(long, c.layout, c.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := all(r)
 		if !slices.Contains(got, "1:1: the line is longer than 64 MiB") || !slices.ContainsFunc(got, func(line string) bool { return !strings.HasPrefix(line, "1:1: ") }) {
 			t.Errorf("%s: %q", c.name, got)
@@ -318,9 +310,7 @@ func FuzzNDJSON(f *testing.F) {
 		}
 		csv := format.NewCSV(format.Columns(l))
 		r, err := format.NewCSVReader(bytes.NewReader(csv.Append(csv.Begin(nil), &e)), l, format.ReaderOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if again, _, err = r.Next(); err != nil {
 			t.Fatalf("%q: %v", csv.Append(nil, &e), err)
 		}

@@ -42,15 +42,11 @@ type formatCase struct {
 func formatCases(t testing.TB) []formatCase {
 	t.Helper()
 	files, err := filepath.Glob("testdata/formats/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out []formatCase
 	for _, file := range files {
 		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".txtar"), "_")
 		c := formatCase{name: file, archive: a, format: format.Find(name), options: optionsOf(t, string(a.Comment))}
 		if c.format == nil {
@@ -60,9 +56,7 @@ func formatCases(t testing.TB) []formatCase {
 			switch f.Name {
 			case "schema.yaml":
 				r := gen.Resolve([]gen.Input{{Name: file, Text: f.Data}})
-				if err := r.Diagnostics.Err(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.Diagnostics.Err())
 				c.layout = r.Layouts[0]
 			case "input":
 				c.input = f.Data
@@ -104,9 +98,7 @@ func optionsOf(t testing.TB, text string) format.ReaderOptions {
 		default:
 			t.Fatalf("no option %q", option)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	return o
 }
@@ -138,9 +130,7 @@ func TestFormats(t *testing.T) {
 				}
 			}
 			if *update {
-				if err := os.WriteFile(c.name, txtar.Format(c.archive), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(c.name, txtar.Format(c.archive), 0o666))
 			} else if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -151,9 +141,7 @@ func TestFormats(t *testing.T) {
 // TestEveryFormat checks that each format has a test and a place in the manual.
 func TestEveryFormat(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/moving-in.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cases := formatCases(t)
 	names, extensions := map[string]bool{}, map[string]bool{}
 	for _, f := range format.Formats() {
@@ -297,9 +285,7 @@ fields: {user: {type: float64, optional: true}, system: {type: float64, optional
 tables:
   usage: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, zone, bucket]}, bucket: 1h, family: m, ttl: {keep: forever}}
 `)}})
-	if err := r.Diagnostics.Err(); err != nil {
-		b.Fatal(err)
-	}
+	must(b, r.Diagnostics.Err())
 	const n = 10_000
 	for _, name := range slices.Sorted(maps.Keys(lines)) {
 		var text bytes.Buffer
@@ -319,9 +305,7 @@ tables:
 			b.SetBytes(int64(text.Len()))
 			for b.Loop() {
 				in, err := format.Find(name).Read(bytes.NewReader(text.Bytes()), r.Layouts[0], o)
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				events := 0
 				for {
 					_, _, err := in.Next()
@@ -339,5 +323,13 @@ tables:
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/line")
 		})
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

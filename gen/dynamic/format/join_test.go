@@ -28,9 +28,7 @@ c,2026-01-02T03:04:05Z,,3,
 func TestJoiner(t *testing.T) {
 	l, o := resolve(t), format.ReaderOptions{Partial: true}
 	j, err := format.NewJoiner(newReader(t, l, "csv", rowsOfOneTime, o), l, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{
 		`line 2: 2026-01-02T03:04:05Z []interface {}{"a", 1, 2, "n", interface {}(nil), interface {}(nil), "idle"}`,
 		"3:1: value: the value is missing",
@@ -57,9 +55,7 @@ func TestJoinerFar(t *testing.T) {
 		}
 		b.WriteString("a,2026-01-02T03:04:05Z,,2\n")
 		j, err := format.NewJoiner(newReader(t, l, "csv", b.String(), o), l, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		events := 0
 		for err == nil {
 			_, _, err = j.Next()

@@ -32,13 +32,9 @@ tables:
 	}
 	names["time:"] = "time"
 	in, err := format.Find("influx").Read(strings.NewReader(line), r.Layouts[0], format.ReaderOptions{Names: names})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e, _, err := in.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if e.Time.Unix() != 1772366400 || e.Series[0] != "cpu" || e.Series[1] != "t1" || e.Series[2] != "t2" || e.Values[0] != "f1" || e.Values[1] != "f2" {
 		t.Errorf("%+v", e)
 	}
@@ -64,9 +60,7 @@ func TestCommentedHeader(t *testing.T) {
 		}
 	}
 	in, err := format.Find("csv").Read(strings.NewReader("#host,value,time\na,1,2026-03-01T12:00:00Z\n"), resolve(t), format.ReaderOptions{Names: map[string]string{"#host": "host"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, _, err := in.Next(); err != nil {
 		t.Error(err)
 	}

@@ -66,14 +66,10 @@ func cannedClient(t testing.TB, opts ...grpc.DialOption) *bigtable.Client {
 	t.Helper()
 	opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithChainStreamInterceptor(cannedStreamer))
 	conn, err := grpc.NewClient("passthrough:///nowhere", opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
 	client, err := bigtable.NewClientWithConfig(context.Background(), "p", "i", config, option.WithGRPCConn(conn))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }

@@ -105,9 +105,7 @@ func (s *mutateServer) start(t testing.TB) (addr string) {
 	t.Helper()
 	s.stored = map[string]int{}
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
 	bigtablepb.RegisterBigtableServer(g, s)
 	go func() { _ = g.Serve(keptListener{listener, s}) }()
@@ -188,9 +186,7 @@ func (p path) write(t *testing.T, answer func(s *mutateServer, attempt int, requ
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	client, err := p.connect(ctx, s.start(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = client.Close() }()
 	var out written
 	for _, err := range p.sendAll(metadata.AppendToOutgoingContext(ctx, "x-user", "header"), client.OpenTable("t"), 10) {
@@ -351,9 +347,7 @@ func TestAcknowledgedEntriesAreKept(t *testing.T) {
 				return nil
 			}}
 			client, err := wirePath.connect(t.Context(), s.start(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer func() { _ = client.Close() }()
 			errs := wirePath.sendAll(ctx, client.OpenTable("t"), 10)
 			s.mu.Lock()
@@ -403,9 +397,7 @@ func TestWithoutTheInterceptor(t *testing.T) {
 	addr := s.start(t)
 	for _, p := range []path{ordinaryPath, wirePath} {
 		client, err := p.connect(t.Context(), addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = client.Close() }()
 		for range 3 {
 			if got := wire.Intercepted(t.Context(), client.OpenTable("t")); got != (p.name == "wire") {
@@ -418,9 +410,7 @@ func TestWithoutTheInterceptor(t *testing.T) {
 		s.mu.Unlock()
 	}
 	plain, err := storetest.ConnectPlain(t.Context(), addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = plain.Close() }()
 	for i, err := range wirePath.sendAll(t.Context(), plain.OpenTable("t"), 3) {
 		if err == nil {
@@ -451,9 +441,7 @@ func TestMemoryIsNotReusedTooEarly(t *testing.T) {
 		return nil
 	}}
 	client, err := wirePath.connect(t.Context(), s.start(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = client.Close() }()
 	table := client.OpenTable("t")
 	column := wire.AppendQualifier(wire.AppendFamily(nil, "f"), []byte("q"))
@@ -486,5 +474,13 @@ func TestMemoryIsNotReusedTooEarly(t *testing.T) {
 	defer s.mu.Unlock()
 	if len(s.stored) == 0 {
 		t.Error("nothing was stored")
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

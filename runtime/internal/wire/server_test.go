@@ -55,9 +55,7 @@ func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 func serve(t testing.TB, play play) (addr string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}))
 	bigtablepb.RegisterBigtableServer(s, &server{play: play})
 	go func() { _ = s.Serve(listener) }()
@@ -86,9 +84,7 @@ type result struct {
 func (p path) read(t testing.TB, play play, opts ...bigtable.ReadOption) (out result) {
 	t.Helper()
 	client, err := p.connect(t.Context(), serve(t, play))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = client.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -34,9 +34,7 @@ var (
 func response(t testing.TB, chunks ...*chunk) []byte {
 	t.Helper()
 	message, err := proto.Marshal(&bigtablepb.ReadRowsResponse{Chunks: chunks})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return message
 }
 
@@ -302,13 +300,9 @@ type acceptanceCase struct {
 func acceptanceCases(t *testing.T) map[string]acceptanceCase {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "cloud.google.com/go/bigtable").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	content, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "testdata", "read-rows-acceptance-test.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var file struct {
 		Tests []struct {
 			Name    string
@@ -316,17 +310,13 @@ func acceptanceCases(t *testing.T) map[string]acceptanceCase {
 			Results []struct{ Error bool }
 		}
 	}
-	if err := json.Unmarshal(content, &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(content, &file))
 	cases := map[string]acceptanceCase{}
 	for _, test := range file.Tests {
 		var c acceptanceCase
 		for _, text := range test.Chunks {
 			message := new(chunk)
-			if err := prototext.Unmarshal([]byte(text), message); err != nil {
-				t.Fatal(err)
-			}
+			must(t, prototext.Unmarshal([]byte(text), message))
 			c.chunks = append(c.chunks, message)
 		}
 		for _, result := range test.Results {
