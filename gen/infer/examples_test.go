@@ -39,9 +39,7 @@ func TestExamples(t *testing.T) {
 			continue // tables of other programs: see TestDesigns
 		}
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l := dynamictest.Resolve(t, text)
 		prefix := filepath.Base(path) + "_"
 		fill(t, b, prefix, l)
@@ -107,9 +105,7 @@ func fill(t *testing.T, b *storetest.Bigtable, prefix string, l *layout.Layout) 
 				conf.ColumnFamilies[f.Name] = bigtable.Family{ValueType: setup.Sums}
 			}
 		}
-		if err := b.Admin.CreateTableFromConf(t.Context(), conf); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Admin.CreateTableFromConf(t.Context(), conf))
 	}
 	var events []dynamic.Event
 	var first time.Time

@@ -35,9 +35,7 @@ func TestGranularity(t *testing.T) {
 		}
 		slices.SortFunc(sample.Rows, func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
 		p, err := infer.Propose(sample)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		linted(t, p)
 		if strings.Contains(string(p.Schema), "granularity MICROS") != (c.known || c.finer) || p.Report.Micros != c.finer || len(p.Report.Findings) > 0 {
 			t.Errorf("%s: %+v\n%s", c.name, p.Report, p.Schema)

@@ -129,9 +129,7 @@ func checkPage(t *testing.T, want string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "docs", "reference", "designs.md")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before, rest, ok1 := strings.Cut(string(text), pageBegin)
 	got, after, ok2 := strings.Cut(rest, pageEnd)
 	switch {

@@ -30,15 +30,11 @@ type recordsCase struct {
 func recordsCases(t testing.TB) []recordsCase {
 	t.Helper()
 	files, err := filepath.Glob("testdata/records/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out []recordsCase
 	for _, file := range files {
 		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		name, _, _ := strings.Cut(filepath.Base(file), "_")
 		out = append(out, recordsCase{file, name, a, a.Files[0].Data})
 	}
@@ -105,9 +101,7 @@ func TestRecords(t *testing.T) {
 			}
 			if *update {
 				c.archive.Files[1].Data = []byte(got)
-				if err := os.WriteFile(c.file, txtar.Format(c.archive), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(c.file, txtar.Format(c.archive), 0o666))
 			} else if diff := cmp.Diff(string(c.archive.Files[1].Data), got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -42,9 +42,7 @@ tables:
 // has the rollup, or asks about it: a program without it would change events without marks.
 func TestRollup(t *testing.T) {
 	result := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(rollupSchema)}})
-	if err := result.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, result.Diagnostics.Err())
 	l := result.Layouts[0]
 	s := dynamic.New(l)
 	b := dynamictest.Start(t, s)
@@ -57,9 +55,7 @@ func TestRollup(t *testing.T) {
 				events = append(events, dynamic.Event{Series: []any{host}, Time: day.Add(time.Duration(m) * time.Minute), Values: []any{int64(m), "a note"}})
 			}
 		}
-		if err := w.WriteAll(t.Context(), events); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteAll(t.Context(), events))
 	}
 	write(7, 90, 450, 24*60+5, 24*60+700, 2*24*60+11)
 	if report, err := s.Rollup(t.Context(), b.Client, store.RollupOptions{Sleep: func(context.Context, time.Duration) error { return nil }}); err != nil || report.Sealed != 9 {
@@ -78,9 +74,7 @@ func TestRollup(t *testing.T) {
 		sample.Rows = append(sample.Rows, row)
 		return true
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// without keeps the cells of the sample that a function does not drop.
 	without := func(drop func(family, name string) bool) infer.Sample {
 		out := sample
@@ -104,13 +98,9 @@ func TestRollup(t *testing.T) {
 	propose := func(s infer.Sample) (*infer.Proposal, *codec.Rollup, string) {
 		t.Helper()
 		p, err := infer.Propose(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r := gen.Resolve([]gen.Input{{Name: "proposed.yaml", Text: p.Schema}})
-		if err := r.Diagnostics.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Diagnostics.Err())
 		return p, r.Layouts[0].Tables[0].Rollup, strings.Join(p.Questions, "\n")
 	}
 	p, of, asked := propose(sample)
@@ -150,5 +140,13 @@ func TestColumnsLikeMarks(t *testing.T) {
 	p, err := infer.Propose(sample)
 	if err != nil || !strings.Contains(string(p.Schema), "  measurements: ") || strings.Contains(string(p.Schema), "rollup") {
 		t.Fatalf("%v %+v", err, p)
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

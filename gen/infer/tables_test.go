@@ -681,9 +681,7 @@ func cut(s string) string { return s[:min(len(s), 1500)] }
 func scanned(t *testing.T, b *storetest.Bigtable, id string, p *infer.Proposal) []string {
 	t.Helper()
 	scanners, err := dynamic.New(resolved(t, string(p.Schema))).NewScanners(b.Client, id, store.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out []string
 	for row, err := range scanners[0].Rows(t.Context(), store.KeyRange{}, time.Time{}, scan.MaxTime) {
 		if err != nil {

@@ -52,15 +52,11 @@ func TestUntold(t *testing.T) {
 			if c.source == c.target {
 				second.Series, second.Time = []any{"us"}, e.Time
 			}
-			if err := s.NewWriter(bt.Client, store.WriterOptions{Now: now}).WriteAll(t.Context(), []dynamic.Event{second, e}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.NewWriter(bt.Client, store.WriterOptions{Now: now}).WriteAll(t.Context(), []dynamic.Event{second, e}))
 			before := dynamictest.Rows(t.Context(), bt.Client, "b")
 			at = at.AddDate(0, 2, 0)
 			if c.source == c.target {
-				if err := errors.Join(bt.Admin.DropRowRange(t.Context(), "a", "eu"), bt.Admin.DropRowRange(t.Context(), "b", "us")); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(bt.Admin.DropRowRange(t.Context(), "a", "eu"), bt.Admin.DropRowRange(t.Context(), "b", "us")))
 			}
 			o := store.BackfillOptions{Source: "a", Target: "b", Now: now, Verify: true, RenewAges: true}
 			r, err := store.Backfill(t.Context(), bt.Client, s.Mappings(), o)
@@ -103,9 +99,7 @@ func TestPartsOfEvents(t *testing.T) {
 			merged := event("eu", int64(1), int64(7), int64(9))
 			write := func(o store.WriterOptions, events ...dynamic.Event) map[string][]string {
 				o.Now = now
-				if err := s.NewWriter(bt.Client, o).WriteAll(t.Context(), events); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.NewWriter(bt.Client, o).WriteAll(t.Context(), events))
 				return dynamictest.Rows(t.Context(), bt.Client, "b")
 			}
 			before := write(store.WriterOptions{}, whole...)
@@ -148,16 +142,12 @@ func TestPartsInCommon(t *testing.T) {
 	fill := func(source, target string, verify bool) store.BackfillReport {
 		o.Source, o.Target, o.Verify, o.Repair = source, target, verify, !verify
 		r, err := store.Backfill(t.Context(), bt.Client, s.Mappings(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return r
 	}
 	e := dynamic.Event{Series: []any{"eu"}, Time: at.Add(-time.Second), Values: []any{int64(1), int64(2), int64(3)}}
 	write := func(tables ...string) {
-		if err := s.NewWriter(bt.Client, store.WriterOptions{Now: o.Now, Tables: tables}).Write(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.NewWriter(bt.Client, store.WriterOptions{Now: o.Now, Tables: tables}).Write(t.Context(), e))
 	}
 	write("a", "b", "c")
 	e.Values[2] = int64(7)

@@ -19,9 +19,7 @@ func TestEarlier(t *testing.T) {
 	schemas := map[string][]byte{}
 	for _, name := range []string{"../../testdata/conversions", "../../../schemas/all_types", "../../../schemas/meter", "../../../schemas/market_ticks"} {
 		text, err := os.ReadFile(name + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		schemas[path.Base(name)] = text
 	}
 	schemas["families"] = []byte(`btgen: v1

@@ -41,15 +41,11 @@ func schemas(t *testing.T, drawn int) map[string]*layout.Layout {
 	}
 	for _, file := range files {
 		yaml, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out[filepath.Base(file)] = dynamictest.Resolve(t, yaml)
 	}
 	some, err := corpus.DrawAll(0, drawn, "../../../schemas")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, d := range some {
 		out[strconv.Itoa(i)] = d.Layout
 	}
@@ -62,9 +58,7 @@ func fewChecks(t *testing.T, n int) {
 	t.Helper()
 	f := flag.Lookup("rapid.checks")
 	before := f.Value.String()
-	if err := f.Value.Set(strconv.Itoa(n)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Value.Set(strconv.Itoa(n)))
 	t.Cleanup(func() { _ = f.Value.Set(before) })
 }
 
@@ -102,15 +96,11 @@ func (d *stored) formats(t *rapid.T) {
 		d.write(ctx, t, "all_", events[i])
 	}
 	scanners, err := d.schema.NewScanners(d.server.Client, d.layout.Read.ID, store.ReaderOptions{TablePrefix: "all_", Now: d.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var read []dynamic.Event
 	for _, scanner := range scanners {
 		for row, err := range scanner.Rows(ctx, store.KeyRange{}, time.Time{}, scan.MaxTime) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			read = append(read, row.Events...)
 		}
 	}
@@ -129,9 +119,7 @@ func (d *stored) formats(t *rapid.T) {
 		}
 	}
 	w := d.schema.NewWriter(d.server.Client, store.WriterOptions{TablePrefix: "rest_", Now: d.clock, KeepWrittenAt: true})
-	if err := w.WriteAll(ctx, again, store.WriteOptions{LastWins: true}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.WriteAll(ctx, again, store.WriteOptions{LastWins: true}))
 	for _, table := range d.layout.AllPeriods() {
 		if table != d.layout.Read && len(d.layout.Tables) > 1 && d.forgets(table) {
 			continue
@@ -158,9 +146,7 @@ func (d *stored) writer(prefix string) *store.Writer[dynamic.Event] {
 }
 
 func (d *stored) write(ctx context.Context, t *rapid.T, prefix string, e dynamic.Event) {
-	if err := d.writer(prefix).Write(ctx, e); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.writer(prefix).Write(ctx, e))
 }
 
 func (d *stored) drop(ctx context.Context) {
@@ -209,13 +195,9 @@ func written(t *rapid.T, name string, l *layout.Layout, events []dynamic.Event) 
 	text := encoder.Begin(nil)
 	for i := range events {
 		text = encoder.Append(text, &events[i])
-		if err := w.Write(&events[i]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Write(&events[i]))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	if name == "parquet" {
 		return file.Bytes()
 	}
@@ -235,9 +217,7 @@ func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Ev
 	} else {
 		r, err = format.Find(name).Read(in, l, format.ReaderOptions{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out []dynamic.Event
 	for {
 		e, line, err := r.Next()
@@ -258,3 +238,11 @@ func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Ev
 type oneByte struct{ io.Reader }
 
 func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:1]) }
+
+// must ends the test if there is an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -148,9 +148,7 @@ func (i *identities) kept(t *rapid.T, s *dynamic.Schema, events []dynamic.Event,
 		found := map[string]string{}
 		for _, series := range identitySeriesValues {
 			for e, err := range r.Read(ctx, store.SeriesOf(dynamic.Event{Series: series}), time.Time{}, identityNow) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				found[placeOf(&e)] = fmt.Sprint(e.Values)
 			}
 		}

@@ -35,9 +35,7 @@ tables:
 		{Series: []any{"a", "meter0"}, Time: now, Values: []any{int64(2)}},
 		{Series: []any{"b", "meter"}, Time: now, Values: []any{int64(3)}},
 	}
-	if err := s.NewWriter(b.Client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.NewWriter(b.Client, store.WriterOptions{Now: clock}).WriteAll(t.Context(), events))
 	r := s.NewReader(b.Client, store.ReaderOptions{Now: clock})
 	for _, asked := range [][]int{{2, 0}, {0, 1}, {0, 1, 2}, {1, 2}} {
 		var series [][]any

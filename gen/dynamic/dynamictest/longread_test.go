@@ -22,9 +22,7 @@ func TestLongRead(t *testing.T) {
 	o := store.ReaderOptions{Now: func() time.Time { now = now.Add(passes); return now.Add(-passes) }}
 	for h := range 3 {
 		e := dynamic.Event{Series: []any{"eu"}, Time: day.Add(time.Duration(h) * time.Hour), Values: []any{int64(h)}}
-		if err := s.NewWriter(bt.Client, store.WriterOptions{}).Write(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.NewWriter(bt.Client, store.WriterOptions{}).Write(t.Context(), e))
 	}
 	for _, c := range []struct {
 		passes time.Duration

@@ -111,9 +111,7 @@ func (w *micros) cells(ctx context.Context, t *rapid.T, table *layout.Table) (ou
 		out = append(out, row)
 		return true
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -144,9 +142,7 @@ func (w *micros) copy(ctx context.Context, t *rapid.T, table *layout.Table) {
 	admin, data := adminpb.NewBigtableTableAdminClient(w.conn), bigtablepb.NewBigtableClient(w.conn)
 	parent := "projects/" + storetest.Project + "/instances/" + storetest.Instance
 	live, err := admin.GetTable(ctx, &adminpb.GetTableRequest{Name: parent + "/tables/ms_" + table.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	made := &adminpb.Table{ColumnFamilies: live.GetColumnFamilies(), Granularity: adminpb.Table_MICROS}
 	if _, err := admin.CreateTable(ctx, &adminpb.CreateTableRequest{Parent: parent, TableId: "us_" + table.ID, Table: made}); err != nil {
 		t.Fatal(err)
@@ -181,9 +177,7 @@ func (w *micros) check(t *rapid.T) {
 	c := microReads{T: t, micros: w, ctx: ctx, client: w.server.Client}
 	if rapid.Bool().Draw(t, "plain client") {
 		plain, err := storetest.ConnectPlain(ctx, w.server.Addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = plain.Close() }()
 		c.client = plain
 	}

@@ -47,9 +47,7 @@ tables:
 	} {
 		old, new := dynamic.New(dynamictest.Resolve(t, []byte(tt.old))), dynamic.New(dynamictest.Resolve(t, []byte(tt.new)))
 		got, err := lab.Compare(t.Context(), dynamictest.Edit{Old: old, New: new, Now: edge.AddDate(0, 0, 10)}, tt.events, dynamictest.Range{To: edge.AddDate(0, 0, 10)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got.Events == 0 || got.Safe() != tt.safe {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
@@ -90,9 +88,7 @@ tables:
 				for h := -60; h <= hours; h += 10 {
 					events = append(events, dynamic.Event{Series: []any{"eu"}, Time: edge.Add(time.Duration(h) * time.Hour), Values: []any{int64(h), nil}})
 				}
-				if err := s.NewWriter(b.Client, store.WriterOptions{Now: now}).WriteAll(t.Context(), events); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.NewWriter(b.Client, store.WriterOptions{Now: now}).WriteAll(t.Context(), events))
 				got, err := s.NewReader(b.Client, store.ReaderOptions{Now: now}).Latest(t.Context(), []any{"eu"})
 				if want := events[len(events)-1]; err != nil || !dynamictest.Equal(&got, &want) {
 					t.Errorf("%s, swapped %v: %v, %v; want %v", pattern, swapped, got, err, want)

@@ -50,9 +50,7 @@ func TestDurations(t *testing.T) {
 			got.Fields = []any{&took}
 			return true
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		columns := tookColumns{took: c.took}
 		for i := range c.took {
 			columns.times = append(columns.times, time.Unix(int64(i), 0))

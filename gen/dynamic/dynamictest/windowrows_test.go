@@ -42,9 +42,7 @@ tables:
 		{Series: []any{"a"}, Time: at, Values: []any{0.1, uint64(3), time.Hour, "local"}},
 		{Series: []any{"a"}, Time: at.Add(time.Minute), Values: []any{nil, uint64(4294967295), nil, "express"}},
 	}
-	if err := s.NewWriter(b.Client).WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.NewWriter(b.Client).WriteAll(t.Context(), events))
 	o := format.WindowOptions{By: []int{0}, Zone: time.UTC, Micros: true}
 	for i := range l.Fields {
 		for which := dynamic.Count; which <= dynamic.Rate; which++ {
@@ -57,21 +55,13 @@ tables:
 	var out, csv bytes.Buffer
 	w := parquet.NewWriter(&out, l, rows.Columns())
 	for of, err := range s.NewReader(b.Client).Windows(t.Context(), dynamic.Series([]any{"a"}), time.Time{}, at.Add(time.Hour), window.Every(time.Hour)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Write(rows.Row(&of)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, w.Write(rows.Row(&of)))
 		csv.Write(format.NewCSV(rows.Columns()).Append(nil, rows.Row(&of)))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	file, err := pq.OpenFile(bytes.NewReader(out.Bytes()), int64(out.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := file.Schema().String(); got != tripWindows || file.NumRows() != 1 {
 		t.Errorf("%d rows of\n%s", file.NumRows(), got)
 	}
