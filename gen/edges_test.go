@@ -105,8 +105,6 @@ tables:
 func conversions(t *testing.T) []gen.Input {
 	t.Helper()
 	text, err := os.ReadFile("testdata/conversions.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return []gen.Input{{Name: "conversions.yaml", Text: text}}
 }

@@ -30,9 +30,7 @@ func examples(tb testing.TB) []gen.Input {
 	var out []gen.Input
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, err)
 		out = append(out, gen.Input{Name: filepath.Base(path), Text: text})
 	}
 	return out
@@ -74,12 +72,8 @@ tables:
 func generate(tb testing.TB, inputs []gen.Input) gen.Result {
 	tb.Helper()
 	r, err := gen.Generate(inputs, emit.Target{ImportPath: "example.com/app/generated"})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := r.Diagnostics.Err(); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
+	must(tb, r.Diagnostics.Err())
 	return r
 }
 
@@ -194,9 +188,7 @@ func TestExportsAreDocumented(t *testing.T) {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, decl := range file.Decls {
 			for name, doc := range exported(decl) {
 				if !strings.HasPrefix(doc.Text(), name) {

@@ -117,9 +117,7 @@ func localsOf(t *testing.T, files []output.File) (out []string) {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, spec := range file.Imports {
 			if name, _ := strconv.Unquote(spec.Path.Value); !strings.HasPrefix(name, root) {
 				out = append(out, path.Base(name))

@@ -93,9 +93,7 @@ func schemaSets(t *testing.T, seeds int) map[string][]gen.Input {
 	}
 	for _, pattern := range templates.Starters() {
 		text, err := templates.Starter(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sets[pattern] = []gen.Input{{Name: "starter.yaml", Text: text}}
 	}
 	goldenSets(t, sets)
@@ -125,9 +123,7 @@ func goldenSets(t *testing.T, sets map[string][]gen.Input) {
 	}
 	for _, path := range paths {
 		a, err := archive.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		name := "golden_" + strings.TrimSuffix(filepath.Base(path), ".txtar")
 		for _, f := range a.Files {
 			if strings.HasPrefix(f.Name, "schemas/") {
@@ -182,17 +178,8 @@ var (
 // write writes a file and creates its folders.
 func write(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// fataler is the common interface of testing.T and rapid.T.
-type fataler interface {
-	Fatalf(format string, args ...any)
+	must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must(t, os.WriteFile(path, content, 0o666))
 }
 
 // texts returns schemas, for messages.
@@ -206,7 +193,7 @@ func texts(inputs []gen.Input) []string {
 
 // generateRandom generates code and fails the test if the schemas, which are valid,
 // have errors.
-func generateRandom(t fataler, inputs []gen.Input, root string) gen.Result {
+func generateRandom(t rapid.TB, inputs []gen.Input, root string) gen.Result {
 	r, err := gen.Generate(inputs, emit.Target{ImportPath: root})
 	if err == nil {
 		err = r.Diagnostics.Err()
@@ -262,9 +249,7 @@ var schemas = sync.OnceValues(func() (*corpus.Corpus, error) { return corpus.Loa
 // randomInputs draws schemas without findings: up to three, in two packages.
 var randomInputs = rapid.Custom(func(t *rapid.T) (out []gen.Input) {
 	c, err := schemas()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range rapid.IntRange(1, 3).Draw(t, "schemas") {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		text := spoken(t, c.Draw(random, random.IntN(6)).Text)
@@ -280,9 +265,7 @@ var randomInputs = rapid.Custom(func(t *rapid.T) (out []gen.Input) {
 // spoken returns a schema whose texts for readers are such as a malicious author could write.
 func spoken(t *rapid.T, text []byte) []byte {
 	var schema map[string]any
-	if err := yaml.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(text, &schema))
 	schema["doc"] = prose(t)
 	for _, section := range []string{"series", "fields", "queries"} {
 		members, _ := schema[section].(map[string]any)
@@ -295,9 +278,7 @@ func spoken(t *rapid.T, text []byte) []byte {
 		}
 	}
 	text, err := yaml.Marshal(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 
@@ -314,4 +295,12 @@ func prose(t *rapid.T) *yaml.Node {
 		return r
 	}, strings.Join(parts, " "))
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: text}
+}
+
+// must ends the test if there is an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -75,9 +75,7 @@ type kindColumns struct{}
 func start(t *testing.T, text string) (*dynamic.Schema, *storetest.Bigtable) {
 	t.Helper()
 	result := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(text)}})
-	if err := result.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, result.Diagnostics.Err())
 	s := dynamic.New(result.Layouts[0])
 	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
@@ -103,15 +101,11 @@ func TestRollupOfAnySchema(t *testing.T) {
 		}
 		events = append(events, e)
 	}
-	if err := s.NewWriter(b.Client, store.WriterOptions{Now: clock(1)}).WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.NewWriter(b.Client, store.WriterOptions{Now: clock(1)}).WriteAll(t.Context(), events))
 	read := func(days int) (out []dynamic.Window) {
 		reader := s.NewReader(b.Client, store.ReaderOptions{Now: clock(days)})
 		for w, err := range reader.Windows(t.Context(), dynamic.Series([]any{"a"}), day, day.AddDate(0, 0, 1), window.Every(2*time.Hour)) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			out = append(out, w)
 		}
 		return out
@@ -193,9 +187,7 @@ tables:
     rollup: {every: 1h, family: h, ttl: {max_age: 52w}, fields: [one]}
 `
 	result := gen.Resolve([]gen.Input{{Name: "kind.yaml", Text: []byte(text)}})
-	if err := result.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, result.Diagnostics.Err())
 	for i, want := range []string{"t", "o"} {
 		if r := result.Layouts[0].Tables[i].Rollup; len(r.Fields) != 1 || r.Fields[0] != want {
 			t.Errorf("%v, want %s", r.Fields, want)
@@ -218,15 +210,11 @@ func TestNewestWindowsOfRollups(t *testing.T) {
 		copy(values, []any{"t", []byte{1}, true, int64(1), uint64(1), 0.1, nil, begin, time.Second, "00000000-0000-0000-0000-000000000001", "on", "{}"})
 		events = append(events, dynamic.Event{Series: []any{"a"}, Time: at, Values: values})
 	}
-	if err := s.NewWriter(b.Client, store.WriterOptions{Now: clock(5)}).WriteAll(t.Context(), events[1:]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.NewWriter(b.Client, store.WriterOptions{Now: clock(5)}).WriteAll(t.Context(), events[1:]))
 	if _, err := s.Rollup(t.Context(), b.Client, store.RollupOptions{Now: clock(7), Sleep: func(context.Context, time.Duration) error { return nil }}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.NewWriter(b.Client, store.WriterOptions{Now: clock(8)}).WriteAll(t.Context(), events[:1]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.NewWriter(b.Client, store.WriterOptions{Now: clock(8)}).WriteAll(t.Context(), events[:1]))
 	kolkata := time.FixedZone("", 5*3600+1800)
 	for name, width := range map[string]window.Width{
 		"days": window.Days(1, kolkata), "90m": window.Every(90 * time.Minute), "7h": window.Every(7 * time.Hour), "3h": window.Every(3 * time.Hour), "weeks": window.Weeks(1, kolkata),
@@ -239,9 +227,7 @@ func TestNewestWindowsOfRollups(t *testing.T) {
 							reader := s.NewReader(b.Client, store.ReaderOptions{Now: clock(days)})
 							o.Fill = fill
 							for w, err := range reader.Windows(t.Context(), dynamic.Series([]any{"a"}), begin.Add(from), end.Add(-from/5), width, o) {
-								if err != nil {
-									t.Fatal(err)
-								}
+								must(t, err)
 								out = append(out, w)
 							}
 							return out

@@ -40,9 +40,7 @@ func TestStoredBytes(t *testing.T) {
 	}
 	for _, in := range testlong.Sample(inputs, 9) {
 		path, result := in.Name, gen.Resolve([]gen.Input{in})
-		if err := result.Diagnostics.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, result.Diagnostics.Err())
 		l := result.Layouts[0]
 		for i, table := range l.Tables {
 			if table.Pattern.NewestOnly() {
@@ -191,9 +189,7 @@ func eachStored(t *testing.T, b *storetest.Bigtable, name string, l *layout.Layo
 		t.Fatal(err)
 	}
 	now := func() time.Time { return events[0].Time }
-	if err := s.NewWriter(b.Client, store.WriterOptions{TablePrefix: prefix, Now: now, Tables: []string{table.ID}}).WriteAll(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.NewWriter(b.Client, store.WriterOptions{TablePrefix: prefix, Now: now, Tables: []string{table.ID}}).WriteAll(t.Context(), events))
 	total := 0
 	err := b.Client.Open(prefix+table.ID).ReadRows(t.Context(), bigtable.RowRange{}, func(row bigtable.Row) bool {
 		for _, family := range slices.Sorted(maps.Keys(row)) {

@@ -55,9 +55,7 @@ tables:
 				return l.DeleteAll(t.Context(), w, dynamic.Query("BySite", given))
 			},
 		} {
-			if err := writer.Write(t.Context(), e); err != nil {
-				t.Fatal(err)
-			}
+			must(t, writer.Write(t.Context(), e))
 			d, err := remove(l.NewWriter(client, all))
 			if err != nil || d.Events() != 1 {
 				t.Errorf("%s first, %s: %v, %v", tables, name, d, err)
@@ -78,9 +76,7 @@ tables:
 func prepared(t *testing.T, text string) (*dynamic.Schema, store.Client) {
 	t.Helper()
 	result := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(text)}})
-	if err := result.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, result.Diagnostics.Err())
 	s := dynamic.New(result.Layouts[0])
 	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables(), setup.Options{})

@@ -13,9 +13,7 @@ import (
 // TestColor checks that findings are in color only on a terminal and without NO_COLOR.
 func TestColor(t *testing.T) {
 	schema := filepath.Join(t.TempDir(), "event.yaml")
-	if err := os.WriteFile(schema, []byte("btgen: v2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(schema, []byte("btgen: v2\n"), 0o666))
 	for _, command := range []string{"lint", "explain"} {
 		for noColor, want := range map[string]bool{"": true, "1": false} {
 			t.Setenv("NO_COLOR", noColor)

@@ -21,9 +21,7 @@ func TestCommandsOfTheManual(t *testing.T) {
 		}
 		for _, file := range files {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, m := range command.FindAllSubmatch(text, -1) {
 				mentioned++
 				var stderr strings.Builder

@@ -26,7 +26,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(len(scripts), err)
 	}
 	if !*update {
-		scripts = testlong.Sample(scripts, 4)
+		scripts = testlong.Sample(scripts, 8)
 	}
 	testscript.Run(t, testscript.Params{
 		Files:         scripts,
@@ -44,9 +44,7 @@ func TestScripts(t *testing.T) {
 // client, so that it starts in milliseconds and builds in seconds.
 func TestDoesNotLinkTheClient(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for dep := range strings.Lines(string(out)) {
 		if strings.HasPrefix(dep, "cloud.google.com/") || strings.HasPrefix(dep, "google.golang.org/grpc") {
 			t.Errorf("links %s", dep)

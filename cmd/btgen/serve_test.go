@@ -68,12 +68,8 @@ func TestServe(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 	schema := strings.Replace(watchedSchema, "    draft: true\n", "", 1)
 	var out, failures lines
@@ -117,9 +113,7 @@ func TestServe(t *testing.T) {
 	if !testlong.Enabled() {
 		return // each version is simulated
 	}
-	if err := command(t.Context(), "generate"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, command(t.Context(), "generate"))
 	page.waitFor("No changes since btgen.lock") // which has appeared
 	write("schemas/event.yaml", strings.Replace(schema, "int64", "string", 1))
 	page.waitFor("1 change since btgen.lock")
@@ -137,9 +131,7 @@ func TestServeAgainst(t *testing.T) {
 	schema := strings.Replace(watchedSchema, "    draft: true\n", "", 1)
 	write := func(name, text string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)))
 	}
 	git := func(args ...string) {
 		t.Helper()
@@ -179,5 +171,13 @@ func TestServeAgainst(t *testing.T) {
 			c.change()
 			page.waitFor("No changes since " + against)
 		})
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

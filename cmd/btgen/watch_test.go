@@ -63,12 +63,8 @@ func TestWatch(t *testing.T) {
 	t.Chdir(dir)
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 	write("go.mod", "module example.com/app\n\nrequire github.com/btgen-dev/btgen v1.0.0\n")
 	var out, failures lines

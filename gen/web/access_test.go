@@ -21,13 +21,9 @@ func access(t *testing.T, addr string) (string, *http.Client) {
 	certified := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
 	t.Cleanup(certified.Close)
 	a, err := web.NewAccess(token, certified.TLS.Certificates[0], "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l, err := a.Listen(t.Context(), addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -52,9 +48,7 @@ func TestAccess(t *testing.T) {
 	send := func(method, path, body string, header map[string]string) (*http.Response, string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, "https://"+addr+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for key, value := range header {
 			r.Header.Set(key, value)
 		}
@@ -62,9 +56,7 @@ func TestAccess(t *testing.T) {
 			r.Host = host
 		}
 		response, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		return response, string(text)

@@ -21,9 +21,7 @@ import (
 func serve(t *testing.T, h http.HandlerFunc) (addr string, end func() error) {
 	t.Helper()
 	l, err := web.Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(ctx, l, h, nil) }()
@@ -73,17 +71,13 @@ func TestRequests(t *testing.T) {
 	} {
 		host, path, _ := strings.Cut(c.host, "/")
 		r, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+addr+"/"+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Host = host
 		for key, value := range c.header {
 			r.Header.Set(key, value)
 		}
 		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		if response.StatusCode != c.want || c.want != 200 && strings.Contains(string(body), "secret") {
@@ -115,9 +109,7 @@ func TestPanics(t *testing.T) {
 	})
 	get := func(path string) (int, string) {
 		response, err := http.Get("http://" + addr + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer response.Body.Close()
 		body, _ := io.ReadAll(response.Body)
 		return response.StatusCode, string(body)
@@ -133,9 +125,7 @@ func TestPanics(t *testing.T) {
 		t.Error(err)
 	}
 	var p web.Problem
-	if err := json.Unmarshal([]byte(body), &p); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(body), &p))
 	id := p.Detail[strings.LastIndexByte(p.Detail, ' ')+1:]
 	if got := logged.String(); len(id) < 20 || !strings.Contains(got, id) || !strings.Contains(got, "TestPanics.func") || strings.Contains(got, "\x1b") {
 		t.Errorf("answer %s, log %q", body, got)
@@ -180,9 +170,7 @@ func TestLimits(t *testing.T) {
 	}
 	waiting.Wait()
 	response, err := http.Get("http://" + addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = response.Body.Close()
 	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" {
 		t.Errorf("got %v", response)
@@ -191,4 +179,12 @@ func TestLimits(t *testing.T) {
 		t.Error(err)
 	}
 	ended.Wait()
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
