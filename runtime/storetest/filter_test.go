@@ -82,9 +82,7 @@ func randomFilter(r *rand.Rand) bigtable.Filter {
 // TestFilters reads with random filters: the same as from the server without the interceptors of this package.
 func TestFilters(t *testing.T) {
 	plain, err := bttest.NewServer("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer plain.Close()
 	var clients []*bigtable.Client
 	for _, addr := range []string{plain.Addr, storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil }).Addr} {
@@ -95,9 +93,7 @@ func TestFilters(t *testing.T) {
 		}
 		defer client.Close()
 		defer admin.Close()
-		if err := fill(t.Context(), &storetest.Bigtable{Client: client, Admin: admin}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, fill(t.Context(), &storetest.Bigtable{Client: client, Admin: admin}))
 		clients = append(clients, client)
 	}
 	r := rand.New(rand.NewPCG(1, 2))

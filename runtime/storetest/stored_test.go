@@ -35,9 +35,7 @@ func TestStoredForms(t *testing.T) {
 			m.Set("m", "other", 4102444800000000+1000*bigtable.Timestamp(i), []byte(v))
 			m.Set("n", "", 4102444800000000, []byte(v))
 		}
-		if err := b.Client.OpenTable("t").Apply(t.Context(), key, m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Client.OpenTable("t").Apply(t.Context(), key, m))
 	}
 	single := []string{
 		"family m: never", "family n: never",

@@ -34,14 +34,10 @@ func TestLargeRow(t *testing.T) {
 	b := storetest.New(t, makeTable)
 	const size = 6 << 20
 	for _, column := range []string{"a", "b"} {
-		if err := write(t.Context(), b.Client, column, size); err != nil {
-			t.Fatal(err)
-		}
+		must(t, write(t.Context(), b.Client, column, size))
 	}
 	row, err := b.Client.Open("t").ReadRow(t.Context(), "row")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := len(row["f"]); n != 2 || len(row["f"][1].Value) != size {
 		t.Errorf("read %d cells", n)
 	}
@@ -50,13 +46,9 @@ func TestLargeRow(t *testing.T) {
 // The environment variable for another emulator does not affect the clients.
 func TestOtherEmulator(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Setenv("BIGTABLE_EMULATOR_HOST", l.Addr().String())
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	b := storetest.New(t, makeTable)
@@ -119,9 +111,7 @@ func TestReadsBesideWrites(t *testing.T) {
 		m.Set("f", fmt.Sprintf("b%03d", i), 1000, nil)
 	}
 	table := b.Client.Open("t")
-	if err := table.Apply(t.Context(), "row", m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.Apply(t.Context(), "row", m))
 	done := make(chan error)
 	go func() {
 		var err error
@@ -140,9 +130,7 @@ func TestReadsBesideWrites(t *testing.T) {
 		default:
 		}
 		row, err := table.ReadRow(t.Context(), "row")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seen := map[string]int{}
 		for _, cell := range row["f"] {
 			seen[cell.Column]++
@@ -152,5 +140,13 @@ func TestReadsBesideWrites(t *testing.T) {
 				t.Fatalf("column b%03d was read %d times", i, n)
 			}
 		}
+	}
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
