@@ -11,6 +11,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -22,35 +23,55 @@ func (p *play) rollup() error {
 		return nil
 	}
 	client, o := p.client(), store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, All: p.chance(3), Sleep: noSleep, Checkpoint: p.checkpoint()}
-	return p.repeated(func() error {
-		_, err := p.schema.Rollup(p.ctx, client, o)
+	p.faults.arrive(func(lateCopy) bool { return true })
+	var r store.RollupReport
+	if err := p.repeated(func() (err error) {
+		r, err = p.schema.Rollup(p.ctx, client, o)
 		return err
-	})
+	}); err != nil {
+		return err
+	}
+	p.summaries()
+	o.Checkpoint, o.DryRun, o.All = "", true, false
+	if again, err := p.schema.Rollup(p.ctx, client, o); err != nil || again.Noted > 0 {
+		return fmt.Errorf("%d buckets are left of %+v, %w", again.Noted, r, err)
+	}
+	return nil
 }
 
-// age writes events and lets them expire when they have been summarized.
+// age lives through the moments at which something changes for the bucket of an event.
 func (p *play) age() error {
-	i := slices.IndexFunc(p.layout.Tables, func(t *layout.Table) bool { return t.Rollup != nil && len(t.Older) == 0 })
-	if i < 0 {
+	if !slices.ContainsFunc(p.layout.Tables, (*layout.Table).Rolled) {
 		return nil
 	}
-	t := p.layout.Tables[i]
 	if err := p.writeAll(p.draw(6)); err != nil {
 		return err
 	}
-	p.now = p.now.Add(t.Bucket.Widest() + t.Rollup.After + 2*t.Rollup.Grace(t.Bucket))
-	if err := p.rollup(); err != nil {
-		return err
+	k := anyOf(p, p.known)
+	b, ok := bucketOf(anyOf(p, p.layout.Tables), &k)
+	if !ok {
+		return nil
 	}
-	for _, f := range t.Families {
-		p.now = p.now.Add(f.GC.MaxAge)
+	among := func() error { // also an event that the bucket does not have
+		e := p.event()
+		start, end := b.span()
+		e.Series, e.Time = k.Series, start.Add(time.Duration(p.Int64N(int64(end.Sub(start)))))
+		p.known = append(p.known, p.truth.truncated(e))
+		return p.writeAll([]dynamic.Event{e})
 	}
-	for range 3 {
-		if err := p.windows(); err != nil {
-			return err
+	for _, at := range b.moments() {
+		if at.Before(p.now) || p.chance(4) {
+			continue
+		}
+		p.now = at.Add(anyOf(p, []time.Duration{-1, 0, time.Millisecond, time.Minute}))
+		p.note("at %v", p.now)
+		for _, do := range [][]func() error{{among, among, p.deleteEvents, p.windows}, {p.rollup, p.rollup, p.windows}, {p.windows}} {
+			if err := anyOf(p, do)(); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return p.windows()
 }
 
 // backfill fills a table from another one, half of the time after it was emptied, as if it were new. Events are often written before
@@ -80,6 +101,7 @@ func (p *play) backfill() error {
 			return err
 		}
 		clear(p.truth.tables[t])
+		clear(p.summarized)
 		maps.DeleteFunc(p.foreign, func(at [2]string, _ bool) bool { return at[0] == p.prefix+t.ID })
 	}
 	if t != p.layout.State && !source.Pattern.Appends() && p.chance(2) {
@@ -89,6 +111,7 @@ func (p *play) backfill() error {
 	}
 	p.written()
 	p.Counts["back-fill done"]++
+	clear(p.summarized)
 	client := p.client() // and no checkpoint, with which a call waits for requests of the one before it
 	if err := p.repeated(func() error {
 		_, err := store.Backfill(p.ctx, client, p.schema.Mappings(), o)

@@ -221,7 +221,10 @@ func (p *play) span() (from, to time.Time) {
 		return p.now.Add(-p.duration())
 	}
 	if from, to = edge(), edge(); from.After(to) {
-		return to, from
+		from, to = to, from
+	}
+	if p.chance(4) {
+		from, to = from.Truncate(24*time.Hour), to.Truncate(24*time.Hour).Add(24*time.Hour)
 	}
 	return from, to
 }
@@ -837,9 +840,9 @@ func (p *play) windows() error {
 			}
 		}
 		switch {
-		case w.Filled && len(in) == 0:
+		case w.Filled && !slices.ContainsFunc(in, func(l living) bool { return !p.lost(s.table, l) }):
 			continue
-		case w.Inexact && rolled:
+		case w.Inexact && rolled && !p.exact(s, &w, from, to, width, o):
 			p.Counts["inexact windows"]++
 			continue
 		case w.Inexact:

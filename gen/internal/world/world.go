@@ -125,7 +125,7 @@ func (w *World) begin(ctx context.Context, s Script) (*play, error) {
 	w.scripts++
 	p := &play{
 		World: w, Rand: rand.New(rand.NewPCG(0, 0)), ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), events: events,
-		prefix: fmt.Sprintf("w%d_", w.scripts), now: events.Now, foreign: map[[2]string]bool{},
+		prefix: fmt.Sprintf("w%d_", w.scripts), now: events.Now, foreign: map[[2]string]bool{}, summarized: map[bucket]bool{},
 	}
 	if begins := p.begins(); begins.Year() > 2050 {
 		p.now = begins.Add(50 * time.Hour)
@@ -212,6 +212,7 @@ type play struct {
 	programs   []program
 	known      []dynamic.Event    // places of events that were written or deleted
 	foreign    map[[2]string]bool // cells of another program, by table and row
+	summarized map[bucket]bool    // buckets that were summarized with all events, and have not changed since
 	log        []string
 }
 
@@ -248,7 +249,7 @@ var changes = []operation{
 	{"wait", 8, (*play).wait},
 	{"collect garbage", 5, (*play).collect},
 	{"roll up", 8, (*play).rollup},
-	{"summarize and expire", 6, (*play).age},
+	{"summarize and expire", 14, (*play).age},
 	{"back-fill", 12, (*play).backfill},
 	{"write cells of another program", 3, (*play).writeForeign},
 }
@@ -447,6 +448,7 @@ func (p *play) ages() (out []time.Duration) {
 			visit(f.GC)
 		}
 		if t.Rollup != nil {
+			visit(t.Rollup.GC)
 			out = append(out, t.Bucket.Widest()+t.Rollup.After+2*t.Rollup.Grace(t.Bucket)) // when a bucket is summarized
 		}
 	}

@@ -143,6 +143,7 @@ func (p *play) writeAbsent() error {
 // writes calls a method that writes events, and compares those that it refuses with the truth. exists reports whether
 // an event is not written because a table has it; nil if all are written.
 func (p *play) writes(events []dynamic.Event, call func() error, exists func(t *layout.Table, e dynamic.Event) bool) error {
+	p.changed(events...)
 	final, struck := p.faulty(call)
 	if struck {
 		final = call()
@@ -251,6 +252,7 @@ func (p *play) deletes(call func(o store.DeleteOptions) (store.Deletion, error),
 	p.faults.deletes = true
 	err := p.repeated(func() (err error) { got, err = call(store.DeleteOptions{}); return err })
 	p.faults.deletes = false
+	p.changedAll(gone)
 	p.truth.remove(gone)
 	if err != nil || !dried {
 		return err
@@ -325,6 +327,7 @@ func (p *play) replace() error {
 	}
 	p.note("%s by %s", shown([]dynamic.Event{old}), shown([]dynamic.Event{updated}))
 	p.written()
+	p.changed(old, updated)
 	if err := p.repeated(func() error { return w.replace(p.ctx, old, updated) }); err != nil {
 		return err
 	}

@@ -1,0 +1,163 @@
+package world
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// bucket is a bucket of a table with a rollup.
+type bucket struct {
+	period *layout.Table
+	series string
+	start  int64
+}
+
+// bucketOf returns the bucket of an event in a table; false if the layout at its time has no rollup that readers use.
+func bucketOf(t *layout.Table, e *dynamic.Event) (bucket, bool) {
+	o := periodOf(t, e.Time)
+	if o.Rollup == nil || o.Rollup.Idle {
+		return bucket{}, false
+	}
+	return bucket{o, fmt.Sprintf("%q", e.Series), o.Bucket.Start(e.Time).UnixNano()}, true
+}
+
+// span returns the times of a bucket.
+func (b bucket) span() (start, end time.Time) {
+	start = time.Unix(0, b.start).UTC()
+	return start, b.period.Bucket.End(start)
+}
+
+// gone returns when the first of the events of a bucket may have expired; false if they never do.
+func (b bucket) gone() (at time.Time, ok bool) {
+	ttl := b.period.Age()
+	start, _ := b.span()
+	return start.Add(ttl - codec.Skew), ttl > 0
+}
+
+// grace is the wait between the two passes that summarize a bucket.
+func (b bucket) grace() time.Duration { return b.period.Rollup.Grace(b.period.Bucket) }
+
+// moments are the times at which something changes for a bucket: it may be summarized; it is too late to summarize its events; they
+// may have expired; they have; and the same for its summary.
+func (b bucket) moments() (out []time.Time) {
+	_, end := b.span()
+	out = append(out, end.Add(b.period.Rollup.After))
+	if at, ok := b.gone(); ok {
+		out = append(out, at.Add(-2*b.grace()), at.Add(-b.grace()), at, at.Add(codec.Skew))
+	}
+	if age := b.period.Rollup.GC.MaxAge; age > 0 {
+		out = append(out, end.Add(age-codec.Skew), end.Add(age), end.Add(age+end.Sub(time.Unix(0, b.start))))
+	}
+	return out
+}
+
+// changed notes that events may have changed in all tables.
+func (p *play) changed(events ...dynamic.Event) {
+	for _, e := range events {
+		e = p.truth.truncated(e)
+		for _, t := range p.layout.Tables {
+			if b, ok := bucketOf(t, &e); ok {
+				delete(p.summarized, b)
+			}
+		}
+	}
+}
+
+// changedAll notes that the events of some places may have changed.
+func (p *play) changedAll(some func(e *dynamic.Event) bool) {
+	for i := range p.known {
+		if some(&p.known[i]) {
+			p.changed(p.known[i])
+		}
+	}
+}
+
+// summaries notes which buckets a call has summarized with all their events.
+func (p *play) summaries() {
+	for i := range p.known {
+		for _, t := range p.layout.Tables {
+			b, ok := bucketOf(t, &p.known[i])
+			if !ok {
+				continue
+			}
+			_, end := b.span()
+			gone, expires := b.gone()
+			if !p.now.Before(end.Add(b.period.Rollup.After)) && (!expires || p.now.Before(gone.Add(-2*b.grace()))) {
+				p.summarized[b] = true
+			}
+		}
+	}
+}
+
+// exact reports whether a window must be exact: of all buckets in it and before it, which its increases may count from, the events are
+// there, or they are summarized since they last changed, in windows of which it consists.
+func (p *play) exact(s selection, w *summary, from, to time.Time, width window.Width, o store.WindowOptions) bool {
+	first, last := from.Add(-o.Before), w.End
+	if o.Fill != window.FillNone {
+		last = to
+	}
+	whole := func(b bucket) bool {
+		gone, expires := b.gone()
+		return !expires || p.now.Before(gone)
+	}
+	for i := range p.known {
+		k := &p.known[i]
+		b, ok := bucketOf(s.table, k)
+		if !ok || !s.matches(k) || !p.grouped(k.Series, w.series, o.By) || whole(b) {
+			continue
+		}
+		start, end := b.span()
+		if !end.After(first) || !start.Before(last) {
+			continue
+		}
+		if !p.summarized[b] || !consists(width, from, to, b) || o.Before > 0 {
+			return false
+		}
+		if age := b.period.Rollup.GC.MaxAge; age > 0 && !p.now.Add(codec.Skew).Before(maxTime(start, first).Add(age)) {
+			return false // the summary may have expired, or those of buckets before it in the window
+		}
+	}
+	return true
+}
+
+// lost reports whether an event has expired, and may have with its summary.
+func (p *play) lost(t *layout.Table, l living) bool {
+	b, ok := bucketOf(t, &l.Event)
+	if !ok {
+		return l.has == nil
+	}
+	_, end := b.span()
+	age := b.period.Rollup.GC.MaxAge
+	return l.has == nil && age > 0 && !p.now.Add(codec.Skew).Before(end.Add(age))
+}
+
+// maxTime returns the later of two times.
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// consists reports whether the windows of a read consist of whole windows of the rollup of a bucket.
+func consists(width window.Width, from, to time.Time, b bucket) bool {
+	every := b.period.Rollup.Every
+	start, end := b.span()
+	for _, edge := range []time.Time{from, to} {
+		if edge.After(start) && edge.Before(end) && !window.OnGrid(every, edge) {
+			return false
+		}
+	}
+	for at := end; at.After(start) && at.After(from); {
+		if at = width.Back(at, from, 1); at.After(start) && !window.OnGrid(every, at) {
+			return false
+		}
+	}
+	return b.period.Rollup.Fields == nil
+}
