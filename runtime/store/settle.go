@@ -108,18 +108,22 @@ func (s *settler) events(t *eraser, q *query, v bound, from, to time.Time, of ma
 	if of == nil {
 		return s.rows(t, q, v, from, to)
 	}
+	gone := func(micros int64) bool {
+		_, is := of[exactly(time.UnixMicro(micros), 0)]
+		return is && micros >= 0
+	}
 	key, err := t.mapping.rowKey(v.low, "")
 	switch {
 	case err != nil:
 		return t.skipSeries(err)
 	case t.options.DryRun:
 		found, err := s.show(t, string(key))
-		if _, is := of[exactly(time.UnixMicro(found.newest), 0)]; is && found.newest >= 0 {
+		if gone(found.newest) {
 			t.deletedNewest()
 		}
 		return err
 	case s.repair:
-		return s.settle(t, string(key))
+		return s.settle(t, string(key), gone)
 	}
 	last := int64(0)
 	for at := range of {
@@ -149,9 +153,10 @@ const maxSettled = 64
 // rows marks or repairs the rows that a query selects.
 func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 	var keys []string
+	gone := func(micros int64) bool { return max(0, from.UnixMicro()) <= micros && micros < to.UnixMicro() }
 	flush := func() error {
 		errs := make([]error, len(keys))
-		s.writer.atOnce(len(keys), func(i int) { errs[i] = s.settle(t, keys[i]) })
+		s.writer.atOnce(len(keys), func(i int) { errs[i] = s.settle(t, keys[i], gone) })
 		keys = keys[:0]
 		return errors.Join(errs...)
 	}
@@ -159,7 +164,7 @@ func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 		found := a.stateRow(row, s.column)
 		switch {
 		case t.options.DryRun:
-			if max(0, from.UnixMicro()) <= found.newest && found.newest < to.UnixMicro() {
+			if gone(found.newest) {
 				t.deletedNewest()
 			}
 			return nil
@@ -261,8 +266,9 @@ func (a *rowAssembler) stateRow(row wire.Row, own string) stateRow {
 }
 
 // settle repairs a marked row. If its events keep changing, or if one of them cannot be decoded or
-// stored in the row, or may have fields that are unknown, the mark stays, and readers search.
-func (s *settler) settle(t *eraser, key string) error {
+// stored in the row, or may have fields that are unknown, the mark stays, and readers search. The row counts if it showed one of the
+// events that are gone, as it does in a dry run.
+func (s *settler) settle(t *eraser, key string, gone func(micros int64) bool) error {
 	before, cleared := int64(-1), "" // the newest event at first, and the mark with which old cells were deleted
 	for range maxRounds {
 		found, err := s.show(t, key)
@@ -271,7 +277,7 @@ func (s *settler) settle(t *eraser, key string) error {
 		case err != nil || found.own < 0:
 			return err
 		case found.newest <= found.own:
-			if done, err := s.round(t, key, &found, before); done || err != nil {
+			if done, err := s.round(t, key, &found, gone(before)); done || err != nil {
 				return err
 			}
 		case found.mark == cleared:
@@ -349,9 +355,9 @@ func (t *eraser) counted(op Operation) {
 	t.op.add(&op)
 }
 
-// round is a round of steps 3 and 4 in a row whose newest event was before. It reports whether the row is
+// round is a round of steps 3 and 4 in a row; counts is whether it showed an event that is deleted. It reports whether the row is
 // repaired, or cannot be.
-func (s *settler) round(t *eraser, key string, found *stateRow, before int64) (done bool, err error) {
+func (s *settler) round(t *eraser, key string, found *stateRow, counts bool) (done bool, err error) {
 	newest, cells, err := s.newest(t, key)
 	if err != nil || newest.exists() && cells == nil {
 		return true, err
@@ -371,7 +377,7 @@ func (s *settler) round(t *eraser, key string, found *stateRow, before int64) (d
 	if err != nil || newest.exists() != other.exists() || !cells.equal(again) {
 		return false, err
 	}
-	if before >= 0 && before <= found.own && (cells == nil || cells.micros < before) {
+	if counts {
 		t.deletedNewest()
 	}
 	return true, s.unmark(t, key, mark)
@@ -474,5 +480,5 @@ func (s *settler) raise(t *eraser, key string, up int64) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	return s.settle(t, key)
+	return s.settle(t, key, func(int64) bool { return false })
 }
