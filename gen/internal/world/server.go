@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
@@ -9,24 +10,35 @@ import (
 )
 
 // serverOptions make a server answer reads in all forms that Bigtable may use: cells alone or together, values in
-// parts, and progress without rows.
+// parts, rows that begin again, and progress without rows, wherever none are.
 func serverOptions() []grpc.ServerOption {
 	var streams atomic.Int64
 	return []grpc.ServerOption{grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		if info.FullMethod == bigtablepb.Bigtable_ReadRows_FullMethodName {
-			if n := streams.Add(1); n%3 > 0 {
-				stream = &choppedStream{ServerStream: stream, n: int(n)}
-			}
+		n := streams.Add(1)
+		if info.FullMethod != bigtablepb.Bigtable_ReadRows_FullMethodName || n%3 == 0 {
+			return handler(srv, stream)
 		}
-		return handler(srv, stream)
+		chopped := &choppedStream{ServerStream: stream, n: int(n)}
+		if err := handler(srv, chopped); err != nil || chopped.request.GetRowsLimit() > 0 {
+			return err
+		}
+		return chopped.beat("")
 	})}
 }
 
 // choppedStream sends rows one by one, with values in parts. The client expects whole rows in a message.
 type choppedStream struct {
 	grpc.ServerStream
-	n   int
-	row []*bigtablepb.ReadRowsResponse_CellChunk // so far
+	n       int
+	request *bigtablepb.ReadRowsRequest
+	row     []*bigtablepb.ReadRowsResponse_CellChunk // so far
+	last    string                                   // key of the last row, or of the last progress
+}
+
+// RecvMsg receives the request.
+func (s *choppedStream) RecvMsg(m any) error {
+	s.request, _ = m.(*bigtablepb.ReadRowsRequest)
+	return s.ServerStream.RecvMsg(m)
 }
 
 // SendMsg sends the rows of a message.
@@ -45,16 +57,57 @@ func (s *choppedStream) SendMsg(m any) error {
 		if s.row = append(s.row, c); !c.GetCommitRow() {
 			continue
 		}
-		row, key := s.row, s.row[0].RowKey
+		row, key := s.row, string(s.row[0].RowKey)
 		s.row = nil
-		if err := s.ServerStream.SendMsg(&bigtablepb.ReadRowsResponse{Chunks: row}); err != nil {
+		if err := s.beat(key); err != nil {
 			return err
 		}
-		if s.n%4 == 1 {
-			if err := s.ServerStream.SendMsg(&bigtablepb.ReadRowsResponse{LastScannedRowKey: key}); err != nil {
-				return err
-			}
+		if s.n%5 == 2 && len(row) > 1 {
+			again := &bigtablepb.ReadRowsResponse_CellChunk{RowStatus: &bigtablepb.ReadRowsResponse_CellChunk_ResetRow{ResetRow: true}}
+			row = append(append(slices.Clone(row[:len(row)-1]), again), row...)
+		}
+		sent := &bigtablepb.ReadRowsResponse{Chunks: row}
+		if s.last = key; s.n%7 == 3 {
+			sent.LastScannedRowKey = []byte(key)
+		}
+		if err := s.ServerStream.SendMsg(sent); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// beat sometimes tells that rows were scanned up to a key between the last row and the next one, which is empty if there is none.
+func (s *choppedStream) beat(next string) error {
+	if s.n++; s.n%3 != 1 || s.request.GetRows() == nil {
+		return nil
+	}
+	var keys []string
+	for _, of := range []string{s.last, next} {
+		if keys = append(keys, of, of+"\x00", of+"~"); of != "" {
+			keys = append(keys, of[:len(of)-1])
+		}
+	}
+	for _, r := range s.request.Rows.RowRanges {
+		keys = append(keys, string(r.GetStartKeyClosed()), string(r.GetEndKeyOpen()))
+	}
+	reversed := s.request.Reversed
+	between := func(key string) bool {
+		from, to := s.last, next
+		if reversed {
+			from, to = to, from
+		}
+		in := func(r *bigtablepb.RowRange) bool {
+			end := string(r.GetEndKeyOpen())
+			return string(r.GetStartKeyClosed()) <= key && (end == "" || key < end)
+		}
+		return key != "" && (from == "" || from < key || !reversed && from == key) && (to == "" || key < to || reversed && key == to) &&
+			slices.ContainsFunc(s.request.Rows.RowRanges, in)
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool { return !between(key) })
+	if len(keys) == 0 {
+		return nil
+	}
+	s.last = keys[s.n%len(keys)]
+	return s.ServerStream.SendMsg(&bigtablepb.ReadRowsResponse{LastScannedRowKey: []byte(s.last)})
 }

@@ -68,11 +68,19 @@ func (c countedCodec) Unmarshal(data mem.BufferSlice, v any) error {
 			return err
 		}
 		c.traffic.mu.Lock()
+		row := 0
 		for _, chunk := range r.Chunks {
-			if chunk.ValueSize == 0 { // otherwise, more of the value follows
-				c.traffic.cells++
+			switch {
+			case chunk.GetResetRow():
+				row = 0
+			case chunk.ValueSize == 0: // otherwise, more of the value follows
+				row++
+			}
+			if chunk.GetCommitRow() {
+				c.traffic.cells, row = c.traffic.cells+row, 0
 			}
 		}
+		c.traffic.cells += row
 		c.traffic.mu.Unlock()
 	}
 	return c.CodecV2.Unmarshal(data, v)
