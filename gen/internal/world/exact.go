@@ -102,6 +102,11 @@ func (p *play) exact(s selection, w *summary, from, to time.Time, width window.W
 	if o.Fill != window.FillNone {
 		last = to
 	}
+	for _, t := range s.table.Periods() { // summaries may have expired
+		if t.Rollup != nil && t.Rollup.GC.MaxAge > 0 && w.Start.Add(t.Rollup.GC.MaxAge).Before(p.now.Add(codec.Skew)) {
+			return false
+		}
+	}
 	whole := func(b bucket) bool {
 		gone, expires := b.gone()
 		return !expires || p.now.Before(gone)
@@ -119,9 +124,6 @@ func (p *play) exact(s selection, w *summary, from, to time.Time, width window.W
 		if !p.summarized[b] || !consists(width, from, to, b) || o.Before > 0 {
 			return false
 		}
-		if age := b.period.Rollup.GC.MaxAge; age > 0 && !p.now.Add(codec.Skew).Before(maxTime(start, first).Add(age)) {
-			return false // the summary may have expired, or those of buckets before it in the window
-		}
 	}
 	return true
 }
@@ -135,14 +137,6 @@ func (p *play) lost(t *layout.Table, l living) bool {
 	_, end := b.span()
 	age := b.period.Rollup.GC.MaxAge
 	return l.has == nil && age > 0 && !p.now.Add(codec.Skew).Before(end.Add(age))
-}
-
-// maxTime returns the later of two times.
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // consists reports whether the windows of a read consist of whole windows of the rollup of a bucket.

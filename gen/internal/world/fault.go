@@ -37,6 +37,7 @@ type faults struct {
 	fault   fault
 	deletes bool   // the call deletes events
 	latest  string // the table of the newest events
+	only    string // a part of the name of the table of the requests; empty for all
 	skip    int    // requests before it
 	after   int    // messages that a stream receives before it breaks
 	code    codes.Code
@@ -51,11 +52,11 @@ type lateCopy struct {
 	arrive  func()
 }
 
-// arm lets one of the next requests fail.
-func (f *faults) arm(how fault, skip, after int, code codes.Code) {
+// arm lets one of the next requests fail, or only of those about a table.
+func (f *faults) arm(how fault, only string, skip, after int, code codes.Code) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.armed, f.struck, f.fault, f.skip, f.after, f.code = true, false, how, skip, after, code
+	f.armed, f.struck, f.fault, f.only, f.skip, f.after, f.code = true, false, how, only, skip, after, code
 }
 
 // arrive lets some requests arrive. Those that cannot be sent are lost.
@@ -89,22 +90,22 @@ func (f *faults) disarm() bool {
 }
 
 // strikes returns how a request fails; false if it does not.
-func (f *faults) strikes() (how fault, after int, err error, fails bool) {
+func (f *faults) strikes(ctx context.Context) (how fault, after int, err error, fails bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.armed {
+	if of, _ := metadata.FromOutgoingContext(ctx); !f.armed || f.only != "" && !strings.Contains(strings.Join(of["x-goog-request-params"], ""), f.only) {
 		return 0, 0, nil, false
 	}
 	if f.skip--; f.skip >= 0 {
 		return 0, 0, nil, false
 	}
-	f.armed, f.struck = f.fault == killed, true
+	f.armed, f.struck, f.only = f.fault == killed, true, ""
 	return f.fault, f.after, status.Error(f.code, "this request fails"), true
 }
 
 // unary is an interceptor of a client.
 func (f *faults) unary(ctx context.Context, method string, request, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	how, _, failure, fails := f.strikes()
+	how, _, failure, fails := f.strikes(ctx)
 	switch {
 	case !fails:
 		return invoker(ctx, method, request, reply, cc, opts...)
@@ -122,7 +123,7 @@ func (f *faults) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	if strings.Contains(method, "/Open") {
 		return streamer(ctx, desc, cc, method, opts...)
 	}
-	how, after, failure, fails := f.strikes()
+	how, after, failure, fails := f.strikes(ctx)
 	if !fails {
 		return streamer(ctx, desc, cc, method, opts...)
 	}

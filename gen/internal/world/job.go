@@ -65,7 +65,7 @@ func (p *play) age() error {
 		}
 		p.now = at.Add(anyOf(p, []time.Duration{-1, 0, time.Millisecond, time.Minute}))
 		p.note("at %v", p.now)
-		for _, do := range [][]func() error{{among, among, p.deleteEvents, p.windows}, {p.rollup, p.rollup, p.windows}, {p.windows}} {
+		for _, do := range [][]func() error{{among, among, p.deleteEvents, p.writeKnown}, {p.rollup, p.rollup, p.windows}, {p.windows}} {
 			if err := anyOf(p, do)(); err != nil {
 				return err
 			}

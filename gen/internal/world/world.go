@@ -240,6 +240,7 @@ var changes = []operation{
 	{"write", 30, (*play).write},
 	{"write again", 5, (*play).rewrite},
 	{"write absent", 8, (*play).writeAbsent},
+	{"write known as absent", 6, (*play).writeKnown},
 	{"write in batches", 6, (*play).writeBatches},
 	{"write versions", 6, (*play).writeVersions},
 	{"delete events", 8, (*play).deleteEvents},
@@ -317,8 +318,14 @@ func (p *play) faulty(f func() error) (err error, struck bool) {
 	}
 	how, skip, after := fault(p.IntN(5)), p.IntN(5), p.IntN(4)
 	code := anyOf(p, []codes.Code{codes.PermissionDenied, codes.Internal, codes.Unavailable, codes.Unavailable})
-	if p.layout.State != nil && p.chance(2) {
-		how, skip = late, p.IntN(8) // most protocols are about rows of the newest events
+	only := ""
+	if p.layout.State != nil { // most protocols are about rows of the newest events
+		switch p.IntN(4) {
+		case 0, 1:
+			how, skip = late, p.IntN(8)
+		case 2:
+			only, skip = p.faults.latest, p.IntN(3)
+		}
 	}
 	switch how {
 	case killed:
@@ -326,7 +333,7 @@ func (p *play) faulty(f func() error) (err error, struck bool) {
 	case late:
 		code = codes.Unavailable
 	}
-	p.faults.arm(how, skip, after, code)
+	p.faults.arm(how, only, skip, after, code)
 	err = f()
 	if struck = p.faults.disarm(); struck {
 		p.struck = true

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -102,7 +104,7 @@ func (p *play) writeVersions() error {
 		p.note("%v", shown(events))
 		if err := p.writes(events, func() error {
 			if skip >= 0 {
-				p.faults.arm(late, skip, 0, codes.Unavailable)
+				p.faults.arm(late, "", skip, 0, codes.Unavailable)
 				p.struck = true
 				defer p.faults.disarm()
 			}
@@ -138,6 +140,63 @@ func (p *play) writeAbsent() error {
 		return slices.ContainsFunc(p.truth.live(t, p.now), func(l living) bool { return place(&l.Event) == place(&e) })
 	}
 	return p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{IfAbsent: true}) }, exists)
+}
+
+// writeKnown writes events that all tables have, unless they are absent. That changes nothing, but in rows that lack the newest event: once.
+func (p *play) writeKnown() error {
+	if len(p.known) == 0 || slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool { return t.Metrics() }) {
+		return nil
+	}
+	var events []dynamic.Event
+	for range 3 {
+		known, has := anyOf(p, p.known), 0
+		for _, t := range p.layout.Tables {
+			for _, l := range p.truth.live(t, p.now) {
+				if place(&l.Event) == place(&known) {
+					known, has = l.versions[0].event, has+1
+				}
+			}
+		}
+		if p.layout.State != nil {
+			has++
+		}
+		if has == len(p.layout.Tables) {
+			events = append(events, known)
+		}
+	}
+	p.note("%v", shown(events))
+	for n := range 3 {
+		before, err := p.dump(n == 0)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		err = p.program().writeAll(p.ctx, events, store.WriteOptions{IfAbsent: true})
+		for _, f := range failuresOf(err) {
+			if !errors.Is(f.Err, store.ErrExists) {
+				return fmt.Errorf("%w, and all exist", err)
+			}
+		}
+		after, failed := p.dump(n == 0)
+		if failed != nil || before != after {
+			return fmt.Errorf("write %d of events that exist changes %s to %s, %w", n, before, after, failed)
+		}
+	}
+	return nil
+}
+
+// dump describes the cells of all tables, without that of the newest events if rows there may change.
+func (p *play) dump(mayMark bool) (text string, err error) {
+	var out []string
+	for _, id := range p.tableIDs() {
+		if mayMark && id == p.faults.latest {
+			continue
+		}
+		err = errors.Join(err, p.eachCell(id, func(row, _ string, c bigtable.ReadItem, _ int) {
+			out = append(out, fmt.Sprintf("%s %q %q %d %q", id, row, c.Column, c.Timestamp, c.Value))
+		}))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; "), err
 }
 
 // writes calls a method that writes events, and compares those that it refuses with the truth. exists reports whether
