@@ -450,7 +450,14 @@ func collected[T any](seq iter.Seq2[T, error]) (out []T, err error) {
 
 // latest compares the newest events of series with the truth.
 func (p *play) latest() error {
-	series := [][]any{p.someSeries(), p.someSeries()}
+	if p.chance(3) {
+		return p.newest()
+	}
+	return p.latestOf(p.someSeries(), p.someSeries())
+}
+
+// latestOf compares the newest events of one or two series with the truth.
+func (p *play) latestOf(series ...[]any) error {
 	p.note("%q", series)
 	newest := func(s []any) *living {
 		var out *living
@@ -469,9 +476,6 @@ func (p *play) latest() error {
 			return fmt.Errorf("found %s, want %s", shown([]dynamic.Event{e}), shown([]dynamic.Event{want.Event}))
 		}
 		return p.agrees(want, &e, nil)
-	}
-	if p.chance(3) {
-		return p.newest()
 	}
 	if p.chance(2) {
 		var e dynamic.Event

@@ -108,7 +108,7 @@ func (w *World) play(ctx context.Context, s Script) error {
 		}
 	}
 	p.faults.arrive(func(lateCopy) bool { return true })
-	for _, last := range []func() error{p.restamp, p.forget, p.foreignLeft} {
+	for _, last := range []func() error{p.restamp, p.finer, p.forget, p.foreignLeft} {
 		if err := last(); err != nil {
 			return p.told(err)
 		}
@@ -209,6 +209,7 @@ type play struct {
 	shift      time.Duration // of the times of events, which are close to those of the newest layout if there are several
 	tick       time.Duration // by how much the clock advances whenever it is read
 	struck     bool          // a request of the step failed
+	focused    bool          // the next request that fails is about the newest events
 	programs   []program
 	known      []dynamic.Event    // places of events that were written or deleted
 	foreign    map[[2]string]bool // cells of another program, by table and row
@@ -313,7 +314,7 @@ func anyOf[T any](p *play, all []T) T { return all[p.IntN(len(all))] }
 
 // faulty calls f, in which a request may fail, and reports whether one did.
 func (p *play) faulty(f func() error) (err error, struck bool) {
-	if !p.chance(3) {
+	if !p.focused && !p.chance(3) {
 		return f(), false
 	}
 	how, skip, after := fault(p.IntN(5)), p.IntN(5), p.IntN(4)
@@ -326,6 +327,9 @@ func (p *play) faulty(f func() error) (err error, struck bool) {
 		case 2:
 			only, skip = p.faults.latest, p.IntN(3)
 		}
+	}
+	if p.focused {
+		how, only, skip, p.focused = anyOf(p, []fault{unsent, lost, killed}), p.faults.latest, p.IntN(2), false
 	}
 	switch how {
 	case killed:

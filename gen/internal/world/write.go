@@ -134,26 +134,45 @@ func (p *play) writeAbsent() error {
 		return nil
 	}
 	events, w := p.draw(3), p.program()
+	if p.layout.State != nil && p.chance(2) {
+		events, p.focused = events[:1], true
+		events[0].Time = p.now
+		p.known = append(p.known, p.truth.truncated(events[0]))
+	}
 	p.note("%v", shown(events))
 	exists := func(t *layout.Table, e dynamic.Event) bool {
 		e = p.truth.truncated(e)
 		return slices.ContainsFunc(p.truth.live(t, p.now), func(l living) bool { return place(&l.Event) == place(&e) })
 	}
-	return p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{IfAbsent: true}) }, exists)
+	if err := p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{IfAbsent: true}) }, exists); err != nil {
+		return err
+	}
+	if p.layout.State != nil {
+		return errors.Join(p.latestOf(events[0].Series, p.someSeries()), p.absent(events))
+	}
+	return p.absent(events)
 }
 
-// writeKnown writes events that all tables have, unless they are absent. That changes nothing, but in rows that lack the newest event: once.
+// writeKnown writes known events as absent.
 func (p *play) writeKnown() error {
-	if len(p.known) == 0 || slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool { return t.Metrics() }) {
+	if len(p.known) == 0 {
 		return nil
 	}
+	events := []dynamic.Event{anyOf(p, p.known), anyOf(p, p.known), anyOf(p, p.known)}
+	p.note("%v", shown(events))
+	return p.absent(events)
+}
+
+// absent writes those of some events that all tables have, unless they are absent. That changes nothing, but in rows that lack the
+// newest event: once.
+func (p *play) absent(of []dynamic.Event) error {
 	var events []dynamic.Event
-	for range 3 {
-		known, has := anyOf(p, p.known), 0
+	for _, e := range of {
+		known, has := p.truth.truncated(e), 0
 		for _, t := range p.layout.Tables {
 			for _, l := range p.truth.live(t, p.now) {
-				if place(&l.Event) == place(&known) {
-					known, has = l.versions[0].event, has+1
+				if place(&l.Event) == place(&known) && !t.Metrics() {
+					e, has = l.versions[0].event, has+1
 				}
 			}
 		}
@@ -161,10 +180,9 @@ func (p *play) writeKnown() error {
 			has++
 		}
 		if has == len(p.layout.Tables) {
-			events = append(events, known)
+			events = append(events, e)
 		}
 	}
-	p.note("%v", shown(events))
 	for n := range 3 {
 		before, err := p.dump(n == 0)
 		if err != nil || len(events) == 0 {
