@@ -82,10 +82,15 @@ func (p *play) backfill() error {
 		return nil
 	}
 	p.note("%s", t.ID)
-	o := store.BackfillOptions{TablePrefix: p.prefix, Target: t.ID, Now: p.clock, RenewAges: p.chance(2), Repair: p.chance(3)}
+	o := store.BackfillOptions{TablePrefix: p.prefix, Source: p.anySource(t), Target: t.ID, Now: p.clock, RenewAges: p.chance(2), Repair: p.chance(3)}
 	source, err := p.source(o)
 	if source == nil || err != nil {
 		return err
+	}
+	for at := range p.truth.tables[t] {
+		if p.truth.tables[source][at] == nil {
+			return nil // it may be deleted, as if it was deleted from the source
+		}
 	}
 	keep := p.chance(2)
 	if keep {
@@ -155,6 +160,14 @@ func (p *play) copied(source, t *layout.Table, repair bool) error {
 	return nil
 }
 
+// anySource draws the table from which one is filled; empty for that which is best.
+func (p *play) anySource(target *layout.Table) string {
+	if s := anyOf(p, p.layout.Tables); s != target && p.chance(2) {
+		return s.ID
+	}
+	return ""
+}
+
 // checkpoint returns a new file for the progress of a call, or none.
 func (p *play) checkpoint() string {
 	if p.chance(2) {
@@ -178,7 +191,7 @@ func (p *play) verify() error {
 	if len(p.layout.Tables) < 2 || t == p.layout.State {
 		return nil
 	}
-	o := store.BackfillOptions{TablePrefix: p.prefix, Target: t.ID, Now: p.clock, RenewAges: true}
+	o := store.BackfillOptions{TablePrefix: p.prefix, Source: p.anySource(t), Target: t.ID, Now: p.clock, RenewAges: true}
 	source, err := p.source(o)
 	if source == nil || err != nil {
 		return err

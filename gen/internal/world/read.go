@@ -788,6 +788,9 @@ func (p *play) owned(events []dynamic.Event) (out []dynamic.Event) {
 func (p *play) windows() error {
 	s := p.selection()
 	from, to := p.span()
+	if s.table.Rolled() && p.chance(2) { // summaries are of whole buckets
+		from, to = from.Truncate(24*time.Hour), to.Truncate(24*time.Hour).Add(24*time.Hour)
+	}
 	zone := time.FixedZone("east", 5*60*60+30*60)
 	width := anyOf(p, []window.Width{window.Whole(), window.Every(time.Hour), window.Days(1, zone), window.Months(1, time.UTC)})
 	o := store.WindowOptions{NewestFirst: p.chance(3)}

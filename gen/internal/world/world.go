@@ -209,6 +209,7 @@ type play struct {
 	shift      time.Duration // of the times of events, which are close to those of the newest layout if there are several
 	tick       time.Duration // by how much the clock advances whenever it is read
 	struck     bool          // a request of the step failed
+	without    *layout.Table // the program that writes does not have it
 	focused    bool          // the next request that fails is about the newest events
 	programs   []program
 	known      []dynamic.Event    // places of events that were written or deleted
@@ -242,6 +243,7 @@ var changes = []operation{
 	{"write again", 5, (*play).rewrite},
 	{"write absent", 8, (*play).writeAbsent},
 	{"write known as absent", 6, (*play).writeKnown},
+	{"write without a table", 6, (*play).writeWithout},
 	{"write in batches", 6, (*play).writeBatches},
 	{"write versions", 6, (*play).writeVersions},
 	{"delete events", 8, (*play).deleteEvents},

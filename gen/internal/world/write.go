@@ -48,6 +48,21 @@ func (p *play) writeAll(events []dynamic.Event) error {
 	return p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{}) }, nil)
 }
 
+// writeWithout writes events with a program that does not have one of the tables yet.
+func (p *play) writeWithout() error {
+	if len(p.layout.Tables) < 2 || p.layout.State != nil {
+		return nil
+	}
+	less := *p.layout
+	p.without = anyOf(p, p.layout.Tables)
+	defer func() { p.without = nil }()
+	less.Tables = slices.DeleteFunc(slices.Clone(less.Tables), func(t *layout.Table) bool { return t == p.without })
+	w := dynamic.New(&less).NewWriter(p.client(), store.WriterOptions{TablePrefix: p.prefix, Now: p.clock})
+	events := p.draw(4)
+	p.note("%s %v", p.without.ID, shown(events))
+	return p.writes(events, func() error { return w.WriteAll(p.ctx, events) }, nil)
+}
+
 // rewrite writes events as they were read.
 func (p *play) rewrite() error {
 	s := p.selection()
@@ -233,7 +248,7 @@ func (p *play) writes(events []dynamic.Event, call func() error, exists func(t *
 	}
 	for i, e := range events {
 		for _, t := range p.layout.Tables {
-			if t.Pattern.NewestOnly() {
+			if t.Pattern.NewestOnly() || t == p.without {
 				continue
 			}
 			got := failureOf(final, i, p.prefix, t)
@@ -262,7 +277,7 @@ func (p *play) writes(events []dynamic.Event, call func() error, exists func(t *
 func (p *play) refusal(e dynamic.Event) error {
 	e = p.truth.truncated(e)
 	for _, t := range p.layout.Tables {
-		if t.Pattern.NewestOnly() {
+		if t.Pattern.NewestOnly() || t == p.without {
 			continue
 		}
 		if _, err := p.truth.version(periodOf(t, e.Time), p.now, e); err != nil && err != codec.ErrExpired {
