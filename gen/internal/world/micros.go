@@ -2,6 +2,8 @@ package world
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +15,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -78,7 +82,42 @@ func (p *play) finer() error {
 			return err
 		}
 	}
-	return nil
+	return p.deleteFiner()
+}
+
+// deleteFiner deletes events of a series: exactly those that are wanted or, where these and others are in a millisecond, some of them with
+// an error that says so.
+func (p *play) deleteFiner() error {
+	s := p.seriesOf(p.someSeries())
+	from, to := p.span()
+	all := p.expected(*s, time.Time{}, p.end())
+	call := func() (store.Deletion, error) {
+		return p.program().removeRange(p.ctx, s, from, to, store.DeleteOptions{})
+	}
+	single := len(all) > 0 && p.chance(2)
+	if single {
+		e := anyOf(p, all).Event
+		from, to = e.Time, e.Time.Add(1)
+		call = func() (store.Deletion, error) {
+			return p.program().remove(p.ctx, []dynamic.Event{e}, store.DeleteOptions{})
+		}
+	}
+	_, err := call()
+	p.truth.remove(func(e *dynamic.Event) bool { return s.matches(e) && !e.Time.Before(from) && e.Time.Before(to) })
+	left := p.expected(*s, time.Time{}, p.end())
+	got, failed := collected(p.program().read(p.ctx, s, time.Time{}, p.end(), store.ReadOptions{}))
+	p.log = append(p.log, fmt.Sprintf("delete series %s from %v to %v: %v", s.name, from, to, err))
+	_, torn := errors.AsType[*store.MicrosError](err)
+	whole := func(at time.Time) bool { return at.Truncate(time.Millisecond).Equal(at) }
+	switch {
+	case failed != nil || err != nil && !torn:
+		return errors.Join(err, failed)
+	case err == nil:
+		return p.same(left, got, store.ReadOptions{}, nil)
+	case !single && whole(from) && whole(to):
+		return err
+	}
+	return p.among([][]living{all, left}, got, store.ReadOptions{})
 }
 
 // remake replaces a table by one with the granularity MICROS, in which cells of events have other timestamps.
