@@ -243,6 +243,7 @@ var changes = []operation{
 	{"write again", 5, (*play).rewrite},
 	{"write absent", 8, (*play).writeAbsent},
 	{"write known as absent", 6, (*play).writeKnown},
+	{"write a series", 6, (*play).writeSeries},
 	{"write without a table", 6, (*play).writeWithout},
 	{"write in batches", 6, (*play).writeBatches},
 	{"write versions", 6, (*play).writeVersions},

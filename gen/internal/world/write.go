@@ -48,6 +48,34 @@ func (p *play) writeAll(events []dynamic.Event) error {
 	return p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{}) }, nil)
 }
 
+// writeSeries writes events of a series in several buckets, with gaps between some of them, and looks for the newest one later.
+func (p *play) writeSeries() error {
+	steps := []time.Duration{time.Hour, 26 * time.Hour}
+	for _, t := range p.layout.AllPeriods() {
+		if t.Pattern.Bucketed() && !t.Endless() {
+			steps = append(steps, t.Bucket.Widest())
+		}
+	}
+	of, step, at := p.someSeries(), anyOf(p, steps), p.now
+	var events []dynamic.Event
+	for range 2 + p.IntN(10) {
+		e := p.event()
+		e.Series, e.Time, e.Sequence = of, at, 0
+		if at = at.Add(-step * anyOf(p, []time.Duration{1, 1, 1, 3})); at.Before(time.Unix(1, 0)) {
+			break
+		}
+		events, p.known = append(events, e), append(p.known, p.truth.truncated(e))
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	if err := p.writeAll(events); err != nil {
+		return err
+	}
+	p.now = p.now.Add(anyOf(p, []time.Duration{0, step, 3 * step}))
+	return errors.Join(p.latestOf(of, of), p.latestOf(of, p.someSeries()))
+}
+
 // writeWithout writes events with a program that does not have one of the tables yet.
 func (p *play) writeWithout() error {
 	if len(p.layout.Tables) < 2 || p.layout.State != nil {
