@@ -294,8 +294,8 @@ func (p *play) writeForeign() error {
 	return table.Apply(p.ctx, key, m)
 }
 
-// restamp gives cells other timestamps, like another program that uses the time of the server or none, unless they tell the time or
-// the expiry of an event. Readers find the same.
+// restamp gives cells other timestamps, like another program that uses the time of the server or none, unless they tell the
+// time or the expiry of an event. Readers find the same. In a table with a second tier, no cell is older than its event.
 func (p *play) restamp() error {
 	for _, t := range p.layout.Tables {
 		if t.Pattern.EventTimed() || t.HasClasses() || len(t.Older) > 0 {
@@ -304,6 +304,10 @@ func (p *play) restamp() error {
 		free := map[string]bool{}
 		for _, f := range t.Families {
 			free[f.Name] = f.Life.EventTimed() && !f.Life.Dated()
+		}
+		others := []bigtable.Timestamp{300_000_000_000_000_000}
+		if _, tiered := t.Tier.After(); !tiered {
+			others = append(others, 0, 1000, bigtable.Time(p.now).TruncateToMilliseconds())
 		}
 		client, moved := p.bt.Client.OpenTable(p.prefix+t.ID), map[string]*bigtable.Mutation{}
 		err := p.eachCell(p.prefix+t.ID, func(row, family string, c bigtable.ReadItem, rank int) {
@@ -315,7 +319,7 @@ func (p *play) restamp() error {
 			}
 			column := strings.TrimPrefix(c.Column, family+":")
 			moved[row].DeleteCellsInColumn(family, column)
-			moved[row].Set(family, column, anyOf(p, []bigtable.Timestamp{c.Timestamp, 0, 1000, bigtable.Time(p.now).TruncateToMilliseconds(), 300_000_000_000_000_000}), c.Value)
+			moved[row].Set(family, column, anyOf(p, append(others, c.Timestamp)), c.Value)
 		})
 		for row, m := range moved {
 			err = errors.Join(err, client.Apply(p.ctx, row, m))
