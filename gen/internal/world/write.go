@@ -76,7 +76,7 @@ func (p *play) writeSeries() error {
 	return errors.Join(p.latestOf(of, of), p.latestOf(of, p.someSeries()))
 }
 
-// writeWithout writes events with a program that does not have one of the tables yet.
+// writeWithout writes new events with a program that does not have one of the tables yet.
 func (p *play) writeWithout() error {
 	if len(p.layout.Tables) < 2 || p.layout.State != nil {
 		return nil
@@ -86,7 +86,13 @@ func (p *play) writeWithout() error {
 	defer func() { p.without = nil }()
 	less.Tables = slices.DeleteFunc(slices.Clone(less.Tables), func(t *layout.Table) bool { return t == p.without })
 	w := dynamic.New(&less).NewWriter(p.client(), store.WriterOptions{TablePrefix: p.prefix, Now: p.clock})
-	events := p.draw(4)
+	events := slices.DeleteFunc(p.draw(4), func(e dynamic.Event) bool {
+		e = p.truth.truncated(e)
+		return slices.ContainsFunc(p.layout.Tables, func(t *layout.Table) bool { return p.truth.tables[t][place(&e)] != nil })
+	})
+	if len(events) == 0 {
+		return nil
+	}
 	p.note("%s %v", p.without.ID, shown(events))
 	return p.writes(events, func() error { return w.WriteAll(p.ctx, events) }, nil)
 }
