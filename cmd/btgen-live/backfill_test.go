@@ -30,9 +30,7 @@ import (
 // the schema of `btgen init` and that table.
 func TestBackfillOfTheManual(t *testing.T) {
 	page, err := os.ReadFile("../../docs/evolution.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, section, found := strings.Cut(string(page), "## Backfilling a table")
 	_, table, _ := strings.Cut(section, "```yaml\n")
 	table, _, _ = strings.Cut(table, "```")
@@ -44,12 +42,8 @@ func TestBackfillOfTheManual(t *testing.T) {
 	}
 	schema := append(bytes.Replace(starter, []byte("draft: true"), []byte("draft: false"), 1), table...)
 	t.Chdir(t.TempDir())
-	if err := os.MkdirAll("schemas", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("schemas", "balloon.yaml"), schema, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll("schemas", 0o777))
+	must(t, os.WriteFile(filepath.Join("schemas", "balloon.yaml"), schema, 0o666))
 	fillDay(t, schema)
 	want := ""
 	for line := range strings.Lines(commands) {
@@ -74,9 +68,7 @@ func TestBackfillOfTheManual(t *testing.T) {
 func fillDay(t *testing.T, schema []byte) {
 	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "balloon.yaml", Text: schema}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	s := dynamic.New(r.Layouts[0])
 	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		if _, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables()); err != nil {
@@ -114,9 +106,7 @@ func killBackfills(t *testing.T, programs int) {
 		rate = "5000"
 	}
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	s := dynamic.New(r.Layouts[0])
 	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
@@ -124,29 +114,21 @@ func killBackfills(t *testing.T, programs int) {
 	})
 	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("schemas", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("schemas/event.yaml", []byte(killedSchema), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir("schemas", 0o777))
+	must(t, os.WriteFile("schemas/event.yaml", []byte(killedSchema), 0o666))
 	where := []string{"--project", storetest.Project, "--instance", storetest.Instance}
 	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", rate, "--timeout", "500ms"}, where...)
 	random, count := rand.New(rand.NewPCG(27, 2)), words.Count(float64(events), "event", "events")
 	killed, rounds := 0, 0
 	for ; killed < *kills; rounds++ {
 		for _, table := range []string{"by_host", "by_day"} {
-			if err := server.Admin.DropAllRows(t.Context(), table); err != nil {
-				t.Fatal(err)
-			}
+			must(t, server.Admin.DropAllRows(t.Context(), table))
 		}
 		var all []dynamic.Event
 		for i := range events {
 			all = append(all, killedEvent(i, int64(i)))
 		}
-		if err := s.NewWriter(server.Client, store.WriterOptions{Tables: []string{"by_host"}}).WriteAll(t.Context(), all); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.NewWriter(server.Client, store.WriterOptions{Tables: []string{"by_host"}}).WriteAll(t.Context(), all))
 		stop := changing(t, s, server.Client, events, programs)
 		var out, failed bytes.Buffer
 		for tries := 1; ; tries++ { // a loaded machine may take longer over a request than the short timeout

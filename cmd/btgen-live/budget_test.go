@@ -52,9 +52,7 @@ func TestMemoryOfEvents(t *testing.T) {
 				}
 				return nil
 			}
-			if err := l.run(t.Context(), func() {}, in); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.run(t.Context(), func() {}, in))
 			total, largest := int64(0), 0
 			for _, size := range sizes {
 				total, largest = total+int64(size), max(largest, size)

@@ -60,9 +60,7 @@ func hostileEvent(t *testing.T, at time.Time) string {
 	line, err := json.Marshal(map[string]any{
 		"host": termtest.Hostile, "time": at, "text": termtest.Hostile, "json": []string{termtest.Hostile}, "raw": []byte(termtest.Hostile),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(line) + "\n"
 }
 
@@ -89,12 +87,8 @@ func hostileInstance(t *testing.T) {
 		"hostile.csv": "host,time," + termtest.Hostile + "\n", "late.csv": "host,time,raw\na," + termtest.Hostile + ",\"" + termtest.Hostile + "\"\n",
 		"plan.json": `{"btgen_plan": 1, "project": "` + termtest.Hostile + `"}`, termtest.Hostile: "x",
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 	for _, args := range [][]string{{"setup"}, {"write", "Event", "events.ndjson"}} {
 		var out bytes.Buffer
@@ -103,17 +97,13 @@ func hostileInstance(t *testing.T) {
 		}
 	}
 	ctx := t.Context()
-	if err := b.Admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: "theirs", ColumnFamilies: map[string]bigtable.Family{"m": {}}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: "theirs", ColumnFamilies: map[string]bigtable.Family{"m": {}}}))
 	for i, table := range []string{"events", "copies", "theirs"} {
 		m := bigtable.NewMutation()
 		m.Set("m", termtest.Hostile+"\xff", bigtable.Time(now), []byte(termtest.Hostile+"\xff"))
 		m.Set("m", "text", bigtable.Time(now.Add(-2*time.Hour)), []byte("\xff"+termtest.Hostile))
 		for _, key := range []string{termtest.Hostile, termtest.Hostile + "#" + now.Format("2006-01-02"), "#\xff", fmt.Sprint("a#", i)} {
-			if err := b.Client.Open(table).Apply(ctx, key, m); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Client.Open(table).Apply(ctx, key, m))
 		}
 	}
 }
@@ -169,9 +159,7 @@ func TestHostileData(t *testing.T) {
 // steers terminals.
 func TestHostileServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
 		return status.Error(codes.PermissionDenied, termtest.Hostile)
 	}))
@@ -203,9 +191,7 @@ func TestHostileValuesArrive(t *testing.T) {
 			} else {
 				run(atInstance("read", "Event", "host="+termtest.Hostile, "--output", "out."+format), io.Discard, io.Discard)
 				text, err := os.ReadFile("out." + format)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				out.Write(text)
 			}
 			if got := textsOf(t, format, out.Bytes()); len(got) != 2 || got[0] != termtest.Hostile || got[1] != termtest.Hostile {
@@ -220,9 +206,7 @@ func textsOf(t *testing.T, format string, data []byte) (out []string) {
 	t.Helper()
 	if format == "csv" {
 		rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, row := range rows[1:] {
 			out = append(out, row[2])
 		}
@@ -230,9 +214,7 @@ func textsOf(t *testing.T, format string, data []byte) (out []string) {
 	}
 	for line := range bytes.Lines(data) {
 		var event struct{ Host, Text string }
-		if err := json.Unmarshal(line, &event); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(line, &event))
 		out = append(out, event.Text)
 		termtest.Check(t, "NDJSON", string(line[:bytes.Index(line, []byte(`"json"`))]))
 	}

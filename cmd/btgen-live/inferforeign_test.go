@@ -55,9 +55,7 @@ func TestForeignFiles(t *testing.T) {
 `},
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(tt.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(tt.text), 0o666))
 		var stdout, stderr bytes.Buffer
 		code := run([]string{"infer", filepath.Join(dir, name)}, &stdout, &stderr)
 		command := conversion.FindStringSubmatch(stderr.String())

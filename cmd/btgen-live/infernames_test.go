@@ -273,21 +273,15 @@ func TestInferredTogether(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file, schema := filepath.Join(dir, "all.lp"), filepath.Join(dir, "all.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "cpu,%s %s %d000000000\n", strings.Join(tags, ","), strings.Join(fields, ","), firstTime), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, fmt.Appendf(nil, "cpu,%s %s %d000000000\n", strings.Join(tags, ","), strings.Join(fields, ","), firstTime), 0o666))
 	var stdout, stderr bytes.Buffer
 	if code := run([]string{"infer", file, "--out", schema}, &stdout, &stderr); code != 0 {
 		t.Fatal(stderr.String())
 	}
 	text, err := os.ReadFile(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	args, err := commandOf(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	args = slices.Concat([]string{"write", args[0], file, "--schemas", dir, "--dry-run"}, args[2:])
 	stdout.Reset()
 	if code := run(args, &stdout, &stderr); code != 0 {

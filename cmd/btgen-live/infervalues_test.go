@@ -78,9 +78,7 @@ func valuesSample(format string, texts []string) namedSample {
 func inferSample(t *testing.T, s namedSample) (stdout, stderr string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), s.file)
-	if err := os.WriteFile(file, []byte(s.text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(s.text), 0o666))
 	var out, errs bytes.Buffer
 	code = run(append([]string{"infer", file}, s.flags...), &out, &errs)
 	return out.String(), errs.String(), code
@@ -244,9 +242,7 @@ func TestInferredPrecision(t *testing.T) {
 				}
 				late := time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC).Add(finer)
 				text, file, schemas := timesOf(f, step, late), filepath.Join(t.TempDir(), "x"), t.TempDir()
-				if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(file, []byte(text), 0o666))
 				var stdout, stderr bytes.Buffer
 				infer := []string{"infer", file, "--format", f.Name, "--sample", "12", "--out", schemas + "/x.yaml"}
 				if f.Cells {
@@ -256,13 +252,9 @@ func TestInferredPrecision(t *testing.T) {
 					t.Fatalf("%q: %s", infer, stderr.String())
 				}
 				schema, err := os.ReadFile(schemas + "/x.yaml")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				args, err := commandOf(schema)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				stdout.Reset()
 				run(append([]string{"write", args[0], file, "--dry-run", "--schemas", schemas}, args[2:]...), &stdout, &stderr)
 				if got := stdout.String(); !strings.Contains(got, late.Format(time.RFC3339Nano)) && !strings.Contains(got, "times of 1 event cut to ") {

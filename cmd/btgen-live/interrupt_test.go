@@ -34,19 +34,13 @@ import (
 func eventInstance(t *testing.T) (*storetest.Bigtable, *dynamic.Schema) {
 	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	s := dynamic.New(r.Layouts[0])
 	b := dynamictest.Start(t, s)
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("schemas", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("schemas", "event.yaml"), []byte(killedSchema), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir("schemas", 0o777))
+	must(t, os.WriteFile(filepath.Join("schemas", "event.yaml"), []byte(killedSchema), 0o666))
 	return b, s
 }
 
@@ -92,13 +86,9 @@ func (s *stalling) ReadRows(request *bigtablepb.ReadRowsRequest, stream bigtable
 func newStalling(t *testing.T, like string, answered int32) (s *stalling, addr string) {
 	t.Helper()
 	conn, err := grpc.NewClient(like, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s = &stalling{like: bigtablepb.NewBigtableClient(conn), stalls: make(chan struct{})}
 	s.left.Store(answered)
 	server := grpc.NewServer()
@@ -121,9 +111,7 @@ func TestInterruptedRead(t *testing.T) {
 	for minute := range 10 * 60 {
 		fmt.Fprintf(&text, "{\"host\":\"a\",\"time\":\"2026-01-02T%02d:%02d:00Z\",\"value\":%d}\n", minute/60, minute%60, minute)
 	}
-	if err := os.WriteFile("events.ndjson", []byte(text.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile("events.ndjson", []byte(text.String()), 0o666))
 	at := []string{"--project", storetest.Project, "--instance", storetest.Instance}
 	var out, failed bytes.Buffer
 	if code := run(append([]string{"write", "Event", "events.ndjson"}, at...), &out, &failed); code != 0 {
@@ -152,9 +140,7 @@ func TestInterruptedRead(t *testing.T) {
 		cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+addr)
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		select {
@@ -162,9 +148,7 @@ func TestInterruptedRead(t *testing.T) {
 		case err := <-ended:
 			t.Fatalf("%s ends before it is interrupted: %v, %s", c.args, err, stderr.String())
 		}
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(os.Interrupt))
 		<-ended
 		if code := cmd.ProcessState.ExitCode(); code != 2 || stdout.String() != c.stdout || stderr.String() != "btgen-live: "+c.says+"\n" {
 			t.Errorf("%s: exit code %d, printed %q and %q", c.args, code, stdout.String(), stderr.String())
@@ -180,9 +164,7 @@ func TestInterruptedRead(t *testing.T) {
 func TestTimedOut(t *testing.T) {
 	b, s := eventInstance(t)
 	event := dynamic.Event{Series: []any{"a"}, Time: time.Unix(1_772_366_400, 0), Values: []any{int64(1)}}
-	if err := s.NewWriter(b.Client, store.WriterOptions{}).Write(t.Context(), event); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.NewWriter(b.Client, store.WriterOptions{}).Write(t.Context(), event))
 	_, addr := newStalling(t, b.Addr, 0)
 	t.Setenv(store.EmulatorVariable, addr)
 	for _, args := range []string{
@@ -207,9 +189,7 @@ func TestWindowsProgress(t *testing.T) {
 		cmd.SetErr(&progress)
 		w := windowing{printing: printing{format: "csv"}, every: "1d", by: []string{}, fields: []string{}}
 		rows, err := w.rows(s.Layout())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		days := func(yield func(dynamic.Window, error) bool) {
 			for range 3 {
 				time.Sleep(11 * time.Second) // the clock of the test goes on by itself
@@ -218,9 +198,7 @@ func TestWindowsProgress(t *testing.T) {
 				}
 			}
 		}
-		if err := w.printWindows(t.Context(), cmd, s.Layout(), rows, days); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.printWindows(t.Context(), cmd, s.Layout(), rows, days))
 		const want = "btgen-live: 86,400 events, 7,855/s\nbtgen-live: 172,800 events, 7,855/s\nbtgen-live: 259,200 events, 7,855/s\n"
 		if got := progress.String(); got != want {
 			t.Errorf("shown: %q", got)

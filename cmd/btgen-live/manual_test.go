@@ -19,13 +19,9 @@ import (
 // the schema of `btgen init`, whose events it keeps. With -update, it rewrites their output.
 func TestEventsOfTheManual(t *testing.T) {
 	name, err := filepath.Abs("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	block := func(mark string) string {
 		_, text, found := strings.Cut(string(page), "<!-- "+mark+" -->\n```\n")
 		text, _, _ = strings.Cut(text, "```")
@@ -35,23 +31,15 @@ func TestEventsOfTheManual(t *testing.T) {
 		return text
 	}
 	starter, err := templates.Starter(templates.DefaultStarter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	schema := bytes.Replace(starter, []byte("{max_age: 30d}"), []byte("{keep: forever}"), 1)
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("schemas", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir("schemas", 0o777))
 	for file, text := range map[string]string{filepath.Join("schemas", "balloon.yaml"): string(schema), "events.csv": block("events.csv")} {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o666))
 	}
 	r := gen.Resolve([]gen.Input{{Name: "balloon.yaml", Text: schema}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		_, err := setup.Setup(ctx, b.Admin, b.Client, dynamic.New(r.Layouts[0]).Tables(), setup.Options{AllowDrafts: true})
 		return err
@@ -73,9 +61,7 @@ func TestEventsOfTheManual(t *testing.T) {
 	switch {
 	case got == commands:
 	case *update:
-		if err := os.WriteFile(name, []byte(strings.Replace(string(page), commands, got, 1)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte(strings.Replace(string(page), commands, got, 1)), 0o666))
 	default:
 		t.Errorf("the manual has\n%s\nbut the commands print\n%s", commands, got)
 	}

@@ -30,17 +30,13 @@ func TestMicrosOfTheManual(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	t.Setenv(store.EmulatorVariable, b.Addr)
 	conn, err := grpc.NewClient(b.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = conn.Close() }()
 	parent := "projects/" + storetest.Project + "/instances/" + storetest.Instance
 	_, err = adminpb.NewBigtableTableAdminClient(conn).CreateTable(t.Context(), &adminpb.CreateTableRequest{
 		Parent: parent, TableId: "old", Table: &adminpb.Table{Granularity: adminpb.Table_MICROS, ColumnFamilies: map[string]*adminpb.ColumnFamily{"m": {}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	for i, us := range []int64{0, 123, 456, 999, 1000, 1001, 1500, 2000, 3001, 5000, 70_000, 900_123} {
 		_, err := bigtablepb.NewBigtableClient(conn).MutateRow(t.Context(), &bigtablepb.MutateRowRequest{
@@ -49,20 +45,14 @@ func TestMicrosOfTheManual(t *testing.T) {
 				FamilyName: "m", ColumnQualifier: []byte("load"), TimestampMicros: at.UnixMicro() + us, Value: []byte{0, 0, 0, 0, 0, 0, 0, byte(i)},
 			}}}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	t.Chdir(t.TempDir())
 	for name, part := range microsecondSchemas {
 		text := "btgen: v1\npackage: loads\nname: " + strings.ToUpper(name[:1]) + name[1:] + "\nseries: {host: string}\n" + part +
 			"    key: {delimiter: \"#\", segments: [host, bucket]}\n    bucket: {every: 1d, label: \"2006-01-02\"}\n    family: m\n    ttl: {keep: forever}\n"
-		if err := os.MkdirAll("schemas", 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join("schemas", name+".yaml"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll("schemas", 0o777))
+		must(t, os.WriteFile(filepath.Join("schemas", name+".yaml"), []byte(text), 0o666))
 	}
 	for _, c := range []struct {
 		command string

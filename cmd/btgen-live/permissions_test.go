@@ -140,9 +140,7 @@ func (g *guard) live(t *testing.T, command, denied string) (text string, succeed
 	}
 	g.deny("")
 	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", grpc.ChainUnaryInterceptor(unary), grpc.ChainStreamInterceptor(stream))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	t.Setenv(store.EmulatorVariable, b.Addr)
 	if command != "setup" {
@@ -151,9 +149,7 @@ func (g *guard) live(t *testing.T, command, denied string) (text string, succeed
 		}
 		m := bigtable.NewMutation() // without a mark, for which a rollup would wait
 		m.Set("m", "value", bigtable.Time(time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)), []byte("5"))
-		if err := b.Client.Open("events").Apply(t.Context(), "a#1#2026-03-05", m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Client.Open("events").Apply(t.Context(), "a#1#2026-03-05", m))
 	}
 	g.deny(denied)
 	if command == "delete-table" {
@@ -252,25 +248,17 @@ func roleOf(permissions []string) string {
 // manual. The class of fault: what a command needs is written down by hand.
 func TestPermissions(t *testing.T) {
 	manual, err := filepath.Abs("../../docs/deployment.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"schemas/event.yaml": guarded, "changed/event.yaml": changed(), "more.csv": "host,disk,time,value\na,1,2026-03-05T13:00:00Z,6\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 	got := permissions(t)
 	text, err := os.ReadFile(manual)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before, rest, found := strings.Cut(string(text), "<!-- permissions -->\n")
 	_, after, ended := strings.Cut(rest, "<!-- end of permissions -->")
 	if !found || !ended {
@@ -281,9 +269,7 @@ func TestPermissions(t *testing.T) {
 		if !*update {
 			t.Fatalf("the manual differs (run with -update):\n%s", got)
 		}
-		if err := os.WriteFile(manual, []byte(now), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(manual, []byte(now), 0o666))
 	}
 }
 
@@ -298,9 +284,7 @@ func TestClientPings(t *testing.T) {
 		}
 		return next(ctx, r)
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	for denied, want := range map[string]codes.Code{"instances.ping": codes.PermissionDenied, "": codes.OK} {
 		g.deny(denied)

@@ -43,13 +43,9 @@ func benchmarkPlot(b *testing.B, every time.Duration) {
 			Series: []any{"us-west2", int64(3698)}, Time: at, Values: []any{int64(94000 + i%1000), 9.5 + float64(i%50)/10, int64(i % 100), int64(i)},
 		})
 	}
-	if err := schema.NewWriter(server.Client).WriteAll(b.Context(), events); err != nil {
-		b.Fatal(err)
-	}
+	must(b, schema.NewWriter(server.Client).WriteAll(b.Context(), events))
 	dir := b.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "balloon.yaml"), text, 0o666); err != nil {
-		b.Fatal(err)
-	}
+	must(b, os.WriteFile(filepath.Join(dir, "balloon.yaml"), text, 0o666))
 	b.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
 	args := []string{
 		"plot", "Balloon", "location=us-west2", "balloon_id=3698", "--from", "2025-01-01", "--to", "2026-01-01", "--format", "html",

@@ -46,9 +46,7 @@ func TestPlotWidthOfRollup(t *testing.T) {
 	} {
 		d := &plot{layout: &layout.Layout{Precision: time.Second}}
 		zone, err := time.LoadLocation(tt.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		d.Zone, d.From, d.To = zone, time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)
 		d.setWidth(tt.least, tt.rollup)
 		if width, err := window.Parse(d.Width, zone); d.Width != tt.want || err != nil || width.String() != d.every.String() {
@@ -124,9 +122,7 @@ func TestPlotPoints(t *testing.T) {
 	d := &plot{}
 	d.Width, d.Fields = "1s", []chart.Field{{Lines: make([][]chart.Point, 1)}}
 	for range maxPoints {
-		if err := d.append(0, 0, chart.Point{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.append(0, 0, chart.Point{}))
 	}
 	const want = "a series has more than 20,000 windows of 1s, and nothing is drawn: use wider ones (--every), or a shorter range"
 	if err := d.append(0, 0, chart.Point{}); err == nil || err.Error() != want {

@@ -67,9 +67,7 @@ func serveRepeating(b *testing.B, client *bigtable.Client, table string) string 
 	var response bigtablepb.ReadRowsResponse
 	flush := func() {
 		message, err := proto.Marshal(&response)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		s.messages = append(s.messages, message)
 		response.Chunks = nil
 	}
@@ -94,16 +92,12 @@ func serveRepeating(b *testing.B, client *bigtable.Client, table string) string 
 		}
 		return true
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	if len(response.Chunks) > 0 {
 		flush()
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	server := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(grpcproto.Name)}), grpc.InitialWindowSize(4<<20), grpc.InitialConnWindowSize(4<<20))
 	bigtablepb.RegisterBigtableServer(server, s)
 	go func() { _ = server.Serve(listener) }()
@@ -162,18 +156,14 @@ func BenchmarkWindows(b *testing.B) {
 	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: fmt.Appendf(nil, benchSchema, "bucket_new_cells", "bucket", "bucket: 1d", "values: binary")}})
 	schema := dynamic.New(r.Layouts[0])
 	client, err := storetest.Connect(b.Context(), serveEvents(b, schema, 1))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer client.Close()
 	selected := &selected{schema: schema, values: []any{"us-west2", int64(3000)}, to: scan.MaxTime}
 	begun, spent := time.Now(), cputime.Spent()
 	for b.Loop() {
 		n := int64(0)
 		for w, err := range selected.windows(b.Context(), client, store.ReaderOptions{}, window.Every(time.Hour), store.WindowOptions{}) {
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			n += w.Events
 		}
 		if n != benchEvents {
@@ -203,17 +193,13 @@ func serveEvents(b *testing.B, schema *dynamic.Schema, series int) (addr string)
 			Values: []any{int64(94000 + i%1000), 9.5 + float64(i%50)/10, int64(i % 100), int64(i)},
 		})
 	}
-	if err := schema.NewWriter(in.Client).WriteAll(b.Context(), events); err != nil {
-		b.Fatal(err)
-	}
+	must(b, schema.NewWriter(in.Client).WriteAll(b.Context(), events))
 	return serveRepeating(b, in.Client, "balloons")
 }
 
 func benchmarkRead(b *testing.B, schema *dynamic.Schema, addr, to string) {
 	client, err := storetest.Connect(b.Context(), addr)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer client.Close()
 	printing := printing{format: to}
 	selected := &selected{schema: schema, of: ofTable, table: "balloons", to: scan.MaxTime}
@@ -225,9 +211,7 @@ func benchmarkRead(b *testing.B, schema *dynamic.Schema, addr, to string) {
 	for b.Loop() {
 		var lines counter
 		out := &textFile{encoder: newEncoder(to, format.Columns(schema.Layout()), format.TableOptions{}), out: &lines}
-		if err := printing.printTo(b.Context(), cmd, out, tallied{one: "event"}, pointers(selected.events(b.Context(), client, store.ReaderOptions{}, store.ReadOptions{}))); err != nil {
-			b.Fatal(err)
-		}
+		must(b, printing.printTo(b.Context(), cmd, out, tallied{one: "event"}, pointers(selected.events(b.Context(), client, store.ReaderOptions{}, store.ReadOptions{}))))
 		if lines.lines != benchEvents {
 			b.Fatal(lines.lines)
 		}

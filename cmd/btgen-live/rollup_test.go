@@ -69,9 +69,7 @@ var summedBegin = time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 // its events; at the end, all series are summarized, and have one run for each bucket.
 func TestKilledRollup(t *testing.T) {
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(summedSchema)}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	p := &summed{T: t, schema: dynamic.New(r.Layouts[0]), random: rand.New(rand.NewPCG(30, 4)), values: map[string]map[time.Time]int64{}, from: map[string]int{}}
 	p.server = storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		_, err := setup.Setup(ctx, b.Admin, b.Client, p.schema.Tables())
@@ -79,12 +77,8 @@ func TestKilledRollup(t *testing.T) {
 	})
 	t.Setenv("BIGTABLE_EMULATOR_HOST", p.server.Addr)
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("schemas", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("schemas", "event.yaml"), []byte(summedSchema), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir("schemas", 0o777))
+	must(t, os.WriteFile(filepath.Join("schemas", "event.yaml"), []byte(summedSchema), 0o666))
 	for _, host := range summedHosts {
 		p.values[host] = map[time.Time]int64{}
 	}

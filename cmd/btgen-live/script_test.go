@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(len(scripts), err)
 	}
 	if !*update {
-		scripts = testlong.Sample(scripts, 4)
+		scripts = testlong.Sample(scripts, 8)
 	}
 	testscript.Run(t, testscript.Params{
 		Files:         scripts,
@@ -225,12 +225,8 @@ func emulate(t *testing.T, args ...string) (lines []string, end func(syscall.Sig
 	cmd := exec.Command("btgen-live", append([]string{"emulator", "--addr", "127.0.0.1:0"}, args...)...)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
 		lines = append(lines, scanner.Text())
@@ -261,28 +257,20 @@ func TestApplication(t *testing.T) {
 
 	ctx := t.Context()
 	client, err := bigtable.NewClient(ctx, "acme", "main")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer client.Close()
 	table := client.Open("events")
 	m := bigtable.NewMutation()
 	m.Set("m", "value", bigtable.Timestamp(1_000_000), []byte("1"))
-	if err := table.Apply(ctx, "host#2021", m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.Apply(ctx, "host#2021", m))
 	row, err := table.ReadRow(ctx, "host#2021")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if items := row["m"]; len(items) != 1 || string(items[0].Value) != "1" {
 		t.Errorf("read %v", row)
 	}
 
 	admin, err := bigtable.NewAdminClient(ctx, "acme", "main")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer admin.Close()
 	tables, err := admin.Tables(ctx)
 	slices.Sort(tables)
@@ -301,9 +289,7 @@ func TestEmulatorEnds(t *testing.T) {
 			lines, end := emulate(t, "testdata/event.yaml")
 			address := strings.TrimPrefix(lines[len(lines)-1], "export BIGTABLE_EMULATOR_HOST=")
 			client, err := storetest.Connect(t.Context(), address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer client.Close()
 			if _, err := client.Open("events").ReadRow(t.Context(), "x"); err != nil {
 				t.Error(err)
@@ -327,28 +313,20 @@ func TestEmulatorEnds(t *testing.T) {
 // An interrupt ends setup while it waits for a server that does not reply.
 func TestSetupInterrupted(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	cmd := exec.Command("btgen-live", "setup", "--project", "p", "--instance", "i", "testdata/event.yaml")
 	cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+l.Addr().String())
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	for range 2 { // the first asks whether an emulator listens, the second is the client's
 		conn, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer conn.Close()
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 2 {
 		t.Errorf("exit code %d, want 2", code)
@@ -419,9 +397,7 @@ func TestMissingInstance(t *testing.T) {
 			t.Errorf("sent %T", req)
 			return nil, status.Error(codes.NotFound, message)
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer server.Close()
 		t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
 		for _, command := range []string{"plan", "setup"} {
@@ -438,32 +414,24 @@ func TestMissingInstance(t *testing.T) {
 // TestManual compares the plan in the manual.
 func TestManual(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, rest, _ := strings.Cut(string(page), "<!-- plan -->\n```\n")
 	want, _, _ := strings.Cut(rest, "```\n")
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
 	schema, err := templates.Starter(templates.DefaultStarter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := t.TempDir() + "/balloon.yaml"
 	command := func(name, age string) (int, string) {
 		text := strings.Replace(string(schema), "max_age: 30d", "max_age: "+age, 1)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o666))
 		var stdout strings.Builder
 		return run([]string{name, "--project", storetest.Project, "--instance", storetest.Instance, path}, &stdout, os.Stderr), stdout.String()
 	}
 	if code, out := command("setup", "30d"); code != 0 {
 		t.Fatal(out)
 	}
-	if err := b.Admin.CreateColumnFamily(t.Context(), "balloon_buckets", "scratch"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Admin.CreateColumnFamily(t.Context(), "balloon_buckets", "scratch"))
 	if code, out := command("plan", "7d"); code != 1 || out != want {
 		t.Errorf("exit code %d\n%s\nwant\n%s", code, out, want)
 	}
@@ -480,9 +448,7 @@ func TestCommandsOfTheManual(t *testing.T) {
 		}
 		for _, file := range files {
 			page, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, m := range command.FindAllSubmatch(page, -1) {
 				mentioned++
 				var stderr strings.Builder

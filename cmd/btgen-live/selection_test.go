@@ -24,13 +24,9 @@ func TestDates(t *testing.T) {
 	for in := range want {
 		name, text, _ := strings.Cut(in, " ")
 		zone, err := parseZone(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		at, err := parseTime("--from", text, time.Now(), zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got[in] = at.Format(time.RFC3339)
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -83,9 +83,7 @@ func servedEventsOf(t testing.TB, text string, events []dynamic.Event) http.Hand
 func apiOf(t testing.TB, text string, events []dynamic.Event) *api {
 	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(text)}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	schema := dynamic.New(r.Layouts[0])
 	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		if _, err := setup.Setup(ctx, b.Admin, b.Client, schema.Tables(), setup.Options{}); err != nil {
@@ -117,9 +115,7 @@ func ask(t testing.TB, h http.Handler, code int, path string, parameters ...stri
 	var out map[string]any
 	if path == "schemas" && code == http.StatusOK {
 		var list []any
-		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(w.Body.Bytes(), &list))
 		return list[0].(map[string]any)
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || w.Code != code {
@@ -297,9 +293,7 @@ func TestAPINames(t *testing.T) {
 	for _, of := range [][3]string{{"a/event.yaml", "a", "Event"}, {"b/event.yaml", "b", "Event"}, {"b/other.yaml", "b", "Other"}, {"c/event.yaml", "b", "Event"}} {
 		text := strings.Replace(strings.Replace(servedSchema, "package: app", "package: "+of[1], 1), "name: Event", "name: "+of[2], 1)
 		r := gen.Resolve([]gen.Input{{Name: of[0], Text: []byte(text)}})
-		if err := r.Diagnostics.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Diagnostics.Err())
 		layouts = append(layouts, r.Layouts...)
 	}
 	a := newAPI(layouts, nil, store.ReaderOptions{})
@@ -331,9 +325,7 @@ func TestAPIWidthOfRollup(t *testing.T) {
 	now := time.Now().UTC()
 	for from, want := range map[string]string{"2021-03-01": "1h", now.Format(time.DateOnly): "5m"} {
 		begin, err := time.Parse(time.DateOnly, from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := ask(t, h, 200, "windows", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "points", "400", "from", from, "to", begin.AddDate(0, 0, 1).Format(time.DateOnly))
 		if got["every"] != want {
 			t.Errorf("from %s: windows of %v, want %s", from, got["every"], want)
@@ -375,9 +367,7 @@ func TestAPIRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	expired := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(of("{max_age: 30d}"))}})
-	if err := expired.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, expired.Diagnostics.Err())
 	a = newAPI(expired.Layouts, a.client, store.ReaderOptions{})
 	check("total")
 	if got := ask(t, served(a), 200, "range", append(berlin, "fields", "note")...); got["from"] != "" || got["to"] != "" {
@@ -413,9 +403,7 @@ func TestAPIRowOfRollup(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	_, err := a.schemas["Event"].Rollup(t.Context(), a.client, store.RollupOptions{Sleep: func(context.Context, time.Duration) error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := shown(); !slices.Equal(got, []string{"run: 24 windows by 1h, in place of 1 change"}) || bytes < 100 {
 		t.Errorf("got %q, %v bytes", got, bytes)
 	}
@@ -423,9 +411,7 @@ func TestAPIRowOfRollup(t *testing.T) {
 	m.Set("h", rollup.DeletionName(1), bigtable.Time(servedStart.AddDate(0, 0, 1)), rollup.NewRanges([]rollup.Range{{From: 0, To: time.Hour}, {From: 2 * time.Hour, To: 3 * time.Hour}}).Append(nil))
 	m.Set("h", rollup.RunName(9, 1), bigtable.Time(servedStart.AddDate(0, 0, 1)), []byte("damaged"))
 	m.Set("h", "later", bigtable.Time(servedStart.AddDate(0, 0, 1)), []byte("unknown"))
-	if err := a.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m))
 	want := []string{"deletion of 2 time ranges", "unknown", "run: 24 windows by 1h, in place of 1 change", "run: not a run of a rollup: its checksum does not match"}
 	if got := shown(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
@@ -474,20 +460,14 @@ func TestAPIRefuses(t *testing.T) {
 // TestAPIUnreachable asks where no emulator answers: each request says so, before its time has passed.
 func TestAPIUnreachable(t *testing.T) {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = l.Close() // so connections are refused
 	t.Setenv(store.EmulatorVariable, l.Addr().String())
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(servedSchema)}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	target := target{project: "p", instance: "i"}
 	client, err := target.connectLater(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = client.Close() }()
 	a := newAPI(r.Layouts, client, store.ReaderOptions{})
 	a.reach = emulates
@@ -516,9 +496,7 @@ var grafana = regexp.MustCompile("(?s)<!-- grafana: (\\w+) -->\n```json\n(.*?)\n
 // TestGrafana sends the requests of the panel and of the variable in the manual, and finds their columns.
 func TestGrafana(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/reference/btgen-live.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	schema := strings.NewReplacer("name: Event", "name: Balloon", "city", "location", "sensor:", "balloon_id:", ", sensor,", ", balloon_id,", "value:", "temperature:", "ByCity", "ByLocation").Replace(servedSchema)
 	events := slices.Concat(readings("us-west2", 3698, time.Hour, 24), readings("us-west20", 1, time.Hour, 1), readings("eu-us-west2", 2, time.Hour, 1))
 	for n := range int64(150) {
@@ -540,9 +518,7 @@ func TestGrafana(t *testing.T) {
 			query
 			Targets []query
 		}
-		if err := json.Unmarshal([]byte(m[2]), &panel); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(m[2]), &panel))
 		for _, q := range append(panel.Targets, panel.query) {
 			if q.URL == "" {
 				continue
@@ -671,9 +647,7 @@ func TestAPIConcurrent(t *testing.T) {
 func listening(t *testing.T, h http.Handler) string {
 	t.Helper()
 	l, err := web.Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	started(t, l, h, nil)
 	return "http://" + l.Addr().String() + "/"
 }
@@ -732,9 +706,7 @@ func TestInvalidRequests(t *testing.T) {
 func got(t *testing.T, address string) (*http.Response, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	return http.DefaultClient.Do(r)
 }
@@ -745,9 +717,7 @@ func TestServed(t *testing.T) {
 	kinds := map[string]string{"": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8", "api/schemas": "application/json"}
 	for path, want := range map[string]string{"": "<title>", "page.js": "use strict", "page.css": "--bg", "api/schemas": "Event"} {
 		response, err := got(t, address+path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		if response.StatusCode != 200 || response.Header.Get("Content-Type") != kinds[path] || !strings.Contains(string(text), want) || !strings.Contains(response.Header.Get("Content-Security-Policy"), "default-src 'none'") {
@@ -755,9 +725,7 @@ func TestServed(t *testing.T) {
 		}
 	}
 	response, err := http.Get(address + "page.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = response.Body.Close()
 	if response.StatusCode != 404 {
 		t.Error(response.StatusCode)
@@ -782,26 +750,18 @@ func overTLS(t *testing.T, h http.Handler, token string) string {
 	defer certified.Close()
 	certificate := certified.TLS.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	s := serving{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"), token: "stdin", addr: ":0"}
 	for name, block := range map[string]*pem.Block{s.cert: {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}, s.key: {Type: "PRIVATE KEY", Bytes: key}} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, pem.EncodeToMemory(block), 0o600))
 	}
 	cmd := newServe()
 	cmd.SetIn(strings.NewReader(token + "\nmore"))
 	access, err := s.access(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l, err := s.listen(t.Context(), access)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	started(t, l, h, access)
 	return fmt.Sprintf("https://127.0.0.1:%d/", l.Addr().(*net.TCPAddr).Port)
 }
@@ -815,14 +775,10 @@ func TestToken(t *testing.T) {
 	for path, want := range map[string]int{"": 200, "page.js": 200, "page.css": 200, "api/schemas": 401, "api/events?schema=Event": 401, "api/": 401, "other": 401} {
 		for header, want := range map[string]int{"": want, "Bearer x": want, "Bearer " + token: map[string]int{"api/": 404, "other": 404}[path]} {
 			r, err := http.NewRequestWithContext(t.Context(), "GET", address+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r.Header.Set("Authorization", header)
 			response, err := client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_ = response.Body.Close()
 			if response.StatusCode != cmp.Or(want, 200) {
 				t.Errorf("/%s with %q: %d", path, header, response.StatusCode)
@@ -1012,4 +968,12 @@ window.fetch = async () => { throw new TypeError("no network"); };
 await until("no server", () => $("problem").textContent === "btgen-live serve does not answer: no network" && marked() === "newest");
 work();
 await until("the server", () => !marked() && $("problem").hidden);`)
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

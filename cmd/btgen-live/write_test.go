@@ -36,31 +36,23 @@ func TestInterruptedWrite(t *testing.T) {
 	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		cmd := exec.Command("btgen-live", "write", "Event", "--project", storetest.Project, "--instance", storetest.Instance)
 		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var failed bytes.Buffer
 		cmd.Stderr = &failed
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		if _, err := io.WriteString(in, strings.Join(text[:first], "")); err != nil { // and no end
 			t.Fatal(err)
 		}
 		for stored() < first {
 			time.Sleep(20 * time.Millisecond) // reading all of them takes about as long
 		}
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Process.Signal(signal))
 		_ = cmd.Wait()
 		want := "btgen-live: interrupted: all lines up to 7000 are written or reported, 7,000 events in total; to continue, repeat the command with --from-line 7001\n"
 		if signal == syscall.SIGINT && (cmd.ProcessState.ExitCode() != 2 || !strings.HasSuffix(failed.String(), want)) {
 			t.Fatalf("exit code %d: %s", cmd.ProcessState.ExitCode(), failed.String())
 		}
-		if err := os.WriteFile("all.ndjson", []byte(strings.Join(text, "")), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile("all.ndjson", []byte(strings.Join(text, "")), 0o666))
 		args, rest := []string{"write", "Event", "all.ndjson", "--project", storetest.Project, "--instance", storetest.Instance}, "9,000 events written\n"
 		if signal == syscall.SIGINT {
 			args, rest = append(args, "--from-line", "7001"), "2,000 events written from line 7001 on\n"
