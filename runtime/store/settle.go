@@ -18,8 +18,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// settler repairs rows of a table of states during a deletion, in these steps, which TestStateSteps
-// tries:
+// settler repairs rows of a table of states during a deletion, in these steps, which TestStateProtocol
+// explores:
 //
 //  1. The rows of all series that the deletion may concern get a mark: a cell in a column of this call
 //     alone, at the time of the newest event that may be deleted. From now on, readers search the
