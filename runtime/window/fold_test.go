@@ -50,6 +50,8 @@ type sample struct {
 	f      float64
 	some   *int64
 	tag    *string
+	lost   bool // it cannot be decoded
+	doubt  bool // no event, but a doubt whether there was one
 }
 
 func fold(t rapid.TB, width Width, from, to time.Time, o Options, events []sample, batch int) []named {
@@ -62,8 +64,22 @@ func fold(t rapid.TB, width Width, from, to time.Time, o Options, events []sampl
 	must(t, err)
 	for more := true; len(events) > 0 && more; {
 		var c columns
-		of := events[0].series
-		for len(events) > 0 && events[0].series == of && len(c.times) < batch {
+		e := events[0]
+		of := e.series
+		switch {
+		case e.lost:
+			err = f.Flag(&of, e.at)
+		case e.doubt:
+			more, err = f.Doubt(&of, e.at, e.at.Add(1), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.lost || e.doubt {
+			events = events[1:]
+			continue
+		}
+		for len(events) > 0 && events[0].series == of && !events[0].lost && !events[0].doubt && len(c.times) < batch {
 			e := events[0]
 			c.times, c.ints, c.reals, c.some = append(c.times, e.at), append(c.ints, e.i), append(c.reals, e.f), append(c.some, e.some)
 			c.names, c.tags = append(c.names, e.series), append(c.tags, e.tag)

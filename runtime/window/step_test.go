@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawSteps draws the events of up to three series, some of which lack a field, in order of series and time.
+// drawSteps draws the events of up to three series, some of which lack a field, or are lost or in doubt, in order of series and time.
 func drawSteps(t *rapid.T, from, to time.Time) (events []sample) {
 	for _, s := range []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "series")] {
 		at := from
@@ -24,10 +24,48 @@ func drawSteps(t *rapid.T, from, to time.Time) (events []sample) {
 				some := rapid.Int64().Draw(t, "some int")
 				e.some = &some
 			}
+			switch rapid.IntRange(0, 9).Draw(t, "kind") {
+			case 0:
+				e.lost = true
+			case 1:
+				e.doubt = true
+			}
 			events = append(events, e)
 		}
 	}
 	return events
+}
+
+// checkTotals checks that windows count each event of a range that is lost, once, and that their increases are those of the events:
+// by how much a value exceeds the one before it, or the value itself if it is lower, as counters begin again at 0.
+func checkTotals(t *rapid.T, windows []named, from time.Time, events []sample) {
+	var lost, gotLost int64
+	var increase, got float64
+	last := map[string]float64{}
+	for _, e := range events {
+		before, follows := last[e.series]
+		within := !e.at.Before(from)
+		switch {
+		case e.lost && within:
+			lost++
+		case e.lost || e.doubt:
+			continue
+		case follows && within && e.f > before:
+			increase += e.f - before
+		case follows && within && e.f < before:
+			increase += e.f
+		}
+		if !e.lost {
+			last[e.series] = e.f
+		}
+	}
+	for i := range windows {
+		gotLost += windows[i].Undecodable
+		got += windows[i].Real.Increase()
+	}
+	if gotLost != lost || got != increase {
+		t.Fatalf("%d lost, want %d; increase %v, want %v", gotLost, lost, got, increase)
+	}
 }
 
 // increases returns the sums of the increases of the windows of each series.
@@ -72,6 +110,8 @@ func TestSteps(t *testing.T) {
 		if want, got := increases(whole), increases(windows); !cmp.Equal(want, got) {
 			t.Fatalf("%v, %+v: %s", width, o, cmp.Diff(want, got))
 		}
+		checkTotals(t, whole, from, events)
+		checkTotals(t, windows, from, events)
 		descends(t, width, from, to, o, events)
 	})
 }
@@ -121,7 +161,7 @@ func begin(o Options, from time.Time) time.Time {
 }
 
 // TestRateOfCenturies checks a quantity that exceeds a time.Duration: the rate of values that are more than 292 years
-// apart.
+// apart. There is none of values at one instant.
 func TestRateOfCenturies(t *testing.T) {
 	first := time.Date(1970, 1, 1, 0, 0, 0, 1, time.UTC)
 	last := first.Add(1).AddDate(1000, 0, 0)
@@ -129,5 +169,10 @@ func TestRateOfCenturies(t *testing.T) {
 	s.add([]time.Time{first, last}, []int64{0, last.Unix() - first.Unix()})
 	if got := s.Rate(); got != 1 {
 		t.Error(got)
+	}
+	s = Int[int64]{}
+	s.add([]time.Time{first, first}, []int64{1, 2})
+	if got := s.Rate(); got == got {
+		t.Error("at one instant:", got)
 	}
 }
