@@ -102,11 +102,9 @@ func (l *Label) appendNumber(dst []byte, n int64) []byte {
 	return append(dst, l.Suffix...)
 }
 
+// parseNumber returns the number in a label. Whoever calls it compares the label with that of the number.
 func (l *Label) parseNumber(s string) (int64, bool) {
-	s, ok1 := strings.CutPrefix(s, l.Prefix)
-	s, ok2 := strings.CutSuffix(s, l.Suffix)
-	n, ok3 := digits(s)
-	return n, ok1 && ok2 && ok3
+	return digits(strings.TrimSuffix(strings.TrimPrefix(s, l.Prefix), l.Suffix))
 }
 
 // appendISOWeek appends the week that starts on the given Monday.

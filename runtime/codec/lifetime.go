@@ -120,7 +120,7 @@ func (l Lifetime) Alive(now time.Time, us int64, rank int) bool {
 }
 
 // Forever reports whether every cell stays live forever.
-func (l Lifetime) Forever() bool { return !l.expires() && l.Retention == nil }
+func (l Lifetime) Forever() bool { return !l.expires() && len(l.Retention) == 0 }
 
 // Fresh returns the time until which the cell with timestamp us stays live regardless
 // of its rank or, if newest is set, as the newest cell of its column. It returns the
@@ -182,7 +182,7 @@ func (l Lifetime) Since(now time.Time) (time.Time, bool) {
 // those under o.
 func (l Lifetime) Outlives(o Lifetime) bool {
 	switch {
-	case !l.expires() && l.Retention == nil:
+	case !l.expires() && len(l.Retention) == 0:
 		return true
 	case l.expires() && o.expires(): // an event that specifies an expiry specifies it for both
 		return l.Timestamp == TimestampExpiry || o.Timestamp == TimestampExpiry || l.Default >= o.Default

@@ -10,7 +10,7 @@ import (
 // Retention defines which cells of a column are live: those that satisfy at least one
 // term. It is the complement of the family's [GCRule]. Reads use it to exclude the
 // cells that garbage collection, which may take up to a week, has not removed yet. A
-// nil Retention keeps every cell forever.
+// Retention without terms keeps every cell forever.
 //
 // If a cell is live, all newer cells of its column are, too. No term implies another,
 // and the terms are sorted by ascending MaxAge, with 0 (any age) last.
@@ -132,7 +132,7 @@ func (r Retention) Windows(now, from, to time.Time) []Window {
 	if !bounded {
 		end = math.MaxInt64
 	}
-	if r == nil {
+	if len(r) == 0 {
 		r = Retention{{}}
 	}
 	var windows []Window
@@ -176,16 +176,13 @@ func (r Retention) Alive(now time.Time, us int64, rank int) bool {
 			return true
 		}
 	}
-	return r == nil
+	return len(r) == 0
 }
 
 // Horizon returns the lowest timestamp, in microseconds, at which the newest cell of a
 // column is live.
 func (r Retention) Horizon(now time.Time) int64 {
-	if len(r) == 0 && r != nil {
-		return math.MaxInt64 // no cell is live
-	}
-	if r == nil || r[len(r)-1].MaxAge == 0 {
+	if len(r) == 0 || r[len(r)-1].MaxAge == 0 {
 		return math.MinInt64
 	}
 	return r[len(r)-1].oldest(now)
@@ -195,7 +192,7 @@ func (r Retention) Horizon(now time.Time) int64 {
 // of its rank or, if newest is set, as the newest cell of its column. It returns the
 // zero time if the rank decides.
 func (r Retention) Fresh(us int64, newest bool) (until time.Time) {
-	if r == nil {
+	if len(r) == 0 {
 		return Forever
 	}
 	for _, t := range r {
@@ -241,7 +238,7 @@ func (r Retention) Rest(b Bucket, now, from, to time.Time) time.Time {
 
 // Covers reports whether r keeps every cell that o keeps.
 func (r Retention) Covers(o Retention) bool {
-	if r == nil {
+	if len(r) == 0 {
 		return true
 	}
 	for _, t := range o {
@@ -249,7 +246,7 @@ func (r Retention) Covers(o Retention) bool {
 			return false
 		}
 	}
-	return o != nil
+	return len(o) > 0
 }
 
 // covers reports whether t keeps every cell that o keeps.
