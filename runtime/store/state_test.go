@@ -15,6 +15,8 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // nowRow returns a mapping to a table with the newest sample of each series, as in generated code.
@@ -165,13 +167,15 @@ func TestState(t *testing.T) {
 	same(t, []string{"f.1:note@702", "f.1:v.1@702"}, c.row("a")) // only the newest of a call is written
 	requests, tables := 0, []string(nil)
 	r := c.reader(countedReads(c.Client, &requests))
-	r.reader.options.Hooks.End = func(_ context.Context, op Operation, _ error) { tables = append(tables, op.Table) }
+	r.reader.options.Hooks.End = func(_ context.Context, op Operation, _ error) {
+		tables = append(tables, fmt.Sprint(op.Events, op.Table))
+	}
 	latestBy(t, "Latest", r, []string{"a"})
 	latestBy(t, "LatestOnly", r, nil)
 	same(t, 2, requests)
 	latestBy(t, "LatestMany", r, []string{"a", "b"})
 	latestBy(t, "Latest", r, []string{"c"})
-	same(t, "now now now days", strings.Join(tables, " "))
+	same(t, "1now 2now 2now 0days", strings.Join(tables, " "))
 	d, err := w.Delete(t.Context(), []sample{s(702, "")})
 	must(t, err)
 	if d.Tables[0].Table != "now" || d.Tables[0].Events != 1 || d.Tables[1].Events != 1 {
@@ -706,4 +710,60 @@ func (r *nowRun) run() {
 		r.check()
 	}
 	r.agree("a", "b")
+}
+
+// TestStateCallsFail lets each request of each call fail: the call returns the error, and repeated it does what it should.
+func TestStateCallsFail(t *testing.T) {
+	rejected := status.Error(codes.PermissionDenied, "no")
+	calls := map[string]func(w *Writer[sample]) error{
+		"write": func(w *Writer[sample]) error { return w.Write(t.Context(), sample{Series: "a", Time: at(900)}) },
+		"if absent": func(w *Writer[sample]) error {
+			return w.Write(t.Context(), sample{Series: "a", Time: at(900)}, ifAbsent)
+		},
+		"delete event": func(w *Writer[sample]) error {
+			_, err := w.Delete(t.Context(), []sample{{Series: "a", Time: at(702)}})
+			return err
+		},
+		"delete series": func(w *Writer[sample]) error {
+			_, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+			return err
+		},
+		"delete range": func(w *Writer[sample]) error {
+			_, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(701), at(800))
+			return err
+		},
+	}
+	for name, call := range calls {
+		for failing, failed := 0, true; failed; failing++ {
+			c := newNowCase(t, 500*time.Second)
+			must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{{Series: "a", Time: at(700)}, {Series: "a", Time: at(702)}}))
+			requests := 0
+			fails := func(apply func() error) error {
+				if requests++; requests-1 == failing {
+					return rejected
+				}
+				return apply()
+			}
+			w := c.writer(fakeClient{c.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+				return tableFunc{TableAPI: api, apply: func(ctx context.Context, row string, m *bigtable.Mutation) error {
+					return fails(func() error { return api.Apply(ctx, row, m) })
+				}, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) (errs []error, err error) {
+					return errs, fails(func() error { errs, err = api.ApplyBulk(ctx, rows, muts); return err })
+				}, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+					return fails(func() error { return api.ReadRows(ctx, set, f, opts...) })
+				}}
+			}})
+			err := call(w)
+			if failed = requests > failing; failed != errors.Is(err, rejected) {
+				t.Errorf("%s: request %d fails: %v", name, failing, err)
+			}
+			if !failed {
+				break
+			}
+			if err := call(w); err != nil && !errors.Is(err, ErrExists) {
+				t.Errorf("%s, again: %v", name, err)
+			}
+			c.agree("a")
+		}
+	}
 }
