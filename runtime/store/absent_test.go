@@ -7,10 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ifAbsent writes only events that are absent.
@@ -144,5 +147,21 @@ func TestIfAbsentInACall(t *testing.T) {
 	err := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: writeAt(60).Now, TablePrefix: "other_"}).Write(t.Context(), nth(1), ifAbsent)
 	if !errors.As(err, &missing) || missing.Table != "other_days" {
 		t.Error(err)
+	}
+}
+
+// TestAbsentOfClasses writes two classes of an event if it is absent: they are the same event, but where each class appends its own
+// columns.
+func TestAbsentOfClasses(t *testing.T) {
+	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), oneMetric()} {
+		l.Table.Families = classFamilies()
+		of := mortals(l)
+		w := NewWriter(serve(t, of).Client, []*Mapping[mortal]{of}, WriterOptions{Now: func() time.Time { return at(0) }})
+		for i, want := range []bool{false, true, l.Pattern != codec.BucketNewColumns} {
+			err := w.Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0), Value: 1}, Class: 1 + i/2}, ifAbsent)
+			if errors.Is(err, ErrExists) != want || !want && err != nil {
+				t.Errorf("%s, write %d: %v", l.Table.ID, i, err)
+			}
+		}
 	}
 }

@@ -198,7 +198,7 @@ func (c *poleCase) left(t *testing.T, chosen choice) {
 	must(t, c.writer(0).WriteAll(t.Context(), c.stored))
 }
 
-// TestSelections compares what selections of all forms read, include and delete with what they select, in all patterns and on both paths.
+// TestSelections compares what selections of all forms read, list in pages, include and delete with what they select, in all patterns and on both paths.
 func TestSelections(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range slices.DeleteFunc(codec.Patterns(), codec.Pattern.NewestOnly) { // see TestState
@@ -221,7 +221,7 @@ func (c *poleCase) check(t *testing.T, chosen choice, path int) {
 	must(t, err)
 	selects, err := c.mapping.Selects(chosen.of)
 	must(t, err)
-	var want []string
+	var want, series []string
 	for i := range c.stored {
 		e := &c.stored[i]
 		key, err := c.mapping.untyped().rowKey(event{e}, map[bool]string{true: "level"}[c.mapping.Pattern == codec.BucketNewColumns])
@@ -232,13 +232,29 @@ func (c *poleCase) check(t *testing.T, chosen choice, path int) {
 			t.Fatalf("%s: selects %s is %t, and row %q is in %q", chosen.name, e, !is, key, ranges)
 		}
 		if is {
-			want = append(want, e.String())
+			want, series = append(want, e.String()), append(series, fmt.Sprint(e.Of))
 		}
 	}
 	slices.Sort(want)
-	got, err := polesOf(NewReader(c.clients[path], c.mapping, clockAt(poleNow)).Read(t.Context(), chosen.of, at(0), at(poleNow)))
+	slices.Sort(series)
+	r := NewReader(c.clients[path], c.mapping, clockAt(poleNow))
+	got, err := polesOf(r.Read(t.Context(), chosen.of, at(0), at(poleNow)))
 	if err != nil || !slices.Equal(want, got) {
 		t.Fatalf("%s, path %d: %v\nwant %q\ngot  %q", chosen.name, path, err, want, got)
+	}
+	got = nil
+	for page := (Page{Size: 1 + len(series)/6}); len(got) <= len(series); page.Token = page.Next {
+		for of, err := range ReadSeries[line](t.Context(), r, chosen.of, at(0), at(poleNow), SeriesOptions{Page: &page}) {
+			must(t, err)
+			got = append(got, fmt.Sprint(of))
+		}
+		if page.Next == "" {
+			break
+		}
+	}
+	slices.Sort(got)
+	if series = slices.Compact(series); !slices.Equal(series, got) {
+		t.Fatalf("%s, path %d, series in pages:\nwant %q\ngot  %q", chosen.name, path, series, got)
 	}
 	w := c.writer(path)
 	for i, o := range []DeleteOptions{{DryRun: true}, {}, {}} {
