@@ -2,12 +2,14 @@ package layout_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -155,4 +157,42 @@ func TestSaltSplits(t *testing.T) {
 	many := table(`delimiter: "#", segments: [{hash: [host], buckets: 1000}, host, id, bucket]`)
 	compare(t, 100, len(many))
 	compare(t, []string{"009#", "019#", "990#"}, []string{many[0], many[1], many[99]})
+}
+
+// TestBucketFormat resolves the label of a bucket that its segment gives, wherever it is in the key.
+func TestBucketFormat(t *testing.T) {
+	for _, segments := range []string{"{bucket: 20060102}, host, id", "host, {bucket: 20060102}, id", "host, id, {bucket: 20060102}"} {
+		l := resolve(t, "1ms", fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [%s]}, bucket: 1d, family: m, ttl: {max_age: 9d}}
+`, segments))
+		if got := l.Tables[0].Bucket.Label.String(); got != "20060102" {
+			t.Errorf("%s: %s", segments, got)
+		}
+	}
+}
+
+// TestOutlives refuses each required field that can expire before the rest of its event, whichever it is, and no other one.
+func TestOutlives(t *testing.T) {
+	for field, want := range map[string]bool{
+		"a: {type: int64, number: 1, family: %s}": true, "z: {type: int64, number: 1, family: %s}": true,
+		"a: {type: int64, number: 1, optional: true, family: %s}": false, "z: {type: int64, number: 1, default: 1, family: %s}": false,
+	} {
+		for family, other := range map[string]string{"short": "long", "long": "short"} {
+			s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
+package: app
+name: Event
+series: {host: string}
+time: {precision: 1ms}
+fields: {%s, m: {type: int64, number: 2, optional: true, family: %s}}
+tables:
+  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, bucket]}, bucket: 1d, families: {short: {ttl: {max_age: 1d}}, long: {ttl: {max_age: 9d}}}}
+`, fmt.Sprintf(field, family), other))
+			if len(found) == 0 {
+				_, found = layout.Resolve(s)
+			}
+			refused := slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return strings.Contains(d.Message, "can expire before the rest") })
+			if refused != (want && family == "short") || !refused && len(found) > 0 {
+				t.Errorf("%s in %s: %v", field, family, found)
+			}
+		}
+	}
 }
