@@ -393,6 +393,24 @@ func TestSaltWithin(t *testing.T) {
 	}
 }
 
+// TestExactForms infers from what only one form reads as it is: salts of the library, and UUIDs in small letters.
+func TestExactForms(t *testing.T) {
+	id := "0190a5b4-7c3d-7a8b-9c0d-0123456789ab"
+	for _, tt := range []struct{ value, want string }{{"1.5", "{hash: ["}, {id, "v: uuid"}, {strings.ToUpper(id), "v: string"}} {
+		cells := map[string][]bigtable.ReadItem{}
+		for s := range 9 {
+			for i := range 9 {
+				when, host := time.Date(2026, 3, 5, i, 0, s, 0, time.UTC), fmt.Sprint("h", s)
+				cells[fmt.Sprintf("%02d#%s#%d", codec.Salt(16, host), host, when.Unix())] = []bigtable.ReadItem{at(when, tt.value)}
+			}
+		}
+		p, err := infer.Propose(infer.Sample{Table: "forms", Rows: rows("f", "v", cells), Families: map[string]codec.GCRule{"f": age(3)}})
+		if err != nil || !strings.Contains(string(p.Schema), tt.want) {
+			t.Errorf("%s: no %s, %v:\n%s", tt.value, tt.want, err, p.Schema)
+		}
+	}
+}
+
 // damage changes text, sometimes.
 func damage(r *rand.Rand, s string) string {
 	switch n := r.IntN(12); {
