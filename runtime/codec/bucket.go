@@ -169,8 +169,9 @@ func (b *Bucket) appendLabel(dst []byte, t time.Time) ([]byte, error) {
 }
 
 // Within returns a pattern for the labels of the buckets that overlap [from, to); false if there
-// are none. For numbers without padding, it also matches those of later buckets: only the newest rows are read by them.
+// are none. After [Bucket.Max], numbers without padding have no limit.
 func (b Bucket) Within(from, to time.Time) (KeyPieces, bool) {
+	endless := to.After(b.Max())
 	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
 	switch {
 	case !from.Before(to):
@@ -179,6 +180,9 @@ func (b Bucket) Within(from, to time.Time) (KeyPieces, bool) {
 		return stringsBetween(b.label(from), b.label(to.Add(-1))), true
 	}
 	number := KeyPiece{Text: strconv.FormatInt(b.index(from)+1, 10), Number: true}
+	if !endless {
+		number.High = strconv.FormatInt(b.index(to.Add(-1))+1, 10)
+	}
 	return make(KeyPieces, 0, 3).and(KeyPiece{Text: b.Label.Prefix}, number, KeyPiece{Text: b.Label.Suffix}), true
 }
 

@@ -113,13 +113,13 @@ func (p *KeyPattern) All(times ...KeyPiece) []KeyPieces {
 type KeyPieces []KeyPiece
 
 // KeyPiece matches a part of a key: a fixed string, any bytes, the strings of a range,
-// or the unpadded decimal numbers from one on.
+// or the unpadded decimal numbers of a range.
 type KeyPiece struct {
 	Text   string // the string; if High is set, the first string of a range of equal length
 	High   string
 	Any    bool
 	Width  int  // if Any is set, the number of bytes; 0 for any number
-	Number bool // Text is the least number; the others have any length
+	Number bool // Text and High are the least and the greatest number, of any length; an empty High is no limit
 	Other  bool // strings of other lengths than Text match, too
 }
 
@@ -199,12 +199,26 @@ func (p KeyPiece) regexp() string {
 	case p.Any:
 		return anyByte.all(p.Width)
 	case p.Number:
-		n := len(p.Text)
-		return fmt.Sprintf("(?:[1-9][0-9]{%d,}|%s)", n, digit.between(p.Text, digit.last(n)))
+		return numbers(p.Text, p.High)
 	case p.High != "":
 		return anyByte.between(p.Text, p.High)
 	}
 	return QuoteRegexp(p.Text)
+}
+
+// numbers returns a pattern for the unpadded decimal numbers from low to high, or from low on if high is empty.
+func numbers(low, high string) string {
+	var branches []string
+	if high == "" {
+		branches = append(branches, fmt.Sprintf("[1-9][0-9]{%d,}", len(low)))
+		high = digit.last(len(low))
+	}
+	for n := len(low); n < len(high); n++ {
+		branches = append(branches, digit.between(low, digit.last(n)))
+		low = "1" + digit.first(n)
+	}
+	branches = append(branches, digit.between(low, high))
+	return "(?:" + strings.Join(branches, "|") + ")"
 }
 
 // alphabet is what the bytes of a range of strings of equal length can be.

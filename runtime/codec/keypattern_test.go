@@ -2,6 +2,7 @@ package codec_test
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,17 +31,22 @@ func TestBetween(t *testing.T) {
 	})
 }
 
-// A pattern for unpadded numbers from one on matches exactly those, whatever their lengths.
+// A pattern for unpadded numbers, between two or from one on, matches exactly those, whatever their lengths.
 func TestNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.OneOf(rapid.IntRange(1, 200), rapid.IntRange(1, 1_000_000), rapid.SampledFrom([]int{9, 10, 99, 100, 101, 999, 1000}))
-		least := number.Draw(t, "from")
-		re, err := regexp.Compile("^" + codec.KeyPieces{{Text: strconv.Itoa(least), Number: true}}.Regexp() + "$")
+		ends := []int{number.Draw(t, "from"), number.Draw(t, "to")}
+		slices.Sort(ends)
+		piece := codec.KeyPiece{Text: strconv.Itoa(ends[0]), High: strconv.Itoa(ends[1]), Number: true}
+		if rapid.Bool().Draw(t, "without end") {
+			piece.High, ends[1] = "", math.MaxInt
+		}
+		re, err := regexp.Compile("^" + codec.KeyPieces{piece}.Regexp() + "$")
 		must(t, err)
 		n := number.Draw(t, "number")
-		for text, want := range map[string]bool{strconv.Itoa(n): least <= n, strconv.Itoa(n)[1:] + "#": false, "0" + strconv.Itoa(n): false} {
+		for text, want := range map[string]bool{strconv.Itoa(n): ends[0] <= n && n <= ends[1], strconv.Itoa(n)[1:] + "#": false, "0" + strconv.Itoa(n): false} {
 			if re.MatchString(text) != want {
-				t.Errorf("%s from %d: want %v by %s", text, least, want, re)
+				t.Errorf("%s from %d to %d: want %v by %s", text, ends[0], ends[1], want, re)
 			}
 		}
 	})

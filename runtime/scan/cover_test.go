@@ -79,9 +79,6 @@ func drawTable(t *rapid.T) *table {
 		},
 		Precision: time.Millisecond,
 	}
-	if !tab.Offset.Bucket.Sorted() && tab.multiSeries() {
-		tab.form = wholeForm // no schema has such a query
-	}
 	lives := lifetimes
 	if b := &tab.Offset.Bucket; !b.Sorted() {
 		b.Origin = day.Add(-999 * b.Every) // labels of three and of four digits
