@@ -184,7 +184,7 @@ func (r *recorder) columns(word string) {
 	for i := range r.layout.Columns {
 		c := &r.layout.Columns[i]
 		key := word + " " + quote(c.Key)
-		if c.Was == c.Key && c.Family != "" {
+		if c.Was != "" && c.Was == c.Key && c.Family != "" {
 			key += " in " + c.Family
 		}
 		r.column(key, c)
