@@ -620,7 +620,7 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]
 	Table: store.Table{
 		ID:       SamplesTableID,
 		Families: []store.Family{{Name: SamplesFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
-		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
+		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; rollup h: 15m0s; column "value": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       samplesKey,
