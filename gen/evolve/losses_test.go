@@ -150,6 +150,8 @@ func TestLosses(t *testing.T) {
 		{"wider windows", "E26:readings/h/every", []revision{of(big()), of(big("rollup: {every: 1d, family: h, ttl: {max_age: 1825d}}"))}},
 		{"narrower windows", "", []revision{of(big()), of(big("rollup: {every: 30m, family: h, ttl: {max_age: 1825d}}"))}},
 		{"the only value of some events is removed", "X01:readings/Read", []revision{{fields: "temp: {type: float64, optional: true}, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "note: {type: string, optional: true}", tables: []string{readings}}}},
+		{"the only value of some serialized events is removed", "", []revision{{fields: "temp: {type: float64, optional: true, number: 1}, note: {type: string, optional: true, number: 2}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}}, {fields: "note: {type: string, optional: true, number: 2}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}}}},
+		{"a field is removed, added again as it was, and again in another column", "E20:readings/note", []revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}, {fields: "temp: float64, note: {type: string, optional: true, column: n}", tables: []string{readings}}}},
 		{"a value beside one that all events have", "", []revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}}},
 		{"copies exchange places", "", []revision{of(readings, flat), of(flat, readings)}},
 		{"the key of a copy that serves nothing", "E05:flat", []revision{of(readings, flat), of(readings, with(`key: {delimiter: "|", segments: [dev, site, bucket]}`))}},
