@@ -162,6 +162,14 @@ func choices(key *codec.Key, conditions bool) (out []choice) {
 		func(e *pole) bool {
 			return e.Of.Region == "n" && e.Of.Unit == 1 || e.Of.Region == "s" && e.Of.Unit == 2
 		})
+	add("lines", query(codec.GivenValue, 0, 1).Many([]pole{at("n", "a", 0), at("none", "ab", 0), at("s", "b", 0)}),
+		func(e *pole) bool {
+			return e.Of.Region == "n" && e.Of.Line == "a" || e.Of.Region == "s" && e.Of.Line == "b"
+		})
+	add("units", query(codec.GivenValue, 0, 1, 2).Many([]pole{at("n", "a", 1), at("s", "b", 0), at("s", "a", 1)}),
+		func(e *pole) bool {
+			return e.Of.Unit == 1 && e.Of.Line == "a" && e.Of.Region != "ns" || e.Of.Unit == 0 && e.Of.Line == "b" && e.Of.Region == "s"
+		})
 	add("no values", query(codec.GivenValue, 0, 1).Many(nil), func(*pole) bool { return false })
 	add("prefixes", query(codec.GivenPrefix, 0, 1).Many([]pole{at("n", "a", 0), at("n", "a#", 0), at("s", "", 0)}),
 		func(e *pole) bool { return e.Of.Region == "n" && e.Of.Line[0] == 'a' || e.Of.Region == "s" })
