@@ -364,3 +364,16 @@ func TestRecent(t *testing.T) {
 		t.Error("a range for what has a suffix")
 	}
 }
+
+// TestSpanBetween checks the span of the rows between two others: there is none, and so no request, if they are the same or inverted.
+func TestSpanBetween(t *testing.T) {
+	low, high := codec.Span{Prefix: "a#s3"}, codec.Span{Prefix: "a#s6"}
+	if s, some := codec.Between(low, high); !some || s.Prefix != "a#s" || s.Begin() != "a#s3" || s.All().End != "a#s6" {
+		t.Errorf("%+v, %t", s, some)
+	}
+	for _, ends := range [][2]codec.Span{{low, low}, {high, low}} {
+		if s, some := codec.Between(ends[0], ends[1]); some {
+			t.Errorf("%+v", s)
+		}
+	}
+}
