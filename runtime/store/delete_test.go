@@ -281,3 +281,18 @@ func TestDeleteOfNumberedEvent(t *testing.T) {
 		t.Errorf("%v, %v; %d cells are left", got, err, storedCells(t, s, older.Table.ID))
 	}
 }
+
+// TestDeleteCountsRows deletes ranges that cut the millisecond of an event: only rows that lose data count.
+func TestDeleteCountsRows(t *testing.T) {
+	for _, l := range []*Mapping[sample]{days(), singles(), offsets(), offsetBlobs()} {
+		s := newBigtable(t, l)
+		w := NewWriter(s.Client, []*Mapping[sample]{l})
+		must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: at(1)}, {Series: "a", Time: at(90000)}}))
+		for _, rows := range []int{0, 1} {
+			got, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(1).Add(time.Microsecond), at(90000).Add(time.Duration(rows)*time.Microsecond))
+			if err != nil || got.Events() != rows || got.Tables[0].Rows != rows {
+				t.Errorf("%s: %+v, %v, want %d", l.Pattern, got, err, rows)
+			}
+		}
+	}
+}
