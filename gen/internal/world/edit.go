@@ -12,8 +12,10 @@ import (
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // Edited is what became of an edit of a schema with stored events.
@@ -50,14 +52,128 @@ func (w *World) Edit(ctx context.Context, old, edited *layout.Layout, seed uint6
 		}
 	}
 	s := dynamic.New(edited)
+	r := s.NewReader(w.clients[0], store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock})
+	before, err := p.windowsShown(p.layout, p.programs[0], edited)
+	if err != nil {
+		return Passed, p.told(err)
+	}
 	if p.setup(s) != nil {
 		return Refused, nil
 	}
-	r := s.NewReader(w.clients[0], store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock})
-	if lost = p.compareEdited(r, edited); lost != nil {
+	if lost = p.compareEdited(r, edited); lost == nil {
+		lost = p.compareWindows(before, &interpreter{s, nil, r}, edited)
+	}
+	if lost != nil {
 		lost = p.told(lost)
 	}
 	return Passed, lost
+}
+
+// shownWindow is which window of which series is shown, of which field; empty if it is the number of events.
+type shownWindow struct {
+	series, field string
+	width         time.Duration
+	start         time.Time
+}
+
+// windowsShown returns the windows that a program with a schema shows of all series, of the number of events, and of the fields
+// that the other schema has alike. It returns nothing if either schema has no windows, or other series.
+func (p *play) windowsShown(l *layout.Layout, x program, other *layout.Layout) (map[shownWindow]summary, error) {
+	if len(l.Series) != len(other.Series) || l.Precision != other.Precision || l.Read.Metrics() || other.Read.Metrics() {
+		return nil, nil
+	}
+	widths := []time.Duration{24 * time.Hour}
+	for _, t := range slices.Concat(l.Read.Periods(), other.Read.Periods()) {
+		if t.Rollup != nil && t.Rollup.Every < 24*time.Hour && !slices.Contains(widths, t.Rollup.Every) {
+			widths = append(widths, t.Rollup.Every)
+		}
+	}
+	out := map[shownWindow]summary{}
+	from, to := p.now.AddDate(-3, 0, 0).Truncate(24*time.Hour), p.end().Truncate(24*time.Hour).Add(24*time.Hour)
+	for _, of := range p.allSeries() {
+		series := seriesOf(p.layout, l, of)
+		if series == nil {
+			return nil, nil
+		}
+		for _, field := range append(alike(l, other), "") {
+			o := store.WindowOptions{Fields: []store.Field{}}
+			if i := indexOf(l, field); i >= 0 {
+				o.Fields = append(o.Fields, store.Field(l.FieldName(&l.Fields[i])))
+			}
+			for _, width := range widths {
+				for w, err := range x.windows(p.ctx, &selection{of: dynamic.Series(series)}, from, to, window.Every(width), o) {
+					if err != nil {
+						return nil, err
+					}
+					out[shownWindow{fmt.Sprintf("%q", of), field, width, w.Start}] = w
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// seriesOf returns the values of a series in the order of another schema; nil if that has other ones.
+func seriesOf(l, edited *layout.Layout, of []any) []any {
+	out := make([]any, len(of))
+	for i := range l.Series {
+		n := slices.IndexFunc(edited.Series, func(f layout.Field) bool { return f.Name == l.Series[i].Name && f.Type == l.Series[i].Type })
+		if n < 0 {
+			return nil
+		}
+		out[n] = of[i]
+	}
+	return out
+}
+
+// indexOf returns the index of a field; -1 if there is none.
+func indexOf(l *layout.Layout, name string) int {
+	return slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
+}
+
+// alike returns the names of the fields of a schema of which another one says the same.
+func alike(l, other *layout.Layout) (out []string) {
+	for i := range l.Fields {
+		f, k := &l.Fields[i], indexOf(other, l.Fields[i].Name)
+		if k >= 0 && f.Type == other.Fields[k].Type && f.Optional == other.Fields[k].Optional && value.Equal(f.Default, other.Fields[k].Default) && f.Type != schema.Enum {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
+// compareWindows compares the windows that a program with an edited schema shows with those that were shown before.
+func (p *play) compareWindows(before map[shownWindow]summary, x program, edited *layout.Layout) error {
+	if before == nil {
+		return nil
+	}
+	after, err := p.windowsShown(edited, x, p.layout)
+	if err != nil || after == nil {
+		return err
+	}
+	for k, w := range before {
+		got, has := after[k]
+		switch {
+		case !has:
+			return fmt.Errorf("window %v of %d events is hidden", k, w.Events)
+		case w.Inexact:
+			p.Counts["inexact windows before an edit"]++
+			continue
+		case got.Inexact || got.Events != w.Events:
+			return fmt.Errorf("window %v has %d events, and %d before (inexact: %v)", k, got.Events, w.Events, got.Inexact)
+		}
+		p.Counts["windows before and after an edit"]++
+		if k.field == "" {
+			continue
+		}
+		i, n := indexOf(p.layout, k.field), indexOf(edited, k.field)
+		for _, stat := range []dynamic.Statistic{dynamic.Count, dynamic.Min, dynamic.Max} {
+			if _, ok := stat.Type(&p.layout.Fields[i]); ok && fmt.Sprint(w.of(stat, i)) != fmt.Sprint(got.of(stat, n)) {
+				return fmt.Errorf("window %v: %v is %v, and was %v", k, stat, got.of(stat, n), w.of(stat, i))
+			}
+		}
+	}
+	return nil
 }
 
 // compareEdited compares what readers of an edited schema find with what those of the schema find.
@@ -69,13 +185,9 @@ func (p *play) compareEdited(r *dynamic.Reader, edited *layout.Layout) error {
 		return nil // events have other places
 	}
 	for name, of := range p.allSeries() {
-		moved := make([]any, len(of))
-		for i := range p.layout.Series {
-			n := index(edited.Series, &p.layout.Series[i])
-			if n < 0 {
-				return nil
-			}
-			moved[n] = of[i]
+		moved := seriesOf(p.layout, edited, of)
+		if moved == nil {
+			return nil
 		}
 		got, err := collected(r.Read(p.ctx, dynamic.Series(moved), time.Time{}, p.end()))
 		if err != nil {
