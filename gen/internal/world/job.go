@@ -13,6 +13,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -87,19 +88,17 @@ func (p *play) backfill() error {
 	if source == nil || err != nil {
 		return err
 	}
-	for at := range p.truth.tables[t] {
-		if p.truth.tables[source][at] == nil {
-			return nil // it may be deleted, as if it was deleted from the source
+	for at := range p.truth.tables[t] { // it may be deleted, as if it was deleted from the source
+		if o.Repair = o.Repair && p.truth.tables[source][at] != nil; p.truth.tables[source][at] == nil && t.WriteOnly {
+			return nil
 		}
 	}
+	p.note("from %s", source.ID)
 	keep := p.chance(2)
 	if keep {
 		if err := p.outlive(); err != nil {
 			return err
 		}
-	}
-	if slices.ContainsFunc(p.truth.live(source, p.now), func(l living) bool { return len(l.versions) > 1 }) {
-		return nil
 	}
 	if !keep {
 		if err := p.bt.Admin.DropAllRows(p.ctx, p.prefix+t.ID); err != nil {
@@ -109,8 +108,13 @@ func (p *play) backfill() error {
 		clear(p.summarized)
 		maps.DeleteFunc(p.foreign, func(at [2]string, _ bool) bool { return at[0] == p.prefix+t.ID })
 	}
-	if t != p.layout.State && !source.Pattern.Appends() && p.chance(2) {
+	if t != p.layout.State && p.chance(2) {
 		if err := p.writeAll(p.draw(4)); err != nil {
+			return err
+		}
+	}
+	if p.layout.State == nil && p.chance(2) {
+		if err := p.writeLess(t); err != nil {
 			return err
 		}
 	}
@@ -137,32 +141,99 @@ func (p *play) copied(source, t *layout.Table, repair bool) error {
 		has[place(&l.Event)] = l
 	}
 	for _, l := range p.truth.live(source, p.now) {
-		e, same := l.Event, true
-		other, ok := has[place(&e)]
-		e.Values = slices.Clone(e.Values)
-		for i := range e.Values {
-			if parts := l.versions[0].period; ok && !l.keeps(i) && len(parts.Families) > 1 && !parts.HasClasses() { // else, it never had it
-				e.Values[i] = other.Values[i]
+		events, at := []dynamic.Event{l.Event}, place(&l.Event)
+		if len(l.versions) > 1 {
+			var err error
+			if events, err = p.valuesOf(source, &l); err != nil {
+				return err
 			}
-			if e.Values[i] == any(unknown{}) {
-				e.Values[i] = p.layout.Fields[i].Default
+			if l.Event = events[len(events)-1]; !t.Pattern.Appends() {
+				events = events[len(events)-1:]
 			}
-			same = same && ok && fmt.Sprintf("%q", e.Values[i]) == fmt.Sprintf("%q", other.Values[i])
 		}
-		if same && repair {
-			continue
+		if source.Pattern.Appends() && t.Pattern.Appends() {
+			delete(p.truth.tables[t], at) // what the source lacks
 		}
-		e.TTL, e.ExpiresAt = 0, l.versions[0].expires() // whatever it was written with
-		if err := p.truth.write(t, p.now, e); err != nil && !errors.Is(err, codec.ErrExpired) {
-			return fmt.Errorf("the copy of %v is refused: %w", e, err)
+		for _, e := range events {
+			if p.merged(&l, &e, has[at].Values) && repair && !t.Pattern.Appends() {
+				continue
+			}
+			e.TTL, e.ExpiresAt = 0, l.versions[0].expires() // whatever it was written with
+			if err := p.truth.write(t, p.now, e); err != nil && !errors.Is(err, codec.ErrExpired) {
+				return fmt.Errorf("the copy of %v is refused: %w", e, err)
+			}
 		}
 	}
 	return nil
 }
 
+// merged adds to an event of the source what that has lost and the target has, and reports whether both are then the same. others is nil
+// if the target has no such event.
+func (p *play) merged(l *living, e *dynamic.Event, others []any) bool {
+	parts := l.versions[0].period
+	e.Values = slices.Clone(e.Values)
+	for i := range e.Values {
+		if others != nil && len(parts.Families) > 1 && !parts.HasClasses() && (!l.keeps(i) || others[i] != nil && p.mayLack(l, i)) { // else, it never had it
+			e.Values[i] = others[i]
+		}
+		if e.Values[i] == any(unknown{}) {
+			e.Values[i] = defaultOf(&p.layout.Fields[i])
+		}
+	}
+	return fmt.Sprintf("%q", e.Values) == fmt.Sprintf("%q", others)
+}
+
+// valuesOf returns the events that readers of a table find in a place with several versions, in their order: that of the columns of each
+// field, and not that of the writes.
+func (p *play) valuesOf(t *layout.Table, l *living) (out []dynamic.Event, err error) {
+	only := *p.layout
+	only.Tables, only.Read, only.Queries = []*layout.Table{t}, t, nil
+	r := dynamic.New(&only).NewReader(p.client(), store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock})
+	if out, err = collected(r.Read(p.ctx, dynamic.Series(l.Series), l.Time, l.Time.Add(1))); err != nil {
+		return nil, err
+	}
+	return out, p.same([]living{*l}, out, store.ReadOptions{}, nil)
+}
+
+// mayLack reports whether a field of an event is as if it had expired in a family that does not tell when it does, and so are all others
+// of the family whose cells expire together.
+func (p *play) mayLack(l *living, field int) bool {
+	t := l.versions[0].period
+	familyOf := func(i int) int {
+		for _, c := range t.Columns {
+			if c.Field == i {
+				return c.Family
+			}
+		}
+		return -1
+	}
+	lost := func(i int) bool {
+		f, v := &p.layout.Fields[i], l.Values[i]
+		none := defaultOf(f)
+		if none == nil && !f.Optional && f.Type.Traits().ProtoZero {
+			none = value.Zero(f)
+		}
+		return v == nil || none != nil && value.Equal(v, none)
+	}
+	at := familyOf(field)
+	if at < 0 || !lost(field) {
+		return false
+	}
+	life := t.Families[at].Life
+	if counts := slices.ContainsFunc(life.Retention, func(term codec.Term) bool { return term.Versions > 0 }); life.EventTimed() {
+		return counts
+	}
+	for i := range p.layout.Fields {
+		if familyOf(i) == at && !lost(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // anySource draws the table from which one is filled; empty for that which is best.
 func (p *play) anySource(target *layout.Table) string {
-	if s := anyOf(p, p.layout.Tables); s != target && p.chance(2) {
+	if s := anyOf(p, p.layout.Tables); s != target && !p.chance(4) {
 		return s.ID
 	}
 	return ""
@@ -254,7 +325,7 @@ func (p *play) lacking(a, b *layout.Table) (out []string, certain int) {
 
 // keeps reports whether a field of an event is alive.
 func (l *living) keeps(field int) bool {
-	return l.has[0][layout.WholeEvent] || l.has[0][field]
+	return slices.ContainsFunc(l.has, func(has map[int]bool) bool { return has[layout.WholeEvent] || has[field] })
 }
 
 // source returns the table from which a back-fill would copy; nil if it is refused.

@@ -28,6 +28,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -394,6 +395,11 @@ func (p *play) event() dynamic.Event {
 	if e.Time = e.Time.Add(p.shift); !e.ExpiresAt.IsZero() {
 		e.ExpiresAt = e.ExpiresAt.Add(p.shift)
 	}
+	for i := range p.layout.Fields {
+		if v := defaultOf(&p.layout.Fields[i]); v != nil && p.chance(3) {
+			e.Values[i] = v
+		}
+	}
 	switch p.IntN(8) {
 	case 0, 1:
 		if len(p.known) > 0 {
@@ -421,6 +427,14 @@ func (p *play) event() dynamic.Event {
 		e.Sequence = 0
 	}
 	return e
+}
+
+// defaultOf returns the default of a field as it is stored; nil if there is none.
+func defaultOf(f *layout.Field) any {
+	if v, ok := f.Default.(float64); ok && f.Type == schema.Float32 {
+		return float64(float32(v))
+	}
+	return f.Default
 }
 
 // edges returns the times at which layouts begin, and the ends of the buckets of now.
