@@ -173,7 +173,7 @@ func (p *play) merged(l *living, e *dynamic.Event, others []any) bool {
 	parts := l.versions[0].period
 	e.Values = slices.Clone(e.Values)
 	for i := range e.Values {
-		if others != nil && len(parts.Families) > 1 && !parts.HasClasses() && (!l.keeps(i) || others[i] != nil && p.mayLack(l, i)) { // else, it never had it
+		if others != nil && len(parts.Families) > 1 && !parts.HasClasses() && others[i] != nil && p.mayLack(l, i) {
 			e.Values[i] = others[i]
 		}
 		if e.Values[i] == any(unknown{}) {
@@ -195,8 +195,8 @@ func (p *play) valuesOf(t *layout.Table, l *living) (out []dynamic.Event, err er
 	return out, p.same([]living{*l}, out, store.ReadOptions{}, nil)
 }
 
-// mayLack reports whether a field of an event is as if it had expired in a family that does not tell when it does, and so are all others
-// of the family whose cells expire together.
+// mayLack reports whether a field of an event is as if it had expired, or expired within a minute, in a family that does not tell that it
+// has not, and so are all others of the family whose cells expire together.
 func (p *play) mayLack(l *living, field int) bool {
 	t := l.versions[0].period
 	familyOf := func(i int) int {
@@ -208,20 +208,15 @@ func (p *play) mayLack(l *living, field int) bool {
 		return -1
 	}
 	lost := func(i int) bool {
-		f, v := &p.layout.Fields[i], l.Values[i]
-		none := defaultOf(f)
-		if none == nil && !f.Optional && f.Type.Traits().ProtoZero {
-			none = value.Zero(f)
-		}
-		return v == nil || none != nil && value.Equal(v, none)
+		none, v := defaultOf(&p.layout.Fields[i]), l.Values[i]
+		return v == nil || v == any(unknown{}) || none != nil && value.Equal(v, none)
 	}
 	at := familyOf(field)
 	if at < 0 || !lost(field) {
 		return false
 	}
-	life := t.Families[at].Life
-	if counts := slices.ContainsFunc(life.Retention, func(term codec.Term) bool { return term.Versions > 0 }); life.EventTimed() {
-		return counts
+	if f := &t.Families[at]; f.Life.EventTimed() {
+		return slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 }) || !alive(f, p.now.Add(time.Minute), floor(l.Time), 1)
 	}
 	for i := range p.layout.Fields {
 		if familyOf(i) == at && !lost(i) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -85,13 +84,8 @@ func (p *play) writeWithout() error {
 	return p.writeLess(anyOf(p, p.layout.Tables))
 }
 
-// writeLess writes events to all tables but one, unless a table may lose the only field of a family, and that can be as if it was lost:
-// a copy then gets it from the target.
+// writeLess writes events to all tables but one, which may have older versions of them.
 func (p *play) writeLess(without *layout.Table) error {
-	if slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool { return len(t.Families) > 1 && !t.HasClasses() }) &&
-		slices.ContainsFunc(p.layout.Fields, func(f layout.Field) bool { return f.Type == schema.String || f.Type == schema.Bytes }) {
-		return nil
-	}
 	less := *p.layout
 	p.without = without
 	defer func() { p.without = nil }()
