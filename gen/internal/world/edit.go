@@ -28,8 +28,8 @@ const (
 	Passed
 )
 
-// Edit plays writes of a schema, and then reads the events with an edited schema, unless the edit is refused. It returns what
-// the edit hides or changes without a word.
+// Edit plays writes of a schema, and then reads the events with an edited schema, unless the edit is refused. It
+// returns what the edit hides or changes without a word.
 func (w *World) Edit(ctx context.Context, old, edited *layout.Layout, seed uint64) (out Edited, lost error) {
 	p, err := w.begin(ctx, Script{Layout: old})
 	if err != nil || p == nil {
@@ -76,8 +76,9 @@ type shownWindow struct {
 	start         time.Time
 }
 
-// windowsShown returns the windows that a program with a schema shows of all series, of the number of events, and of the fields
-// that the other schema has alike. It returns nothing if either schema has no windows, or other series.
+// windowsShown returns the windows that a program with a schema shows of all series, of the number of events, and
+// of the fields that the other schema has alike. It returns nothing if either schema has no windows, or other
+// series.
 func (p *play) windowsShown(l *layout.Layout, x program, other *layout.Layout) (map[shownWindow]summary, error) {
 	if len(l.Series) != len(other.Series) || l.Precision != other.Precision || l.Read.Metrics() || other.Read.Metrics() {
 		return nil, nil

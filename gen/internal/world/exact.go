@@ -43,8 +43,8 @@ func (b bucket) gone() (at time.Time, ok bool) {
 // grace is the wait between the two passes that summarize a bucket.
 func (b bucket) grace() time.Duration { return b.period.Rollup.Grace(b.period.Bucket) }
 
-// moments are the times at which something changes for a bucket: it may be summarized; it is too late to summarize its events; they
-// may have expired; they have; and the same for its summary.
+// moments are the times at which something changes for a bucket: it may be summarized; it is too late to summarize
+// its events; they may have expired; they have; and the same for its summary.
 func (b bucket) moments() (out []time.Time) {
 	_, end := b.span()
 	out = append(out, end.Add(b.period.Rollup.After))
@@ -95,8 +95,8 @@ func (p *play) summaries() {
 	}
 }
 
-// exact reports whether a window must be exact: of all buckets in it and before it, which its increases may count from, the events are
-// there, or they are summarized since they last changed, in windows of which it consists.
+// exact reports whether a window must be exact: of all buckets in it and before it, which its increases may count
+// from, the events are there, or they are summarized since they last changed, in windows of which it consists.
 func (p *play) exact(s selection, w *summary, from, to time.Time, width window.Width, o store.WindowOptions) bool {
 	first, last := from.Add(-o.Before), w.End
 	if o.Fill != window.FillNone {

@@ -118,7 +118,8 @@ func (f *faults) unary(ctx context.Context, method string, request, reply any, c
 	return failure
 }
 
-// stream is an interceptor of a client. Streams of sessions do not fail: the client waits for half a minute until one opens.
+// stream is an interceptor of a client. Streams of sessions do not fail: the client waits for half a minute until
+// one opens.
 func (f *faults) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	if strings.Contains(method, "/Open") {
 		return streamer(ctx, desc, cc, method, opts...)
@@ -214,7 +215,8 @@ func (s *lateStream) Header() (metadata.MD, error) { return nil, s.err }
 func (s *lateStream) Trailer() metadata.MD         { return nil }
 func (s *lateStream) Context() context.Context     { return s.ctx }
 
-// sent returns a request as it is sent: codecs of the project add to it what is in memory that is used again after the call.
+// sent returns a request as it is sent: codecs of the project add to it what is in memory that is used again after
+// the call.
 func sent(request any, opts []grpc.CallOption) protobuf.Message {
 	codec := encoding.GetCodecV2(proto.Name)
 	for _, o := range opts {

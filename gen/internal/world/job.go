@@ -75,8 +75,8 @@ func (p *play) age() error {
 	return p.windows()
 }
 
-// backfill fills a table from another one, half of the time after it was emptied, as if it were new. Events are often written before
-// it. Events that only the source has lost remain.
+// backfill fills a table from another one, half of the time after it was emptied, as if it were new. Events are
+// often written before it. Events that only the source has lost remain.
 func (p *play) backfill() error {
 	t := anyOf(p, p.layout.Tables)
 	if len(p.layout.Tables) < 2 || p.layout.State != nil && t == p.layout.Read || slices.ContainsFunc(t.Periods(), func(o *layout.Table) bool { return o.ID != t.ID }) {
@@ -167,8 +167,8 @@ func (p *play) copied(source, t *layout.Table, repair bool) error {
 	return nil
 }
 
-// merged adds to an event of the source what that has lost and the target has, and reports whether both are then the same. others is nil
-// if the target has no such event.
+// merged adds to an event of the source what that has lost and the target has, and reports whether both are then
+// the same. others is nil if the target has no such event.
 func (p *play) merged(l *living, e *dynamic.Event, others []any) bool {
 	parts := l.versions[0].period
 	e.Values = slices.Clone(e.Values)
@@ -183,8 +183,8 @@ func (p *play) merged(l *living, e *dynamic.Event, others []any) bool {
 	return fmt.Sprintf("%q", e.Values) == fmt.Sprintf("%q", others)
 }
 
-// valuesOf returns the events that readers of a table find in a place with several versions, in their order: that of the columns of each
-// field, and not that of the writes.
+// valuesOf returns the events that readers of a table find in a place with several versions, in their order: that
+// of the columns of each field, and not that of the writes.
 func (p *play) valuesOf(t *layout.Table, l *living) (out []dynamic.Event, err error) {
 	only := *p.layout
 	only.Tables, only.Read, only.Queries = []*layout.Table{t}, t, nil
@@ -195,8 +195,8 @@ func (p *play) valuesOf(t *layout.Table, l *living) (out []dynamic.Event, err er
 	return out, p.same([]living{*l}, out, store.ReadOptions{}, nil)
 }
 
-// mayLack reports whether a field of an event is as if it had expired, or expired within a minute, in a family that does not tell that it
-// has not, and so are all others of the family whose cells expire together.
+// mayLack reports whether a field of an event is as if it had expired, or expired within a minute, in a family
+// that does not tell that it has not, and so are all others of the family whose cells expire together.
 func (p *play) mayLack(l *living, field int) bool {
 	t := l.versions[0].period
 	familyOf := func(i int) int {
@@ -287,8 +287,9 @@ func (p *play) verify() error {
 	return err
 }
 
-// lacking returns the places of events of which one of two tables has a field, or another value of it, that the other one lacks, and
-// that neither loses within an hour. certain counts those that the other one has not just lost by its own rules.
+// lacking returns the places of events of which one of two tables has a field, or another value of it, that the
+// other one lacks, and that neither loses within an hour. certain counts those that the other one has not just
+// lost by its own rules.
 func (p *play) lacking(a, b *layout.Table) (out []string, certain int) {
 	for _, t := range [][2]*layout.Table{{a, b}, {b, a}} {
 		others := map[string]living{}
@@ -360,8 +361,9 @@ func (p *play) writeForeign() error {
 	return table.Apply(p.ctx, key, m)
 }
 
-// restamp gives cells other timestamps, like another program that uses the time of the server or none, unless they tell the
-// time or the expiry of an event. Readers find the same. In a table with a second tier, no cell is older than its event.
+// restamp gives cells other timestamps, like another program that uses the time of the server or none, unless they
+// tell the time or the expiry of an event. Readers find the same. In a table with a second tier, no cell is older
+// than its event.
 func (p *play) restamp() error {
 	for _, t := range p.layout.Tables {
 		if t.Pattern.EventTimed() || t.HasClasses() || len(t.Older) > 0 {

@@ -21,8 +21,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// finer moves all events by parts of a millisecond, into few milliseconds, as in tables of another program with the granularity
-// MICROS. Readers find them at exactly these times.
+// finer moves all events by parts of a millisecond, into few milliseconds, as in tables of another program with
+// the granularity MICROS. Readers find them at exactly these times.
 func (p *play) finer() error {
 	if slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool {
 		return !t.Pattern.EventTimed() || t.Pattern.NewestOnly() || t.Rollup != nil || len(t.Older) > 0
@@ -85,8 +85,8 @@ func (p *play) finer() error {
 	return p.deleteFiner()
 }
 
-// deleteFiner deletes events of a series: exactly those that are wanted or, where these and others are in a millisecond, some of them with
-// an error that says so.
+// deleteFiner deletes events of a series: exactly those that are wanted or, where these and others are in a
+// millisecond, some of them with an error that says so.
 func (p *play) deleteFiner() error {
 	s := p.seriesOf(p.someSeries())
 	from, to := p.span()

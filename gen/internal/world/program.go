@@ -187,7 +187,8 @@ func (p *compiled) manySeries(series [][]any) reflect.Value {
 	return out
 }
 
-// on calls a method for a selection, whose name is given for a single series and for a query; of a query, %s is the name.
+// on calls a method for a selection, whose name is given for a single series and for a query; of a query, %s is
+// the name.
 func (p *compiled) on(of reflect.Value, s *selection, single, before, after string, ctx context.Context, args ...any) ([]reflect.Value, bool) {
 	switch {
 	case s.query == nil && len(s.series) == 1:

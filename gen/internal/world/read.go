@@ -390,7 +390,8 @@ func (p *play) agrees(l *living, e *dynamic.Event, fields map[int]bool) error {
 	return nil
 }
 
-// dated returns an error unless an event that was read whole has the times of its expiry and its write that are stored.
+// dated returns an error unless an event that was read whole has the times of its expiry and its write that are
+// stored.
 func (l *living) dated(e *dynamic.Event) error {
 	v := l.versions[0]
 	expiries, written := []time.Time{}, time.Time{}
@@ -627,8 +628,8 @@ func (p *play) readTicking() error {
 	return p.among([][]living{before, p.expected(s, from, to)}, got, o)
 }
 
-// among compares the events of a read with those that were there at several times: it finds each event that was there at all of
-// them, and none that was never there.
+// among compares the events of a read with those that were there at several times: it finds each event that was
+// there at all of them, and none that was never there.
 func (p *play) among(times [][]living, got []dynamic.Event, o store.ReadOptions) error {
 	ever, always := map[string]bool{}, map[string]int{}
 	for _, all := range times {
@@ -876,8 +877,8 @@ func (p *play) windows() error {
 	return nil
 }
 
-// increases checks that the increases of the windows of each series add up to that of all its values, of numbers that begin again
-// at 0 when they fall.
+// increases checks that the increases of the windows of each series add up to that of all its values, of numbers
+// that begin again at 0 when they fall.
 func (p *play) increases(got []summary, all []living) error {
 	for i := range p.layout.Fields {
 		f := &p.layout.Fields[i]
@@ -1022,8 +1023,8 @@ func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 	return nil
 }
 
-// stored compares the number of the cells of events in each table with the truth: what was deleted or replaced is not just hidden.
-// Cells that have expired are left to garbage collection.
+// stored compares the number of the cells of events in each table with the truth: what was deleted or replaced is
+// not just hidden. Cells that have expired are left to garbage collection.
 func (p *play) stored() error {
 	got, want, families := map[string]int{}, map[string]int{}, map[[2]string]*layout.Family{}
 	for _, t := range p.layout.Tables {
@@ -1081,7 +1082,8 @@ func (p *play) collect() error {
 	return nil
 }
 
-// collectIn removes the cells of a table that the rules of its families remove, or some of them unless others count them.
+// collectIn removes the cells of a table that the rules of its families remove, or some of them unless others
+// count them.
 func (p *play) collectIn(id string) error {
 	rules := map[string]codec.GCRule{}
 	for _, t := range p.layout.AllPeriods() {

@@ -77,7 +77,8 @@ func (s *choppedStream) SendMsg(m any) error {
 	return nil
 }
 
-// beat sometimes tells that rows were scanned up to a key between the last row and the next one, which is empty if there is none.
+// beat sometimes tells that rows were scanned up to a key between the last row and the next one, which is empty if
+// there is none.
 func (s *choppedStream) beat(next string) error {
 	if s.n++; s.n%3 != 1 || s.request.GetRows() == nil {
 		return nil

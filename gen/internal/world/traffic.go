@@ -104,7 +104,8 @@ func (s *countedStream) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// RecvMsg records the error of a failed stream. One that the reader or a fault cancels fails, too, and is not repeated.
+// RecvMsg records the error of a failed stream. One that the reader or a fault cancels fails, too, and is not
+// repeated.
 func (s *countedStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if _, rows := m.(*bigtablepb.ReadRowsResponse); rows && err != io.EOF && s.ctx.Err() == nil {
@@ -120,9 +121,9 @@ func (s *countedStream) failed(err error) {
 	s.traffic.wrong = cmp.Or(s.traffic.wrong, err)
 }
 
-// safeRows returns an error unless a request is for ranges that include their start and exclude their end, or for a list of several
-// keys in ascending order. The client may divert other requests for a single row to its session protocol, past the wire decoder,
-// and loses rows of key lists that are read in reverse.
+// safeRows returns an error unless a request is for ranges that include their start and exclude their end, or for
+// a list of several keys in ascending order. The client may divert other requests for a single row to its session
+// protocol, past the wire decoder, and loses rows of key lists that are read in reverse.
 func safeRows(r *bigtablepb.ReadRowsRequest) error {
 	rows := r.GetRows()
 	keys, ranges := len(rows.GetRowKeys()), len(rows.GetRowRanges())
@@ -139,7 +140,8 @@ func safeRows(r *bigtablepb.ReadRowsRequest) error {
 	return nil
 }
 
-// fetched returns an error if the read before has sent more requests, or fetched more cells, than those that it needs.
+// fetched returns an error if the read before has sent more requests, or fetched more cells, than those that it
+// needs.
 func (p *play) fetched(s selection, from, to time.Time, o store.ReadOptions, fields map[int]bool) error {
 	if p.struck || o.Limit > 0 || fields != nil || o.TimeOrder && len(s.series) != 1 {
 		return nil
@@ -157,8 +159,8 @@ func (p *play) fetched(s selection, from, to time.Time, o store.ReadOptions, fie
 	return nil
 }
 
-// enough returns the number of requests for a range of times of one series: one for each layout. More are needed at the ends of the range
-// if these divide buckets of offsets, and for long lists of row keys.
+// enough returns the number of requests for a range of times of one series: one for each layout. More are needed
+// at the ends of the range if these divide buckets of offsets, and for long lists of row keys.
 func enough(t *layout.Table, span time.Duration) (requests int) {
 	for _, o := range t.Periods() {
 		switch requests++; {
@@ -171,8 +173,9 @@ func enough(t *layout.Table, span time.Duration) (requests int) {
 	return requests
 }
 
-// needed returns the greatest number of cells that a read of all fields of a selection may fetch: those of its events, and the rest of
-// a bucket where it tells which of them are kept. It is not known where labels do not sort.
+// needed returns the greatest number of cells that a read of all fields of a selection may fetch: those of its
+// events, and the rest of a bucket where it tells which of them are kept. It is not known where labels do not
+// sort.
 func (p *play) needed(s selection, from, to time.Time) (cells int, known bool) {
 	for _, o := range s.table.Periods() {
 		if o.Pattern.Bucketed() && !o.Bucket.Sorted() {
@@ -187,8 +190,8 @@ func (p *play) needed(s selection, from, to time.Time) (cells int, known bool) {
 	return cells, true
 }
 
-// limits returns the range of times whose cells a read may fetch: whole buckets if newer events decide whether older ones are kept, and
-// whole milliseconds if timestamps tell the times.
+// limits returns the range of times whose cells a read may fetch: whole buckets if newer events decide whether
+// older ones are kept, and whole milliseconds if timestamps tell the times.
 func limits(t *layout.Table, from, to time.Time) (time.Time, time.Time) {
 	switch {
 	case !t.EventTimed():

@@ -1,6 +1,7 @@
-// Package world plays scripts of random operations on the tables of any schema, and compares all reads with what was
-// promised to whoever wrote the events. So features meet without anybody having to think of their meeting: an
-// operation is written once, and runs over all schemas; a setting is drawn as soon as one schema of the corpus has it.
+// Package world plays scripts of random operations on the tables of any schema, and compares all reads with what
+// was promised to whoever wrote the events. So features meet without anybody having to think of their meeting: an
+// operation is written once, and runs over all schemas; a setting is drawn as soon as one schema of the corpus has
+// it.
 //
 // Requests fail in between, replies get lost, streams break off and processes are killed; the operation is then
 // repeated, and the tables must be as if nothing had happened. Two programs write in turn, one of them without the
@@ -360,8 +361,8 @@ func (p *play) repeated(f func() error) error {
 	return err
 }
 
-// written lets the requests of all writes arrive: after the event was deleted, or after its row was repaired, they would change the row
-// of the newest event.
+// written lets the requests of all writes arrive: after the event was deleted, or after its row was repaired, they
+// would change the row of the newest event.
 func (p *play) written() { p.faults.arrive(func(c lateCopy) bool { return !c.deletes }) }
 
 // client returns the client of one of the programs.

@@ -31,8 +31,8 @@ func load(t *testing.T) *corpus.Corpus {
 	return c
 }
 
-// scripts returns the numbers of the scripts to play: n of them, or those between two numbers in the environment variable
-// BTGEN_WORLD, such as 2000-3000.
+// scripts returns the numbers of the scripts to play: n of them, or those between two numbers in the environment
+// variable BTGEN_WORLD, such as 2000-3000.
 func scripts(t *testing.T, n int) (first, end int) {
 	t.Helper()
 	if text := os.Getenv("BTGEN_WORLD"); text != "" {
@@ -43,8 +43,8 @@ func scripts(t *testing.T, n int) (first, end int) {
 	return first, n
 }
 
-// TestWorld plays scripts on schemas that are drawn from parts of others, and on some of this package, in which what others rarely
-// have meets.
+// TestWorld plays scripts on schemas that are drawn from parts of others, and on some of this package, in which
+// what others rarely have meets.
 func TestWorld(t *testing.T) {
 	c, w := load(t), world.Start(t)
 	meetings, err := corpus.Load("testdata")
@@ -80,7 +80,8 @@ func future(text []byte) []byte {
 	})
 }
 
-// TestWorldOfEdits edits drawn schemas that have events. What the judge of edits does not refuse hides and changes nothing.
+// TestWorldOfEdits edits drawn schemas that have events. What the judge of edits does not refuse hides and changes
+// nothing.
 func TestWorldOfEdits(t *testing.T) {
 	c, w := load(t), world.Start(t)
 	first, end := scripts(t, testlong.Pick(10, 2000))

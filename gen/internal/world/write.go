@@ -48,7 +48,8 @@ func (p *play) writeAll(events []dynamic.Event) error {
 	return p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{}) }, nil)
 }
 
-// writeSeries writes events of a series in several buckets, with gaps between some of them, and looks for the newest one later.
+// writeSeries writes events of a series in several buckets, with gaps between some of them, and looks for the
+// newest one later.
 func (p *play) writeSeries() error {
 	steps := []time.Duration{time.Hour, 26 * time.Hour}
 	for _, t := range p.layout.AllPeriods() {
@@ -144,7 +145,8 @@ func (p *play) writeBatches() error {
 	}, nil)
 }
 
-// writeVersions writes two versions of the newest event, one of which comes last in the row of the newest events and not in the others.
+// writeVersions writes two versions of the newest event, one of which comes last in the row of the newest events
+// and not in the others.
 func (p *play) writeVersions() error {
 	if p.layout.State == nil {
 		return nil
@@ -217,8 +219,8 @@ func (p *play) writeKnown() error {
 	return p.absent(events)
 }
 
-// absent writes those of some events that all tables have, unless they are absent. That changes nothing, but in rows that lack the
-// newest event: once.
+// absent writes those of some events that all tables have, unless they are absent. That changes nothing, but in
+// rows that lack the newest event: once.
 func (p *play) absent(of []dynamic.Event) error {
 	var events []dynamic.Event
 	for _, e := range of {
@@ -312,7 +314,8 @@ func (p *play) writes(events []dynamic.Event, call func() error, exists func(t *
 	return nil
 }
 
-// refusal returns why no table stores an event: one of them cannot, for another reason than that it would expire there.
+// refusal returns why no table stores an event: one of them cannot, for another reason than that it would expire
+// there.
 func (p *play) refusal(e dynamic.Event) error {
 	e = p.truth.truncated(e)
 	for _, t := range p.layout.Tables {
@@ -364,8 +367,8 @@ func (p *play) wanted() dynamic.Event {
 	return e
 }
 
-// deletes calls a method that deletes events. It counts those that are alive, as a dry run before it does, and the next call deletes
-// nothing.
+// deletes calls a method that deletes events. It counts those that are alive, as a dry run before it does, and the
+// next call deletes nothing.
 func (p *play) deletes(call func(o store.DeleteOptions) (store.Deletion, error), gone func(e *dynamic.Event) bool) error {
 	dry, got, dried, alive := store.Deletion{}, store.Deletion{}, p.chance(4), 0
 	if dried {
