@@ -185,7 +185,7 @@ func (c *Comparison) forgotten(old *lock.Table, now *lock.Lock) []lost {
 // nil if they have none.
 func (c *Comparison) continuation(old *lock.Table) *pair {
 	i := slices.IndexFunc(c.pairs, func(p pair) bool {
-		return p.facts != nil && p.old != nil && p.old.Key() == old.Key()
+		return p.facts != nil && p.old != nil && (p.old.Key() == old.Key() || p.locked != nil && p.locked.Key() == old.Key())
 	})
 	if i < 0 {
 		return nil

@@ -115,7 +115,7 @@ func (c *Comparison) withdraw() {
 		rest.Layouts = slices.Clone(p.old.Layouts[n:])
 		rest.Name = placeOf(p.old, &rest.Layouts[0])
 		rest.Layouts[0].Table = ""
-		p.old, p.planned = &rest, all[:n]
+		p.locked, p.old, p.planned = p.old, &rest, all[:n]
 	}
 }
 

@@ -96,6 +96,7 @@ type pair struct {
 	lacks  []lock.Lack   // why it may not have all events after the change
 	// planned are the layouts of the lock that have not begun, and that old therefore lacks, if the change is of them.
 	planned []lock.Layout
+	locked  *lock.Table // old with these; nil if there are none
 }
 
 // Diff compares the tables of schemas with those of a lock.
