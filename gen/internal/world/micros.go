@@ -149,6 +149,11 @@ func (p *play) remake(id string, moved map[int64]int64) error {
 	}); err != nil {
 		return err
 	}
+	if live.GetDeletionProtection() {
+		if err := p.bt.Admin.UpdateTableWithDeletionProtection(p.ctx, id, bigtable.Unprotected); err != nil {
+			return err
+		}
+	}
 	if err := p.bt.Admin.DeleteTable(p.ctx, id); err != nil {
 		return err
 	}
