@@ -339,6 +339,11 @@ func (c *Comparison) named(t troupe, l rehearse.Loss, except *Rule) bool {
 // addLoss adds the finding for a loss.
 func (c *Comparison) addLoss(p *pair, l rehearse.Loss) {
 	change := Change{Item: lossItem(l), place: atServes, Old: shownText(l, l.Was), New: shownText(l, l.Is), way: way{text: lossWay(l)}}
+	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { // that it has all events
+		return f.pair == p && f.Rule == harmless && p.table != nil && slices.ContainsFunc(p.now().Serves, func(read string) bool {
+			return f.Name == (&Change{Rule: harmless, Item: read}).name(c.tableName(p))
+		})
+	})
 	if p.table != nil && p.table.Draft && l.From != "" && l.From != l.To {
 		c.add(p, draftServes, change, "draft %q takes over %s from table %q, and has none of its events", p.table.ID, readText(l.Read), l.From)
 		return

@@ -88,7 +88,7 @@ func losses(next *Epoch) []Loss {
 	played := map[*Epoch]*outcome{}
 	var out []Loss
 	for _, prev := range next.After {
-		was := s.play(prev, played)
+		was := s.play(prev, "", played)
 		c := &comparison{stage: s, prev: prev, played: played, known: map[compared]bool{}}
 		c.old, c.new = was.world, s.side(&next.Program, was.world.rules.setup(&next.Program))
 		start := s.begin(was, prev, next)

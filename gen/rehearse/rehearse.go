@@ -10,7 +10,7 @@ import (
 
 // fresh returns the events that a program may write: of each period and age, with each class, without each optional
 // field, with each value of enums.
-func (w *side) fresh() (out []int) {
+func (w *side) fresh(by string) (out []int) {
 	for i := range w.program.Schemas {
 		p := &w.program.Schemas[i]
 		kinds := w.kinds(p)
@@ -22,7 +22,7 @@ func (w *side) fresh() (out []int) {
 				for _, class := range p.classes() {
 					for _, kind := range kinds {
 						e := &state{schema: p.Name, class: class, absent: kind.absent, label: kind.label, period: period, age: a}
-						e.did = e.written(p)
+						e.did = e.written(p) + by
 						w.write(p, e)
 						w.expire(e)
 						out = append(out, w.add(e))
@@ -115,22 +115,22 @@ type outcome struct {
 	states []int
 }
 
-// play returns the outcome of an epoch and of those before it.
-func (s *stage) play(e *Epoch, done map[*Epoch]*outcome) *outcome {
+// play returns the outcome of an epoch and of those before it. by tells, in stories, whose events are written.
+func (s *stage) play(e *Epoch, by string, done map[*Epoch]*outcome) *outcome {
 	if out := done[e]; out != nil {
 		return out
 	}
 	var states []int
 	before := rules{}
 	for _, p := range e.After {
-		was := s.play(p, done)
+		was := s.play(p, " by an earlier version", done)
 		maps.Copy(before, was.world.rules)
 		for _, pair := range s.begin(was, p, e) {
 			states = append(states, pair[1])
 		}
 	}
 	w := s.side(&e.Program, before.setup(&e.Program))
-	out := &outcome{w, w.closure(append(states, w.fresh()...))}
+	out := &outcome{w, w.closure(append(states, w.fresh(by)...))}
 	done[e] = out
 	return out
 }
