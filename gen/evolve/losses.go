@@ -96,10 +96,24 @@ func (p *pair) now() *lock.Table {
 // rehearsed adds the losses of the change that no rule has named.
 func (c *Comparison) rehearsed() {
 	for _, t := range c.troupes() {
-		if slices.ContainsFunc(t.pairs, func(p *pair) bool { return p.old != nil }) {
+		if slices.ContainsFunc(t.pairs, func(p *pair) bool { return p.old != nil }) && slices.ContainsFunc(t.pairs, func(p *pair) bool { return !c.unchanged(p) }) {
 			c.rehearse(t)
 		}
 	}
+}
+
+// unchanged reports whether the facts of a table are those of the lock.
+func (c *Comparison) unchanged(p *pair) bool {
+	if p.old == nil || p.facts == nil || p.old.Removed != "" || c.owner(p.old) != p.facts.Schema || !slices.Equal(p.old.Serves, p.facts.Serves) {
+		return false
+	}
+	return slices.EqualFunc(p.old.Periods(), p.facts.Periods(), func(a, b lock.Layout) bool {
+		if retires(&a) || placeOf(p.old, &a) != placeOf(p.facts, &b) {
+			return false
+		}
+		a.Number, a.Accepted, a.Table = b.Number, b.Accepted, b.Table
+		return reflect.DeepEqual(a, b)
+	})
 }
 
 // rehearse adds the losses of schemas that share tables: those of the change, and those that remain if the tables are
