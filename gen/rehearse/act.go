@@ -98,7 +98,7 @@ func (w *side) do(state, i int) int {
 	known := w.done[state][i]
 	if known == 0 {
 		known = -1
-		if out := w.happens(w.states[state], w.acts[i]); out != nil {
+		if out := w.happens(w.states[state], i); out != nil {
 			w.expire(out)
 			known = 1 + w.add(out)
 		}
@@ -107,22 +107,22 @@ func (w *side) do(state, i int) int {
 	return max(known-1, -1)
 }
 
-// happens returns a state after an act, before anything is collected.
-func (w *side) happens(e *state, a act) *state {
-	p := w.program.schema(e.schema)
+// happens returns a state after an act, of which the index is given, before anything is collected.
+func (w *side) happens(e *state, i int) *state {
+	p, a := w.program.schema(e.schema), w.acts[i]
 	if a >= 0 {
 		later, may := w.end(e.age, int(a))
 		if !may {
 			return nil
 		}
-		out := e.next(w.describe(a))
+		out := e.next(w.said[i])
 		out.age = later
 		return out
 	}
 	if p == nil || a == erase && e.deleted || a == rewrite && e.again && !e.deleted {
 		return nil
 	}
-	out := e.next(w.describe(a))
+	out := e.next(w.said[i])
 	switch a {
 	case touch:
 		w.mark(p, out)
@@ -140,7 +140,7 @@ func (w *side) happens(e *state, a act) *state {
 
 // expire deletes the cells whose time to live has ended.
 func (w *side) expire(e *state) {
-	if e.age.youngest() {
+	if e.age == 0 {
 		return
 	}
 	e.drop(func(c cell) bool {
@@ -155,7 +155,7 @@ func (w *side) lifeOf(c cell) int {
 	out, known := w.lifes[key]
 	if !known {
 		out = -1
-		p := &w.places[c.key]
+		p := &w.places.all[c.key]
 		if rule, has := w.rules[[2]string{p.table, p.family}]; has {
 			out = w.life(rule.of(w.stamps[c.stamp]))
 		}
@@ -193,7 +193,7 @@ func (s *stage) writeTo(p *Schema, l *plan, e *state) {
 	family := &l.Families[home]
 	if l.Form != "" { // it is one value
 		e.drop(func(c cell) bool {
-			o := &s.places[c.key]
+			o := &s.places.all[c.key]
 			return o.table == l.Place && o.rows == l.Rows && o.family == family.Name && strings.HasPrefix(o.column, whole)
 		})
 		s.put(e, l.forms[home], "", family.Life)
@@ -207,7 +207,7 @@ func (s *stage) writeTo(p *Schema, l *plan, e *state) {
 				e.drop(func(o cell) bool { return o.key == at })
 				continue
 			}
-			s.put(e, at, c.Coding+sep+value, l.life(s.places[at].family))
+			s.put(e, at, c.Coding+sep+value, l.life(s.places.all[at].family))
 		}
 	}
 	if l.Rollup != nil {
@@ -284,7 +284,7 @@ func (w *side) seal(p *Schema, e *state) {
 		}
 		found := w.event(p, &p.Tables[i], e)
 		e.drop(func(c cell) bool {
-			o := &w.places[c.key]
+			o := &w.places.all[c.key]
 			return o.table == l.Place && o.rows == l.Rows && o.family == l.Rollup.Family
 		})
 		r := run{every: l.Rollup.Every, inexact: w.late(at, e)}

@@ -134,7 +134,7 @@ func (c *comparison) meets(p *Schema, e *state) bool {
 	for i := range p.Tables {
 		for k := range p.Tables[i].Layouts {
 			l := &p.Tables[i].Layouts[k]
-			if slices.ContainsFunc(e.cells, func(o cell) bool { return c.places[o.key].table == l.Place && l.knows(c.places[o.key].family) }) {
+			if slices.ContainsFunc(e.cells, func(o cell) bool { return c.places.all[o.key].table == l.Place && l.knows(c.places.all[o.key].family) }) {
 				return true
 			}
 		}

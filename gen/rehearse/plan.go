@@ -24,18 +24,18 @@ func (s *stage) plan(p *Schema, l *Layout) *plan {
 	}
 	out := &plan{Layout: l, cells: map[int32]bool{}}
 	for _, f := range l.Families {
-		out.forms = append(out.forms, s.key(place{l.Place, l.Rows, f.Name, whole + l.Form}))
+		out.forms = append(out.forms, s.places.number(place{l.Place, l.Rows, f.Name, whole + l.Form}))
 	}
 	if l.Rollup != nil {
-		out.mark = s.key(place{l.Place, l.Rows, l.Rollup.Family, "mark"})
-		out.run = s.key(place{l.Place, l.Rows, l.Rollup.Family, "run"})
+		out.mark = s.places.number(place{l.Place, l.Rows, l.Rollup.Family, "mark"})
+		out.run = s.places.number(place{l.Place, l.Rows, l.Rollup.Family, "run"})
 	}
 	for i := range p.Fields {
 		var columns []planned
 		for _, c := range l.columns(p.Fields[i].ID) {
 			at := planned{Column: c}
 			for _, family := range c.in(l) {
-				at.at = append(at.at, s.key(l.place(c, family)))
+				at.at = append(at.at, s.places.number(l.place(c, family)))
 			}
 			columns = append(columns, at)
 		}
@@ -57,7 +57,7 @@ func (c *planned) home(family int) int32 { return c.at[min(family, len(c.at)-1)]
 func (s *stage) has(l *plan, key int32) bool {
 	out, known := l.cells[key]
 	if !known {
-		p := &s.places[key]
+		p := &s.places.all[key]
 		out = p.table == l.Place && p.rows == l.Rows && l.knows(p.family)
 		l.cells[key] = out
 	}

@@ -151,7 +151,7 @@ func (s *stage) begin(was *outcome, prev, next *Epoch) (out [][2]int) {
 // then.
 func (s *stage) fill(before *side, n int, next *Epoch, e *state) {
 	p, q := before.program.schema(e.schema), next.Program.schema(e.schema)
-	if p == nil || q == nil || p.table(p.first()) == nil {
+	if len(next.Filled) == 0 || p == nil || q == nil || p.table(p.first()) == nil {
 		return
 	}
 	found := before.event(p, p.table(p.first()), s.states[n]) != nil
@@ -172,7 +172,7 @@ func (s *stage) fill(before *side, n int, next *Epoch, e *state) {
 // possible returns the states that can be when the next epoch begins: its new layouts begin later, and what its clock
 // says to be older has expired.
 func (s *stage) possible(states []int, prev, next *Epoch) (out []int) {
-	first, last := prev.latest(map[*Epoch]bool{}), endOfTime
+	first, last := prev.latest(), endOfTime
 	if !next.Now.IsZero() {
 		first, last = next.Now, next.Now
 	}
@@ -199,17 +199,12 @@ func (s *stage) possible(states []int, prev, next *Epoch) (out []int) {
 var endOfTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // latest returns the latest clock that is known of an epoch and those before it; zero if none is.
-func (e *Epoch) latest(done map[*Epoch]bool) time.Time {
-	out := e.Now
-	done[e] = true
-	for _, p := range e.After {
-		if done[p] {
-			continue
+func (e *Epoch) latest() (out time.Time) {
+	walk(e, map[*Epoch]bool{}, func(e *Epoch) {
+		if e.Now.After(out) {
+			out = e.Now
 		}
-		if at := p.latest(done); at.After(out) {
-			out = at
-		}
-	}
+	})
 	return out
 }
 

@@ -2,7 +2,6 @@ package rehearse
 
 import (
 	"maps"
-	"math/bits"
 	"slices"
 	"time"
 
@@ -20,14 +19,32 @@ type stage struct {
 	absent []string         // IDs of all fields that events of some program may lack
 
 	acts []act
+	said []string // of each act, in words
 
-	keys   map[place]int32 // of cells
-	places []place
-	values map[string]int32
-	texts  []string
-	ids    map[string]int // of states
+	places numbered[place]
+	values numbered[string] // of cells
+	ids    map[string]int   // of states
 	states []*state
 	plans  map[*Layout]*plan
+}
+
+// numbered are values, each of which has a number.
+type numbered[T comparable] struct {
+	numbers map[T]int32
+	all     []T
+}
+
+// number returns the number of a value.
+func (t *numbered[T]) number(v T) int32 {
+	n, known := t.numbers[v]
+	if !known {
+		if t.numbers == nil {
+			t.numbers = map[T]int32{}
+		}
+		n = int32(len(t.all))
+		t.numbers[v], t.all = n, append(t.all, v)
+	}
+	return n
 }
 
 // ages is a set of lives that have ended, as bits.
@@ -41,11 +58,9 @@ const maxLives = 12
 
 // newStage returns the stage for an epoch and all before it.
 func newStage(e *Epoch) *stage {
-	s := &stage{
-		starts: []time.Time{{}}, stamps: []codec.Lifetime{{}}, keys: map[place]int32{}, values: map[string]int32{}, ids: map[string]int{}, plans: map[*Layout]*plan{},
-	}
+	s := &stage{starts: []time.Time{{}}, stamps: []codec.Lifetime{{}}, ids: map[string]int{}, plans: map[*Layout]*plan{}}
 	cells := map[[2]string]*written{}
-	s.collect(e, cells, map[*Epoch]bool{})
+	walk(e, map[*Epoch]bool{}, func(e *Epoch) { s.collect(e, cells) })
 	for _, key := range slices.SortedFunc(maps.Keys(cells), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		for _, r := range cells[key].rules {
 			for _, l := range cells[key].by {
@@ -56,13 +71,11 @@ func newStage(e *Epoch) *stage {
 	slices.SortFunc(s.starts, time.Time.Compare)
 	s.starts = slices.CompactFunc(s.starts, time.Time.Equal)
 	if len(s.widths) > 0 { // one that has events of several windows of each rollup
-		wide := time.Duration(1)
-		for _, w := range s.widths {
-			wide = max(wide, w)
-		}
+		widest := slices.Max(s.widths)
+		wide := widest
 		for _, w := range s.widths {
 			for wide%w != 0 {
-				wide += slices.Max(s.widths)
+				wide += widest
 			}
 		}
 		s.widths = append(s.widths, 2*wide)
@@ -77,15 +90,14 @@ func newStage(e *Epoch) *stage {
 	for i := range s.lives {
 		s.acts = append(s.acts, act(i))
 	}
+	for _, a := range s.acts {
+		s.said = append(s.said, s.describe(a))
+	}
 	return s
 }
 
-// collect adds the times, the lives and the optional fields of an epoch and of those before it.
-func (s *stage) collect(e *Epoch, cells map[[2]string]*written, done map[*Epoch]bool) {
-	if done[e] {
-		return
-	}
-	done[e] = true
+// collect adds the times, the lives and the optional fields of an epoch.
+func (s *stage) collect(e *Epoch, cells map[[2]string]*written) {
 	if !e.Now.IsZero() {
 		s.starts = append(s.starts, e.Now.Add(1))
 	}
@@ -101,9 +113,6 @@ func (s *stage) collect(e *Epoch, cells map[[2]string]*written, done map[*Epoch]
 				s.collectLayout(&p.Tables[k].Layouts[m], cells)
 			}
 		}
-	}
-	for _, p := range e.After {
-		s.collect(p, cells, done)
 	}
 }
 
@@ -223,26 +232,6 @@ func (s *stage) between(a ages) (from, to time.Duration) {
 	return from, to
 }
 
-// key returns the number of the place of a cell.
-func (s *stage) key(p place) int32 {
-	n, known := s.keys[p]
-	if !known {
-		n = int32(len(s.places))
-		s.keys[p], s.places = n, append(s.places, p)
-	}
-	return n
-}
-
-// value returns the number of the value of a cell.
-func (s *stage) value(text string) int32 {
-	n, known := s.values[text]
-	if !known {
-		n = int32(len(s.texts))
-		s.values[text], s.texts = n, append(s.texts, text)
-	}
-	return n
-}
-
 // stamp returns the number of how cells are written.
 func (s *stage) stamp(l codec.Lifetime) int32 {
 	is := func(o codec.Lifetime) bool { return o.Timestamp == l.Timestamp && o.Default == l.Default }
@@ -264,6 +253,3 @@ func (s *stage) add(e *state) int {
 	}
 	return n
 }
-
-// youngest is the ages at which no life has ended.
-func (a ages) youngest() bool { return bits.OnesCount32(uint32(a)) == 0 }

@@ -45,7 +45,7 @@ func (e *state) lacks(field string) bool { return strings.Contains(e.absent, sep
 func (s *stage) get(e *state, key int32) (string, bool) {
 	for _, c := range e.cells {
 		if c.key == key {
-			return s.texts[c.value], true
+			return s.values.all[c.value], true
 		}
 	}
 	return "", false
@@ -53,7 +53,7 @@ func (s *stage) get(e *state, key int32) (string, bool) {
 
 // put sets a cell. The cells of a state are shared with others, and never changed.
 func (s *stage) put(e *state, key int32, value string, by codec.Lifetime) {
-	c := cell{key, s.value(value), s.stamp(by)}
+	c := cell{key, s.values.number(value), s.stamp(by)}
 	i, found := slices.BinarySearchFunc(e.cells, key, func(c cell, key int32) int { return cmp.Compare(c.key, key) })
 	if found && e.cells[i] == c {
 		return
