@@ -118,13 +118,18 @@ func (p *play) windowsShown(l *layout.Layout, x program, other *layout.Layout) (
 func seriesOf(l, edited *layout.Layout, of []any) []any {
 	out := make([]any, len(of))
 	for i := range l.Series {
-		n := slices.IndexFunc(edited.Series, func(f layout.Field) bool { return f.Name == l.Series[i].Name && f.Type == l.Series[i].Type })
+		n := sameField(edited.Series, &l.Series[i])
 		if n < 0 {
 			return nil
 		}
 		out[n] = of[i]
 	}
 	return out
+}
+
+// sameField returns the index of the field or series value of the same name and type; -1 if there is none.
+func sameField(in []layout.Field, f *layout.Field) int {
+	return slices.IndexFunc(in, func(o layout.Field) bool { return o.Name == f.Name && o.Type == f.Type })
 }
 
 // indexOf returns the index of a field; -1 if there is none.
@@ -179,9 +184,6 @@ func (p *play) compareWindows(before map[shownWindow]summary, x program, edited 
 
 // compareEdited compares what readers of an edited schema find with what those of the schema find.
 func (p *play) compareEdited(r *dynamic.Reader, edited *layout.Layout) error {
-	index := func(in []layout.Field, f *layout.Field) int {
-		return slices.IndexFunc(in, func(o layout.Field) bool { return o.Name == f.Name && o.Type == f.Type })
-	}
 	if len(p.layout.Series) != len(edited.Series) || p.layout.Precision != edited.Precision {
 		return nil // events have other places
 	}
@@ -206,7 +208,7 @@ func (p *play) compareEdited(r *dynamic.Reader, edited *layout.Layout) error {
 				continue
 			}
 			for k := range p.layout.Fields {
-				n := index(edited.Fields, &p.layout.Fields[k])
+				n := sameField(edited.Fields, &p.layout.Fields[k])
 				if n < 0 || l.Values[k] == (unknown{}) || value.Equal(got[i].Values[n], l.Values[k]) || l.Values[k] == nil && !edited.Fields[n].Optional {
 					continue
 				}
