@@ -39,9 +39,13 @@ func (s *schemaFile) own(name string) *jen.Statement {
 func (s *schemaFile) declare() {
 	s.add(s.seriesType(), s.eventType())
 	for _, f := range s.layout.Enums() {
-		s.add(s.enumType(f), s.enumNames(f), s.enumString(f), s.enumMarshal(f), s.enumUnmarshal(f))
+		s.add(s.enumType(f), s.enumNames(f))
+		s.add(s.textMethods(s.names.Field(f).Enum, s.names.Field(f).EnumNames)...)
 	}
-	s.add(s.classType(), s.classNames(), s.classString())
+	if len(s.layout.Classes) > 0 {
+		s.add(s.classType(), s.classNames())
+		s.add(s.textMethods(s.names.Class, s.names.ClassNames)...)
+	}
 	s.add(s.writerType(), s.newWriter(), s.heldWriter(), s.writerMethods())
 	for i := range s.layout.Queries {
 		s.add(s.deleteMethod(&s.layout.Queries[i]))
@@ -191,26 +195,22 @@ func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
 	})
 }
 
-// enumString declares the String method of an enum.
-func (s *schemaFile) enumString(f *layout.Field) jen.Code {
-	return gocode.Doc("String returns the name of the value, or its number if it has none.").Line().
-		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("String").Params().String().Add(oneLine(
-		jen.Return(s.codec("EnumString").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v"))))))
-}
-
-// enumMarshal declares the MarshalText method of an enum.
-func (s *schemaFile) enumMarshal(f *layout.Field) jen.Code {
-	return gocode.Doc("MarshalText returns the name of the value, for JSON and flags; an error if it has none.").Line().
-		Func().Params(jen.Id("v").Id(s.names.Field(f).Enum)).Id("MarshalText").Params().Params(jen.Index().Byte(), jen.Error()).Add(oneLine(
-		jen.Return(s.codec("MarshalEnum").Call(jen.Id(s.names.Field(f).EnumNames), jen.Int64().Call(jen.Id("v"))))))
-}
-
-// enumUnmarshal declares the UnmarshalText method of an enum.
-func (s *schemaFile) enumUnmarshal(f *layout.Field) jen.Code {
-	return gocode.Doc("UnmarshalText sets the value to the one with the given name.").Line().
-		Func().Params(jen.Id("v").Op("*").Id(s.names.Field(f).Enum)).Id("UnmarshalText").Params(jen.Id("text").Index().Byte()).Error().Block(
-		jen.List(jen.Id("n"), jen.Err()).Op(":=").Add(s.codec("TextEnum")).Call(jen.Id("text"), jen.Id(s.names.Field(f).EnumNames)),
-		jen.If(jen.Err().Op("==").Nil()).Block(jen.Op("*").Id("v").Op("=").Id(s.names.Field(f).Enum).Call(jen.Id("n"))),
-		jen.Return(jen.Err()),
-	)
+// textMethods declare the methods with which a type with named values is text: an enum, or the TTL classes.
+func (s *schemaFile) textMethods(name, values string) []jen.Code {
+	text := func(of string) *jen.Statement {
+		return oneLine(jen.Return(s.codec(of).Call(jen.Id(values), jen.Int64().Call(jen.Id("v")))))
+	}
+	method := func(doc, is string, results ...jen.Code) *jen.Statement {
+		return gocode.Doc(doc).Line().Func().Params(jen.Id("v").Id(name)).Id(is).Params().Params(results...)
+	}
+	return []jen.Code{
+		method("String returns the name of the value, or its number if it has none.", "String", jen.String()).Add(text("EnumString")),
+		method("MarshalText returns the name of the value, for JSON and flags; an error if it has none.", "MarshalText", jen.Index().Byte(), jen.Error()).Add(text("MarshalEnum")),
+		gocode.Doc("UnmarshalText sets the value to the one with the given name.").Line().
+			Func().Params(jen.Id("v").Op("*").Id(name)).Id("UnmarshalText").Params(jen.Id("text").Index().Byte()).Error().Block(
+			jen.List(jen.Id("n"), jen.Err()).Op(":=").Add(s.codec("TextEnum")).Call(jen.Id("text"), jen.Id(values)),
+			jen.If(jen.Err().Op("==").Nil()).Block(jen.Op("*").Id("v").Op("=").Id(name).Call(jen.Id("n"))),
+			jen.Return(jen.Err()),
+		),
+	}
 }

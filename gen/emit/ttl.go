@@ -61,9 +61,6 @@ func (s *schemaFile) declareTTLFields(g *jen.Group) {
 //	type UsageClass int
 //	const ( UsageClassShort UsageClass = 1 + iota; … )
 func (s *schemaFile) classType() jen.Code {
-	if len(s.layout.Classes) == 0 {
-		return nil
-	}
 	name := s.names.Class
 	return gocode.Doc(fmt.Sprintf("%s determines how long an event lives. The zero %[1]s is invalid, and the writer rejects it.", name)).Line().
 		Type().Id(name).Int().Line().Line().
@@ -77,24 +74,10 @@ func (s *schemaFile) classType() jen.Code {
 
 // classNames declares the names of the classes.
 func (s *schemaFile) classNames() jen.Code {
-	if len(s.layout.Classes) == 0 {
-		return nil
-	}
 	return gocode.Doc(fmt.Sprintf("%s contains the names of the values of %s in the schema.", s.names.ClassNames, s.names.Class)).Line().
 		Var().Id(s.names.ClassNames).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 		for i, class := range s.layout.Classes {
 			g.Add(inline(field{"Number", jen.Lit(i + 1)}, field{"Name", jen.Lit(class)}))
 		}
 	})
-}
-
-// classString declares the String method of the classes.
-func (s *schemaFile) classString() jen.Code {
-	if len(s.layout.Classes) == 0 {
-		return nil
-	}
-	return gocode.Doc("String returns the name of the class, or its number if it has none.").Line().
-		Func().Params(jen.Id("c").Id(s.names.Class)).Id("String").Params().String().Block(
-		jen.Return(s.codec("EnumString").Call(jen.Id(s.names.ClassNames), jen.Int64().Call(jen.Id("c")))),
-	)
 }

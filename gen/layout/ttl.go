@@ -52,12 +52,14 @@ func (r *resolver) several(t *Table, s *schema.Table) {
 }
 
 // classes creates a family for each TTL class. Its name is that of the class, after the
-// table's family if there is one.
+// table's family if there is one. Classes have numbers in the order of their names, whatever their order in the
+// schema.
 func (r *resolver) classes(t *Table, s *schema.Table) {
 	known := make([]string, len(s.TTL.Classes))
 	for i, c := range s.TTL.Classes {
 		known[i] = c.Name.V
 	}
+	slices.Sort(known)
 	if r.layout.Classes == nil {
 		r.layout.Classes = known
 	}

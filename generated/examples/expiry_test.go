@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -64,4 +65,12 @@ func Example_expiry() {
 	//   class: long
 	// 14:00:00
 	//   class: long
+}
+
+// A class is stored and shown by its name. Its number follows from the names of all classes.
+func ExampleUsageClass() {
+	text, err := json.Marshal(examples.UsageClassLong)
+	var class examples.UsageClass
+	fmt.Println(string(text), err, json.Unmarshal(text, &class), class == examples.UsageClassLong)
+	// Output: "long" <nil> <nil> true
 }

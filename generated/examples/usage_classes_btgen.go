@@ -34,21 +34,34 @@ type UsageClass int
 
 // The values of UsageClass, and how long their events live.
 const (
-	UsageClassShort    UsageClass = 1 // 1h
-	UsageClassStandard UsageClass = 2 // 2d
-	UsageClassLong     UsageClass = 3 // 3d
+	UsageClassLong     UsageClass = 1 // 3d
+	UsageClassShort    UsageClass = 2 // 1h
+	UsageClassStandard UsageClass = 3 // 2d
 )
 
 // usageClassNames contains the names of the values of UsageClass in the schema.
 var usageClassNames = codec.Enum{
-	{Number: 1, Name: "short"},
-	{Number: 2, Name: "standard"},
-	{Number: 3, Name: "long"},
+	{Number: 1, Name: "long"},
+	{Number: 2, Name: "short"},
+	{Number: 3, Name: "standard"},
 }
 
-// String returns the name of the class, or its number if it has none.
-func (c UsageClass) String() string {
-	return codec.EnumString(usageClassNames, int64(c))
+// String returns the name of the value, or its number if it has none.
+func (v UsageClass) String() string { return codec.EnumString(usageClassNames, int64(v)) }
+
+// MarshalText returns the name of the value, for JSON and flags; an error if it
+// has none.
+func (v UsageClass) MarshalText() ([]byte, error) {
+	return codec.MarshalEnum(usageClassNames, int64(v))
+}
+
+// UnmarshalText sets the value to the one with the given name.
+func (v *UsageClass) UnmarshalText(text []byte) error {
+	n, err := codec.TextEnum(text, usageClassNames)
+	if err == nil {
+		*v = UsageClass(n)
+	}
+	return err
 }
 
 // UsageClassesWriter writes UsageClasses events to table usage_classes. Writing
@@ -274,9 +287,9 @@ const (
 // options may add a prefix to IDs.
 const (
 	UsageClassesTableID        = "usage_classes"
+	UsageClassesFamilyLong     = "long"
 	UsageClassesFamilyShort    = "short"
 	UsageClassesFamilyStandard = "standard"
-	UsageClassesFamilyLong     = "long"
 )
 
 // SetupUsageClasses reconciles table usage_classes with the schema; see
@@ -297,10 +310,10 @@ func SetupUsageClasses(ctx context.Context, admin setup.Admin, client store.Clie
 //
 // Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
 // bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Events of class short are in family short. Garbage
-// collection rule: age() > 1h. Events of class standard are in family standard.
-// Garbage collection rule: age() > 2d. Events of class long are in family long.
-// Garbage collection rule: age() > 3d.
+// time of the event. Events of class long are in family long. Garbage
+// collection rule: age() > 3d. Events of class short are in family short.
+// Garbage collection rule: age() > 1h. Events of class standard are in family
+// standard. Garbage collection rule: age() > 2d.
 type UsageClassesKey struct {
 	Customer string
 	Bucket   time.Time // any time in the bucket; its start when parsed
@@ -353,9 +366,9 @@ var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Mapping[Us
 	Table: store.Table{
 		ID: UsageClassesTableID,
 		Families: []store.Family{
-			{Name: UsageClassesFamilyShort, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 1},
-			{Name: UsageClassesFamilyStandard, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Class: 2},
-			{Name: UsageClassesFamilyLong, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 3},
+			{Name: UsageClassesFamilyLong, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 1},
+			{Name: UsageClassesFamilyShort, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 2},
+			{Name: UsageClassesFamilyStandard, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Class: 3},
 		},
 		Layout: `schema UsageClasses: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: customer; bucket: 1h "2006-01-02T15"; family long: class; family short: class; family standard: class; column "bytes": integer; column "requests": integer`,
 	},

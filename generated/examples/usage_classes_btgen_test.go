@@ -21,7 +21,7 @@ func exampleUsageClasses(series examples.UsageClassesSeries, at time.Time, n int
 	return examples.UsageClassesEvent{
 		UsageClassesSeries: series,
 		Time:               at,
-		Class:              storetest.Pick(n, examples.UsageClassShort, examples.UsageClassStandard, examples.UsageClassLong),
+		Class:              storetest.Pick(n, examples.UsageClassLong, examples.UsageClassShort, examples.UsageClassStandard),
 		Requests:           storetest.Int64(n),
 		Bytes:              storetest.Int64(n),
 	}
@@ -66,17 +66,17 @@ func TestUsageClassesStored(t *testing.T) {
 	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
 	w := examples.NewUsageClassesWriter(bt.Client, store.WriterOptions{Now: clock})
 	storetest.Write(t, w.WriteAll, []examples.UsageClassesEvent{
-		{UsageClassesSeries: examples.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Class: examples.UsageClassShort, Requests: 128, Bytes: 48213},
-		{UsageClassesSeries: examples.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC), Class: examples.UsageClassStandard, Requests: 127, Bytes: 47731},
-		{UsageClassesSeries: examples.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Class: examples.UsageClassLong, Requests: 125, Bytes: 46767},
+		{UsageClassesSeries: examples.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Class: examples.UsageClassLong, Requests: 128, Bytes: 48213},
+		{UsageClassesSeries: examples.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC), Class: examples.UsageClassShort, Requests: 127, Bytes: 47731},
+		{UsageClassesSeries: examples.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Class: examples.UsageClassStandard, Requests: 125, Bytes: 46767},
 	})
 	storetest.Stored(
 		t, bt, examples.UsageClassesTableID,
 		`family long: age() > 3d`,
 		`family short: age() > 1h`,
 		`family standard: age() > 2d`,
-		`row "customer-07#2100-03-05T12" short 4107934798000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbcU" "requests"="\x00\x00\x00\x00\x00\x00\x00\x80"`,
-		`row "customer-07#2100-03-05T12" standard 4107934799000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbas" "requests"="\x00\x00\x00\x00\x00\x00\x00\x7f"`,
-		`row "customer-07#2100-03-05T13" long 4107934800000000 "bytes"="\x00\x00\x00\x00\x00\x00\xb6\xaf" "requests"="\x00\x00\x00\x00\x00\x00\x00}"`,
+		`row "customer-07#2100-03-05T12" long 4107934798000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbcU" "requests"="\x00\x00\x00\x00\x00\x00\x00\x80"`,
+		`row "customer-07#2100-03-05T12" short 4107934799000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbas" "requests"="\x00\x00\x00\x00\x00\x00\x00\x7f"`,
+		`row "customer-07#2100-03-05T13" standard 4107934800000000 "bytes"="\x00\x00\x00\x00\x00\x00\xb6\xaf" "requests"="\x00\x00\x00\x00\x00\x00\x00}"`,
 	)
 }

@@ -161,19 +161,30 @@ type KindClass int
 
 // The values of KindClass, and how long their events live.
 const (
-	KindClassShort KindClass = 1 // 1h
-	KindClassLong  KindClass = 2 // 3d
+	KindClassLong  KindClass = 1 // 3d
+	KindClassShort KindClass = 2 // 1h
 )
 
 // kindClassNames contains the names of the values of KindClass in the schema.
 var kindClassNames = codec.Enum{
-	{Number: 1, Name: "short"},
-	{Number: 2, Name: "long"},
+	{Number: 1, Name: "long"},
+	{Number: 2, Name: "short"},
 }
 
-// String returns the name of the class, or its number if it has none.
-func (c KindClass) String() string {
-	return codec.EnumString(kindClassNames, int64(c))
+// String returns the name of the value, or its number if it has none.
+func (v KindClass) String() string { return codec.EnumString(kindClassNames, int64(v)) }
+
+// MarshalText returns the name of the value, for JSON and flags; an error if it
+// has none.
+func (v KindClass) MarshalText() ([]byte, error) { return codec.MarshalEnum(kindClassNames, int64(v)) }
+
+// UnmarshalText sets the value to the one with the given name.
+func (v *KindClass) UnmarshalText(text []byte) error {
+	n, err := codec.TextEnum(text, kindClassNames)
+	if err == nil {
+		*v = KindClass(n)
+	}
+	return err
 }
 
 // KindWriter writes Kind events to table kinds. Writing an event again replaces
@@ -573,8 +584,8 @@ const (
 // add a prefix to IDs.
 const (
 	KindsTableID     = "kinds"
-	KindsFamilyShort = "short"
 	KindsFamilyLong  = "long"
+	KindsFamilyShort = "short"
 )
 
 // SetupKind reconciles table kinds with the schema; see setup.Setup.
@@ -594,8 +605,8 @@ func SetupKind(ctx context.Context, admin setup.Admin, client store.Client, opts
 //
 // Raw: bytes, as hex. Time: unix_ms. Sequence: distinguishes events with the
 // same time. A row contains one event, with a column per field. Events of class
-// short are in family short. Garbage collection rule: age() > 1h. Events of
-// class long are in family long. Garbage collection rule: age() > 3d.
+// long are in family long. Garbage collection rule: age() > 3d. Events of class
+// short are in family short. Garbage collection rule: age() > 1h.
 type KindsKey struct {
 	Kinds    string
 	E        KindE
@@ -687,8 +698,8 @@ var kindsMapping = store.NewMapping(kindsColumns, store.Mapping[KindEvent]{
 	Table: store.Table{
 		ID: KindsTableID,
 		Families: []store.Family{
-			{Name: KindsFamilyShort, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 1},
-			{Name: KindsFamilyLong, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 2},
+			{Name: KindsFamilyLong, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Class: 1},
+			{Name: KindsFamilyShort, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 2},
 		},
 		Layout: `schema Kind: events; pattern: single_unserialized; delimiter: "#"; key: string text, enum text, bytes text, timestamp text, time, sequence; names: kinds, e, raw, since; key 2 enum "green": by name; key 2 enum "red": by name; time: "unix_ms"; family long: class; family short: class; column "at": timestamp; column "at_or": timestamp; column "bytes": string; column "bytes_or": string; column "color": enum; column "color" enum 1: "none"; column "color" enum 2: "blue"; column "color_or": enum; column "color_or" enum 1: "none"; column "color_or" enum 2: "blue"; column "double": float64; column "double_or": float64; column "flag": bool; column "flag_or": bool; column "id": uuid; column "id_or": uuid; column "json": json; column "json_or": json; column "large": integer; column "number": integer; column "number_or": integer; column "single": float32; column "small": integer; column "span": duration; column "span_or": duration; column "text": string; column "text_or": string; column "unsigned": integer`,
 	},

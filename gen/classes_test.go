@@ -1,0 +1,41 @@
+package gen_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/emit"
+)
+
+// TestOrderOfClasses generates code from TTL classes in two orders: page tokens have their numbers.
+func TestOrderOfClasses(t *testing.T) {
+	code := func(classes string) map[string]string {
+		r, err := gen.Generate([]gen.Input{{Name: "usage.yaml", Text: []byte(`btgen: v1
+package: usage
+name: Usage
+series:
+  customer: {type: string}
+fields:
+  bytes: {type: int64}
+tables:
+  usage:
+    pattern: bucket_new_cells
+    key: {segments: [customer, bucket]}
+    bucket: 1h
+    ttl: {classes: ` + classes + `}
+`)}}, emit.Target{ImportPath: "example.com/app"})
+		if err != nil || r.Diagnostics.HasErrors() {
+			t.Fatal(err, r.Diagnostics)
+		}
+		out := map[string]string{}
+		for _, f := range r.Files {
+			out[f.Path] = string(f.Content)
+		}
+		return out
+	}
+	if diff := cmp.Diff(code("{trial: 30d, paid: 730d}"), code("{paid: 730d, trial: 30d}")); diff != "" {
+		t.Errorf("(-trial first +paid first)\n%s", diff)
+	}
+}
