@@ -28,6 +28,9 @@ const (
 	Passed
 )
 
+// againAlive counts events that were longer dead than a new age, and not yet removed.
+const againAlive = "known: an event that has expired is returned after a longer age"
+
 // Edit plays writes of a schema, and then reads the events with an edited schema, unless the edit is refused. It
 // returns what the edit hides or changes without a word.
 func (w *World) Edit(ctx context.Context, old, edited *layout.Layout, seed uint64) (out Edited, lost error) {
@@ -45,9 +48,10 @@ func (w *World) Edit(ctx context.Context, old, edited *layout.Layout, seed uint6
 		}
 	}
 	random := rand.New(rand.NewPCG(seed, 2))
+	known := slices.DeleteFunc(slices.Clone(changes), func(o operation) bool { return o.name == withoutTable }) // by the lock
 	for range 12 {
 		p.Rand = rand.New(rand.NewPCG(random.Uint64(), 0))
-		if err := p.step(changes); err != nil {
+		if err := p.step(known); err != nil {
 			return Passed, err
 		}
 	}
@@ -60,7 +64,8 @@ func (w *World) Edit(ctx context.Context, old, edited *layout.Layout, seed uint6
 	if p.setup(s) != nil {
 		return Refused, nil
 	}
-	if lost = p.compareEdited(r, edited); lost == nil {
+	returned := p.Counts[againAlive]
+	if lost = p.compareEdited(r, edited); lost == nil && p.Counts[againAlive] == returned {
 		lost = p.compareWindows(before, &interpreter{s, nil, r}, edited)
 	}
 	if lost != nil {
@@ -106,7 +111,7 @@ func (p *play) windowsShown(l *layout.Layout, x program, other *layout.Layout) (
 					if err != nil {
 						return nil, err
 					}
-					out[shownWindow{fmt.Sprintf("%q", of), field, width, w.Start}] = w
+					out[shownWindow{text(of...), field, width, w.Start}] = w
 				}
 			}
 		}
@@ -222,7 +227,7 @@ func (p *play) compareEdited(r *dynamic.Reader, edited *layout.Layout) error {
 		for _, e := range got {
 			same := func(l living) bool { return e.Time.Equal(l.Time) && e.Sequence == l.Sequence }
 			if slices.ContainsFunc(expired, same) && !slices.ContainsFunc(want, same) {
-				p.Counts["known: an event that has expired is returned after a longer age"]++
+				p.Counts[againAlive]++
 				continue
 			}
 			if !slices.ContainsFunc(want, same) {

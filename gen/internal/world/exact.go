@@ -1,7 +1,6 @@
 package world
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -24,7 +23,7 @@ func bucketOf(t *layout.Table, e *dynamic.Event) (bucket, bool) {
 	if o.Rollup == nil || o.Rollup.Idle {
 		return bucket{}, false
 	}
-	return bucket{o, fmt.Sprintf("%q", e.Series), o.Bucket.Start(e.Time).UnixNano()}, true
+	return bucket{o, text(e.Series...), o.Bucket.Start(e.Time).UnixNano()}, true
 }
 
 // span returns the times of a bucket.

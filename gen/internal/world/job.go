@@ -180,7 +180,7 @@ func (p *play) merged(l *living, e *dynamic.Event, others []any) bool {
 			e.Values[i] = defaultOf(&p.layout.Fields[i])
 		}
 	}
-	return fmt.Sprintf("%q", e.Values) == fmt.Sprintf("%q", others)
+	return text(e.Values...) == text(others...)
 }
 
 // valuesOf returns the events that readers of a table find in a place with several versions, in their order: that
@@ -306,11 +306,11 @@ func (p *play) lacking(a, b *layout.Table) (out []string, certain int) {
 				if len(kept) == 0 || !l.keeps(i) || !kept[0].keeps(i) {
 					continue
 				}
-				if other, ok := others[at]; ok && fmt.Sprintf("%q", other.Values[i]) == fmt.Sprintf("%q", l.Values[i]) {
+				if other, ok := others[at]; ok && text(other.Values[i]) == text(l.Values[i]) {
 					continue
 				}
 				out = append(out, at)
-				if len(stored) == 0 || fmt.Sprintf("%q", stored[0].event.Values[i]) != fmt.Sprintf("%q", l.Values[i]) {
+				if len(stored) == 0 || text(stored[0].event.Values[i]) != text(l.Values[i]) {
 					certain++
 				}
 			}

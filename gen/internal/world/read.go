@@ -421,7 +421,7 @@ func (l *living) dated(e *dynamic.Event) error {
 func ordered(got []dynamic.Event, o store.ReadOptions) error {
 	last := map[string]dynamic.Event{}
 	for _, e := range got {
-		of := fmt.Sprintf("%q", e.Series)
+		of := text(e.Series...)
 		if o.TimeOrder {
 			of = ""
 		}
@@ -540,7 +540,7 @@ func (p *play) newest() error {
 	p.note("of %s from %v to %v", s.name, from, to)
 	newest := map[string]living{}
 	for _, l := range p.expected(s, from, to) {
-		newest[fmt.Sprintf("%q", l.Series)] = l
+		newest[text(l.Series...)] = l
 	}
 	var got []dynamic.Event
 	if err := p.repeated(func() (err error) {
@@ -715,13 +715,13 @@ func (p *play) series() error {
 	}
 	want := map[string]bool{}
 	for _, l := range p.expected(s, from, to) {
-		want[fmt.Sprintf("%q", l.Series)] = true
+		want[text(l.Series...)] = true
 	}
 	for _, of := range got {
-		if text := fmt.Sprintf("%q", of); !want[text] {
+		if text := text(of...); !want[text] {
 			return fmt.Errorf("found series %s, which has no events there, or twice", text)
 		}
-		delete(want, fmt.Sprintf("%q", of))
+		delete(want, text(of...))
 	}
 	if len(want) > 0 {
 		return fmt.Errorf("did not find series %v", slices.Sorted(maps.Keys(want)))
@@ -888,7 +888,7 @@ func (p *play) increases(got []summary, all []living) error {
 		want, last, sum := map[string]*big.Int{}, map[string]*big.Int{}, map[string]float64{}
 		skip := false
 		for _, l := range all {
-			of, v := fmt.Sprintf("%q", l.Series), integer(l.Values[i])
+			of, v := text(l.Series...), integer(l.Values[i])
 			if skip = skip || l.Values[i] == (unknown{}); v == nil {
 				continue
 			}
@@ -905,12 +905,12 @@ func (p *play) increases(got []summary, all []living) error {
 			skip = skip || w.Inexact
 			switch v := w.of(dynamic.Increase, i).(type) {
 			case float64:
-				sum[fmt.Sprintf("%q", w.series)] += v
+				sum[text(w.series...)] += v
 			case time.Duration:
-				sum[fmt.Sprintf("%q", w.series)] += float64(v)
+				sum[text(w.series...)] += float64(v)
 			case *big.Int:
 				n, _ := v.Float64()
-				sum[fmt.Sprintf("%q", w.series)] += n
+				sum[text(w.series...)] += n
 			}
 		}
 		for of, n := range want {

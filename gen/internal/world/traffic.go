@@ -163,8 +163,12 @@ func (p *play) fetched(s selection, from, to time.Time, o store.ReadOptions, fie
 // at the ends of the range if these divide buckets of offsets, and for long lists of row keys.
 func enough(t *layout.Table, span time.Duration) (requests int) {
 	for _, o := range t.Periods() {
+		each := 1 // bucket: the rows of a series
+		if o.Metrics() {
+			each = len(o.Columns)
+		}
 		switch requests++; {
-		case o.HasSequence() && !o.Pattern.Bucketed(), o.Bucket.Widest() > 0 && span/o.Bucket.Widest() > 1000:
+		case o.HasSequence() && !o.Pattern.Bucketed(), o.Bucket.Widest() > 0 && span/o.Bucket.Widest()*time.Duration(each) > 1000:
 			return 1000
 		case o.Pattern == codec.BucketOffsets:
 			requests += 2

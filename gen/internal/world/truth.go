@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -48,7 +50,19 @@ func newTruth(l *layout.Layout) *truth {
 
 // place identifies an event.
 func place(e *dynamic.Event) string {
-	return fmt.Sprintf("%q %d %d", e.Series, e.Time.UnixNano(), e.Sequence)
+	return fmt.Sprintf("%s %d %d", text(e.Series...), e.Time.UnixNano(), e.Sequence)
+}
+
+// text returns a text that other values do not have. The verb %q writes all negative numbers alike.
+func text(values ...any) string {
+	var out []string
+	for _, v := range values {
+		if s, ok := v.(string); ok {
+			v = strconv.Quote(s)
+		}
+		out = append(out, fmt.Sprint(v))
+	}
+	return strings.Join(out, " ")
 }
 
 // truncated returns an event at the time at which it is stored.
@@ -153,7 +167,7 @@ func (v *version) add(c layout.Column, stamps map[int]int64) {
 		return
 	}
 	e := &v.event
-	column := fmt.Sprintf("%q %d %d", e.Series, family, c.Field)
+	column := fmt.Sprintf("%s %d %d", text(e.Series...), family, c.Field)
 	switch p := v.period; {
 	case p.Pattern.Appends():
 		column += fmt.Sprintf(" %v %#v", p.Bucket.Start(e.Time), e.Values[c.Field])

@@ -239,6 +239,9 @@ type operation struct {
 // operations are all kinds of steps. An operation that does not fit the schema does nothing.
 var operations = slices.Concat(changes, reads, observations)
 
+// withoutTable is the name of the step of a program of which a lock of the schema says nothing.
+const withoutTable = "write without a table"
+
 // changes are the steps that change what is stored.
 var changes = []operation{
 	{"write", 30, (*play).write},
@@ -246,7 +249,7 @@ var changes = []operation{
 	{"write absent", 8, (*play).writeAbsent},
 	{"write known as absent", 6, (*play).writeKnown},
 	{"write a series", 6, (*play).writeSeries},
-	{"write without a table", 6, (*play).writeWithout},
+	{withoutTable, 6, (*play).writeWithout},
 	{"write in batches", 6, (*play).writeBatches},
 	{"write versions", 6, (*play).writeVersions},
 	{"delete events", 8, (*play).deleteEvents},
@@ -372,7 +375,7 @@ func (p *play) client() *bigtable.Client { return anyOf(p, p.clients) }
 func (p *play) allSeries() map[string][]any {
 	out := map[string][]any{}
 	for _, e := range p.known {
-		out[fmt.Sprintf("%q", e.Series)] = e.Series
+		out[text(e.Series...)] = e.Series
 	}
 	return out
 }
