@@ -159,16 +159,16 @@ func (p *play) fetched(s selection, from, to time.Time, o store.ReadOptions, fie
 	return nil
 }
 
-// enough returns the number of requests for a range of times of one series: one for each layout. More are needed
+// enough returns the number of requests for a range of times of one series: one for each layout, and each value in
+// row keys. More are needed
 // at the ends of the range if these divide buckets of offsets, and for long lists of row keys.
 func enough(t *layout.Table, span time.Duration) (requests int) {
 	for _, o := range t.Periods() {
-		each := 1 // bucket: the rows of a series
-		if o.Metrics() {
-			each = len(o.Columns)
+		if requests++; o.Metrics() { // each has rows of its own
+			requests += len(o.Columns) - 1
 		}
-		switch requests++; {
-		case o.HasSequence() && !o.Pattern.Bucketed(), o.Bucket.Widest() > 0 && span/o.Bucket.Widest()*time.Duration(each) > 1000:
+		switch {
+		case o.HasSequence() && !o.Pattern.Bucketed(), o.Bucket.Widest() > 0 && span/o.Bucket.Widest() > 1000:
 			return 1000
 		case o.Pattern == codec.BucketOffsets:
 			requests += 2
