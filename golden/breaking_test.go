@@ -197,7 +197,7 @@ func TestBreakingRules(t *testing.T) {
 				t.Errorf("%s: %v", e.name, f.Diagnostic)
 			}
 		}
-		kinds := changedFacts(string(known.Text()), string(evolve.LockOf(e.layouts(t, len(e.versions)-1)).Text()))
+		kinds := changedFacts(factsOf(known), factsOf(evolve.LockOf(e.layouts(t, len(e.versions)-1))))
 		for _, rule := range evolve.Rules() {
 			of := spares
 			if found[rule.ID] {
@@ -229,22 +229,19 @@ func TestBreakingRules(t *testing.T) {
 
 // changedFacts returns the kinds of facts of a lock that an edit changes, such as "bucket"; one for
 // code if it changes none.
-func changedFacts(old, new string) map[string]bool {
+func changedFacts(old, new []string) map[string]bool {
 	out := map[string]bool{}
-	for _, sides := range [][2]string{{old, new}, {new, old}} {
-		lines := strings.Split(sides[1], "\n")
-		for _, line := range strings.Split(sides[0], "\n") {
+	for _, sides := range [][2][]string{{old, new}, {new, old}} {
+		for _, line := range sides[0] {
 			words := strings.SplitN(line, " ", 4)
-			if len(words) < 3 || slices.Contains(lines, line) {
+			if slices.Contains(sides[1], line) {
 				continue
 			}
 			kind := words[1]
 			if strings.Trim(kind, "0123456789") == "" { // the number of a layout
 				kind = words[2]
 			}
-			if kind != "sum" {
-				out[kind] = true
-			}
+			out[kind] = true
 		}
 	}
 	if len(out) == 0 {

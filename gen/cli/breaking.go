@@ -128,7 +128,7 @@ func sinceVersion(p *project.Project, locks []project.Lock, before *earlier, new
 		if err != nil {
 			return nil, err
 		}
-		now.Tables = append(now.Tables, one.Tables...)
+		now.Tables, now.Epochs = append(now.Tables, one.Tables...), append(now.Epochs, one.Epochs...)
 	}
 	file := filepath.ToSlash(locks[0].Path)
 	restore := cmp.Or(before.copy, before.restore+" "+file)
@@ -143,7 +143,7 @@ func sinceVersion(p *project.Project, locks []project.Lock, before *earlier, new
 	before.lock.Tables = slices.DeleteFunc(before.lock.Tables, func(t lock.Table) bool { return movedAway(&t, now, locks) })
 	c := Compare(p, all, before.lock, new, clock)
 	c.AddNames(before.versions, versions(p.Inputs, new))
-	c.MarkAccepted(now, Compare(p, all, now, new, clock))
+	c.MarkAccepted(now, Compare(p, all, &lock.Lock{Tables: now.Tables}, new, clock)) // whose epochs are of several locks
 	c.Propose(ways)
 	if before.locked {
 		text := now.Text()

@@ -26,8 +26,7 @@ import (
 const maxLock = 256 << 20
 
 // ReadLock reads a btgen.lock. Without a file, it returns an empty lock, and of one that git has in
-// conflict the facts of both sides. The error for a file
-// that cannot be used is a *lock.Error.
+// conflict the facts of both sides. The error for a file that cannot be used is a *lock.Error.
 func ReadLock(path string) (*lock.Lock, error) {
 	text, err := files.Read(path, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,33 +35,7 @@ func ReadLock(path string) (*lock.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := lock.Parse(filepath.ToSlash(path), text)
-	if problem := (*lock.Error)(nil); errors.As(err, &problem) && problem.Problem == lock.Conflicted && problem.Line > 0 {
-		return joinSides(path, err)
-	}
-	return out, err
-}
-
-// joinSides returns the facts of both sides of a lock that git has in conflict: its index has them
-// complete, while the file mixes them. conflict is the error if it has not.
-func joinSides(path string, conflict error) (*lock.Lock, error) {
-	name := filepath.ToSlash(path)
-	var sides [3]*lock.Lock // the common ancestor, ours, and theirs
-	for i := range sides {
-		text := project.LockAt(fmt.Sprintf(":%d", i+1), path)
-		if text == nil && i == 0 {
-			sides[i] = &lock.Lock{} // both sides have added the file
-			continue
-		}
-		if text == nil {
-			return nil, conflict
-		}
-		var err error
-		if sides[i], err = lock.Parse(name, text); err != nil {
-			return nil, err
-		}
-	}
-	return lock.Join(name, sides[0], sides[1], sides[2])
+	return lock.Parse(filepath.ToSlash(path), text)
 }
 
 // Locking is what a project changes in its locks.

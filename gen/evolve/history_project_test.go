@@ -182,7 +182,7 @@ func (h *history) stale(p *proposal, schemas []*drawn) (*proposal, bool) {
 			return nil, false
 		}
 		if kind == 4 {
-			joined, err := lock.Join(lock.Name, then.lock, h.lock, from)
+			joined, err := lock.Parse(lock.Name, append(h.lock.Text(), from.Text()...))
 			if err != nil { // people decide
 				return nil, false
 			}

@@ -175,7 +175,7 @@ func TestLosses(t *testing.T) {
 // needs, and none if it is harmless.
 func TestMergedLosses(t *testing.T) {
 	const idle, h, k = "serves: false", "rollup: {every: 1h, family: h, ttl: {max_age: 1825d}", "rollup: {every: 1h, family: k, ttl: {max_age: 1825d}"
-	readings, flat := tableOf("readings"), tableOf("flat", "family: b")
+	readings, flat, narrow := tableOf("readings"), tableOf("flat", "family: b"), tableOf("flat", "family: b", "bucket: {every: 1h}", "row: -")
 	of := func(tables ...string) revision { return revision{tables: tables} }
 	for _, c := range []struct {
 		name               string
@@ -185,6 +185,8 @@ func TestMergedLosses(t *testing.T) {
 	}{
 		{"a table removed and restored there serves here", "E21:flat", []revision{of(readings, flat)}, []revision{of(readings), of(readings, flat)}, []revision{of(flat, readings)}, of(flat, readings)},
 		{"it serves nothing", "", []revision{of(readings, flat)}, []revision{of(readings), of(readings, flat)}, []revision{of(readings, flat)}, of(readings, flat)},
+		{"the bucket of a copy changes here, and it serves there", "X01:flat/Read", []revision{of(readings, flat)}, []revision{of(readings, narrow)}, []revision{of(flat, readings)}, of(narrow, readings)},
+		{"it serves nothing then", "", []revision{of(readings, flat)}, []revision{of(readings, narrow)}, []revision{of(flat, readings)}, of(readings, narrow)},
 		{"two rollups", "E25:readings/k", []revision{of(readings)}, []revision{of(tableOf("readings", h+", serves: false}")), of(tableOf("readings", h+"}"))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", k+"}"))},
 		{"two rollups, the other one", "E26:readings/k", []revision{of(readings)}, []revision{of(tableOf("readings", h+", serves: false}")), of(tableOf("readings", h+"}"))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", h+"}"))},
 		{"one rollup", "", []revision{of(readings)}, []revision{of(readings, tableOf("flat", "family: b", idle))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", k+"}"), tableOf("flat", "family: b", idle))},
@@ -193,7 +195,7 @@ func TestMergedLosses(t *testing.T) {
 			base, _ := after(t, &lock.Lock{}, c.base)
 			ours, _ := after(t, base, c.ours)
 			theirs, _ := after(t, base, c.theirs)
-			joined, err := lock.Join(lock.Name, base, ours, theirs)
+			joined, err := lock.Parse(lock.Name, append(ours.Text(), theirs.Text()...))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -148,7 +148,7 @@ func (c *Comparison) Next(accepted []lock.Acceptance) *lock.Lock {
 		out.Tables = append(out.Tables, t)
 	}
 	out.Sort()
-	return out
+	return c.in.Old.Next(out.Tables)
 }
 
 // Locked returns the number of tables that the lock gets for the first time.

@@ -292,21 +292,6 @@ func mergeRollups(old, out *lock.Layout) {
 	out.SortRollups()
 }
 
-// forgottenRollups returns the rollups, and their fields, that a layout has no longer.
-func forgottenRollups(table string, old, new *lock.Layout) (out []lost) {
-	for _, r := range old.Rollups {
-		if !slices.ContainsFunc(new.Rollups, func(o lock.Rollup) bool { return o.Family == r.Family }) {
-			out = append(out, lost{"rollup-" + r.Family, "the rollup in family " + quoted(r.Family) + " of table " + quoted(table), ""})
-		}
-	}
-	for _, s := range old.Summaries {
-		if !slices.ContainsFunc(new.Summaries, func(o lock.Summary) bool { return o.Name == s.Name }) {
-			out = append(out, lost{"summary-" + s.Name, "the field " + quoted(s.Name) + " of the rollup of table " + quoted(table), s.Type.String()})
-		}
-	}
-	return out
-}
-
 // takenFamilies adds the findings for families of a layout whose rows may have other cells there: of a rollup, or
 // of events in that of a rollup.
 func (c *Comparison) takenFamilies(p, sub *pair, m match) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -99,8 +100,60 @@ type pair struct {
 	locked  *lock.Table // old with these; nil if there are none
 }
 
-// Diff compares the tables of schemas with those of a lock.
+// Diff compares the tables of schemas with those of a lock: what its epochs say together, and what each of the last ones
+// says, if there are several after a merge.
 func Diff(in Input) *Comparison {
+	c := diff(in)
+	for _, head := range in.Old.Heads() {
+		c.since(head)
+	}
+	c.sort()
+	for i := range c.Findings {
+		if f := &c.Findings[i]; f.Rule.Class == Data && !f.Rule.NoAccept {
+			f.Accept = c.accepting(f.Name)
+		}
+	}
+	return c
+}
+
+// since adds the changes of stored events since one side of a merge, unless the other side has accepted them.
+func (c *Comparison) since(side *lock.Lock) {
+	in := c.in
+	in.Old, in.Locked, in.Kept = side, nil, nil // which are about the whole file
+	for _, f := range diff(in).Findings {
+		same := func(o Finding) bool { return o.Name == f.Name }
+		if f.Rule.Class != Data || slices.ContainsFunc(c.Findings, same) || accepts(c.in.Old, f.Name) > accepts(side, f.Name) {
+			continue
+		}
+		of := f.pair
+		f.pair = nil
+		for i := range c.pairs {
+			p := &c.pairs[i]
+			if of != nil && (p.table != nil && p.table == of.table || p.table == nil && of.old != nil && p.old.Key() == of.old.Key()) {
+				f.pair = p
+			}
+		}
+		c.Findings = append(c.Findings, f)
+	}
+}
+
+// accepts returns how often a lock has accepted a change.
+func accepts(l *lock.Lock, name string) (n int) {
+	for i := range l.Tables {
+		t := &l.Tables[i]
+		n += len(named(t.Accepted, name))
+		for k := range t.Layouts {
+			n += len(named(t.Layouts[k].Accepted, name))
+		}
+		if strings.HasPrefix(t.Removed, name+": ") {
+			n++
+		}
+	}
+	return n
+}
+
+// diff compares the tables of schemas with what a lock says.
+func diff(in Input) *Comparison {
 	c := &Comparison{in: in}
 	c.match()
 	c.withdraw()
@@ -114,12 +167,6 @@ func Diff(in Input) *Comparison {
 	c.agree()
 	c.lostLock()
 	c.rehearsed()
-	c.sort()
-	for i := range c.Findings {
-		if f := &c.Findings[i]; f.Rule.Class == Data && !f.Rule.NoAccept {
-			f.Accept = c.accepting(f.Name)
-		}
-	}
 	return c
 }
 

@@ -91,7 +91,7 @@ var layoutFacts = []fact[Layout]{
 	single("pattern", always, func(l *Layout, w *words) { put(w, &l.Pattern, asPattern) }).recorded((*recorder).pattern),
 	single("precision", always, func(l *Layout, w *words) { put(w, &l.Precision, asDuration) }).recorded((*recorder).precision),
 	single("delimiter", always, func(l *Layout, w *words) { put(w, &l.Delimiter, asQuoted) }).recorded((*recorder).delimiter),
-	withEnums("key", once, func(l *Layout) *[]Segment { return &l.Segments }, segmentCode, func(g *Segment) *[]EnumValue { return &g.Enum }).recorded((*recorder).key),
+	withEnums("key", once, func(l *Layout) *[]Segment { return &l.Segments }, segments).recorded((*recorder).key),
 	single("bucket", func(l *Layout) bool { return l.Pattern.Bucketed() }, func(l *Layout, w *words) { bucketCode(&l.Bucket, w) }).recorded((*recorder).bucket),
 	single("time", func(l *Layout) bool { return !l.Pattern.Bucketed() }, func(l *Layout, w *words) { timeCode(&l.TimeKey, w) }).recorded((*recorder).time),
 	single("sequence", func(l *Layout) bool { return l.Sequence }, func(l *Layout, _ *words) { l.Sequence = true }).recorded((*recorder).sequence),
@@ -106,9 +106,22 @@ var layoutFacts = []fact[Layout]{
 
 // columns are the columns of layouts with a format of events.
 func columns(name string, of layout.Format) fact[Layout] {
-	all := withEnums(name, kept, func(l *Layout) *[]Column { return &l.Columns }, func(_ int, c *Column, w *words) { c.code(w) }, func(c *Column) *[]EnumValue { return &c.Enum })
+	all := withEnums(name, kept, func(l *Layout) *[]Column { return &l.Columns }, enumerated[Column]{
+		code:   func(_ int, c *Column, w *words) { c.code(w) },
+		name:   func(_ int, c *Column) string { return quote(c.Key) },
+		family: func(c *Column) string { return c.Family },
+		enum:   func(c *Column) *[]EnumValue { return &c.Enum },
+	})
 	all.has = func(l *Layout) bool { return l.Blob == of }
 	return all.recorded(func(r *recorder) { r.columns(name) })
+}
+
+// segments are those of row keys.
+var segments = enumerated[Segment]{
+	code:   segmentCode,
+	name:   func(i int, _ *Segment) string { return itoa(i + 1) },
+	family: func(*Segment) string { return "" },
+	enum:   func(g *Segment) *[]EnumValue { return &g.Enum },
 }
 
 // segmentCode is the words of the segment with an index.
@@ -165,44 +178,66 @@ func grow[E any](list *[]E) *E {
 	return &(*list)[len(*list)-1]
 }
 
+// enumerated is something that may be of an enum.
+type enumerated[E any] struct {
+	code   func(i int, e *E, w *words) // of the one with an index
+	name   func(i int, e *E) string    // the first word
+	family func(*E) string             // of columns, of which two families may have some of one name
+	enum   func(*E) *[]EnumValue
+}
+
 // withEnums returns a kind of fact with a line for each of several values, and for each value of
-// their enums, whose lines repeat the first word of what has the enum.
-func withEnums[T, E any](name string, joins joining, list func(*T) *[]E, code func(int, *E, *words), enum func(*E) *[]EnumValue) fact[T] {
-	write := func(of *T, out *written) {
-		all := *list(of)
+// their enums, whose lines repeat the first word, and the family, of what has the enum.
+func withEnums[T, E any](name string, joins joining, list func(*T) *[]E, of enumerated[E]) fact[T] {
+	value := func(v *EnumValue, family *string, w *words) {
+		put(w, &v.Number, asNumber)
+		put(w, &v.Name, asQuoted)
+		option(w, "family", *family != "", family, asWord)
+		w.flag("retired", &v.Retired)
+	}
+	write := func(t *T, out *written) {
+		all := *list(t)
 		for i := range all {
-			one := out.add(name, joins, 1, func(w *words) { code(i, &all[i], w) })
-			first, family := one.words[0], ""
-			for _, word := range one.words {
-				if strings.HasPrefix(word, "family=") {
-					family = word
-				}
-			}
-			one.family = family
-			for k := range *enum(&all[i]) {
+			e := &all[i]
+			family := of.family(e)
+			out.add(name, joins, 1, func(w *words) { of.code(i, e, w) }).family = family
+			for k := range *of.enum(e) {
 				out.add(name, kept, 4, func(w *words) {
-					w.list = append(w.list, first, "enum")
-					(*enum(&all[i]))[k].code(w)
+					w.list = append(w.list, of.name(i, e), "enum")
+					value(&(*of.enum(e))[k], &family, w)
 				}).family = family
 			}
 		}
 	}
-	read := func(of *T, w *words) {
-		all := list(of)
-		if i := len(*all) - 1; i >= 0 && w.isEnumOf(func(w *words) { code(i, &(*all)[i], w) }) {
-			w.list = w.list[2:]
-			grow(enum(&(*all)[i])).code(w)
+	read := func(t *T, w *words) {
+		all := list(t)
+		if !isEnum(w.list) {
+			of.code(len(*all), grow(all), w)
 			return
 		}
-		code(len(*all), grow(all), w)
+		var v EnumValue
+		first, family := w.list[0], ""
+		w.list = w.list[2:]
+		value(&v, &family, w)
+		for i := range slices.Backward(*all) {
+			if e := &(*all)[i]; of.name(i, e) == first && of.family(e) == family {
+				*grow(of.enum(e)) = v
+				return
+			}
+		}
+		w.fail("%s is unknown", first)
 	}
 	return fact[T]{name: name, has: always[T], write: write, read: read}
 }
 
-// isEnumOf reports whether words are those of an enum value of what other words describe. An enum
-// is also a type of columns.
-func (w *words) isEnumOf(code func(w *words)) bool {
-	return len(w.list) > 2 && w.list[1] == "enum" && w.list[2] != "" && strings.Trim(w.list[2][:1], "-0123456789") == "" && w.list[0] == wordsOf(code)[0]
+// isEnum reports whether words are those of an enum value of what the first one names. Enum is also a type.
+func isEnum(words []string) bool {
+	return len(words) > 2 && words[1] == "enum" && words[2] != "" && strings.Trim(words[2][:1], "-0123456789") == ""
+}
+
+// kindOf returns the place of a kind of fact about layouts.
+func kindOf(name string) int {
+	return slices.IndexFunc(layoutFacts, func(f fact[Layout]) bool { return f.name == name })
 }
 
 // write writes the lines of all facts.

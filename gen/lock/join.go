@@ -6,77 +6,89 @@ import (
 	"strings"
 )
 
-// Join returns the facts of both sides of a merge, with base as their common ancestor: no column,
-// number, enum value, acceptance or table that one side knows is forgotten. A fact that only one
-// side has changed is taken from that side. The error is an *Error, which names a fact that both
-// have changed differently.
-func Join(file string, base, ours, theirs *Lock) (*Lock, error) {
-	out := &Lock{}
-	for i := range ours.Tables {
-		t := &ours.Tables[i]
-		other := theirs.find(t)
-		if other == nil {
-			out.Tables = append(out.Tables, *t)
-			continue
-		}
-		joined, err := join(file, base.find(t), t, other)
-		if err != nil {
-			return nil, err
-		}
-		out.Tables = append(out.Tables, *joined)
-	}
-	for _, t := range theirs.Tables {
-		if ours.find(&t) == nil {
-			out.Tables = append(out.Tables, t)
+// join returns the facts of both sides of a merge, with base as their common ancestor: no column, number, enum value,
+// acceptance or table that one side knows is forgotten. A fact that only one side has changed is taken from that side.
+// The error is an *Error, which names a fact that both have changed differently.
+func join(file string, base, ours, theirs state) (state, error) {
+	out := state{}
+	for _, key := range ours.keys(theirs) {
+		a, b, before := ours[key], theirs[key], base[key]
+		switch {
+		case a == nil || slices.Equal(b, before):
+			if out[key] = a; a == nil {
+				out[key] = b
+			}
+		case b == nil || slices.Equal(a, before) || slices.Equal(a, b):
+			if out[key] = b; b == nil {
+				out[key] = a
+			}
+		default:
+			t, err := joinTable(file, key, before, a, b)
+			if err != nil {
+				return nil, err
+			}
+			for _, l := range t.lines() {
+				out[key] = append(out[key], l.text())
+			}
 		}
 	}
 	out.serveOnce(ours)
-	out.Sort()
-	return Parse(file, out.Text())
+	return out, nil
 }
+
+// serves begins the fact that a table serves a read.
+const serves = "serves "
 
 // serveOnce leaves each read to one table, if possible to that of one side: the schemas tell which
 // table serves it from now on.
-func (l *Lock) serveOnce(side *Lock) {
+func (s state) serveOnce(side state) {
+	schema := func(key string) string {
+		for _, fact := range s[key] {
+			if strings.HasPrefix(fact, "schema ") {
+				return fact
+			}
+		}
+		return ""
+	}
 	by := map[string]string{}
-	for _, lock := range []*Lock{side, l} {
-		for i := range lock.Tables {
-			t := &lock.Tables[i]
-			for _, read := range t.Serves {
-				if at := l.find(t); by[t.Schema+" "+read] == "" && slices.Contains(at.Serves, read) {
-					by[t.Schema+" "+read] = t.Key()
+	for _, of := range []state{side, s} {
+		for _, key := range of.keys(nil) {
+			for _, fact := range of[key] {
+				if strings.HasPrefix(fact, serves) && slices.Contains(s[key], fact) && by[schema(key)+fact] == "" {
+					by[schema(key)+fact] = key
 				}
 			}
 		}
 	}
-	for i := range l.Tables {
-		t := &l.Tables[i]
-		t.Serves = slices.DeleteFunc(slices.Clone(t.Serves), func(read string) bool { return by[t.Schema+" "+read] != t.Key() })
-	}
-}
-
-// find returns the table with the key of another one; nil if there is none.
-func (l *Lock) find(t *Table) *Table {
-	for i := range l.Tables {
-		if l.Tables[i].Key() == t.Key() {
-			return &l.Tables[i]
+	for key, facts := range s {
+		of := schema(key)
+		lost := func(fact string) bool { return strings.HasPrefix(fact, serves) && by[of+fact] != key }
+		if slices.ContainsFunc(facts, lost) {
+			s[key] = slices.DeleteFunc(slices.Clone(facts), lost)
 		}
 	}
-	return nil
 }
 
-// join joins the facts of a table that both sides have. base is nil if they added it.
-func join(file string, base, ours, theirs *Table) (*Table, error) {
-	var before facts
-	if base != nil {
-		before = factsOfTable(base)
+// joinTable joins the facts of a table that both sides have. was is nil if they added it.
+func joinTable(file, key string, was, our, their []string) (*Table, error) {
+	var sides [3]facts
+	var ours, theirs *Table
+	for i, side := range [][]string{was, our, their} {
+		if side == nil {
+			continue
+		}
+		t, err := parseTable(key, side)
+		if err != nil {
+			return nil, &Error{File: file, Problem: Newer, Reason: err.Error()}
+		}
+		sides[i], ours, theirs = factsOfTable(t), theirs, t
 	}
-	a, b := factsOfTable(ours), factsOfTable(theirs)
-	switch {
-	case base != nil && slices.Equal(b, before):
-		return ours, nil
-	case base != nil && slices.Equal(a, before):
-		return theirs, nil
+	before, a, b := sides[0], sides[1], sides[2]
+	switch was, our, their := before.layouts(), a.layouts(), b.layouts(); {
+	case slices.Equal(our, was):
+		a = slices.Concat(a[:len(a)-len(our)], their)
+	case slices.Equal(their, was):
+		b = slices.Concat(b[:len(b)-len(their)], our)
 	case !slices.EqualFunc(ours.Layouts, theirs.Layouts, func(a, b Layout) bool { return a.Number == b.Number }):
 		return nil, contradiction(file, ours, fmt.Sprintf("both sides have changed it, and only one of them has added or removed a layout (%s and %s)", ours.numbers(), theirs.numbers()))
 	}
@@ -90,32 +102,20 @@ func join(file string, base, ours, theirs *Table) (*Table, error) {
 		all = slices.Insert(all, at, fact)
 		at++
 	}
-	p := parser{file: file}
+	var joined []string
 	for _, fact := range all {
 		key := fact.key
 		text, ok := choose(fact.joins, before.of(key), a.of(key), b.of(key), before.have(fact.layout))
 		if !ok {
 			return nil, contradiction(file, ours, fmt.Sprintf("%q and %q", a.of(key), b.of(key)))
 		}
-		if text == "" {
-			continue
-		}
-		if err := p.line(ours.Key() + " " + text); err != nil {
-			return nil, contradiction(file, ours, err.Error())
+		if text != "" {
+			joined = append(joined, text)
 		}
 	}
-	t := &p.lock.Tables[0]
-	slices.Sort(t.Lacks)
-	slices.Sort(t.Serves)
-	for i := range t.Layouts {
-		l := &t.Layouts[i]
-		l.SortColumns()
-		for k := range l.Columns {
-			SortValues(l.Columns[k].Enum)
-		}
-		for k := range l.Segments {
-			SortValues(l.Segments[k].Enum)
-		}
+	t, err := parseTable(key, joined)
+	if err != nil {
+		return nil, contradiction(file, ours, err.Error())
 	}
 	return t, t.twice(file)
 }
@@ -201,6 +201,12 @@ type keyed struct {
 
 func (f facts) index(key string) int {
 	return slices.IndexFunc(f, func(k keyed) bool { return k.key == key })
+}
+
+// layouts returns the facts of layouts, which are after those of the table itself.
+func (f facts) layouts() facts {
+	i := slices.IndexFunc(f, func(k keyed) bool { return k.layout > 0 })
+	return f[max(0, i):]
 }
 
 // of returns the line of a fact; empty if there is none.

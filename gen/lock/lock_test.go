@@ -1,11 +1,13 @@
 package lock_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,7 +68,7 @@ func TestRoundTrip(t *testing.T) {
 	for i := range want.Tables {
 		t := &want.Tables[i]
 		t.Lacks = nil // serves: false
-		t.Accepted = []lock.Acceptance{{"E21:x", "a reason"}, {"E21:x", "a reason"}, {"E22:x", ""}}
+		t.Accepted = []lock.Acceptance{{"E21:x", "a reason"}, {"E22:x", ""}}
 		for _, reason := range lock.Lacks[:i%len(lock.Lacks)] {
 			t.Lack(reason)
 		}
@@ -80,11 +82,11 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, want.Text())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want.Tables, got.Tables); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	crlf := []byte(strings.ReplaceAll(string(want.Text()), "\n", "\r\n"))
-	if got, err = lock.Parse(lock.Name, crlf); err != nil || !cmp.Equal(want, got) {
+	if got, err = lock.Parse(lock.Name, crlf); err != nil || !cmp.Equal(want.Tables, got.Tables) {
 		t.Errorf("with other line ends: %v", err)
 	}
 }
@@ -110,17 +112,30 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// TestDamage checks that no line can be edited, removed, repeated or moved without an error.
+// TestDamage checks that no line can be edited or removed without an error, and that lines which are repeated or moved
+// change nothing.
 func TestDamage(t *testing.T) {
 	known := all(layouts(t))
-	known.Tables = known.Tables[:3]
+	first := new(lock.Lock).Next(known.Tables[:3])
+	second := slices.Clone(first.Tables)
+	second[0].Removed, second[1].Serves = "E02:x: a test", nil
+	known = first.Next(second)
 	text := string(known.Text())
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	parsed := func(changed []string) (*lock.Lock, error) {
+		return lock.Parse(lock.Name, []byte(strings.Join(changed, "\n")+"\n"))
+	}
 	refused := func(what string, changed []string) {
 		t.Helper()
-		_, err := lock.Parse(lock.Name, []byte(strings.Join(changed, "\n")+"\n"))
+		_, err := parsed(changed)
 		var damage *lock.Error
 		if !errors.As(err, &damage) || damage.Problem != lock.Damaged || !strings.Contains(err.Error(), "git checkout HEAD -- btgen.lock") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	same := func(what string, changed []string) {
+		t.Helper()
+		if got, err := parsed(changed); err != nil || string(got.Text()) != text {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -128,34 +143,63 @@ func TestDamage(t *testing.T) {
 		with := func(middle ...string) []string {
 			return append(append(append([]string{}, lines[:i]...), middle...), lines[i+1:]...)
 		}
+		same("twice "+line, with(line, line))
+		if i < 2 || line == "" || strings.Contains(line, " after ") {
+			continue
+		}
 		refused("without "+line, with())
-		refused("twice "+line, with(line, line))
-		if i > 1 && line != "" {
-			for _, at := range []int{0, len(line) / 2, len(line) - 1} {
-				refused("edited "+line, with(line[:at]+"7"+line[at+1:]+"7"))
-			}
+		for _, at := range []int{0, len(line) / 2, len(line) - 1} {
+			refused("edited "+line, with(line[:at]+"7"+line[at+1:]+"7"))
 		}
 	}
+	marked := append([]string{lines[0], "<<<<<<< HEAD"}, lines[1:]...)
+	same("with the markers of a conflict", append(marked, "||||||| 1234567", "=======", ">>>>>>> other"))
 	for _, text := range []string{"", "\n", "x", strings.Join(lines[:len(lines)-1], "\n")} {
 		refused("instead", []string{text})
 	}
+	var alone []string // the second epoch
+	for _, line := range lines {
+		if id := known.Epochs[0].ID; !strings.Contains(line, id+" +") {
+			alone = append(alone, line)
+		}
+	}
+	if _, err := parsed(alone); err == nil || !strings.Contains(err.Error(), known.Epochs[1].ID+" follows "+known.Epochs[0].ID+", which the file lacks") {
+		t.Errorf("an epoch that was picked alone: %v", err)
+	}
 }
 
-// TestProblems checks the errors for files of newer versions and with conflicts.
-func TestProblems(t *testing.T) {
-	known := all(layouts(t))
-	twice := &lock.Lock{Tables: []lock.Table{known.Tables[0], known.Tables[1]}}
-	for i := range twice.Tables {
-		twice.Tables[i].Schema, twice.Tables[i].Serves = "app.Event", []string{"Read"}
+// TestFirstFormat reads a file of the first format, which has no epochs: its facts are the first one.
+func TestFirstFormat(t *testing.T) {
+	text, err := os.ReadFile("testdata/first.lock")
+	if err != nil {
+		t.Fatal(err)
 	}
+	old, err := lock.Parse(lock.Name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := slices.Clone(old.Tables)
+	next[0].Lacks = []lock.Lack{lock.LacksMeantime}
+	next[0].Accepted = []lock.Acceptance{{Change: "E21:x", Reason: "a reason"}}
+	got, err := lock.Parse(lock.Name, old.Next(next).Text())
+	if err != nil || !cmp.Equal(got.Tables, next) || len(got.Epochs) != 2 || len(got.Epochs[1].Changes) != 2 {
+		t.Errorf("%v\n%s", err, cmp.Diff(got.Tables, next))
+	}
+	if _, err := lock.Parse(lock.Name, bytes.Replace(text, []byte("column"), []byte("COLUMN"), 1)); err == nil {
+		t.Error("an edited file")
+	}
+	if _, err := lock.Parse(lock.Name, append(text, old.Next(next).Text()...)); err == nil || !strings.Contains(err.Error(), "run btgen generate on both branches") {
+		t.Errorf("a merge of both formats: %v", err)
+	}
+}
+
+// TestProblems checks the errors for files of other versions.
+func TestProblems(t *testing.T) {
 	const other = "use the version of btgen that wrote the file, or a newer one, for example with go get -tool github.com/btgen-dev/btgen/cmd/btgen@latest"
 	for text, want := range map[string]string{
-		string(twice.Text()):        "btgen.lock: both sides of the merge contradict each other: Read of app.Event is served by table " + twice.Tables[0].Name + ", and by table " + twice.Tables[1].Name + ": abort the merge; on the branch that has stored no such events, run git checkout OTHER -- btgen.lock, change its schema, run btgen generate, and merge again",
-		"# btgen.lock v2: x\nnew\n": "btgen.lock:1: version 2 of the file format requires a newer btgen: " + other,
-		seal(head + "\nt/m schema app.Event\nt/m 1 pattern hypercube\n"): "btgen.lock:5: another version of btgen wrote the file, and this one does not know what the line says: \"hypercube\" is not a pattern: " + other,
-		seal(head + "\nt/m schema app.Event\nt/m 1 tint red\n"):          "btgen.lock:5: another version of btgen wrote the file, and this one does not know what the line says: \"tint\" is unknown: " + other,
-		head + "\nt/m schema app.Event\nt/m 1 tint red\nt/m sum 0\n":     "btgen.lock:5: the file was modified: \"tint\" is unknown: restore it, for example with git checkout HEAD -- btgen.lock, and run btgen generate",
-		head + "<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> branch\n":           "btgen.lock:3: unresolved merge conflict, of which git does not have both sides: restore them with git checkout -m -- btgen.lock; once the merge is committed, with git checkout HEAD^ -- btgen.lock; then run btgen generate",
+		"# btgen.lock v3: x\nnew\n":               "btgen.lock:1: version 3 of the file format requires a newer btgen: " + other,
+		epochOf("schema app.Event", "1 tint red"): "btgen.lock: another version of btgen wrote the file, and this one does not know what it says of table t/m: 1 tint red: \"tint\" is unknown: " + other,
+		head + "\nt/m 0123456789 + 1 tint red\n":  "btgen.lock:4: the file was modified: a line of epoch 0123456789 was edited, moved or removed: restore it, for example with git checkout HEAD -- btgen.lock, and run btgen generate",
 	} {
 		if _, err := lock.Parse(lock.Name, []byte(text)); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -163,36 +207,39 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// seal adds the checksum of the only table of a file.
-func seal(text string) string {
-	hash := sha256.Sum256([]byte(strings.Trim(strings.TrimPrefix(text, head), "\n")))
-	return text + "t/m sum " + hex.EncodeToString(hash[:8]) + "\n"
+// epochOf returns a file with an epoch of a table.
+func epochOf(facts ...string) string {
+	digest := "after \n"
+	for _, fact := range facts {
+		digest += "t/m + " + fact + "\n"
+	}
+	sum := sha256.Sum256([]byte(digest))
+	id := hex.EncodeToString(sum[:5])
+	return head + "\nt/m " + id + " + " + strings.Join(facts, "\nt/m "+id+" + ") + "\n"
 }
 
-// TestMergeFriendly checks that a change of one table changes no lines of another one.
+// TestMergeFriendly checks that a change of one table only adds lines to it.
 func TestMergeFriendly(t *testing.T) {
-	known := all(layouts(t))
+	known := new(lock.Lock).Next(all(layouts(t)).Tables)
 	before := strings.Split(string(known.Text()), "\n")
-	known.Tables[0].Newest().Columns[0].Retired = true
-	after := strings.Split(string(known.Text()), "\n")
-	changed := 0
-	for i := range before {
-		if before[i] != after[i] {
-			changed++
-		}
-	}
-	if len(before) != len(after) || changed != 2 {
-		t.Errorf("%d lines changed", changed)
+	next := slices.Clone(known.Tables)
+	next[0].Removed = "E02:x: a test"
+	added := slices.DeleteFunc(strings.Split(string(known.Next(next).Text()), "\n"), func(line string) bool { return slices.Contains(before, line) })
+	if len(added) != 2 || !strings.HasPrefix(added[0], known.Tables[0].Key()+" ") || !strings.HasSuffix(added[1], ` + removed "E02:x: a test"`) {
+		t.Errorf("added %q", added)
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(head + "\nt/m 1 column \"a\" enum retired\nt/m 1 column \"a\" enum 1 \"x\"\n")
-	f.Add(head + "\nt/m 1 family m any_of(max_age=1d,all_of(max_versions=2)) event\nt/m sum 0\n")
+	f.Add(epochOf("1 column \"a\" enum retired", "1 column \"a\" enum 1 \"x\""))
+	f.Add(epochOf("1 family m any_of(max_age=1d,all_of(max_versions=2)) event"))
 	f.Fuzz(func(t *testing.T, text string) {
 		known, err := lock.Parse(lock.Name, []byte(text))
-		if err == nil && strings.ReplaceAll(text, "\r\n", "\n") != string(known.Text()) {
-			t.Errorf("accepted %q", text)
+		if err != nil {
+			return
+		}
+		if again, err := lock.Parse(lock.Name, known.Text()); err != nil || !cmp.Equal(again.Tables, known.Tables) {
+			t.Errorf("accepted %q, and then %v", text, err)
 		}
 	})
 }

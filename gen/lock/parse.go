@@ -2,8 +2,13 @@ package lock
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,6 +21,7 @@ const (
 	Damaged    Problem = iota // something other than btgen has changed it
 	Conflicted                // it has conflict markers of a merge
 	Newer                     // another version of btgen wrote it, which knows more
+	Incomplete                // it lacks lines of a merge
 )
 
 // Error is the error for a btgen.lock that cannot be used.
@@ -37,53 +43,158 @@ func (e *Error) Error() string {
 		if e.Reason != "" {
 			return fmt.Sprintf("%s: both sides of the merge contradict each other: %s: abort the merge; on the branch that has stored no such events, run git checkout OTHER -- %s, change its schema, run btgen generate, and merge again", at, e.Reason, e.File)
 		}
-		return fmt.Sprintf("%s: unresolved merge conflict, of which git does not have both sides: restore them with git checkout -m -- %[2]s; once the merge is committed, with git checkout HEAD^ -- %[2]s; then run btgen generate", at, e.File)
+		return at + ": a merge of files in the format of an earlier btgen: abort it, run btgen generate on both branches, and merge again"
+	case Incomplete:
+		return fmt.Sprintf("%s: %s: a commit was picked or reverted alone: restore the file, for example with git checkout HEAD -- %s, or take that of a branch which has both, and run btgen generate", at, e.Reason, e.File)
 	case Newer:
 		return fmt.Sprintf("%s: %s: use the version of btgen that wrote the file, or a newer one, for example with go get -tool github.com/btgen-dev/btgen/cmd/btgen@latest", at, e.Reason)
 	}
 	return fmt.Sprintf("%s: the file was modified: %s: restore it, for example with git checkout HEAD -- %s, and run btgen generate", at, e.Reason, e.File)
 }
 
-var versionLine = regexp.MustCompile(`^# btgen\.lock v([0-9]{1,9})\b`)
+var versionLine = regexp.MustCompile(`(?m)^# btgen\.lock v([0-9]{1,9})\b`)
 
-// Parse parses the content of a file. The error is an *Error.
+// marker matches the lines with which git marks a conflict.
+var marker = regexp.MustCompile(`(?m)^(<<<<<<<|\|\|\|\|\|\|\||=======|>>>>>>>)( .*)?$`)
+
+// Parse parses the content of a file. A file with the lines of several, in any order and with or without the markers of
+// conflicts, is their merge. The error is an *Error.
 func Parse(file string, text []byte) (*Lock, error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // version control may have changed them
-	p := parser{file: file}
-	lines := strings.Split(string(text), "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") {
-			return nil, &Error{File: file, Line: i + 1, Problem: Conflicted}
+	versions := versionLine.FindAllSubmatch(text, -1)
+	if len(versions) == 0 || versionLine.FindIndex(text)[0] > 0 && !marker.Match(text) {
+		return nil, &Error{File: file, Line: 1, Reason: "the first line is not that of a btgen.lock"}
+	}
+	older := 0
+	for _, m := range versions {
+		switch n, _ := strconv.Atoi(string(m[1])); {
+		case n == 1:
+			older++
+		case n != version:
+			return nil, &Error{File: file, Line: 1, Problem: Newer, Reason: "version " + string(m[1]) + " of the file format requires a newer btgen"}
 		}
 	}
-	switch m := versionLine.FindStringSubmatch(lines[0]); {
-	case m == nil:
-		return nil, &Error{File: file, Line: 1, Reason: "the first line is not that of a btgen.lock"}
-	case m[1] != itoa(version):
-		return nil, &Error{File: file, Line: 1, Problem: Newer, Reason: "version " + m[1] + " of the file format requires a newer btgen"}
+	switch at := marker.FindIndex(text); {
+	case older > 0 && (at != nil || older < len(versions)):
+		line := 1
+		if at != nil {
+			line += bytes.Count(text[:at[0]], []byte("\n"))
+		}
+		return nil, &Error{File: file, Line: line, Problem: Conflicted}
+	case older > 0:
+		return parseFirst(file, text)
 	}
-	for i, line := range lines {
-		if line == "" || strings.HasPrefix(line, "#") {
+	epochs, err := parseEpochs(file, text)
+	if err != nil {
+		return nil, err
+	}
+	h, err := historyOf(file, epochs)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.joined(h.heads())
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.lock(file)
+	if err != nil {
+		return nil, err
+	}
+	out.Epochs = h.epochs
+	return out, nil
+}
+
+// lock returns what a state says. The error is an *Error.
+func (s state) lock(file string) (*Lock, error) {
+	out := &Lock{}
+	for key, facts := range s {
+		t, err := parseTable(key, facts)
+		if err != nil {
+			return nil, &Error{File: file, Problem: Newer, Reason: "another version of btgen wrote the file, and this one does not know what it says of table " + key + ": " + err.Error()}
+		}
+		out.Tables = append(out.Tables, *t)
+	}
+	out.Sort()
+	return out, nil
+}
+
+// parseEpochs returns the epochs of a file. The error is an *Error.
+func parseEpochs(file string, text []byte) ([]Epoch, error) {
+	var out []Epoch
+	index, lines, seen := map[string]int{}, map[string]int{}, map[string]bool{}
+	for i, line := range strings.Split(string(text), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") || seen[line] || marker.MatchString(line) {
 			continue
 		}
-		if err := p.line(line); err != nil {
-			return nil, foreign(text, &Error{File: file, Line: i + 1, Reason: err.Error()})
+		seen[line] = true // both sides of a merge may have it
+		key, rest, _ := strings.Cut(line, " ")
+		id, rest, _ := strings.Cut(rest, " ")
+		sign, rest, some := strings.Cut(rest, " ")
+		if !strings.Contains(key, "/") || !some {
+			return nil, &Error{File: file, Line: i + 1, Reason: "the line contains no fact about a table"}
+		}
+		n, known := index[id]
+		if !known {
+			n = len(out)
+			index[id], lines[id] = n, i+1
+			out = append(out, Epoch{ID: id})
+		}
+		switch sign {
+		case "after":
+			out[n].After = strings.Fields(rest)
+		case "+", "-":
+			out[n].Changes = append(out[n].Changes, Change{key, sign == "-", rest})
+		default:
+			return nil, &Error{File: file, Line: i + 1, Reason: fmt.Sprintf("%q is unknown", sign)}
 		}
 	}
-	return p.finish(text)
-}
-
-// foreign returns the error about a line that this version does not know. If the checksums of the file are right, a btgen
-// has written it.
-func foreign(text []byte, err *Error) *Error {
-	if sealed(text) {
-		err.Problem = Newer
-		err.Reason = "another version of btgen wrote the file, and this one does not know what the line says: " + err.Reason
+	for i := range out {
+		e := &out[i]
+		slices.SortStableFunc(e.Changes, func(a, b Change) int { return strings.Compare(a.Table, b.Table) })
+		if e.digest() != e.ID {
+			return nil, &Error{File: file, Line: lines[e.ID], Reason: "a line of epoch " + e.ID + " was edited, moved or removed"}
+		}
 	}
-	return err
+	return out, nil
 }
 
-// sealed reports whether the checksums of all tables in a file are those of their lines.
+// parseFirst parses a file of the first format, which has no epochs.
+func parseFirst(file string, text []byte) (*Lock, error) {
+	if !sealed(text) {
+		return nil, &Error{File: file, Reason: "a line was edited, moved or removed"}
+	}
+	s, family := state{}, ""
+	for _, line := range strings.Split(string(text), "\n") {
+		key, fact, _ := strings.Cut(line, " ")
+		if line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(fact, "sum ") {
+			fact, family = inFamily(fact, family)
+			s[key] = append(s[key], fact)
+		}
+	}
+	return s.lock(file)
+}
+
+// inFamily returns a fact of the first format with the family of the column of an enum, which was that of the fact before;
+// and the family of the column that it is about.
+func inFamily(fact, before string) (named, family string) {
+	words, err := split(fact)
+	if err != nil || len(words) < 3 {
+		return fact, ""
+	}
+	if !isEnum(words[2:]) {
+		i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "family=") })
+		if i < 0 {
+			return fact, ""
+		}
+		return fact, words[i]
+	}
+	if before != "" && len(words) > 5 {
+		fact = strings.Join(slices.Insert(words, 6, before), " ")
+	}
+	return fact, before
+}
+
+// sealed reports whether the checksums of all tables in a file of the first format are those of their lines.
 func sealed(text []byte) bool {
 	var lines []string
 	for _, line := range strings.Split(string(text), "\n") {
@@ -91,104 +202,113 @@ func sealed(text []byte) bool {
 			lines = append(lines, line)
 		}
 	}
-	for _, table := range strings.Split(strings.Trim(strings.Join(lines, "\n"), "\n"), "\n\n") {
+	all := strings.Trim(strings.Join(lines, "\n"), "\n")
+	if all == "" {
+		return true
+	}
+	for _, table := range strings.Split(all, "\n\n") {
 		last := strings.LastIndex(table, "\n") + 1
 		_, sum, ok := strings.Cut(table[last:], " sum ")
-		if !ok || last == 0 || sum != checksum([]byte(table[:last-1])) {
+		hash := sha256.Sum256([]byte(table[:max(0, last-1)]))
+		if !ok || last == 0 || sum != hex.EncodeToString(hash[:8]) {
 			return false
 		}
 	}
 	return true
 }
 
-// parser collects the facts of a file.
-type parser struct {
-	file string
-	lock Lock
-}
-
-// finish returns the lock if writing it again results in the same text.
-func (p *parser) finish(text []byte) (*Lock, error) {
-	for i := range p.lock.Tables {
-		if t := &p.lock.Tables[i]; len(t.Layouts) == 0 || len(t.Layouts[0].Families) == 0 || t.Schema == "" {
-			return nil, &Error{File: p.file, Reason: fmt.Sprintf("table %s lacks lines", t.Name)}
+// parseTable returns a table with some facts, in any order but that those of enums follow what has these.
+func parseTable(key string, facts []string) (*Table, error) {
+	name, family, _ := strings.Cut(key, "/")
+	t := &Table{Name: name, Family: family}
+	for _, fact := range facts {
+		if err := t.read(fact); err != nil {
+			return nil, fmt.Errorf("%s: %w", fact, err)
 		}
 	}
-	if err := p.merged(); err != nil {
-		return nil, err
+	if len(t.Layouts) == 0 || len(t.Layouts[0].Families) == 0 || t.Schema == "" {
+		return nil, fmt.Errorf("lines are missing")
 	}
-	again := p.lock.Text()
-	if bytes.Equal(text, again) {
-		return &p.lock, nil
-	}
-	want := bytes.Split(again, []byte("\n"))
-	for i, line := range bytes.Split(text, []byte("\n")) {
-		if i >= len(want) || !bytes.Equal(line, want[i]) {
-			return nil, &Error{File: p.file, Line: i + 1, Reason: "a line was edited, moved or removed"}
-		}
-	}
-	return nil, &Error{File: p.file, Reason: "lines are missing"}
+	t.sort()
+	return t, nil
 }
 
-// merged returns an error if two tables serve one read: version control then merged two changes
-// that are in different places of the file, but contradict each other.
-func (p *parser) merged() error {
-	type read struct{ schema, name string }
-	by := map[read]*Table{}
-	for i := range p.lock.Tables {
-		t := &p.lock.Tables[i]
-		for _, name := range t.Serves {
-			r := read{t.Schema, name}
-			if other := by[r]; other != nil && other != t {
-				return &Error{File: p.file, Problem: Conflicted, Reason: fmt.Sprintf("%s of %s is served by table %s, and by table %s", name, t.Schema, other.Name, t.Name)}
-			}
-			by[r] = t
-		}
+// read reads a fact.
+func (t *Table) read(fact string) error {
+	all, err := split(fact)
+	if err != nil || len(all) == 0 {
+		return cmp.Or(err, errUnknown)
 	}
-	return nil
-}
-
-// line parses a line, except for its checksum, which finish compares.
-func (p *parser) line(line string) error {
-	all, err := split(line)
-	if err != nil {
-		return err
-	}
-	name, family, ok := strings.Cut(all[0], "/")
-	if !ok || len(all) < 3 {
-		return fmt.Errorf("the line contains no fact about a table")
-	}
-	t := p.table(name, family)
-	w := &words{reading: true, list: all[2:]}
-	if all[1] == "sum" {
-		return nil // see finish
-	}
-	if read := reader(tableFacts, all[1]); read != nil {
+	w := &words{reading: true, list: all[1:]}
+	if read := reader(tableFacts, all[0]); read != nil {
 		read(t, w)
 		return w.done()
 	}
-	n, err := strconv.Atoi(all[1])
+	n, err := strconv.Atoi(all[0])
 	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not a layout number", all[1])
+		return fmt.Errorf("%q is unknown", all[0])
 	}
 	if len(t.Layouts) == 0 || t.Layouts[len(t.Layouts)-1].Number != n {
 		t.Layouts = append(t.Layouts, Layout{Number: n})
 	}
-	read := reader(layoutFacts, w.next())
+	name := w.next()
+	read := reader(layoutFacts, name)
 	if read == nil {
-		return fmt.Errorf("%q is unknown", all[2])
+		return fmt.Errorf("%q is unknown", name)
 	}
 	read(&t.Layouts[len(t.Layouts)-1], w)
 	return w.done()
 }
 
-// table returns the table that a line is about. The lines of a table are consecutive.
-func (p *parser) table(name, family string) *Table {
-	if n := len(p.lock.Tables); n > 0 && p.lock.Tables[n-1].Name == name && p.lock.Tables[n-1].Family == family {
-		return &p.lock.Tables[n-1]
+// sort sorts what has an order.
+func (t *Table) sort() {
+	sortAccepted(t.Accepted)
+	slices.Sort(t.Lacks)
+	slices.Sort(t.Serves)
+	for i := range t.Layouts {
+		l := &t.Layouts[i]
+		sortAccepted(l.Accepted)
+		slices.SortFunc(l.Families, func(a, b Family) int { return cmp.Compare(a.Name, b.Name) })
+		l.SortRollups()
+		l.SortColumns()
+		for k := range l.Columns {
+			SortValues(l.Columns[k].Enum)
+		}
+		for k := range l.Segments {
+			SortValues(l.Segments[k].Enum)
+		}
 	}
-	p.lock.Tables = append(p.lock.Tables, Table{Name: name, Family: family})
-	return &p.lock.Tables[len(p.lock.Tables)-1]
+}
+
+// sortAccepted sorts changes that were accepted.
+func sortAccepted(all []Acceptance) {
+	slices.SortStableFunc(all, func(a, b Acceptance) int {
+		return cmp.Or(cmp.Compare(a.Change, b.Change), cmp.Compare(a.Reason, b.Reason))
+	})
+}
+
+// sortFacts sorts facts by their layouts and kinds, those of segments by their numbers, and those of enums after what
+// has these.
+func sortFacts(facts []string) {
+	places := make(map[string][3]int, len(facts))
+	for _, fact := range facts {
+		words, _ := split(fact)
+		layout, err := strconv.Atoi(words[0])
+		if err != nil || len(words) < 2 {
+			continue // about the table itself
+		}
+		p := [3]int{math.MaxInt - layout, kindOf(words[1]), 0}
+		if isEnum(words[2:]) {
+			p[2] = 1 << 30
+		} else if len(words) > 2 {
+			p[2], _ = strconv.Atoi(words[2]) // of a segment
+		}
+		places[fact] = p
+	}
+	slices.SortStableFunc(facts, func(a, b string) int {
+		p, q := places[a], places[b]
+		return slices.Compare(p[:], q[:])
+	})
 }
 
 // split splits a line at spaces outside of quotes.

@@ -2,59 +2,50 @@ package lock
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
 // version is the version of the file format.
-const version = 1
+const version = 2
 
 // head are the first lines of a file.
 var head = fmt.Sprintf(`# btgen.lock v%d: how stored events lie in Bigtable. Written by btgen generate, never edited by hand.
-# After a merge conflict, leave the markers in it, resolve the schemas, and run: btgen generate
+# Keep all lines: those of both sides in a merge, with the markers of a conflict. Resolve the schemas, and run: btgen generate
 `, version)
 
-// Text returns the content of the file: one line per fact, sorted by table: first what the table
-// stands for, then its layouts. A table ends with a checksum of its lines, so that a hand-edited
-// table is detected, while git merges changes of different tables.
+// Text returns the content of the file: one line per fact, sorted by table and by epoch.
 func (l *Lock) Text() []byte {
+	if len(l.Epochs) == 0 {
+		l = l.Next(l.Tables)
+	}
+	lines := map[string][]string{}
+	for i := range l.Epochs {
+		e := &l.Epochs[i]
+		for k := range e.Changes {
+			c := &e.Changes[k]
+			if len(e.After) > 0 && (k == 0 || e.Changes[k-1].Table != c.Table) {
+				lines[c.Table] = append(lines[c.Table], e.ID+" after "+strings.Join(e.After, " "))
+			}
+			lines[c.Table] = append(lines[c.Table], e.ID+" "+c.text())
+		}
+	}
 	var b bytes.Buffer
 	b.WriteString(head)
-	for i := range l.Tables {
+	for _, key := range slices.Sorted(maps.Keys(lines)) {
 		b.WriteByte('\n')
-		l.Tables[i].write(&b)
+		for _, line := range lines[key] {
+			b.WriteString(key + " " + line + "\n")
+		}
 	}
 	return b.Bytes()
-}
-
-// write writes the lines of a table, with the checksum.
-func (t *Table) write(b *bytes.Buffer) {
-	begin := b.Len()
-	for _, l := range t.lines() {
-		b.WriteString(t.Name + "/" + t.Family)
-		if l.layout > 0 {
-			b.WriteString(" " + itoa(l.layout))
-		}
-		b.WriteString(" " + l.name)
-		for _, word := range l.words {
-			b.WriteByte(' ')
-			b.WriteString(word)
-		}
-		b.WriteByte('\n')
-	}
-	b.WriteString(t.Key() + " sum " + checksum(bytes.TrimSuffix(b.Bytes()[begin:], []byte("\n"))) + "\n")
-}
-
-// checksum returns the checksum of the lines of a table.
-func checksum(lines []byte) string {
-	hash := sha256.Sum256(lines)
-	return hex.EncodeToString(hash[:8])
 }
 
 // showDefault returns the default of a field as text.

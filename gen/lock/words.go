@@ -275,13 +275,6 @@ func (a *Acceptance) code(w *words) {
 	put(w, &a.Reason, asQuoted)
 }
 
-// code is the words of an enum value.
-func (v *EnumValue) code(w *words) {
-	put(w, &v.Number, asNumber)
-	put(w, &v.Name, asQuoted)
-	w.flag("retired", &v.Retired)
-}
-
 // code is the words of a segment.
 func (g *Segment) code(w *words) {
 	put(w, &g.Kind, asKind)

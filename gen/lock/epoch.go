@@ -1,0 +1,298 @@
+package lock
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The file is a list of epochs, and only grows. An epoch is what one run of btgen generate has changed: facts that it
+// has added to tables, and facts that it has removed, after the epochs that were there. What the lock says is the sum.
+//
+//   - An epoch never changes: its ID is a digest of its changes and of the epochs that it follows.
+//   - Each line names its table and its epoch, so that the lines of an epoch may be anywhere: the union of the lines
+//     of two files is the merge of both, whatever git makes of it, with or without markers of conflicts. Lines are
+//     sorted by table, so that changes of different tables do not even meet.
+//   - After a merge, two epochs are the last ones. What both say together is joined from their common ancestor; the
+//     schemas are compared with each of them, too, and the next epoch follows both.
+//   - An epoch that follows one which the file lacks was picked alone, or the other one was reverted: the file is refused.
+
+// Epoch is what one run of btgen generate has locked.
+type Epoch struct {
+	ID      string
+	After   []string // IDs of the epochs that it follows: none if it is the first, several after a merge
+	Changes []Change // sorted by table
+}
+
+// Change is a fact that an epoch has added, or removed.
+type Change struct {
+	Table string // Table.Key
+	Gone  bool   // it is removed
+	Fact  string // a line of the file, from the number of the layout on
+}
+
+// digest returns the ID of the epoch.
+func (e *Epoch) digest() string {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "after %s\n", strings.Join(e.After, " "))
+	for _, c := range e.Changes {
+		_, _ = fmt.Fprintf(h, "%s %s\n", c.Table, c.text())
+	}
+	return hex.EncodeToString(h.Sum(nil)[:5])
+}
+
+// text returns the rest of the line of a change.
+func (c *Change) text() string {
+	if c.Gone {
+		return "- " + c.Fact
+	}
+	return "+ " + c.Fact
+}
+
+// state is what epochs say: the facts of tables, by their keys.
+type state map[string][]string
+
+// stateOf returns the facts of tables.
+func stateOf(tables []Table) state {
+	out := state{}
+	for i := range tables {
+		lines := tables[i].lines()
+		facts := make([]string, len(lines))
+		for k := range lines {
+			facts[k] = lines[k].text()
+		}
+		out[tables[i].Key()] = facts
+	}
+	return out
+}
+
+// keys returns the keys of tables of one or the other of two states, sorted.
+func (s state) keys(other state) []string {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(s)), maps.Keys(other))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// changes returns what an epoch adds to a state, and removes from it.
+func (s state) changes(to state) (out []Change) {
+	for _, key := range s.keys(to) {
+		was, is := s[key], to[key]
+		if slices.Equal(was, is) {
+			continue
+		}
+		for _, fact := range without(was, is) {
+			out = append(out, Change{key, true, fact})
+		}
+		for _, fact := range slices.Compact(without(is, was)) { // what was accepted twice at once was accepted once
+			out = append(out, Change{key, false, fact})
+		}
+	}
+	return out
+}
+
+// without returns the facts that others do not have; one that is there twice only if they have it once.
+func without(facts, others []string) (out []string) {
+	n := map[string]int{}
+	for _, fact := range others {
+		n[fact]++
+	}
+	for _, fact := range facts {
+		if n[fact]--; n[fact] < 0 {
+			out = append(out, fact)
+		}
+	}
+	return out
+}
+
+// after returns the state after an epoch. It returns false if the state lacks what the epoch removes.
+func (s state) after(e *Epoch) (state, bool) {
+	out := maps.Clone(s)
+	for i := 0; i < len(e.Changes); {
+		key := e.Changes[i].Table
+		facts, first := slices.Clone(out[key]), out[key] == nil
+		for ; i < len(e.Changes) && e.Changes[i].Table == key; i++ {
+			c := &e.Changes[i]
+			if !c.Gone {
+				facts = append(facts, c.Fact)
+				continue
+			}
+			k := slices.Index(facts, c.Fact)
+			if k < 0 {
+				return nil, false
+			}
+			facts = slices.Delete(facts, k, k+1)
+		}
+		if out[key] = facts; len(facts) == 0 {
+			delete(out, key)
+		} else if !first {
+			sortFacts(facts)
+		}
+	}
+	return out, true
+}
+
+// Next returns the lock with an epoch after all others, which makes the tables of it; none if nothing has changed.
+func (l *Lock) Next(tables []Table) *Lock {
+	out := &Lock{Tables: tables, Epochs: slices.Clip(l.Epochs)}
+	known, heads := state{}, []string(nil)
+	if len(l.Epochs) == 0 && len(l.Tables) > 0 { // of a file without epochs
+		out.add(known, nil, stateOf(l.Tables))
+		known, heads = stateOf(l.Tables), []string{out.Epochs[0].ID}
+	} else if h, err := historyOf(Name, l.Epochs); err == nil { // it was parsed
+		heads = h.heads()
+		known, _ = h.joined(heads)
+	}
+	out.add(known, heads, stateOf(tables))
+	return out
+}
+
+// add adds an epoch, if there are changes.
+func (l *Lock) add(known state, after []string, now state) {
+	e := Epoch{After: after, Changes: known.changes(now)}
+	if len(e.Changes) > 0 {
+		e.ID = e.digest()
+		l.Epochs = append(l.Epochs, e)
+	}
+}
+
+// Heads returns what each of the last epochs says, if there are several after a merge.
+func (l *Lock) Heads() (out []*Lock) {
+	h, err := historyOf(Name, l.Epochs)
+	if err != nil || len(h.heads()) < 2 {
+		return nil
+	}
+	for _, id := range h.heads() {
+		s, err := h.at(id)
+		if err == nil {
+			var head *Lock
+			if head, err = s.lock(Name); err == nil {
+				out = append(out, head)
+			}
+		}
+		if err != nil {
+			return nil // it was parsed
+		}
+	}
+	return out
+}
+
+// Missing returns the epochs of another lock that the lock does not have: it is no later version of that.
+func (l *Lock) Missing(other *Lock) (out []Epoch) {
+	return slices.DeleteFunc(slices.Clone(other.Epochs), func(e Epoch) bool {
+		return slices.ContainsFunc(l.Epochs, func(o Epoch) bool { return o.ID == e.ID })
+	})
+}
+
+// history is the epochs of a file.
+type history struct {
+	file   string
+	epochs []Epoch // each after those that it follows
+	index  map[string]int
+	states map[string]state
+}
+
+// historyOf sorts epochs. The error is an *Error if one follows an epoch that is not there.
+func historyOf(file string, epochs []Epoch) (*history, error) {
+	h := &history{file: file, index: map[string]int{}, states: map[string]state{}}
+	left := slices.Clone(epochs)
+	slices.SortStableFunc(left, func(a, b Epoch) int { return strings.Compare(a.ID, b.ID) })
+	for len(left) > 0 {
+		n := slices.IndexFunc(left, func(e Epoch) bool {
+			return !slices.ContainsFunc(e.After, func(id string) bool { _, known := h.index[id]; return !known })
+		})
+		if n < 0 {
+			e := left[0]
+			for _, o := range left { // the first one of those that are missing
+				if !slices.ContainsFunc(o.After, func(id string) bool {
+					return slices.ContainsFunc(left, func(e Epoch) bool { return e.ID == id })
+				}) {
+					e = o
+				}
+			}
+			return nil, &Error{File: file, Problem: Incomplete, Reason: fmt.Sprintf("epoch %s follows %s, which the file lacks", e.ID, strings.Join(e.After, " and "))}
+		}
+		h.index[left[n].ID] = len(h.epochs)
+		h.epochs = append(h.epochs, left[n])
+		left = slices.Delete(left, n, n+1)
+	}
+	return h, nil
+}
+
+// heads returns the epochs that no other one follows.
+func (h *history) heads() (out []string) {
+	followed := map[string]bool{}
+	for _, e := range h.epochs {
+		for _, id := range e.After {
+			followed[id] = true
+		}
+	}
+	for _, e := range h.epochs {
+		if !followed[e.ID] {
+			out = append(out, e.ID)
+		}
+	}
+	return out
+}
+
+// at returns the state after an epoch. The error is an *Error.
+func (h *history) at(id string) (state, error) {
+	if s, known := h.states[id]; known {
+		return s, nil
+	}
+	e := &h.epochs[h.index[id]]
+	before, err := h.joined(e.After)
+	if err != nil {
+		return nil, err
+	}
+	after, ok := before.after(e)
+	if !ok {
+		return nil, &Error{File: h.file, Reason: fmt.Sprintf("epoch %s removes what no other one has added", id)}
+	}
+	h.states[id] = after
+	return after, nil
+}
+
+// joined returns what some epochs say together. The error is an *Error if they contradict each other.
+func (h *history) joined(ids []string) (state, error) {
+	if len(ids) == 0 {
+		return state{}, nil
+	}
+	out, err := h.at(ids[0])
+	all := h.before(ids[0])
+	for _, id := range ids[1:] {
+		if err != nil {
+			return nil, err
+		}
+		base, own, other := state{}, h.before(id), state(nil)
+		for _, e := range slices.Backward(h.epochs) {
+			if all[e.ID] && own[e.ID] {
+				base, err = h.at(e.ID)
+				break
+			}
+		}
+		if err == nil {
+			other, err = h.at(id)
+		}
+		if err == nil {
+			out, err = join(h.file, base, out, other)
+		}
+		maps.Copy(all, own)
+	}
+	return out, err
+}
+
+// before returns an epoch and all that are before it.
+func (h *history) before(id string) map[string]bool {
+	out := map[string]bool{id: true}
+	for _, e := range slices.Backward(h.epochs[:h.index[id]+1]) {
+		if out[e.ID] {
+			for _, o := range e.After {
+				out[o] = true
+			}
+		}
+	}
+	return out
+}
