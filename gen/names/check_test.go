@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 		},
 		"TTL classes": {
 			[]string{schemaOf("Event", "host: string", "value: int64", "events", classes)},
-			[]string{`a.yaml:13:32: TTL class "Short" and TTL class "short" would have the same name in Go, EventClassShort (rename TTL class "Short")`},
+			[]string{`a.yaml:13:21: TTL class "short" and TTL class "Short" would have the same name in Go, EventClassShort (rename TTL class "short")`},
 		},
 		"types of TTL classes": {
 			[]string{schemaOf("Usage", "host: string", "value: int64", "usage", "{classes: {short: 1h}}"), schemaOf("UsageClasses", "host: string", "value: int64", "others", "{classes: {long: 1d}}")},
