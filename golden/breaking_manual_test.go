@@ -2,16 +2,17 @@ package golden
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	compare "github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen/evolve"
-	"github.com/btgen-dev/btgen/gen/lint"
 )
 
 // TestBreakingManual checks the table of edits in the manual, which is written by
@@ -35,18 +36,15 @@ func TestBreakingManual(t *testing.T) {
 		}
 		return
 	}
-	if diff := cmp.Diff(string(want), string(text)); diff != "" {
+	if diff := compare.Diff(string(want), string(text)); diff != "" {
 		t.Errorf("go test ./golden -run TestBreakingManual -update would change %s (-want +got)\n%s", file, diff)
 	}
 }
 
 // editTable returns the catalog as a table, the worst edits first.
 func editTable(t *testing.T) string {
-	fixes := map[string]string{}
-	for _, r := range lint.Rules() {
-		fixes[r.ID], _, _ = strings.Cut(r.Fix, ". ")
-	}
-	rows := map[evolve.Class][]string{}
+	type group struct{ rule, consequence string }
+	var groups [4]map[group][]string // by class: the edits
 	for _, e := range edits(t) {
 		_, c := e.compare(t)
 		if len(c.Findings) == 0 {
@@ -60,14 +58,20 @@ func editTable(t *testing.T) string {
 		} else if data == "" || worst.Rule.Class == evolve.Safe {
 			data = "stored events are read as before"
 		}
-		rows[worst.Rule.Class] = append(rows[worst.Rule.Class], fmt.Sprintf("| %s | %s [%s](rules.md#%s) | %s | %s |\n",
-			e.title, worst.Rule.Class, worst.Diagnostic.Rule, strings.ToLower(worst.Diagnostic.Rule), strings.ReplaceAll(data, "|", `\|`), strings.TrimSuffix(fixes[worst.Diagnostic.Rule], ".")))
+		in := &groups[worst.Rule.Class]
+		if *in == nil {
+			*in = map[group][]string{}
+		}
+		g := group{worst.Diagnostic.Rule, strings.ReplaceAll(data, "|", `\|`)}
+		(*in)[g] = append((*in)[g], e.title)
 	}
 	var b strings.Builder
-	b.WriteString("\n| edit | class and rule | consequence | what to do |\n|---|---|---|---|\n")
-	for class := range evolve.Classes {
-		slices.Sort(rows[evolve.Class(class)])
-		b.WriteString(strings.Join(rows[evolve.Class(class)], ""))
+	for class, all := range groups {
+		fmt.Fprintf(&b, "\n## %s\n\n| rule | edits | consequence |\n|---|---|---|\n", evolve.Class(class))
+		for _, g := range slices.SortedFunc(maps.Keys(all), func(a, b group) int { return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.consequence, b.consequence)) }) {
+			slices.Sort(all[g])
+			fmt.Fprintf(&b, "| [%s](rules.md#%s) | %s | %s |\n", g.rule, strings.ToLower(g.rule), strings.Join(all[g], "<br>"), g.consequence)
+		}
 	}
 	return b.String() + "\n"
 }
