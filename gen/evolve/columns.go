@@ -127,8 +127,15 @@ func (c *comparer) arrive(added, removed []lock.Column) []lock.Column {
 	for _, new := range added {
 		older := c.outlived(new)
 		wrong := older != nil && c.reused(*older, new)
-		if i := slices.IndexFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) || c.misnamed(old, new) }); i >= 0 {
+		may := func(old lock.Column) bool { return mayBeRename(old, new) || c.misnamed(old, new) }
+		if i := slices.IndexFunc(removed, may); i >= 0 {
 			c.renamed(removed[i], new)
+			last := &c.changes[len(c.changes)-1]
+			for _, other := range removed[i+1:] {
+				if may(other) {
+					last.Message += fmt.Sprintf("; or it is %s that is renamed", c.place(other))
+				}
+			}
 			if wrong { // its new column is no place for it
 				c.changes[len(c.changes)-1].way.text = fmt.Sprintf("keep it in %s, with its was; otherwise, run btgen generate between removing one field and adding the other", c.place(removed[i]))
 			}
@@ -237,19 +244,27 @@ func (c *comparer) renamed(old, new lock.Column) {
 	switch {
 	case c.new.Blob == layout.Protobuf && old.Field == new.Field:
 		change.way.restore = "number: " + old.Key
-		c.add(fieldElsewhere, change, "the number of field %q changes from %s to %s: its stored values are not read", new.Field, old.Key, new.Key)
+		c.add(fieldElsewhere, change, "the number of field %q changes from %s to %s: %s", new.Field, old.Key, new.Key, c.lostValues(new))
 	case c.new.Blob == layout.Protobuf:
 		change.way.restore = "number: " + old.Key
-		c.add(fieldElsewhere, change, "field %q is removed and %q of %s type is added: if this is a rename, its stored values are not read", old.Field, new.Field, sameType(old, new))
+		c.add(fieldElsewhere, change, "field %q is removed and %q of %s type is added: if this is a rename, %s", old.Field, new.Field, sameType(old, new), c.lostValues(new))
 	case c.new.Blob == layout.JSONText:
-		c.add(fieldElsewhere, change, "field %q is removed and %q of %s type is added: if this is a rename, its stored values are not read", old.Key, new.Key, sameType(old, new))
+		c.add(fieldElsewhere, change, "field %q is removed and %q of %s type is added: if this is a rename, %s", old.Key, new.Key, sameType(old, new), c.lostValues(new))
 	case item(old) == item(new):
 		change.way.restore = "column: " + quoted(old.Key)
-		c.add(fieldElsewhere, change, "field %q moves from column %q to %q: its stored values are not read", item(new), old.Key, new.Key)
+		c.add(fieldElsewhere, change, "field %q moves from column %q to %q: %s", item(new), old.Key, new.Key, c.lostValues(new))
 	default:
 		change.way.restore = "column: " + quoted(old.Key)
-		c.add(fieldElsewhere, change, "column %q is removed and %q of %s type is added: if this is a rename, its stored values are not read", old.Key, new.Key, sameType(old, new))
+		c.add(fieldElsewhere, change, "column %q is removed and %q of %s type is added: if this is a rename, %s", old.Key, new.Key, sameType(old, new), c.lostValues(new))
 	}
+}
+
+// lostValues describes what happens to stored events of which the values of a field are not read.
+func (c *comparer) lostValues(new lock.Column) string {
+	if new.Written || !required(new) {
+		return "its stored values are not read"
+	}
+	return "its stored values are not read; " + c.lacking()
 }
 
 // sameType describes the type of a field compared with the one that it may replace.

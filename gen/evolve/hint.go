@@ -294,6 +294,12 @@ func renameHint(h *hinting) string {
 		return rename + "undo the change" + otherwise
 	}
 	f := *field
+	if w.column.Optional && !f.Default.IsSet() {
+		f.Optional = schema.Value[bool]{V: true, Pos: lockPos}
+		if keep != "" && !field.Optional.V {
+			keep += " and " + diag.Code("optional: true")
+		}
+	}
 	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, h.Change, field, w.column))
 	return rename + "read older events, too: " + diag.Code(f.Name.V+": "+f.String()) + keep + otherwise
 }
