@@ -143,6 +143,9 @@ func (r *resolver) older(t *Table) {
 			if w.values.IsSet() {
 				older.Values = valuesOf(w.values, w.Type)
 			}
+			if w.family.IsSet() && older.Family == c.Family && older.Qualifier == c.Qualifier {
+				continue // the field has not moved in this table
+			}
 			at := place{older.Family, older.Qualifier}
 			if other, twice := taken[at]; twice {
 				r.errorf(w.Pos, "name the column that older events have",
@@ -177,6 +180,8 @@ func (r *resolver) olderFamily(t *Table, c *Column, w *Was) (int, bool) {
 	switch {
 	case t.HasClasses():
 		r.errorf(w.family.Pos, "leave family out", "each ttl class of table %q has a family with all columns", t.ID)
+	case i < 0 && len(t.Families) == 1 && r.hasFamily(w.family.V): // in it, all fields are in its family
+		return c.Family, true
 	case i < 0:
 		r.errorf(w.family.Pos, "list it in families with the ttl that it has", "table %q has no family %q: readers cannot fetch it", t.ID, w.family.V)
 	case t.Families[i].GC.String() != t.Families[c.Family].GC.String() || t.Families[i].Strategy != t.Families[c.Family].Strategy:
@@ -185,6 +190,13 @@ func (r *resolver) olderFamily(t *Table, c *Column, w *Was) (int, bool) {
 		return i, true
 	}
 	return 0, false
+}
+
+// hasFamily reports whether a table of the schema has a family.
+func (r *resolver) hasFamily(name string) bool {
+	return slices.ContainsFunc(r.schema.Tables, func(t schema.Table) bool {
+		return t.Family.V == name || slices.ContainsFunc(t.Families, func(f schema.Family) bool { return f.Name.V == name })
+	})
 }
 
 // checkMembers rejects older names or numbers that events in a table use for another field.
