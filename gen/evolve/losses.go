@@ -346,8 +346,14 @@ func (c *Comparison) named(t troupe, l rehearse.Loss, except *Rule) bool {
 			return false
 		}
 		name := nameOf(f.pair)
-		return (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) })
+		return (name == l.From || name == l.To || t.searches(l, f.pair)) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) })
 	})
+}
+
+// searches reports whether a read of the newest events, which has lost something, looks for older ones in a table.
+func (t troupe) searches(l rehearse.Loss, in *pair) bool {
+	at := t.of(l)
+	return at != nil && at.table != nil && in.table != nil && at.layout == in.layout && at.table.Pattern.NewestOnly() && in.layout.Read == in.table
 }
 
 // addLoss adds the finding for a loss.
@@ -388,6 +394,8 @@ func shownText(l rehearse.Loss, shown string) string {
 		return what + " when it was written last"
 	case l.Field != "" && isName:
 		return quoted(name) + " as " + what
+	case strings.HasPrefix(shown, rehearse.Unread):
+		return what + " that " + shown
 	case shown == rehearse.Absent:
 		return "an event without " + quoted(l.Field)
 	}

@@ -222,7 +222,7 @@ func (e *state) worse(field, was, is string) bool {
 		return false // a wrong value is gone
 	case was == Inexact:
 		return is == None && !(field != "" && e.lacks(field))
-	case was == None || strings.HasPrefix(was, unread), was == Absent && strings.HasPrefix(is, fallback):
+	case was == None || strings.HasPrefix(was, Unread), was == Absent && strings.HasPrefix(is, fallback):
 		return false
 	}
 	return true

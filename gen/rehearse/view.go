@@ -11,11 +11,11 @@ import (
 // What a read shows. Of a field, it is the ID of its value, with an apostrophe if the event was written again, and
 // with a period and the name if it is an enum.
 const (
-	None    = ""        // nothing: no event, or no value
-	Absent  = "absent"  // an event without the field
-	Inexact = "inexact" // a window that may lack events, and says so
-	Present = "present" // an event
-	unread  = "cannot be read"
+	None    = ""               // nothing: no event, or no value
+	Absent  = "absent"         // an event without the field
+	Inexact = "inexact"        // a window that may lack events, and says so
+	Present = "present"        // an event
+	Unread  = "cannot be read" // begins why an event is not read
 	// fallback begins the value that events are read with that lack a field with a default.
 	fallback = "default "
 )
@@ -82,7 +82,7 @@ func (w *side) event(p *Schema, t *Table, e *state) *found {
 		case f.Optional:
 			out.values[f.ID] = Absent
 		case out.failed == "":
-			out.failed = unread + " without " + f.ID
+			out.failed = Unread + " without " + f.ID
 		}
 	}
 	if !seen {
