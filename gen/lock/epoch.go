@@ -36,20 +36,21 @@ type Change struct {
 
 // digest returns the ID of the epoch.
 func (e *Epoch) digest() string {
-	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "after %s\n", strings.Join(e.After, " "))
-	for _, c := range e.Changes {
-		_, _ = fmt.Fprintf(h, "%s %s\n", c.Table, c.text())
+	text := []byte("after " + strings.Join(e.After, " ") + "\n")
+	for i := range e.Changes {
+		c := &e.Changes[i]
+		text = append(append(append(append(text, c.Table...), c.sign()...), c.Fact...), '\n')
 	}
-	return hex.EncodeToString(h.Sum(nil)[:5])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:5])
 }
 
-// text returns the rest of the line of a change.
-func (c *Change) text() string {
+// sign returns what is before the fact in the line of a change.
+func (c *Change) sign() string {
 	if c.Gone {
-		return "- " + c.Fact
+		return " - "
 	}
-	return "+ " + c.Fact
+	return " + "
 }
 
 // state is what epochs say: the facts of tables, by their keys.

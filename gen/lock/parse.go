@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: the file was modified: %s: restore it, for example with git checkout HEAD -- %s, and run btgen generate", at, e.Reason, e.File)
 }
 
-var versionLine = regexp.MustCompile(`(?m)^# btgen\.lock v([0-9]{1,9})\b`)
+var versionLine = regexp.MustCompile(`# btgen\.lock v([0-9]{1,9})\b`)
 
 // marker matches the lines with which git marks a conflict.
 var marker = regexp.MustCompile(`(?m)^(<<<<<<<|\|\|\|\|\|\|\||=======|>>>>>>>)( .*)?$`)
@@ -62,7 +62,7 @@ var marker = regexp.MustCompile(`(?m)^(<<<<<<<|\|\|\|\|\|\|\||=======|>>>>>>>)( 
 func Parse(file string, text []byte) (*Lock, error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // version control may have changed them
 	versions := versionLine.FindAllSubmatch(text, -1)
-	if len(versions) == 0 || versionLine.FindIndex(text)[0] > 0 && !marker.Match(text) {
+	if len(versions) == 0 || !bytes.HasPrefix(text, []byte("# ")) && !marker.Match(text[:min(len(text), 100)]) {
 		return nil, &Error{File: file, Line: 1, Reason: "the first line is not that of a btgen.lock"}
 	}
 	older := 0
@@ -74,14 +74,14 @@ func Parse(file string, text []byte) (*Lock, error) {
 			return nil, &Error{File: file, Line: 1, Problem: Newer, Reason: "version " + string(m[1]) + " of the file format requires a newer btgen"}
 		}
 	}
-	switch at := marker.FindIndex(text); {
-	case older > 0 && (at != nil || older < len(versions)):
-		line := 1
-		if at != nil {
-			line += bytes.Count(text[:at[0]], []byte("\n"))
+	if older > 0 {
+		if at := marker.FindIndex(text); at != nil || older < len(versions) {
+			line := 1
+			if at != nil {
+				line += bytes.Count(text[:at[0]], []byte("\n"))
+			}
+			return nil, &Error{File: file, Line: line, Problem: Conflicted}
 		}
-		return nil, &Error{File: file, Line: line, Problem: Conflicted}
-	case older > 0:
 		return parseFirst(file, text)
 	}
 	epochs, err := parseEpochs(file, text)
@@ -123,7 +123,7 @@ func parseEpochs(file string, text []byte) ([]Epoch, error) {
 	var out []Epoch
 	index, lines, seen := map[string]int{}, map[string]int{}, map[string]bool{}
 	for i, line := range strings.Split(string(text), "\n") {
-		if line == "" || strings.HasPrefix(line, "#") || seen[line] || marker.MatchString(line) {
+		if line == "" || line[0] == '#' || seen[line] || strings.Contains("<|=>", line[:1]) && marker.MatchString(line) {
 			continue
 		}
 		seen[line] = true // both sides of a merge may have it

@@ -34,7 +34,7 @@ func (l *Lock) Text() []byte {
 			if len(e.After) > 0 && (k == 0 || e.Changes[k-1].Table != c.Table) {
 				lines[c.Table] = append(lines[c.Table], e.ID+" after "+strings.Join(e.After, " "))
 			}
-			lines[c.Table] = append(lines[c.Table], e.ID+" "+c.text())
+			lines[c.Table] = append(lines[c.Table], e.ID+c.sign()+c.Fact)
 		}
 	}
 	var b bytes.Buffer
