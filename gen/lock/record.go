@@ -29,7 +29,7 @@ func Record(l *layout.Layout, t *layout.Table) string {
 	if !t.Until.IsZero() {
 		r.add("until", asInstant.show(t.Until))
 	}
-	r.add("schema "+l.Name, "events") // so that a schema that moves to other families does not seem to be a new one
+	r.add("schema "+SchemaOf(l), "events") // so that a schema that moves to other families does not seem to be a new one
 	for _, f := range layoutFacts {
 		if f.record != nil && f.has(&facts) {
 			f.record(&r)

@@ -426,7 +426,7 @@ var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Mapping[
 	Table: store.Table{
 		ID:       SparseColumnsTableID,
 		Families: []store.Family{{Name: SparseColumnsFamilyM}},
-		Layout:   `schema Sparse: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer text in m; column "note": string in m; column "opened": bool text in m`,
+		Layout:   `schema alltypes.Sparse: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer text in m; column "note": string in m; column "opened": bool text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Key:       sparseColumnsKey,
@@ -457,7 +457,7 @@ var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Mapping[Spar
 	Table: store.Table{
 		ID:       SparseCellsTableID,
 		Families: []store.Family{{Name: SparseCellsFamilyM}},
-		Layout:   `schema Sparse: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
+		Layout:   `schema alltypes.Sparse: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: sensor; bucket: 1d "2006-01-02"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       sparseCellsKey,
@@ -488,7 +488,7 @@ var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, stor
 	Table: store.Table{
 		ID:       SparseUnserializedTableID,
 		Families: []store.Family{{Name: SparseUnserializedFamilyM}},
-		Layout:   `schema Sparse: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: sensor; time: "unix_s"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
+		Layout:   `schema alltypes.Sparse: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: sensor; time: "unix_s"; family m: events; column "level": integer in m; column "note": string in m; column "opened": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       sparseUnserializedKey,

@@ -503,7 +503,7 @@ var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesB
 		ID:        ActivityActivitiesByRepositoryTableID,
 		Families:  []store.Family{{Name: ActivityActivitiesByRepositoryFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
 		KeySchema: &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "repository"}, {Name: "time"}, {Name: "id"}, {Name: "actor"}}},
-		Layout:    `schema Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: repository, id, actor; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
+		Layout:    `schema examples.Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: repository, id, actor; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
 	Pattern:   codec.SingleSerialized,
 	Key:       activityActivitiesByRepositoryKey,
@@ -542,7 +542,7 @@ var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActo
 	Table: store.Table{
 		ID:       ActivityActivitiesByActorTableID,
 		Families: []store.Family{{Name: ActivityActivitiesByActorFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
-		Layout:   `schema Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: actor, id, repository; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
+		Layout:   `schema examples.Activity: events; pattern: single_serialized; delimiter: "#"; key: string text, time, uuid text, string text; names: actor, id, repository; time: "unix_ms" reverse; blob: protobuf "event"; family m: events; number "1": enum; number "1" enum 1: "push"; number "1" enum 2: "issue"; number "1" enum 3: "star"; number "2": string`,
 	},
 	Pattern:   codec.SingleSerialized,
 	Key:       activityActivitiesByActorKey,

@@ -401,7 +401,7 @@ var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Mapping[Al
 	Table: store.Table{
 		ID:       AlarmDevicesTableID,
 		Families: []store.Family{{Name: AlarmDevicesFamilyAlarms, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
-		Layout:   `schema Alarm: events; pattern: bucket_serialized; delimiter: "#"; key: string text, const "alarm", enum text, bucket; names: device, kind; key 3 enum "heat": by name; key 3 enum "leak": by name; bucket: 1d "2006-01-02"; blob: protobuf "event"; family alarms: events; number "1": string`,
+		Layout:   `schema examples.Alarm: events; pattern: bucket_serialized; delimiter: "#"; key: string text, const "alarm", enum text, bucket; names: device, kind; key 3 enum "heat": by name; key 3 enum "leak": by name; bucket: 1d "2006-01-02"; blob: protobuf "event"; family alarms: events; number "1": string`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Key:       alarmDevicesKey,
@@ -436,7 +436,7 @@ var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Mapping[Al
 	Table: store.Table{
 		ID:       AlarmsByKindTableID,
 		Families: []store.Family{{Name: AlarmsByKindFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
-		Layout:   `schema Alarm: events; pattern: single_serialized; delimiter: "#"; key: enum text, string text, time; names: kind, device; key 1 enum "heat": by name; key 1 enum "leak": by name; time: "unix_ms"; blob: protobuf "event"; family m: events; number "1": string`,
+		Layout:   `schema examples.Alarm: events; pattern: single_serialized; delimiter: "#"; key: enum text, string text, time; names: kind, device; key 1 enum "heat": by name; key 1 enum "leak": by name; time: "unix_ms"; blob: protobuf "event"; family m: events; number "1": string`,
 	},
 	Pattern:   codec.SingleSerialized,
 	Key:       alarmsByKindKey,

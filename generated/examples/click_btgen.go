@@ -347,7 +347,7 @@ var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Mapping[
 	Table: store.Table{
 		ID:       ClickActivityTableID,
 		Families: []store.Family{{Name: ClickActivityFamilyA, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
-		Layout:   `schema Click: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "click", time; names: user; time: "unix_ms" reverse=max_int64; family a:click: events; column "target": string in a`,
+		Layout:   `schema examples.Click: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "click", time; names: user; time: "unix_ms" reverse=max_int64; family a:click: events; column "target": string in a`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       clickActivityKey,

@@ -594,7 +594,7 @@ var dailyColumnsMapping = store.NewMapping(dailyColumnsColumns, store.Mapping[Da
 	Table: store.Table{
 		ID:       DailyColumnsTableID,
 		Families: []store.Family{{Name: DailyColumnsFamilyM}},
-		Layout:   `schema Daily: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
+		Layout:   `schema examples.Daily: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Key:       dailyColumnsKey,
@@ -627,7 +627,7 @@ var dailyCellsMapping = store.NewMapping(dailyCellsColumns, store.Mapping[DailyE
 	Table: store.Table{
 		ID:       DailyCellsTableID,
 		Families: []store.Family{{Name: DailyCellsFamilyM}},
-		Layout:   `schema Daily: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 in m; column "temp_max": float64 in m; column "temp_min": float64 in m; column "weather": enum in m; column "weather" enum 1: "drizzle"; column "weather" enum 2: "rain"; column "weather" enum 3: "sun"; column "weather" enum 4: "snow"; column "weather" enum 5: "fog"; column "wind": float32 in m`,
+		Layout:   `schema examples.Daily: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: location; bucket: 1y "2006"; family m: events; column "precipitation": float64 in m; column "temp_max": float64 in m; column "temp_min": float64 in m; column "weather": enum in m; column "weather" enum 1: "drizzle"; column "weather" enum 2: "rain"; column "weather" enum 3: "sun"; column "weather" enum 4: "snow"; column "weather" enum 5: "fog"; column "wind": float32 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       dailyCellsKey,
@@ -662,7 +662,7 @@ var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Mapp
 	Table: store.Table{
 		ID:       DailySerializedTableID,
 		Families: []store.Family{{Name: DailySerializedFamilyM}},
-		Layout:   `schema Daily: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: location; time: "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64; number "4": float32; number "5": enum; number "5" enum 1: "drizzle"; number "5" enum 2: "rain"; number "5" enum 3: "sun"; number "5" enum 4: "snow"; number "5" enum 5: "fog"`,
+		Layout:   `schema examples.Daily: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: location; time: "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64; number "4": float32; number "5": enum; number "5" enum 1: "drizzle"; number "5" enum 2: "rain"; number "5" enum 3: "sun"; number "5" enum 4: "snow"; number "5" enum 5: "fog"`,
 	},
 	Pattern:   codec.SingleSerialized,
 	Key:       dailySerializedKey,
@@ -702,7 +702,7 @@ var dailyUnserializedMapping = store.NewMapping(dailyUnserializedColumns, store.
 	Table: store.Table{
 		ID:       DailyUnserializedTableID,
 		Families: []store.Family{{Name: DailyUnserializedFamilyM}},
-		Layout:   `schema Daily: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: location; time: "unix_ms"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
+		Layout:   `schema examples.Daily: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: location; time: "unix_ms"; family m: events; column "precipitation": float64 text in m; column "temp_max": float64 text in m; column "temp_min": float64 text in m; column "weather": enum text in m; column "weather" enum "drizzle": by name; column "weather" enum "fog": by name; column "weather" enum "rain": by name; column "weather" enum "snow": by name; column "weather" enum "sun": by name; column "wind": float32 text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       dailyUnserializedKey,
@@ -737,7 +737,7 @@ var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Mapping[
 	Table: store.Table{
 		ID:       DailyCombinedTableID,
 		Families: []store.Family{{Name: DailyCombinedFamilyM}},
-		Layout:   `schema Daily: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: location; bucket: 3mo "2006-01"; blob: json "json"; family m: events; name "precipitation": float64; name "temp_max": float64; name "temp_min": float64; name "weather": enum; name "weather" enum "drizzle": by name; name "weather" enum "fog": by name; name "weather" enum "rain": by name; name "weather" enum "snow": by name; name "weather" enum "sun": by name; name "wind": float32`,
+		Layout:   `schema examples.Daily: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: location; bucket: 3mo "2006-01"; blob: json "json"; family m: events; name "precipitation": float64; name "temp_max": float64; name "temp_min": float64; name "weather": enum; name "weather" enum "drizzle": by name; name "weather" enum "fog": by name; name "weather" enum "rain": by name; name "weather" enum "snow": by name; name "weather" enum "sun": by name; name "wind": float32`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Key:       dailyCombinedKey,

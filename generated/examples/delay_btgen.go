@@ -390,7 +390,7 @@ var delaysMapping = store.NewMapping(delaysColumns, store.Mapping[DelayEvent]{
 	Table: store.Table{
 		ID:       DelaysTableID,
 		Families: []store.Family{{Name: DelaysFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
-		Layout:   `schema Delay: events; pattern: bucket_serialized; delimiter: "/"; key: string text, bucket, string text, integer text; names: region, line, vehicle; bucket: 1h "unix_s" reverse; blob: protobuf "event"; family m: events; number "1": duration; number "2": string`,
+		Layout:   `schema examples.Delay: events; pattern: bucket_serialized; delimiter: "/"; key: string text, bucket, string text, integer text; names: region, line, vehicle; bucket: 1h "unix_s" reverse; blob: protobuf "event"; family m: events; number "1": duration; number "2": string`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Key:       delaysKey,

@@ -324,7 +324,7 @@ var measurementReadingsMapping = store.NewMapping(measurementReadingsColumns, st
 	Table: store.Table{
 		ID:       MeasurementReadingsTableID,
 		Families: []store.Family{{Name: MeasurementReadingsFamilyD, GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
-		Layout:   `schema Measurement: events; pattern: single_unserialized; delimiter: ""; key: string text joined, time; names: device; time: "binary_ms" reverse; family d: events; column "celsius": float32 in d; column "status": int32 big_endian in d`,
+		Layout:   `schema examples.Measurement: events; pattern: single_unserialized; delimiter: ""; key: string text joined, time; names: device; time: "binary_ms" reverse; family d: events; column "celsius": float32 in d; column "status": int32 big_endian in d`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       measurementReadingsKey,

@@ -386,7 +386,7 @@ var meterQuartersMapping = store.NewMapping(meterQuartersColumns, store.Mapping[
 	Table: store.Table{
 		ID:       MeterQuartersTableID,
 		Families: []store.Family{{Name: MeterQuartersFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
-		Layout:   `schema Meter: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "2006-01-02"; family m: events; rollup h: 1h0m0s; column "energy": integer in m; column "voltage": float64 in m`,
+		Layout:   `schema examples.Meter: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "2006-01-02"; family m: events; rollup h: 1h0m0s; column "energy": integer in m; column "voltage": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       meterQuartersKey,

@@ -467,7 +467,7 @@ var meterReadingsMapping = store.NewMapping(meterReadingsColumns, store.Mapping[
 	Table: store.Table{
 		ID:       MeterReadingsTableID,
 		Families: []store.Family{{Name: MeterReadingsFamilyE, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
-		Layout:   `since: 2026-06-01T00:00:00Z; schema MeterReading: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1d "2006-01-02"; blob: protobuf "event"; family e: events; number "1": integer; number "2": float64; number "3": string`,
+		Layout:   `since: 2026-06-01T00:00:00Z; schema examples.MeterReading: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1d "2006-01-02"; blob: protobuf "event"; family e: events; number "1": integer; number "2": float64; number "3": string`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Key:       meterReadingsKey,
@@ -508,7 +508,7 @@ var meterReadingsUntil20260601Mapping = store.NewMapping(meterReadingsUntil20260
 	Table: store.Table{
 		ID:       MeterReadingsTableID,
 		Families: []store.Family{{Name: MeterReadingsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
-		Layout:   `since: 2025-01-06T00:00:00Z; until: 2026-06-01T00:00:00Z; schema MeterReading: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "iso_week"; family m: events; column "alarm": string in m; column "power": integer in m; column "voltage": float64 in m; column "volts": float64 in m; column "watts": integer in m`,
+		Layout:   `since: 2025-01-06T00:00:00Z; until: 2026-06-01T00:00:00Z; schema examples.MeterReading: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: region, meter; bucket: 1w "iso_week"; family m: events; column "alarm": string in m; column "power": integer in m; column "voltage": float64 in m; column "volts": float64 in m; column "watts": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       meterReadingsUntil20260601Key,
@@ -543,7 +543,7 @@ var meterReadingMeterPollsUntil20250106Mapping = store.NewMapping(meterReadingMe
 	Table: store.Table{
 		ID:       MeterReadingMeterPollsTableID,
 		Families: []store.Family{{Name: MeterReadingMeterPollsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
-		Layout:   `until: 2025-01-06T00:00:00Z; schema MeterReading: events; pattern: single_unserialized; delimiter: "#"; key: integer text, string text, time; names: meter, region; time: "unix_ms"; family m: events; column "alarm": string in m; column "power": integer text in m; column "voltage": float64 text in m; column "volts": float64 text in m; column "watts": integer text in m`,
+		Layout:   `until: 2025-01-06T00:00:00Z; schema examples.MeterReading: events; pattern: single_unserialized; delimiter: "#"; key: integer text, string text, time; names: meter, region; time: "unix_ms"; family m: events; column "alarm": string in m; column "power": integer text in m; column "voltage": float64 text in m; column "volts": float64 text in m; column "watts": integer text in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       meterReadingMeterPollsUntil20250106Key,

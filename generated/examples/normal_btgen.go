@@ -509,7 +509,7 @@ var normalColumnsMapping = store.NewMapping(normalColumnsColumns, store.Mapping[
 	Table: store.Table{
 		ID:       NormalColumnsTableID,
 		Families: []store.Family{{Name: NormalColumnsFamilyM}},
-		Layout:   `schema Normal: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: station; bucket: 1mo "2006-01"; family m: events; column "pressure": float64 text in m; column "temperature": float64 text in m; column "wind": float64 text in m`,
+		Layout:   `schema examples.Normal: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, metric, bucket; names: station; bucket: 1mo "2006-01"; family m: events; column "pressure": float64 text in m; column "temperature": float64 text in m; column "wind": float64 text in m`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Key:       normalColumnsKey,
@@ -540,7 +540,7 @@ var normalCellsMapping = store.NewMapping(normalCellsColumns, store.Mapping[Norm
 	Table: store.Table{
 		ID:       NormalCellsTableID,
 		Families: []store.Family{{Name: NormalCellsFamilyM}},
-		Layout:   `schema Normal: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: station; bucket: 1w "iso_week"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
+		Layout:   `schema examples.Normal: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: station; bucket: 1w "iso_week"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       normalCellsKey,
@@ -573,7 +573,7 @@ var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Ma
 	Table: store.Table{
 		ID:       NormalSerializedTableID,
 		Families: []store.Family{{Name: NormalSerializedFamilyM}},
-		Layout:   `schema Normal: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: station; time: "unix_s"; blob: json "json"; family m: events; name "pressure": float64; name "temperature": float64; name "wind": float64`,
+		Layout:   `schema examples.Normal: events; pattern: single_serialized; delimiter: "#"; key: string text, time; names: station; time: "unix_s"; blob: json "json"; family m: events; name "pressure": float64; name "temperature": float64; name "wind": float64`,
 	},
 	Pattern:   codec.SingleSerialized,
 	Key:       normalSerializedKey,
@@ -609,7 +609,7 @@ var normalUnserializedMapping = store.NewMapping(normalUnserializedColumns, stor
 	Table: store.Table{
 		ID:       NormalUnserializedTableID,
 		Families: []store.Family{{Name: NormalUnserializedFamilyM}},
-		Layout:   `schema Normal: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: station; time: "2006-01-02T15"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
+		Layout:   `schema examples.Normal: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: station; time: "2006-01-02T15"; family m: events; column "pressure": float64 in m; column "temperature": float64 in m; column "wind": float64 in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       normalUnserializedKey,
@@ -642,7 +642,7 @@ var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Mappin
 	Table: store.Table{
 		ID:       NormalCombinedTableID,
 		Families: []store.Family{{Name: NormalCombinedFamilyM}},
-		Layout:   `schema Normal: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: station; bucket: 30d "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64`,
+		Layout:   `schema examples.Normal: events; pattern: bucket_serialized; delimiter: "#"; key: string text, bucket; names: station; bucket: 30d "2006-01-02"; blob: protobuf "e"; family m: events; number "1": float64; number "2": float64; number "3": float64`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Key:       normalCombinedKey,

@@ -345,7 +345,7 @@ var pointsMapping = store.NewMapping(pointsColumns, store.Mapping[PointEvent]{
 	Table: store.Table{
 		ID:       PointsTableID,
 		Families: []store.Family{{Name: PointsFamilyT, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
-		Layout:   `schema Point: events; pattern: bucket_offsets; precision: 1s; delimiter: ""; key: uint32 binary, bucket, uint32 binary; names: metric, host; bucket: 1h "unix_s"; family t: events; column "": float64 in t`,
+		Layout:   `schema examples.Point: events; pattern: bucket_offsets; precision: 1s; delimiter: ""; key: uint32 binary, bucket, uint32 binary; names: metric, host; bucket: 1h "unix_s"; family t: events; column "": float64 in t`,
 	},
 	Pattern:   codec.BucketOffsets,
 	Key:       pointsKey,

@@ -513,7 +513,7 @@ var positionsMapping = store.NewMapping(positionsColumns, store.Mapping[Position
 	Table: store.Table{
 		ID:       PositionsTableID,
 		Families: []store.Family{{Name: PositionsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
-		Layout:   `schema Position: events; pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m`,
+		Layout:   `schema examples.Position: events; pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       positionsKey,

@@ -332,7 +332,7 @@ var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Mappin
 			{Name: ReadingDevicesFamilyRaw, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 7 * 24 * time.Hour}},
 			{Name: ReadingDevicesFamilyStats, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}},
 		},
-		Layout: `schema Reading: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: device; bucket: 1h "2006-01-02T15"; family raw: events; family stats: events; column "errors": integer in stats; column "level": float64 in stats; column "signal": string in raw`,
+		Layout: `schema examples.Reading: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: device; bucket: 1h "2006-01-02T15"; family raw: events; family stats: events; column "errors": integer in stats; column "level": float64 in stats; column "signal": string in raw`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       readingDevicesKey,

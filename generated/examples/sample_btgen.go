@@ -387,7 +387,7 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]
 		ID:       SamplesTableID,
 		Families: []store.Family{{Name: SamplesFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
-		Layout:   `schema Sample: events; pattern: bucket_offsets; precision: 1s; delimiter: "#"; key: salt 16 of 2 4, string text, bucket, string text; names: metric, host; bucket: 1h "2006-01-02T15"; family m: shifted 30d; column "": float64 in m`,
+		Layout:   `schema examples.Sample: events; pattern: bucket_offsets; precision: 1s; delimiter: "#"; key: salt 16 of 2 4, string text, bucket, string text; names: metric, host; bucket: 1h "2006-01-02T15"; family m: shifted 30d; column "": float64 in m`,
 	},
 	Pattern:   codec.BucketOffsets,
 	Key:       samplesKey,

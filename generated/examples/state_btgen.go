@@ -444,7 +444,7 @@ var statesMapping = store.NewMapping(statesColumns, store.Mapping[StateEvent]{
 	Table: store.Table{
 		ID:       StatesTableID,
 		Families: []store.Family{{Name: StatesFamilyS, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
-		Layout:   `schema State: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, string text; names: tenant, device; bucket: none; family s: events; column "load": float64 in s; column "mode": string in s`,
+		Layout:   `schema examples.State: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, string text; names: tenant, device; bucket: none; family s: events; column "load": float64 in s; column "mode": string in s`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       statesKey,

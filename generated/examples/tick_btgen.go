@@ -369,7 +369,7 @@ var ticksMapping = store.NewMapping(ticksColumns, store.Mapping[TickEvent]{
 	Table: store.Table{
 		ID:       TicksTableID,
 		Families: []store.Family{{Name: TicksFamilyT, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},
-		Layout:   `schema Tick: events; pattern: bucket_offsets; precision: 1us; delimiter: "#"; key: string text, string text, bucket; names: exchange, symbol; bucket: 1h "2006-01-02T15"; sequence: in qualifiers; blob: protobuf ""; family t: events; number "1": float64; number "2": integer; number "3": integer`,
+		Layout:   `schema examples.Tick: events; pattern: bucket_offsets; precision: 1us; delimiter: "#"; key: string text, string text, bucket; names: exchange, symbol; bucket: 1h "2006-01-02T15"; sequence: in qualifiers; blob: protobuf ""; family t: events; number "1": float64; number "2": integer; number "3": integer`,
 	},
 	Pattern:   codec.BucketOffsets,
 	Key:       ticksKey,

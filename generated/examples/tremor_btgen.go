@@ -570,7 +570,7 @@ var tremorsMapping = store.NewMapping(tremorsColumns, store.Mapping[TremorEvent]
 	Table: store.Table{
 		ID:       TremorsTableID,
 		Families: []store.Family{{Name: TremorsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3640 * 24 * time.Hour}}},
-		Layout:   `schema Tremor: events; pattern: single_unserialized; delimiter: "#"; key: string text, string text, integer text pad=4, time; names: network, station, channel; time: "unix_ms"; family m: events; column "depth": float64 in m; column "kind": enum in m; column "kind" enum 1: "earthquake"; column "kind" enum 2: "explosion"; column "kind" enum 3: "rockfall"; column "magnitude": float64 in m; column "reviewed": bool in m`,
+		Layout:   `schema examples.Tremor: events; pattern: single_unserialized; delimiter: "#"; key: string text, string text, integer text pad=4, time; names: network, station, channel; time: "unix_ms"; family m: events; column "depth": float64 in m; column "kind": enum in m; column "kind" enum 1: "earthquake"; column "kind" enum 2: "explosion"; column "kind" enum 3: "rockfall"; column "magnitude": float64 in m; column "reviewed": bool in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       tremorsKey,

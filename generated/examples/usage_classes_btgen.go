@@ -370,7 +370,7 @@ var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Mapping[Us
 			{Name: UsageClassesFamilyShort, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Class: 2},
 			{Name: UsageClassesFamilyStandard, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Class: 3},
 		},
-		Layout: `schema UsageClasses: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: customer; bucket: 1h "2006-01-02T15"; family long: class; family short: class; family standard: class; column "bytes": integer; column "requests": integer`,
+		Layout: `schema examples.UsageClasses: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, bucket; names: customer; bucket: 1h "2006-01-02T15"; family long: class; family short: class; family standard: class; column "bytes": integer; column "requests": integer`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       usageClassesKey,

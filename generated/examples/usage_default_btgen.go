@@ -331,7 +331,7 @@ var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Mapping[Us
 	Table: store.Table{
 		ID:       UsageDefaultTableID,
 		Families: []store.Family{{Name: UsageDefaultFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
-		Layout:   `schema UsageDefault: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: shifted 2d; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
+		Layout:   `schema examples.UsageDefault: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: shifted 2d; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       usageDefaultKey,

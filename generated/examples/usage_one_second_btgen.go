@@ -332,7 +332,7 @@ var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Mappin
 		ID:       UsageOneSecondTableID,
 		Families: []store.Family{{Name: UsageOneSecondFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}}},
 		Splits:   []string{"customer-03", "customer-05", "customer-07"},
-		Layout:   `schema UsageOneSecond: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: expiry; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
+		Layout:   `schema examples.UsageOneSecond: events; pattern: single_unserialized; delimiter: "#"; key: string text, time; names: customer; time: "2006-01-02T150405"; family m: expiry; column "bytes": integer in m; column "requests": integer in m; column "written_at": written in m`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       usageOneSecondKey,

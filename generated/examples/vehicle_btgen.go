@@ -494,7 +494,7 @@ var vehicleEventsMapping = store.NewMapping(vehicleEventsColumns, store.Mapping[
 	Table: store.Table{
 		ID:       VehicleEventsTableID,
 		Families: []store.Family{{Name: VehicleEventsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
-		Layout:   `schema Vehicle: events; pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m; column "note": string in m; column "occupied": integer in m`,
+		Layout:   `schema examples.Vehicle: events; pattern: bucket_new_cells; delimiter: "/"; key: string text, string text, bucket, integer text; names: region, line, vehicle; bucket: 1h "2006-01-02T15"; family m: events; column "latitude": float64 in m; column "longitude": float64 in m; column "note": string in m; column "occupied": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       vehicleEventsKey,
@@ -528,7 +528,7 @@ var vehicleNowMapping = store.NewMapping(vehicleNowColumns, store.Mapping[Vehicl
 	Table: store.Table{
 		ID:       VehicleNowTableID,
 		Families: []store.Family{{Name: VehicleNowFamilyN, GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 7 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
-		Layout:   `schema Vehicle: events; pattern: latest; delimiter: "/"; key: string text, string text, integer text; names: region, line, vehicle; bucket: none; family n: events; column "latitude": float64 in n; column "longitude": float64 in n; column "note": string in n; column "occupied": integer in n`,
+		Layout:   `schema examples.Vehicle: events; pattern: latest; delimiter: "/"; key: string text, string text, integer text; names: region, line, vehicle; bucket: none; family n: events; column "latitude": float64 in n; column "longitude": float64 in n; column "note": string in n; column "occupied": integer in n`,
 	},
 	Pattern:   codec.Latest,
 	Key:       vehicleNowKey,

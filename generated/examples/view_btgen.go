@@ -353,7 +353,7 @@ var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Mapping[Vi
 	Table: store.Table{
 		ID:       ViewActivityTableID,
 		Families: []store.Family{{Name: ViewActivityFamilyA, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
-		Layout:   `schema View: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "view", time; names: user; time: "unix_ms" reverse=max_int64; family a:view: events; column "duration": duration in a; column "page": string in a`,
+		Layout:   `schema examples.View: events; pattern: single_unserialized; delimiter: "#"; key: const "user", integer text, const "view", time; names: user; time: "unix_ms" reverse=max_int64; family a:view: events; column "duration": duration in a; column "page": string in a`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       viewActivityKey,

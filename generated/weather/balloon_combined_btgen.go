@@ -351,7 +351,7 @@ var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Mapp
 	Table: store.Table{
 		ID:       BalloonCombinedTableID,
 		Families: []store.Family{{Name: BalloonCombinedFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `schema BalloonCombined: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%04d" origin=2021-03-01T00:00:00Z; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
+		Layout:   `schema weather.BalloonCombined: events; pattern: bucket_serialized; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%04d" origin=2021-03-01T00:00:00Z; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
 	},
 	Pattern:   codec.BucketSerialized,
 	Key:       balloonCombinedKey,

@@ -438,7 +438,7 @@ var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Mappin
 	Table: store.Table{
 		ID:       BalloonLayoutsTableID,
 		Families: []store.Family{{Name: BalloonLayoutsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `since: 2021-03-29T00:00:00Z; schema BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `since: 2021-03-29T00:00:00Z; schema weather.BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       balloonLayoutsKey,
@@ -475,7 +475,7 @@ var balloonLayoutsUntil20210329Mapping = store.NewMapping(balloonLayoutsUntil202
 	Table: store.Table{
 		ID:       BalloonLayoutsTableID,
 		Families: []store.Family{{Name: BalloonLayoutsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `since: 2021-03-15T00:00:00Z; until: 2021-03-29T00:00:00Z; schema BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1d "2006-01-02"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `since: 2021-03-15T00:00:00Z; until: 2021-03-29T00:00:00Z; schema weather.BalloonLayouts: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1d "2006-01-02"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       balloonLayoutsUntil20210329Key,
@@ -511,7 +511,7 @@ var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloon
 	Table: store.Table{
 		ID:       BalloonLayoutsBalloonReadingsTableID,
 		Families: []store.Family{{Name: BalloonLayoutsBalloonReadingsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `until: 2021-03-15T00:00:00Z; schema BalloonLayouts: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "unix_ms"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `until: 2021-03-15T00:00:00Z; schema weather.BalloonLayouts: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "unix_ms"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       balloonLayoutsBalloonReadingsUntil20210315Key,

@@ -349,7 +349,7 @@ var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Mapp
 	Table: store.Table{
 		ID:       BalloonNewCellsTableID,
 		Families: []store.Family{{Name: BalloonNewCellsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `schema BalloonNewCells: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `schema weather.BalloonNewCells: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       balloonNewCellsKey,

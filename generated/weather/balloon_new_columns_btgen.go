@@ -365,7 +365,7 @@ var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.
 	Table: store.Table{
 		ID:       BalloonNewColumnsTableID,
 		Families: []store.Family{{Name: BalloonNewColumnsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `schema BalloonNewColumns: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, metric, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `schema weather.BalloonNewColumns: events; pattern: bucket_new_columns; delimiter: "#"; key: string text, integer text, metric, bucket; names: location, balloon_id; bucket: 1w "week%d" origin=2021-03-01T00:00:00Z; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.BucketNewColumns,
 	Key:       balloonNewColumnsKey,

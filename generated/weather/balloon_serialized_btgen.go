@@ -355,7 +355,7 @@ var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.
 	Table: store.Table{
 		ID:       BalloonSerializedTableID,
 		Families: []store.Family{{Name: BalloonSerializedFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `schema BalloonSerialized: events; pattern: single_serialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
+		Layout:   `schema weather.BalloonSerialized: events; pattern: single_serialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; blob: protobuf "measurements_blob"; family measurements: events; number "1": integer; number "2": float64; number "3": integer; number "4": integer`,
 	},
 	Pattern:   codec.SingleSerialized,
 	Key:       balloonSerializedKey,

@@ -354,7 +354,7 @@ var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, st
 	Table: store.Table{
 		ID:       BalloonUnserializedTableID,
 		Families: []store.Family{{Name: BalloonUnserializedFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
-		Layout:   `schema BalloonUnserialized: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
+		Layout:   `schema weather.BalloonUnserialized: events; pattern: single_unserialized; delimiter: "#"; key: string text, integer text, time; names: location, balloon_id; time: "2006-01-02-1504"; family measurements: events; column "altitude": integer text in measurements; column "humidity": integer text in measurements; column "pressure": integer text in measurements; column "temperature": float64 text in measurements`,
 	},
 	Pattern:   codec.SingleUnserialized,
 	Key:       balloonUnserializedKey,

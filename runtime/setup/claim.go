@@ -127,7 +127,7 @@ func (r historyRow) ofSchema(all []layouts, i int) ([]RecordedLayout, error) {
 			return nil, err
 		case was.shareFamily(all[i]):
 			return same(l.Family), nil
-		case common(was.schemas(), all[i].schemas()) && !slices.ContainsFunc(all, was.shareFamily):
+		case was.shareSchema(all[i]) && !slices.ContainsFunc(all, was.shareFamily):
 			named = l.Family
 		}
 	}

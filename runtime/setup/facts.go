@@ -81,8 +81,8 @@ const (
 	namesKey = "names"
 )
 
-// schemaKey begins the key of the fact that a layout is that of the schema with the name after it.
-// A schema that gets another name has both.
+// schemaKey begins the key of the fact that a layout is that of the schema with the package and the name after it. A
+// schema that gets another name has both. Earlier versions recorded the name alone.
 const schemaKey = "schema "
 
 // isPart reports whether a fact is about a part of events, so that a layout that lacks it does
@@ -261,6 +261,19 @@ func (l layouts) schemas() []string {
 		}
 	}
 	return out
+}
+
+// sameSchema reports whether two names may be those of one schema.
+func sameSchema(a, b string) bool {
+	short := func(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+	return a == b || short(a) == short(b) && (a == short(a) || b == short(b))
+}
+
+// shareSchema reports whether layouts may be of one schema.
+func (l layouts) shareSchema(other layouts) bool {
+	return slices.ContainsFunc(l.schemas(), func(a string) bool {
+		return slices.ContainsFunc(other.schemas(), func(b string) bool { return sameSchema(a, b) })
+	})
 }
 
 // common reports whether two lists have an element in common.

@@ -223,10 +223,7 @@ func (h *layoutHistory) foreign(own, have layouts) string {
 		return "family: " + strings.Join(lost, ", ") + " → " + strings.Join(new, ", ")
 	}
 	is, was := own.schemas(), have.schemas()
-	other := func(name string) bool {
-		return slices.ContainsFunc(h.all, func(l layouts) bool { return slices.Contains(l.schemas(), name) })
-	}
-	if len(is) > 0 && !common(is, was) && slices.ContainsFunc(was, other) {
+	if len(is) > 0 && !own.shareSchema(have) && slices.ContainsFunc(h.all, have.shareSchema) {
 		return "schema: " + strings.Join(was, ", ") + " → " + strings.Join(is, ", ")
 	}
 	return ""

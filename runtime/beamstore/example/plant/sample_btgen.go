@@ -620,7 +620,7 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]
 	Table: store.Table{
 		ID:       SamplesTableID,
 		Families: []store.Family{{Name: SamplesFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
-		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; rollup h: 15m0s; column "value": integer in m`,
+		Layout:   `schema plant.Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; rollup h: 15m0s; column "value": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       samplesKey,
@@ -654,7 +654,7 @@ var samplesSaltedMapping = store.NewMapping(samplesSaltedColumns, store.Mapping[
 		ID:       SamplesSaltedTableID,
 		Families: []store.Family{{Name: SamplesSaltedFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
 		Splits:   []string{"01#", "02#", "03#", "04#", "05#", "06#", "07#", "08#", "09#", "10#", "11#", "12#", "13#", "14#", "15#"},
-		Layout:   `schema Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: salt 16 of 2 3, string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
+		Layout:   `schema plant.Sample: events; pattern: bucket_new_cells; delimiter: "#"; key: salt 16 of 2 3, string text, integer text pad=6, bucket; names: area, sensor; bucket: 1h "2006-01-02T15"; family m: events; column "value": integer in m`,
 	},
 	Pattern:   codec.BucketNewCells,
 	Key:       samplesSaltedKey,
@@ -684,7 +684,7 @@ var samplesNowMapping = store.NewMapping(samplesNowColumns, store.Mapping[Sample
 	Table: store.Table{
 		ID:       SamplesNowTableID,
 		Families: []store.Family{{Name: SamplesNowFamilyN, GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
-		Layout:   `schema Sample: events; pattern: latest; delimiter: "#"; key: string text, integer text pad=6; names: area, sensor; bucket: none; family n: events; column "value": integer in n`,
+		Layout:   `schema plant.Sample: events; pattern: latest; delimiter: "#"; key: string text, integer text pad=6; names: area, sensor; bucket: none; family n: events; column "value": integer in n`,
 	},
 	Pattern:   codec.Latest,
 	Key:       samplesNowKey,
