@@ -29,6 +29,7 @@ func (p *play) finer() error {
 	}) {
 		return nil
 	}
+	p.now = p.now.Add(time.Millisecond - 1).Truncate(time.Millisecond) // ages count in milliseconds
 	stamps := map[int64]bool{}
 	for _, id := range p.tableIDs() {
 		if err := p.eachCell(id, func(_, family string, c bigtable.ReadItem, _ int) {

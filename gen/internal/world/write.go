@@ -235,7 +235,11 @@ func (p *play) absent(of []dynamic.Event) error {
 		if p.layout.State != nil {
 			has++
 		}
-		if has == len(p.layout.Tables) {
+		refuses := func(t *layout.Table) bool { // what it has was written with another expiry
+			_, err := p.truth.version(periodOf(t, e.Time), p.now, e)
+			return !t.Pattern.NewestOnly() && err != nil
+		}
+		if has == len(p.layout.Tables) && !slices.ContainsFunc(p.layout.Tables, refuses) {
 			events = append(events, e)
 		}
 	}
