@@ -39,6 +39,19 @@ func (b bucket) gone() (at time.Time, ok bool) {
 	return start.Add(ttl - codec.Skew), ttl > 0
 }
 
+// whole reports whether no event of a bucket may have expired.
+func (b bucket) whole(now time.Time) bool {
+	gone, expires := b.gone()
+	return !expires || now.Before(gone)
+}
+
+// lasts reports whether the summary of a bucket cannot have expired.
+func (b bucket) lasts(now time.Time) bool {
+	_, end := b.span()
+	age := b.period.Rollup.GC.MaxAge
+	return age == 0 || now.Add(codec.Skew).Before(end.Add(age))
+}
+
 // grace is the wait between the two passes that summarize a bucket.
 func (b bucket) grace() time.Duration { return b.period.Rollup.Grace(b.period.Bucket) }
 
@@ -106,14 +119,10 @@ func (p *play) exact(s selection, w *summary, from, to time.Time, width window.W
 			return false
 		}
 	}
-	whole := func(b bucket) bool {
-		gone, expires := b.gone()
-		return !expires || p.now.Before(gone)
-	}
 	for i := range p.known {
 		k := &p.known[i]
 		b, ok := bucketOf(s.table, k)
-		if !ok || !s.matches(k) || !p.grouped(k.Series, w.series, o.By) || whole(b) {
+		if !ok || !s.matches(k) || !p.grouped(k.Series, w.series, o.By) || b.whole(p.now) {
 			continue
 		}
 		start, end := b.span()
@@ -133,9 +142,7 @@ func (p *play) lost(t *layout.Table, l living) bool {
 	if !ok {
 		return l.has == nil
 	}
-	_, end := b.span()
-	age := b.period.Rollup.GC.MaxAge
-	return l.has == nil && age > 0 && !p.now.Add(codec.Skew).Before(end.Add(age))
+	return l.has == nil && !b.lasts(p.now)
 }
 
 // consists reports whether the windows of a read consist of whole windows of the rollup of a bucket.

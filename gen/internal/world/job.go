@@ -23,8 +23,18 @@ func (p *play) rollup() error {
 	if !slices.ContainsFunc(p.layout.Tables, (*layout.Table).Rolled) {
 		return nil
 	}
-	client, o := p.client(), store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, All: p.chance(3), Sleep: noSleep, Checkpoint: p.checkpoint()}
+	return p.rollupOf(p.chance(3))
+}
+
+// rollupOf summarizes events: only those of buckets that have changed, or all. Afterwards, all summaries are right.
+func (p *play) rollupOf(all bool) error {
+	client, o := p.client(), store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, All: all, Sleep: noSleep, Checkpoint: p.checkpoint()}
 	p.faults.arrive(func(lateCopy) bool { return true })
+	if p.chance(3) {
+		if err := p.rollupParts(client, o); err != nil {
+			return err
+		}
+	}
 	var r store.RollupReport
 	if err := p.repeated(func() (err error) {
 		r, err = p.schema.Rollup(p.ctx, client, o)
@@ -37,7 +47,148 @@ func (p *play) rollup() error {
 	if again, err := p.schema.Rollup(p.ctx, client, o); err != nil || again.Noted > 0 {
 		return fmt.Errorf("%d buckets are left of %+v, %w", again.Noted, r, err)
 	}
+	return p.summarizedRight()
+}
+
+// rollupParts summarizes events in the steps of a pipeline. Some are written between the steps.
+func (p *play) rollupParts(client store.Client, o store.RollupOptions) error {
+	p.note("in steps")
+	steps, err := p.schema.RollupParts(client, o)
+	if err != nil {
+		return err
+	}
+	var chunks []store.RollupChunk
+	for i := range steps.Tables() {
+		var ranges []store.KeyRange
+		if err := p.repeated(func() (err error) {
+			ranges, err = steps.Splits(p.ctx, i)
+			return err
+		}); err != nil {
+			return err
+		}
+		for _, within := range ranges {
+			noted, err := emitted(p, within, func(within store.KeyRange, c *claims, emit func(store.RollupChunk)) error {
+				_, err := steps.Note(p.ctx, i, within, c, emit)
+				return err
+			})
+			if chunks = append(chunks, noted...); err != nil {
+				return err
+			}
+		}
+	}
+	if p.chance(2) {
+		if err := p.writeAll(p.draw(2)); err != nil {
+			return err
+		}
+	}
+	for _, c := range chunks {
+		if err := p.repeated(func() error {
+			_, err := steps.Seal(p.ctx, c)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// summarizedRight checks the summaries of all buckets whose events are there.
+func (p *play) summarizedRight() error {
+	steps, err := p.schema.RollupParts(p.client(), store.RollupOptions{TablePrefix: p.prefix, Now: p.clock})
+	if err != nil {
+		return err
+	}
+	checked := 0
+	for i := range steps.Tables() {
+		n, err := steps.Check(p.ctx, i, store.KeyRange{}, func(wrong *store.RunError) bool {
+			err = wrong
+			return false
+		})
+		if checked += n; err != nil {
+			return err
+		}
+	}
+	whole := map[bucket]bool{}
+	for _, t := range p.layout.Tables {
+		for _, l := range p.truth.live(t, p.now) {
+			if b, ok := bucketOf(t, &l.Event); ok && p.summarized[b] && b.whole(p.now) && b.lasts(p.now) {
+				whole[b] = true
+			}
+		}
+	}
+	if checked < len(whole) {
+		return fmt.Errorf("%d summaries were checked, and %d buckets are summarized", checked, len(whole))
+	}
+	return nil
+}
+
+// claims are the rows of a range that a worker gets, before others take the rest.
+type claims struct {
+	left int
+	rest string // the first row of others; empty if there is none
+}
+
+// Contains reports whether a row belongs to the worker.
+func (c *claims) Contains(key string) bool { return c.rest == "" || key < c.rest }
+
+// Claim claims the next row.
+func (c *claims) Claim(key string) bool {
+	if c.left--; c.left < 0 && c.rest == "" {
+		c.rest = key
+	}
+	return c.Contains(key)
+}
+
+// emitted returns what a step emits for the rows of a range, which several workers claim. What a failed attempt has
+// emitted is lost.
+func emitted[T any](p *play, within store.KeyRange, step func(within store.KeyRange, c *claims, emit func(T)) error) (all []T, err error) {
+	for {
+		var c claims
+		var some []T
+		most := 1 + p.IntN(5)
+		if err := p.repeated(func() error {
+			c, some = claims{left: most}, nil
+			return step(within, &c, func(v T) { some = append(some, v) })
+		}); err != nil {
+			return nil, err
+		}
+		if all, within.Start = append(all, some...), c.rest; c.rest == "" {
+			return all, nil
+		}
+	}
+}
+
+// damage changes a stored summary, as another program could. Readers take windows from the events then, until all is
+// summarized again.
+func (p *play) damage() error {
+	families := map[string]bool{}
+	for _, t := range p.layout.AllPeriods() {
+		if t.Rollup != nil {
+			families[t.Rollup.Family] = true
+		}
+	}
+	var damaged []func() error
+	for _, id := range p.tableIDs() {
+		if err := p.eachCell(id, func(row, family string, c bigtable.ReadItem, _ int) {
+			if at := p.IntN(len(c.Value) + 1); families[family] && at < len(c.Value) {
+				m := bigtable.NewMutation()
+				c.Value[at] ^= 1 << p.IntN(8)
+				m.Set(family, strings.TrimPrefix(c.Column, family+":"), c.Timestamp, c.Value)
+				damaged = append(damaged, func() error { return p.bt.Client.OpenTable(id).Apply(p.ctx, row, m) })
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	if len(damaged) == 0 {
+		return nil
+	}
+	if err := anyOf(p, damaged)(); err != nil {
+		return err
+	}
+	p.Counts["damaged summaries"]++
+	clear(p.summarized)
+	return errors.Join(p.windows(), p.rollupOf(true), p.windows())
 }
 
 // age lives through the moments at which something changes for the bucket of an event.
@@ -121,17 +272,125 @@ func (p *play) backfill() error {
 	p.written()
 	p.Counts["back-fill done"]++
 	clear(p.summarized)
-	client := p.client() // and no checkpoint, with which a call waits for requests of the one before it
-	if err := p.repeated(func() error {
-		_, err := store.Backfill(p.ctx, client, p.schema.Mappings(), o)
-		return err
-	}); err != nil {
+	fill := anyOf(p, []func(source *layout.Table, o store.BackfillOptions) error{p.fill, p.fillStopped, p.fillParts})
+	if t == p.layout.State {
+		fill = p.fill
+	}
+	if err := fill(source, o); err != nil {
 		return err
 	}
 	if err := p.copied(source, t, o.Repair); err != nil {
 		return err
 	}
 	return p.scanOf(t, time.Time{}, p.end()) // few reads are of a table that no query needs
+}
+
+// fill fills a table.
+func (p *play) fill(_ *layout.Table, o store.BackfillOptions) error {
+	client := p.client()
+	return p.repeated(func() error {
+		_, err := store.Backfill(p.ctx, client, p.schema.Mappings(), o)
+		return err
+	})
+}
+
+// fillStopped fills a table by a call that may be stopped, and then continued. Meanwhile, an event is deleted of which the
+// source tells that it was not lost, and what the call has sent arrives.
+func (p *play) fillStopped(source *layout.Table, o store.BackfillOptions) error {
+	p.files++
+	o.Checkpoint, o.Timeout = filepath.Join(p.dir, fmt.Sprintf("%s%d", p.prefix, p.files)), 300*time.Millisecond
+	client := p.client()
+	call := func() error {
+		_, err := store.Backfill(p.ctx, client, p.schema.Mappings(), o)
+		return err
+	}
+	err, struck := p.faulty(call)
+	if err == nil || !struck {
+		return err
+	}
+	p.Counts["back-fill stopped"]++
+	sent := p.faults.copies
+	p.faults.copies = nil
+	tells := !ranked(source) && !slices.ContainsFunc(source.Periods(), func(o *layout.Table) bool {
+		return slices.ContainsFunc(o.Families, func(f layout.Family) bool { return f.Life.Timestamp != codec.TimestampEvent || f.Class != 0 })
+	})
+	if all := p.truth.live(source, p.now.Add(2*time.Minute)); tells && len(all) > 0 {
+		gone := anyOf(p, all).Event
+		if err := p.deletes(func(o store.DeleteOptions) (store.Deletion, error) {
+			return p.program().remove(p.ctx, []dynamic.Event{gone}, o)
+		}, func(e *dynamic.Event) bool { return place(e) == place(&gone) }); err != nil {
+			return err
+		}
+	}
+	p.faults.copies = append(sent, p.faults.copies...)
+	p.faults.arrive(func(lateCopy) bool { return true })
+	for range 3 { // a request may take longer than its limit
+		if err = call(); err == nil {
+			break
+		}
+	}
+	return err
+}
+
+// fillParts fills a table in the steps of a pipeline.
+func (p *play) fillParts(_ *layout.Table, o store.BackfillOptions) error {
+	p.note("in steps")
+	steps, err := store.NewBackfillParts(p.client(), p.schema.Mappings(), p.now, o)
+	if err != nil {
+		return err
+	}
+	var chunks, wrong []store.BackfillChunk
+	for _, table := range steps.Sources() {
+		places, err := emitted(p, store.KeyRange{}, func(within store.KeyRange, c *claims, emit func(store.BackfillChunk)) error {
+			_, err := steps.Record(p.ctx, table, within, c, emit)
+			return err
+		})
+		if chunks = append(chunks, places...); err != nil {
+			return err
+		}
+	}
+	var oldest time.Time
+	for _, c := range chunks {
+		if err := p.repeated(func() error {
+			_, at, err := steps.Copy(p.ctx, c)
+			if oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
+				oldest = at
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	for _, c := range chunks {
+		differs := false
+		if err := p.repeated(func() (err error) {
+			differs, err = steps.Check(p.ctx, c)
+			return err
+		}); err != nil {
+			return err
+		}
+		if differs {
+			wrong = append(wrong, c)
+		}
+	}
+	for _, table := range steps.Targets() {
+		lacking, err := emitted(p, store.KeyRange{}, func(within store.KeyRange, c *claims, emit func(store.BackfillChunk)) error {
+			_, err := steps.Sweep(p.ctx, table, within, c, oldest, emit)
+			return err
+		})
+		if wrong = append(wrong, lacking...); err != nil {
+			return err
+		}
+	}
+	for _, c := range wrong {
+		if err := p.repeated(func() error {
+			_, err := steps.Settle(p.ctx, c)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copied is what a back-fill of a table promises. What only the source has lost of an event remains.

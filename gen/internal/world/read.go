@@ -877,49 +877,123 @@ func (p *play) windows() error {
 	return nil
 }
 
-// increases checks that the increases of the windows of each series add up to that of all its values, of numbers
-// that begin again at 0 when they fall.
+// chart compares what charts of series show of a number with its values.
+func (p *play) chart() error {
+	s, spec := p.seriesOf(p.someSeries(), p.someSeries()), value.Windows(p.layout, func(c *dynamic.Columns) []time.Time { return c.Time }, func(c *dynamic.Columns, field int) []any { return c.Values[field] })
+	from, to := p.span()
+	i, n := p.IntN(len(p.layout.Fields)), 1+p.IntN(4)
+	f := &p.layout.Fields[i]
+	if _, ok := dynamic.Mean.Type(f); !ok || s.table.Metrics() {
+		return nil
+	}
+	p.note("of %d pixels: %s of %s from %v to %v", n, f.Name, s.name, from, to)
+	m := p.schema.Mappings()[slices.Index(p.layout.Tables, s.table)]
+	reader, columns := store.NewReader(p.client(), m, store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock}), store.ColumnsOf[dynamic.Columns](m)
+	got := map[string][]window.Point{}
+	if err := p.repeated(func() error {
+		clear(got)
+		for c, err := range store.Charts(p.ctx, reader, columns, spec, store.ManySeriesOf([]dynamic.Event{{Series: s.series[0]}, {Series: s.series[1]}}), from, to, store.Field(p.layout.FieldName(f)), n) {
+			if err != nil {
+				return err
+			}
+			got[text(c.Series...)] = c.Points()
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	want := map[string][]window.Point{}
+	of := map[string]map[int][]window.Point{} // by series and pixel
+	for _, l := range p.expected(*s, from, to) {
+		series, pixel := text(l.Series...), min(n-1, int(float64(l.Time.Sub(from))/float64(to.Sub(from))*float64(n)))
+		if l.Values[i] == (unknown{}) {
+			return nil
+		}
+		if of[series] == nil {
+			of[series] = map[int][]window.Point{}
+		}
+		if l.Values[i] != nil {
+			of[series][pixel] = append(of[series][pixel], window.Point{Time: l.Time, Value: number(l.Values[i])})
+		}
+	}
+	for series, pixels := range of {
+		want[series] = nil
+		for _, all := range pixels {
+			byValue := func(a, b window.Point) int { return cmp.Compare(a.Value, b.Value) }
+			want[series] = append(want[series], all[0], slices.MinFunc(all, byValue), slices.MaxFunc(all, byValue), all[len(all)-1])
+		}
+	}
+	for _, of := range []map[string][]window.Point{got, want} {
+		for series, all := range of {
+			slices.SortFunc(all, func(a, b window.Point) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Value, b.Value)) })
+			of[series] = slices.Compact(all)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		return fmt.Errorf("found %v, want %v", got, want)
+	}
+	return nil
+}
+
+// increases compares the increases and rates of the windows of each series with its values, of numbers that begin
+// again at 0 when they fall: they count from the last value before the window.
 func (p *play) increases(got []summary, all []living) error {
+	if slices.ContainsFunc(got, func(w summary) bool { return w.Inexact }) {
+		return nil
+	}
 	for i := range p.layout.Fields {
 		f := &p.layout.Fields[i]
-		if _, ok := dynamic.Increase.Type(f); !ok || f.Type.Traits().Number == schema.Floating {
+		if _, ok := dynamic.Increase.Type(f); !ok || slices.ContainsFunc(all, func(l living) bool { return l.Values[i] == unknown{} }) {
 			continue
 		}
-		want, last, sum := map[string]*big.Int{}, map[string]*big.Int{}, map[string]float64{}
-		skip := false
-		for _, l := range all {
-			of, v := text(l.Series...), integer(l.Values[i])
-			if skip = skip || l.Values[i] == (unknown{}); v == nil {
-				continue
-			}
-			if before := last[of]; before == nil {
-				want[of] = new(big.Int)
-			} else if v.Cmp(before) >= 0 {
-				want[of].Add(want[of], new(big.Int).Sub(v, before))
-			} else {
-				want[of].Add(want[of], v)
-			}
-			last[of] = v
-		}
 		for _, w := range got {
-			skip = skip || w.Inexact
-			switch v := w.of(dynamic.Increase, i).(type) {
-			case float64:
-				sum[text(w.series...)] += v
-			case time.Duration:
-				sum[text(w.series...)] += float64(v)
-			case *big.Int:
-				n, _ := v.Float64()
-				sum[text(w.series...)] += n
+			increase, since, last := 0.0, time.Time{}, time.Time{}
+			var before any
+			for _, l := range all {
+				v, in := l.Values[i], !l.Time.Before(w.Start)
+				if v == nil || !sameSeries(l.Series, w.series) || !l.Time.Before(w.End) {
+					continue
+				}
+				if before == nil || !in {
+					since = l.Time
+				} else if increase += number(v); compare(v, before) >= 0 {
+					increase -= number(before)
+				}
+				if before = v; in {
+					last = l.Time
+				}
 			}
-		}
-		for of, n := range want {
-			if wanted, _ := n.Float64(); !skip && math.Abs(sum[of]-wanted) > 1e-9*math.Abs(wanted)+2048 {
-				return fmt.Errorf("%s of series %s increases by %v, want %v", f.Name, of, sum[of], wanted)
+			rate := increase / last.Sub(since).Seconds()
+			if f.Type == schema.Duration {
+				rate /= float64(time.Second)
+			}
+			for stat, want := range map[dynamic.Statistic]float64{dynamic.Increase: increase, dynamic.Rate: rate} {
+				got, has := w.of(stat, i), !last.IsZero() && (stat == dynamic.Increase || since.Before(last))
+				if (got != nil) != has || has && !near(number(got), want, 2048) {
+					return fmt.Errorf("window from %v of series %q: %v of %s is %v, want %v from %v to %v", w.Start, w.series, stat, f.Name, got, want, since, last)
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// near reports whether numbers differ by rounding.
+func near(a, b, most float64) bool { return a == b || math.Abs(a-b) <= 1e-9*math.Abs(b)+most }
+
+// number returns a number, whatever its type is.
+func number(v any) float64 {
+	switch v := v.(type) {
+	case float64:
+		return v
+	case *big.Int:
+		n, _ := v.Float64()
+		return n
+	}
+	if n := integer(v); n != nil {
+		return number(n)
+	}
+	return math.NaN()
 }
 
 // integer returns an integer; nil for other values.
@@ -935,20 +1009,33 @@ func integer(v any) *big.Int {
 	return nil
 }
 
-// sumOf returns the sum of integers; nil for other values.
-func sumOf(values []any) any {
-	sum := new(big.Int)
-	for _, v := range values {
-		n := integer(v)
-		if n == nil {
-			return nil
+// sumOf returns the sum and the mean of numbers; nil for other values.
+func sumOf(values []any) (sum, mean any) {
+	exact, n := new(big.Int), int64(len(values))
+	if _, ok := values[0].(float64); ok {
+		sum := 0.0
+		for _, v := range values {
+			sum += v.(float64)
 		}
-		sum.Add(sum, n)
+		return sum, sum / float64(n)
 	}
-	if _, ok := values[0].(time.Duration); ok && sum.IsInt64() {
-		return time.Duration(sum.Int64())
+	for _, v := range values {
+		if integer(v) == nil {
+			return nil, nil
+		}
+		exact.Add(exact, integer(v))
 	}
-	return sum
+	if _, ok := values[0].(time.Duration); !ok {
+		mean, _ := new(big.Rat).SetFrac(exact, big.NewInt(n)).Float64()
+		return exact, mean
+	}
+	half := big.NewInt(n * int64(exact.Sign()))
+	rounded := new(big.Int).Add(new(big.Int).Lsh(exact, 1), half) // half away from 0
+	mean = time.Duration(rounded.Quo(rounded, big.NewInt(2*n)).Int64())
+	if exact.IsInt64() {
+		return time.Duration(exact.Int64()), mean
+	}
+	return exact, mean
 }
 
 // grouped reports whether a series is in the group of a window.
@@ -987,13 +1074,14 @@ func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 	for i := range p.layout.Fields {
 		f := &p.layout.Fields[i]
 		var values []any
+		var times []time.Time
 		for _, l := range in {
 			if l.Values[i] == (unknown{}) {
 				values = nil
 				break
 			}
 			if l.Values[i] != nil {
-				values = append(values, l.Values[i])
+				values, times = append(values, l.Values[i]), append(times, l.Time)
 			}
 		}
 		if values == nil {
@@ -1008,14 +1096,16 @@ func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 				greatest = v
 			}
 		}
+		sum, mean := sumOf(values)
 		for stat, want := range map[dynamic.Statistic]any{
 			dynamic.Count: int64(len(values)), dynamic.First: values[0], dynamic.Last: values[len(values)-1], dynamic.Min: least, dynamic.Max: greatest,
-			dynamic.Sum: sumOf(values),
+			dynamic.Sum: sum, dynamic.Mean: mean, dynamic.FirstTime: times[0], dynamic.LastTime: times[len(times)-1],
 		} {
 			if _, ok := stat.Type(f); !ok || grouped && (stat == dynamic.First || stat == dynamic.Last) {
 				continue // of several at an instant, the least and the greatest
 			}
-			if got := w.of(stat, i); want != nil && fmt.Sprint(got) != fmt.Sprint(want) && !value.Equal(got, want) {
+			_, rounded := want.(float64)
+			if got := w.of(stat, i); want != nil && fmt.Sprint(got) != fmt.Sprint(want) && !value.Equal(got, want) && !(rounded && near(number(got), number(want), 0)) {
 				return fmt.Errorf("%v of %s is %v, want %v", stat, f.Name, got, want)
 			}
 		}

@@ -260,6 +260,7 @@ var changes = []operation{
 	{"collect garbage", 5, (*play).collect},
 	{"roll up", 8, (*play).rollup},
 	{"summarize and expire", 14, (*play).age},
+	{"damage a summary", 5, (*play).damage},
 	{"back-fill", 12, (*play).backfill},
 	{"write cells of another program", 3, (*play).writeForeign},
 }
@@ -270,6 +271,7 @@ var reads = []operation{
 	{"latest", 10, (*play).latest},
 	{"pages", 8, (*play).pages},
 	{"windows", 14, (*play).windows},
+	{"chart", 5, (*play).chart},
 	{"scan", 5, (*play).scan},
 }
 
