@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -335,10 +336,4 @@ func TestInstant(t *testing.T) {
 	}
 }
 
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must

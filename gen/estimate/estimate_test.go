@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestBalloonWeek computes the size of the documented weather balloon's week: 10,080
@@ -141,12 +140,7 @@ expect: {rate: 1/s}
 	return l
 }
 
-func compare(t *testing.T, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
+var compare = assert.Same
 
 // resolve resolves tables below a schema with the given precision.
 func resolve(t *testing.T, precision, tables string) *layout.Layout {

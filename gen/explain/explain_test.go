@@ -21,6 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -423,10 +424,4 @@ expect: {` + expect + `}
 	}
 }
 
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must

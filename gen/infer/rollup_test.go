@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/infer"
 	"github.com/btgen-dev/btgen/gen/verify"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -143,10 +144,4 @@ func TestColumnsLikeMarks(t *testing.T) {
 	}
 }
 
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // ours returns a generated file with the given body.
@@ -45,12 +45,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-func compare(t *testing.T, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
+var compare = assert.Same
 
 // owner is an Owner with answers from a test. By default, it has generated everything
 // and there is no other project.
@@ -313,10 +308,4 @@ diff d.go /dev/null
 	compare(t, "", string((&Changes{Steps: changes.Steps[1:2]}).Diff()))
 }
 
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must

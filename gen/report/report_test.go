@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // sample contains a finding of each severity, some without a rule, a place or a hint,
@@ -181,10 +182,4 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must

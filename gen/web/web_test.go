@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/web"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // serve serves a handler and returns its address and a function that ends it.
@@ -181,10 +182,4 @@ func TestLimits(t *testing.T) {
 	ended.Wait()
 }
 
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/bufbuild/protocompile"
 	"github.com/google/go-cmp/cmp"
@@ -347,10 +348,4 @@ func TestProtoEnumOfZero(t *testing.T) {
 	}
 }
 
-// must ends the test if there is an error.
-func must(t rapid.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must

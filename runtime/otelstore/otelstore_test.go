@@ -19,6 +19,7 @@ import (
 
 	"github.com/btgen-dev/btgen/generated/weather"
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/otelstore"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -206,10 +207,4 @@ func valueOf(attributes []attribute.KeyValue, key attribute.Key) attribute.Value
 
 var _ otelstore.Statistics = (*weather.BalloonNewCellsBatcher)(nil)
 
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must

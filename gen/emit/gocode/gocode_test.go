@@ -9,16 +9,12 @@ import (
 	"time"
 
 	"github.com/dave/jennifer/jen"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
-func compare(t *testing.T, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
+var compare = assert.Same
 
 func TestGroupImports(t *testing.T) {
 	const root = "example.com/app/generated"
