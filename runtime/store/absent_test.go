@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -68,30 +67,18 @@ func TestLostReplyIfAbsent(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
 	calls := 0
-	lossy := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return conditional{api, func(apply func() error) error {
-			calls++
-			err := apply()
-			if calls == 1 {
-				return status.Error(codes.Unavailable, "lost")
-			}
-			return err
-		}}
-	}}
+	lossy := through(bt.Client, func(_ asked, send func() error) error {
+		calls++
+		err := send()
+		if calls == 1 {
+			return status.Error(codes.Unavailable, "lost")
+		}
+		return err
+	})
 	w := NewWriter(lossy, []*Mapping[sample]{l}, writeAt(60))
 	same(t, []string{"days s1#2021-03-05 unknown"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
 	same(t, []string{"days s1#2021-03-05 exists"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
 	same(t, 2, calls)
-}
-
-// conditional is a table with conditional writes that a test intercepts.
-type conditional struct {
-	bigtable.TableAPI
-	through func(apply func() error) error
-}
-
-func (c conditional) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
-	return c.through(func() error { return c.TableAPI.Apply(ctx, row, m, opts...) })
 }
 
 // TestOneWriterWins writes different events to the same place concurrently.

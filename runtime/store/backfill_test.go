@@ -69,23 +69,13 @@ func (r *refill) agree(t *testing.T) {
 // tables have one range each, which one copier reads.
 func (r *refill) meddling(table string, before func(n int)) Client {
 	n := 0
-	return tableClient{r.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
-		if id != table {
-			return wholeTable{api}
+	return through(r.Client, func(a asked, send func() error) error {
+		if a.table == table && a.rows != nil {
+			before(n)
+			n++
 		}
-		return tableFunc{TableAPI: api,
-			apply: func(ctx context.Context, row string, m *bigtable.Mutation) error {
-				before(n)
-				n++
-				return api.Apply(ctx, row, m)
-			},
-			bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
-				before(n)
-				n++
-				return api.ApplyBulk(ctx, rows, muts)
-			},
-		}
-	}}
+		return send()
+	})
 }
 
 // wholeTable is a table with one range. The in-memory server samples row keys at random.
@@ -150,15 +140,7 @@ func TestBackfillResumes(t *testing.T) {
 			return rejected
 		}
 		client := fakeClient{r.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-			return sampledTable{tableFunc{TableAPI: api,
-				readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-					return fails(func() error { return api.ReadRows(ctx, set, f, opts...) })
-				},
-				bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) (errs []error, err error) {
-					err = fails(func() error { errs, err = api.ApplyBulk(ctx, rows, muts); return err })
-					return errs, err
-				},
-			}, fails}
+			return sampledTable{gatedTable{api, "", func(_ asked, send func() error) error { return fails(send) }}, fails}
 		}}
 		_, err := Backfill(t.Context(), client, r.mappings, r.options)
 		if err == nil {
@@ -180,7 +162,7 @@ func TestBackfillResumes(t *testing.T) {
 
 // sampledTable is a table with four ranges.
 type sampledTable struct {
-	tableFunc
+	bigtable.TableAPI
 	fails func(func() error) error
 }
 
@@ -363,7 +345,7 @@ func TestBackfillStops(t *testing.T) {
 	defer cancel(nil)
 	r.options.Progress = func(BackfillProgress) { cancel(stop) }
 	client := fakeClient{r.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return sampledTable{tableFunc{TableAPI: api}, func(f func() error) error { return f() }}
+		return sampledTable{api, func(f func() error) error { return f() }}
 	}}
 	if _, err := Backfill(ctx, client, r.mappings, r.options); !errors.Is(err, stop) {
 		t.Error(err)

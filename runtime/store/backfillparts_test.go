@@ -1,14 +1,11 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -20,39 +17,31 @@ type partsRun struct {
 	random *rand.Rand
 	broken string // what the pipeline lacks: "stored places" or "check"
 
-	left   int      // requests until the attempt is killed
-	late   []func() // requests of killed attempts
-	active bool     // whether the program is
+	left   int            // requests until the attempt is killed
+	late   []func() error // requests of killed attempts
+	active bool           // whether the program is
 }
 
-// request is a request that changes the target.
-func (p *partsRun) request(t *testing.T, do func()) error {
+// request is a request of the steps.
+func (p *partsRun) request(t *testing.T, a asked, send func() error) error {
+	if a.rows == nil {
+		return send()
+	}
 	if p.active {
 		p.refill.meddle(t, p.random, func(e *sample) { e.Value = uint64(1000 + p.random.IntN(1000)) })
 	}
 	switch p.left--; {
 	case p.left > 0:
-		do()
-		return nil
+		return send()
 	case p.left == 0 && p.random.IntN(3) > 0:
-		p.late = append(p.late, do)
+		p.late = append(p.late, send)
 	}
 	return errStepKilled
 }
 
 // client returns the client of the steps.
 func (p *partsRun) client(t *testing.T) Client {
-	return tableClient{p.refill.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
-		return wholeTable{tableFunc{TableAPI: api,
-			apply: func(_ context.Context, row string, m *bigtable.Mutation) (err error) {
-				return errors.Join(p.request(t, func() { err = api.Apply(context.WithoutCancel(t.Context()), row, m) }), err)
-			},
-			bulk: func(_ context.Context, rows []string, muts []*bigtable.Mutation) (errs []error, err error) {
-				killed := p.request(t, func() { errs, err = api.ApplyBulk(context.WithoutCancel(t.Context()), rows, muts) })
-				return errs, errors.Join(killed, err)
-			},
-		}}
-	}}
+	return through(p.refill.Client, func(a asked, send func() error) error { return p.request(t, a, send) })
 }
 
 // allRows claims all rows.

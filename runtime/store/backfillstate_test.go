@@ -142,7 +142,7 @@ func TestBackfillEndsWhatOthersBegan(t *testing.T) {
 	failed := make(chan struct{})
 	client := tableClient{r.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
 		if id == "singles" {
-			return sampledTable{tableFunc{TableAPI: api}, func(f func() error) error { return f() }}
+			return sampledTable{api, func(f func() error) error { return f() }}
 		}
 		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
 			if rows[0] >= "s0010" {

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -31,15 +29,15 @@ type stepRun struct {
 	step   int
 	asked  chan stepAsked // by the copier
 	ended  chan error
-	killed *bool  // whether the current copier is
-	late   func() // the request of a killed copier
+	killed *bool        // whether the current copier is
+	late   func() error // the request of a killed copier
 	trace  []string
 }
 
 // stepAsked is a step that the copier wants to take.
 type stepAsked struct {
 	name   string
-	do     func() // nil for the end of waiting
+	do     func() error // nil for the end of waiting
 	writes bool
 	go_    chan bool // false kills
 }
@@ -47,47 +45,31 @@ type stepAsked struct {
 var errStepKilled = errors.New("killed")
 
 // gate waits until the scheduler lets a step happen.
-func (s *stepRun) gate(killed *bool, name string, writes bool, do func()) error {
+func (s *stepRun) gate(killed *bool, name string, writes bool, do func() error) error {
 	if *killed {
 		return errStepKilled
 	}
-	asked := stepAsked{name, do, writes, make(chan bool)}
-	s.asked <- asked
-	if !<-asked.go_ {
+	step := stepAsked{name, do, writes, make(chan bool)}
+	s.asked <- step
+	if !<-step.go_ {
 		return errStepKilled
 	}
-	if do != nil {
-		do()
+	if do == nil {
+		return nil
 	}
-	return nil
+	return do()
 }
 
 // start starts a copier.
 func (s *stepRun) start() {
 	killed := new(bool)
 	s.killed = killed
-	gated := func(id string, api bigtable.TableAPI) bigtable.TableAPI {
-		return wholeTable{tableFunc{TableAPI: api,
-			readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) (err error) {
-				if stop := s.gate(killed, "reads "+id, false, func() { err = api.ReadRows(ctx, set, f, opts...) }); stop != nil {
-					return stop
-				}
-				return err
-			},
-			apply: func(_ context.Context, row string, m *bigtable.Mutation) (err error) {
-				if stop := s.gate(killed, "writes "+id, true, func() { err = api.Apply(s.t.Context(), row, m) }); stop != nil {
-					return stop
-				}
-				return err
-			},
-			bulk: func(_ context.Context, rows []string, muts []*bigtable.Mutation) (errs []error, err error) {
-				if stop := s.gate(killed, "writes "+id, true, func() { errs, err = api.ApplyBulk(s.t.Context(), rows, muts) }); stop != nil {
-					return nil, stop
-				}
-				return errs, err
-			},
-		}}
-	}
+	client := through(s.refill.Client, func(a asked, send func() error) error {
+		if a.rows != nil {
+			return s.gate(killed, "writes "+a.table, true, send)
+		}
+		return s.gate(killed, "reads "+a.table, false, send)
+	})
 	o := s.refill.options
 	clock := new(fakeClock).clock()
 	clock.sleep = func(ctx context.Context, d time.Duration) error {
@@ -103,7 +85,7 @@ func (s *stepRun) start() {
 		return write(text)
 	}}
 	go func() {
-		_, err := Backfill(s.t.Context(), tableClient{s.refill.Client, gated}, s.refill.mappings, o)
+		_, err := Backfill(s.t.Context(), client, s.refill.mappings, o)
 		s.ended <- err
 	}()
 }
@@ -137,7 +119,7 @@ func (s *stepRun) run() string {
 			options = append(options, option{"program", s.takeStep})
 		}
 		if s.late != nil {
-			options = append(options, option{"late request", func() { s.late(); s.late = nil }})
+			options = append(options, option{"late request", func() { _ = s.late(); s.late = nil }})
 		}
 		if running && s.kills > 0 && s.late == nil {
 			kill := func() {
@@ -197,6 +179,34 @@ func seldomLate(random *rand.Rand) func(names []string) int {
 	}
 }
 
+// schedule yields every sequence of choices, one run after the other.
+type schedule struct{ prefix, choices, counts []int }
+
+// choose returns the next choice among n.
+func (s *schedule) choose(n int) (choice int) {
+	if s.left() > 0 {
+		choice = s.prefix[len(s.choices)]
+	}
+	s.choices, s.counts = append(s.choices, choice), append(s.counts, n)
+	return choice
+}
+
+// left returns how many choices of the run before are to be repeated.
+func (s *schedule) left() int { return max(0, len(s.prefix)-len(s.choices)) }
+
+// next begins the next run; it reports false after the last one.
+func (s *schedule) next() bool {
+	last := len(s.choices) - 1
+	for last >= 0 && s.choices[last]+1 == s.counts[last] {
+		last--
+	}
+	if last >= 0 {
+		s.choices[last]++
+	}
+	s.prefix, s.choices, s.counts = s.choices[:last+1], nil, nil
+	return last >= 0
+}
+
 // TestBackfillSteps tries orders of the steps of a backfill and a program: all of them without a
 // kill, and random ones with kills. A copier that does not wait for requests of a killed one, or does not
 // record what it writes, must fail.
@@ -215,29 +225,12 @@ func TestBackfillSteps(t *testing.T) {
 	}
 	r.samples = []sample{{Series: "s0000", Time: at(0), Value: 1}}
 	for _, program := range [][]int{{0}, {0, 2}, {2, 0}}[:testlong.Pick(1, 3)] {
-		var prefix []int
-		schedules := 0
-		for {
-			var choices, counts []int
-			wrong, trace := once(program, 0, "", func(options []string) int {
-				choice := 0
-				if len(choices) < len(prefix) {
-					choice = prefix[len(choices)]
-				}
-				choices, counts = append(choices, choice), append(counts, len(options))
-				return choice
-			})
+		order, schedules := new(schedule), 0
+		for more := true; more; more = order.next() {
+			wrong, trace := once(program, 0, "", func(options []string) int { return order.choose(len(options)) })
 			if schedules++; wrong != "" {
 				t.Fatalf("program %v: %s\n%s", program, wrong, strings.Join(trace, "\n"))
 			}
-			for len(choices) > 0 && choices[len(choices)-1]+1 == counts[len(choices)-1] {
-				choices = choices[:len(choices)-1]
-			}
-			if len(choices) == 0 {
-				break
-			}
-			choices[len(choices)-1]++
-			prefix = choices
 		}
 		t.Logf("program %v: %d schedules", program, schedules)
 	}

@@ -55,12 +55,12 @@ func TestDeleteKeepsLimits(t *testing.T) {
 	}
 	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
 	var sizes []int
-	client := fakeClient{s.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
-			sizes = append(sizes, len(rows))
-			return api.ApplyBulk(ctx, rows, muts)
-		}}
-	}}
+	client := through(s.Client, func(a asked, send func() error) error {
+		if a.rows != nil {
+			sizes = append(sizes, len(a.rows))
+		}
+		return send()
+	})
 	var progress []int
 	w := NewWriter(client, []*Mapping[sample]{l})
 	w.writer.perRequest = 50
@@ -89,22 +89,15 @@ func TestDeleteBreaksOff(t *testing.T) {
 			}
 			must(t, NewWriter(s.Client, mappings).WriteAll(t.Context(), all))
 			requests, ops := 0, map[string]Operation{}
-			fails := func(apply func() error) error {
+			client := through(s.Client, func(_ asked, send func() error) error {
 				if requests++; requests-1 != failing {
-					return apply()
+					return send()
 				}
 				if applied {
-					_ = apply()
+					_ = send()
 				}
 				return rejected
-			}
-			client := fakeClient{s.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-				return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) (errs []error, err error) {
-					return nil, fails(func() error { _, err := api.ApplyBulk(ctx, rows, muts); return err })
-				}, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-					return fails(func() error { return api.ReadRows(ctx, set, f, opts...) })
-				}}
-			}}
+			})
 			w := NewWriter(client, mappings, WriterOptions{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { ops[op.Table] = op }}})
 			got, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
 			table := mappings[failing/2].Table.ID

@@ -235,16 +235,14 @@ func TestMarkIsUsedFor(t *testing.T) {
 	l := rolled(days(), 0)
 	bt := newBigtable(t, l)
 	var longest atomic.Int64
-	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
-			end, has := ctx.Deadline()
-			if !has {
-				end = time.Now().Add(time.Hour)
-			}
-			longest.Store(max(longest.Load(), int64(time.Until(end))))
-			return api.ApplyBulk(ctx, rows, muts)
-		}}
-	}}
+	client := through(bt.Client, func(a asked, send func() error) error {
+		end, has := a.ctx.Deadline()
+		if !has {
+			end = time.Now().Add(time.Hour)
+		}
+		longest.Store(max(longest.Load(), int64(time.Until(end))))
+		return send()
+	})
 	w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Timeout: NoTimeout})
 	m, now := w.writer.tables[0].marker, time.Now()
 	m.alone()

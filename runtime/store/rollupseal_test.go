@@ -318,9 +318,11 @@ func TestRollupOrder(t *testing.T) {
 		}
 	}
 	client := fakeClient{splitClient(bt, "s05", "s20", "s21"), func(api bigtable.TableAPI) bigtable.TableAPI {
-		return conditional{api, func(apply func() error) error {
-			count(&applied)
-			return apply()
+		return gatedTable{api, "", func(a asked, send func() error) error {
+			if a.rows != nil {
+				count(&applied)
+			}
+			return send()
 		}}
 	}}
 	o := rollupNow(86400 * 2)
@@ -359,26 +361,6 @@ func TestRollupOrder(t *testing.T) {
 	}
 }
 
-// refusingTable is a table that may refuse changes of rows, and reads.
-type refusingTable struct {
-	bigtable.TableAPI
-	refuse func(row string, rows bigtable.RowSet) error
-}
-
-func (r refusingTable) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
-	if err := r.refuse(row, nil); err != nil {
-		return err
-	}
-	return r.TableAPI.Apply(ctx, row, m, opts...)
-}
-
-func (r refusingTable) ReadRows(ctx context.Context, rows bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-	if err := r.refuse("", rows); err != nil {
-		return err
-	}
-	return r.TableAPI.ReadRows(ctx, rows, f, opts...)
-}
-
 // TestRollupLeaves lets the service refuse one bucket of many, when it is read or changed, and each code that passes once: the
 // refused one is named, counted and left, all others are summarized by one call, and the next call summarizes it. Class of
 // faults: a job that ends with the first request that fails, and what it then never reaches.
@@ -403,20 +385,16 @@ func TestRollupLeaves(t *testing.T) {
 			want := unmarked(t, bt, l, 3, 5)
 			var mu sync.Mutex
 			n, fails := 0, true
-			fail := func(is bool) error {
+			client := through(bt.Client, func(a asked, send func() error) error {
 				mu.Lock()
-				defer mu.Unlock()
-				if !is || !fails {
-					return nil
+				if is := !c.read && slices.Contains(a.rows, refused) || c.read && lasts(a.reads); !is || !fails {
+					mu.Unlock()
+					return send()
 				}
+				defer mu.Unlock()
 				n, fails = n+1, c.forever
 				return status.Error(c.code, "not this bucket")
-			}
-			client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-				return refusingTable{wholeTable{api}, func(row string, rows bigtable.RowSet) error {
-					return fail(row == refused && !c.read || rows != nil && c.read && lasts(rows))
-				}}
-			}}
+			})
 			o := rollupNow(86400*5 + 3600)
 			o.All = true
 			report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)

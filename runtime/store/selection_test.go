@@ -360,14 +360,15 @@ func TestConditionsOfOneTable(t *testing.T) {
 	for failing := range 4 {
 		must(t, NewWriter(bt.Client, mappings, writeAt(poleNow)).WriteAll(t.Context(), all))
 		requests := 0
-		client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-			return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
-				if requests++; requests > failing {
-					return nil, status.Error(codes.PermissionDenied, "no")
-				}
-				return api.ApplyBulk(ctx, rows, muts)
-			}}
-		}}
+		client := through(bt.Client, func(a asked, send func() error) error {
+			if a.rows != nil {
+				requests++
+			}
+			if requests > failing {
+				return status.Error(codes.PermissionDenied, "no")
+			}
+			return send()
+		})
 		d, err := NewWriter(client, mappings, writeAt(poleNow)).DeleteAll(t.Context(), of)
 		if failing < 2 == (err == nil) || len(d.Tables) != 2 || failing < 2 && d.Tables[0].Events > 0 {
 			t.Fatalf("%d requests: %v, %v", failing, d, err)

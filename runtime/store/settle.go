@@ -18,7 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// settler repairs rows of a table of states during a deletion, in these steps, which TestStateProtocol
+// settler repairs rows of a table of states during a deletion, in these steps, which TestStateOrders
 // explores:
 //
 //  1. The rows of all series that the deletion may concern get a mark: a cell in a column of this call

@@ -26,7 +26,7 @@ import (
 //     reader of one series searches. A reader of many series uses the rows only for ranges of time in
 //     which they have not expired.
 //
-// TestStateProtocol explores all interleavings of these steps.
+// TestStateOrders explores the interleavings of these steps.
 
 // state returns the event of a row, and whether it is the newest one of its series; else, only a search
 // of the events can tell. It sets the series of the assembler, and releases the row. The error is that

@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -363,27 +365,19 @@ func TestScanOfMarkedStates(t *testing.T) {
 
 // countedReads counts the reads of a client.
 func countedReads(client Client, n *int) Client {
-	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-			*n++
-			return api.ReadRows(ctx, set, f, opts...)
-		}}
-	}}
+	return during(client, func() func() { *n++; return func() {} })
 }
 
 // TestStateAfterEvents checks that an event that a table of events may lack is not written to the row.
 func TestStateAfterEvents(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	rejected := errors.New("rejected")
-	client := tableClient{c.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
-		if id == "now" {
-			return api
+	client := through(c.Client, func(a asked, send func() error) error {
+		if a.table != "now" && a.rows != nil {
+			return rejected
 		}
-		return tableFunc{TableAPI: api,
-			apply: func(context.Context, string, *bigtable.Mutation) error { return rejected },
-			bulk:  func(context.Context, []string, []*bigtable.Mutation) ([]error, error) { return nil, rejected },
-		}
-	}}
+		return send()
+	})
 	err := c.writer(client).WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "a", Time: at(901)}})
 	var failed *WriteError
 	if !errors.As(err, &failed) || len(failed.Failures) != 4 || !errors.Is(err, ErrNotStored) {
@@ -395,37 +389,17 @@ func TestStateAfterEvents(t *testing.T) {
 	c.agree("a")
 }
 
-// nowRun is a random run of several calls, each of whose requests waits until a scheduler lets it
-// happen, loses its reply, or kills the process before or after it.
-type nowRun struct {
-	*nowCase
-	random *rand.Rand
-	steps  []*nowStep
-	asked  chan *nowStep
-	late   func() error // the request of a killed process, or a copy of one that was executed
-	trace  []string
-
-	versions bool // two of the calls write versions of an event
+// nowCall is a call of a process: a write, a deletion of a range of times, or a back-fill.
+type nowCall struct {
+	name     string
+	how      int // of the ways to make the call
+	write    sample
+	from, to time.Time
+	fills    bool
 }
 
-// nowStep is a call of a process.
-type nowStep struct {
-	nowCall
-	how    int // of the ways to make the call
-	begun  bool
-	done   bool
-	name   string // of its next request; empty if it has ended
-	do     func() error
-	answer chan error
-	kills  int
-	rows   int // after which the stream of the next read breaks; -1 for none
-	err    error
-}
-
-var errNowKilled = errors.New("killed")
-
-// The ways to make a call. A write of several samples also writes one of another series, and a
-// deletion of several also deletes from it.
+// The ways to make a call. A write of several samples also writes one of another series, a deletion of several also
+// deletes from it, and a back-fill repairs unless it is alone.
 const (
 	nowAlone = iota
 	nowIfAbsent
@@ -434,13 +408,117 @@ const (
 	nowHows
 )
 
-// writes reports whether the call has begun and not ended, and writes a series.
-func (s *nowStep) writes(series string, at time.Time) bool {
-	return !s.deletes() && s.begun && !s.done && s.at().Equal(at) && (series == "a" || s.how == nowSeveral)
+func (c *nowCall) deletes() bool { return !c.to.IsZero() }
+func (c *nowCall) writes() bool  { return !c.deletes() && !c.fills }
+
+// nowSample is a sample of the calls.
+func nowSample(n int, value uint64, note string) sample {
+	e := sample{Series: "a", Time: at(900 + n), Value: value}
+	if note != "" {
+		e.Note = []byte(note)
+	}
+	return e
 }
 
-// at is the time of the sample to write.
-func (s *nowStep) at() time.Time { return at(900 + int(s.write.time)) }
+// nowCalls are the calls that are combined.
+func nowCalls() []nowCall {
+	return []nowCall{
+		{name: "new", write: nowSample(3, 'n', "n")},
+		{name: "without note", write: nowSample(3, 'o', "")},
+		{name: "late", write: nowSample(2, 'l', "l")},
+		{name: "replace", write: nowSample(1, 'r', "")},
+		{name: "absent", write: nowSample(2, 'i', ""), how: nowIfAbsent},
+		{name: "delete nothing", from: at(903), to: at(904)},
+		{name: "delete newest", from: at(902), to: at(903)},
+		{name: "delete oldest", from: at(901), to: at(902)},
+		{name: "delete both", from: at(901), to: at(903)},
+		{name: "fill", fills: true},
+		{name: "repair", fills: true, how: nowSeveral},
+	}
+}
+
+// nowStarts are the samples at the start.
+func nowStarts() [][]sample {
+	one, two := nowSample(1, 'a', "b"), nowSample(2, 'c', "")
+	return [][]sample{nil, {one}, {one, two}}
+}
+
+// conflict reports whether an event is written and deleted at the same time.
+func conflict(calls []nowCall) bool {
+	return slices.ContainsFunc(calls, func(a nowCall) bool {
+		return slices.ContainsFunc(calls, func(b nowCall) bool { return !b.write.Time.Before(a.from) && b.write.Time.Before(a.to) })
+	})
+}
+
+// versions reports whether two calls write versions of an event.
+func versions(calls []nowCall) bool {
+	return slices.ContainsFunc(calls, func(a nowCall) bool {
+		return slices.ContainsFunc(calls, func(b nowCall) bool {
+			return a.writes() && b.writes() && a.write.Time.Equal(b.write.Time) && a.write.same() != b.write.same()
+		})
+	})
+}
+
+// nowRun is a run of several calls, each of whose requests waits until a scheduler lets it happen, loses its reply, or
+// kills the process before or after it.
+type nowRun struct {
+	*nowCase
+	steps []*nowStep
+	asked chan *nowStep
+	late  func() error // the request of a killed process, or a copy of one that was executed
+	trace []string
+
+	versions bool     // two of the calls write versions of an event
+	faulty   bool     // there was a fault
+	acted    *nowStep // last
+	known    nowKnown
+	lateOf   string // identifies the late request
+}
+
+// nowStep is a call of a process.
+type nowStep struct {
+	nowCall
+	begun  bool
+	done   bool
+	name   string // of its next request; empty if it has ended
+	do     func() error
+	answer chan error
+	kills  int
+	rows   int // after which the stream of the next read breaks; less than 0 for none
+	err    error
+	last   string // its last request
+	asked  int    // how many requests it has sent
+}
+
+// nowOption is what may happen next.
+type nowOption struct {
+	name  string
+	fault bool
+	do    func()
+}
+
+var errNowKilled = errors.New("killed")
+
+// newNowRun starts a run of calls with some samples.
+func (c *nowCase) newNowRun(first []sample, calls []nowCall, kills int) *nowRun {
+	c.now = at(990)
+	r := &nowRun{nowCase: c, asked: make(chan *nowStep), versions: versions(calls)}
+	for _, table := range []string{"now", "days"} {
+		must(c.t, c.Admin.DropAllRows(c.t.Context(), table))
+	}
+	for _, e := range first {
+		must(c.t, c.writer(c.Client).Write(c.t.Context(), e))
+	}
+	for _, call := range calls {
+		r.steps = append(r.steps, &nowStep{nowCall: call, answer: make(chan error), kills: kills})
+	}
+	return r
+}
+
+// writing reports whether the call has begun and not ended, and writes a series.
+func (s *nowStep) writing(series string, at time.Time) bool {
+	return s.writes() && s.begun && !s.done && s.write.Time.Equal(at) && (series == "a" || s.how == nowSeveral)
+}
 
 // returned reports whether a call need not be repeated.
 func (s *nowStep) returned() bool {
@@ -448,58 +526,32 @@ func (s *nowStep) returned() bool {
 	return s.err == nil || ok && !slices.ContainsFunc(failed.Failures, func(f Failure) bool { return f.Outcome != Exists })
 }
 
-// nowTable is a table whose requests wait for the scheduler.
-type nowTable struct {
-	bigtable.TableAPI
-	step *nowStep
-	gate func(name string, do func() error) error
-}
-
-func (t nowTable) ReadRows(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-	return t.gate("reads", func() error {
-		broken := false
-		err := t.TableAPI.ReadRows(ctx, set, func(row bigtable.Row) bool {
-			if broken = t.step.rows == 0; broken {
-				return false
-			}
-			t.step.rows--
-			return f(row)
-		}, opts...)
-		if broken || t.step.rows >= 0 {
-			return errNowKilled
-		}
-		return err
-	})
-}
-
-func (t nowTable) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
-	ctx = context.WithoutCancel(ctx) // a late request arrives when its call has ended
-	return t.gate("writes", func() error { return t.TableAPI.Apply(ctx, row, m, opts...) })
-}
-
-func (t nowTable) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mutation, opts ...bigtable.ApplyOption) (errs []error, err error) {
-	ctx = context.WithoutCancel(ctx)
-	failed := t.gate("writes", func() error {
-		errs, err = t.TableAPI.ApplyBulk(ctx, rows, muts, opts...)
-		return err
-	})
-	return errs, failed
-}
-
 // gated returns a client whose requests wait for the scheduler.
 func (r *nowRun) gated(s *nowStep) Client {
-	return tableClient{r.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
-		return nowTable{wholeTable{api}, s, func(name string, do func() error) error {
-			s.name, s.do = name+" "+id, do
-			r.asked <- s
-			return <-s.answer
-		}}
-	}}
+	breaking := onRows(r.Client, func(bigtable.Row) error {
+		if s.rows--; s.rows == -1 {
+			return errNowKilled
+		}
+		return nil
+	})
+	return through(breaking, func(a asked, send func() error) error {
+		s.name, s.do = "writes "+a.table, send
+		if a.reads != nil {
+			s.name, s.do = "reads "+a.table, func() error {
+				if err := send(); err != nil || s.rows < 0 {
+					return err
+				}
+				return errNowKilled // it breaks after the last row
+			}
+		}
+		r.asked <- s
+		return <-s.answer
+	})
 }
 
 // start starts the call of a process in its own goroutine, and waits for its first request.
 func (r *nowRun) start(s *nowStep) {
-	s.begun = true
+	s.begun, s.asked, s.last, r.acted = true, 0, "", s
 	go func() {
 		s.err = r.call(s, r.gated(s))
 		s.name = ""
@@ -510,21 +562,19 @@ func (r *nowRun) start(s *nowStep) {
 
 // call makes the call of a process.
 func (r *nowRun) call(s *nowStep, client Client) error {
-	ctx, from, to, w := r.t.Context(), at(900+int(s.from)), at(900+int(s.to)), r.writer(client)
-	e := sample{Series: "a", Time: s.at(), Value: uint64(s.write.data[0])}
-	if s.write.data[1] != 0 {
-		e.Note = []byte{s.write.data[1]}
-	}
-	other := e
+	ctx, from, to := r.t.Context(), s.from, s.to
+	o := WriterOptions{Now: func() time.Time { return r.now.Add(time.Duration(slices.Index(r.steps, s)) * time.Microsecond) }, Parallelism: -1}
+	w := NewWriter(client, r.mappings, o) // whose marks tell its index
+	e, other := s.write, s.write
 	other.Series = "b"
 	switch {
 	case s.fills:
-		_, err := Backfill(ctx, client, r.mappings, BackfillOptions{Target: "now", Repair: s.how != nowAlone, Now: r.clock, Workers: -1})
+		_, err := Backfill(ctx, client, r.mappings, BackfillOptions{Target: "now", Repair: s.how != nowAlone, Now: o.Now, Workers: -1})
 		return err
 	case s.deletes() && s.how == nowSeveral:
 		_, err := w.DeleteRange(ctx, (&Query[sample]{Name: "All"}).Bind(sample{}), from, to)
 		return err
-	case s.deletes() && s.to-s.from == 1:
+	case s.deletes() && to.Sub(from) == time.Second:
 		_, err := w.Delete(ctx, []sample{{Series: "a", Time: from, Note: []byte("not used")}})
 		return err
 	case s.deletes():
@@ -551,57 +601,77 @@ func (r *nowRun) await(s *nowStep) {
 	}
 }
 
-// step lets a process continue.
-func (r *nowRun) step(s *nowStep) {
-	how, reads, lasts := r.random.IntN(12), strings.HasPrefix(s.name, "reads"), r.late == nil && s.name == "writes now"
-	s.rows = -1
-	switch {
-	case s.name == "":
-		r.start(s)
-		return
-	case how == 0 && s.kills > 0: // before the request
-		s.kills--
-		s.answer <- errNowKilled
-		r.trace = append(r.trace, "killed")
-	case how == 3 && s.kills > 0 && lasts && !s.nowCall.writes(): // before it arrives
-		s.kills--
-		r.late = s.do
-		s.answer <- errNowKilled
-		r.trace = append(r.trace, "in flight")
-	case how == 4 && lasts && (!s.nowCall.writes() || r.versions && s.how != nowIfAbsent): // a copy of it arrives later
-		r.late = s.do
-		s.answer <- s.do()
-		r.trace = append(r.trace, "copied")
-	case how == 1 && s.kills > 0 && reads: // the stream breaks
-		s.kills--
-		s.rows = r.random.IntN(2)
-		s.answer <- s.do()
-		r.trace = append(r.trace, "broken")
-	case how == 1 && s.kills > 0: // the reply is lost
-		s.kills--
-		_ = s.do()
-		s.answer <- errNowKilled
-		r.trace = append(r.trace, "lost")
-	case how == 2 && !reads && (s.how != nowIfAbsent || !s.nowCall.writes()): // it is sent twice
-		_ = s.do()
-		s.answer <- s.do()
-	default:
-		s.answer <- s.do()
+// options returns what may happen next: a process continues, it is killed before or after its request, the request
+// is sent twice or arrives once more later, or a late one arrives.
+func (r *nowRun) options() (options []nowOption) {
+	for _, s := range r.steps {
+		add := func(fault string, do func() error) {
+			options = append(options, nowOption{fmt.Sprint(s.nowCall.name, s.how, " ", s.name, fault), fault != "", func() {
+				s.rows, s.last, r.acted, s.asked = -1, s.name, s, s.asked+1
+				s.answer <- do()
+				r.await(s)
+			}})
+		}
+		killed := func() error {
+			s.kills--
+			return errNowKilled
+		}
+		reads, lasts := strings.HasPrefix(s.name, "reads"), r.late == nil && s.name == "writes now"
+		switch {
+		case s.done:
+			continue
+		case s.name == "":
+			options = append(options, nowOption{s.nowCall.name, false, func() { r.start(s) }})
+			continue
+		}
+		add("", s.do)
+		if lasts && (!s.writes() || r.versions && s.how != nowIfAbsent) {
+			add(" copied", func() error { r.keep(s); return s.do() })
+		}
+		if !reads && (s.how != nowIfAbsent || !s.writes()) {
+			add(" twice", func() error { _ = s.do(); return s.do() })
+		}
+		if s.kills == 0 {
+			continue
+		}
+		add(" killed", killed)
+		if lasts && !s.writes() {
+			add(" in flight", func() error { r.keep(s); return killed() })
+		}
+		if !reads {
+			add(" lost", func() error { _ = s.do(); return killed() })
+			continue
+		}
+		for rows := range 2 {
+			add(" broken", func() error { s.rows = rows; _ = killed(); return s.do() })
+		}
 	}
-	if r.late != nil && r.random.IntN(12) == 0 {
-		r.arrive()
+	if r.late != nil {
+		options = append(options, nowOption{"late", false, func() {
+			must(r.t, r.late())
+			r.late, r.lateOf = nil, ""
+		}})
 	}
-	r.await(s)
+	return options
 }
 
-// arrive lets the late request arrive.
-func (r *nowRun) arrive() {
-	must(r.t, r.late())
-	r.late = nil
-	r.trace = append(r.trace, "late")
+// keep lets the request of a call arrive later.
+func (r *nowRun) keep(s *nowStep) {
+	i := slices.Index(r.steps, s)
+	r.late, r.lateOf = s.do, fmt.Sprint(i, s.kills, s.asked, r.known.past[i])
 }
 
-// check compares what readers find with a search, as the model does.
+// stop kills all calls.
+func (r *nowRun) stop() {
+	for _, s := range r.steps {
+		for s.name != "" {
+			s.answer <- errNowKilled
+			<-r.asked
+		}
+	}
+}
+
+// check compares what readers find with a search.
 func (r *nowRun) check() {
 	series := []string{"a", "b"}
 	truth := latestBy(r.t, "Latest", r.truth(), series)
@@ -627,7 +697,7 @@ func (r *nowRun) allowed(e, truth sample, stored []sample, series string) string
 		return ""
 	}
 	writing := func(of time.Time) bool {
-		return slices.ContainsFunc(r.steps, func(s *nowStep) bool { return s.writes(series, of) })
+		return slices.ContainsFunc(r.steps, func(s *nowStep) bool { return s.writing(series, of) })
 	}
 	if e.Series != "" && e.Time.Equal(truth.Time) {
 		if !writing(e.Time) {
@@ -653,22 +723,7 @@ func TestStateSteps(t *testing.T) {
 	c := newNowCase(t, 97*time.Second)
 	for n := range runs {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
-		r := &nowRun{nowCase: c, random: random, asked: make(chan *nowStep)}
-		c.now = at(990)
-		w := c.writer(c.Client)
-		q := Query[sample]{Name: "All"}
-		_, err := w.DeleteAll(t.Context(), q.Bind(sample{}))
-		must(t, err)
-		if got := slices.Concat(c.row("a"), c.row("b")); len(got) > 0 { // the marks of killed calls
-			must(t, c.Admin.DropAllRows(t.Context(), "now"))
-		}
-		for _, first := range nowStarts()[random.IntN(3)] {
-			e := sample{Series: "a", Time: at(900 + int(first.time)), Value: uint64(first.data[0])}
-			if first.data[1] != 0 {
-				e.Note = first.data[1:]
-			}
-			must(t, w.Write(t.Context(), e))
-		}
+		first := nowStarts()[random.IntN(3)]
 		var calls []nowCall
 		for len(calls) == 0 || conflict(calls) {
 			calls = calls[:0]
@@ -677,37 +732,135 @@ func TestStateSteps(t *testing.T) {
 				for n%2 == 0 && call.deletes() {
 					call = all[random.IntN(len(all))]
 				}
+				call.how = random.IntN(nowHows)
 				calls = append(calls, call)
 			}
 		}
-		r.versions = versions(calls)
-		for _, call := range calls {
-			r.steps = append(r.steps, &nowStep{nowCall: call, how: random.IntN(nowHows), answer: make(chan error), kills: 1})
-		}
-		r.run()
+		r := c.newNowRun(first, calls, 1)
+		r.run(func(options []nowOption) *nowOption {
+			r.check()
+			if random.IntN(20) == 0 && r.now.Before(at(1000)) {
+				r.now = r.now.Add(time.Second)
+				r.trace = append(r.trace, "clock")
+			}
+			for {
+				o := &options[random.IntN(len(options))]
+				if len(options) == 1 || !o.fault && o.name != "late" || random.IntN(12) == 0 {
+					return o
+				}
+			}
+		})
 	}
 }
 
-// run runs all calls to their end: those that were killed are called again.
-func (r *nowRun) run() {
-	for {
-		open := slices.DeleteFunc(slices.Clone(r.steps), func(s *nowStep) bool { return s.done })
-		if len(open) == 0 && r.late == nil {
-			break
+// nowKnown is what the tables have, and what each call has read, or changed, last: all that it knows, nearly.
+type nowKnown struct {
+	tables map[string]string
+	past   [3][2]string
+}
+
+// callMark matches the mark of a call, whose name is random.
+var callMark = regexp.MustCompile(markPrefix + "[0-9a-f]{8,}$")
+
+// look reads both tables, and notes what the call that has acted last may know of it.
+func (r *nowRun) look() {
+	before, now := r.known.tables, map[string]string{}
+	for _, table := range []string{"days", "now"} {
+		var cells []string
+		must(r.t, r.Client.Open(table).ReadRows(r.t.Context(), bigtable.PrefixRange("a"), func(row bigtable.Row) bool {
+			for _, items := range row {
+				for _, i := range items {
+					cells = append(cells, fmt.Sprint(callMark.ReplaceAllString(i.Column, "mark"), i.Timestamp, i.Value))
+				}
+			}
+			return true
+		}))
+		slices.Sort(cells)
+		now[table] = strings.Join(cells, "\n")
+	}
+	r.known.tables = now
+	if r.acted == nil {
+		return
+	}
+	what, table, _ := strings.Cut(r.acted.last, " ")
+	known := fmt.Sprint(before[table] != now[table])
+	if what == "reads" {
+		known = now[table]
+	}
+	past := &r.known.past[slices.Index(r.steps, r.acted)]
+	*past = [2]string{past[1], known}
+}
+
+// key identifies a state, in the eyes of all calls.
+func (r *nowRun) key() [32]byte {
+	key := fmt.Sprint(r.known, r.faulty, r.lateOf)
+	for _, s := range r.steps {
+		key += fmt.Sprint("|", s.name, s.done, s.kills, s.asked)
+	}
+	return sha256.Sum256([]byte(key))
+}
+
+// TestStateOrders runs the real steps of two calls, and of writes of two versions beside another call, in all orders, with a
+// copy of one request at any later time. Each state that they leave is checked once, as if all calls were killed in it. At
+// length, a run tries other calls than the one before.
+func TestStateOrders(t *testing.T) {
+	c, all := newNowCase(t, 500*time.Second), nowCalls()
+	var groups [][]nowCall
+	for i, a := range all {
+		for _, b := range all[i:] {
+			groups = append(groups, []nowCall{a, b})
 		}
-		if len(open) == 0 {
-			r.arrive()
-			r.check()
-			continue
+		groups = append(groups, []nowCall{{name: "x", write: nowSample(2, 'x', "x")}, {name: "y", write: nowSample(2, 'y', "")}, a})
+	}
+	groups = testlong.Sample(slices.DeleteFunc(groups, conflict), 12)
+	if testlong.Enabled() {
+		rand.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
+		groups = groups[:5]
+	}
+	for _, calls := range groups {
+		for _, first := range nowStarts()[testlong.Pick(2, 0):] {
+			c.allOrders(first, calls)
 		}
-		s := open[r.random.IntN(len(open))]
-		r.trace = append(r.trace, fmt.Sprint(s.nowCall.name, s.how, " ", s.name))
-		r.step(s)
-		if r.random.IntN(20) == 0 && r.now.Before(at(1000)) {
-			r.now = r.now.Add(time.Second)
-			r.trace = append(r.trace, "clock")
+	}
+}
+
+// allOrders runs calls in all orders, or in many.
+func (c *nowCase) allOrders(first []sample, calls []nowCall) {
+	order, runs, seen := new(schedule), testlong.Pick(40, 2000), map[[32]byte]bool{}
+	var known []nowKnown // at each step of a run
+	for more := true; more && runs > 0; more = order.next() {
+		runs--
+		r := c.newNowRun(first, calls, 0)
+		r.run(func(options []nowOption) *nowOption {
+			if n := len(order.choices); order.left() > 0 {
+				r.known = known[n]
+			} else {
+				r.look()
+				known = append(known[:n], r.known)
+				key := r.key()
+				if seen[key] {
+					return nil
+				}
+				seen[key] = true
+				r.check()
+			}
+			options = slices.DeleteFunc(options, func(o nowOption) bool { return o.fault && (r.faulty || !strings.HasSuffix(o.name, "copied")) })
+			return &options[order.choose(len(options))]
+		})
+	}
+}
+
+// run runs all calls to their end, as choose says: those that were killed are called again. It stops if choose returns nil.
+func (r *nowRun) run(choose func(options []nowOption) *nowOption) {
+	for options := r.options(); len(options) > 0; options = r.options() {
+		o := choose(options)
+		if o == nil {
+			r.stop()
+			return
 		}
-		r.check()
+		r.trace = append(r.trace, o.name)
+		o.do()
+		r.faulty = r.faulty || o.fault
 	}
 	r.agree("a", "b")
 }
@@ -738,21 +891,12 @@ func TestStateCallsFail(t *testing.T) {
 			c := newNowCase(t, 500*time.Second)
 			must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{{Series: "a", Time: at(700)}, {Series: "a", Time: at(702)}}))
 			requests := 0
-			fails := func(apply func() error) error {
+			w := c.writer(through(c.Client, func(_ asked, send func() error) error {
 				if requests++; requests-1 == failing {
 					return rejected
 				}
-				return apply()
-			}
-			w := c.writer(fakeClient{c.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
-				return tableFunc{TableAPI: api, apply: func(ctx context.Context, row string, m *bigtable.Mutation) error {
-					return fails(func() error { return api.Apply(ctx, row, m) })
-				}, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) (errs []error, err error) {
-					return errs, fails(func() error { errs, err = api.ApplyBulk(ctx, rows, muts); return err })
-				}, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-					return fails(func() error { return api.ReadRows(ctx, set, f, opts...) })
-				}}
-			}})
+				return send()
+			}))
 			err := call(w)
 			if failed = requests > failing; failed != errors.Is(err, rejected) {
 				t.Errorf("%s: request %d fails: %v", name, failing, err)

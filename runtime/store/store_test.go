@@ -164,6 +164,44 @@ func (t tableFunc) ReadRows(ctx context.Context, set bigtable.RowSet, f func(big
 	return t.TableAPI.ReadRows(ctx, set, f, opts...)
 }
 
+// asked is a request: a read, or changes of rows.
+type asked struct {
+	ctx   context.Context
+	table string
+	reads bigtable.RowSet
+	rows  []string
+}
+
+// gatedTable is a table whose requests pass a gate, which may send them at once, later, several times, or not at all.
+type gatedTable struct {
+	bigtable.TableAPI
+	id   string
+	gate func(a asked, send func() error) error
+}
+
+func (t gatedTable) Apply(ctx context.Context, row string, m *bigtable.Mutation, opts ...bigtable.ApplyOption) error {
+	late := context.WithoutCancel(ctx) // its call may have ended
+	return t.gate(asked{ctx, t.id, nil, []string{row}}, func() error { return t.TableAPI.Apply(late, row, m, opts...) })
+}
+
+func (t gatedTable) ApplyBulk(ctx context.Context, rows []string, muts []*bigtable.Mutation, opts ...bigtable.ApplyOption) (errs []error, err error) {
+	late := context.WithoutCancel(ctx)
+	failed := t.gate(asked{ctx, t.id, nil, rows}, func() error {
+		errs, err = t.TableAPI.ApplyBulk(late, rows, muts, opts...)
+		return err
+	})
+	return errs, failed
+}
+
+func (t gatedTable) ReadRows(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
+	return t.gate(asked{ctx, t.id, set, nil}, func() error { return t.TableAPI.ReadRows(ctx, set, f, opts...) })
+}
+
+// through returns a client whose requests pass a gate, to tables with one range.
+func through(client Client, gate func(a asked, send func() error) error) Client {
+	return tableClient{client, func(id string, api bigtable.TableAPI) bigtable.TableAPI { return gatedTable{wholeTable{api}, id, gate} }}
+}
+
 // onRows returns a client that calls f with each row before the reader gets it. An error of f is that of the request.
 func onRows(client Client, f func(row bigtable.Row) error) Client {
 	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
@@ -180,12 +218,10 @@ func onRows(client Client, f func(row bigtable.Row) error) Client {
 
 // during returns a client that calls begin before each read, and what it returns after the read.
 func during(client Client, begin func() (end func())) Client {
-	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
-		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
-			defer begin()()
-			return api.ReadRows(ctx, set, f, opts...)
-		}}
-	}}
+	return through(client, func(_ asked, send func() error) error {
+		defer begin()()
+		return send()
+	})
 }
 
 // breaksAfter returns a client whose requests fail after some rows of all of them, and the number of rows so far.

@@ -14,7 +14,7 @@ import (
 // family of sums. While all writes had the same version, however often and late they arrived, the sum is a multiple of its
 // number. Otherwise it is none, but for one of 2^42 cases, and readers search.
 //
-// TestStateProtocol explores when sums may be removed.
+// TestStateOrders explores when sums may be removed.
 
 // sumColumn is the column of the sums.
 const sumColumn = "sum"
