@@ -56,16 +56,6 @@ const (
 	stepGone   = "gone" // a cluster collects those that have expired
 )
 
-// protocolFault is a way to break the protocol, which the exploration must detect.
-type protocolFault struct {
-	noMark, sameMark, setInPlace, someMarks, generations bool
-	noGrace                                              bool // sealers act on marks that may still be set
-	noTimes, someTimes                                   bool // a deletion of all times says none of these, or not all
-	leavesUnread                                         bool // it leaves events of which it has read none
-	noCondition                                          bool // changes of sealers arrive even if others have changed the row
-	token, oneWay                                        bool // sealers wait until all clusters, or theirs, have all changes
-}
-
 // landed is a change that has arrived at a cluster.
 type landed struct {
 	muts  []*bigtablepb.Mutation
@@ -97,7 +87,6 @@ type protocol struct {
 	name     string
 	clusters int
 	actors   [][]roleStep
-	fault    protocolFault
 	most     int // states
 
 	*protocolTable
@@ -547,7 +536,7 @@ func (p *protocol) explore(s *protocolState, trace []string) {
 func (p *protocol) step(s *protocolState, a int, step roleStep) (after []*protocolState) {
 	reads := step.what == stepDelete || step.what == stepLook
 	for have := range s.possible(step.cluster) {
-		if step.what == stepLook && p.fault.token && have != 1<<len(s.landed)-1 && !p.unmarked(s, step, have) {
+		if step.what == stepLook && have != 1<<len(s.landed)-1 && !p.unmarked(s, step, have) {
 			continue
 		}
 		n := s.clone()
@@ -555,7 +544,7 @@ func (p *protocol) step(s *protocolState, a int, step roleStep) (after []*protoc
 		if reads {
 			n.have[step.cluster] = have
 		}
-		if step.what == stepLook && p.fault.token && !p.fault.oneWay && p.clusters == 2 {
+		if step.what == stepLook && p.clusters == 2 {
 			n.replicate(1 - step.cluster)
 		}
 		if p.stepOf(n, s, a, step) {
@@ -636,10 +625,10 @@ func (p *protocol) stepOf(n, s *protocolState, a int, step roleStep) bool {
 			return false
 		}
 		cells := p.row(n, step.cluster, n.have[step.cluster]).cells
-		if names := p.settable(s); !p.fault.noGrace && !p.fault.sameMark && slices.ContainsFunc(cells, func(c rowCell) bool { return c.family == "h" && names[c.qualifier] }) {
+		if names := p.settable(s); slices.ContainsFunc(cells, func(c rowCell) bool { return c.family == "h" && names[c.qualifier] }) {
 			return false
 		}
-		n.pending[a] = p.recorded(n, step, id, func(c rowCells) []rowChange { return p.look(p.t, c, p.at(s.late), id, step.all || p.fault.noMark) })
+		n.pending[a] = p.recorded(n, step, id, func(c rowCells) []rowChange { return p.look(p.t, c, p.at(s.late), id, step.all) })
 		n.known[a] = n.usersOf(step.cluster)
 	case stepLand:
 		user := slices.ContainsFunc(p.actors[a], func(s roleStep) bool { return s.what == stepDelete })
@@ -660,7 +649,7 @@ func (p *protocol) stepOf(n, s *protocolState, a int, step roleStep) bool {
 
 // applies reports whether the cells of a cluster fulfill the condition of a change.
 func (p *protocol) applies(s *protocolState, changes []rowChange, cluster int) bool {
-	return p.fault.noCondition || !slices.ContainsFunc(changes, func(c rowChange) bool {
+	return !slices.ContainsFunc(changes, func(c rowChange) bool {
 		if c.condition == nil {
 			return false
 		}
@@ -682,7 +671,7 @@ func (s *protocolState) usersOf(cluster int) (mask uint32) {
 	return mask
 }
 
-// recorded returns what a step sends that reads the row, broken as the fault says.
+// recorded returns what a step sends that reads the row.
 func (p *protocol) recorded(s *protocolState, step roleStep, id uint64, run func(c rowCells) []rowChange) []rowChange {
 	row := p.row(s, step.cluster, s.have[step.cluster])
 	cells := row.cells
@@ -690,14 +679,15 @@ func (p *protocol) recorded(s *protocolState, step roleStep, id uint64, run func
 	known, ok := p.sent[key]
 	if !ok {
 		for _, c := range run(cells) {
-			known = append(known, p.broken(c, cells))
+			c.id = c.identify()
+			known = append(known, c)
 		}
 		p.sent[key] = known
 	}
 	return known
 }
 
-// written returns what a writer sends, broken as the fault says.
+// written returns what a writer sends.
 func (p *protocol) written(s roleStep) rowChange {
 	s.cluster = 0
 	c, known := p.wrote[s]
@@ -706,75 +696,10 @@ func (p *protocol) written(s roleStep) rowChange {
 		if s.what == stepOld {
 			c.then = slices.DeleteFunc(slices.Clone(c.then), func(m *bigtablepb.Mutation) bool { return m.GetSetCell().GetFamilyName() == "h" })
 		}
-		c = p.broken(c, nil)
+		c.id = c.identify()
 		p.wrote[s] = c
 	}
 	return c
-}
-
-// broken returns a change as the fault says, given the cells that were read.
-func (p *protocol) broken(c rowChange, read rowCells) rowChange {
-	f := p.fault
-	if f == (protocolFault{noGrace: f.noGrace, noCondition: f.noCondition, token: f.token, oneWay: f.oneWay}) {
-		c.id = c.identify()
-		return c
-	}
-	var best rollup.Row
-	for _, cell := range read {
-		if cell.family == "h" {
-			best.Add(cell.qualifier, []byte(cell.value))
-		}
-	}
-	out := c
-	out.then = nil
-	kept := "" // the only mark that a sealer replaces
-	if last := c.then[len(c.then)-1]; f.someMarks {
-		if marks := slices.Concat(best.Marks, best.Deletions); len(marks) > 0 {
-			kept = marks[numberOf(string(last.GetSetCell().GetColumnQualifier()))%uint64(len(marks))]
-		}
-	}
-	for _, m := range c.then {
-		set, del := m.GetSetCell(), m.GetDeleteFromColumn()
-		name := string(set.GetColumnQualifier())
-		isMark := set.GetFamilyName() == "h" && name < rollup.FirstRun
-		isRun := set.GetFamilyName() == "h" && !isMark
-		says := isMark && len(set.GetValue()) > 0 && c.then[0].GetDeleteFromFamily() != nil
-		family := m.GetDeleteFromFamily().GetFamilyName()
-		switch {
-		case isMark && f.noMark || says && f.noTimes || family != "" && family != "h" && f.leavesUnread && !read.have(family):
-			continue
-		case says && f.someTimes:
-			m = proto.Clone(m).(*bigtablepb.Mutation)
-			m.GetSetCell().Value = rollup.Ranges{{From: 0, To: 2 * time.Hour}}.Append(nil)
-		case isMark && f.sameMark:
-			m = renamed(m, rollup.Mark(1))
-		case isRun && f.setInPlace:
-			m = renamed(m, rollup.RunName(1, 1))
-		case isRun && f.generations:
-			m = renamed(m, rollup.RunName(best.Total+1, uint64(len(best.Marks))<<32|numberOf(name)))
-		case isRun && f.someMarks:
-			m = renamed(m, rollup.RunName(best.Total+1, numberOf(name)))
-		case del.GetFamilyName() == "h" && f.someMarks && del.GetColumnQualifier()[0] != rollup.FirstRun[0] && string(del.GetColumnQualifier()) != kept:
-			continue
-		}
-		out.then = append(out.then, m)
-	}
-	out.id = out.identify()
-	return out
-}
-
-// numberOf returns a number that depends on a name.
-func numberOf(name string) uint64 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(name))
-	return uint64(h.Sum32())
-}
-
-// renamed returns a mutation with another column.
-func renamed(m *bigtablepb.Mutation, name string) *bigtablepb.Mutation {
-	out := proto.Clone(m).(*bigtablepb.Mutation)
-	out.GetSetCell().ColumnQualifier = []byte(name)
-	return out
 }
 
 // run explores the scenario.
@@ -867,7 +792,7 @@ func TestRollupProtocol(t *testing.T) {
 	table := newProtocolTable(t)
 	for _, clusters := range []int{1, 2} {
 		for name, actors := range scenarios(clusters) {
-			p := protocol{t: t, name: name, clusters: clusters, most: testlong.Pick(1500, 1_000_000), protocolTable: table, fault: protocolFault{token: true}}
+			p := protocol{t: t, name: name, clusters: clusters, most: testlong.Pick(1500, 1_000_000), protocolTable: table}
 			p.actors = append(slices.Clone(actors), sealersOfScenario(name)...)
 			begun := time.Now()
 			p.run()
@@ -881,42 +806,6 @@ func TestRollupProtocol(t *testing.T) {
 			if p.runs == 0 {
 				t.Errorf("%s, %d clusters: no answer from a run", name, clusters)
 			}
-		}
-	}
-}
-
-// TestRollupFaults checks that the exploration detects each way to break the protocol.
-func TestRollupFaults(t *testing.T) {
-	table := newProtocolTable(t)
-	for _, tt := range []struct {
-		name     string
-		fault    protocolFault
-		scenario string
-		clusters int
-		sealers  [][]roleStep
-	}{
-		{"no marks", protocolFault{noMark: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 1)}},
-		{"one mark for all", protocolFault{sameMark: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 1), seals(0, 1)}},
-		{"one run for all", protocolFault{setInPlace: true, noCondition: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 1), seals(0, 1)}},
-		{"part of the marks", protocolFault{someMarks: true, noCondition: true}, "overwrite, a retry", 1, [][]roleStep{seals(0, 2), seals(0, 1)}},
-		{"no grace", protocolFault{noGrace: true}, "delete, a late retry", 1, [][]roleStep{seals(0, 2), seals(0, 2)}},
-		{"order by generation", protocolFault{generations: true, noCondition: true}, "delete the series", 1, [][]roleStep{seals(0, 2), seals(0, 2)}},
-		{"no conditions", protocolFault{noCondition: true}, "delete the series", 1, [][]roleStep{seals(0, 2), seals(0, 1)}},
-		{"no token", protocolFault{}, "a retry on the other cluster", 2, [][]roleStep{seals(0, 2), seals(0, 1)}},
-		{"a token of one cluster", protocolFault{token: true, oneWay: true}, erasedUnsealed, 2, [][]roleStep{seals(0, 2), seals(0, 1)}},
-		{"a deletion without times", protocolFault{noTimes: true}, erasedUnsealed, 2, [][]roleStep{seals(0, 2)}},
-		{"a deletion without all times", protocolFault{someTimes: true}, erasedUnsealed, 1, [][]roleStep{seals(0, 1)}},
-		{"marks without their events", protocolFault{leavesUnread: true}, erasedUnsealed, 1, [][]roleStep{seals(0, 1)}},
-		{"two clusters", protocolFault{}, "overwrite, a retry", 2, [][]roleStep{seals(0, 1), seals(1, 1)}},
-	} {
-		actors := scenarios(tt.clusters)[tt.scenario]
-		p := protocol{t: t, name: tt.name, clusters: tt.clusters, fault: tt.fault, most: 60_000, protocolTable: table}
-		p.actors = append(slices.Clone(actors), tt.sealers...)
-		begun := time.Now()
-		p.run()
-		t.Logf("%s: %d states, %v: %s", tt.name, p.states, time.Since(begun), p.example)
-		if p.wrong == 0 {
-			t.Errorf("%s: not detected in %d states", tt.name, p.states)
 		}
 	}
 }
