@@ -23,11 +23,12 @@ type fault int
 
 // The faults.
 const (
-	unsent fault = iota // it does not arrive
-	lost                // it is applied, and its reply is lost
-	broken              // its stream breaks off after some messages
-	killed              // neither it nor any later one arrives, until the call ends
-	late                // it arrives, but only when the call has ended
+	unsent  fault = iota // it does not arrive
+	lost                 // it is applied, and its reply is lost
+	broken               // its stream breaks off after some messages
+	killed               // neither it nor any later one arrives, until the call ends, as it may at once
+	late                 // it arrives, but only when the call has ended
+	stopped              // like killed, but the first one arrives when the call has ended
 )
 
 // faults lets a request of clients fail.
@@ -42,6 +43,7 @@ type faults struct {
 	after   int    // messages that a stream receives before it breaks
 	code    codes.Code
 	struck  bool
+	cancel  context.CancelFunc // ends the call when a request is killed; nil to let it go on
 	copies  []lateCopy
 }
 
@@ -99,8 +101,14 @@ func (f *faults) strikes(ctx context.Context) (how fault, after int, err error, 
 	if f.skip--; f.skip >= 0 {
 		return 0, 0, nil, false
 	}
-	f.armed, f.struck, f.only = f.fault == killed, true, ""
-	return f.fault, f.after, status.Error(f.code, "this request fails"), true
+	how = f.fault
+	if how == stopped {
+		how, f.fault = late, killed
+	}
+	if f.armed, f.struck, f.only = f.fault == killed, true, ""; f.armed && f.cancel != nil {
+		f.cancel()
+	}
+	return how, f.after, status.Error(f.code, "this request fails"), true
 }
 
 // unary is an interceptor of a client.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -29,6 +31,10 @@ func (p *play) rollup() error {
 // rollupOf summarizes events: only those of buckets that have changed, or all. Afterwards, all summaries are right.
 func (p *play) rollupOf(all bool) error {
 	client, o := p.client(), store.RollupOptions{TablePrefix: p.prefix, Now: p.clock, All: all, Sleep: noSleep, Checkpoint: p.checkpoint()}
+	share := 0.0
+	if o.Progress = func(r store.RollupProgress) { share = r.Share }; p.chance(2) {
+		o.Rate, o.Consistent = 1e9, p.bt.Admin.WaitForReplication
+	}
 	p.faults.arrive(func(lateCopy) bool { return true })
 	if p.chance(3) {
 		if err := p.rollupParts(client, o); err != nil {
@@ -41,6 +47,9 @@ func (p *play) rollupOf(all bool) error {
 		return err
 	}); err != nil {
 		return err
+	}
+	if share != 1 {
+		return fmt.Errorf("%v of all is summarized at the end", share)
 	}
 	p.summaries()
 	o.Checkpoint, o.DryRun, o.All = "", true, false
@@ -158,37 +167,35 @@ func emitted[T any](p *play, within store.KeyRange, step func(within store.KeyRa
 	}
 }
 
-// damage changes a stored summary, as another program could. Readers take windows from the events then, until all is
-// summarized again.
+// damage changes a stored summary, as another program could. Readers tell, and take its windows from the events, until all
+// is summarized again. If events have expired, that does not help, and the summary is restored.
 func (p *play) damage() error {
-	families := map[string]bool{}
-	for _, t := range p.layout.AllPeriods() {
-		if t.Rollup != nil {
-			families[t.Rollup.Family] = true
-		}
-	}
-	var damaged []func() error
-	for _, id := range p.tableIDs() {
-		if err := p.eachCell(id, func(row, family string, c bigtable.ReadItem, _ int) {
-			if at := p.IntN(len(c.Value) + 1); families[family] && at < len(c.Value) {
-				m := bigtable.NewMutation()
-				c.Value[at] ^= 1 << p.IntN(8)
-				m.Set(family, strings.TrimPrefix(c.Column, family+":"), c.Timestamp, c.Value)
-				damaged = append(damaged, func() error { return p.bt.Client.OpenTable(id).Apply(p.ctx, row, m) })
-			}
-		}); err != nil {
-			return err
-		}
-	}
-	if len(damaged) == 0 {
-		return nil
-	}
-	if err := anyOf(p, damaged)(); err != nil {
+	all, err := p.spots(func(t *layout.Table, family string) bool { return t.Rollup != nil && t.Rollup.Family == family })
+	all = slices.DeleteFunc(all, func(s spot) bool { return len(s.Value) == 0 })
+	if err != nil || len(all) == 0 {
 		return err
 	}
-	p.Counts["damaged summaries"]++
+	s := anyOf(p, all)
+	bad := slices.Clone(s.Value)
+	bad[p.IntN(len(bad))] ^= 1 << p.IntN(8)
+	p.note("in %v", s)
 	clear(p.summarized)
-	return errors.Join(p.windows(), p.rollupOf(true), p.windows())
+	p.spoilt = s
+	defer func() { p.spoilt = spot{} }()
+	if err := errors.Join(p.set(s, bad), p.windows()); err != nil {
+		return err
+	}
+	if err := p.rollupOf(true); err != nil && !p.undecodable(err) {
+		return err
+	}
+	left, err := p.spots(func(t *layout.Table, family string) bool { return family == s.family })
+	if slices.ContainsFunc(left, func(o spot) bool { return o.row == s.row && o.Column == s.Column && bytes.Equal(o.Value, bad) }) {
+		err = errors.Join(err, p.set(s, s.Value))
+	} else {
+		p.Counts["damaged summaries"]++
+	}
+	p.spoilt = spot{}
+	return errors.Join(err, p.windows())
 }
 
 // age lives through the moments at which something changes for the bucket of an event.
@@ -272,12 +279,18 @@ func (p *play) backfill() error {
 	p.written()
 	p.Counts["back-fill done"]++
 	clear(p.summarized)
-	fill := anyOf(p, []func(source *layout.Table, o store.BackfillOptions) error{p.fill, p.fillStopped, p.fillParts})
+	fill, share := anyOf(p, []func(source *layout.Table, o store.BackfillOptions) error{p.fill, p.fillStopped, p.fillParts}), 1.0
 	if t == p.layout.State {
 		fill = p.fill
+	} else if o.Progress = func(r store.BackfillProgress) { share = r.Share }; p.chance(2) {
+		o.Rate = 1e9
 	}
-	if err := fill(source, o); err != nil {
-		return err
+	idle := func(t *layout.Table) bool { return t.WriteOnly }
+	if i := slices.IndexFunc(p.layout.Tables, idle); t.WriteOnly && !slices.ContainsFunc(p.layout.Tables[i+1:], idle) {
+		o.Target = "" // the only one
+	}
+	if err := fill(source, o); err != nil || share != 1 {
+		return fmt.Errorf("%v of all is copied at the end: %w", share, err)
 	}
 	if err := p.copied(source, t, o.Repair); err != nil {
 		return err
@@ -304,7 +317,7 @@ func (p *play) fillStopped(source *layout.Table, o store.BackfillOptions) error 
 		_, err := store.Backfill(p.ctx, client, p.schema.Mappings(), o)
 		return err
 	}
-	err, struck := p.faulty(call)
+	err, struck := p.fails(call, anyOf(p, []fault{killed, stopped}), "", p.IntN(10), 0, codes.PermissionDenied, p.chance(2))
 	if err == nil || !struck {
 		return err
 	}
@@ -315,7 +328,7 @@ func (p *play) fillStopped(source *layout.Table, o store.BackfillOptions) error 
 		return slices.ContainsFunc(o.Families, func(f layout.Family) bool { return f.Life.Timestamp != codec.TimestampEvent || f.Class != 0 })
 	})
 	if all := p.truth.live(source, p.now.Add(2*time.Minute)); tells && len(all) > 0 {
-		gone := anyOf(p, all).Event
+		gone := anyOf(p, all[min(1, len(all)-1):]).Event // what is older than all others, a call without a checkpoint leaves
 		if err := p.deletes(func(o store.DeleteOptions) (store.Deletion, error) {
 			return p.program().remove(p.ctx, []dynamic.Event{gone}, o)
 		}, func(e *dynamic.Event) bool { return place(e) == place(&gone) }); err != nil {
@@ -324,6 +337,9 @@ func (p *play) fillStopped(source *layout.Table, o store.BackfillOptions) error 
 	}
 	p.faults.copies = append(sent, p.faults.copies...)
 	p.faults.arrive(func(lateCopy) bool { return true })
+	if target := slices.IndexFunc(p.layout.Tables, func(t *layout.Table) bool { return t.ID == o.Target || o.Target == "" && t.WriteOnly }); tells && p.layout.Tables[target].WriteOnly && slices.Index(p.layout.Tables, source) < target && p.chance(2) {
+		o.Checkpoint = "" // the call finds by itself what the other one has left
+	}
 	for range 3 { // a request may take longer than its limit
 		if err = call(); err == nil {
 			break
@@ -513,10 +529,20 @@ func (p *play) outlive() error {
 // verify compares two tables with each other.
 func (p *play) verify() error {
 	t := anyOf(p, p.layout.Tables)
-	if len(p.layout.Tables) < 2 || t == p.layout.State {
+	if len(p.layout.Tables) < 2 {
 		return nil
 	}
 	o := store.BackfillOptions{TablePrefix: p.prefix, Source: p.anySource(t), Target: t.ID, Now: p.clock, RenewAges: true}
+	if t == p.layout.State {
+		o.Source, o.Verify = "", true
+		return p.repeated(func() error {
+			r, err := store.Backfill(p.ctx, p.client(), p.schema.Mappings(), o)
+			if err == nil && len(r.Differences) > 0 {
+				err = fmt.Errorf("the newest events differ: %v", r.Differences)
+			}
+			return err
+		})
+	}
 	source, err := p.source(o)
 	if source == nil || err != nil {
 		return err

@@ -2,13 +2,16 @@ package world
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -96,11 +99,40 @@ func (p *interpreter) windows(ctx context.Context, s *selection, from, to time.T
 	return func(yield func(summary, error) bool) {
 		for w, err := range p.reader.Windows(ctx, s.of, from, to, width, o) {
 			w.Own()
+			if err == nil {
+				err = p.moved(&w)
+			}
 			if !yield(summary{w.Window, w.Series, func(s dynamic.Statistic, i int) any { return s.Of(&w, &p.Layout().Fields[i], i) }}, err) {
 				return
 			}
 		}
 	}
+}
+
+// moved moves the statistics of numbers in a window to another process.
+func (p *interpreter) moved(w *dynamic.Window) error {
+	of := dynamic.Window{Series: w.Series, Fields: slices.Clone(w.Fields)}
+	var numbers []string
+	for i := range of.Fields {
+		if f := &p.Layout().Fields[i]; of.Fields[i] != nil {
+			if _, ok := dynamic.Mean.Type(f); ok {
+				numbers, of.Fields[i] = append(numbers, p.Layout().FieldName(f)), nil
+			}
+		}
+	}
+	spec := windowsOf(p.Layout()).Of(numbers)
+	encoded := spec.Append(nil, w)
+	if err := spec.Parse(&of, encoded); err != nil {
+		return err
+	}
+	of.Start, of.End = of.Start.In(w.Start.Location()), of.End.In(w.End.Location())
+	*w = of
+	return nil
+}
+
+// windowsOf says how windows of a schema are made.
+func windowsOf(l *layout.Layout) *window.Spec[[]any, dynamic.Columns, dynamic.Window] {
+	return value.Windows(l, func(c *dynamic.Columns) []time.Time { return c.Time }, func(c *dynamic.Columns, field int) []any { return c.Values[field] })
 }
 
 func (p *interpreter) latest(ctx context.Context, series []any) (dynamic.Event, error) {
@@ -112,13 +144,17 @@ func (p *interpreter) latestMany(ctx context.Context, series [][]any) iter.Seq2[
 }
 
 // Code is the code that was generated for a schema: the functions of its package.
-type Code struct{ NewWriter, NewReader, NewBatcher any }
+type Code struct {
+	NewWriter, NewReader, NewBatcher any
+	Windows                          any // a pointer to columns of windows, which are compared with all windows; may be nil
+}
 
 // compiled is a program with generated code. What that has no method for, it does without.
 type compiled struct {
 	interpreter
 	writer, from reflect.Value // writer and reader
 	newBatcher   reflect.Value
+	columnar     any // see Code.Windows
 }
 
 // program returns a program with the code.
@@ -126,7 +162,7 @@ func (c *Code) program(p interpreter, client store.Client, w store.WriterOptions
 	of := func(f, options any) reflect.Value {
 		return reflect.ValueOf(f).Call([]reflect.Value{reflect.ValueOf(client), reflect.ValueOf(options)})[0]
 	}
-	return &compiled{p, of(c.NewWriter, w), of(c.NewReader, r), reflect.ValueOf(c.NewBatcher)}
+	return &compiled{p, of(c.NewWriter, w), of(c.NewReader, r), reflect.ValueOf(c.NewBatcher), c.Windows}
 }
 
 // call calls a method. It reports whether there is one.
@@ -342,10 +378,42 @@ func (p *compiled) windows(ctx context.Context, s *selection, from, to time.Time
 	return converted(out[0], func(v reflect.Value) summary {
 		own := reflect.New(v.Type()).Elem()
 		own.Set(v)
+		p.inColumns(own)
 		return summary{own.Field(0).Interface().(window.Window), dynamictest.SeriesOf(p.Layout(), own.Field(1)), func(s dynamic.Statistic, i int) any {
 			return dynamictest.StatisticOf(s, &p.Layout().Fields[i], i, own)
 		}}
 	})
+}
+
+// inColumns compares a window with what columns of windows have of it. It panics if they differ, since iterators convert
+// windows without errors.
+func (p *compiled) inColumns(w reflect.Value) {
+	if p.columnar == nil {
+		return
+	}
+	call(reflect.ValueOf(p.columnar), "Reset")
+	call(reflect.ValueOf(p.columnar), "Append", w.Addr())
+	columns := reflect.ValueOf(p.columnar).Elem()
+	for i := range columns.NumField() {
+		of := w.Field(i)
+		if i > 0 {
+			of = w.Field(i + 1) // after the series
+		}
+		for _, name := range []string{"Start", "Events", "Count", "First", "Last", "FirstTime", "LastTime", "Min", "Max", "Mean", "Increase", "Rate"} {
+			column := columns.Field(i).FieldByName(name)
+			if !column.IsValid() {
+				continue
+			}
+			want := of.FieldByName(name)
+			if !want.IsValid() {
+				out, _ := call(of.Addr(), name)
+				want = out[0]
+			}
+			if got := fmt.Sprint(column.Index(0)); column.Len() != 1 || got != fmt.Sprint(want) {
+				panic(fmt.Sprintf("columns of windows have %s of %s = %s, want %v", name, columns.Type().Field(i).Name, got, want))
+			}
+		}
+	}
 }
 
 func (p *compiled) latest(ctx context.Context, series []any) (dynamic.Event, error) {

@@ -817,6 +817,9 @@ func (p *play) windows() error {
 	err := p.repeated(func() error {
 		got = nil
 		for w, err := range p.program().windows(p.ctx, &s, from, to, width, o) {
+			if p.undecodable(err) {
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -879,7 +882,7 @@ func (p *play) windows() error {
 
 // chart compares what charts of series show of a number with its values.
 func (p *play) chart() error {
-	s, spec := p.seriesOf(p.someSeries(), p.someSeries()), value.Windows(p.layout, func(c *dynamic.Columns) []time.Time { return c.Time }, func(c *dynamic.Columns, field int) []any { return c.Values[field] })
+	s, spec := p.seriesOf(p.someSeries(), p.someSeries()), windowsOf(p.layout)
 	from, to := p.span()
 	i, n := p.IntN(len(p.layout.Fields)), 1+p.IntN(4)
 	f := &p.layout.Fields[i]
@@ -1109,6 +1112,136 @@ func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 				return fmt.Errorf("%v of %s is %v, want %v", stat, f.Name, got, want)
 			}
 		}
+	}
+	return nil
+}
+
+// spot is a cell in a table.
+type spot struct {
+	table, row, family, column string
+	bigtable.ReadItem
+}
+
+// spots returns the cells of some families.
+func (p *play) spots(some func(t *layout.Table, family string) bool) (all []spot, err error) {
+	for _, id := range p.tableIDs() {
+		err = errors.Join(err, p.eachCell(id, func(row, family string, c bigtable.ReadItem, _ int) {
+			if slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool { return p.prefix+t.ID == id && some(t, family) }) {
+				all = append(all, spot{id, row, family, strings.TrimPrefix(c.Column, family+":"), c})
+			}
+		}))
+	}
+	return all, err
+}
+
+// set changes the value of a cell.
+func (p *play) set(s spot, value []byte) error {
+	m := bigtable.NewMutation()
+	m.Set(s.family, s.column, s.Timestamp, value)
+	return p.bt.Client.OpenTable(s.table).Apply(p.ctx, s.row, m)
+}
+
+// undecodable reports whether an error is about the row with the cell that is damaged.
+func (p *play) undecodable(err error) bool {
+	d, ok := errors.AsType[*store.DecodeError](err)
+	return ok && d.Table == p.spoilt.table && d.Row == p.spoilt.row && strings.Contains(err.Error(), d.Table)
+}
+
+// spoil changes a cell of an event, which most often cannot be decoded then. Readers return an error in place of the
+// event, and all others. The cell is then restored.
+func (p *play) spoil() error {
+	all, err := p.spots(func(t *layout.Table, family string) bool {
+		return slices.ContainsFunc(t.Families, func(f layout.Family) bool { return f.Name == family })
+	})
+	if err != nil || len(all) == 0 || p.layout.Read.Pattern.Appends() {
+		return err
+	}
+	s := anyOf(p, all)
+	bad := anyOf(p, [][]byte{append(slices.Clone(s.Value), 0xff), s.Value[:len(s.Value)/2], []byte("\xff\xff")})
+	p.note("in %v", s)
+	p.spoilt = s
+	defer func() { p.spoilt = spot{} }()
+	return errors.Join(p.set(s, bad), p.spoiled(), p.set(s, s.Value))
+}
+
+// spoiled compares reads with the truth but for one event, a cell of which is damaged.
+func (p *play) spoiled() error {
+	changed, failed := 0, 0
+	for _, of := range p.allSeries() {
+		s := p.seriesOf(of)
+		want, found := p.expected(*s, time.Time{}, p.end()), map[string]dynamic.Event{}
+		for e, err := range p.program().read(p.ctx, s, time.Time{}, p.end(), store.ReadOptions{}) {
+			if err == nil {
+				found[place(&e)] = e
+			} else if failed++; !p.undecodable(err) {
+				return err
+			}
+		}
+		for _, l := range want {
+			e, ok := found[place(&l.Event)]
+			if !ok || p.agrees(&l, &e, nil) != nil {
+				changed++
+			}
+			if delete(found, place(&l.Event)); !ok && failed == 0 {
+				return fmt.Errorf("%s is not there, without an error", shown([]dynamic.Event{l.Event}))
+			}
+		}
+		if len(found) > 0 || changed > 1 {
+			return fmt.Errorf("%d events differ, and beside them: %v", changed, found)
+		}
+		if s.table.Rolled() || s.table.Metrics() {
+			continue
+		}
+		events := 0
+		for w, err := range p.program().windows(p.ctx, s, time.Time{}, p.end(), window.Every(time.Hour), store.WindowOptions{NewestFirst: p.chance(2)}) {
+			if err == nil {
+				events += int(w.Events + w.Undecodable)
+			} else if !p.undecodable(err) {
+				return err
+			}
+		}
+		if events != len(want) {
+			return fmt.Errorf("windows have %d events, want %d", events, len(want))
+		}
+	}
+	return nil
+}
+
+// crowd compares the windows of many events of several series, which several goroutines read, with those that one of them
+// reads.
+func (p *play) crowd() error {
+	series := p.events.Series()
+	if len(series) < 2 || p.layout.Read.Metrics() || !p.chance(12) {
+		return nil
+	}
+	var events []dynamic.Event
+	for i := range 20_000 {
+		e := p.known[i%len(p.known)]
+		e.Series, e.Time, e.ExpiresAt, e.TTL = series[i%len(series)], p.now.Add(-p.layout.Precision*time.Duration(i/len(series))), p.now.Add(time.Hour), 0
+		if e.Time.After(time.Unix(1, 0)) {
+			events = append(events, e)
+		}
+	}
+	if _, failed := errors.AsType[*store.WriteError](p.programs[0].writeAll(p.ctx, events, store.WriteOptions{LastWins: true})); failed {
+		p.Counts["some of a crowd"]++ // others are too old
+	}
+	p.Counts["crowds"]++
+	var last string
+	for _, n := range []int{-1, 3} {
+		text := ""
+		for w, err := range p.programs[0].windows(p.ctx, p.seriesOf(series...), time.Time{}, p.end(), window.Every(24*time.Hour), store.WindowOptions{Parallelism: n}) {
+			if err != nil {
+				return err
+			}
+			text += fmt.Sprintf("%q %v", w.series, w.Window)
+			for i := range p.layout.Fields {
+				text += fmt.Sprint(" ", w.of(dynamic.Count, i), w.of(dynamic.Mean, i), w.of(dynamic.Increase, i))
+			}
+		}
+		if n > 0 && text != last {
+			return fmt.Errorf("several goroutines found windows %s, and one %s", text, last)
+		}
+		last = text
 	}
 	return nil
 }

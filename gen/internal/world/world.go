@@ -110,7 +110,7 @@ func (w *World) play(ctx context.Context, s Script) error {
 		}
 	}
 	p.faults.arrive(func(lateCopy) bool { return true })
-	for _, last := range []func() error{p.restamp, p.finer, p.forget, p.foreignLeft} {
+	for _, last := range []func() error{p.restamp, p.finer, p.forget, p.foreignLeft, p.crowd} {
 		if err := last(); err != nil {
 			return p.told(err)
 		}
@@ -213,6 +213,7 @@ type play struct {
 	struck     bool          // a request of the step failed
 	without    *layout.Table // the program that writes does not have it
 	focused    bool          // the next request that fails is about the newest events
+	spoilt     spot          // the cell that is damaged
 	programs   []program
 	known      []dynamic.Event    // places of events that were written or deleted
 	foreign    map[[2]string]bool // cells of another program, by table and row
@@ -282,6 +283,7 @@ var observations = []operation{
 	{"series", 6, (*play).series},
 	{"count cells", 5, (*play).stored},
 	{"verify", 8, (*play).verify},
+	{"damage an event", 5, (*play).spoil},
 }
 
 // step plays one of some operations.
@@ -327,7 +329,7 @@ func (p *play) faulty(f func() error) (err error, struck bool) {
 	if !p.focused && !p.chance(3) {
 		return f(), false
 	}
-	how, skip, after := fault(p.IntN(5)), p.IntN(5), p.IntN(4)
+	how, skip, after := fault(p.IntN(6)), p.IntN(5), p.IntN(4)
 	code := anyOf(p, []codes.Code{codes.PermissionDenied, codes.Internal, codes.Unavailable, codes.Unavailable})
 	only := ""
 	if p.layout.State != nil { // most protocols are about rows of the newest events
@@ -342,12 +344,24 @@ func (p *play) faulty(f func() error) (err error, struck bool) {
 		how, only, skip, p.focused = anyOf(p, []fault{unsent, lost, killed}), p.faults.latest, p.IntN(2), false
 	}
 	switch how {
-	case killed:
+	case killed, stopped:
 		code = codes.PermissionDenied // others are repeated until the deadline
 	case late:
 		code = codes.Unavailable
 	}
+	return p.fails(f, how, only, skip, after, code, p.chance(2))
+}
+
+// fails calls f, in which a request fails as said, and reports whether it did. If it is killed, f may end at once.
+func (p *play) fails(f func() error, how fault, only string, skip, after int, code codes.Code, ends bool) (err error, struck bool) {
 	p.faults.arm(how, only, skip, after, code)
+	if before := p.ctx; ends {
+		p.ctx, p.faults.cancel = context.WithCancel(before)
+		defer func() {
+			p.faults.cancel()
+			p.ctx, p.faults.cancel = before, nil
+		}()
+	}
 	err = f()
 	if struck = p.faults.disarm(); struck {
 		p.struck = true

@@ -17,6 +17,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/gen/internal/world"
+	"github.com/btgen-dev/btgen/generated/alltypes"
+	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -58,6 +60,13 @@ func TestWorld(t *testing.T) {
 			d := c.Draw(random, i%6)
 			if i%3 == 2 {
 				d = meetings.Draw(random, 0)
+			} else if of := generated[i/12%len(generated)]; i%12 == 0 {
+				text, err := os.ReadFile(filepath.Join("../../../schemas", of.schema+".yaml"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.Check(t, text, &of.code, random.Uint64())
+				return
 			}
 			if later := future(d.Text); corpus.Layout(later) != nil {
 				d.Text = later
@@ -66,6 +75,18 @@ func TestWorld(t *testing.T) {
 		})
 	}
 	t.Log(w.Counts)
+}
+
+// generated has schemas of the project with their generated code.
+var generated = []struct {
+	schema string
+	code   world.Code
+}{
+	{"all_types", world.Code{NewWriter: alltypes.NewSampleWriter, NewReader: alltypes.NewSampleReader, NewBatcher: alltypes.NewSampleBatcher, Windows: new(alltypes.SampleWindowColumns)}},
+	{"grid_meters", world.Code{NewWriter: examples.NewMeterWriter, NewReader: examples.NewMeterReader, NewBatcher: examples.NewMeterBatcher, Windows: new(examples.MeterWindowColumns)}},
+	{"sparse", world.Code{NewWriter: alltypes.NewSparseWriter, NewReader: alltypes.NewSparseReader, NewBatcher: alltypes.NewSparseBatcher, Windows: new(alltypes.SparseWindowColumns)}},
+	{"transit_positions", world.Code{NewWriter: examples.NewPositionWriter, NewReader: examples.NewPositionReader, NewBatcher: examples.NewPositionBatcher, Windows: new(examples.PositionWindowColumns)}},
+	{"vehicles_now", world.Code{NewWriter: examples.NewVehicleWriter, NewReader: examples.NewVehicleReader, NewBatcher: examples.NewVehicleBatcher, Windows: new(examples.VehicleWindowColumns)}},
 }
 
 // since is a year in which a layout begins.
@@ -169,7 +190,7 @@ import (
 func Test_{{.Package}}(t *testing.T) {
 	w := world.Start(t)
 	for i := range {{$.Scripts}} {
-		w.Check(t, []byte({{printf "%q" .Text}}), &world.Code{ {{- .Package}}.New{{.Name}}Writer, {{.Package}}.New{{.Name}}Reader, {{.Package}}.New{{.Name}}Batcher}, uint64(i))
+		w.Check(t, []byte({{printf "%q" .Text}}), &world.Code{NewWriter: {{.Package}}.New{{.Name}}Writer, NewReader: {{.Package}}.New{{.Name}}Reader, NewBatcher: {{.Package}}.New{{.Name}}Batcher}, uint64(i))
 	}
 }
 {{end}}`))
