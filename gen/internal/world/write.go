@@ -41,11 +41,17 @@ func (p *play) write() error {
 	return p.writeAll(p.draw(6))
 }
 
-// writeAll writes events at once.
+// writeAll writes events at once, sometimes with later versions of some of them.
 func (p *play) writeAll(events []dynamic.Event) error {
-	w := p.program()
+	w, o := p.program(), store.WriteOptions{LastWins: p.chance(5)}
+	for _, e := range events {
+		if v := p.event(); o.LastWins && p.chance(2) {
+			v.Series, v.Time, v.Sequence = e.Series, e.Time, e.Sequence
+			events = append(events, v)
+		}
+	}
 	p.note("%v", shown(events))
-	return p.writes(events, func() error { return w.writeAll(p.ctx, events, store.WriteOptions{}) }, nil)
+	return p.writes(events, func() error { return w.writeAll(p.ctx, events, o) }, nil)
 }
 
 // writeSeries writes events of a series in several buckets, with gaps between some of them, and looks for the
