@@ -1,11 +1,14 @@
 package world
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -146,7 +149,8 @@ func (p *interpreter) latestMany(ctx context.Context, series [][]any) iter.Seq2[
 // Code is the code that was generated for a schema: the functions of its package.
 type Code struct {
 	NewWriter, NewReader, NewBatcher any
-	Windows                          any // a pointer to columns of windows, which are compared with all windows; may be nil
+	Windows                          any   // a pointer to columns of windows, which are compared with all windows; may be nil
+	ParseKeys                        []any // the functions that parse row keys
 }
 
 // compiled is a program with generated code. What that has no method for, it does without.
@@ -375,21 +379,23 @@ func (p *compiled) windows(ctx context.Context, s *selection, from, to time.Time
 	if !ok {
 		return p.interpreter.windows(ctx, s, from, to, width, o)
 	}
-	return converted(out[0], func(v reflect.Value) summary {
-		own := reflect.New(v.Type()).Elem()
-		own.Set(v)
-		p.inColumns(own)
-		return summary{own.Field(0).Interface().(window.Window), dynamictest.SeriesOf(p.Layout(), own.Field(1)), func(s dynamic.Statistic, i int) any {
-			return dynamictest.StatisticOf(s, &p.Layout().Fields[i], i, own)
-		}}
-	})
+	return func(yield func(summary, error) bool) {
+		for v, err := range out[0].Seq2() {
+			own := reflect.New(v.Type()).Elem()
+			own.Set(v)
+			of := func(s dynamic.Statistic, i int) any { return dynamictest.StatisticOf(s, &p.Layout().Fields[i], i, own) }
+			w := summary{own.Field(0).Interface().(window.Window), dynamictest.SeriesOf(p.Layout(), own.Field(1)), of}
+			if !yield(w, cmp.Or(errorOf(err), p.inColumns(own))) {
+				return
+			}
+		}
+	}
 }
 
-// inColumns compares a window with what columns of windows have of it. It panics if they differ, since iterators convert
-// windows without errors.
-func (p *compiled) inColumns(w reflect.Value) {
+// inColumns compares a window with what columns of windows have of it.
+func (p *compiled) inColumns(w reflect.Value) error {
 	if p.columnar == nil {
-		return
+		return nil
 	}
 	call(reflect.ValueOf(p.columnar), "Reset")
 	call(reflect.ValueOf(p.columnar), "Append", w.Addr())
@@ -410,10 +416,11 @@ func (p *compiled) inColumns(w reflect.Value) {
 				want = out[0]
 			}
 			if got := fmt.Sprint(column.Index(0)); column.Len() != 1 || got != fmt.Sprint(want) {
-				panic(fmt.Sprintf("columns of windows have %s of %s = %s, want %v", name, columns.Type().Field(i).Name, got, want))
+				return fmt.Errorf("columns of windows have %s of %s = %s, want %v", name, columns.Type().Field(i).Name, got, want)
 			}
 		}
 	}
+	return nil
 }
 
 func (p *compiled) latest(ctx context.Context, series []any) (dynamic.Event, error) {
@@ -424,4 +431,57 @@ func (p *compiled) latest(ctx context.Context, series []any) (dynamic.Event, err
 func (p *compiled) latestMany(ctx context.Context, series [][]any) iter.Seq2[dynamic.Event, error] {
 	out, _ := call(p.from, "LatestMany", ctx, p.manySeries(series))
 	return converted(out[0], p.eventOf)
+}
+
+// keys parses the row keys of events with generated code, and other ones that are like them. Each is the key that
+// the parsed values have, or refused.
+func (p *play) keys() error {
+	if p.code == nil || p.code.ParseKeys == nil {
+		return nil
+	}
+	all, err := p.spots(func(t *layout.Table, family string) bool {
+		return slices.ContainsFunc(t.Families, func(f layout.Family) bool { return f.Name == family })
+	})
+	for range min(8, len(all)) {
+		row := []byte(anyOf(p, all).row)
+		err = errors.Join(err, p.parses(string(row), true))
+		for range 4 {
+			switch i := p.IntN(len(row)); p.IntN(3) {
+			case 0:
+				row[i] = anyOf(p, []byte("#0a-\x00\xff"))
+			case 1:
+				row = slices.Delete(row, i, i+1)
+			case 2:
+				row = slices.Insert(row, i, row[p.IntN(len(row))])
+			}
+			if len(row) == 0 {
+				break
+			}
+			err = errors.Join(err, p.parses(string(row), false))
+		}
+	}
+	return err
+}
+
+// parses checks the functions that parse row keys with a key, which one of them must parse if it is stored.
+func (p *play) parses(row string, stored bool) error {
+	for _, parse := range p.code.ParseKeys {
+		out := reflect.ValueOf(parse).Call([]reflect.Value{reflect.ValueOf(row)})
+		if err := errorOf(out[1]); err != nil {
+			if of, ok := errors.AsType[*codec.FieldError](err); !ok || of.Error() == "" {
+				return fmt.Errorf("row key %q: %w", row, err)
+			}
+			continue
+		}
+		stored = false
+		again, _ := call(out[0], "Append", []byte(nil))
+		prefix, timed := call(out[0], "Prefix")
+		if got := string(again[0].Bytes()); got != row || fmt.Sprint(out[0]) == "" || timed && !strings.HasPrefix(row, string(prefix[0].Bytes())) {
+			return fmt.Errorf("row key %q is parsed as %q, and shown as %v", row, got, out[0])
+		}
+	}
+	if stored {
+		return fmt.Errorf("row key %q is refused", row)
+	}
+	return nil
 }

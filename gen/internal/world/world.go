@@ -126,7 +126,7 @@ func (w *World) begin(ctx context.Context, s Script) (*play, error) {
 	}
 	w.scripts++
 	p := &play{
-		World: w, Rand: rand.New(rand.NewPCG(0, 0)), ctx: ctx, layout: s.Layout, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), events: events,
+		World: w, Rand: rand.New(rand.NewPCG(0, 0)), ctx: ctx, layout: s.Layout, code: s.Code, schema: dynamic.New(s.Layout), truth: newTruth(s.Layout), events: events,
 		prefix: fmt.Sprintf("w%d_", w.scripts), now: events.Now, foreign: map[[2]string]bool{}, summarized: map[bucket]bool{},
 	}
 	if begins := p.begins(); begins.Year() > 2050 {
@@ -202,6 +202,7 @@ type play struct {
 	*rand.Rand // of the step, or of the last one
 	ctx        context.Context
 	layout     *layout.Layout
+	code       *Code // may be nil
 	schema     *dynamic.Schema
 	truth      *truth
 	events     *dynamictest.Traffic
@@ -284,6 +285,7 @@ var observations = []operation{
 	{"count cells", 5, (*play).stored},
 	{"verify", 8, (*play).verify},
 	{"damage an event", 5, (*play).spoil},
+	{"keys", 3, (*play).keys},
 }
 
 // step plays one of some operations.

@@ -82,11 +82,14 @@ var generated = []struct {
 	schema string
 	code   world.Code
 }{
-	{"all_types", world.Code{NewWriter: alltypes.NewSampleWriter, NewReader: alltypes.NewSampleReader, NewBatcher: alltypes.NewSampleBatcher, Windows: new(alltypes.SampleWindowColumns)}},
-	{"grid_meters", world.Code{NewWriter: examples.NewMeterWriter, NewReader: examples.NewMeterReader, NewBatcher: examples.NewMeterBatcher, Windows: new(examples.MeterWindowColumns)}},
-	{"sparse", world.Code{NewWriter: alltypes.NewSparseWriter, NewReader: alltypes.NewSparseReader, NewBatcher: alltypes.NewSparseBatcher, Windows: new(alltypes.SparseWindowColumns)}},
-	{"transit_positions", world.Code{NewWriter: examples.NewPositionWriter, NewReader: examples.NewPositionReader, NewBatcher: examples.NewPositionBatcher, Windows: new(examples.PositionWindowColumns)}},
-	{"vehicles_now", world.Code{NewWriter: examples.NewVehicleWriter, NewReader: examples.NewVehicleReader, NewBatcher: examples.NewVehicleBatcher, Windows: new(examples.VehicleWindowColumns)}},
+	{"all_types", world.Code{NewWriter: alltypes.NewSampleWriter, NewReader: alltypes.NewSampleReader, NewBatcher: alltypes.NewSampleBatcher, Windows: new(alltypes.SampleWindowColumns), ParseKeys: []any{
+		alltypes.ParseSampleColumnsKey, alltypes.ParseSampleColumnsTextKey, alltypes.ParseSampleCellsKey, alltypes.ParseSampleCellsTextKey, alltypes.ParseSampleCombinedKey,
+		alltypes.ParseSampleCombinedJSONKey, alltypes.ParseSampleSerializedKey, alltypes.ParseSampleSerializedJSONKey, alltypes.ParseSampleUnserializedKey, alltypes.ParseSampleUnserializedTextKey,
+	}}},
+	{"grid_meters", world.Code{NewWriter: examples.NewMeterWriter, NewReader: examples.NewMeterReader, NewBatcher: examples.NewMeterBatcher, Windows: new(examples.MeterWindowColumns), ParseKeys: []any{examples.ParseMeterQuartersKey}}},
+	{"sparse", world.Code{NewWriter: alltypes.NewSparseWriter, NewReader: alltypes.NewSparseReader, NewBatcher: alltypes.NewSparseBatcher, Windows: new(alltypes.SparseWindowColumns), ParseKeys: []any{alltypes.ParseSparseColumnsKey, alltypes.ParseSparseCellsKey, alltypes.ParseSparseUnserializedKey}}},
+	{"transit_positions", world.Code{NewWriter: examples.NewPositionWriter, NewReader: examples.NewPositionReader, NewBatcher: examples.NewPositionBatcher, Windows: new(examples.PositionWindowColumns), ParseKeys: []any{examples.ParsePositionsKey}}},
+	{"vehicles_now", world.Code{NewWriter: examples.NewVehicleWriter, NewReader: examples.NewVehicleReader, NewBatcher: examples.NewVehicleBatcher, Windows: new(examples.VehicleWindowColumns), ParseKeys: []any{examples.ParseVehicleEventsKey, examples.ParseVehicleNowKey}}},
 }
 
 // since is a year in which a layout begins.
