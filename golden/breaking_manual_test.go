@@ -68,7 +68,9 @@ func editTable(t *testing.T) string {
 	var b strings.Builder
 	for class, all := range groups {
 		fmt.Fprintf(&b, "\n## %s\n\n| rule | edits | consequence |\n|---|---|---|\n", evolve.Class(class))
-		for _, g := range slices.SortedFunc(maps.Keys(all), func(a, b group) int { return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.consequence, b.consequence)) }) {
+		for _, g := range slices.SortedFunc(maps.Keys(all), func(a, b group) int {
+			return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.consequence, b.consequence))
+		}) {
 			slices.Sort(all[g])
 			fmt.Fprintf(&b, "| [%s](rules.md#%s) | %s | %s |\n", g.rule, strings.ToLower(g.rule), strings.Join(all[g], "<br>"), g.consequence)
 		}
