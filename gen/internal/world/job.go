@@ -745,11 +745,14 @@ func (p *play) forget() error {
 	return nil
 }
 
-// expiredRuns reports whether cells are of rollups that have expired, and are left to garbage collection.
+// expiredRuns reports whether cells are of rollups, or of versions of newest events, that have expired, and are left to
+// garbage collection.
 func (p *play) expiredRuns(family string, items []bigtable.ReadItem) bool {
+	expired := func(rule codec.GCRule) bool {
+		return !slices.ContainsFunc(items, func(i bigtable.ReadItem) bool { return !collects(rule, p.now.Sub(i.Timestamp.Time()), 1) })
+	}
 	return slices.ContainsFunc(p.layout.AllPeriods(), func(t *layout.Table) bool {
-		return t.Rollup != nil && t.Rollup.Family == family && !slices.ContainsFunc(items, func(i bigtable.ReadItem) bool {
-			return !collects(t.Rollup.GC, p.now.Sub(i.Timestamp.Time()), 1)
-		})
+		return t.Rollup != nil && t.Rollup.Family == family && expired(t.Rollup.GC) ||
+			t.Pattern.NewestOnly() && codec.VersionsFamily(t.Families[0].Name) == family && expired(t.Families[0].GC)
 	})
 }
