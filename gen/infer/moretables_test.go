@@ -44,18 +44,16 @@ var berlin = time.FixedZone("", 3600)
 var moreCases = []tableCase{
 	keyed("hours as digits, reversed", "disagree", 0, time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s", s, nines(at, "2006010215")) }),
 	keyed("minutes as digits, reversed", "[K24]", time.Second, 7*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s", s, nines(at, "200601021504")) }),
-	keyed("hours with -", "", 0, 7*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02-15")) }),
+	keyed("hours with -", "", 0, 7*time.Minute, keyOf("m%d#{2006-01-02-15}")),
 	keyed("seconds padded to 12", "[K24]", time.Second, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%012d", s, at.Unix()) }),
 	keyed("milliseconds padded to 15", "[K24]", time.Second, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%015d", s, at.UnixMilli()) }),
 	keyed("milliseconds padded to 19", "[K24]", time.Second, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%019d", s, at.UnixMilli()) }),
 	keyed("seconds padded to 20", "[K24]", time.Second, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%020d", s, at.Unix()) }),
-	keyed("days as MMDDYYYY", "the month before the year", time.Hour, 24*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s", s, at.Format("01022006")) }),
-	keyed("days as DDMMYYYY", "the day before the year", time.Hour, 24*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s", s, at.Format("02012006")) }),
-	keyed("minutes as YYMMDDHHMM", "disagree", time.Second, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s", s, at.Format("0601021504")) }),
-	keyed("seconds as YYMMDDHHMMSS", "without the century", time.Second, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s", s, at.Format("060102150405")) }),
-	keyed("day, series, time of day", "[K24]", time.Second, time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("%s#m%d#%s", at.Format("20060102"), s, at.Format("150405"))
-	}),
+	keyed("days as MMDDYYYY", "the month before the year", time.Hour, 24*time.Hour, keyOf("m%d#{01022006}")),
+	keyed("days as DDMMYYYY", "the day before the year", time.Hour, 24*time.Hour, keyOf("m%d#{02012006}")),
+	keyed("minutes as YYMMDDHHMM", "disagree", time.Second, time.Minute, keyOf("m%d#{0601021504}")),
+	keyed("seconds as YYMMDDHHMMSS", "without the century", time.Second, time.Minute, keyOf("m%d#{060102150405}")),
+	keyed("day, series, time of day", "[K24]", time.Second, time.Minute, keyOf("{20060102}#m%d#{150405}")),
 	keyed(".NET ticks", "[K24]", time.Second, time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("m%d#%d", s, at.UnixMicro()*10+621355968000000000)
 	}),
@@ -87,11 +85,9 @@ var moreCases = []tableCase{
 		return fmt.Sprintf("m%d#%s", s, strings.Replace(at.Format("20060102T150405.000"), ".", ",", 1))
 	}),
 	keyed("RFC 1123", "[K24]", time.Second, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s", s, at.Format(time.RFC1123)) }),
-	keyed("ISO 8601 with colons as delimiters", "[K24]", time.Second, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d:%s", s, at.Format("2006-01-02T15:04:05")) }),
-	keyed("year, month, day as key=value", "begin again", 0, time.Hour, func(s int, at time.Time) string {
-		return fmt.Sprintf("tenant=t%d/%s", s, at.Format("year=2006/month=01/day=02"))
-	}),
-	keyed("date=value", "", 0, time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("tenant=t%d/%s", s, at.Format("date=2006-01-02")) }),
+	keyed("ISO 8601 with colons as delimiters", "[K24]", time.Second, time.Minute, keyOf("m%d:{2006-01-02T15:04:05}")),
+	keyed("year, month, day as key=value", "begin again", 0, time.Hour, keyOf("tenant=t%d/{year=2006/month=01/day=02}")),
+	keyed("date=value", "", 0, time.Hour, keyOf("tenant=t%d/{date=2006-01-02}")),
 	keyed("weeks without W", "[K24]", 0, 30*time.Hour, func(s int, at time.Time) string {
 		year, week := at.ISOWeek()
 		return fmt.Sprintf("m%d#%d-%02d", s, year, week)
@@ -110,9 +106,7 @@ var moreCases = []tableCase{
 	keyed("buckets of 2 days", "", 0, 13*time.Hour, func(s int, at time.Time) string {
 		return fmt.Sprintf("m%d#%s", s, at.Truncate(48*time.Hour).Format("20060102"))
 	}),
-	keyed("half days", "[K24]", 0, 3*time.Hour, func(s int, at time.Time) string {
-		return fmt.Sprintf("m%d#%s%s", s, at.Format("20060102"), at.Format("PM"))
-	}),
+	keyed("half days", "[K24]", 0, 3*time.Hour, keyOf("m%d#{20060102}{PM}")),
 	keyed("quarters of an hour", "[K24]", 0, 3*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("m%d#%s-%d", s, at.Format("2006010215"), at.Minute()/15)
 	}),
@@ -120,13 +114,13 @@ var moreCases = []tableCase{
 		return fmt.Sprintf("m%d#%s", s, at.In(berlin).Format("2006-01-02T15:04"))
 	}),
 	keyed("local hours as digits, Berlin", "[K24]", 0, 13*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s", s, at.In(berlin).Format("2006010215")) }),
-	keyed("a delimiter at the end", "[K24]", 0, 9*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%s#", s, at.Format("20060102")) }),
-	keyed("an empty part", "", 0, 9*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("m%d##%s", s, at.Format("20060102")) }),
-	keyed("letters of other languages", "", 0, 9*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("Zürich %d#%s", s, at.Format("20060102")) }),
-	keyed("IPv6 addresses", "", 0, 9*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("2001:db8::%d#%s", s, at.Format("20060102")) }),
-	keyed("quad keys of 10 digits", "", 0, 9*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("120210233%d#%s", s, at.Format("20060102")) }),
-	keyed("article numbers of 13 digits", "", 0, 9*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("400638133393%d#%s", s, at.Format("20060102")) }),
-	keyed("card numbers of 16 digits", "", time.Second, 9*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("378282246310005%d#%d", s, at.Unix()) }),
+	keyed("a delimiter at the end", "[K24]", 0, 9*time.Hour, keyOf("m%d#{20060102}#")),
+	keyed("an empty part", "", 0, 9*time.Hour, keyOf("m%d##{20060102}")),
+	keyed("letters of other languages", "", 0, 9*time.Hour, keyOf("Zürich %d#{20060102}")),
+	keyed("IPv6 addresses", "", 0, 9*time.Hour, keyOf("2001:db8::%d#{20060102}")),
+	keyed("quad keys of 10 digits", "", 0, 9*time.Hour, keyOf("120210233%d#{20060102}")),
+	keyed("article numbers of 13 digits", "", 0, 9*time.Hour, keyOf("400638133393%d#{20060102}")),
+	keyed("card numbers of 16 digits", "", time.Second, 9*time.Minute, keyOf("378282246310005%d#{unix}")),
 	keyed("article numbers without a time", "an ID or another number", 0, 9*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("store%d#4006381%06d", s, at.Unix()%10000) }),
 	keyed("a hexadecimal salt", "Is it a salt", 0, 9*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("%x#m%d#%d", crc32.ChecksumIEEE([]byte{byte(s)})%16, s, at.UnixMilli())
@@ -156,11 +150,11 @@ var moreCases = []tableCase{
 	}),
 	keyed("the whole key is milliseconds", "may be a time", 0, time.Minute, func(_ int, at time.Time) string { return fmt.Sprint(at.UnixMilli()) }),
 	keyed("the whole key is digits, newest first", "may be a time", 0, time.Minute, func(_ int, at time.Time) string { return fmt.Sprint(9999999999999 - at.UnixMilli()) }),
-	keyed("a metric, a time and tags", "", 0, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("cpu.load#%d#host=h%d#dc=eu", at.Unix(), s) }),
+	keyed("a metric, a time and tags", "", 0, time.Minute, keyOf("cpu.load#{unix}#host=h%d#dc=eu")),
 	keyed("times of the event and of its arrival", "Is it a time", 0, time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("m%d#%d#%d", s, at.UnixMilli(), at.Add(3127*time.Millisecond).UnixMilli())
 	}),
-	keyed("timestamps of expiry", "disagree", 30*24*time.Hour, time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("m%d#%d", s, at.UnixMilli()) }),
+	keyed("timestamps of expiry", "disagree", 30*24*time.Hour, time.Minute, keyOf("m%d#{ms}")),
 	{name: "milliseconds as microseconds in timestamps", asks: "are not times", write: each(5, 50, time.Minute, func(w *written, s, i int, at time.Time) {
 		w.cell(fmt.Sprintf("m%d#%d", s, at.Unix()), "m:v", time.UnixMicro(at.UnixMilli()/1000*1000), i)
 		w.event(at, i)
@@ -174,8 +168,7 @@ var moreCases = []tableCase{
 			w.cell(fmt.Sprintf("meta#dev%02d", s), "i:name", start, fmt.Sprintf("Device %d", s))
 		}
 		series(20, 10, time.Minute, func(s, i int, at time.Time) {
-			w.cell(fmt.Sprintf("data#dev%02d#%d", s, at.Unix()), "m:v", at, i)
-			w.event(at, i)
+			w.one(fmt.Sprintf("data#dev%02d#%d", s, at.Unix()), "m:v", at, i)
 		})
 	}},
 	{name: "a name in each row, at timestamp 0", asks: "a bucket of events", write: each(5, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
@@ -193,20 +186,17 @@ var moreCases = []tableCase{
 		w.event(at, i)
 	})},
 	{name: "hours as columns", asks: "[C08]", write: each(5, 50, time.Hour, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), "m:h"+at.Format("15"), at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), "m:h"+at.Format("15"), at, i)
 	})},
 	{name: "seconds in columns, after a metric", asks: "[C08]", write: each(5, 50, time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:cpu@%d", at.Unix()), at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:cpu@%d", at.Unix()), at, i)
 	})},
 	{name: "minutes of the day in columns, padded", asks: "[C08]", write: each(5, 50, time.Minute, func(w *written, s, i int, at time.Time) {
 		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:%04d", at.Hour()*60+at.Minute()), at.Add(2*time.Second), i)
 		w.event(at, i)
 	})},
 	{name: "users in columns", asks: "[C08]", write: each(5, 50, time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:user-%d", 1000+i), at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), fmt.Sprintf("m:user-%d", 1000+i), at, i)
 	})},
 	{name: "offsets: seconds in 4 bytes of a day", asks: "[C08]", write: each(5, 50, 41*time.Second, func(w *written, s, i int, at time.Time) {
 		w.put(fmt.Sprintf("m%d#%s", s, at.Format("20060102")), "m", string(binary.BigEndian.AppendUint32(nil, uint32(at.Sub(at.Truncate(24*time.Hour))/time.Second))), at, text(i))
@@ -224,22 +214,18 @@ var moreCases = []tableCase{
 		w.event(at, 0, i, i*2, i*3, i*4, i*5, i*6, i*7, i*8)
 	})},
 	{name: "the only column has no name", asks: "no name", write: each(3, 20, time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("m%d#%d", s, at.Unix()), "m:", at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("m%d#%d", s, at.Unix()), "m:", at, i)
 	})},
 	{name: "weeks that look like months", asks: "begin again", write: each(5, 60, 11*time.Hour, func(w *written, s, i int, at time.Time) {
 		at = at.AddDate(0, 0, -290)
 		year, week := at.ISOWeek()
-		w.cell(fmt.Sprintf("m%d#%d-%02d", s, year, week), "m:v", at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("m%d#%d-%02d", s, year, week), "m:v", at, i)
 	})},
 	{name: "postal codes that begin with one zero", write: each(5, 60, 11*time.Hour, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), "m:zip", at, fmt.Sprintf("%05d", 2134+i))
-		w.event(at, fmt.Sprintf("%05d", 2134+i))
+		w.one(fmt.Sprintf("m%d#%s", s, at.Format("2006-01-02")), "m:zip", at, fmt.Sprintf("%05d", 2134+i))
 	})},
 	{name: "rows of devices, and their readings", asks: "The keys have no time", write: each(3, 20, time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("dev%d", s), "m:v", at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("dev%d", s), "m:v", at, i)
 	})},
 	textual("percentages", "", func(i int) any { return fmt.Sprintf("%d%%", i) }),
 	textual("units", "", func(i int) any { return fmt.Sprintf("%d.5 C", i) }),

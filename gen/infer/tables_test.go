@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +75,30 @@ func (w *written) cell(row, column string, at time.Time, value any) {
 	w.put(row, family, qualifier, at, b)
 }
 
+// one writes a cell that is an event.
+func (w *written) one(row, column string, at time.Time, value any) {
+	w.cell(row, column, at, value)
+	w.event(at, value)
+}
+
+// braced matches a time in the form of a key.
+var braced = regexp.MustCompile(`\{[^}]*\}`)
+
+// keyOf returns a function that writes keys of a form, with the number of a series, and the time in a layout in braces.
+func keyOf(form string) func(s int, at time.Time) string {
+	return func(s int, at time.Time) string {
+		return braced.ReplaceAllStringFunc(fmt.Sprintf(form, s), func(layout string) string {
+			switch layout {
+			case "{unix}":
+				return fmt.Sprint(at.Unix())
+			case "{ms}":
+				return fmt.Sprint(at.UnixMilli())
+			}
+			return at.Format(layout[1 : len(layout)-1])
+		})
+	}
+}
+
 var start = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
 // series calls f for events of some series: so many, so far apart.
@@ -94,8 +119,7 @@ func each(n, events int, step time.Duration, f func(w *written, s, i int, at tim
 func temps(n, events int, step time.Duration, key func(s int, at time.Time) string) func(w *written) {
 	return each(n, events, step, func(w *written, s, i int, at time.Time) {
 		v := 20.5 + float64(i)/4
-		w.cell(key(s, at), "m:temp", at, v)
-		w.event(at, v)
+		w.one(key(s, at), "m:temp", at, v)
 	})
 }
 
@@ -142,7 +166,7 @@ func b36(n int64) string {
 
 // tableCases are the tables.
 var tableCases = []tableCase{
-	{name: "iot: days, text", write: temps(6, 90, 37*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("device-%04d#%s", s, at.Format("20060102")) })},
+	{name: "iot: days, text", write: temps(6, 90, 37*time.Minute, keyOf("device-%04d#{20060102}"))},
 	{name: "iot: hours, binary", write: each(5, 80, 11*time.Minute, func(w *written, s, i int, at time.Time) {
 		v := 3.25 + float64(i)
 		w.cell(fmt.Sprintf("dev:%04d:%s", s, at.Format("2006-01-02T15")), "d:p", at, doubled(v))
@@ -156,16 +180,15 @@ var tableCases = []tableCase{
 		return fmt.Sprintf("%d#%s#%d", crc32.ChecksumIEEE([]byte(host))%8, host, at.Unix())
 	})},
 	{name: "metrics: columns are seconds of the hour", asks: "[C08]", write: each(4, 300, 41*time.Second, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("cpu#h%d#%s", s, at.Format("2006010215")), "t:"+strconv.Itoa(at.Minute()*60+at.Second()), at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("cpu#h%d#%s", s, at.Format("2006010215")), "t:"+strconv.Itoa(at.Minute()*60+at.Second()), at, i)
 	})},
 	{name: "metrics: columns are seconds, written later", asks: "[C08]", write: each(4, 300, 41*time.Second, func(w *written, s, i int, at time.Time) {
 		w.cell(fmt.Sprintf("cpu#h%d#%s", s, at.Format("2006010215")), "t:"+strconv.Itoa(at.Minute()*60+at.Second()), at.Add(9*time.Second), i)
 		w.event(at, i)
 	})},
-	{name: "hours as 2026112000, a row each", asks: "in buckets of 1h", write: temps(5, 40, time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("meter%d#%s", s, at.Format("2006010215")) })},
-	{name: "hours as 2026112000, buckets", write: temps(5, 100, 7*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("meter%d#%s", s, at.Format("2006010215")) })},
-	{name: "minutes as 202611200005", write: temps(5, 100, 20*time.Second, func(s int, at time.Time) string { return fmt.Sprintf("m/%d/%s", s, at.Format("200601021504")) })},
+	{name: "hours as 2026112000, a row each", asks: "in buckets of 1h", write: temps(5, 40, time.Hour, keyOf("meter%d#{2006010215}"))},
+	{name: "hours as 2026112000, buckets", write: temps(5, 100, 7*time.Minute, keyOf("meter%d#{2006010215}"))},
+	{name: "minutes as 202611200005", write: temps(5, 100, 20*time.Second, keyOf("m/%d/{200601021504}"))},
 	{name: "finance: ticks, nanoseconds", write: func(w *written) {
 		for s, symbol := range []string{"AAPL", "MSFT", "GOOG"} {
 			for i := range 60 {
@@ -199,14 +222,13 @@ var tableCases = []tableCase{
 		w.cell(fmt.Sprintf("XNAS/S%d/%s", s, at.Format("2006-01-02T15:04:05.000Z")), "j:doc", at, object(map[string]any{"px": 1.5 + float64(i), "qty": i}))
 		w.event(at, 1.5+float64(i), i)
 	})},
-	{name: "logs: year/month/day apart", asks: "time", write: temps(4, 60, 7*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("svc-%d/%s", s, at.Format("2006/01/02/15")) })},
+	{name: "logs: year/month/day apart", asks: "time", write: temps(4, 60, 7*time.Hour, keyOf("svc-%d/{2006/01/02/15}"))},
 	{name: "logs: newest first, Long.MAX_VALUE", write: later(4, 60, time.Minute, 2*time.Second, func(s int, at time.Time) string { return fmt.Sprintf("app%d#%019d", s, math.MaxInt64-at.UnixMilli()) })},
 	{name: "logs: ULIDs", asks: "[K24]", write: later(4, 40, time.Minute, 2*time.Second, func(s int, at time.Time) string {
 		return fmt.Sprintf("tenant%d#%s", s, ulidOf(at, s*1000+at.Minute()))
 	})},
 	{name: "logs: UUIDs after the time", write: each(2, 60, time.Second, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("%s#%s", at.Format("2006-01-02T15:04:05"), uuidOf(i*2+s)), "l:msg", at, fmt.Sprintf("GET /%d", i))
-		w.event(at, fmt.Sprintf("GET /%d", i))
+		w.one(fmt.Sprintf("%s#%s", at.Format("2006-01-02T15:04:05"), uuidOf(i*2+s)), "l:msg", at, fmt.Sprintf("GET /%d", i))
 	})},
 	{name: "logs: snowflake IDs", asks: "disagree", write: temps(3, 40, time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("ch%d#%d", s, (at.UnixMilli()-1420070400000)<<22|int64(s))
@@ -215,8 +237,7 @@ var tableCases = []tableCase{
 		for p := range 30 {
 			for i := range 3 {
 				at := start.Add(time.Duration(p*100+i) * time.Second)
-				w.cell(fmt.Sprintf("player%d#game%d", p, p%4), "s:score", at, 100*i+p)
-				w.event(at, 100*i+p)
+				w.one(fmt.Sprintf("player%d#game%d", p, p%4), "s:score", at, 100*i+p)
 			}
 		}
 	}},
@@ -224,8 +245,7 @@ var tableCases = []tableCase{
 		for m := range 6 {
 			for i := range 20 {
 				at := start.Add(time.Duration(m*1000+i*3) * time.Second)
-				w.cell(fmt.Sprintf("match:%d:%04d", 500+m, i), "e:move", at, fmt.Sprintf("e%d", i))
-				w.event(at, fmt.Sprintf("e%d", i))
+				w.one(fmt.Sprintf("match:%d:%04d", 500+m, i), "e:move", at, fmt.Sprintf("e%d", i))
 			}
 		}
 	}},
@@ -237,8 +257,7 @@ var tableCases = []tableCase{
 		if i%50 == 49 {
 			v = "N/A"
 		}
-		w.cell(fmt.Sprintf("P%d#%s", s, at.Format("2006-01-02")), "v:pulse", at, v)
-		w.event(at, v)
+		w.one(fmt.Sprintf("P%d#%s", s, at.Format("2006-01-02")), "v:pulse", at, v)
 	})},
 	{name: "healthcare: JSON with 2% n/a", asks: "several types", write: each(4, 100, 13*time.Minute, func(w *written, s, i int, at time.Time) {
 		v := any(60 + i%40)
@@ -248,12 +267,10 @@ var tableCases = []tableCase{
 		w.cell(fmt.Sprintf("P%d#%s", s, at.Format("2006-01-02")), "v:json", at, object(map[string]any{"pulse": v, "ok": true}))
 		w.event(at, v, true)
 	})},
-	{name: "healthcare: DD-MM-YYYY", asks: "[K24]", write: later(5, 40, 24*time.Hour, 3*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("P%d#%s", s, at.Format("02-01-2006")) })},
-	{name: "healthcare: names of months", asks: "[K24]", write: later(5, 40, 24*time.Hour, 3*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("P%d#%s", s, at.Format("02 Jan 2006")) })},
-	{name: "logistics: month before the series", write: temps(4, 60, 9*time.Hour, func(s int, at time.Time) string {
-		return fmt.Sprintf("%s#truck-%d#%d", at.Format("2006-01"), s, at.UnixMilli())
-	})},
-	{name: "logistics: accounts and months", write: temps(20, 8, 24*17*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("acct%03d~%s", s, at.Format("2006-01")) })},
+	{name: "healthcare: DD-MM-YYYY", asks: "[K24]", write: later(5, 40, 24*time.Hour, 3*time.Hour, keyOf("P%d#{02-01-2006}"))},
+	{name: "healthcare: names of months", asks: "[K24]", write: later(5, 40, 24*time.Hour, 3*time.Hour, keyOf("P%d#{02 Jan 2006}"))},
+	{name: "logistics: month before the series", write: temps(4, 60, 9*time.Hour, keyOf("{2006-01}#truck-%d#{ms}"))},
+	{name: "logistics: accounts and months", write: temps(20, 8, 24*17*time.Hour, keyOf("acct%03d~{2006-01}"))},
 	{name: "logistics: months, written in the next", asks: "Part 2", write: func(w *written) {
 		for s := range 10 {
 			for m := range 8 {
@@ -267,15 +284,13 @@ var tableCases = []tableCase{
 	{name: "devices without a delimiter or a time", write: func(w *written) {
 		for s := range 60 {
 			at := start.Add(time.Duration(s) * time.Second)
-			w.cell(fmt.Sprintf("device%03d", s), "m:v", at, s)
-			w.event(at, s)
+			w.one(fmt.Sprintf("device%03d", s), "m:v", at, s)
 		}
 	}},
 	{name: "padded numbers without a delimiter or a time", write: func(w *written) {
 		for s := range 60 {
 			at := start.Add(time.Duration(s) * time.Second)
-			w.cell(fmt.Sprintf("%06d", s*7), "m:v", at, s)
-			w.event(at, s)
+			w.one(fmt.Sprintf("%06d", s*7), "m:v", at, s)
 		}
 	}},
 	{name: "binary: 4 bytes and milliseconds", write: temps(5, 40, time.Minute, func(s int, at time.Time) string {
@@ -315,8 +330,7 @@ var tableCases = []tableCase{
 		for d := range 20 {
 			for v := range 4 {
 				at := start.Add(time.Duration(d*50+v*7) * time.Minute)
-				w.cell(fmt.Sprintf("doc%d@v%04d", d, v+1), "c:title", at, fmt.Sprintf("T%d", v))
-				w.event(at, fmt.Sprintf("T%d", v))
+				w.one(fmt.Sprintf("doc%d@v%04d", d, v+1), "c:title", at, fmt.Sprintf("T%d", v))
 			}
 		}
 	}},
@@ -331,7 +345,7 @@ var tableCases = []tableCase{
 	{name: "quarters", asks: "[K24]", write: later(5, 9, 40*24*time.Hour, time.Hour, func(s int, at time.Time) string {
 		return fmt.Sprintf("s%d#%d-Q%d", s, at.Year(), (int(at.Month())+2)/3)
 	})},
-	{name: "days of the year", write: temps(5, 60, 11*time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("s%d#%s", s, at.Format("2006002")) })},
+	{name: "days of the year", write: temps(5, 60, 11*time.Hour, keyOf("s%d#{2006002}"))},
 	{name: "local hours, one ahead", asks: "[K24]", write: temps(5, 100, 13*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("s%d#%s", s, at.Add(time.Hour).Format("2006-01-02T15"))
 	})},
@@ -373,20 +387,18 @@ var tableCases = []tableCase{
 	})},
 	{name: "two programs: users and orders", asks: "tells kinds of rows apart", write: each(8, 10, time.Hour, func(w *written, s, i int, at time.Time) {
 		w.cell(fmt.Sprintf("user#%d#%d", s, at.Unix()), "f:name", at, fmt.Sprintf("N%d", i))
-		w.cell(fmt.Sprintf("order#%d#%d", s, at.Unix()), "f:amount", at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("order#%d#%d", s, at.Unix()), "f:amount", at, i)
 	})},
 	{name: "two programs: seconds and milliseconds", asks: "Is it a time", write: func(w *written) {
-		temps(8, 20, time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("s%d#%d", s, at.Unix()) })(w)
-		temps(8, 7, time.Hour, func(s int, at time.Time) string { return fmt.Sprintf("t%d#%d", s, at.UnixMilli()) })(w)
+		temps(8, 20, time.Hour, keyOf("s%d#{unix}"))(w)
+		temps(8, 7, time.Hour, keyOf("t%d#{ms}"))(w)
 	}},
 	{name: "empty values", asks: "empty", write: each(4, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
 		v := any(i)
 		if i%10 == 0 {
 			v = ""
 		}
-		w.cell(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:v", at, v)
-		w.event(at, v)
+		w.one(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:v", at, v)
 	})},
 	{name: "binary values of several sizes", write: each(4, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
 		row := fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02"))
@@ -396,8 +408,7 @@ var tableCases = []tableCase{
 		w.event(at, i%2 == 1, i, 1.5*float64(i+1))
 	})},
 	{name: "decimal commas", write: each(4, 50, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:v", at, fmt.Sprintf("%d,5", i))
-		w.event(at, fmt.Sprintf("%d,5", i))
+		w.one(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:v", at, fmt.Sprintf("%d,5", i))
 	})},
 	{name: "UUIDs as series", write: temps(5, 60, 53*time.Minute, func(s int, at time.Time) string { return uuidOf(s) + "#" + at.Format("20060102") })},
 	{name: "addresses", write: temps(5, 60, 53*time.Minute, func(s int, at time.Time) string {
@@ -408,8 +419,7 @@ var tableCases = []tableCase{
 		if s == 7 {
 			sep = "/"
 		}
-		w.cell(fmt.Sprintf("s%d%s%s", s, sep, at.Format("2006-01-02")), "m:v", at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("s%d%s%s", s, sep, at.Format("2006-01-02")), "m:v", at, i)
 	})},
 	{name: "timestamps are 0", asks: "Timestamps of cells", write: each(5, 40, 13*time.Minute, func(w *written, s, i int, at time.Time) {
 		w.cell(fmt.Sprintf("s%d#%d", s, at.UnixMilli()), "m:v", time.Unix(0, 0), i)
@@ -426,7 +436,7 @@ var tableCases = []tableCase{
 	})},
 	{name: "padded numbers that begin with 0", write: temps(8, 30, 53*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("%07d#%s", s+3, at.Format("2006-01-02")) })},
 	{name: "padded numbers of 20 digits", write: temps(8, 30, 53*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("%020d#%s", s+3, at.Format("2006-01-02")) })},
-	{name: "padded numbers and zero", write: temps(8, 30, 53*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("%03d|x|%s", s, at.Format("2006-01-02")) })},
+	{name: "padded numbers and zero", write: temps(8, 30, 53*time.Minute, keyOf("%03d|x|{2006-01-02}"))},
 	{name: "phone numbers", write: temps(8, 30, 53*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("1650%06d#%s", s*7919, at.Format("2006-01-02"))
 	})},
@@ -434,11 +444,10 @@ var tableCases = []tableCase{
 		return fmt.Sprintf("s%d#%.3f", s, float64(at.UnixMilli())/1000)
 	})},
 	{name: "time before the series", write: temps(5, 40, time.Minute, func(s int, at time.Time) string { return at.Format("20060102150405") + "#sensor" + strconv.Itoa(s) })},
-	{name: "time with a space", asks: "[K24]", write: later(5, 40, time.Minute, time.Second, func(s int, at time.Time) string { return fmt.Sprintf("s%d,%s", s, at.Format("2006-01-02 15:04:05")) })},
+	{name: "time with a space", asks: "[K24]", write: later(5, 40, time.Minute, time.Second, keyOf("s%d,{2006-01-02 15:04:05}"))},
 	{name: "time and a sequence number", write: each(5, 30, time.Minute, func(w *written, s, i int, at time.Time) {
 		for n := range 2 {
-			w.cell(fmt.Sprintf("s%d#%d#%03d", s, at.UnixMilli(), n), "m:v", at, i*2+n)
-			w.event(at, i*2+n)
+			w.one(fmt.Sprintf("s%d#%d#%03d", s, at.UnixMilli(), n), "m:v", at, i*2+n)
 		}
 	})},
 	{name: "postal codes, long numbers and decimals as values", write: each(4, 30, 13*time.Minute, func(w *written, s, i int, at time.Time) {
@@ -466,27 +475,17 @@ var tableCases = []tableCase{
 	{name: "starts of days in seconds", write: temps(5, 60, 53*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("dev%d#%d", s, at.Unix()/86400*86400)
 	})},
-	{name: "reversed domains", write: temps(5, 60, 53*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("com.example.host%d#%s", s, at.Format("2006-01-02"))
-	})},
-	{name: "day and hour apart", write: temps(5, 60, 23*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("dev%d#%s#%s", s, at.Format("20060102"), at.Format("15"))
-	})},
-	{name: "day and time apart, written later", asks: "in buckets of 24h", write: later(5, 60, 17*time.Minute, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("dev%d#%s#%s", s, at.Format("20060102"), at.Format("150405"))
-	})},
-	{name: "basic ISO 8601, written later", asks: "[K24]", write: later(5, 60, 17*time.Minute, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("dev%d#%s", s, at.Format("20060102T150405Z"))
-	})},
+	{name: "reversed domains", write: temps(5, 60, 53*time.Minute, keyOf("com.example.host%d#{2006-01-02}"))},
+	{name: "day and hour apart", write: temps(5, 60, 23*time.Minute, keyOf("dev%d#{20060102}#{15}"))},
+	{name: "day and time apart, written later", asks: "in buckets of 24h", write: later(5, 60, 17*time.Minute, time.Second, keyOf("dev%d#{20060102}#{150405}"))},
+	{name: "basic ISO 8601, written later", asks: "[K24]", write: later(5, 60, 17*time.Minute, time.Second, keyOf("dev%d#{20060102T150405Z}"))},
 	{name: "opaque values", asks: "What do these bytes mean?", write: each(4, 30, 13*time.Minute, func(w *written, s, i int, at time.Time) {
 		sum := md5.Sum([]byte{byte(s), byte(i)})
-		w.cell(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:z", at, sum[:5])
-		w.event(at, sum[:5])
+		w.one(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:z", at, sum[:5])
 	})},
 	{name: "binary identifiers of 64 bits", write: each(4, 30, 13*time.Minute, func(w *written, s, i int, at time.Time) {
 		sum := md5.Sum([]byte{byte(s), byte(i)})
-		w.cell(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:id", at, sum[:8])
-		w.event(at, sum[:8])
+		w.one(fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02")), "m:id", at, sum[:8])
 	})},
 	{name: "single-digit codes and flags", write: each(4, 30, 13*time.Minute, func(w *written, s, i int, at time.Time) {
 		row := fmt.Sprintf("s%d#%s", s, at.Format("2006-01-02"))
@@ -495,8 +494,7 @@ var tableCases = []tableCase{
 		w.event(at, []string{"Y", "N"}[i%2], i%3)
 	})},
 	{name: "late at midnight", asks: "a bucket of events", write: each(4, 100, 47*time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("s%d#%s", s, at.Add(-40*time.Second).Format("20060102")), "m:v", at, i)
-		w.event(at, i)
+		w.one(fmt.Sprintf("s%d#%s", s, at.Add(-40*time.Second).Format("20060102")), "m:v", at, i)
 	})},
 	{name: "begin and end", asks: "Is it a time", write: temps(6, 30, 47*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("trip%d#%d#%d", s, at.Unix(), at.Add(20*time.Minute).Unix())
@@ -507,24 +505,19 @@ var tableCases = []tableCase{
 	{name: "order ids", write: temps(6, 30, 47*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("17%011d#%s", s*991, at.Format("2006-01-02"))
 	})},
-	{name: "one bucket", write: temps(6, 10, 7*time.Minute, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%s", s, at.Format("2006-01"))
-	})},
+	{name: "one bucket", write: temps(6, 10, 7*time.Minute, keyOf("s%d#{2006-01}"))},
 	{name: "seconds and 2% of milliseconds", asks: "times of events", write: each(5, 60, time.Minute, func(w *written, s, i int, at time.Time) {
 		key := fmt.Sprintf("s%d#%d", s, at.Unix())
 		if i%50 == 49 {
 			key = fmt.Sprintf("s%d#%d", s, at.UnixMilli())
 		}
-		w.cell(key, "m:v", at, i)
-		w.event(at, i)
+		w.one(key, "m:v", at, i)
 	})},
 	{name: "decimals of money", write: each(5, 60, time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("s%d#%d", s, at.Unix()), "m:v", at, fmt.Sprintf("-%d.25", i))
-		w.event(at, fmt.Sprintf("-%d.25", i))
+		w.one(fmt.Sprintf("s%d#%d", s, at.Unix()), "m:v", at, fmt.Sprintf("-%d.25", i))
 	})},
 	{name: "ms in keys, us in value", write: each(5, 60, time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("s%d#%d", s, at.UnixMilli()), "m:at", at, at.UnixMicro())
-		w.event(at, at.UnixMicro())
+		w.one(fmt.Sprintf("s%d#%d", s, at.UnixMilli()), "m:at", at, at.UnixMicro())
 	})},
 	{name: "reversed seconds of max int32", write: later(5, 60, time.Minute, time.Second, func(s int, at time.Time) string {
 		return fmt.Sprintf("s%d#%010d", s, 2147483647-at.Unix())
@@ -538,9 +531,7 @@ var tableCases = []tableCase{
 	{name: "milliseconds in base 36", asks: "[K24]", write: later(5, 60, time.Minute, time.Second, func(s int, at time.Time) string {
 		return fmt.Sprintf("s%d#%s", s, b36(at.UnixMilli()))
 	})},
-	{name: "years of two digits", asks: "[K24]", write: later(5, 60, 25*time.Hour, time.Second, func(s int, at time.Time) string {
-		return fmt.Sprintf("s%d#%s", s, at.Format("060102"))
-	})},
+	{name: "years of two digits", asks: "[K24]", write: later(5, 60, 25*time.Hour, time.Second, keyOf("s%d#{060102}"))},
 	{name: "phone numbers as values", write: valued(func(i int) any { return fmt.Sprintf("+49%d", 1000+i) })},
 	{name: "decimals with a plus sign", write: valued(func(i int) any { return fmt.Sprintf("+%d.5", i) })},
 	{name: "hexadecimal identifiers like 12e5", write: valued(func(i int) any { return fmt.Sprintf("%de%d", i%9+1, i%7) })},
@@ -550,7 +541,7 @@ var tableCases = []tableCase{
 		}
 		return fmt.Sprintf("1234567890123%04d", i)
 	})},
-	{name: "seconds in keys, milliseconds in cells", asks: "in buckets of 1s", write: temps(5, 40, 1713*time.Millisecond, func(s int, at time.Time) string { return fmt.Sprintf("s%d#%d", s, at.Unix()) })},
+	{name: "seconds in keys, milliseconds in cells", asks: "in buckets of 1s", write: temps(5, 40, 1713*time.Millisecond, keyOf("s%d#{unix}"))},
 }
 
 // localDays writes events in rows of the days of a zone.
@@ -561,8 +552,7 @@ func localDays(n, events int, step time.Duration, hours int, key func(s int, at 
 // valued writes events with one value as text.
 func valued(value func(i int) any) func(w *written) {
 	return each(4, 60, 13*time.Minute, func(w *written, s, i int, at time.Time) {
-		w.cell(fmt.Sprintf("s%d#%d", s, at.Unix()), "m:v", at, value(i))
-		w.event(at, value(i))
+		w.one(fmt.Sprintf("s%d#%d", s, at.Unix()), "m:v", at, value(i))
 	})
 }
 
@@ -580,9 +570,9 @@ var doubtful = []tableCase{
 	{name: "10^13 minus hours in milliseconds", asks: "?", write: temps(3, 200, 11*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("s%d#%013d", s, 10000000000000-at.Truncate(time.Hour).UnixMilli())
 	})},
-	{name: "local days, New York", asks: "[K24]", write: localDays(5, 300, 17*time.Minute, -5, func(s int, at time.Time) string { return fmt.Sprintf("dev%d#%s", s, at.Format("2006-01-02")) })},
-	{name: "local days, 75 of them", asks: "[K24]", write: localDays(3, 600, 3*time.Hour, -5, func(s int, at time.Time) string { return fmt.Sprintf("dev%d#%s", s, at.Format("2006-01-02")) })},
-	{name: "local days, 75 of them, Tokyo", asks: "[K24]", write: localDays(3, 600, 3*time.Hour, 9, func(s int, at time.Time) string { return fmt.Sprintf("dev%d#%s", s, at.Format("20060102")) })},
+	{name: "local days, New York", asks: "[K24]", write: localDays(5, 300, 17*time.Minute, -5, keyOf("dev%d#{2006-01-02}"))},
+	{name: "local days, 75 of them", asks: "[K24]", write: localDays(3, 600, 3*time.Hour, -5, keyOf("dev%d#{2006-01-02}"))},
+	{name: "local days, 75 of them, Tokyo", asks: "[K24]", write: localDays(3, 600, 3*time.Hour, 9, keyOf("dev%d#{20060102}"))},
 	{name: "weeks of the year", asks: "begin again", write: temps(9, 300, 170*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("dev%d#%d-%d", s, at.Year(), (at.YearDay()+int(time.Date(at.Year(), 1, 1, 0, 0, 0, 0, time.UTC).Weekday())-1)/7+1)
 	})},

@@ -57,29 +57,24 @@ func crash(job func(dir string) (*Changes, error), dir string) int {
 	return 0
 }
 
+// generating returns changes of a project's code.
+func generating(dir string) (*Changes, error) {
+	return Compare(dir, []File{
+		{Path: "a/keep.go", Content: []byte(ours("k"))},
+		{Path: "a/update.go", Content: []byte(ours("new"))},
+		{Path: "c/create.go", Content: []byte(ours("c"))},
+		{Path: "c/ctest/create.go", Content: []byte(ours("c"))},
+	}, owner{})
+}
+
 // crashJobs are the jobs to kill: changes of a project's code, and of files that the
 // user has named.
 var crashJobs = map[string]func(dir string) (*Changes, error){
-	"generate": func(dir string) (*Changes, error) {
-		return Compare(dir, []File{
-			{Path: "a/keep.go", Content: []byte(ours("k"))},
-			{Path: "a/update.go", Content: []byte(ours("new"))},
-			{Path: "c/create.go", Content: []byte(ours("c"))},
-			{Path: "c/ctest/create.go", Content: []byte(ours("c"))},
-		}, owner{})
-	},
+	"generate": generating,
 	"lock": func(dir string) (*Changes, error) {
-		changes, err := Compare(dir, []File{
-			{Path: "a/keep.go", Content: []byte(ours("k"))},
-			{Path: "a/update.go", Content: []byte(ours("new"))},
-			{Path: "c/create.go", Content: []byte(ours("c"))},
-			{Path: "c/ctest/create.go", Content: []byte(ours("c"))},
-		}, owner{})
-		if err != nil {
-			return nil, err
-		}
-		step, err := Replace(filepath.Join(dir, "btgen.lock"), []byte("new lock"))
-		if err != nil {
+		changes, err := generating(dir)
+		step, err2 := Replace(filepath.Join(dir, "btgen.lock"), []byte("new lock"))
+		if err := errors.Join(err, err2); err != nil {
 			return nil, err
 		}
 		return changes, changes.Add(step)
@@ -198,7 +193,7 @@ func afterCrash(job string) map[string]string {
 // reports success.
 func TestSynced(t *testing.T) {
 	dir := tree(t, crashTree())
-	changes, err := crashJobs["generate"](dir)
+	changes, err := generating(dir)
 	must(t, err)
 	var mu sync.Mutex
 	staged, synced, named := 0, 0, map[string]bool{}
@@ -233,7 +228,7 @@ func TestInterrupted(t *testing.T) {
 	defer func() { disk.before = nil }()
 	for step := 1; step <= 2+3*3+3+2; step++ {
 		dir := tree(t, crashTree())
-		changes, err := crashJobs["generate"](dir)
+		changes, err := generating(dir)
 		must(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		asked := errors.New("asked to end")
@@ -260,7 +255,7 @@ func TestInterrupted(t *testing.T) {
 func TestChangedMeanwhile(t *testing.T) {
 	for _, name := range []string{"a/update.go", "b/stale.go", "c/create.go"} {
 		dir := tree(t, crashTree())
-		changes, err := crashJobs["generate"](dir)
+		changes, err := generating(dir)
 		must(t, err)
 		want := crashTree()
 		want[name] = "somebody's"
