@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,73 +13,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/internal/frame"
 )
-
-// at returns a value of the balloon example with its position.
-func at[V any](line, column int, v V) Value[V] {
-	return Value[V]{V: v, Pos: pos(line, column)}
-}
-
-func pos(line, column int) diag.Pos {
-	return diag.Pos{File: "balloon.yaml", Line: line, Column: column}
-}
-
-// TestExample parses the example in the documentation of the language and compares
-// every value and position.
-func TestExample(t *testing.T) {
-	text, err := os.ReadFile("testdata/balloon.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, list := Parse("balloon.yaml", text)
-	if len(list) > 0 {
-		t.Fatal(list)
-	}
-	want := &Schema{
-		File:    "balloon.yaml",
-		Package: at(2, 10, "weather"),
-		Name:    at(3, 7, "Balloon"),
-		Doc:     "One reading a minute from a weather balloon.",
-		Series: []Field{
-			{Name: at(7, 3, "location"), Type: at(7, 22, String), Doc: "Google Cloud region"},
-			{Name: at(8, 3, "balloon_id"), Type: at(8, 15, Int64)},
-		},
-		Time: Time{Precision: at(10, 19, time.Minute)},
-		Fields: []Field{
-			{Name: at(13, 3, "pressure"), Type: at(13, 23, Int64), Unit: "Pa"},
-			{Name: at(14, 3, "temperature"), Type: at(14, 23, Float64), Unit: "°C"},
-			{Name: at(15, 3, "humidity"), Type: at(15, 23, Int64), Unit: "%"},
-			{Name: at(16, 3, "altitude"), Type: at(16, 23, Int64), Unit: "m"},
-		},
-		Tables: []Table{{
-			Name:      at(19, 3, "balloon_cells"),
-			Pattern:   at(20, 14, "bucket_new_cells"),
-			Delimiter: at(22, 18, "#"),
-			Key:       pos(22, 7),
-			Segments: []Segment{
-				{Pos: pos(23, 18), Kind: SegmentName, Name: at(23, 18, "location")},
-				{Pos: pos(23, 28), Kind: SegmentName, Name: at(23, 28, "balloon_id")},
-				{Pos: pos(23, 40), Kind: SegmentBucket},
-			},
-			Bucket: Bucket{
-				Pos:    pos(24, 13),
-				Every:  at(24, 21, Span{Fixed: 7 * 24 * time.Hour}),
-				Origin: at(24, 33, time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC)),
-				Label:  at(24, 52, "week%d"),
-			},
-			Family: at(25, 13, "measurements"),
-			Values: at(26, 13, "text"),
-			TTL:    &TTL{Pos: pos(27, 10), Kind: MaxAge, Age: at(27, 20, 364*24*time.Hour)},
-			Allow:  []Allow{{Rule: at(28, 13, "K04"), Reason: at(28, 18, "labels as in Google's documentation")}},
-		}},
-		Queries: []Query{
-			{Name: at(31, 3, "ByBalloon"), By: []Value[string]{at(31, 21, "location"), at(31, 31, "balloon_id")}},
-			{Name: at(32, 3, "ByLocation"), By: []Value[string]{at(32, 21, "location")}},
-		},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
 
 // noPositions ignores positions.
 var noPositions = cmpopts.IgnoreTypes(diag.Pos{})
@@ -147,67 +79,6 @@ func TestFields(t *testing.T) {
 			test.want.Name = val("f")
 			got := parse(t, "fields:\n  f: "+test.text+"\n").Fields
 			if diff := cmp.Diff([]Field{test.want}, got, noPositions); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestSegments(t *testing.T) {
-	tests := []struct {
-		text string
-		want Segment
-	}{
-		{"location", Segment{Kind: SegmentName, Name: val("location")}},
-		{"metric", Segment{Kind: SegmentName, Name: val("metric")}},
-		{"bucket", Segment{Kind: SegmentBucket}},
-		{"time", Segment{Kind: SegmentTime}},
-		{"{name: slot, encoding: hex, pad: 16, reverse: true, escape: true}", Segment{Kind: SegmentName, Name: val("slot"), Encoding: val("hex"), Pad: val(16), Reverse: val(true), Escape: val(true)}},
-		{"{reverse: false, name: slot}", Segment{Kind: SegmentName, Name: val("slot")}},
-		{"{bucket: unix_ms, reverse: true}", Segment{Kind: SegmentBucket, Format: val("unix_ms"), Reverse: val(true)}},
-		{`{time: "2006-01-02-1504"}`, Segment{Kind: SegmentTime, Format: val("2006-01-02-1504")}},
-		{"{time: 2006-01-02}", Segment{Kind: SegmentTime, Format: val("2006-01-02")}},
-		{"{const: phone}", Segment{Kind: SegmentConst, Const: val("phone")}},
-		{"{hash: [metric, host], buckets: 16}", Segment{Kind: SegmentHash, Hash: []Value[string]{val("metric"), val("host")}, Buckets: val(16)}},
-		{"{sequence: true}", Segment{Kind: SegmentSequence}},
-	}
-	for _, test := range tests {
-		t.Run(test.text, func(t *testing.T) {
-			got := parse(t, "tables:\n  t:\n    pattern: single_serialized\n    key: {segments: ["+test.text+"]}\n").Tables[0].Segments
-			if diff := cmp.Diff([]Segment{test.want}, got, noPositions); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestTTLs(t *testing.T) {
-	const h = time.Hour
-	tests := []struct {
-		text string
-		want TTL
-	}{
-		{"{max_age: 30d}", TTL{Kind: MaxAge, Age: val(720 * h)}},
-		{"{max_age: 500ms}", TTL{Kind: MaxAge, Age: val(500 * time.Millisecond)}}, // rejected by rule L10
-		{"{from: write, max_age: 30d}", TTL{Kind: MaxAge, Age: val(720 * h), From: val("write")}},
-		{"{max_versions: 3}", TTL{Kind: MaxVersions, Versions: val(3)}},
-		{"{any_of: [{max_age: 1h}, {all_of: [{max_age: 2h}, {max_versions: 1}]}]}", TTL{Kind: AnyOf, Rules: []TTL{
-			{Kind: MaxAge, Age: val(h)},
-			{Kind: AllOf, Rules: []TTL{{Kind: MaxAge, Age: val(2 * h)}, {Kind: MaxVersions, Versions: val(1)}}},
-		}}},
-		{"{one_second: {}}", TTL{Kind: OneSecond}},
-		{"{one_second: {written_at: w}}", TTL{Kind: OneSecond, WrittenAt: val("w")}},
-		{"{one_second: {}, written_at: w}", TTL{Kind: OneSecond, WrittenAt: val("w")}},
-		{"{default_expiration: 2d}", TTL{Kind: DefaultExpiration, Age: val(48 * h)}},
-		{"{default_expiration: 2d, written_at: w}", TTL{Kind: DefaultExpiration, Age: val(48 * h), WrittenAt: val("w")}},
-		{"{default_expiration: {age: 2d, written_at: w}}", TTL{Kind: DefaultExpiration, Age: val(48 * h), WrittenAt: val("w")}},
-		{"{classes: {short: 1h, long: 3d}}", TTL{Kind: Classes, Classes: []Class{{val("short"), val(h)}, {val("long"), val(72 * h)}}}},
-		{"{keep: forever}", TTL{Kind: KeepForever}},
-	}
-	for _, test := range tests {
-		t.Run(test.text, func(t *testing.T) {
-			got := parse(t, oneTable+"    ttl: "+test.text+"\n").Tables[0].TTL
-			if diff := cmp.Diff(&test.want, got, noPositions); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
