@@ -1,7 +1,6 @@
 package dynamictest_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -101,25 +100,6 @@ func TestCompareUnedited(t *testing.T) {
 		got, err := lab.Compare(t.Context(), dynamictest.Edit{Old: s, New: s, Now: traffic.Now}, traffic.Events(rt, 4), dynamictest.Range{edges[0], edges[len(edges)-1]})
 		if err != nil || !got.Safe() {
 			rt.Fatal(got, err)
-		}
-	})
-}
-
-// BenchmarkCompare measures cases of two tables, an edit and four events.
-func BenchmarkCompare(b *testing.B) {
-	lab := dynamictest.NewLab(b)
-	old := dynamic.New(dynamictest.Resolve(b, []byte(strings.Replace(usual, "PATTERN", "bucket_new_cells", 1))))
-	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
-	var events []dynamic.Event
-	for i := range 4 {
-		events = append(events, dynamic.Event{Series: []any{"a", int64(1)}, Time: at.Add(time.Duration(i) * time.Minute), Values: []any{int64(i), "info", nil}})
-	}
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			got, err := lab.Compare(b.Context(), dynamictest.Edit{Old: old, New: old, Now: at.Add(time.Hour)}, events, dynamictest.Range{at, at.Add(time.Hour)})
-			if err != nil || !got.Safe() || got.Events != 8 {
-				b.Error(fmt.Sprint(got, err))
-			}
 		}
 	})
 }
