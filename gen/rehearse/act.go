@@ -54,17 +54,12 @@ type rules map[[2]string]Rule
 // setup returns the rules after the setup of a program.
 func (r rules) setup(p *Program) rules {
 	out := maps.Clone(r)
-	for i := range p.Schemas {
-		for k := range p.Schemas[i].Tables {
-			for m := range p.Schemas[i].Tables[k].Layouts {
-				l := &p.Schemas[i].Tables[k].Layouts[m]
-				for _, f := range l.Families {
-					out[[2]string{l.Place, f.Name}] = f.Rule
-				}
-				if l.Rollup != nil {
-					out[[2]string{l.Place, l.Rollup.Family}] = l.Rollup.Rule
-				}
-			}
+	for l := range p.layouts() {
+		for _, f := range l.Families {
+			out[[2]string{l.Place, f.Name}] = f.Rule
+		}
+		if l.Rollup != nil {
+			out[[2]string{l.Place, l.Rollup.Family}] = l.Rollup.Rule
 		}
 	}
 	return out

@@ -131,12 +131,9 @@ func (c *comparison) foreign(n int) {
 
 // meets reports whether an event has cells in tables of a schema.
 func (c *comparison) meets(p *Schema, e *state) bool {
-	for i := range p.Tables {
-		for k := range p.Tables[i].Layouts {
-			l := &p.Tables[i].Layouts[k]
-			if slices.ContainsFunc(e.cells, func(o cell) bool { return c.places.all[o.key].table == l.Place && l.knows(c.places.all[o.key].family) }) {
-				return true
-			}
+	for l := range p.layouts() {
+		if slices.ContainsFunc(e.cells, func(o cell) bool { return c.places.all[o.key].table == l.Place && l.knows(c.places.all[o.key].family) }) {
+			return true
 		}
 	}
 	return false

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"time"
@@ -156,15 +157,39 @@ func (s *Schema) reads(name string) bool {
 	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Name == name })
 }
 
+// layouts are the layouts of the tables of a schema.
+func (s *Schema) layouts() iter.Seq[*Layout] {
+	return func(yield func(*Layout) bool) {
+		for i := range s.Tables {
+			for k := range s.Tables[i].Layouts {
+				if !yield(&s.Tables[i].Layouts[k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// layouts are the layouts of all tables of a program.
+func (p *Program) layouts() iter.Seq[*Layout] {
+	return func(yield func(*Layout) bool) {
+		for i := range p.Schemas {
+			for l := range p.Schemas[i].layouts() {
+				if !yield(l) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // classes returns the TTL classes of the events of a schema; one that is empty if there are none.
 func (s *Schema) classes() []string {
 	var out []string
-	for i := range s.Tables {
-		for k := range s.Tables[i].Layouts {
-			for _, f := range s.Tables[i].Layouts[k].Families {
-				if f.Class != "" && !slices.Contains(out, f.Class) {
-					out = append(out, f.Class)
-				}
+	for l := range s.layouts() {
+		for _, f := range l.Families {
+			if f.Class != "" && !slices.Contains(out, f.Class) {
+				out = append(out, f.Class)
 			}
 		}
 	}
@@ -209,13 +234,11 @@ func (l *Layout) columns(field string) (out []*Column) {
 
 // labels returns the names of the values of a field that is an enum.
 func (s *Schema) labels(field string) (out []string) {
-	for i := range s.Tables {
-		for k := range s.Tables[i].Layouts {
-			for _, c := range s.Tables[i].Layouts[k].columns(field) {
-				for _, v := range c.Values {
-					if !c.Older && !slices.Contains(out, v.Name) {
-						out = append(out, v.Name)
-					}
+	for l := range s.layouts() {
+		for _, c := range l.columns(field) {
+			for _, v := range c.Values {
+				if !c.Older && !slices.Contains(out, v.Name) {
+					out = append(out, v.Name)
 				}
 			}
 		}

@@ -210,12 +210,8 @@ func (e *Epoch) latest() (out time.Time) {
 
 // starts returns the times at which layouts of a program begin.
 func (p *Program) starts() (out []time.Time) {
-	for i := range p.Schemas {
-		for k := range p.Schemas[i].Tables {
-			for m := range p.Schemas[i].Tables[k].Layouts {
-				out = append(out, p.Schemas[i].Tables[k].Layouts[m].Since)
-			}
-		}
+	for l := range p.layouts() {
+		out = append(out, l.Since)
 	}
 	return out
 }

@@ -130,10 +130,8 @@ func changes(p, q *Program, id string) bool {
 // describe returns how a schema has a field, but for names. Tables that have it alike are one.
 func (s *Schema) describe(f *Field) string {
 	var all []string
-	for i := range s.Tables {
-		for k := range s.Tables[i].Layouts {
-			all = append(all, s.Tables[i].Layouts[k].describe(f.ID, false))
-		}
+	for l := range s.layouts() {
+		all = append(all, l.describe(f.ID, false))
 	}
 	slices.Sort(all)
 	return fmt.Sprint(f.Optional, f.Default, "|") + strings.Join(slices.Compact(all), "|")

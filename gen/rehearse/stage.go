@@ -108,10 +108,8 @@ func (s *stage) collect(e *Epoch, cells map[[2]string]*written) {
 				s.absent = append(s.absent, f.ID)
 			}
 		}
-		for k := range p.Tables {
-			for m := range p.Tables[k].Layouts {
-				s.collectLayout(&p.Tables[k].Layouts[m], cells)
-			}
+		for l := range p.layouts() {
+			s.collectLayout(l, cells)
 		}
 	}
 }
