@@ -52,7 +52,7 @@ func (e *state) written(p *Schema) string {
 type kind struct{ absent, label string }
 
 // kinds returns the events of a schema that differ: with all fields, without one of them, without all that it may
-// lack; and with each value of its enums.
+// lack, with only one if it may lack any; and with each value of its enums. A field with a default is always written.
 func (s *stage) kinds(p *Schema) []kind {
 	missing := sep // what programs have that this one lacks
 	for _, id := range s.absent {
@@ -62,9 +62,11 @@ func (s *stage) kinds(p *Schema) []kind {
 	}
 	all, label := missing, ""
 	var alone []kind
+	var optional []string
 	for _, f := range p.Fields {
-		if f.Optional {
+		if f.Optional && f.Default == "" {
 			all += f.ID + sep
+			optional = append(optional, f.ID)
 			alone = append(alone, kind{absent: missing + f.ID + sep})
 		}
 		for _, name := range p.labels(f.ID) {
@@ -76,6 +78,12 @@ func (s *stage) kinds(p *Schema) []kind {
 		}
 	}
 	out := append([]kind{{missing, label}}, alone...)
+	if n := len(optional); n > 2 && n == len(p.Fields) {
+		for i := range optional {
+			others := slices.Delete(slices.Clone(optional), i, i+1)
+			out = append(out, kind{absent: missing + strings.Join(others, sep) + sep})
+		}
+	}
 	if all != missing {
 		out = append(out, kind{absent: all})
 	}
