@@ -61,7 +61,8 @@ func TestBreakingSteps(t *testing.T) {
 					if hides(was, is, blob) && !said {
 						t.Errorf("%s: %q becomes %q, %s: stored events are read differently, and no step says so", blob, was.attribute, is.attribute, name)
 					}
-					if was == is && was.attribute != "" && said {
+					back := blob == "" && slices.Contains(route, "") // with the value of an event that was replaced without it
+					if was == is && was.attribute != "" && said != back {
 						t.Errorf("%s: %q stays, %s: refused", blob, was.attribute, name)
 					}
 				}

@@ -346,7 +346,7 @@ func (c *Comparison) named(t troupe, l rehearse.Loss, except *Rule) bool {
 			return false
 		}
 		name := nameOf(f.pair)
-		return (name == l.From || name == l.To || t.searches(l, f.pair)) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) })
+		return t.searches(l, f.pair) || (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) })
 	})
 }
 
@@ -405,6 +405,8 @@ func shownText(l rehearse.Loss, shown string) string {
 // lossWay returns the way out of a loss.
 func lossWay(l rehearse.Loss) string {
 	switch {
+	case l.Was == rehearse.Absent && l.Is == l.Field && l.Width == 0: // a removed field is back
+		return "if no event was written again while the field was removed, accept the change; otherwise, give the field another column, or another name"
 	case slices.Contains(l.Causes, rehearse.ReadMoved):
 		return stayWay(l.Read, l.From, l.To)
 	case l.Is == rehearse.None && l.Field == "" && l.Width == 0 && slices.Equal(l.Causes, []rehearse.Cause{rehearse.ColumnsChanged}):

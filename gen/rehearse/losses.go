@@ -189,7 +189,7 @@ func (c *comparison) compare(n int) {
 	lost := map[look]bool{} // in this pair
 	for i, what := range c.new.looksOf(q) {
 		shown := after.shown[i]
-		if q.aside(what.read) {
+		if q.aside(what.read) || !p.reads(what.read) && c.ends(q.table(what.read), is) {
 			continue
 		}
 		saw, comparable := c.before(p, q, before, what, shown, c.pairs[n].was)
@@ -202,6 +202,12 @@ func (c *comparison) compare(n int) {
 		}
 		c.add(c.loss(p, q, what, saw, shown, was), n)
 	}
+}
+
+// ends reports whether an event has expired in a table, which a new read need not find.
+func (c *comparison) ends(t *Table, e *state) bool {
+	l := t.at(c.new.starts[e.period])
+	return l != nil && c.new.late(l, e)
 }
 
 // worse reports whether a read of an event shows less than was shown, or something else. field is the ID of what is
@@ -258,6 +264,9 @@ func (c *comparison) before(p, q *Schema, before *view, what look, shown string,
 		return "", false
 	}
 	// A new field, or one that is back.
+	if c.states[was].again && shown == what.field {
+		return Absent, true // the event was replaced by one without it
+	}
 	if saw, known := c.earlier(c.prev, was, what); known {
 		return saw, true
 	}
