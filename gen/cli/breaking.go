@@ -136,7 +136,7 @@ func sinceVersion(p *project.Project, locks []project.Lock, before *earlier, new
 		ways = append(ways, waysOf(p, locks[0], before.file, new, clock, restore)...)
 	}
 	all := locks[0]
-	all.Whole, all.Files = p.Whole(), map[string]bool{}
+	all.Whole, all.Files = p.Whole() || !slices.ContainsFunc(locks, func(l project.Lock) bool { return !l.Whole }), map[string]bool{}
 	for _, in := range p.Inputs {
 		all.Files[in.Name] = true
 	}

@@ -72,7 +72,7 @@ func (s state) serveOnce(side state) {
 // joinTable joins the facts of a table that both sides have. was is nil if they added it.
 func joinTable(file, key string, was, our, their []string) (*Table, error) {
 	var sides [3]facts
-	var ours, theirs *Table
+	var tables [3]*Table
 	for i, side := range [][]string{was, our, their} {
 		if side == nil {
 			continue
@@ -81,9 +81,16 @@ func joinTable(file, key string, was, our, their []string) (*Table, error) {
 		if err != nil {
 			return nil, &Error{File: file, Problem: Newer, Reason: err.Error()}
 		}
-		sides[i], ours, theirs = factsOfTable(t), theirs, t
+		tables[i], sides[i] = t, factsOfTable(t)
 	}
+	base, ours, theirs := tables[0], tables[1], tables[2]
 	before, a, b := sides[0], sides[1], sides[2]
+	switch { // one side has accepted a change, and what the other side has changed is changed in the new layouts, too
+	case base.replacedIn(ours) && base.numbers() == theirs.numbers():
+		before, b, theirs = before.again(base), b.again(base), ours
+	case base.replacedIn(theirs) && base.numbers() == ours.numbers():
+		before, a, ours = before.again(base), a.again(base), theirs
+	}
 	switch was, our, their := before.layouts(), a.layouts(), b.layouts(); {
 	case slices.Equal(our, was):
 		a = slices.Concat(a[:len(a)-len(our)], their)
@@ -118,6 +125,15 @@ func joinTable(file, key string, was, our, their []string) (*Table, error) {
 		return nil, contradiction(file, ours, err.Error())
 	}
 	return t, t.twice(file)
+}
+
+// replacedIn reports whether a side of a merge has put other layouts in place of those in use, by accepting a change.
+func (t *Table) replacedIn(side *Table) bool {
+	if t == nil {
+		return false
+	}
+	live, older := len(t.Periods()), Table{Layouts: side.Layouts[min(len(side.Layouts), len(t.Periods())):]}
+	return older.numbers() == t.numbers() && len(side.Periods()) == live && len(side.Newest().Accepted) > 0 && side.Newest().Number == t.Newest().Number+live
 }
 
 // numbers returns the numbers of the layouts, for messages.
@@ -201,6 +217,23 @@ type keyed struct {
 
 func (f facts) index(key string) int {
 	return slices.IndexFunc(f, func(k keyed) bool { return k.key == key })
+}
+
+// again returns the facts with those of the layouts in use once more, as they are before an accepted change replaces these.
+func (f facts) again(base *Table) facts {
+	out := slices.Clone(f)
+	n := len(base.Periods())
+	for _, k := range f {
+		i := slices.IndexFunc(base.Periods(), func(l Layout) bool { return l.Number == k.layout })
+		number := itoa(k.layout) + " "
+		if i < 0 || strings.HasPrefix(k.text, number+"accepted ") {
+			continue
+		}
+		k.layout += n
+		k.text, k.key = itoa(k.layout)+" "+strings.TrimPrefix(k.text, number), itoa(k.layout)+" "+strings.TrimPrefix(k.key, number)
+		out = append(out, k)
+	}
+	return out
 }
 
 // layouts returns the facts of layouts, which are after those of the table itself.

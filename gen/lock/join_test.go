@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,10 @@ func TestJoinLayouts(t *testing.T) {
 		return l
 	}
 	older := func(l Layout) Layout { l.Table = "t"; return l }
+	accepted := func(l Layout, change string) Layout {
+		l.Since, l.Accepted = time.Time{}, append(slices.Clip(l.Accepted), Acceptance{Change: change, Reason: "a test"})
+		return l
+	}
 	with := func(layouts ...Layout) *Lock {
 		return &Lock{Tables: []Table{{Name: "t", Family: "m", Schema: "p.A", Layouts: layouts}}}
 	}
@@ -74,6 +79,8 @@ func TestJoinLayouts(t *testing.T) {
 			with(layoutOf(2, "a", "b", "c"), older(layoutOf(1, "a", "b", "c")))},
 		{"one side removes a layout", two, with(layoutOf(2, "a")), two, with(layoutOf(2, "a"))},
 		{"one side removes a layout, the other adds a column", two, with(layoutOf(2, "a")), with(layoutOf(2, "a", "b"), older(layoutOf(1, "a", "b"))), nil},
+		{"one side accepts a change, the other adds a column", one, with(accepted(layoutOf(2, "a"), "E15:t/m"), layoutOf(1, "a")), with(layoutOf(1, "a", "b")),
+			with(accepted(layoutOf(2, "a", "b"), "E15:t/m"), layoutOf(1, "a", "b"))},
 	} {
 		for _, sides := range [][2]*Lock{{tt.ours, tt.theirs}, {tt.theirs, tt.ours}} {
 			got, err := merge(tt.base, sides[0], sides[1])

@@ -38,13 +38,16 @@ func (p *Project) Locks() ([]Lock, error) {
 		}
 		byDir[dir].Files[in.Name] = true
 	}
+	named := map[string]bool{}
 	for _, dir := range p.folders { // its schemas may have moved
 		if !files.IsRegular(filepath.Join(dir, lock.Name)) {
 			continue
 		}
-		if dir, err := shownPath(dir); err != nil {
+		dir, err := shownPath(dir)
+		if err != nil {
 			return nil, err
-		} else if byDir[dir] == nil {
+		}
+		if named[dir] = true; byDir[dir] == nil {
 			byDir[dir] = &Lock{Path: filepath.Join(dir, lock.Name), Files: map[string]bool{}}
 			dirs = append(dirs, dir)
 		}
@@ -53,7 +56,7 @@ func (p *Project) Locks() ([]Lock, error) {
 	var out []Lock
 	for _, dir := range dirs {
 		l := byDir[dir]
-		l.Whole = dir == "." && p.hasAll()
+		l.Whole = dir == "." && p.hasAll() || named[dir] && includes(l.Files, dir)
 		out = append(out, *l)
 	}
 	return out, nil
