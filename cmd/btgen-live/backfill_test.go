@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +15,6 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -41,50 +39,20 @@ func TestBackfillOfTheManual(t *testing.T) {
 		t.Fatal(err, found)
 	}
 	schema := append(bytes.Replace(starter, []byte("draft: true"), []byte("draft: false"), 1), table...)
-	t.Chdir(t.TempDir())
-	must(t, os.MkdirAll("schemas", 0o777))
-	must(t, os.WriteFile(filepath.Join("schemas", "balloon.yaml"), schema, 0o666))
-	fillDay(t, schema)
-	want := ""
-	for line := range strings.Lines(commands) {
-		command, is := strings.CutPrefix(line, "$ btgen-live ")
-		if !is {
-			continue
-		}
-		var out, failed bytes.Buffer
-		command = strings.NewReplacer("project P", "project "+storetest.Project, "instance I", "instance "+storetest.Instance).Replace(command)
-		if code := run(strings.Fields(command), &out, &failed); code != 0 {
-			t.Fatalf("%s: exit code %d: %s", command, code, failed.String())
-		}
-		want += line + out.String()
+	s, server := inProject(t, "balloon.yaml", string(schema), setup.Options{})
+	var events []dynamic.Event
+	yesterday := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1)
+	for i := range 1440 {
+		events = append(events, dynamic.Event{
+			Series: []any{"us-west2", int64(3698)}, Time: yesterday.Add(time.Duration(i) * time.Minute),
+			Values: []any{int64(94558), 9.6, int64(61), nil},
+		})
 	}
+	must(t, s.NewWriter(server.Client, store.WriterOptions{Tables: []string{"balloon_buckets"}}).WriteAll(t.Context(), events))
+	want := executed(t, commands, 0)
 	if want != commands || strings.Count(want, "$") < 3 {
 		t.Errorf("the manual has\n%s\nbut the commands print\n%s", commands, want)
 	}
-}
-
-// fillDay starts a server that the environment names, with the tables of a schema and the events of
-// a day in the first one.
-func fillDay(t *testing.T, schema []byte) {
-	t.Helper()
-	r := gen.Resolve([]gen.Input{{Name: "balloon.yaml", Text: schema}})
-	must(t, r.Diagnostics.Err())
-	s := dynamic.New(r.Layouts[0])
-	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		if _, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables()); err != nil {
-			return err
-		}
-		var events []dynamic.Event
-		yesterday := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1)
-		for i := range 1440 {
-			events = append(events, dynamic.Event{
-				Series: []any{"us-west2", int64(3698)}, Time: yesterday.Add(time.Duration(i) * time.Minute),
-				Values: []any{int64(94558), 9.6, int64(61), nil},
-			})
-		}
-		return s.NewWriter(b.Client, store.WriterOptions{Tables: []string{"balloon_buckets"}}).WriteAll(ctx, events)
-	})
-	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
 }
 
 // kills is the number of processes that TestKilledBackfill kills.
@@ -105,17 +73,7 @@ func killBackfills(t *testing.T, programs int) {
 	if programs > 0 {
 		rate = "5000"
 	}
-	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
-	must(t, r.Diagnostics.Err())
-	s := dynamic.New(r.Layouts[0])
-	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
-		return err
-	})
-	t.Setenv("BIGTABLE_EMULATOR_HOST", server.Addr)
-	t.Chdir(t.TempDir())
-	must(t, os.Mkdir("schemas", 0o777))
-	must(t, os.WriteFile("schemas/event.yaml", []byte(killedSchema), 0o666))
+	s, server := inProject(t, "event.yaml", killedSchema, setup.Options{})
 	where := []string{"--project", storetest.Project, "--instance", storetest.Instance}
 	copies := append([]string{"backfill", "Event", "--checkpoint", "progress", "--workers", "2", "--rate", rate, "--timeout", "500ms"}, where...)
 	random, count := rand.New(rand.NewPCG(27, 2)), words.Count(float64(events), "event", "events")

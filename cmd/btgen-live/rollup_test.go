@@ -7,16 +7,13 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -68,17 +65,8 @@ var summedBegin = time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 // processes at a time with --watch. Before and after each change, all windows of the series that it is about must be those of
 // its events; at the end, all series are summarized, and have one run for each bucket.
 func TestKilledRollup(t *testing.T) {
-	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(summedSchema)}})
-	must(t, r.Diagnostics.Err())
-	p := &summed{T: t, schema: dynamic.New(r.Layouts[0]), random: rand.New(rand.NewPCG(30, 4)), values: map[string]map[time.Time]int64{}, from: map[string]int{}}
-	p.server = storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, p.schema.Tables())
-		return err
-	})
-	t.Setenv("BIGTABLE_EMULATOR_HOST", p.server.Addr)
-	t.Chdir(t.TempDir())
-	must(t, os.Mkdir("schemas", 0o777))
-	must(t, os.WriteFile(filepath.Join("schemas", "event.yaml"), []byte(summedSchema), 0o666))
+	p := &summed{T: t, random: rand.New(rand.NewPCG(30, 4)), values: map[string]map[time.Time]int64{}, from: map[string]int{}}
+	p.schema, p.server = inProject(t, "event.yaml", summedSchema, setup.Options{})
 	for _, host := range summedHosts {
 		p.values[host] = map[time.Time]int64{}
 	}
