@@ -1,18 +1,14 @@
 package gen_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // TestSeriesOfOneTable deletes, in every way, events of a series that only one of two tables can
@@ -24,7 +20,7 @@ func TestSeriesOfOneTable(t *testing.T) {
 		other := "  other: {pattern: bucket_new_cells, key: {delimiter: \"/\", segments: [site, unit, bucket]}, bucket: 1d, family: m, serves: false, ttl: {max_age: 3650d}}\n"
 		own := "  own: {pattern: single_unserialized, since: 2026-06-01, key: {delimiter: \"/\", segments: [site, unit, time]}, family: m, ttl: {max_age: 3650d}, before: [{key: {delimiter: \"#\", segments: [site, unit, time]}, family: n}]}\n"
 		both := [2]string{other + own, own + other}[i]
-		l, client := prepared(t, fmt.Sprintf(`btgen: v1
+		l, b := start(t, fmt.Sprintf(`btgen: v1
 package: app
 name: Event%d
 series: {site: string, unit: string}
@@ -35,7 +31,7 @@ tables:
   BySite: {by: [site], delete: true}
 `, i, both))
 		e := dynamic.Event{Series: []any{"a/b", "u"}, Time: at, Values: []any{int64(7)}}
-		all, writer := store.WriterOptions{}, l.NewWriter(client, store.WriterOptions{Tables: []string{"own"}})
+		all, writer := store.WriterOptions{}, l.NewWriter(b.Client, store.WriterOptions{Tables: []string{"own"}})
 		series := dynamic.Event{Series: e.Series}
 		given := dynamic.Values{"a/b"}
 		for name, remove := range map[string]func(w *store.Writer[dynamic.Event]) (store.Deletion, error){
@@ -56,31 +52,18 @@ tables:
 			},
 		} {
 			must(t, writer.Write(t.Context(), e))
-			d, err := remove(l.NewWriter(client, all))
+			d, err := remove(l.NewWriter(b.Client, all))
 			if err != nil || d.Events() != 1 {
 				t.Errorf("%s first, %s: %v, %v", tables, name, d, err)
 			}
-			if _, err := l.NewReader(client).Latest(t.Context(), e.Series); !errors.Is(err, store.ErrNotFound) {
+			if _, err := l.NewReader(b.Client).Latest(t.Context(), e.Series); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s first, %s: the latest event: %v", tables, name, err)
 			}
 		}
 		nowhere := dynamic.Event{Series: []any{"a/b#", "u"}}
-		_, err := l.NewWriter(client, all).DeleteAll(t.Context(), store.SeriesOf(nowhere))
+		_, err := l.NewWriter(b.Client, all).DeleteAll(t.Context(), store.SeriesOf(nowhere))
 		if _, refused := errors.AsType[*codec.FieldError](err); !refused {
 			t.Errorf("%s first: a series that no table can store: %v", tables, err)
 		}
 	}
-}
-
-// prepared returns a schema whose tables exist on a server of its own, and a client.
-func prepared(t *testing.T, text string) (*dynamic.Schema, store.Client) {
-	t.Helper()
-	result := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(text)}})
-	must(t, result.Diagnostics.Err())
-	s := dynamic.New(result.Layouts[0])
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables(), setup.Options{})
-		return err
-	})
-	return s, b.Client
 }
