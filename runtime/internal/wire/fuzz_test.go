@@ -68,10 +68,7 @@ func cannedClient(t testing.TB, opts ...grpc.DialOption) *bigtable.Client {
 	conn, err := grpc.NewClient("passthrough:///nowhere", opts...)
 	must(t, err)
 	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
-	client, err := bigtable.NewClientWithConfig(context.Background(), "p", "i", config, option.WithGRPCConn(conn))
-	must(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	return client
+	return opened(t)(bigtable.NewClientWithConfig(context.Background(), "p", "i", config, option.WithGRPCConn(conn)))
 }
 
 // readCanned reads messages.

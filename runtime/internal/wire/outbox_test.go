@@ -186,9 +186,7 @@ func (p path) write(t *testing.T, answer func(s *mutateServer, attempt int, requ
 	s := &mutateServer{answer: answer}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	client, err := p.connect(ctx, s.start(t))
-	must(t, err)
-	defer func() { _ = client.Close() }()
+	client := opened(t)(p.connect(ctx, s.start(t)))
 	var out written
 	for _, err := range p.sendAll(metadata.AppendToOutgoingContext(ctx, "x-user", "header"), client.OpenTable("t"), 10) {
 		out.Errors = append(out.Errors, errorText(err))
@@ -347,9 +345,7 @@ func TestAcknowledgedEntriesAreKept(t *testing.T) {
 				<-stream.Context().Done()
 				return nil
 			}}
-			client, err := wirePath.connect(t.Context(), s.start(t))
-			must(t, err)
-			defer func() { _ = client.Close() }()
+			client := opened(t)(wirePath.connect(t.Context(), s.start(t)))
 			errs := wirePath.sendAll(ctx, client.OpenTable("t"), 10)
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -397,9 +393,7 @@ func TestWithoutTheInterceptor(t *testing.T) {
 	}}
 	addr := s.start(t)
 	for _, p := range []path{ordinaryPath, wirePath} {
-		client, err := p.connect(t.Context(), addr)
-		must(t, err)
-		defer func() { _ = client.Close() }()
+		client := opened(t)(p.connect(t.Context(), addr))
 		for range 3 {
 			if got := wire.Intercepted(t.Context(), client.OpenTable("t")); got != (p.name == "wire") {
 				t.Errorf("%s: intercepted %v", p.name, got)
@@ -410,9 +404,7 @@ func TestWithoutTheInterceptor(t *testing.T) {
 		}
 		s.mu.Unlock()
 	}
-	plain, err := storetest.ConnectPlain(t.Context(), addr)
-	must(t, err)
-	defer func() { _ = plain.Close() }()
+	plain := opened(t)(storetest.ConnectPlain(t.Context(), addr))
 	for i, err := range wirePath.sendAll(t.Context(), plain.OpenTable("t"), 3) {
 		if err == nil {
 			t.Errorf("entry %d is said to be stored", i)
@@ -441,9 +433,7 @@ func TestMemoryIsNotReusedTooEarly(t *testing.T) {
 		}
 		return nil
 	}}
-	client, err := wirePath.connect(t.Context(), s.start(t))
-	must(t, err)
-	defer func() { _ = client.Close() }()
+	client := opened(t)(wirePath.connect(t.Context(), s.start(t)))
 	table := client.OpenTable("t")
 	column := wire.AppendQualifier(wire.AppendFamily(nil, "f"), []byte("q"))
 	var wg sync.WaitGroup

@@ -83,9 +83,7 @@ type result struct {
 // read reads what a server plays.
 func (p path) read(t testing.TB, play play, opts ...bigtable.ReadOption) (out result) {
 	t.Helper()
-	client, err := p.connect(t.Context(), serve(t, play))
-	must(t, err)
-	defer func() { _ = client.Close() }()
+	client := opened(t)(p.connect(t.Context(), serve(t, play)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out.rows, out.err = rowsOf(ctx, client, opts...)
@@ -144,4 +142,14 @@ func text(row wire.Row) string {
 		}
 	}
 	return b.String()
+}
+
+// opened returns a function that returns a client, which it closes at the end of a test.
+func opened(t testing.TB) func(*bigtable.Client, error) *bigtable.Client {
+	return func(client *bigtable.Client, err error) *bigtable.Client {
+		t.Helper()
+		must(t, err)
+		t.Cleanup(func() { _ = client.Close() })
+		return client
+	}
 }
