@@ -111,9 +111,7 @@ func (s *endless) MutateRows(request *bigtablepb.MutateRowsRequest, stream bigta
 func BenchmarkBackfill(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000, 10_000_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			client, err := storetest.Connect(b.Context(), startServer(b, &endless{n: n}))
-			must(b, err)
-			defer func() { _ = client.Close() }()
+			client := opened(b)(storetest.Connect(b.Context(), startServer(b, &endless{n: n})))
 			source, target := singles(), days()
 			target.Table.WriteOnly = true
 			var heap uint64

@@ -152,9 +152,7 @@ func TestNothingIsLost(t *testing.T) {
 			t.Run(fmt.Sprint(connect.name, "/", seed), func(t *testing.T) {
 				t.Parallel()
 				s := &faultyServer{seed: seed, random: rand.New(rand.NewPCG(seed, 3)), stored: map[uint64]bool{}, faults: map[string]int{}}
-				client, err := connect.client(t.Context(), startServer(t, s))
-				must(t, err)
-				defer func() { _ = client.Close() }()
+				client := opened(t)(connect.client(t.Context(), startServer(t, s)))
 				events := connect.events * testlong.Pick(1, 10)
 				if seed == 0 {
 					events = testlong.Pick(events, 200_000)

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -320,24 +319,14 @@ func TestBrokenStreams(t *testing.T) {
 		}
 		bt := newBigtable(t, l)
 		const now = 86400 * 4
-		var samples []sample
-		for i := range 8 {
-			for _, series := range []string{"s0", "s1"} {
-				samples = append(samples, sample{Series: series, Time: at(i/2*86400 + 60*i), Value: uint64(i), Note: []byte("note")})
-			}
-		}
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
-		conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		must(t, err)
-		t.Cleanup(func() { _ = conn.Close() })
+		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), gatheredSamples(4, "s0", "s1")))
+		_, b := breaksOff(t, bt)
 		for i, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
 			if i != n%2 && !testlong.Enabled() {
 				continue // other tables have it
 			}
-			b := &breaking{to: bigtablepb.NewBigtableClient(conn), whole: i == 1, reads: map[string]*brokenRead{}}
-			client, err := connect(t.Context(), startServer(t, b))
-			must(t, err)
-			defer func() { _ = client.Close() }()
+			b := &breaking{to: b.to, whole: i == 1, reads: map[string]*brokenRead{}}
+			client := opened(t)(connect(t.Context(), startServer(t, b)))
 			r := NewReader(client, l, clockAt(now))
 			breakOff(t, b, fmt.Sprintf("%s, path %d", l.Table.ID, i), r, brokenReads(l), limit)
 		}

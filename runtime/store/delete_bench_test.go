@@ -141,9 +141,7 @@ func BenchmarkDeleteSeries(b *testing.B) {
 			s := &storedSeries{mapping: bb.mapping, rows: events / bb.cells, cells: bb.cells}
 			run := func(name string, del func(b *testing.B, client *bigtable.Client)) {
 				b.Run(fmt.Sprintf("%s/%s/events=%d", name, bb.name, events), func(b *testing.B) {
-					client, err := storetest.Connect(b.Context(), startServer(b, s))
-					must(b, err)
-					defer func() { _ = client.Close() }()
+					client := opened(b)(storetest.Connect(b.Context(), startServer(b, s)))
 					b.ReportAllocs()
 					peak, spent := samplePeak(b), cputime.Spent()
 					for b.Loop() {

@@ -141,9 +141,7 @@ func breaksOff(t *testing.T, s *storetest.Bigtable) (*bigtable.Client, *breaking
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	b := &breaking{to: bigtablepb.NewBigtableClient(conn), reads: map[string]*brokenRead{}}
-	client, err := storetest.Connect(t.Context(), startServer(t, b))
-	must(t, err)
-	t.Cleanup(func() { _ = client.Close() })
+	client := opened(t)(storetest.Connect(t.Context(), startServer(t, b)))
 	return client, b
 }
 

@@ -12,7 +12,6 @@ import (
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -46,18 +45,11 @@ func gatheredQuery(l *Mapping[sample], r *Reader[sample]) *testQuery[sample] {
 
 // gatheredServer returns a server in front of one with samples of a mapping, and a
 // client of it.
-func gatheredServer(t *testing.T, l *Mapping[sample], samples []sample) (*storetest.Bigtable, *breaking, *bigtable.Client) {
+func gatheredServer(t *testing.T, l *Mapping[sample], samples []sample) (*bigtable.Client, *breaking) {
 	t.Helper()
 	bt := newBigtable(t, l)
 	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
-	conn, err := grpc.NewClient(bt.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	must(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	b := &breaking{to: bigtablepb.NewBigtableClient(conn), reads: map[string]*brokenRead{}}
-	client, err := storetest.Connect(t.Context(), startServer(t, b))
-	must(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	return bt, b, client
+	return breaksOff(t, bt)
 }
 
 // Reads of several spans return the same whether or not a stream breaks off: that of
@@ -67,7 +59,7 @@ func TestGatheredBrokenStreams(t *testing.T) {
 	t.Parallel()
 	limit := make(chan struct{}, 64)
 	for _, l := range testlong.Sample(gatheredMappings(), 2) {
-		_, b, client := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
+		client, b := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
 		for _, gathered := range []int{maxGathered, 1} {
 			r := NewReader(client, l, clockAt(86400*4-1))
 			r.reader.gathered = gathered
@@ -102,7 +94,7 @@ func TestGatheredContextEnds(t *testing.T) {
 	}
 	never := end{maxGathered, -1, 0, 0}
 	for _, l := range gatheredMappings() {
-		_, b, client := gatheredServer(t, l, gatheredSamples(3, "s0", "s1"))
+		client, b := gatheredServer(t, l, gatheredSamples(3, "s0", "s1"))
 		var now end
 		var cancel context.CancelFunc
 		b.sends = func(request, chunks int) {
@@ -161,9 +153,7 @@ func TestGatheredMemory(t *testing.T) {
 		bt := newBigtable(t, l)
 		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
 		for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
-			client, err := connect(t.Context(), bt.Addr)
-			must(t, err)
-			defer func() { _ = client.Close() }()
+			client := opened(t)(connect(t.Context(), bt.Addr))
 			r := NewReader(client, l, clockAt(86400*100))
 			r.reader.gathered = 2000
 			of, _ := gatheredQuery(l, r).of(Selection[sample]{})
@@ -229,9 +219,7 @@ func TestNotGathered(t *testing.T) {
 				}
 				return nil
 			}}
-			client, err := storetest.Connect(t.Context(), startServer(t, s))
-			must(t, err)
-			defer func() { _ = client.Close() }()
+			client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
 			r := NewReader(client, c.mapping, clockAt(86400*1000))
 			q := c.query
 			if q == nil {
@@ -258,9 +246,7 @@ func TestGatheredRows(t *testing.T) {
 			samples[i].ExpiresAt, samples[i].Class = at(86400*100), min(1+i%3/2, len(l.Table.Families)-1)
 		}
 		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*6)).WriteAll(t.Context(), samples))
-		plain, err := storetest.ConnectPlain(t.Context(), bt.Addr)
-		must(t, err)
-		defer func() { _ = plain.Close() }()
+		plain := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
 		for _, newestFirst := range []bool{false, true} {
 			var want []string
 			received := 0

@@ -32,9 +32,7 @@ func TestEntriesWithoutResult(t *testing.T) {
 		s, err := next(ctx, desc, conn, method, opts...)
 		return withoutResults{s}, err
 	}
-	client, err := storetest.ConnectPlain(t.Context(), b.Addr, grpc.WithChainStreamInterceptor(removes))
-	must(t, err)
-	t.Cleanup(func() { _ = client.Close() })
+	client := opened(t)(storetest.ConnectPlain(t.Context(), b.Addr, grpc.WithChainStreamInterceptor(removes)))
 	w := NewWriter(client, []*Mapping[sample]{l})
 	events := make([]sample, 30)
 	for i := range events {

@@ -71,9 +71,7 @@ func checkUnusualRow[E any](t *testing.T, l *Mapping[E], base E, key string, cel
 		return stream.Send(response)
 	}})
 	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
-		client, err := connect(t.Context(), addr)
-		must(t, err)
-		defer func() { _ = client.Close() }()
+		client := opened(t)(connect(t.Context(), addr))
 		var got []string
 		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), SeriesOf(base), at(0), at(100)) {
 			var failed *DecodeError

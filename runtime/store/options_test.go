@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 )
@@ -135,22 +133,4 @@ func TestBatcherWithoutLimits(t *testing.T) {
 		b.batcher.release()
 	}
 	must(t, b.Close(t.Context()))
-}
-
-// TestOptionsOfConstructors checks that a constructor accepts only options that it uses.
-func TestOptionsOfConstructors(t *testing.T) {
-	for _, tt := range []struct {
-		of   reflect.Type
-		want string
-	}{
-		{reflect.TypeFor[ReaderOptions](), "TablePrefix Now Timeout Hooks"},
-		{reflect.TypeFor[WriterOptions](), "TablePrefix Now Timeout Parallelism SkipExpired Tables KeepWrittenAt Hooks"},
-		{reflect.TypeFor[BatcherOptions](), "MaxEvents MaxBytes MaxAge MaxConcurrentBatches LastWins"},
-	} {
-		var names []string
-		for i := range tt.of.NumField() {
-			names = append(names, tt.of.Field(i).Name)
-		}
-		same(t, tt.want, strings.Join(names, " "))
-	}
 }

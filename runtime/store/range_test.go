@@ -140,14 +140,3 @@ func TestWriteErrorCauses(t *testing.T) {
 		t.Error(s)
 	}
 }
-
-// Other status codes do not become a MissingTableError.
-func TestOtherStatus(t *testing.T) {
-	err := status.Error(codes.PermissionDenied, "no")
-	if got := missing("t", err); got != err {
-		t.Errorf("%v", got)
-	}
-	if got := missing("t", nil); got != nil {
-		t.Errorf("%v", got)
-	}
-}

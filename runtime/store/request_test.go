@@ -62,9 +62,7 @@ func (s *scripted) ReadRows(r *bigtablepb.ReadRowsRequest, stream bigtablepb.Big
 // scriptedReader returns a reader of days that is connected to a server.
 func scriptedReader(t *testing.T, s *scripted) *Reader[sample] {
 	t.Helper()
-	client, err := storetest.Connect(t.Context(), startServer(t, s))
-	must(t, err)
-	t.Cleanup(func() { _ = client.Close() })
+	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
 	return NewReader(client, days())
 }
 

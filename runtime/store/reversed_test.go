@@ -36,13 +36,11 @@ func TestReversedIsIgnored(t *testing.T) {
 			l := days()
 			b := newBigtable(t, l)
 			t.Setenv(EmulatorVariable, b.Addr)
-			client, err := connect(b, inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
+			client := opened(t)(connect(b, inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
 				func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 					stream, err := open()
 					return ascending{stream}, err
-				})))
-			must(t, err)
-			defer func() { _ = client.Close() }()
+				}))))
 			r := NewReader(client, l)
 			w := NewWriter(b.Client, []*Mapping[sample]{l})
 			must(t, w.Write(t.Context(), sample{Series: "s", Time: day0, Value: 1}))

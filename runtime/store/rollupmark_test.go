@@ -126,9 +126,7 @@ func TestMarks(t *testing.T) {
 	only := func(client Client) *Writer[sample] {
 		return NewWriter(client, []*Mapping[sample]{l, source})
 	}
-	plain, err := storetest.ConnectPlain(t.Context(), bt.Addr)
-	must(t, err)
-	defer func() { _ = plain.Close() }()
+	plain := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
 	one := func(i int) sample {
 		return sample{Series: fmt.Sprint("s", i%3), Time: at(i * 40_000), Value: uint64(i)}
 	}

@@ -164,6 +164,16 @@ func (t tableFunc) ReadRows(ctx context.Context, set bigtable.RowSet, f func(big
 	return t.TableAPI.ReadRows(ctx, set, f, opts...)
 }
 
+// opened returns a function that returns a client, which it closes at the end of a test.
+func opened(t testing.TB) func(*bigtable.Client, error) *bigtable.Client {
+	return func(client *bigtable.Client, err error) *bigtable.Client {
+		t.Helper()
+		must(t, err)
+		t.Cleanup(func() { _ = client.Close() })
+		return client
+	}
+}
+
 // asked is a request: a read, or changes of rows.
 type asked struct {
 	ctx   context.Context

@@ -163,13 +163,11 @@ func TestTamperedReads(t *testing.T) {
 				continue // looks like the end
 			}
 			t.Run(where+"/"+name, func(t *testing.T) {
-				client, err := storetest.Connect(t.Context(), bt.Addr, install(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
+				client := opened(t)(storetest.Connect(t.Context(), bt.Addr, install(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
 					func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 						stream, err := open()
 						return &tampering{ClientStream: stream, tamper: tamper}, err
-					})))
-				must(t, err)
-				defer func() { _ = client.Close() }()
+					}))))
 				r := NewReader(client, l)
 				got, err := collect(t.Context(), r, "s", day0, at(86400*rows))
 				if name == "nothing" && err != nil || err == nil && len(got) != rows {
@@ -201,10 +199,8 @@ func TestForcedCodec(t *testing.T) {
 	}
 	l := days()
 	bt := newBigtable(t, l)
-	client, err := storetest.Connect(t.Context(), bt.Addr,
-		inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, force)), inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName, force)))
-	must(t, err)
-	defer func() { _ = client.Close() }()
+	client := opened(t)(storetest.Connect(t.Context(), bt.Addr,
+		inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, force)), inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName, force))))
 	var ended Operation
 	hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}
 	w, r := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Hooks: hooks}), NewReader(client, l, ReaderOptions{Hooks: hooks})
@@ -236,12 +232,10 @@ func TestForcedCodecWithHangingServer(t *testing.T) {
 		}
 		return errors.Join(stores(stream, 0), stores(stream, 1))
 	}}
-	client, err := storetest.Connect(t.Context(), startServer(t, s), inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName,
+	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s), inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName,
 		func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 			return open(grpc.ForceCodecV2(forced{encoding.GetCodecV2(protocodec.Name)}))
-		})))
-	must(t, err)
-	defer func() { _ = client.Close() }()
+		}))))
 	must(t, NewWriter(client, []*Mapping[sample]{days()}, WriterOptions{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
 }
 
@@ -407,9 +401,7 @@ func TestRefusedAfterALostReply(t *testing.T) {
 func TestEventSurvivesTenUnavailable(t *testing.T) {
 	t.Parallel() // it waits
 	s := &lossy{lose: 10, stored: map[string]bool{}}
-	client, err := storetest.Connect(t.Context(), startServer(t, s))
-	must(t, err)
-	defer func() { _ = client.Close() }()
+	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
 	must(t, NewWriter(client, []*Mapping[sample]{days()}).Write(t.Context(), nth(1)))
 	if s.attempts != 11 {
 		t.Errorf("%d attempts", s.attempts)
@@ -423,15 +415,13 @@ func TestClientsAreProbedAgain(t *testing.T) {
 	keeps.Store(true)
 	l := days()
 	bt := newBigtable(t, l)
-	client, err := storetest.Connect(t.Context(), bt.Addr, outside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName,
+	client := opened(t)(storetest.Connect(t.Context(), bt.Addr, outside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName,
 		func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 			if keeps.Load() {
 				return nil, status.Error(codes.PermissionDenied, "not now")
 			}
 			return open()
-		})))
-	must(t, err)
-	defer func() { _ = client.Close() }()
+		}))))
 	w := NewWriter(client, []*Mapping[sample]{l})
 	if err := w.WriteAll(t.Context(), []sample{nth(1), nth(2)}); err == nil {
 		t.Error("written")

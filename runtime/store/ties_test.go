@@ -106,9 +106,7 @@ func newTicks(t *testing.T, l *Mapping[tick], known, unknown []tick) *storetest.
 // onBothReaders runs a test with a reader of each path.
 func onBothReaders(t *testing.T, bt *storetest.Bigtable, l *Mapping[tick], test func(path string, r *Reader[tick])) {
 	t.Helper()
-	wired, err := storetest.Connect(t.Context(), bt.Addr)
-	must(t, err)
-	defer func() { _ = wired.Close() }()
+	wired := opened(t)(storetest.Connect(t.Context(), bt.Addr))
 	test("wire", NewReader(wired, l, clockAt(1)))
 	test("ordinary", NewReader(bt.Client, l, clockAt(1)))
 }

@@ -36,9 +36,7 @@ func TestAuthorizedViews(t *testing.T) {
 		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "b", Time: day0}))
 		for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "plain": storetest.ConnectPlain} {
 			t.Run(l.Table.ID+" "+name, func(t *testing.T) {
-				official, err := connect(t.Context(), s.Addr)
-				must(t, err)
-				defer func() { _ = official.Close() }()
+				official := opened(t)(connect(t.Context(), s.Addr))
 				client := AuthorizedViews(official, func(string) string { return "mine" })
 				var ordinary, requests int
 				hooks := Hooks{End: func(_ context.Context, op Operation, _ error) {
@@ -57,7 +55,7 @@ func TestAuthorizedViews(t *testing.T) {
 					t.Errorf("%d of %d requests do not take the wire path", ordinary, requests)
 				}
 				var failed *WriteError
-				err = w.Write(t.Context(), sample{Series: "b", Time: at(1)})
+				err := w.Write(t.Context(), sample{Series: "b", Time: at(1)})
 				if !errors.As(err, &failed) || status.Code(failed.Failures[0].Err) != codes.PermissionDenied {
 					t.Errorf("writing to a row that is not in the view: %v", err)
 				}

@@ -165,9 +165,7 @@ func TestWhere(t *testing.T) {
 			t.Parallel()
 			l, columns := gauges(pattern, families...)
 			bt := storeGauges(t, l)
-			plain, err := storetest.ConnectPlain(t.Context(), bt.Addr)
-			must(t, err)
-			defer func() { _ = plain.Close() }()
+			plain := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
 			counts := &counts{}
 			for k, c := range whereCases() {
 				if (!l.Pattern.Bucketed() || c.single) && (i == 0 || k%2 == i%2 || testlong.Enabled()) { // other tables have the rest

@@ -263,7 +263,7 @@ func (m *windowsModel) run(zone, date string, n int) {
 		must(m.t, err)
 		m.events = slices.DeleteFunc(m.events, func(e sample) bool { return e.Series == series && !e.Time.Before(from) && e.Time.Before(to) })
 	}
-	for range testlong.Pick(12, 20) {
+	for range testlong.Pick(6, 20) {
 		from := center.Add(-time.Duration(m.random.IntN(100*3600)) * time.Second)
 		m.read(in, from, from.Add(time.Duration(1+m.random.IntN(200*3600))*time.Second))
 	}

@@ -16,9 +16,7 @@ func TestClientsWithTheOptionsGetPlaceholders(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
 	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
-	without, err := storetest.ConnectPlain(t.Context(), bt.Addr)
-	must(t, err)
-	defer func() { _ = without.Close() }()
+	without := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
 	for _, c := range []struct {
 		client  *bigtable.Client
 		asks    bool
@@ -48,11 +46,9 @@ func TestClientOptionsWithoutConnection(t *testing.T) {
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
 	)
 	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
-	client, err := bigtable.NewClientWithConfig(t.Context(), storetest.Project, storetest.Instance, config, opts...)
-	must(t, err)
-	defer func() { _ = client.Close() }()
+	client := opened(t)(bigtable.NewClientWithConfig(t.Context(), storetest.Project, storetest.Instance, config, opts...))
 	must(t, NewWriter(client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
-	err = client.Open("days").ReadRows(wire.WithSink(t.Context(), new(wire.Sink)), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
+	err := client.Open("days").ReadRows(wire.WithSink(t.Context(), new(wire.Sink)), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		if _, whole := row["f.1"]; whole {
 			t.Error(row)
 		}

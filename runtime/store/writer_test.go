@@ -47,9 +47,7 @@ func onBothPaths(t *testing.T, s *answering, opts WriterOptions, test func(t *te
 		"wire": storetest.Connect, "ordinary": storetest.ConnectPlain,
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, err := connect(t.Context(), startServer(t, s))
-			must(t, err)
-			defer func() { _ = client.Close() }()
+			client := opened(t)(connect(t.Context(), startServer(t, s)))
 			test(t, NewWriter(client, []*Mapping[sample]{days()}, opts))
 		})
 	}
@@ -188,9 +186,7 @@ func TestClientsAreProbedOnce(t *testing.T) {
 		}
 		return nil
 	}}
-	client, err := storetest.Connect(t.Context(), startServer(t, s))
-	must(t, err)
-	defer func() { _ = client.Close() }()
+	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
 	bulks := 0
 	wrapped := fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
@@ -228,9 +224,7 @@ func TestServerRejectionsAreKept(t *testing.T) {
 		}
 		return nil
 	}}
-	client, err := storetest.Connect(t.Context(), startServer(t, s))
-	must(t, err)
-	defer func() { _ = client.Close() }()
+	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
 	w := NewWriter(client, []*Mapping[sample]{days()})
 	var failed *WriteError
 	if err := w.WriteAll(ctx, []sample{nth(0), nth(1), nth(2), nth(3), nth(4), nth(5)}); !errors.As(err, &failed) {
@@ -274,10 +268,8 @@ func TestRejectedRetryIsUnknown(t *testing.T) {
 			}
 			return stream.Send(response)
 		}}
-		client, err := storetest.Connect(t.Context(), startServer(t, s))
-		must(t, err)
-		defer func() { _ = client.Close() }()
-		err = NewWriter(client, []*Mapping[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)})
+		client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
+		err := NewWriter(client, []*Mapping[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)})
 		var failed *WriteError
 		if !errors.As(err, &failed) || len(failed.Failures) != 2 || failed.Failures[0].Outcome != c.want || failed.Failures[1].Outcome != c.want {
 			t.Errorf("%+v: %v", c, err)
