@@ -96,7 +96,7 @@ func (p *windowParts) again(of *selection) *windowsReading {
 
 // byValue splits the values of a selection after the one that contains a series, given the prefix of
 // its keys. It returns false if there is only one value, or if the rows of a value do not follow
-// each other.
+// each other or have those of other values among them.
 func (p *windowParts) byValue(prefix string, listed bool) bool {
 	of := p.lead.of
 	if !of.many {
@@ -104,7 +104,8 @@ func (p *windowParts) byValue(prefix string, listed bool) bool {
 	}
 	read := p.again(of)
 	values, err := read.reading.distinct()
-	if err != nil || len(values) < 2 || listed && slices.ContainsFunc(values, func(w wanted) bool { return len(w.spans) > 1 }) {
+	among := func(s codec.Span) bool { return s.Rest > 0 }
+	if err != nil || len(values) < 2 || slices.ContainsFunc(values, func(w wanted) bool { return listed && len(w.spans) > 1 || slices.ContainsFunc(w.spans, among) }) {
 		return false
 	}
 	lead := slices.IndexFunc(values, func(w wanted) bool { return w.has(prefix) })
