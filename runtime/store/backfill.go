@@ -63,6 +63,8 @@ type BackfillOptions struct {
 	Timeout time.Duration
 	// Now is the clock for times to live; time.Now if nil.
 	Now func() time.Time
+	// Sleep waits; nil for a wait in fact. A test need not wait if no request can still arrive.
+	Sleep func(ctx context.Context, d time.Duration) error
 	// Hooks trace every operation.
 	Hooks Hooks
 	// Progress is called from time to time and at the end, never concurrently; nil for no
@@ -234,6 +236,9 @@ func newBackfill[E any](client Client, mappings []*Mapping[E], o BackfillOptions
 		return nil, err
 	}
 	b := &backfill[E]{BackfillOptions: o, client: client, source: source, target: target, began: o.Now(), clock: realClock}
+	if o.Sleep != nil {
+		b.clock.sleep = o.Sleep
+	}
 	b.untold.source, b.untold.target = source.untold(target), target.untold(source)
 	var ofSource, ofTarget bool
 	b.partial, ofSource = source.losesParts()

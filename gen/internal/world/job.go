@@ -241,7 +241,7 @@ func (p *play) backfill() error {
 		return nil
 	}
 	p.note("%s", t.ID)
-	o := store.BackfillOptions{TablePrefix: p.prefix, Source: p.anySource(t), Target: t.ID, Now: p.clock, RenewAges: p.chance(2), Repair: p.chance(3)}
+	o := store.BackfillOptions{TablePrefix: p.prefix, Source: p.anySource(t), Target: t.ID, Now: p.clock, RenewAges: p.chance(2), Repair: p.chance(3), Sleep: noSleep}
 	source, err := p.source(o)
 	if source == nil || err != nil {
 		return err
@@ -311,7 +311,7 @@ func (p *play) fill(_ *layout.Table, o store.BackfillOptions) error {
 // source tells that it was not lost, and what the call has sent arrives.
 func (p *play) fillStopped(source *layout.Table, o store.BackfillOptions) error {
 	p.files++
-	o.Checkpoint, o.Timeout = filepath.Join(p.dir, fmt.Sprintf("%s%d", p.prefix, p.files)), 300*time.Millisecond
+	o.Checkpoint = filepath.Join(p.dir, fmt.Sprintf("%s%d", p.prefix, p.files))
 	client := p.client()
 	call := func() error {
 		_, err := store.Backfill(p.ctx, client, p.schema.Mappings(), o)
@@ -340,12 +340,7 @@ func (p *play) fillStopped(source *layout.Table, o store.BackfillOptions) error 
 	if target := slices.IndexFunc(p.layout.Tables, func(t *layout.Table) bool { return t.ID == o.Target || o.Target == "" && t.WriteOnly }); tells && p.layout.Tables[target].WriteOnly && slices.Index(p.layout.Tables, source) < target && p.chance(2) {
 		o.Checkpoint = "" // the call finds by itself what the other one has left
 	}
-	for range 3 { // a request may take longer than its limit
-		if err = call(); err == nil {
-			break
-		}
-	}
-	return err
+	return call()
 }
 
 // fillParts fills a table in the steps of a pipeline.
