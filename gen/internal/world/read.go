@@ -1214,7 +1214,7 @@ func (p *play) crowd() error {
 	for _, t := range p.layout.Tables {
 		cells += len(t.Columns)
 	}
-	if len(series) < 2 || cells > 6 || p.layout.Read.Metrics() || !p.chance(6) {
+	if len(series) < 2 || len(p.known) == 0 || cells > 6 || p.layout.Read.Metrics() || !p.chance(6) {
 		return nil
 	}
 	var events []dynamic.Event
