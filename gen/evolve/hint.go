@@ -300,7 +300,7 @@ func renameHint(h *hinting) string {
 			keep += " and " + diag.Code("optional: true")
 		}
 	}
-	f.Was = slices.Insert(slices.Clone(f.Was), 0, olderWas(p, h.Change, field, w.column))
+	f.Was = withWas(f.Was, olderWas(p, h.Change, field, w.column))
 	return rename + "read older events, too: " + diag.Code(f.Name.V+": "+f.String()) + keep + otherwise
 }
 
@@ -353,6 +353,14 @@ func olderWas(p *pair, change *Change, field *schema.Field, old *lock.Column) sc
 	return out
 }
 
+// withWas returns where older events have a field, with one more place before the others, or the same one once.
+func withWas(all []schema.Was, first schema.Was) []schema.Was {
+	same := func(w schema.Was) bool {
+		return w.Column.V == first.Column.V && w.Number.V == first.Number.V && w.Family.V == first.Family.V
+	}
+	return slices.Insert(slices.DeleteFunc(slices.Clone(all), same), 0, first)
+}
+
 // movedField returns a field that is written to a new column, number or name, and read from
 // its old one, too, in each form in which the tables of its schema store it.
 func (h *hinting) movedField(old *lock.Column) string {
@@ -386,7 +394,7 @@ func (h *hinting) movedField(old *lock.Column) string {
 			}
 		}
 	}
-	f.Was = slices.Insert(slices.Clone(f.Was), 0, was)
+	f.Was = withWas(f.Was, was)
 	return f.Name.V + ": " + f.String()
 }
 
