@@ -32,8 +32,8 @@ var (
 		names:  []rehearse.Cause{rehearse.Deleted, rehearse.FamiliesChanged, rehearse.RollupChanged},
 	})
 	eventsLonger = data(Rule{
-		ID: "E28", Title: "a longer time to live of events with a rollup",
-		Reason: "Programs would take buckets to be complete whose first events Bigtable has already deleted, read them from what is left, and replace their windows.",
+		ID: "E28", Title: "a longer time to live of events with a rollup, or of its windows",
+		Reason: "Programs would take buckets to be complete whose first events Bigtable has already deleted, read them from what is left, and replace their windows. It deletes expired cells in any order: with a longer time to live of the windows, some come back without the mark that they were changed.",
 		Fix:    "Begin a new layout with another family, with `since` and `before`. Accept the change if no event has expired yet.",
 		names:  []rehearse.Cause{rehearse.LifeChanged, rehearse.RollupChanged, rehearse.ColumnsChanged},
 	})
@@ -155,6 +155,12 @@ func (c *comparer) rollupArrives(new *lock.Rollup) {
 func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	n := len(c.changes)
 	c.age(lock.Family{Name: old.Family, GC: old.GC}, lock.Family{Name: new.Family, GC: new.GC})
+	for i := range c.changes[n:] {
+		if at := &c.changes[n+i]; at.Rule == lifeLonger {
+			at.Rule = eventsLonger
+			at.Message = fmt.Sprintf("the ttl of windows in family %q changes from %s to %s: Bigtable may have deleted the mark of a change, and not the windows, which programs would take to be right", new.Family, at.Old, at.New)
+		}
+	}
 	for i := range c.changes[n:] {
 		c.changes[n+i].way = way{restore: rollupText(c.old, *old)}
 	}
