@@ -24,6 +24,11 @@ import (
 // unproven are the edits whose verdict no read of old events can show, and why.
 var unproven = map[string]string{
 	"class_field_restored":        "events must be written again with another class in between; TestHistories of package evolve shows it",
+	"field_removed_only_value":    "an event must have only that value; TestLosses of package evolve shows it",
+	"field_restored":              writtenAgain,
+	"was_of_two_removed_fields":   writtenAgain,
+	"was_older_taken_again":       writtenAgain,
+	"was_restored_renamed":        writtenAgain,
 	"table_draft_again":           "the edit changes nothing; it allows later ones",
 	"table_removed":               "the code of the new schema does not know the table",
 	"layout_moved":                "events must be between two fixed times; TestMovedLayouts of package dynamictest shows it",
@@ -52,6 +57,9 @@ var unproven = map[string]string{
 	"state_to_cells":              "the newest events are found in the other table",
 	"strategy_default_expiration": "with equal ages, stored events expire as before; setup refuses the edit anyway",
 }
+
+// writtenAgain is where the verdict of a field that is back is shown.
+const writtenAgain = "events must be written again while the field was removed; TestLosses of package evolve shows it"
 
 // inRollups is where the verdict of an edit of a rollup is shown, which no event is harmed by.
 const inRollups = "windows are read otherwise, and no events; TestBreakingRollups shows it"
