@@ -328,7 +328,7 @@ func (p *play) fillStopped(source *layout.Table, o store.BackfillOptions) error 
 		return slices.ContainsFunc(o.Families, func(f layout.Family) bool { return f.Life.Timestamp != codec.TimestampEvent || f.Class != 0 })
 	})
 	if all := p.truth.live(source, p.now.Add(2*time.Minute)); tells && len(all) > 0 {
-		gone := anyOf(p, all[min(1, len(all)-1):]).Event // what is older than all others, a call without a checkpoint leaves
+		gone := anyOf(p, all[min(1, len(all)-1):]).versions[0].event // what is older than all others, a call without a checkpoint leaves
 		if err := p.deletes(func(o store.DeleteOptions) (store.Deletion, error) {
 			return p.program().remove(p.ctx, []dynamic.Event{gone}, o)
 		}, func(e *dynamic.Event) bool { return place(e) == place(&gone) }); err != nil {

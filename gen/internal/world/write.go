@@ -71,7 +71,11 @@ func (p *play) writeSeries() error {
 		if at = at.Add(-step * anyOf(p, []time.Duration{1, 1, 1, 3})); at.Before(time.Unix(1, 0)) {
 			break
 		}
-		events, p.known = append(events, e), append(p.known, p.truth.truncated(e))
+		known := p.truth.truncated(e)
+		if n := len(events); n > 0 && p.truth.truncated(events[n-1]).Time.Equal(known.Time) {
+			continue
+		}
+		events, p.known = append(events, e), append(p.known, known)
 	}
 	if len(events) == 0 {
 		return nil
