@@ -236,9 +236,7 @@ func (p *pair) acceptTable(t *lock.Table, accepted []lock.Acceptance) []lock.Acc
 			rest = append(rest, a)
 		}
 	}
-	slices.SortStableFunc(t.Accepted, func(a, b lock.Acceptance) int {
-		return cmp.Or(cmp.Compare(a.Change, b.Change), cmp.Compare(a.Reason, b.Reason))
-	})
+	lock.SortAccepted(t.Accepted)
 	return rest
 }
 

@@ -104,7 +104,7 @@ type pair struct {
 // says, if there are several after a merge.
 func Diff(in Input) *Comparison {
 	c := diff(in)
-	for _, head := range in.Old.Heads() {
+	for _, head := range in.Old.Heads {
 		c.since(head)
 	}
 	c.sort()

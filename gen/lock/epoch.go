@@ -140,8 +140,9 @@ func (l *Lock) Next(tables []Table) *Lock {
 	out := &Lock{Tables: tables, Epochs: slices.Clip(l.Epochs)}
 	known, heads := state{}, []string(nil)
 	if len(l.Epochs) == 0 && len(l.Tables) > 0 { // of a file without epochs
-		out.add(known, nil, stateOf(l.Tables))
-		known, heads = stateOf(l.Tables), []string{out.Epochs[0].ID}
+		known = stateOf(l.Tables)
+		out.add(state{}, nil, known)
+		heads = []string{out.Epochs[0].ID}
 	} else if h, err := historyOf(Name, l.Epochs); err == nil { // it was parsed
 		heads = h.heads()
 		known, _ = h.joined(heads)
@@ -157,27 +158,6 @@ func (l *Lock) add(known state, after []string, now state) {
 		e.ID = e.digest()
 		l.Epochs = append(l.Epochs, e)
 	}
-}
-
-// Heads returns what each of the last epochs says, if there are several after a merge.
-func (l *Lock) Heads() (out []*Lock) {
-	h, err := historyOf(Name, l.Epochs)
-	if err != nil || len(h.heads()) < 2 {
-		return nil
-	}
-	for _, id := range h.heads() {
-		s, err := h.at(id)
-		if err == nil {
-			var head *Lock
-			if head, err = s.lock(Name); err == nil {
-				out = append(out, head)
-			}
-		}
-		if err != nil {
-			return nil // it was parsed
-		}
-	}
-	return out
 }
 
 // Missing returns the epochs of another lock that the lock does not have: it is no later version of that.
@@ -198,28 +178,35 @@ type history struct {
 // historyOf sorts epochs. The error is an *Error if one follows an epoch that is not there.
 func historyOf(file string, epochs []Epoch) (*history, error) {
 	h := &history{file: file, index: map[string]int{}, states: map[string]state{}}
-	left := slices.Clone(epochs)
-	slices.SortStableFunc(left, func(a, b Epoch) int { return strings.Compare(a.ID, b.ID) })
-	for len(left) > 0 {
-		n := slices.IndexFunc(left, func(e Epoch) bool {
-			return !slices.ContainsFunc(e.After, func(id string) bool { _, known := h.index[id]; return !known })
-		})
-		if n < 0 {
-			e := left[0]
-			for _, o := range left { // the first one of those that are missing
-				if !slices.ContainsFunc(o.After, func(id string) bool {
-					return slices.ContainsFunc(left, func(e Epoch) bool { return e.ID == id })
-				}) {
-					e = o
-				}
-			}
-			return nil, &Error{File: file, Problem: Incomplete, Reason: fmt.Sprintf("epoch %s follows %s, which the file lacks", e.ID, strings.Join(e.After, " and "))}
+	all := map[string]*Epoch{}
+	for i := range epochs {
+		all[epochs[i].ID] = &epochs[i]
+	}
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		if err := h.add(all, id); err != nil {
+			return nil, err
 		}
-		h.index[left[n].ID] = len(h.epochs)
-		h.epochs = append(h.epochs, left[n])
-		left = slices.Delete(left, n, n+1)
 	}
 	return h, nil
+}
+
+// add adds an epoch, after those that it follows.
+func (h *history) add(all map[string]*Epoch, id string) error {
+	if _, known := h.index[id]; known {
+		return nil
+	}
+	h.index[id] = -1 // until those are added
+	for _, before := range all[id].After {
+		if n, known := h.index[before]; all[before] == nil || known && n < 0 {
+			return &Error{File: h.file, Problem: Incomplete, Reason: fmt.Sprintf("epoch %s follows %s, which the file lacks", id, before)}
+		}
+		if err := h.add(all, before); err != nil {
+			return err
+		}
+	}
+	h.index[id] = len(h.epochs)
+	h.epochs = append(h.epochs, *all[id])
+	return nil
 }
 
 // heads returns the epochs that no other one follows.

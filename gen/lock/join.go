@@ -14,14 +14,10 @@ func join(file string, base, ours, theirs state) (state, error) {
 	for _, key := range ours.keys(theirs) {
 		a, b, before := ours[key], theirs[key], base[key]
 		switch {
-		case a == nil || slices.Equal(b, before):
-			if out[key] = a; a == nil {
-				out[key] = b
-			}
-		case b == nil || slices.Equal(a, before) || slices.Equal(a, b):
-			if out[key] = b; b == nil {
-				out[key] = a
-			}
+		case b == nil || a != nil && slices.Equal(b, before):
+			out[key] = a
+		case a == nil || slices.Equal(a, before) || slices.Equal(a, b):
+			out[key] = b
 		default:
 			t, err := joinTable(file, key, before, a, b)
 			if err != nil {
@@ -79,7 +75,7 @@ func joinTable(file, key string, was, our, their []string) (*Table, error) {
 		}
 		t, err := parseTable(key, side)
 		if err != nil {
-			return nil, &Error{File: file, Problem: Newer, Reason: err.Error()}
+			return nil, unknown(file, key, err)
 		}
 		tables[i], sides[i] = t, factsOfTable(t)
 	}
@@ -96,7 +92,7 @@ func joinTable(file, key string, was, our, their []string) (*Table, error) {
 		a = slices.Concat(a[:len(a)-len(our)], their)
 	case slices.Equal(their, was):
 		b = slices.Concat(b[:len(b)-len(their)], our)
-	case !slices.EqualFunc(ours.Layouts, theirs.Layouts, func(a, b Layout) bool { return a.Number == b.Number }):
+	case ours.numbers() != theirs.numbers():
 		return nil, contradiction(file, ours, fmt.Sprintf("both sides have changed it, and only one of them has added or removed a layout (%s and %s)", ours.numbers(), theirs.numbers()))
 	}
 	all := slices.Clone(a)
@@ -230,7 +226,8 @@ func (f facts) again(base *Table) facts {
 			continue
 		}
 		k.layout += n
-		k.text, k.key = itoa(k.layout)+" "+strings.TrimPrefix(k.text, number), itoa(k.layout)+" "+strings.TrimPrefix(k.key, number)
+		later := itoa(k.layout) + " "
+		k.text, k.key = later+strings.TrimPrefix(k.text, number), later+strings.TrimPrefix(k.key, number)
 		out = append(out, k)
 	}
 	return out

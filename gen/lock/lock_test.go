@@ -209,13 +209,36 @@ func TestProblems(t *testing.T) {
 
 // epochOf returns a file with an epoch of a table.
 func epochOf(facts ...string) string {
-	digest := "after \n"
+	text, _ := epochAfter("", facts...)
+	return head + text
+}
+
+// epochAfter returns the lines of an epoch of a table after another one, and its ID.
+func epochAfter(before string, facts ...string) (text, id string) {
+	digest := "after " + before + "\n"
 	for _, fact := range facts {
 		digest += "t/m + " + fact + "\n"
 	}
 	sum := sha256.Sum256([]byte(digest))
-	id := hex.EncodeToString(sum[:5])
-	return head + "\nt/m " + id + " + " + strings.Join(facts, "\nt/m "+id+" + ") + "\n"
+	id = hex.EncodeToString(sum[:5])
+	if before != "" {
+		text = "\nt/m " + id + " after " + before
+	}
+	for _, fact := range facts {
+		text += "\nt/m " + id + " + " + fact
+	}
+	return text + "\n", id
+}
+
+// TestHostileEpochs parses epochs whose digests are right, and whose facts are none.
+func TestHostileEpochs(t *testing.T) {
+	first, id := epochAfter("", "schema app.Event", "1 pattern latest", "1 family m max_age=1d event")
+	for _, facts := range [][]string{{}, {""}, {`1 column "a`}, {"1"}, {`1 column "a"x`}} {
+		second, _ := epochAfter(id, facts...)
+		if _, err := lock.Parse(lock.Name, []byte(head+first+second)); err == nil {
+			t.Errorf("accepted %q", facts)
+		}
+	}
 }
 
 // TestMergeFriendly checks that a change of one table only adds lines to it.

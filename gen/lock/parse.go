@@ -92,7 +92,8 @@ func Parse(file string, text []byte) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.joined(h.heads())
+	heads := h.heads()
+	s, err := h.joined(heads)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +102,13 @@ func Parse(file string, text []byte) (*Lock, error) {
 		return nil, err
 	}
 	out.Epochs = h.epochs
+	for i := 0; i < len(heads) && len(heads) > 1; i++ {
+		head, err := h.states[heads[i]].lock(file)
+		if err != nil {
+			return nil, err
+		}
+		out.Heads = append(out.Heads, head)
+	}
 	return out, nil
 }
 
@@ -110,12 +118,17 @@ func (s state) lock(file string) (*Lock, error) {
 	for key, facts := range s {
 		t, err := parseTable(key, facts)
 		if err != nil {
-			return nil, &Error{File: file, Problem: Newer, Reason: "another version of btgen wrote the file, and this one does not know what it says of table " + key + ": " + err.Error()}
+			return nil, unknown(file, key, err)
 		}
 		out.Tables = append(out.Tables, *t)
 	}
 	out.Sort()
 	return out, nil
+}
+
+// unknown returns the error for facts of a table that this version does not know.
+func unknown(file, key string, err error) *Error {
+	return &Error{File: file, Problem: Newer, Reason: "another version of btgen wrote the file, and this one does not know what it says of table " + key + ": " + err.Error()}
 }
 
 // parseEpochs returns the epochs of a file. The error is an *Error.
@@ -151,7 +164,7 @@ func parseEpochs(file string, text []byte) ([]Epoch, error) {
 	for i := range out {
 		e := &out[i]
 		slices.SortStableFunc(e.Changes, func(a, b Change) int { return strings.Compare(a.Table, b.Table) })
-		if e.digest() != e.ID {
+		if e.digest() != e.ID || len(e.Changes) == 0 {
 			return nil, &Error{File: file, Line: lines[e.ID], Reason: "a line of epoch " + e.ID + " was edited, moved or removed"}
 		}
 	}
@@ -262,12 +275,12 @@ func (t *Table) read(fact string) error {
 
 // sort sorts what has an order.
 func (t *Table) sort() {
-	sortAccepted(t.Accepted)
+	SortAccepted(t.Accepted)
 	slices.Sort(t.Lacks)
 	slices.Sort(t.Serves)
 	for i := range t.Layouts {
 		l := &t.Layouts[i]
-		sortAccepted(l.Accepted)
+		SortAccepted(l.Accepted)
 		slices.SortFunc(l.Families, func(a, b Family) int { return cmp.Compare(a.Name, b.Name) })
 		l.SortRollups()
 		l.SortColumns()
@@ -280,8 +293,8 @@ func (t *Table) sort() {
 	}
 }
 
-// sortAccepted sorts changes that were accepted.
-func sortAccepted(all []Acceptance) {
+// SortAccepted sorts changes that were accepted.
+func SortAccepted(all []Acceptance) {
 	slices.SortStableFunc(all, func(a, b Acceptance) int {
 		return cmp.Or(cmp.Compare(a.Change, b.Change), cmp.Compare(a.Reason, b.Reason))
 	})
@@ -292,9 +305,12 @@ func sortAccepted(all []Acceptance) {
 func sortFacts(facts []string) {
 	places := make(map[string][3]int, len(facts))
 	for _, fact := range facts {
-		words, _ := split(fact)
-		layout, err := strconv.Atoi(words[0])
+		words, err := split(fact)
 		if err != nil || len(words) < 2 {
+			continue // it is no fact, as parseTable says
+		}
+		layout, err := strconv.Atoi(words[0])
+		if err != nil {
 			continue // about the table itself
 		}
 		p := [3]int{math.MaxInt - layout, kindOf(words[1]), 0}
