@@ -156,13 +156,11 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	n := len(c.changes)
 	c.age(lock.Family{Name: old.Family, GC: old.GC}, lock.Family{Name: new.Family, GC: new.GC})
 	for i := range c.changes[n:] {
-		if at := &c.changes[n+i]; at.Rule == lifeLonger {
+		at := &c.changes[n+i]
+		if at.way = (way{restore: rollupText(c.old, *old)}); at.Rule == lifeLonger {
 			at.Rule = eventsLonger
 			at.Message = fmt.Sprintf("the ttl of windows in family %q changes from %s to %s: Bigtable may have deleted the mark of a change, and not the windows, which programs would take to be right", new.Family, at.Old, at.New)
 		}
-	}
-	for i := range c.changes[n:] {
-		c.changes[n+i].way = way{restore: rollupText(c.old, *old)}
 	}
 	at := c.atRollup(new.Family)
 	lost := !old.Idle && expires(c.old)
