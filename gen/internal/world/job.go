@@ -90,11 +90,16 @@ func (p *play) rollupParts(client store.Client, o store.RollupOptions) error {
 			return err
 		}
 	}
+	return each(p, chunks, func(c store.RollupChunk) error {
+		_, err := steps.Seal(p.ctx, c)
+		return err
+	})
+}
+
+// each takes a step for each of several chunks.
+func each[T any](p *play, chunks []T, step func(c T) error) error {
 	for _, c := range chunks {
-		if err := p.repeated(func() error {
-			_, err := steps.Seal(p.ctx, c)
-			return err
-		}); err != nil {
+		if err := p.repeated(func() error { return step(c) }); err != nil {
 			return err
 		}
 	}
@@ -310,8 +315,7 @@ func (p *play) fill(_ *layout.Table, o store.BackfillOptions) error {
 // fillStopped fills a table by a call that may be stopped, and then continued. Meanwhile, an event is deleted of which the
 // source tells that it was not lost, and what the call has sent arrives.
 func (p *play) fillStopped(source *layout.Table, o store.BackfillOptions) error {
-	p.files++
-	o.Checkpoint = filepath.Join(p.dir, fmt.Sprintf("%s%d", p.prefix, p.files))
+	o.Checkpoint = p.file()
 	client := p.client()
 	call := func() error {
 		_, err := store.Backfill(p.ctx, client, p.schema.Mappings(), o)
@@ -361,16 +365,14 @@ func (p *play) fillParts(_ *layout.Table, o store.BackfillOptions) error {
 		}
 	}
 	var oldest time.Time
-	for _, c := range chunks {
-		if err := p.repeated(func() error {
-			_, at, err := steps.Copy(p.ctx, c)
-			if oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
-				oldest = at
-			}
-			return err
-		}); err != nil {
-			return err
+	if err := each(p, chunks, func(c store.BackfillChunk) error {
+		_, at, err := steps.Copy(p.ctx, c)
+		if oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
+			oldest = at
 		}
+		return err
+	}); err != nil {
+		return err
 	}
 	for _, c := range chunks {
 		differs := false
@@ -393,15 +395,10 @@ func (p *play) fillParts(_ *layout.Table, o store.BackfillOptions) error {
 			return err
 		}
 	}
-	for _, c := range wrong {
-		if err := p.repeated(func() error {
-			_, err := steps.Settle(p.ctx, c)
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(p, wrong, func(c store.BackfillChunk) error {
+		_, err := steps.Settle(p.ctx, c)
+		return err
+	})
 }
 
 // copied is what a back-fill of a table promises. What only the source has lost of an event remains.
@@ -509,6 +506,11 @@ func (p *play) checkpoint() string {
 	if p.chance(2) {
 		return ""
 	}
+	return p.file()
+}
+
+// file returns the path of a new file.
+func (p *play) file() string {
 	p.files++
 	return filepath.Join(p.dir, fmt.Sprintf("%s%d", p.prefix, p.files))
 }
