@@ -69,24 +69,23 @@ func some(filters ...Filter) (out []Filter) {
 	return out
 }
 
-// Lost returns the time before which neither events nor runs of a layout with a rollup are there any more, because they have
-// expired; the zero time if there is none.
-func (t *Table) Lost(now time.Time) time.Time {
-	runs, bounded := t.Rollup.Life.Since(now.Add(codec.Skew))
-	if !bounded {
-		return time.Time{}
+// Lost returns the range of time, from <= time < to, in which events of the layout may have expired, and have with the runs, if
+// it has some; an empty one if there is none.
+func (t *Table) Lost(now time.Time, runs bool) (from, to time.Time) {
+	to, _ = t.Since(now.Add(codec.Skew))
+	if runs {
+		oldest, bounded := t.Rollup.Life.Since(now.Add(codec.Skew))
+		if !bounded {
+			return t.Begin, t.Begin
+		}
+		if last := t.Offset.Bucket.Start(oldest.Add(-1)); last.Before(to) {
+			to = last
+		}
 	}
-	lost := t.Offset.Bucket.Start(runs.Add(-1))
-	if events, bounded := t.Since(now); !bounded || events.Before(lost) {
-		lost = events
+	if !t.End.IsZero() && t.End.Before(to) {
+		to = t.End
 	}
-	if !t.End.IsZero() && t.End.Before(lost) {
-		lost = t.End
-	}
-	if !lost.After(t.Begin) {
-		return time.Time{}
-	}
-	return lost
+	return t.Begin, to
 }
 
 // sinceRuns returns the time of the oldest event that a run can contain; false if there is no bound.

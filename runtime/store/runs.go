@@ -27,7 +27,7 @@ type runsReading struct {
 	times rollup.Times
 	found rollup.Row // of the current row
 	run   window.Run
-	lost  time.Time // both the events and the runs before it have expired; zero if there are none in the range
+	gaps  []gap
 }
 
 // cells returns the width of the cells of a mapping; 0 if it has none.
@@ -51,23 +51,31 @@ func (r *windowsReading) uses(l *mapping) bool {
 	return l.Rollup != nil && !l.Rollup.Idle && r.reading.assembler.conditions == nil && r.spec.Stores()
 }
 
-// lostBefore returns the time before which events and runs have expired, if the range begins before it.
-func (r *windowsReading) lostBefore(of *reader) (last time.Time) {
-	now := of.options.Now()
-	for _, of := range append([]*reader{of}, of.older...) {
-		if !r.uses(of.mapping) {
+// gap is a range of starts of windows, parts of which have expired.
+type gap struct{ from, to time.Time }
+
+// gapsOf returns the gaps of a read of a table with runs: where neither events nor runs of a layout are there any more.
+func (r *windowsReading) gapsOf(newest *reader) (gaps []gap) {
+	all := append([]*reader{newest}, newest.older...)
+	if !slices.ContainsFunc(all, func(of *reader) bool { return r.uses(of.mapping) }) {
+		return nil
+	}
+	for _, of := range all {
+		from, to := of.shape.Lost(of.options.Now(), r.uses(of.mapping))
+		if !from.Before(to) || !r.from.Before(to) || !from.Before(r.to) {
 			continue
 		}
-		if lost := of.shape.Lost(now); lost.After(last) && r.from.Before(lost) {
-			last = lost
+		if from = later(from, r.from); from.After(r.from) {
+			from = r.width.Back(from.Add(1), r.from, 1)
 		}
+		gaps = append(gaps, gap{from, to})
 	}
-	return last
+	return gaps
 }
 
 // expiredIn reports whether a part of a window that begins at a time has expired. One without a beginning has what is there.
 func (r *windowsReading) expiredIn(start time.Time) bool {
-	return !r.rows.lost.IsZero() && !start.IsZero() && start.Before(r.rows.lost)
+	return !start.IsZero() && slices.ContainsFunc(r.rows.gaps, func(g gap) bool { return !start.Before(g.from) && start.Before(g.to) })
 }
 
 // ask implements rowSource. A read of a field that the rollup does not have, or of windows that are not made of whole
@@ -135,7 +143,7 @@ func (r *windowsReading) row(a *assembler, start time.Time, row wire.Row, yield 
 		return false
 	}
 	rollupOf(&s.found, row, a.mapping.Rollup.Family)
-	if !s.lost.IsZero() && r.expiredIn(r.width.Back(start.Add(1), r.from, 1)) {
+	if len(s.gaps) > 0 && r.expiredIn(r.width.Back(start.Add(1), r.from, 1)) {
 		r.reading.op.Inexact++
 	}
 	_, has := s.found.Best()

@@ -240,7 +240,7 @@ func (k *windowsKind) newReading(ctx context.Context, reader *reader, s *selecti
 	r.reading = reader.beginSelected(ctx, s, q, from, k.to, []ReadOptions{{Fields: k.Fields}})
 	r.reading.op.Name = s.name + "Windows"
 	r.reading.assembler.into, r.reading.assembler.runs = r, r
-	r.rows.lost = r.lostBefore(reader)
+	r.rows.gaps = r.gapsOf(reader)
 	return r
 }
 

@@ -121,8 +121,14 @@ func (p *play) exact(s selection, w *summary, from, to time.Time, width window.W
 	}
 	for i := range p.known {
 		k := &p.known[i]
+		if !s.matches(k) || !p.grouped(k.Series, w.series, o.By) {
+			continue
+		}
 		b, ok := bucketOf(s.table, k)
-		if !ok || !s.matches(k) || !p.grouped(k.Series, w.series, o.By) || b.whole(p.now) {
+		if age := periodOf(s.table, k.Time).Age(); !ok && age > 0 && !k.Time.Before(first) && k.Time.Before(last) && k.Time.Add(age-codec.Skew).Before(p.now) {
+			return false // no run will have it
+		}
+		if !ok || b.whole(p.now) {
 			continue
 		}
 		start, end := b.span()
