@@ -149,11 +149,24 @@ func TestRollupDamaged(t *testing.T) {
 func TestRollupExpired(t *testing.T) {
 	narrow, whole, fields := rolled(days(), 40*24*time.Hour), rolled(days(), 40*24*time.Hour), rolled(unsorted(days()), 40*24*time.Hour)
 	fields.Rollup.Fields = []string{"note"}
+	before, since := rolled(days(), 40*24*time.Hour), rolled(days(), 40*24*time.Hour) // of two layouts, one has a rollup
+	for l, rolls := range map[*Mapping[sample]]bool{before: false, since: true} {
+		other := *l
+		if rolls {
+			other.Rollup = nil
+		} else {
+			l.Rollup = nil
+		}
+		adjusted(&other, func(m *mapping) { m.layout = &intoColumns(m).columns })
+		l.Since, l.Older = at(86400), []*Mapping[sample]{&other}
+	}
 	s := func(series string, n int) sample { return sample{Series: series, Time: at(n), Value: uint64(n)} }
 	bts := map[*Mapping[sample]]*storetest.Bigtable{
 		narrow: summarized(t, narrow, s("s", 60), s("s", 3700), s("s", 7300)),
 		whole:  summarized(t, whole, s("s", 60), s("s", 86400+60), s("s", 86400*2+60)),
 		fields: summarized(t, fields, s("a", 60), s("b", 3700)),
+		before: summarized(t, before, s("s", 60), s("s", 86400+60)),
+		since:  summarized(t, since, s("s", 60), s("s", 86400+60)),
 	}
 	const day, late = 86400, 86400 * 100
 	none := WindowOptions{Fields: []Field{}}
@@ -176,6 +189,11 @@ func TestRollupExpired(t *testing.T) {
 		{whole, day * 1001, "s", day, day * 3, window.Whole(), WindowOptions{NewestFirst: true}, "s 86400:2"},
 		{whole, day * 1002, "s", 0, day * 3, window.Whole(), WindowOptions{NewestFirst: true}, "s 0:1!"},
 		{whole, day * 1003, "s", 0, day * 3, window.Whole(), WindowOptions{}, ""},
+		{before, late, "s", 0, 2 * day, window.Whole(), WindowOptions{}, "s 0:1!"},
+		{before, late, "s", 0, 2 * day, window.Every(day * time.Second), none, "s 0:1"},
+		{since, day * 4, "s", 0, 2 * day, window.Whole(), none, "s 0:2"},
+		{since, late, "s", 0, 2 * day, window.Whole(), none, "s 0:1!"},
+		{since, late, "s", 0, 2 * day, window.Every(day * time.Second), WindowOptions{NewestFirst: true}, "s 86400:1"},
 		{fields, day * 4, "", 0, day, window.Every(time.Hour), WindowOptions{}, "a 0:1 b 3600:1"},
 		{fields, day * 4, "", 0, day, window.Every(time.Hour), none, "a 0:1 b 3600:1"},
 		{fields, late, "", 0, day, window.Every(time.Hour), none, "a 0:1 b 3600:1"},
