@@ -193,6 +193,7 @@ func TestRollupExpired(t *testing.T) {
 		{before, late, "s", 0, 2 * day, window.Every(day * time.Second), none, "s 0:1"},
 		{since, day * 4, "s", 0, 2 * day, window.Whole(), none, "s 0:2"},
 		{since, late, "s", 0, 2 * day, window.Whole(), none, "s 0:1!"},
+		{since, late, "s", 3600, 2 * day, window.Months(1, time.UTC), none, "s -345600:1!"},
 		{since, late, "s", 0, 2 * day, window.Every(day * time.Second), WindowOptions{NewestFirst: true}, "s 86400:1"},
 		{fields, day * 4, "", 0, day, window.Every(time.Hour), WindowOptions{}, "a 0:1 b 3600:1"},
 		{fields, day * 4, "", 0, day, window.Every(time.Hour), none, "a 0:1 b 3600:1"},

@@ -65,8 +65,11 @@ func (r *windowsReading) gapsOf(newest *reader) (gaps []gap) {
 		if !from.Before(to) || !r.from.Before(to) || !from.Before(r.to) {
 			continue
 		}
-		if from = later(from, r.from); from.After(r.from) {
+		if from.After(r.from) {
 			from = r.width.Back(from.Add(1), r.from, 1)
+		}
+		if !from.After(r.from) {
+			from = time.Time{} // the first window may begin before the range
 		}
 		gaps = append(gaps, gap{from, to})
 	}
