@@ -85,7 +85,7 @@ func missingIn(joined, base, side, other *lock.Lock) []string {
 		if words := strings.Fields(line); slices.Contains([]string{"column", "number", "name"}, words[2]) { // was may be that of the other side
 			kept = kept || begins[strings.Join(words[:5], " ")]
 		}
-		if !kept && !(before[line] && !theirs[line]) {
+		if was := strings.TrimSuffix(line, " retired"); !kept && !(before[was] && !theirs[was]) {
 			out = append(out, line)
 		}
 	}

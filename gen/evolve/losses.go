@@ -100,11 +100,12 @@ func (c *Comparison) rehearsed() {
 			c.rehearse(t)
 		}
 	}
+	c.harmlessMoves()
 }
 
 // unchanged reports whether the facts of a table are those of the lock.
 func (c *Comparison) unchanged(p *pair) bool {
-	if p.old == nil || p.facts == nil || p.old.Removed != "" || c.owner(p.old) != p.facts.Schema || !slices.Equal(p.old.Serves, p.facts.Serves) {
+	if p.old == nil || p.facts == nil || p.old.Removed != "" || c.owner(p.old) != p.facts.Schema || !slices.Equal(p.old.Serves, p.facts.Serves) || c.in.Old.Heads != nil {
 		return false
 	}
 	return slices.EqualFunc(p.old.Periods(), p.facts.Periods(), func(a, b lock.Layout) bool {
@@ -119,40 +120,47 @@ func (c *Comparison) unchanged(p *pair) bool {
 // rehearse adds the losses of schemas that share tables: those of the change, and those that remain if the tables are
 // filled that lack events.
 func (c *Comparison) rehearse(t troupe) {
-	next := c.epochs(t)
+	r := &rewind{c: c, t: t, codings: map[string]coding{}, done: map[*lock.Revision]*rehearse.Epoch{}}
+	next := r.next()
 	if next == nil {
 		return
 	}
+	sides := lossesOf(next)
+	if next.Filled = r.lacking(slices.Concat(sides...)); next.Filled != nil {
+		sides = lossesOf(next)
+	}
 	var unnamed []rehearse.Loss
-	note := func(except *Rule) {
-		for _, l := range rehearse.Losses(next) {
-			if !c.named(t, l, except) && !slices.ContainsFunc(unnamed, func(o rehearse.Loss) bool { return lossItem(o) == lossItem(l) && t.of(o) == t.of(l) }) {
+	has := func(l rehearse.Loss) bool {
+		return slices.ContainsFunc(unnamed, func(o rehearse.Loss) bool { return lossItem(o) == lossItem(l) && t.of(o) == t.of(l) })
+	}
+	for i, side := range sides {
+		names := c.Findings
+		if c.accepted != nil {
+			names = slices.Concat(names, c.accepted[i])
+		}
+		for _, l := range side {
+			if !has(l) && !t.named(l, names) {
 				unnamed = append(unnamed, l)
 			}
 		}
 	}
-	note(nil)
-	if next.Filled = c.toFill(t); next.Filled != nil {
-		note(readLacks)
-	}
 	for _, l := range unnamed {
 		all := l
-		all.Read = lock.ReadName
-		if l.Read != lock.ReadName && slices.ContainsFunc(unnamed, func(o rehearse.Loss) bool { return lossItem(o) == lossItem(all) && t.of(o) == t.of(l) }) {
+		if all.Read = lock.ReadName; l.Read != lock.ReadName && has(all) {
 			continue // what is true of all reads of a table is said once
 		}
-		if p := t.of(l); p != nil {
+		if p := t.of(l); p != nil && !r.moves(p, l) {
 			c.addLoss(p, l)
 		}
 	}
 }
 
-// toFill returns the names of tables of which a finding says that they are to be filled before they serve reads.
-func (c *Comparison) toFill(t troupe) (out []string) {
-	for _, f := range c.Findings {
-		if f.Rule == readLacks && f.pair != nil && len(f.pair.lacks) > 0 && slices.Contains(t.pairs, f.pair) {
-			out = append(out, nameOf(f.pair))
-		}
+// lossesOf returns the losses of an epoch against each of those that it follows.
+func lossesOf(next *rehearse.Epoch) (out [][]rehearse.Loss) {
+	for _, before := range next.After {
+		one := *next
+		one.After = []*rehearse.Epoch{before}
+		out = append(out, rehearse.Losses(&one))
 	}
 	return out
 }
@@ -176,41 +184,13 @@ func lossItem(l rehearse.Loss) string {
 	return l.Read
 }
 
-// epochs returns the programs of the lock and of the schemas; nil if the schemas change nothing.
-func (c *Comparison) epochs(t troupe) *rehearse.Epoch {
-	a := &actor{codings: map[string]coding{}}
-	live := a.program(c.cast(t, func(*pair, []stageOf) int { return 0 }))
-	old := a
-	a = &actor{codings: old.codings, renamed: c.identities(t), series: c.seriesNames(t)}
-	next := &rehearse.Epoch{Program: a.program(c.castNow(t)), Now: c.in.Now}
-	if reflect.DeepEqual(next.Program.Schemas, live.Schemas) {
+// next returns the programs of the schemas and of the lock; nil if the schemas change nothing.
+func (r *rewind) next() *rehearse.Epoch {
+	heads := r.heads()
+	a := &actor{codings: r.codings, renamed: r.identities(), series: r.seriesNames()}
+	next := &rehearse.Epoch{Program: a.program(r.c.castNow(r.t)), Now: r.c.in.Now, After: heads}
+	if !slices.ContainsFunc(heads, func(e *rehearse.Epoch) bool { return !reflect.DeepEqual(next.Program.Schemas, e.Program.Schemas) }) {
 		return nil
-	}
-	now := &rehearse.Epoch{Program: live}
-	next.After = []*rehearse.Epoch{now}
-	deepest, several := 0, 0
-	for _, p := range t.pairs {
-		if p.old != nil && len(stages(p.old)) > 1 {
-			deepest, several = max(deepest, len(stages(p.old))-1), several+1
-		}
-	}
-	at := now
-	for depth := 1; depth <= deepest; depth++ { // what each table had so many steps ago
-		e := &rehearse.Epoch{Program: old.program(c.cast(t, func(_ *pair, all []stageOf) int { return min(depth, len(all)-1) }))}
-		at.After = append(at.After, e)
-		at = e
-	}
-	if several > 1 { // the order of the steps is not known: each table alone
-		for _, p := range t.pairs {
-			if p.old != nil && len(stages(p.old)) > 1 {
-				now.After = append(now.After, &rehearse.Epoch{Program: old.program(c.cast(t, func(o *pair, all []stageOf) int {
-					if o == p {
-						return len(all) - 1
-					}
-					return 0
-				}))})
-			}
-		}
 	}
 	return next
 }
@@ -226,20 +206,6 @@ func (a *actor) program(cast map[string][]tableNow) rehearse.Program {
 	return out
 }
 
-// cast returns the tables of the lock by schema, each at one of its stages.
-func (c *Comparison) cast(t troupe, at func(p *pair, all []stageOf) int) map[string][]tableNow {
-	out := map[string][]tableNow{}
-	for _, p := range t.pairs {
-		if p.old == nil {
-			continue
-		}
-		all := stages(p.old)
-		name := c.owner(p.old)
-		out[name] = append(out[name], tableNow{p.old.Name, all[at(p, all)], p.old.Serves})
-	}
-	return out
-}
-
 // castNow returns the tables of the schemas, drafts included, and those of the lock whose schemas are not at hand.
 func (c *Comparison) castNow(t troupe) map[string][]tableNow {
 	out := map[string][]tableNow{}
@@ -247,43 +213,59 @@ func (c *Comparison) castNow(t troupe) map[string][]tableNow {
 		switch {
 		case p.table != nil:
 			facts := p.now()
-			out[facts.Schema] = append(out[facts.Schema], tableNow{nameOf(p), used(facts.Periods()), facts.Serves})
+			out[facts.Schema] = append(out[facts.Schema], tableNow{nameOf(p), placed(facts, used(facts.Periods())), facts.Serves})
 		case p.old != nil && p.old.Removed == "" && !c.dropped(p):
 			name := c.owner(p.old)
-			out[name] = append(out[name], tableNow{p.old.Name, stages(p.old)[0], p.old.Serves})
+			out[name] = append(out[name], tableNow{p.old.Name, p.stage(p.old, 0), p.old.Serves})
 		}
 	}
 	return out
 }
 
-// seriesNames returns the earlier names of series values that have another one.
-func (c *Comparison) seriesNames(t troupe) map[[2]string]string {
+// seriesNames returns the earlier names of series values that have another one now.
+func (r *rewind) seriesNames() map[[2]string]string {
 	out := map[[2]string]string{}
-	for _, p := range t.pairs {
+	for _, p := range r.t.pairs {
 		if p.old == nil || p.facts == nil {
 			continue
 		}
-		matches, _ := p.matches()
-		for _, m := range matches {
-			old, new := &m.old[0], &m.new[0]
-			for i := range min(len(old.Segments), len(new.Segments)) {
-				if old.Segments[i].Kind == codec.SeriesSegment && renamedSegment(old, new, i) {
-					out[[2]string{p.facts.Schema, new.Segments[i].Name}] = old.Segments[i].Name
-				}
+		for _, m := range matchesOf(p.old, p.facts) {
+			for is, was := range seriesNames(&m.old[0], &m.new[0]) {
+				out[[2]string{p.facts.Schema, is}] = was
 			}
 		}
 	}
 	return out
 }
 
-// identities returns the fields that continue one of another name.
-func (c *Comparison) identities(t troupe) map[[2]string]string {
-	sites := map[string][]site{}
-	for _, p := range t.pairs {
-		if p.old != nil && p.facts != nil {
-			sites[p.facts.Schema] = append(sites[p.facts.Schema], c.sites(p)...)
+// seriesNames returns the earlier names of series values that have another one in a later layout.
+func seriesNames(old, new *lock.Layout) map[string]string {
+	out := map[string]string{}
+	for i := range min(len(old.Segments), len(new.Segments)) {
+		if old.Segments[i].Kind == codec.SeriesSegment && renamedSegment(old, new, i) {
+			out[new.Segments[i].Name] = old.Segments[i].Name
 		}
 	}
+	return out
+}
+
+// identities returns the fields of the schemas that continue one of another name.
+func (r *rewind) identities() map[[2]string]string {
+	sites := map[string][]site{}
+	for _, p := range r.t.pairs {
+		if p.old != nil && p.facts != nil {
+			sites[p.facts.Schema] = append(sites[p.facts.Schema], r.c.sites(p)...)
+		}
+	}
+	return identities(sites)
+}
+
+// otherField follows the name of a field that is none of an earlier one.
+const otherField = " (new)"
+
+// identities returns the fields of schemas that continue one of another name, and those that continue none although there was
+// one of their name.
+func identities(sites map[string][]site) map[[2]string]string {
 	out := map[[2]string]string{}
 	for schema, all := range sites {
 		was := map[string]string{} // the earlier field, by the present name
@@ -306,15 +288,12 @@ func (c *Comparison) identities(t troupe) map[[2]string]string {
 		for from, name := range taken {
 			if from != name {
 				out[[2]string{schema, name}] = from
-				if taken[name] == "" { // a field that has the name for the first time
-					continue
-				}
 			}
 		}
 		for _, s := range all { // a field under the name of one that goes on under another
 			for name := range s.origins {
 				if heir := taken[name]; heir != "" && heir != name && out[[2]string{schema, name}] == "" {
-					out[[2]string{schema, name}] = name + " (new)"
+					out[[2]string{schema, name}] = name + otherField
 				}
 			}
 		}
@@ -339,10 +318,10 @@ func (t troupe) of(l rehearse.Loss) *pair {
 	return nil
 }
 
-// named reports whether a finding of class Data names a loss, other than one of a rule.
-func (c *Comparison) named(t troupe, l rehearse.Loss, except *Rule) bool {
-	return slices.ContainsFunc(c.Findings, func(f Finding) bool {
-		if f.Rule.Class != Data || f.Rule == except || f.pair == nil || !slices.Contains(t.pairs, f.pair) {
+// named reports whether one of some findings is of class Data and names a loss.
+func (t troupe) named(l rehearse.Loss, by []Finding) bool {
+	return slices.ContainsFunc(by, func(f Finding) bool {
+		if f.Rule.Class != Data || f.pair == nil || !slices.Contains(t.pairs, f.pair) {
 			return false
 		}
 		name := nameOf(f.pair)
@@ -359,11 +338,6 @@ func (t troupe) searches(l rehearse.Loss, in *pair) bool {
 // addLoss adds the finding for a loss.
 func (c *Comparison) addLoss(p *pair, l rehearse.Loss) {
 	change := Change{Item: lossItem(l), place: atServes, Old: shownText(l, l.Was), New: shownText(l, l.Is), way: way{text: lossWay(l)}}
-	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { // that it has all events
-		return f.pair == p && f.Rule == harmless && p.table != nil && slices.ContainsFunc(p.now().Serves, func(read string) bool {
-			return f.Name == (&Change{Rule: harmless, Item: read}).name(c.tableName(p))
-		})
-	})
 	if p.table != nil && p.table.Draft && l.From != "" && l.From != l.To {
 		c.add(p, draftServes, change, "draft %q takes over %s from table %q, and has none of its events", p.table.ID, readText(l.Read), l.From)
 		return
@@ -398,6 +372,8 @@ func shownText(l rehearse.Loss, shown string) string {
 		return what + " that " + shown
 	case shown == rehearse.Absent:
 		return "an event without " + quoted(l.Field)
+	case l.Field != "" && !strings.HasPrefix(shown, rehearse.Fallback):
+		return "the value of " + quoted(strings.TrimSuffix(shown, "'"))
 	}
 	return shown
 }
@@ -407,6 +383,8 @@ func lossWay(l rehearse.Loss) string {
 	switch {
 	case l.Was == rehearse.Absent && l.Is == l.Field && l.Width == 0: // a removed field is back
 		return "if no event was written again while the field was removed, accept the change; otherwise, give the field another column, or another name"
+	case l.Was == rehearse.Absent && l.Width == 0: // and it has values of another one
+		return "give the field another column, or number, in which no events have values"
 	case slices.Contains(l.Causes, rehearse.ReadMoved):
 		return stayWay(l.Read, l.From, l.To)
 	case l.Is == rehearse.None && l.Field == "" && l.Width == 0 && slices.Equal(l.Causes, []rehearse.Cause{rehearse.ColumnsChanged}):

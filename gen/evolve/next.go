@@ -86,7 +86,7 @@ func (f *Finding) Report() diag.Diagnostic {
 	case f.Accepted != "":
 		d.Note += "\naccepted: " + f.Accepted
 	case f.Accept == "":
-	case f.Rule == readLacks && f.pair != nil && len(f.pair.lacks) > 0:
+	case f.fill:
 		d.Note += "\nonce the table is backfilled: " + f.Accept
 	case f.Rule == rollupServes:
 		d.Note += "\nonce all programs mark what they change: " + f.Accept
@@ -181,7 +181,6 @@ func (p *pair) next(accepted []lock.Acceptance) (lock.Table, bool) {
 		return lock.Table{}, false
 	case p.old == nil:
 		t := *p.facts
-		t.Lacks = p.lacks
 		t.Layouts[0].Accepted = p.acceptTable(&t, accepted)
 		return t, true
 	case p.facts == nil:
@@ -192,7 +191,7 @@ func (p *pair) next(accepted []lock.Acceptance) (lock.Table, bool) {
 		return t, true
 	}
 	t := *p.old
-	t.Removed, t.Schema, t.Serves, t.Lacks = "", p.facts.Schema, p.facts.Serves, p.lacks
+	t.Removed, t.Schema, t.Serves = "", p.facts.Schema, p.facts.Serves
 	accepted = p.acceptTable(&t, accepted)
 	live := p.old.Periods()
 	merged := p.merged(live)
@@ -226,13 +225,9 @@ func (p *pair) acceptTable(t *lock.Table, accepted []lock.Acceptance) []lock.Acc
 	var rest []lock.Acceptance
 	t.Accepted = slices.Clone(t.Accepted)
 	for _, a := range accepted {
-		switch {
-		case readLacks.named(a.Change):
-			t.Lacks = nil
-			fallthrough
-		case tableTaken.named(a.Change), lossUnnamed.named(a.Change):
+		if readLacks.named(a.Change) || tableTaken.named(a.Change) || lossUnnamed.named(a.Change) {
 			t.Accepted = append(t.Accepted, a)
-		default:
+		} else {
 			rest = append(rest, a)
 		}
 	}

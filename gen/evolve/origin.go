@@ -172,18 +172,27 @@ func (c *Comparison) sites(p *pair) []site {
 	var out []site
 	matches, _ := p.matches()
 	for _, m := range matches {
-		s := site{comparer: &comparer{old: &m.old[0], new: &m.new[0]}, of: p, sub: p.period(m), origins: map[string][]origin{}}
-		if (&comparer{old: s.old, new: s.new}).pattern() {
-			continue // keys of columns have another meaning
+		if s := siteOf(m); s.origins != nil {
+			s.of, s.sub = p, p.period(m)
+			out = append(out, s)
 		}
-		for _, col := range s.new.Live() {
-			if !col.Written {
-				s.origins[item(col)] = s.comparer.origins(col)
-			}
-		}
-		out = append(out, s)
 	}
 	return out
+}
+
+// siteOf returns a layout that a table had before, and has. It has no origins if the keys of columns have another meaning.
+func siteOf(m match) site {
+	s := site{comparer: &comparer{old: &m.old[0], new: &m.new[0]}}
+	if (&comparer{old: s.old, new: s.new}).pattern() {
+		return s
+	}
+	s.origins = map[string][]origin{}
+	for _, col := range s.new.Live() {
+		if !col.Written {
+			s.origins[item(col)] = s.comparer.origins(col)
+		}
+	}
+	return s
 }
 
 // agreeOn adds the findings for one field.

@@ -43,15 +43,25 @@ type match struct {
 // matches returns the layouts that a table had before, and has, newest first, and the number of
 // layouts that are newer than those of the lock.
 func (p *pair) matches() (out []match, added int) {
-	old, new := p.old.Periods(), p.facts.Periods()
-	tables := p.table.Periods()
-	added = max(0, slices.IndexFunc(new, func(l lock.Layout) bool { return l.Since.Equal(old[0].Since) }))
-	for i := range old {
-		if j := i + added; j < len(new) {
-			out = append(out, match{old[i:], new[j:], tables[j]})
-		}
+	out, tables := matchesOf(p.old, p.facts), p.table.Periods()
+	added = len(p.facts.Periods())
+	if len(out) > 0 {
+		added -= len(out[0].new)
+	}
+	for i := range out {
+		out[i].table = tables[i+added]
 	}
 	return out, added
+}
+
+// matchesOf returns the layouts that a table had before, and has, newest first.
+func matchesOf(was, is *lock.Table) (out []match) {
+	old, new := was.Periods(), is.Periods()
+	added := max(0, slices.IndexFunc(new, func(l lock.Layout) bool { return l.Since.Equal(old[0].Since) }))
+	for i := range min(len(old), len(new)-added) {
+		out = append(out, match{old: old[i:], new: new[i+added:]})
+	}
+	return out
 }
 
 // period returns one layout of a table.

@@ -13,7 +13,6 @@ var readLacks = data(Rule{
 	ID: "E21", Title: "reads are served by a table that may lack events",
 	Reason: "Read, or a query, is served by a table that was added later, was removed and used again, or kept events for a shorter time: it lacks events that other tables have. So may a table that is locked with `serves: false`.",
 	Fix:    "Write `serves: false` until the table is backfilled. Then remove it, and accept the change: the lock notes that the table has all events. To keep a query in its present table, name that in `table`.",
-	names:  []rehearse.Cause{rehearse.Deleted, rehearse.ReadMoved, rehearse.FamiliesChanged, rehearse.LifeChanged},
 })
 
 // move is a read that another table serves than before.
@@ -22,107 +21,119 @@ type move struct {
 	from *pair // nil if the read is new
 }
 
-// reads adds the findings for reads that are served by another table, or are new: the table must
-// have the events that the read is to find.
-func (c *Comparison) reads() {
-	c.lacking()
-	before := map[string]*pair{} // by the schema and the read
+// servers returns which table of the lock serves each read, by "schema read".
+func (c *Comparison) servers() map[string]*pair {
+	out := map[string]*pair{}
 	for i := range c.pairs {
 		if p := &c.pairs[i]; p.old != nil {
 			for _, read := range p.old.Serves {
-				before[c.owner(p.old)+" "+read] = p
+				out[c.owner(p.old)+" "+read] = p
 			}
 		}
 	}
-	for i := range c.pairs {
-		p := &c.pairs[i]
-		if p.facts == nil || p.taken {
+	return out
+}
+
+// lacking adds the findings for tables that lack events which reads find in other tables until now, and returns the names
+// of these tables.
+func (r *rewind) lacking(losses []rehearse.Loss) (names []string) {
+	before := r.c.servers()
+	for _, p := range r.t.pairs {
+		if p.facts == nil || p.old == nil && !r.c.known(p.layout) { // all of the schema is elsewhere, as another finding says
 			continue
 		}
 		var moves []move
-		for _, read := range p.facts.Serves {
-			from := before[p.facts.Schema+" "+read]
-			switch {
-			case from == p && !p.joined() && !(read == lock.LatestName && c.grows(p)): // which finds rows of all series within its time to live
-				continue
-			case len(p.lacks) > 0: // whether events of the other table are read is another fact
-			case from != nil && (from.facts == nil || from.layout != p.layout): // a change of that table says that its events are no longer read
+		reason := lock.Lack("")
+		for _, l := range losses {
+			if r.t.of(l) != p || l.To != nameOf(p) || l.From == "" || slices.ContainsFunc(moves, func(m move) bool { return m.read == l.Read }) {
 				continue
 			}
-			moves = append(moves, move{read, from})
+			if why := r.lack(p, l.From); why != "" {
+				reason = why
+				moves = append(moves, move{l.Read, before[l.Schema+" "+l.Read]})
+			}
 		}
-		c.moves(p, moves)
-	}
-}
-
-// joined reports whether a table serves reads in the lock though it was added later, or was removed for a while: so it is if
-// two branches are merged.
-func (p *pair) joined() bool {
-	return slices.Contains(p.old.Lacks, lock.LacksEarlier) || slices.Contains(p.old.Lacks, lock.LacksMeantime)
-}
-
-// moves adds the findings for the reads that a table serves for the first time.
-func (c *Comparison) moves(p *pair, moves []move) {
-	lost := map[string]bool{}
-	for _, m := range moves {
-		if m.from != nil && m.from.table != nil && m.read != lock.LatestName && windowsMove(m.from.old, p.facts) {
-			lost[m.read] = true
-			keep := way{text: stayWay(m.read, m.from.table.ID, p.table.ID)}
-			c.add(p, windowsLost, Change{Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID, way: keep},
-				"%s moves from table %q, whose rollup has windows of expired events, to %q", readText(m.read), m.from.table.ID, p.table.ID)
+		if p.old != nil && slices.Contains(p.facts.Serves, lock.LatestName) && before[p.facts.Schema+" "+lock.LatestName] == p && r.c.grows(p) {
+			reason = lock.LacksExpired // it is asked for the series that have events within its time to live
+			moves = append(moves, move{lock.LatestName, p})
 		}
-	}
-	if len(p.lacks) > 0 && len(moves) > 0 {
-		lacks := lackText(p.lacks[0])
-		c.add(p, readLacks, Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + lacks, way: way{text: c.backfillHint(p, moves)}},
-			"table %q serves %s, but lacks the events %s: reads do not find them", p.table.ID, readTexts(moves), lacks)
-		return
-	}
-	for _, m := range moves {
-		switch {
-		case m.from == nil || lost[m.read]:
-		case !outlives(p.facts, m.from.facts):
-			keep := way{text: stayWay(m.read, m.from.table.ID, p.table.ID) + "; or give both tables the same ttl"}
-			c.add(p, readLacks, Change{Item: m.read, place: atServes, Old: "table " + m.from.table.ID, New: "table " + p.table.ID, way: keep},
-				"%s moves from table %q to %q, which does not keep all events as long: reads do not find those that have expired in it", readText(m.read), m.from.table.ID, p.table.ID)
-		default:
-			c.add(p, harmless, Change{Item: m.read, place: atServes}, "%s moves from table %q to %q, which has all events", readText(m.read), m.from.table.ID, p.table.ID)
-		}
-	}
-}
-
-// lacking finds out which tables may lack events of their schemas, after the change.
-func (c *Comparison) lacking() {
-	tables := map[string]int{} // by schema, including removed ones, which may come back
-	for i := range c.pairs {
-		switch p := &c.pairs[i]; {
-		case p.facts != nil:
-			tables[p.facts.Schema]++
-		case p.old != nil:
-			tables[c.owner(p.old)]++
-		}
-	}
-	for i := range c.pairs {
-		p := &c.pairs[i]
-		if p.facts == nil {
+		if moves == nil {
 			continue
 		}
-		t := lock.Table{Lacks: p.facts.Lacks}
-		if p.old != nil {
-			t.Lacks = p.old.Lacks
-		}
+		text := lackText(reason)
+		r.c.add(p, readLacks, Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + text, way: way{text: r.c.backfillHint(p, moves)}},
+			"table %q serves %s, but lacks the events %s: reads do not find them", p.table.ID, readTexts(moves), text)
+		r.c.Findings[len(r.c.Findings)-1].fill = true
+		names = append(names, nameOf(p))
+	}
+	return names
+}
+
+// lack returns why a table lacks events that another one has; empty if no earlier program tells.
+func (r *rewind) lack(p *pair, from string) lock.Lack {
+	i := slices.IndexFunc(r.t.pairs, func(o *pair) bool { return o.old != nil && nameOf(o) == from })
+	if i < 0 || r.t.pairs[i] == p {
+		return ""
+	}
+	if p.taken && r.t.pairs[i].layout != p.layout { // the other table, too: it is said by itself
+		return ""
+	}
+	for _, is := range r.seen {
+		t, other := is.tables[p], is.tables[r.t.pairs[i]]
 		switch {
-		case p.old == nil && c.known(p.layout):
-			t.Lack(lock.LacksEarlier)
-		case p.old != nil && p.taken:
-			t.Lack(lock.LacksOthers)
-		case p.old != nil && p.old.Removed != "":
-			t.Lack(lock.LacksMeantime)
-		case p.old != nil && c.grows(p):
-			t.Lack(lock.LacksExpired)
+		case other == nil || other.Removed != "":
+		case t == nil || is.depth[p] > 0:
+			return lock.LacksEarlier
+		case t.Removed != "":
+			return lock.LacksMeantime
+		case is.schema(t.Schema) != p.facts.Schema:
+			return lock.LacksOthers
+		case is.first && len(t.Lacks) > 0:
+			return t.Lacks[0]
+		case !outlives(t, other) && outlives(p.facts, other):
+			return lock.LacksExpired
 		}
-		if tables[p.facts.Schema] > 1 { // no other table ever had what the only one lacks
-			p.lacks = t.Lacks
+		if slices.Contains(is.filled, nameOf(p)) {
+			return ""
+		}
+	}
+	return ""
+}
+
+// moves adds the finding for a loss of a read that another table serves from now on, if the facts of both tell why.
+func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
+	i := slices.IndexFunc(r.t.pairs, func(o *pair) bool { return o.old != nil && o.facts != nil && nameOf(o) == l.From })
+	if i < 0 || r.t.pairs[i] == p || p.facts == nil || l.To != nameOf(p) {
+		return false
+	}
+	from := r.t.pairs[i]
+	change := Change{Item: l.Read, place: atServes, Old: "table " + from.table.ID, New: "table " + p.table.ID, way: way{text: stayWay(l.Read, from.table.ID, p.table.ID)}}
+	switch {
+	case l.Width > 0 && windowsMove(from.old, p.facts):
+		r.c.add(p, windowsLost, change, "%s moves from table %q, whose rollup has windows of expired events, to %q", readText(l.Read), from.table.ID, p.table.ID)
+	case l.Width == 0 && !outlives(p.facts, from.facts) && !p.table.Pattern.NewestOnly():
+		change.way.text += "; or give both tables the same ttl"
+		r.c.add(p, readLacks, change, "%s moves from table %q to %q, which does not keep all events as long: reads do not find those that have expired in it", readText(l.Read), from.table.ID, p.table.ID)
+	default:
+		return false
+	}
+	return true
+}
+
+// harmlessMoves adds the findings for reads that other tables serve, and that find all that they found.
+func (c *Comparison) harmlessMoves() {
+	before := c.servers()
+	for i := range c.pairs {
+		p := &c.pairs[i]
+		if p.facts == nil || slices.ContainsFunc(c.Findings, func(f Finding) bool {
+			return f.pair == p && slices.Contains([]*Rule{readLacks, windowsLost, lossUnnamed, tableTaken}, f.Rule)
+		}) {
+			continue
+		}
+		for _, read := range p.facts.Serves {
+			if from := before[p.facts.Schema+" "+read]; from != nil && from != p && from.facts != nil && from.layout == p.layout {
+				c.add(p, harmless, Change{Item: read, place: atServes}, "%s moves from table %q to %q, which has all events", readText(read), from.table.ID, p.table.ID)
+			}
 		}
 	}
 }

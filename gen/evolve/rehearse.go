@@ -12,14 +12,13 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// This file turns facts into programs that are rehearsed. A lock does not say in which order its earlier facts were
-// written, so that the programs that it stands for are one before the present one with all of them, and one for
-// each table whose earlier facts are not those of another one.
+// This file turns facts into programs that are rehearsed.
 
 // stageOf is the facts of a table at one time; nil if it was not there.
 type stageOf []lock.Layout
 
-// stages returns the facts of a table in a lock, from now back to the first ones.
+// stages returns what a table was before it was locked, as far as its facts tell, from the last step back to the first one: a
+// file may not have its history. nil is a step in which it was not there.
 func stages(t *lock.Table) (out []stageOf) {
 	rest := t.Layouts
 	period := func() []lock.Layout {
@@ -29,15 +28,10 @@ func stages(t *lock.Table) (out []stageOf) {
 		return all
 	}
 	live := period()
-	if t.Removed == "" {
-		out = append(out, used(live))
-	} else {
-		out = append(out, nil)
-	}
 	if slices.Contains(t.Lacks, lock.LacksMeantime) {
 		out = append(out, nil)
 	}
-	if t.Removed != "" || len(out) > 1 || slices.ContainsFunc(live, func(l lock.Layout) bool { return retires(&l) }) {
+	if t.Removed != "" || len(out) > 0 || slices.ContainsFunc(live, func(l lock.Layout) bool { return retires(&l) }) {
 		out = append(out, before(live))
 	}
 	for len(rest) > 0 {
@@ -47,12 +41,28 @@ func stages(t *lock.Table) (out []stageOf) {
 		out = append(out, moved(live, n))
 	}
 	if slices.Contains(t.Lacks, lock.LacksExpired) {
-		out = append(out, expiring(out[len(out)-1]))
+		last := stageOf(used(live))
+		if len(out) > 0 {
+			last = out[len(out)-1]
+		}
+		out = append(out, expiring(last))
 	}
 	if slices.Contains(t.Lacks, lock.LacksEarlier) || slices.Contains(t.Lacks, lock.LacksOthers) {
 		out = append(out, nil)
 	}
+	for i := range out {
+		if out[i] != nil {
+			out[i] = placed(t, out[i])
+		}
+	}
 	return out
+}
+
+// remembers reports whether a table was there before it was locked, in another file.
+func remembers(t *lock.Table) bool {
+	live := t.Periods()
+	return len(t.Layouts) > len(live) || slices.ContainsFunc(live, func(l lock.Layout) bool { return retires(&l) }) ||
+		slices.ContainsFunc(t.Lacks, func(reason lock.Lack) bool { return reason != lock.LacksEarlier })
 }
 
 // retires reports whether a layout has facts that are no longer in use.
@@ -266,7 +276,7 @@ func (a *actor) layout(schema, table string, l *lock.Layout, of *rehearse.Schema
 		if c.Written {
 			continue
 		}
-		id := a.id(schema, owner(l, *c))
+		id := identity(a.renamed, schema, owner(l, *c))
 		out.Columns = append(out.Columns, rehearse.Column{Field: id, Family: c.Family, Key: c.Key, Coding: a.coding(l, c), Statistics: a.statistics(c), Values: values(c), Named: storesNames(l, *c), Older: c.Was != ""})
 		if c.Was == "" && !slices.ContainsFunc(of.Fields, func(f rehearse.Field) bool { return f.ID == id }) {
 			of.Fields = append(of.Fields, field(id, c))
@@ -276,7 +286,7 @@ func (a *actor) layout(schema, table string, l *lock.Layout, of *rehearse.Schema
 		out.Rollup = &rehearse.Rollup{Family: r.Family, Every: r.Every, Rule: rehearse.Rule{GC: r.GC, Cells: 1}, Idle: r.Idle}
 		for _, s := range l.Summaries {
 			if of, known := column(l, s.Name); known && !s.Retired {
-				out.Rollup.Fields = append(out.Rollup.Fields, rehearse.Summary{Name: s.Name, Field: a.id(schema, item(of))})
+				out.Rollup.Fields = append(out.Rollup.Fields, rehearse.Summary{Name: s.Name, Field: identity(a.renamed, schema, item(of))})
 			}
 		}
 	}
@@ -289,14 +299,14 @@ func (a *actor) rows(schema string, l *lock.Layout) string {
 	same.Segments = slices.Clone(l.Segments)
 	for i := range same.Segments {
 		if g := &same.Segments[i]; g.Kind == codec.SeriesSegment {
-			g.Name = cmp.Or(a.series[[2]string{schema, g.Name}], g.Name)
+			g.Name = identity(a.series, schema, g.Name)
 		}
 	}
 	for i := range same.Segments {
 		g := &same.Segments[i]
 		g.Salted = slices.Clone(g.Salted)
 		for k := range g.Salted {
-			g.Salted[k] = cmp.Or(a.series[[2]string{schema, g.Salted[k]}], g.Salted[k])
+			g.Salted[k] = identity(a.series, schema, g.Salted[k])
 		}
 	}
 	return same.Rows()
@@ -319,9 +329,9 @@ func values(c *lock.Column) (out []rehearse.Value) {
 	return out
 }
 
-// id returns the identity of a field.
-func (a *actor) id(schema, name string) string {
-	if id := a.renamed[[2]string{schema, name}]; id != "" {
+// identity returns the identity of what has a name in a schema, given those that differ.
+func identity(of map[[2]string]string, schema, name string) string {
+	if id := of[[2]string{schema, name}]; id != "" {
 		return id
 	}
 	return name

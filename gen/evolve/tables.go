@@ -76,6 +76,7 @@ type Finding struct {
 	Accept string
 
 	pair *pair
+	fill bool // it is no loss once the table is backfilled
 }
 
 // Comparison is the result of [Diff].
@@ -85,6 +86,7 @@ type Comparison struct {
 	pairs    []pair
 	renamed  map[string]string // old names of schemas to new ones
 	shared   map[string]bool   // IDs of tables that several schemas have, or had
+	accepted [][]Finding       // since each side of a merge: those that the other side has accepted
 }
 
 // pair is a table before and after.
@@ -94,7 +96,6 @@ type pair struct {
 	layout *layout.Layout
 	table  *layout.Table // nil if it is in no schema
 	taken  bool          // it was the table of another schema
-	lacks  []lock.Lack   // why it may not have all events after the change
 	// planned are the layouts of the lock that have not begun, and that old therefore lacks, if the change is of them.
 	planned []lock.Layout
 	locked  *lock.Table // old with these; nil if there are none
@@ -103,10 +104,11 @@ type pair struct {
 // Diff compares the tables of schemas with those of a lock: what its epochs say together, and what each of the last ones
 // says, if there are several after a merge.
 func Diff(in Input) *Comparison {
-	c := diff(in)
+	c := byRules(in)
 	for _, head := range in.Old.Heads {
-		c.since(head)
+		c.accepted = append(c.accepted, c.since(head))
 	}
+	c.rehearsed()
 	c.sort()
 	for i := range c.Findings {
 		if f := &c.Findings[i]; f.Rule.Class == Data && !f.Rule.NoAccept {
@@ -116,13 +118,13 @@ func Diff(in Input) *Comparison {
 	return c
 }
 
-// since adds the changes of stored events since one side of a merge, unless the other side has accepted them.
-func (c *Comparison) since(side *lock.Lock) {
+// since adds the changes of stored events since one side of a merge, and returns those that the other side has accepted.
+func (c *Comparison) since(side *lock.Lock) (accepted []Finding) {
 	in := c.in
 	in.Old, in.Locked, in.Kept = side, nil, nil // which are about the whole file
-	for _, f := range diff(in).Findings {
+	for _, f := range byRules(in).Findings {
 		same := func(o Finding) bool { return o.Name == f.Name }
-		if f.Rule.Class != Data || slices.ContainsFunc(c.Findings, same) || accepts(c.in.Old, f.Name) > accepts(side, f.Name) {
+		if f.Rule.Class != Data || slices.ContainsFunc(c.Findings, same) {
 			continue
 		}
 		of := f.pair
@@ -133,8 +135,13 @@ func (c *Comparison) since(side *lock.Lock) {
 				f.pair = p
 			}
 		}
-		c.Findings = append(c.Findings, f)
+		if accepts(c.in.Old, f.Name) > accepts(side, f.Name) {
+			accepted = append(accepted, f)
+		} else {
+			c.Findings = append(c.Findings, f)
+		}
 	}
+	return accepted
 }
 
 // accepts returns how often a lock has accepted a change.
@@ -152,8 +159,8 @@ func accepts(l *lock.Lock, name string) (n int) {
 	return n
 }
 
-// diff compares the tables of schemas with what a lock says.
-func diff(in Input) *Comparison {
+// byRules compares the tables of schemas with what a lock says, fact by fact.
+func byRules(in Input) *Comparison {
 	c := &Comparison{in: in}
 	c.match()
 	c.withdraw()
@@ -163,10 +170,8 @@ func diff(in Input) *Comparison {
 		c.comparePair(&c.pairs[i])
 	}
 	c.owners()
-	c.reads()
 	c.agree()
 	c.lostLock()
-	c.rehearsed()
 	return c
 }
 

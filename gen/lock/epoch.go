@@ -147,17 +147,20 @@ func (l *Lock) Next(tables []Table) *Lock {
 		heads = h.heads()
 		known, _ = h.joined(heads)
 	}
-	out.add(known, heads, stateOf(tables))
+	if out.last = l.Revisions(); out.add(known, heads, stateOf(tables)) {
+		out.last = []*Revision{revisionOf(tables, out.last)}
+	}
 	return out
 }
 
-// add adds an epoch, if there are changes.
-func (l *Lock) add(known state, after []string, now state) {
+// add adds an epoch, if there are changes. It reports whether there are.
+func (l *Lock) add(known state, after []string, now state) bool {
 	e := Epoch{After: after, Changes: known.changes(now)}
 	if len(e.Changes) > 0 {
 		e.ID = e.digest()
 		l.Epochs = append(l.Epochs, e)
 	}
+	return len(e.Changes) > 0
 }
 
 // Missing returns the epochs of another lock that the lock does not have: it is no later version of that.
@@ -173,11 +176,12 @@ type history struct {
 	epochs []Epoch // each after those that it follows
 	index  map[string]int
 	states map[string]state
+	known  map[string]*Revision
 }
 
 // historyOf sorts epochs. The error is an *Error if one follows an epoch that is not there.
 func historyOf(file string, epochs []Epoch) (*history, error) {
-	h := &history{file: file, index: map[string]int{}, states: map[string]state{}}
+	h := &history{file: file, index: map[string]int{}, states: map[string]state{}, known: map[string]*Revision{}}
 	all := map[string]*Epoch{}
 	for i := range epochs {
 		all[epochs[i].ID] = &epochs[i]

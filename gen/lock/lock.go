@@ -21,6 +21,8 @@ type Lock struct {
 	Tables []Table // what all epochs say together, sorted by Name and Family
 	Epochs []Epoch // each after those that it follows; none if a file has none, or was not written yet
 	Heads  []*Lock // what each of the last epochs says, if there are several after a merge; else nil
+
+	last []*Revision // see Revisions
 }
 
 // Table describes how the events of one schema are stored in one table. A table that

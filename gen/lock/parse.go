@@ -93,21 +93,21 @@ func Parse(file string, text []byte) (*Lock, error) {
 		return nil, err
 	}
 	heads := h.heads()
-	s, err := h.joined(heads)
+	last, err := h.revisions(heads)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.lock(file)
-	if err != nil {
+	out := &Lock{}
+	if len(last) == 1 {
+		out = last[0].lock()
+	} else if s, err := h.joined(heads); err != nil {
+		return nil, err
+	} else if out, err = s.lock(file); err != nil {
 		return nil, err
 	}
-	out.Epochs = h.epochs
-	for i := 0; i < len(heads) && len(heads) > 1; i++ {
-		head, err := h.states[heads[i]].lock(file)
-		if err != nil {
-			return nil, err
-		}
-		out.Heads = append(out.Heads, head)
+	out.Epochs, out.last = h.epochs, last
+	for i := 0; i < len(last) && len(last) > 1; i++ {
+		out.Heads = append(out.Heads, last[i].lock())
 	}
 	return out, nil
 }

@@ -221,11 +221,11 @@ func (e *state) worse(field, was, is string) bool {
 		return !empty
 	case field != "" && e.has(field, is):
 		return false
-	case field != "" && empty && !e.has(field, was) && was != field && was != Inexact && !strings.HasPrefix(was, fallback):
+	case field != "" && empty && !e.has(field, was) && was != field && was != Inexact && !strings.HasPrefix(was, Fallback):
 		return false // a wrong value is gone
 	case was == Inexact:
 		return is == None && !(field != "" && e.lacks(field))
-	case was == None || strings.HasPrefix(was, Unread), was == Absent && strings.HasPrefix(is, fallback):
+	case was == None || strings.HasPrefix(was, Unread), was == Absent && strings.HasPrefix(is, Fallback):
 		return false
 	}
 	return true
@@ -271,7 +271,7 @@ func (c *comparison) before(p, q *Schema, before *view, what look, shown string,
 		return saw, true
 	}
 	f := q.field(what.field)
-	own := shown == None || shown == Absent || shown == Inexact || shown == fallback+f.Default
+	own := shown == None || shown == Absent || shown == Inexact || shown == Fallback+f.Default
 	return Absent, !own
 }
 

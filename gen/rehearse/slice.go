@@ -12,8 +12,8 @@ import (
 // one field of every kind that never changed: the time is the sum over fields, not their product.
 
 // slicesOf returns the IDs of fields that are rehearsed together: each that ever changed, beside one of every kind
-// that never did. Every slice has a field that all events have, if there is one, so that an event is not taken for
-// one of a single value.
+// that never did, and with those that were stored in a column of it. Every slice has a field that all events have, if there
+// is one, so that an event is not taken for one of a single value.
 func slicesOf(next *Epoch) [][]string {
 	kinds := map[string][]string{} // of each field, where it is and how, in all epochs
 	required := map[string]bool{}  // of each field, whether all events have it
@@ -63,7 +63,7 @@ func slicesOf(next *Epoch) [][]string {
 		if !changed[id] {
 			continue
 		}
-		out = append(out, append(slices.Clone(still), id))
+		out = append(out, append(slices.Clone(still), meeting(next, id)...))
 		if len(now) < 3 && slices.ContainsFunc(next.After, func(e *Epoch) bool { return changes(&e.Program, &next.Program, id) }) {
 			now = append(now, id)
 		}
@@ -73,6 +73,33 @@ func slicesOf(next *Epoch) [][]string {
 	}
 	if out == nil {
 		out = [][]string{still}
+	}
+	return out
+}
+
+// meeting returns a field and those that are stored, in any epoch, in a column that it has in one.
+func meeting(next *Epoch, id string) []string {
+	name, field, _ := strings.Cut(id, sep)
+	type spot struct{ place, form, family, key string }
+	own := map[spot]bool{}
+	out := []string{id}
+	for range 2 {
+		walk(next, map[*Epoch]bool{}, func(e *Epoch) {
+			s := e.Program.schema(name)
+			if s == nil {
+				return
+			}
+			for l := range s.layouts() {
+				for _, c := range l.Columns {
+					at := spot{l.Place, l.Form, c.Family, c.Key}
+					if c.Field == field {
+						own[at] = true
+					} else if other := name + sep + c.Field; own[at] && !slices.Contains(out, other) {
+						out = append(out, other)
+					}
+				}
+			}
+		})
 	}
 	return out
 }

@@ -16,8 +16,8 @@ const (
 	Inexact = "inexact"        // a window that may lack events, and says so
 	Present = "present"        // an event
 	Unread  = "cannot be read" // begins why an event is not read
-	// fallback begins the value that events are read with that lack a field with a default.
-	fallback = "default "
+	// Fallback begins the value that events are read with that lack a field with a default.
+	Fallback = "default "
 )
 
 // look is one thing that a read may show.
@@ -77,7 +77,7 @@ func (w *side) event(p *Schema, t *Table, e *state) *found {
 		}
 		switch {
 		case f.Default != "":
-			out.values[f.ID] = fallback + f.Default
+			out.values[f.ID] = Fallback + f.Default
 			out.codes[f.ID] = sep + out.values[f.ID] // summaries count it, too
 		case f.Optional:
 			out.values[f.ID] = Absent
@@ -110,7 +110,7 @@ func (p *Program) decode(field string, as *Column, coding string, named bool, co
 	if !p.readable(stored, coding) {
 		return "other values, of " + stored
 	}
-	if len(as.Values) == 0 || strings.HasPrefix(value, fallback) {
+	if len(as.Values) == 0 || strings.HasPrefix(value, Fallback) {
 		return value
 	}
 	i := slices.IndexFunc(as.Values, func(v Value) bool { return v.stored(named) == value })

@@ -1,0 +1,83 @@
+package lock
+
+// Revision is what a file said after one of its epochs.
+type Revision struct {
+	After  []*Revision // those that it follows: none if it is the first, several after a merge
+	tables map[string]*Table
+}
+
+// Revisions returns what the last epochs said: one, or several after a merge; none if nothing was locked.
+func (l *Lock) Revisions() []*Revision {
+	if l.last == nil && len(l.Tables) > 0 { // it was not parsed
+		l.last = []*Revision{revisionOf(l.Tables, nil)}
+	}
+	return l.last
+}
+
+// Table returns a table by its key; nil if the file did not have it.
+func (r *Revision) Table(key string) *Table { return r.tables[key] }
+
+// Tables returns all tables, by their keys.
+func (r *Revision) Tables() map[string]*Table { return r.tables }
+
+// revisionOf returns the revision with some tables.
+func revisionOf(tables []Table, after []*Revision) *Revision {
+	out := &Revision{After: after, tables: map[string]*Table{}}
+	for i := range tables {
+		out.tables[tables[i].Key()] = &tables[i]
+	}
+	return out
+}
+
+// lock returns the lock without what was before.
+func (r *Revision) lock() *Lock {
+	out := &Lock{}
+	for _, t := range r.tables {
+		out.Tables = append(out.Tables, *t)
+	}
+	out.Sort()
+	return out
+}
+
+// revisions returns those of some epochs. The error is an *Error.
+func (h *history) revisions(ids []string) (out []*Revision, err error) {
+	for _, id := range ids {
+		r := h.known[id]
+		if r == nil {
+			if r, err = h.revision(&h.epochs[h.index[id]]); err != nil {
+				return nil, err
+			}
+			h.known[id] = r
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// revision returns what the file said after an epoch. A table that this did not change is that of the revision before. The
+// error is an *Error.
+func (h *history) revision(e *Epoch) (*Revision, error) {
+	after, err := h.revisions(e.After)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := h.at(e.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &Revision{After: after, tables: map[string]*Table{}}
+	for key, is := range facts {
+		for i, id := range e.After {
+			if was := h.states[id][key]; len(was) == len(is) && &was[0] == &is[0] {
+				out.tables[key] = after[i].tables[key]
+			}
+		}
+		if out.tables[key] != nil {
+			continue
+		}
+		if out.tables[key], err = parseTable(key, is); err != nil {
+			return nil, unknown(h.file, key, err)
+		}
+	}
+	return out, nil
+}
