@@ -95,12 +95,13 @@ func (p *pair) now() *lock.Table {
 
 // rehearsed adds the losses of the change that no rule has named.
 func (c *Comparison) rehearsed() {
+	servers := c.servers()
 	for _, t := range c.troupes() {
 		if slices.ContainsFunc(t.pairs, func(p *pair) bool { return p.old != nil }) && slices.ContainsFunc(t.pairs, func(p *pair) bool { return !c.unchanged(p) }) {
-			c.rehearse(t)
+			c.rehearse(t, servers)
 		}
 	}
-	c.harmlessMoves()
+	c.harmlessMoves(servers)
 }
 
 // unchanged reports whether the facts of a table are those of the lock.
@@ -119,8 +120,8 @@ func (c *Comparison) unchanged(p *pair) bool {
 
 // rehearse adds the losses of schemas that share tables: those of the change, and those that remain if the tables are
 // filled that lack events.
-func (c *Comparison) rehearse(t troupe) {
-	r := &rewind{c: c, t: t, codings: map[string]coding{}, done: map[*lock.Revision]*rehearse.Epoch{}}
+func (c *Comparison) rehearse(t troupe, servers map[string]*pair) {
+	r := &rewind{c: c, t: t, servers: servers, codings: map[string]coding{}, done: map[*lock.Revision]*rehearse.Epoch{}}
 	next := r.next()
 	if next == nil {
 		return

@@ -29,6 +29,7 @@ type past struct {
 type rewind struct {
 	c       *Comparison
 	t       troupe
+	servers map[string]*pair // which table of the lock serves each read, by "schema read"
 	codings map[string]coding
 	done    map[*lock.Revision]*rehearse.Epoch
 	seen    []*past // the newest first
@@ -54,7 +55,10 @@ func (r *rewind) heads() (out []*rehearse.Epoch) {
 	for _, head := range heads {
 		is := r.before(now, func(string) bool { return true }, head)
 		for p, t := range now.tables {
-			if t != nil && !slices.ContainsFunc(heads, func(o *lock.Revision) bool { was := o.Table(t.Key()); return was != nil && (was.Removed == "") == (t.Removed == "") }) {
+			if t != nil && !slices.ContainsFunc(heads, func(o *lock.Revision) bool {
+				was := o.Table(t.Key())
+				return was != nil && (was.Removed == "") == (t.Removed == "")
+			}) {
 				is.tables[p] = t // it moves from one lock to another
 			}
 		}

@@ -37,7 +37,6 @@ func (c *Comparison) servers() map[string]*pair {
 // lacking adds the findings for tables that lack events which reads find in other tables until now, and returns the names
 // of these tables.
 func (r *rewind) lacking(losses []rehearse.Loss) (names []string) {
-	before := r.c.servers()
 	for _, p := range r.t.pairs {
 		if p.facts == nil || p.old == nil && !r.c.known(p.layout) { // all of the schema is elsewhere, as another finding says
 			continue
@@ -50,10 +49,10 @@ func (r *rewind) lacking(losses []rehearse.Loss) (names []string) {
 			}
 			if why := r.lack(p, l.From); why != "" {
 				reason = why
-				moves = append(moves, move{l.Read, before[l.Schema+" "+l.Read]})
+				moves = append(moves, move{l.Read, r.servers[l.Schema+" "+l.Read]})
 			}
 		}
-		if p.old != nil && slices.Contains(p.facts.Serves, lock.LatestName) && before[p.facts.Schema+" "+lock.LatestName] == p && r.c.grows(p) {
+		if p.old != nil && slices.Contains(p.facts.Serves, lock.LatestName) && r.servers[p.facts.Schema+" "+lock.LatestName] == p && r.c.grows(p) {
 			reason = lock.LacksExpired // it is asked for the series that have events within its time to live
 			moves = append(moves, move{lock.LatestName, p})
 		}
@@ -121,8 +120,7 @@ func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
 }
 
 // harmlessMoves adds the findings for reads that other tables serve, and that find all that they found.
-func (c *Comparison) harmlessMoves() {
-	before := c.servers()
+func (c *Comparison) harmlessMoves(before map[string]*pair) {
 	for i := range c.pairs {
 		p := &c.pairs[i]
 		if p.facts == nil || slices.ContainsFunc(c.Findings, func(f Finding) bool {
