@@ -43,8 +43,16 @@ const (
 // losses there is one.
 func Losses(next *Epoch) []Loss {
 	var out []Loss
+	harmless := map[string]bool{} // what was found to have no losses
 	for _, n := range parts(next) {
-		for _, l := range losses(n.of(next, map[*Epoch]*Epoch{})) {
+		e := n.of(next, map[*Epoch]*Epoch{})
+		text := n.describe(e)
+		if harmless[text] {
+			continue
+		}
+		lost := losses(e)
+		harmless[text] = len(lost) == 0
+		for _, l := range lost {
 			if !slices.ContainsFunc(out, l.same) {
 				out = append(out, l)
 			}

@@ -12,9 +12,9 @@ import (
 // one field of every kind that never changed: the time is the sum over fields, not their product.
 
 // slicesOf returns the IDs of fields that are rehearsed together: each that ever changed, beside one of every kind
-// that never did, and with those that were stored in a column of it. Every slice has a field that all events have, if there
+// that never did, which are still, and with those that were stored in a column of it. Every slice has a field that all events have, if there
 // is one, so that an event is not taken for one of a single value.
-func slicesOf(next *Epoch) [][]string {
+func slicesOf(next *Epoch) (still []string, out [][]string) {
 	kinds := map[string][]string{} // of each field, where it is and how, in all epochs
 	required := map[string]bool{}  // of each field, whether all events have it
 	changed := map[string]bool{}
@@ -41,7 +41,6 @@ func slicesOf(next *Epoch) [][]string {
 			changed[id] = changed[id] || slices.ContainsFunc(e.After, func(prev *Epoch) bool { return changes(&prev.Program, &e.Program, id) })
 		}
 	})
-	var still []string
 	known := map[string]bool{}
 	anchored := map[string]bool{} // schemas with a field that all events have
 	for _, id := range ids {
@@ -57,49 +56,52 @@ func slicesOf(next *Epoch) [][]string {
 			still = append(still, id)
 		}
 	}
-	var out [][]string
+	together := meetings(next)
 	var now []string // what this edit changes, together
 	for _, id := range ids {
 		if !changed[id] {
 			continue
 		}
-		out = append(out, append(slices.Clone(still), meeting(next, id)...))
+		out = append(out, append([]string{id}, slices.DeleteFunc(slices.Clone(together[id]), func(o string) bool { return o == id })...))
 		if len(now) < 3 && slices.ContainsFunc(next.After, func(e *Epoch) bool { return changes(&e.Program, &next.Program, id) }) {
 			now = append(now, id)
 		}
 	}
 	if len(now) > 1 {
-		out = append(out, append(slices.Clone(still), now...))
+		out = append(out, now)
 	}
 	if out == nil {
-		out = [][]string{still}
+		out = [][]string{nil}
 	}
-	return out
+	return still, out
 }
 
-// meeting returns a field and those that are stored, in any epoch, in a column that it has in one.
-func meeting(next *Epoch, id string) []string {
-	name, field, _ := strings.Cut(id, sep)
-	type spot struct{ place, form, family, key string }
-	own := map[spot]bool{}
-	out := []string{id}
-	for range 2 {
-		walk(next, map[*Epoch]bool{}, func(e *Epoch) {
-			s := e.Program.schema(name)
-			if s == nil {
-				return
-			}
+// meetings returns, for each field, those that are stored in any epoch in a column that it has in one, itself included.
+func meetings(next *Epoch) map[string][]string {
+	type spot struct{ schema, place, form, family, key string }
+	in := map[spot][]string{}
+	walk(next, map[*Epoch]bool{}, func(e *Epoch) {
+		for i := range e.Program.Schemas {
+			s := &e.Program.Schemas[i]
 			for l := range s.layouts() {
 				for _, c := range l.Columns {
-					at := spot{l.Place, l.Form, c.Family, c.Key}
-					if c.Field == field {
-						own[at] = true
-					} else if other := name + sep + c.Field; own[at] && !slices.Contains(out, other) {
-						out = append(out, other)
+					at, id := spot{s.Name, l.Place, l.Form, c.Family, c.Key}, s.Name+sep+c.Field
+					if !slices.Contains(in[at], id) {
+						in[at] = append(in[at], id)
 					}
 				}
 			}
-		})
+		}
+	})
+	out := map[string][]string{}
+	for _, ids := range in {
+		for _, id := range ids {
+			out[id] = append(out[id], ids...)
+		}
+	}
+	for id, all := range out {
+		slices.Sort(all)
+		out[id] = slices.Compact(all)
 	}
 	return out
 }
@@ -186,12 +188,13 @@ type part struct {
 	reads  map[string]bool
 	tables map[string]bool // by schemas and names
 	fields []string
+	own    []string        // of these, those that change
 	places map[string]bool // tables of Bigtable
 }
 
 // parts returns the parts of an epoch.
 func parts(next *Epoch) (out []part) {
-	fields := slicesOf(next)
+	still, fields := slicesOf(next)
 	byTables := map[string]int{}
 	for _, prev := range next.After {
 		for i := range prev.Program.Schemas {
@@ -221,7 +224,7 @@ func parts(next *Epoch) (out []part) {
 	var all []part
 	for _, n := range out {
 		for _, ids := range fields {
-			n.fields = ids
+			n.fields, n.own = slices.Concat(still, ids), ids
 			all = append(all, n)
 		}
 	}
@@ -339,4 +342,73 @@ func (t Table) only(gone func(field string) bool) Table {
 		l.Rollup = &r
 	}
 	return t
+}
+
+// describe returns what is rehearsed in a part of an epoch and of those before it, but for the names of its own fields: parts
+// with equal texts have equal losses.
+func (n *part) describe(e *Epoch) string {
+	var b strings.Builder
+	names := map[string]string{}
+	plain := func(name string) string {
+		if names[name] == "" {
+			names[name] = fmt.Sprint(len(names))
+		}
+		return names[name]
+	}
+	numbers := map[*Epoch]int{}
+	walk(e, map[*Epoch]bool{}, func(e *Epoch) { numbers[e] = len(numbers) })
+	walk(e, map[*Epoch]bool{}, func(e *Epoch) {
+		fmt.Fprintln(&b, "epoch", e.Now, e.Filled)
+		for _, o := range e.After {
+			fmt.Fprintln(&b, "after", numbers[o])
+		}
+		for i := range e.Program.Schemas {
+			s := &e.Program.Schemas[i]
+			own := func(field string) string {
+				if slices.Contains(n.own, s.Name+sep+field) {
+					return plain("field " + field)
+				}
+				return field
+			}
+			s.describeTo(&b, own, plain)
+		}
+	})
+	return b.String()
+}
+
+// describeTo writes the facts of a schema. own returns the name of a field, and plain a number in place of another name.
+func (s *Schema) describeTo(b *strings.Builder, own, plain func(name string) string) {
+	var lines []string
+	flush := func() {
+		slices.Sort(lines)
+		fmt.Fprintln(b, strings.Join(lines, "\n"))
+		lines = nil
+	}
+	for _, f := range s.Fields {
+		lines = append(lines, fmt.Sprint("field ", own(f.ID), " ", f.Optional, f.Default))
+	}
+	flush()
+	fmt.Fprintln(b, s.Name, s.Reads)
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		fmt.Fprintln(b, "table", t.Name, t.Newest)
+		for k := range t.Layouts {
+			l := &t.Layouts[k]
+			fmt.Fprintln(b, l.Since, l.Place, l.Rows, l.Form, l.Families)
+			for _, c := range l.Columns {
+				key := c.Key
+				if own(c.Field) != c.Field {
+					key = plain("column " + key)
+				}
+				lines = append(lines, fmt.Sprint("column ", own(c.Field), " ", c.Family, " ", key, " ", c.Coding, c.Statistics, c.Values, c.Named, c.Older))
+			}
+			if r := l.Rollup; r != nil {
+				fmt.Fprintln(b, r.Family, r.Every, r.Rule, r.Idle)
+				for _, f := range r.Fields {
+					lines = append(lines, fmt.Sprint("summary ", own(f.Field), f.Name == f.Field))
+				}
+			}
+			flush()
+		}
+	}
 }
