@@ -67,11 +67,24 @@ func (c *Comparison) notAcceptable(argument string) string {
 // Refused returns the changes of stored data that are not accepted, with how to accept them.
 func (c *Comparison) Refused(accepted []lock.Acceptance) diag.List {
 	var out diag.List
+	var names []string // of those that may be accepted
 	for _, f := range c.Findings {
 		if f.Rule.Class != Data || slices.ContainsFunc(accepted, func(a lock.Acceptance) bool { return a.Change == f.Name }) {
 			continue
 		}
-		out = append(out, f.Report())
+		if out = append(out, f.Report()); f.Accept != "" && !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) > 1 {
+		all := c.command()
+		for _, a := range accepted {
+			all += " --accept " + words.Shell(a.Change+"="+a.Reason)
+		}
+		for _, name := range names {
+			all += " --accept " + words.Shell(name+"=REASON")
+		}
+		out[len(out)-1].Note += "\nall of these in one run: " + all
 	}
 	return out
 }
@@ -99,8 +112,11 @@ func (f *Finding) Report() diag.Diagnostic {
 
 // accepting returns the command that accepts a change of this comparison.
 func (c *Comparison) accepting(name string) string {
-	return cmp.Or(c.in.Command, "btgen generate") + " --accept " + words.Shell(name+"=REASON")
+	return c.command() + " --accept " + words.Shell(name+"=REASON")
 }
+
+// command returns the command line of btgen generate.
+func (c *Comparison) command() string { return cmp.Or(c.in.Command, "btgen generate") }
 
 // Way is a way to accept a change: a comparison that btgen generate makes, after a command that
 // must run first, if any.

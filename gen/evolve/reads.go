@@ -110,7 +110,7 @@ func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
 	switch {
 	case l.Width > 0 && windowsMove(from.old, p.facts):
 		r.c.add(p, windowsLost, change, "%s moves from table %q, whose rollup has windows of expired events, to %q", readText(l.Read), from.table.ID, p.table.ID)
-	case l.Width == 0 && !outlives(p.facts, from.facts) && !p.table.Pattern.NewestOnly():
+	case l.Width == 0 && !outlives(p.facts, from.old) && !p.table.Pattern.NewestOnly():
 		change.way.text += "; or give both tables the same ttl"
 		r.c.add(p, readLacks, change, "%s moves from table %q to %q, which does not keep all events as long: reads do not find those that have expired in it", readText(l.Read), from.table.ID, p.table.ID)
 	default:

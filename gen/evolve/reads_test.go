@@ -208,6 +208,8 @@ func (s *served) edit(new *setting, hidden, moved *int) bool {
 	s.versions = append(s.versions, new)
 	reads := slices.DeleteFunc(slices.Clone(data), func(name string) bool { return !strings.HasPrefix(name, "E21:") })
 	switch {
+	case slices.ContainsFunc(data, func(name string) bool { return strings.HasPrefix(name, "X01:") }):
+		s.t.Fatalf("%q, and all tables have equal layouts%s", data, s.story())
 	case lost != "" && len(data) == 0:
 		s.t.Fatalf("%s, and it is no change of class DATA%s", lost, s.story())
 	case len(s.versions) == 2 && whole && len(reads) > 0 && old.idle == "" && len(old.tables) == 2 && old.short["a"] == old.short["b"] && !new.short["a"] && !new.short["b"]:
@@ -275,6 +277,9 @@ func TestLacksOfLastTable(t *testing.T) {
 		if got := dataOf(c); !slices.Equal(got, []string{"E01:a", "E21:b"}) && !slices.Equal(got, []string{"E21:b", "E01:a"}) {
 			t.Errorf("%s: %q", test.name, got)
 			continue
+		}
+		if all := c.Refused(nil); !strings.Contains(all[len(all)-1].Note, "all of these in one run: btgen generate --accept 'E") || strings.Count(all[len(all)-1].Note, "=REASON'") != 3 {
+			t.Errorf("%s: %q", test.name, all[len(all)-1].Note)
 		}
 		for _, accept := range []string{"E01:a", "E21:b"} {
 			accepted, err := c.Accept([]string{accept + "=a test"})

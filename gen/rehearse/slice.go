@@ -293,7 +293,7 @@ func (n *part) of(e *Epoch, done map[*Epoch]*Epoch) *Epoch {
 	}
 	for _, p := range e.After {
 		prev := n.of(p, done)
-		for len(prev.After) == 1 && prev.Now.IsZero() && reflect.DeepEqual(prev.Program.Schemas, prev.After[0].Program.Schemas) {
+		for len(prev.After) == 1 && prev.Now.IsZero() && len(prev.Filled) == 0 && reflect.DeepEqual(prev.Program.Schemas, prev.After[0].Program.Schemas) {
 			prev = prev.After[0]
 		}
 		out.After = append(out.After, prev)

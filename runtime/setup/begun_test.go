@@ -2,6 +2,7 @@ package setup_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,5 +54,25 @@ func TestHistoryOfBegunLayout(t *testing.T) {
 				t.Fatal(plan, err)
 			}
 		})
+	}
+}
+
+// TestHistoryOfWithdrawnLayout withdraws a layout by time before and after it has begun: only before, the refusal says how.
+func TestHistoryOfWithdrawnLayout(t *testing.T) {
+	b := start(t)
+	edge, err := time.Parse(time.RFC3339, newYear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(now time.Time) setup.Options { return setup.Options{Now: func() time.Time { return now }} }
+	planned := laidOut(byTime(since(newYear, hourly), until(newYear, daily)))
+	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{planned}, at(edge.Add(-time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	for _, now := range []time.Time{edge.Add(-time.Second), edge} {
+		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)}, at(now))
+		if same(t, "refused", refused(err), []string{"older_layout:t/m"}); strings.Contains(err.Error(), "is withdrawn") != now.Before(edge) {
+			t.Errorf("at %s: %v", now, err)
+		}
 	}
 }

@@ -180,7 +180,7 @@ func (h *layoutHistory) compare(table string, live *liveTable, own layouts, of [
 		c.Hazards, c.Reasons, c.Rules = nil, nil, nil
 		fallthrough
 	case isOlder(own, have, of[:len(of)-1]):
-		c.hazard("older_layout", "", "a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build")
+		c.hazard("older_layout", "", "a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build"+h.unlessWithdrawn(have))
 	default:
 		c.hazard("other_layout", "", "this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table")
 	}
@@ -191,6 +191,14 @@ func (h *layoutHistory) compare(table string, live *liveTable, own layouts, of [
 		c.Rules = rulesOf(c.Facts)
 	}
 	return next, nil
+}
+
+// unlessWithdrawn returns what to do if the newest of recorded layouts, which has not begun, is withdrawn; empty if it has.
+func (h *layoutHistory) unlessWithdrawn(have layouts) string {
+	if !have[0].since.After(h.now()) {
+		return ""
+	}
+	return "; if its layout from " + showDay(have[0].since) + " on is withdrawn, replace all programs that have it before then, and allow this"
 }
 
 // extend sets the facts to record of layouts that continue recorded ones: what is newer, and which
