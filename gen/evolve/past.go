@@ -78,7 +78,9 @@ func (r *rewind) epoch(at *lock.Revision, is *past) *rehearse.Epoch {
 	is.first, is.filled = len(at.After) == 0, r.filled(at, is)
 	r.seen = append(r.seen, is)
 	out := &rehearse.Epoch{Program: r.program(is), Filled: is.filled}
-	r.done[at] = out
+	if r.done[at] = out; at.ID != "" {
+		out.Name = "epoch " + at.ID
+	}
 	if len(at.After) == 0 {
 		r.first(out, is)
 		return out

@@ -148,7 +148,7 @@ func (l *Lock) Next(tables []Table) *Lock {
 		known, _ = h.joined(heads)
 	}
 	if out.last = l.Revisions(); out.add(known, heads, stateOf(tables)) {
-		out.last = []*Revision{revisionOf(tables, out.last)}
+		out.last = []*Revision{revisionOf(out.Epochs[len(out.Epochs)-1].ID, tables, out.last)}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package lock
 
 // Revision is what a file said after one of its epochs.
 type Revision struct {
+	ID     string      // of the epoch; empty if the file has none
 	After  []*Revision // those that it follows: none if it is the first, several after a merge
 	tables map[string]*Table
 }
@@ -9,7 +10,7 @@ type Revision struct {
 // Revisions returns what the last epochs said: one, or several after a merge; none if nothing was locked.
 func (l *Lock) Revisions() []*Revision {
 	if l.last == nil && len(l.Tables) > 0 { // it was not parsed
-		l.last = []*Revision{revisionOf(l.Tables, nil)}
+		l.last = []*Revision{revisionOf("", l.Tables, nil)}
 	}
 	return l.last
 }
@@ -21,8 +22,8 @@ func (r *Revision) Table(key string) *Table { return r.tables[key] }
 func (r *Revision) Tables() map[string]*Table { return r.tables }
 
 // revisionOf returns the revision with some tables.
-func revisionOf(tables []Table, after []*Revision) *Revision {
-	out := &Revision{After: after, tables: map[string]*Table{}}
+func revisionOf(id string, tables []Table, after []*Revision) *Revision {
+	out := &Revision{ID: id, After: after, tables: map[string]*Table{}}
 	for i := range tables {
 		out.tables[tables[i].Key()] = &tables[i]
 	}
@@ -65,7 +66,7 @@ func (h *history) revision(e *Epoch) (*Revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Revision{After: after, tables: map[string]*Table{}}
+	out := &Revision{ID: e.ID, After: after, tables: map[string]*Table{}}
 	for key, is := range facts {
 		for i, id := range e.After {
 			if was := h.states[id][key]; len(was) == len(is) && &was[0] == &is[0] {

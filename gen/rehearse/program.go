@@ -19,6 +19,7 @@ type Program struct {
 
 // Epoch is a program that has written, or is about to, after others.
 type Epoch struct {
+	Name    string // for stories; may be empty
 	Program Program
 	Now     time.Time // when it began to; zero if that is not known
 	Filled  []string  // the names of tables that had all events then that the program before found: somebody says so

@@ -131,7 +131,11 @@ func (s *stage) play(e *Epoch, by string, done map[*Epoch]*outcome) *outcome {
 	var states []int
 	before := rules{}
 	for _, p := range e.After {
-		was := s.play(p, " by an earlier version", done)
+		earlier := " by an earlier version"
+		if p.Name != "" {
+			earlier = " by the version of " + p.Name
+		}
+		was := s.play(p, earlier, done)
 		maps.Copy(before, was.world.rules)
 		for _, pair := range s.begin(was, p, e) {
 			states = append(states, pair[1])

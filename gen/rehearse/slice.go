@@ -285,7 +285,7 @@ func (n *part) of(e *Epoch, done map[*Epoch]*Epoch) *Epoch {
 	if out := done[e]; out != nil {
 		return out
 	}
-	out := &Epoch{Program: Program{Reads: e.Program.Reads}, Now: e.Now, Filled: e.Filled}
+	out := &Epoch{Name: e.Name, Program: Program{Reads: e.Program.Reads}, Now: e.Now, Filled: e.Filled}
 	for i := range e.Program.Schemas {
 		if s := n.schemaOf(&e.Program.Schemas[i]); len(s.Tables) > 0 {
 			out.Program.Schemas = append(out.Program.Schemas, s)
