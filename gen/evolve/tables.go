@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -105,8 +104,8 @@ type pair struct {
 // says, if there are several after a merge.
 func Diff(in Input) *Comparison {
 	c := byRules(in)
-	for _, head := range in.Old.Heads {
-		c.accepted = append(c.accepted, c.since(head))
+	for i := range in.Old.Heads {
+		c.accepted = append(c.accepted, c.since(i))
 	}
 	c.rehearsed()
 	c.sort()
@@ -119,9 +118,9 @@ func Diff(in Input) *Comparison {
 }
 
 // since adds the changes of stored events since one side of a merge, and returns those that the other side has accepted.
-func (c *Comparison) since(side *lock.Lock) (accepted []Finding) {
+func (c *Comparison) since(side int) (accepted []Finding) {
 	in := c.in
-	in.Old, in.Locked, in.Kept = side, nil, nil // which are about the whole file
+	in.Old, in.Locked, in.Kept = in.Old.Heads[side], nil, nil // which are about the whole file
 	for _, f := range byRules(in).Findings {
 		same := func(o Finding) bool { return o.Name == f.Name }
 		if f.Rule.Class != Data || slices.ContainsFunc(c.Findings, same) {
@@ -135,7 +134,7 @@ func (c *Comparison) since(side *lock.Lock) (accepted []Finding) {
 				f.pair = p
 			}
 		}
-		if accepts(c.in.Old, f.Name) > accepts(side, f.Name) {
+		if c.acceptedSince(side, f.Name) {
 			accepted = append(accepted, f)
 		} else {
 			c.Findings = append(c.Findings, f)
@@ -144,19 +143,18 @@ func (c *Comparison) since(side *lock.Lock) (accepted []Finding) {
 	return accepted
 }
 
-// accepts returns how often a lock has accepted a change.
-func accepts(l *lock.Lock, name string) (n int) {
-	for i := range l.Tables {
-		t := &l.Tables[i]
-		n += len(named(t.Accepted, name))
-		for k := range t.Layouts {
-			n += len(named(t.Layouts[k].Accepted, name))
+// acceptedSince reports whether another side of a merge has accepted a change of what both had in common. If both sides have,
+// each has accepted another one, perhaps.
+func (c *Comparison) acceptedSince(side int, name string) bool {
+	heads := c.in.Old.Revisions()
+	own := heads[side]
+	return slices.ContainsFunc(heads, func(other *lock.Revision) bool {
+		before := 0
+		if common := own.Before(other); common != nil {
+			before = common.Accepted(name)
 		}
-		if strings.HasPrefix(t.Removed, name+": ") {
-			n++
-		}
-	}
-	return n
+		return other != own && own.Accepted(name) == before && other.Accepted(name) > before
+	})
 }
 
 // byRules compares the tables of schemas with what a lock says, fact by fact.

@@ -96,7 +96,7 @@ var layoutFacts = []fact[Layout]{
 	single("time", func(l *Layout) bool { return !l.Pattern.Bucketed() }, func(l *Layout, w *words) { timeCode(&l.TimeKey, w) }).recorded((*recorder).time),
 	single("sequence", func(l *Layout) bool { return l.Sequence }, func(l *Layout, _ *words) { l.Sequence = true }).recorded((*recorder).sequence),
 	single("blob", func(l *Layout) bool { return l.Blob != "" }, blobCode).recorded((*recorder).blob),
-	each("family", once, 1, func(l *Layout) *[]Family { return &l.Families }, (*Family).code).recorded((*recorder).families),
+	each("family", inSet, 1, func(l *Layout) *[]Family { return &l.Families }, (*Family).code).recorded((*recorder).families),
 	each("rollup", kept, 1, func(l *Layout) *[]Rollup { return &l.Rollups }, (*Rollup).code).recorded((*recorder).rollup),
 	each("summary", kept, 1, func(l *Layout) *[]Summary { return &l.Summaries }, (*Summary).code),
 	columns("column", ""),

@@ -19,7 +19,7 @@ type Problem int
 // The problems.
 const (
 	Damaged    Problem = iota // something other than btgen has changed it
-	Conflicted                // it has conflict markers of a merge
+	Conflicted                // it is a merge of files without epochs
 	Newer                     // another version of btgen wrote it, which knows more
 	Incomplete                // it lacks lines of a merge
 )
@@ -40,9 +40,6 @@ func (e *Error) Error() string {
 	}
 	switch e.Problem {
 	case Conflicted:
-		if e.Reason != "" {
-			return fmt.Sprintf("%s: both sides of the merge contradict each other: %s: abort the merge; on the branch that has stored no such events, run git checkout OTHER -- %s, change its schema, run btgen generate, and merge again", at, e.Reason, e.File)
-		}
 		return at + ": a merge of files in the format of an earlier btgen: abort it, run btgen generate on both branches, and merge again"
 	case Incomplete:
 		return fmt.Sprintf("%s: %s: a commit was picked or reverted alone: restore the file, for example with git checkout HEAD -- %s, or take that of a branch which has both, and run btgen generate", at, e.Reason, e.File)

@@ -1,5 +1,7 @@
 package lock
 
+import "strings"
+
 // Revision is what a file said after one of its epochs.
 type Revision struct {
 	ID     string      // of the epoch; empty if the file has none
@@ -13,6 +15,50 @@ func (l *Lock) Revisions() []*Revision {
 		l.last = []*Revision{revisionOf("", l.Tables, nil)}
 	}
 	return l.last
+}
+
+// Accepted returns how often a change was accepted until then.
+func (r *Revision) Accepted(name string) (n int) {
+	for _, t := range r.tables {
+		if strings.HasPrefix(t.Removed, name+": ") {
+			n++
+		}
+		n += accepted(t.Accepted, name)
+		for i := range t.Layouts {
+			n += accepted(t.Layouts[i].Accepted, name)
+		}
+	}
+	return n
+}
+
+func accepted(all []Acceptance, name string) (n int) {
+	for _, a := range all {
+		if a.Change == name {
+			n++
+		}
+	}
+	return n
+}
+
+// Before returns the last revision that two have in common; nil if there is none.
+func (r *Revision) Before(other *Revision) *Revision {
+	all := map[*Revision]bool{}
+	for line := []*Revision{other}; len(line) > 0; line = line[1:] {
+		if at := line[0]; !all[at] {
+			all[at] = true
+			line = append(line, at.After...)
+		}
+	}
+	seen := map[*Revision]bool{}
+	for line := []*Revision{r}; len(line) > 0; line = line[1:] {
+		if at := line[0]; all[at] {
+			return at
+		} else if !seen[at] {
+			seen[at] = true
+			line = append(line, at.After...)
+		}
+	}
+	return nil
 }
 
 // Table returns a table by its key; nil if the file did not have it.
