@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,29 +65,22 @@ func TestBreakingJoin(t *testing.T) {
 }
 
 // single are the facts of which a layout has one, or a list.
-var single = []string{"since", "table", "pattern", "precision", "delimiter", "key", "bucket", "time", "sequence", "blob"}
+var single = []string{"removed", "since", "table", "pattern", "precision", "delimiter", "key", "bucket", "time", "sequence", "blob"}
 
-// missingIn returns the lines of one side that a joined lock lacks, apart from those that the other
+// missingIn returns the lines of one side that a joined lock lacks in all layouts, apart from those that the other
 // side has changed since the base.
-func missingIn(joined, base, side, other *lock.Lock) []string {
+func missingIn(joined, base, side, other *lock.Lock) (out []string) {
 	all, before, theirs := linesOf(joined), linesOf(base), linesOf(other)
-	for line := range linesOf(base) { // in the layout that an accepted change puts in place of the first one
-		before[strings.Replace(line, " 1 ", " 2 ", 1)] = true
-	}
-	begins := map[string]bool{}
+	named := map[string]bool{} // what there is a fact about
 	for line := range all {
-		begins[strings.Join(strings.Fields(line)[:min(4, len(strings.Fields(line)))], " ")] = true
+		named[about(line)] = true
 	}
-	var out []string
 	for line := range linesOf(side) {
-		if words := strings.Fields(line); slices.Contains(single, words[min(2, len(words)-1)]) {
-			continue // if both sides have changed it, one of them has it
-		}
-		kept := all[line] || all[line+" retired"] || all[strings.TrimSuffix(line, " retired")]
-		if words := strings.Fields(line); slices.Contains([]string{"family", "column", "number", "name"}, words[2]) {
-			kept = kept || begins[strings.Join(words[:4], " ")] // the rest may be that of the other side
-		}
-		if was := strings.TrimSuffix(line, " retired"); !kept && !(before[was] && !theirs[was]) {
+		words, was := strings.Fields(line), strings.TrimSuffix(line, " retired")
+		switch {
+		case slices.Contains(single, words[1]): // if both sides have changed it, one of them has it
+		case words[1] != "accepted" && named[about(line)]: // the rest may be that of the other side
+		case !all[line] && (!before[was] || theirs[was]):
 			out = append(out, line)
 		}
 	}
@@ -94,11 +88,21 @@ func missingIn(joined, base, side, other *lock.Lock) []string {
 	return out
 }
 
-// linesOf returns the facts of a lock.
+// about returns what a fact is about.
+func about(line string) string {
+	words := strings.Fields(line)
+	return strings.Join(words[:min(3, len(words))], " ")
+}
+
+// linesOf returns the facts of a lock, without the numbers of layouts.
 func linesOf(l *lock.Lock) map[string]bool {
 	out := map[string]bool{}
 	for _, line := range factsOf(l) {
-		if strings.Fields(line)[1] != "serves" {
+		words := strings.Fields(line)
+		if _, err := strconv.Atoi(words[1]); err == nil {
+			line = strings.Replace(line, " "+words[1]+" ", " ", 1)
+		}
+		if words[1] != "serves" {
 			out[line] = true
 		}
 	}

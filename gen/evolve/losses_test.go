@@ -181,6 +181,7 @@ func TestLosses(t *testing.T) {
 func TestMergedLosses(t *testing.T) {
 	const idle, h, k = "serves: false", "rollup: {every: 1h, family: h, ttl: {max_age: 1825d}", "rollup: {every: 1h, family: k, ttl: {max_age: 1825d}"
 	readings, flat, narrow := tableOf("readings"), tableOf("flat", "family: b"), tableOf("flat", "family: b", "bucket: {every: 1h}", "row: -")
+	later := tableOf("readings", "family: n", "since: 2030-01-01", "before: [{family: m}]")
 	of := func(tables ...string) revision { return revision{tables: tables} }
 	for _, c := range []struct {
 		name               string
@@ -196,6 +197,11 @@ func TestMergedLosses(t *testing.T) {
 		{"the column of a field that came and went there", "E14:readings/note", []revision{{fields: "temp: float64", tables: []string{readings}}}, []revision{{fields: "temp: float64", tables: []string{tableOf("readings", "ttl: {max_age: 20d}")}}},
 			[]revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}},
 			revision{fields: "temp: float64, note: {type: int64, optional: true}", tables: []string{tableOf("readings", "ttl: {max_age: 20d}")}}},
+		{"both accept another key", "E05:readings", []revision{of(readings)}, []revision{of(tableOf("readings", `key: {delimiter: "|", segments: [dev, site, bucket]}`))}, []revision{of(tableOf("readings", `key: {delimiter: "/", segments: [dev, site, bucket]}`))}, of(tableOf("readings", `key: {delimiter: "/", segments: [dev, site, bucket]}`))},
+		{"two longer ages", "", []revision{of(readings)}, []revision{of(tableOf("readings", "ttl: {max_age: 70d}"))}, []revision{of(tableOf("readings", "ttl: {max_age: 90d}"))}, of(tableOf("readings", "ttl: {max_age: 90d}"))},
+		{"the shorter of them", "E15:readings/m", []revision{of(readings)}, []revision{of(tableOf("readings", "ttl: {max_age: 70d}"))}, []revision{of(tableOf("readings", "ttl: {max_age: 90d}"))}, of(tableOf("readings", "ttl: {max_age: 70d}"))},
+		{"a new layout here, and a field there", "", []revision{of(readings)}, []revision{of(later)}, []revision{{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}}, revision{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{later}}},
+		{"a column with two types", "E10:readings/note", []revision{of(readings)}, []revision{{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}}, []revision{{fields: "temp: float64, count: int64, note: {type: bool, optional: true}", tables: []string{readings}}}, revision{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}},
 		{"two rollups", "E25:readings/k", []revision{of(readings)}, []revision{of(tableOf("readings", h+", serves: false}")), of(tableOf("readings", h+"}"))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", k+"}"))},
 		{"two rollups, the other one", "E26:readings/k", []revision{of(readings)}, []revision{of(tableOf("readings", h+", serves: false}")), of(tableOf("readings", h+"}"))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", h+"}"))},
 		{"one rollup", "", []revision{of(readings)}, []revision{of(readings, tableOf("flat", "family: b", idle))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", k+"}"), tableOf("flat", "family: b", idle))},

@@ -68,17 +68,26 @@ func (s state) serveOnce(side state) {
 // joinTable joins the facts of a table that both sides have. was is nil if they added it.
 func joinTable(key string, was, our, their []string) ([]string, error) {
 	var sides [3]facts
+	var tables [3]*Table
 	for i, side := range [][]string{was, our, their} {
 		if side == nil {
+			tables[i] = &Table{}
 			continue
 		}
 		t, err := parseTable(key, side)
 		if err != nil {
 			return nil, err
 		}
-		sides[i] = factsOfTable(t)
+		tables[i], sides[i] = t, factsOfTable(t)
 	}
 	before, a, b := sides[0], sides[1], sides[2]
+	others := tables[2].since(tables[0]) // layouts of their own
+	if len(others) == 0 || len(tables[1].since(tables[0])) == 0 || a.sameLayouts(b, tables[0]) {
+		others = nil
+	} else {
+		tables[2].Layouts = tables[2].Layouts[len(others):]
+		b = factsOfTable(tables[2])
+	}
 	all := slices.Clone(a)
 	for _, fact := range b {
 		if a.index(fact.key) < 0 {
@@ -99,11 +108,39 @@ func joinTable(key string, was, our, their []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.insert(others)
 	joined = nil
 	for _, l := range t.lines() {
 		joined = append(joined, l.text())
 	}
 	return joined, nil
+}
+
+// since returns the layouts that a table has got since an earlier version of it.
+func (t *Table) since(base *Table) []Layout {
+	n := 0
+	for n < len(t.Layouts) && (len(base.Layouts) == 0 || t.Layouts[n].Number > base.Newest().Number) {
+		n++
+	}
+	return t.Layouts[:n]
+}
+
+// sameLayouts reports whether both sides have got the same layouts, but for facts of which a layout has several.
+func (f facts) sameLayouts(other facts, base *Table) bool {
+	all := func(f, other facts) bool {
+		return !slices.ContainsFunc(f, func(k keyed) bool {
+			return k.layout > 0 && k.joins == once && (len(base.Layouts) == 0 || k.layout > base.Newest().Number) && other.of(k.key) != k.text
+		})
+	}
+	return all(f, other) && all(other, f)
+}
+
+// insert adds layouts after those that are in use, as if they were replaced by these.
+func (t *Table) insert(others []Layout) {
+	t.Layouts = slices.Insert(t.Layouts, len(t.Periods()), others...)
+	for i := len(t.Layouts) - 2; i >= 0; i-- {
+		t.Layouts[i].Number = max(t.Layouts[i].Number, t.Layouts[i+1].Number+1)
+	}
 }
 
 // joining tells how the two sides of a merge are joined in a fact.

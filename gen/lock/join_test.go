@@ -79,7 +79,6 @@ func TestJoinLayouts(t *testing.T) {
 	}{
 		{"one side adds a layout", one, two, one, two},
 		{"one side adds a layout, the other a column", one, two, with(layoutOf(1, "a", "b")), with(layoutOf(2, "a"), older(layoutOf(1, "a", "b")))},
-		{"both add different layouts", one, two, with(layoutOf(3, "a"), older(layoutOf(1, "a"))), with(layoutOf(3, "a"), layoutOf(2, "a"), older(layoutOf(1, "a")))},
 		{"both add the same layout with different columns", one, with(layoutOf(2, "a", "b"), older(layoutOf(1, "a", "b"))), with(layoutOf(2, "a", "c"), older(layoutOf(1, "a", "c"))),
 			with(layoutOf(2, "a", "b", "c"), older(layoutOf(1, "a", "b", "c")))},
 		{"one side removes a layout", two, with(layoutOf(2, "a")), two, with(layoutOf(2, "a"))},
