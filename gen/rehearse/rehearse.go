@@ -8,25 +8,19 @@ import (
 	"time"
 )
 
-// fresh returns the events that a program may write: of each period and age, with each class, without each optional
+// fresh returns the events that a program may write: of each period, with each class, without each optional
 // field, with each value of enums.
 func (w *side) fresh(by string) (out []int) {
 	for i := range w.program.Schemas {
 		p := &w.program.Schemas[i]
 		kinds := w.kinds(p)
 		for period := range w.starts {
-			for _, a := range w.ages {
-				if a != w.written(a) {
-					continue
-				}
-				for _, class := range p.classes() {
-					for _, kind := range kinds {
-						e := &state{schema: p.Name, class: class, absent: kind.absent, label: kind.label, period: period, age: a}
-						e.did = e.written(p) + by
-						w.write(p, e)
-						w.expire(e)
-						out = append(out, w.add(e))
-					}
+			for _, class := range p.classes() {
+				for _, kind := range kinds {
+					e := &state{schema: p.Name, class: class, absent: kind.absent, label: kind.label, period: period}
+					e.did = e.written(p) + by
+					w.write(p, e)
+					out = append(out, w.add(e))
 				}
 			}
 		}

@@ -14,7 +14,6 @@ type stage struct {
 	lives  []codec.Lifetime // those that end, each once
 	stamps []codec.Lifetime // how cells are written, each once
 	after  []ages           // the lives that have ended when the one with the index has
-	ages   []ages           // all sets of lives that can have ended
 	widths []time.Duration  // of windows
 	absent []string         // IDs of all fields that events of some program may lack
 
@@ -54,7 +53,7 @@ type ages uint32
 type place struct{ table, rows, family, column string }
 
 // maxLives is how many times to live a rehearsal tells apart. Any more are taken for the last of these.
-const maxLives = 12
+const maxLives = 31
 
 // newStage returns the stage for an epoch and all before it.
 func newStage(e *Epoch) *stage {
@@ -159,7 +158,7 @@ func (s *stage) life(l codec.Lifetime) int {
 	return i
 }
 
-// order finds out which lives end before others, and so which sets of them can have ended.
+// order finds out which lives end before others.
 func (s *stage) order() {
 	s.after = make([]ages, len(s.lives))
 	for i, l := range s.lives {
@@ -168,16 +167,6 @@ func (s *stage) order() {
 			fromWrite := l.Timestamp == codec.TimestampWrite && o.EventTimed() && l.Retention.Covers(o.Retention)
 			if l.Outlives(o) || fromWrite { // no event is written before its time
 				s.after[i] |= 1 << k
-			}
-		}
-	}
-	known := map[ages]bool{0: true}
-	s.ages = []ages{0}
-	for n := 0; n < len(s.ages) && len(s.ages) < 1<<8; n++ {
-		for i := range s.lives {
-			if next, may := s.end(s.ages[n], i); may && !known[next] {
-				known[next] = true
-				s.ages = append(s.ages, next)
 			}
 		}
 	}

@@ -86,12 +86,12 @@ func (e *state) key() string {
 	if e.again {
 		flags |= 2
 	}
-	b = append(b, byte(e.period), flags)
+	b = binary.LittleEndian.AppendUint32(append(b, flags), uint32(e.period))
 	b = binary.LittleEndian.AppendUint32(b, uint32(e.age))
 	for _, c := range e.cells {
 		b = binary.LittleEndian.AppendUint32(b, uint32(c.key))
 		b = binary.LittleEndian.AppendUint32(b, uint32(c.value))
-		b = append(b, byte(c.stamp))
+		b = binary.LittleEndian.AppendUint32(b, uint32(c.stamp))
 	}
 	return string(b)
 }
