@@ -194,7 +194,7 @@ func (s *stage) possible(states []int, prev, next *Epoch) (out []int) {
 		if e.period+1 < len(s.starts) {
 			ends = s.starts[e.period+1]
 		}
-		if begins.After(last) || !begins.IsZero() && begins.Add(from).After(last) || to > 0 && ends != endOfTime && !ends.Add(to).After(first) {
+		if !begins.IsZero() && begins.Add(from).After(last) || to > 0 && ends != endOfTime && !ends.Add(to).After(first) {
 			continue
 		}
 		out = append(out, n)

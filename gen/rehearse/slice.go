@@ -57,18 +57,10 @@ func slicesOf(next *Epoch) (still []string, out [][]string) {
 		}
 	}
 	together := meetings(next)
-	var now []string // what this edit changes, together
 	for _, id := range ids {
-		if !changed[id] {
-			continue
+		if changed[id] {
+			out = append(out, together[id])
 		}
-		out = append(out, append([]string{id}, slices.DeleteFunc(slices.Clone(together[id]), func(o string) bool { return o == id })...))
-		if len(now) < 3 && slices.ContainsFunc(next.After, func(e *Epoch) bool { return changes(&e.Program, &next.Program, id) }) {
-			now = append(now, id)
-		}
-	}
-	if len(now) > 1 {
-		out = append(out, now)
 	}
 	if out == nil {
 		out = [][]string{nil}
