@@ -217,7 +217,7 @@ func (c *Comparison) castNow(t troupe) map[string][]tableNow {
 			out[facts.Schema] = append(out[facts.Schema], tableNow{nameOf(p), placed(facts, used(facts.Periods())), facts.Serves})
 		case p.old != nil && p.old.Removed == "" && !c.dropped(p):
 			name := c.owner(p.old)
-			out[name] = append(out[name], tableNow{p.old.Name, p.stage(p.old, 0), p.old.Serves})
+			out[name] = append(out[name], tableNow{p.old.Name, stageAt(p.old, 0), p.old.Serves})
 		}
 	}
 	return out

@@ -14,6 +14,8 @@ import (
 
 // revision is a version of a schema with readings of a site and a device.
 type revision struct {
+	name    string    // of the schema; empty for Reading
+	series  string    // the first series value; empty for site
 	fields  string    // empty for temp and count
 	tables  []string  // see tableOf
 	queries string    // empty for All
@@ -37,9 +39,10 @@ func tableOf(name string, settings ...string) string {
 
 // text returns the schema.
 func (r revision) text() []byte {
-	return []byte("btgen: v1\npackage: app\nname: Reading\nseries: {site: string, dev: string}\ntime: {precision: 1s}\nfields: {" +
+	text := "btgen: v1\npackage: app\nname: " + cmp.Or(r.name, "Reading") + "\nseries: {site: string, dev: string}\ntime: {precision: 1s}\nfields: {" +
 		cmp.Or(r.fields, "temp: float64, count: int64") + "}\ntables:\n" + strings.Join(r.tables, "") +
-		"queries: {" + cmp.Or(r.queries, "All: {by: [site, dev]}") + "}\n")
+		"queries: {" + cmp.Or(r.queries, "All: {by: [site, dev]}") + "}\n"
+	return []byte(strings.ReplaceAll(text, "site", cmp.Or(r.series, "site")))
 }
 
 // last returns the names of the findings of class Data in the last edit. Those of the earlier ones are accepted.
@@ -119,6 +122,7 @@ func TestLosses(t *testing.T) {
 	third := func(before string) string {
 		return tableOf("readings", "bucket: {every: 6h}", "since: 2028-01-01", "before: ["+before+"{bucket: {every: 1d}}]")
 	}
+	elsewhere := tableOf("later", "since: 2027-01-01", "before: [{table: readings}]")
 	thisYear := func(tables ...string) revision { return revision{tables: tables, now: at("2026-12-01")} }
 	for _, c := range []struct {
 		name string
@@ -165,6 +169,9 @@ func TestLosses(t *testing.T) {
 		{"a value beside one that all events have", "", []revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}}},
 		{"copies exchange places", "", []revision{of(readings, flat), of(flat, readings)}},
 		{"the key of a copy that serves nothing", "E05:flat", []revision{of(readings, flat), of(readings, with(`key: {delimiter: "|", segments: [dev, site, bucket]}`))}},
+		{"a copy that was added when a series value got another name", "E21:flat", []revision{of(readings), {series: "place", tables: []string{readings, with(idle)}}, {series: "place", tables: []string{flat, readings}}}},
+		{"one that was added when the schema got another name", "E21:flat", []revision{of(readings), {name: "Measure", tables: []string{readings, with(idle)}}, {name: "Measure", tables: []string{flat, readings}}}},
+		{"one that was added when a new layout began in another table", "E21:flat", []revision{of(readings), of(elsewhere, with(idle)), of(flat, elsewhere)}},
 		{"a copy is removed, restored and backfilled", "", []revision{of(readings, flat), of(readings), of(readings, with(idle)), of(flat, readings), of(readings, flat)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -173,6 +180,19 @@ func TestLosses(t *testing.T) {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestMovedLosses moves a table to another lock, in which its history is not: what was removed before may be stored.
+func TestMovedLosses(t *testing.T) {
+	with := revision{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{tableOf("readings")}}
+	without := revision{fields: "temp: float64", tables: with.tables}
+	from, _ := after(t, &lock.Lock{}, []revision{with, without})
+	to, _ := after(t, &lock.Lock{}, []revision{{name: "Other", tables: []string{tableOf("others")}}})
+	to.Tables = append(slices.Clone(to.Tables), from.Tables...)
+	to.Sort()
+	if _, got := after(t, to, []revision{with}); !slices.Contains(got, "X01:readings/Read/note") {
+		t.Errorf("found %q", got)
 	}
 }
 

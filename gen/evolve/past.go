@@ -221,15 +221,14 @@ func (r *rewind) program(is *past) rehearse.Program {
 	for _, p := range r.t.pairs {
 		if t := is.tables[p]; t != nil {
 			name := is.schema(t.Schema)
-			cast[name] = append(cast[name], tableNow{nameOf(p), p.stage(t, is.depth[p]), t.Serves})
+			cast[name] = append(cast[name], tableNow{nameOf(p), stageAt(t, is.depth[p]), t.Serves})
 		}
 	}
 	return (&actor{codings: r.codings, renamed: is.fields, series: is.series}).program(cast)
 }
 
-// stage returns what is in use of a table of the lock, or was some steps before the lock had it, without layouts that never
-// began; nil if nothing was.
-func (p *pair) stage(t *lock.Table, depth int) stageOf {
+// stageAt returns what is in use of a table of the lock, or was some steps before the lock had it; nil if nothing was.
+func stageAt(t *lock.Table, depth int) stageOf {
 	if depth > 0 {
 		earlier := stages(t)
 		return earlier[min(depth, len(earlier))-1]
@@ -237,11 +236,7 @@ func (p *pair) stage(t *lock.Table, depth int) stageOf {
 	if t.Removed != "" {
 		return nil
 	}
-	periods := t.Periods()
-	for len(periods) > 1 && slices.ContainsFunc(p.planned, func(l lock.Layout) bool { return sameLayout(p.locked, &l, t, &periods[0]) }) {
-		periods = periods[1:]
-	}
-	return placed(t, used(periods))
+	return placed(t, used(t.Periods()))
 }
 
 // placed returns layouts of a table with the tables of Bigtable in which they are.

@@ -170,7 +170,8 @@ func TestLosses(t *testing.T) {
 		{"another coding", "S.Read/b b>other values, of c", chain(of("a b", ab), of("a b", ab.with(recoded)))},
 		{"meetings: a field in the column that another one had", "S.Read/c absent>b", chain(of("a b?", ab), of("a", table("t", "a")), of("a c?", table("t", "a", "c").with(func(l *Layout) { l.Columns[1].Key = "b" })))},
 		{"together: two fields of which an event had one", "S.Read present>", chain(of("a? b? c?", table("t", "a", "b", "c")), of("c?", table("t", "c")))},
-		{"strangers: a schema reads a copy of another one", "T.Read >an event of S", chain(of("a", ab, copied).in("T", table("v", "a")), of("a", ab, copied).in("T", copied))},
+		{"a new schema reads a table of another one", "T.Read >an event of S", chain(of("a", ab), of("a", ab).in("T", ab))},
+		{"a schema reads a copy of another one", "T.Read >an event of S", chain(of("a", ab, copied).in("T", table("v", "a")), of("a", ab, copied).in("T", copied))},
 		{"alike: fields that change alike", "S.Read/b b>other values, of c, S.Read/c c>other values, of c", chain(of("a b? c?", table("t", "a", "b", "c")), of("a b? c?", table("t", "a", "b", "c").with(func(l *Layout) { l.Columns[1].Coding, l.Columns[2].Coding = "d", "d" })))},
 		{"a merge: what one side has changed", "S.Read present>", after(of("a", ab.with(rows)), after(of("a", ab), after(of("a", ab))), after(of("a", ab.with(rows)), after(of("a", ab))))},
 		{"a table with the newest events lacks those of before", "S.Latest present>", chain(of("a", ab), func() Program {

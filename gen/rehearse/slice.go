@@ -189,20 +189,21 @@ func parts(next *Epoch) (out []part) {
 	still, fields := slicesOf(next)
 	byTables := map[string]int{}
 	for _, prev := range next.After {
-		for i := range prev.Program.Schemas {
-			p := &prev.Program.Schemas[i]
-			q := next.Program.schema(p.Name)
-			reads := p.Reads
-			if q != nil {
-				reads = q.Reads
+		names := map[string]bool{}
+		for _, s := range slices.Concat(prev.Program.Schemas, next.Program.Schemas) {
+			names[s.Name] = true
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			p, q := prev.Program.schema(name), next.Program.schema(name)
+			of := q
+			if of == nil {
+				of = p
 			}
-			for _, r := range reads {
-				n := part{schema: p.Name, reads: map[string]bool{}, tables: map[string]bool{}, places: map[string]bool{}}
+			for _, r := range of.Reads {
+				n := part{schema: name, reads: map[string]bool{}, tables: map[string]bool{}, places: map[string]bool{}}
 				n.take(p, r.Name)
-				if q != nil {
-					n.take(q, r.Name)
-				}
-				key := p.Name + sep + strings.Join(slices.Sorted(maps.Keys(n.tables)), sep)
+				n.take(q, r.Name)
+				key := name + sep + strings.Join(slices.Sorted(maps.Keys(n.tables)), sep)
 				k, known := byTables[key]
 				if !known {
 					k = len(out)
@@ -212,7 +213,6 @@ func parts(next *Epoch) (out []part) {
 			}
 		}
 	}
-	out = append(out, strangers(next)...)
 	var all []part
 	for _, n := range out {
 		for _, ids := range fields {
@@ -223,30 +223,11 @@ func parts(next *Epoch) (out []part) {
 	return all
 }
 
-// strangers returns the parts in which reads of one schema meet events of another one.
-func strangers(next *Epoch) (out []part) {
-	for _, prev := range next.After {
-		for i := range prev.Program.Schemas {
-			p := &prev.Program.Schemas[i]
-			for k := range p.Tables {
-				n := part{schema: p.Name, reads: map[string]bool{}, tables: map[string]bool{}, places: map[string]bool{}}
-				n.takeTable(p, &p.Tables[k])
-				if slices.ContainsFunc(next.Program.Schemas, n.isRead) {
-					out = append(out, n)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// isRead reports whether a table of another schema, which serves reads, is where those of a part are.
-func (n *part) isRead(q Schema) bool {
-	return q.Name != n.schema && slices.ContainsFunc(q.Reads, func(r Read) bool { return n.keeps(q.Name, &q.Tables[r.Table]) })
-}
-
 // take adds the table that serves a read in a schema, or else its first one, and where it is.
 func (n *part) take(p *Schema, read string) {
+	if p == nil {
+		return
+	}
 	t := p.table(read)
 	if t == nil || t.Newest {
 		n.takeTable(p, p.table(p.first()))
