@@ -188,7 +188,7 @@ func TestMovedLosses(t *testing.T) {
 	with := revision{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{tableOf("readings")}}
 	without := revision{fields: "temp: float64", tables: with.tables}
 	from, _ := after(t, &lock.Lock{}, []revision{with, without})
-	to, _ := after(t, &lock.Lock{}, []revision{{name: "Other", tables: []string{tableOf("others")}}})
+	to, _ := after(t, &lock.Lock{}, []revision{{name: "Other", tables: []string{tableOf("others")}}, {name: "Other", tables: []string{tableOf("others")}, fields: "temp: float64, count: int64, note: {type: string, optional: true}"}})
 	to.Tables = append(slices.Clone(to.Tables), from.Tables...)
 	to.Sort()
 	if _, got := after(t, to, []revision{with}); !slices.Contains(got, "X01:readings/Read/note") {
