@@ -79,7 +79,7 @@ func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
 // connectLater is connect for a command that continues while no emulator answers.
 func (t *target) connectLater(ctx context.Context) (*bigtable.Client, error) {
 	config := bigtable.ClientConfig{AppProfile: t.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}}
-	client, err := bigtable.NewClientWithConfig(ctx, t.project, t.instance, config, store.ClientOptions()...)
+	client, err := store.NewClient(ctx, t.project, t.instance, config)
 	return client, t.connected(err)
 }
 

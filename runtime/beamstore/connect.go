@@ -45,7 +45,7 @@ const maxMessage = 256 << 20
 func (c Connection) dial(ctx context.Context) (*bigtable.Client, error) {
 	config := bigtable.ClientConfig{AppProfile: c.AppProfile}
 	if c.Emulator == "" {
-		return bigtable.NewClientWithConfig(ctx, c.Project, c.Instance, config, store.ClientOptions()...)
+		return store.NewClient(ctx, c.Project, c.Instance, config)
 	}
 	config.MetricsProvider = bigtable.NoopMetricsProvider{}
 	conn, err := grpc.NewClient(c.Emulator, grpc.WithTransportCredentials(insecure.NewCredentials()),

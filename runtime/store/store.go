@@ -57,6 +57,12 @@ type Client interface {
 	OpenTable(table string) bigtable.TableAPI
 }
 
+// NewClient makes a client for an instance, with [ClientOptions], which can only be given when a client is made. Its errors
+// are those of [bigtable.NewClientWithConfig].
+func NewClient(ctx context.Context, project, instance string, config bigtable.ClientConfig, opts ...option.ClientOption) (*bigtable.Client, error) {
+	return bigtable.NewClientWithConfig(ctx, project, instance, config, append(ClientOptions(), opts...)...)
+}
+
 // ClientOptions returns options for [bigtable.NewClient] that make reads and writes
 // cheaper: the Reader decodes cells, and the Writer encodes bulk requests, directly in
 // wire format, and the client processes only what it needs for retries. The results are

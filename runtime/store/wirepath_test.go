@@ -38,15 +38,15 @@ func TestClientsWithTheOptionsGetPlaceholders(t *testing.T) {
 
 // A client that opens its own connections, like those in production, supports the
 // options, too.
-func TestClientOptionsWithoutConnection(t *testing.T) {
+func TestNewClient(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	opts := append(ClientOptions(),
+	opts := []option.ClientOption{
 		option.WithEndpoint(bt.Addr), option.WithoutAuthentication(),
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
-	)
+	}
 	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
-	client := opened(t)(bigtable.NewClientWithConfig(t.Context(), storetest.Project, storetest.Instance, config, opts...))
+	client := opened(t)(NewClient(t.Context(), storetest.Project, storetest.Instance, config, opts...))
 	must(t, NewWriter(client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
 	err := client.Open("days").ReadRows(wire.WithSink(t.Context(), new(wire.Sink)), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		if _, whole := row["f.1"]; whole {
