@@ -215,8 +215,11 @@ func (p *play) compareEdited(r *dynamic.Reader, edited *layout.Layout) error {
 				continue
 			}
 			for k := range p.layout.Fields {
-				n := sameField(edited.Fields, &p.layout.Fields[k])
-				if n < 0 || l.Values[k] == (unknown{}) || value.Equal(got[i].Values[n], l.Values[k]) || l.Values[k] == nil && !edited.Fields[n].Optional {
+				n, want := sameField(edited.Fields, &p.layout.Fields[k]), l.Values[k]
+				if n >= 0 && want != nil && !l.keeps(k) {
+					want = defaultOf(&edited.Fields[n]) // it has expired
+				}
+				if n < 0 || value.Equal(got[i].Values[n], want) || want == nil && !edited.Fields[n].Optional {
 					continue
 				}
 				if value.Equal(got[i].Values[n], l.versions[0].event.Values[k]) {

@@ -422,7 +422,7 @@ func (p *play) copied(source, t *layout.Table, repair bool) error {
 			delete(p.truth.tables[t], at) // what the source lacks
 		}
 		for _, e := range events {
-			if p.merged(&l, &e, has[at].Values) && repair && !t.Pattern.Appends() {
+			if p.merged(source, &l, &e, has[at].Values) && repair && !t.Pattern.Appends() {
 				continue
 			}
 			e.TTL, e.ExpiresAt = 0, l.versions[0].expires() // whatever it was written with
@@ -436,18 +436,21 @@ func (p *play) copied(source, t *layout.Table, repair bool) error {
 
 // merged adds to an event of the source what that has lost and the target has, and reports whether both are then
 // the same. others is nil if the target has no such event.
-func (p *play) merged(l *living, e *dynamic.Event, others []any) bool {
-	parts := l.versions[0].period
+func (p *play) merged(source *layout.Table, l *living, e *dynamic.Event, others []any) bool {
+	parts := !l.versions[0].period.HasClasses() && slices.ContainsFunc(source.Periods(), losesParts)
 	e.Values = slices.Clone(e.Values)
 	for i := range e.Values {
-		if others != nil && len(parts.Families) > 1 && !parts.HasClasses() && others[i] != nil && p.mayLack(l, i) {
+		if parts && others != nil && others[i] != nil && p.mayLack(l, i) {
 			e.Values[i] = others[i]
-		}
-		if e.Values[i] == any(unknown{}) {
-			e.Values[i] = defaultOf(&p.layout.Fields[i])
 		}
 	}
 	return text(e.Values...) == text(others...)
+}
+
+// losesParts reports whether families of a table expire at different times.
+func losesParts(t *layout.Table) bool {
+	first := t.Families[0].Life
+	return !t.HasClasses() && slices.ContainsFunc(t.Families, func(f layout.Family) bool { return !first.Outlives(f.Life) || !f.Life.Outlives(first) })
 }
 
 // valuesOf returns the events that readers of a table find in a place with several versions, in their order: that
@@ -476,7 +479,7 @@ func (p *play) mayLack(l *living, field int) bool {
 	}
 	lost := func(i int) bool {
 		none, v := defaultOf(&p.layout.Fields[i]), l.Values[i]
-		return v == nil || v == any(unknown{}) || none != nil && value.Equal(v, none)
+		return v == nil || none != nil && value.Equal(v, none)
 	}
 	at := familyOf(field)
 	if at < 0 || !lost(field) {

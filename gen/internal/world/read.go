@@ -383,7 +383,7 @@ func (p *play) agrees(l *living, e *dynamic.Event, fields map[int]bool) error {
 				alternatives = append(alternatives, nil)
 			}
 		}
-		if !slices.ContainsFunc(alternatives, func(want any) bool { return want == unknown{} || value.Equal(want, v) }) {
+		if !slices.ContainsFunc(alternatives, func(want any) bool { return value.Equal(want, v) }) {
 			return fmt.Errorf("found %s = %v, want %v, in %s", p.layout.Fields[i].Name, v, alternatives, shown([]dynamic.Event{*e}))
 		}
 	}
@@ -909,9 +909,6 @@ func (p *play) chart() error {
 	of := map[string]map[int][]window.Point{} // by series and pixel
 	for _, l := range p.expected(*s, from, to) {
 		series, pixel := text(l.Series...), min(n-1, int(float64(l.Time.Sub(from))/float64(to.Sub(from))*float64(n)))
-		if l.Values[i] == (unknown{}) {
-			return nil
-		}
 		if of[series] == nil {
 			of[series] = map[int][]window.Point{}
 		}
@@ -946,7 +943,7 @@ func (p *play) increases(got []summary, all []living) error {
 	}
 	for i := range p.layout.Fields {
 		f := &p.layout.Fields[i]
-		if _, ok := dynamic.Increase.Type(f); !ok || slices.ContainsFunc(all, func(l living) bool { return l.Values[i] == unknown{} }) {
+		if _, ok := dynamic.Increase.Type(f); !ok {
 			continue
 		}
 		for _, w := range got {
@@ -1079,10 +1076,6 @@ func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 		var values []any
 		var times []time.Time
 		for _, l := range in {
-			if l.Values[i] == (unknown{}) {
-				values = nil
-				break
-			}
 			if l.Values[i] != nil {
 				values, times = append(values, l.Values[i]), append(times, l.Time)
 			}

@@ -248,22 +248,16 @@ func (o *truth) live(t *layout.Table, now time.Time) []living {
 	return out
 }
 
-// unknown is the value of a field that is not compared.
-type unknown struct{}
-
-// values returns the values of an event that a reader finds, if there is one version.
+// values returns the values of an event that a reader finds, if there is one version: what has expired is absent, or has
+// its default.
 func (o *truth) values(l *living) []any {
 	out := slices.Clone(l.versions[0].event.Values)
 	if l.versions[0].period.Pattern.OneValue() {
 		return out
 	}
 	for i := range out {
-		switch f := &o.layout.Fields[i]; {
-		case l.has[0][i]:
-		case f.Optional:
-			out[i] = nil
-		default:
-			out[i] = unknown{}
+		if !l.has[0][i] {
+			out[i] = defaultOf(&o.layout.Fields[i])
 		}
 	}
 	return out
