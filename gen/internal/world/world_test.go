@@ -53,7 +53,7 @@ func TestWorld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, end := scripts(t, testlong.Pick(30, 1500))
+	first, end := scripts(t, testlong.Pick(21, 1500))
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(2, uint64(i)))
