@@ -41,7 +41,7 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 	}
 	c := newTypeChecker(t)
 	tried := 0
-	for i, name := range testlong.Sample(slices.Sorted(maps.Keys(used)), 12) {
+	for i, name := range testlong.Sample(slices.Sorted(maps.Keys(used)), 40) {
 		r, err := gen.Generate(namedSchemas(i, name), emit.Target{ImportPath: root})
 		switch {
 		case err != nil:
@@ -54,7 +54,7 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 			}
 		}
 	}
-	if most := testlong.Pick(len(used)/12, len(used)); tried < most/2 {
+	if most := testlong.Pick(len(used)/40, len(used)); tried < most/2 {
 		t.Errorf("%d of %d names are tried", tried, most)
 	}
 }

@@ -216,9 +216,11 @@ func TestNewestWindowsOfRollups(t *testing.T) {
 	}
 	must(t, s.NewWriter(b.Client, store.WriterOptions{Now: clock(8)}).WriteAll(t.Context(), events[:1]))
 	kolkata := time.FixedZone("", 5*3600+1800)
-	for name, width := range map[string]window.Width{
+	widths := map[string]window.Width{
 		"days": window.Days(1, kolkata), "90m": window.Every(90 * time.Minute), "7h": window.Every(7 * time.Hour), "3h": window.Every(3 * time.Hour), "weeks": window.Weeks(1, kolkata),
-	} {
+	}
+	for _, name := range testlong.Names(widths, 2) {
+		width := widths[name]
 		for _, days := range testlong.Sample([]int{33, 6, 37, 45}, 3) {
 			for _, fill := range []window.Fill{window.FillNone, window.FillNull, window.FillPrevious} {
 				for _, from := range []time.Duration{0, 25*time.Hour + time.Minute} {

@@ -38,7 +38,7 @@ func TestStoredBytes(t *testing.T) {
 	if len(inputs) < 12 {
 		t.Fatal(len(inputs))
 	}
-	for _, in := range testlong.Sample(inputs, 9) {
+	for _, in := range testlong.Sample(inputs, 14) {
 		path, result := in.Name, gen.Resolve([]gen.Input{in})
 		must(t, result.Diagnostics.Err())
 		l := result.Layouts[0]

@@ -21,7 +21,7 @@ func TestBreakingForgotten(t *testing.T) {
 		return slices.DeleteFunc(c.Findings, func(f evolve.Finding) bool { return f.Diagnostic.Rule != "E23" })
 	}
 	taken := 0
-	for _, e := range testlong.Sample(edits(t), 4) {
+	for _, e := range testlong.Sample(edits(t), 12) {
 		known, c := e.compare(t)
 		next := acceptAll(t, c)
 		for _, f := range forgotten(e, known, next) {
@@ -44,7 +44,7 @@ func TestBreakingForgotten(t *testing.T) {
 			}
 		}
 	}
-	if taken < testlong.Pick(20, 100) {
+	if taken < testlong.Pick(7, 100) {
 		t.Errorf("%d epochs", taken)
 	}
 }

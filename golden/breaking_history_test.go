@@ -27,7 +27,7 @@ var unseen = []string{"class_removed", "enum_removed", "key_enum_renamed", "key_
 // events is refused, and so is the older code after it was allowed.
 func TestBreakingHistory(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	for i, e := range testlong.Sample(edits(t), 4) {
+	for i, e := range testlong.Sample(edits(t), 10) {
 		if len(e.beside) > 0 {
 			continue // the history has tables, not schemas
 		}

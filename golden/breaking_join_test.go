@@ -16,7 +16,7 @@ import (
 // two on each side, accepted: the result has every fact of both sides that is never forgotten, and the schemas are judged.
 func TestBreakingJoin(t *testing.T) {
 	byBase := map[string][]edit{}
-	for _, e := range testlong.Sample(edits(t), 8) {
+	for _, e := range testlong.Sample(edits(t), 16) {
 		if n := len(e.versions); n >= 2 && len(e.beside[n-2]) == 0 {
 			base := string(e.versions[n-2].Text)
 			byBase[base] = append(byBase[base], e)
@@ -59,7 +59,7 @@ func TestBreakingJoin(t *testing.T) {
 			}
 		}
 	}
-	if joined < testlong.Pick(60, 600) {
+	if joined < testlong.Pick(25, 600) {
 		t.Errorf("%d joined", joined)
 	}
 }

@@ -56,7 +56,7 @@ func TestBackfillOfTheManual(t *testing.T) {
 }
 
 // kills is the number of processes that TestKilledBackfill kills.
-var kills = flag.Int("kills", testlong.Pick(2, 10), "number of backfills to kill")
+var kills = flag.Int("kills", testlong.Pick(1, 10), "number of backfills to kill")
 
 // TestKilledBackfill kills processes that copy events at random moments, in a long run also while programs write, replace and
 // delete events. Whenever a copy is complete and the programs have ended, the tables must agree, and a copy without programs
@@ -69,7 +69,7 @@ func TestKilledBackfill(t *testing.T) {
 
 // killBackfills kills backfills among a number of programs.
 func killBackfills(t *testing.T, programs int) {
-	events, rate := testlong.Pick(2_000, 25_000), "100000"
+	events, rate := testlong.Pick(1_000, 25_000), "100000"
 	if programs > 0 {
 		rate = "5000"
 	}

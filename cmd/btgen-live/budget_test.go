@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // largeEvents is an input of events that are large, as a small file can describe them: a
@@ -36,11 +37,13 @@ func (r *largeEvents) Next() (dynamic.Event, int, error) {
 // The events that were read and are not yet written take a bounded part of the memory, however
 // large they are, and each is written.
 func TestMemoryOfEvents(t *testing.T) {
-	for name, sizes := range map[string][]int{
+	cases := map[string][]int{
 		"large":  times(2<<20, 300),
 		"larger": {1, memoryBytes - 1000, memoryBytes, memoryBytes + 1, 1, 3 * memoryBytes, 1},
 		"mixed":  append(times(100, 6000), append(times(30<<20, 5), times(100, 6000)...)...),
-	} {
+	}
+	for _, name := range testlong.Names(cases, 3) {
+		sizes := cases[name]
 		t.Run(name, func(t *testing.T) {
 			in := &largeEvents{sizes: sizes}
 			var written, most atomic.Int64

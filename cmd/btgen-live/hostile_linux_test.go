@@ -149,7 +149,7 @@ func TestHostileData(t *testing.T) {
 	for _, noColor := range testlong.Sample([]string{"", "1"}, 2) {
 		t.Setenv("NO_COLOR", noColor)
 		hostileInstance(t)
-		for _, args := range hostileRuns() {
+		for _, args := range testlong.Sample(hostileRuns(), 4) {
 			termtest.Check(t, strconv.Quote(strings.Join(args, " ")), terminalText(t, args...))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -33,7 +34,7 @@ func TestInterruptedWrite(t *testing.T) {
 		}
 		return n
 	}
-	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGKILL} {
+	for _, signal := range testlong.Sample([]os.Signal{syscall.SIGINT, syscall.SIGKILL}, 2) {
 		cmd := exec.Command("btgen-live", "write", "Event", "--project", storetest.Project, "--instance", storetest.Instance)
 		in, err := cmd.StdinPipe()
 		must(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
 // strategy is a way to say how long a table keeps events, and where it stores them.
@@ -100,7 +101,8 @@ func (s strategy) layout(pattern string) *layout.Layout {
 // must be read and kept as long, or the edit is of class DATA.
 func TestStrategies(t *testing.T) {
 	tried, harmful := 0, 0
-	for _, pattern := range []string{"bucket_new_cells", "bucket_serialized", "bucket_new_columns", "bucket_offsets", "single_unserialized", "single_serialized"} {
+	patterns := []string{"bucket_new_cells", "bucket_serialized", "bucket_new_columns", "bucket_offsets", "single_unserialized", "single_serialized"}
+	for _, pattern := range testlong.Sample(patterns, 3) {
 		layouts := map[string]*layout.Layout{}
 		for name, s := range strategies {
 			layouts[name] = s.layout(pattern)
@@ -128,7 +130,7 @@ func TestStrategies(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d edits", harmful, tried)
-	if tried < 500 || harmful < 300 {
+	if tried < testlong.Pick(100, 500) || harmful < testlong.Pick(60, 300) {
 		t.Errorf("%d of %d edits", harmful, tried)
 	}
 }

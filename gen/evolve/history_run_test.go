@@ -44,7 +44,7 @@ func TestHistories(t *testing.T) {
 	r.first = uint64(number(t, seedVariable, 1))
 	r.failures = number(t, failuresVariable, 1)
 	r.next.Store(r.first)
-	r.cases = number(t, casesVariable, testlong.Pick(200, 5_000))
+	r.cases = number(t, casesVariable, testlong.Pick(60, 5_000))
 	var workers sync.WaitGroup
 	for range min(1+r.cases/1000, runtime.GOMAXPROCS(0)) {
 		b, err := inMemory(t.Context(), new(inmemory.Bigtable))
@@ -96,7 +96,7 @@ func TestHistoriesOnServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, kinds: map[string]int{}, cases: testlong.Pick(30, 800), failures: 1}
+	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, kinds: map[string]int{}, cases: testlong.Pick(10, 800), failures: 1}
 	r.work(b)
 	r.report()
 }

@@ -155,7 +155,7 @@ func TestNoWordIsBroken(t *testing.T) {
 		t.Fatal(paths, err)
 	}
 	var docs []explain.Document
-	for _, path := range testlong.Sample(paths, 4) {
+	for _, path := range testlong.Sample(paths, 10) {
 		text, err := os.ReadFile(path)
 		must(t, err)
 		doc := documentOf(t, gen.Input{Name: filepath.Base(path), Text: text})

@@ -599,7 +599,7 @@ func TestTables(t *testing.T) {
 			if len(cases) < 15 {
 				t.Errorf("%d tables", len(cases))
 			}
-			checkTables(t, testlong.Sample(cases, map[string]int{"first": 8, "more": 16, "doubtful": 1}[name]), name == "doubtful")
+			checkTables(t, testlong.Sample(cases, map[string]int{"first": 16, "more": 24, "doubtful": 6}[name]), name == "doubtful")
 		})
 	}
 }

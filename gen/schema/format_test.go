@@ -48,9 +48,9 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// some returns one of twenty samples, or one of three in a long run.
+// some returns one of fifty samples, or one of three in a long run.
 func some(all []sample) (out []sample) {
-	for i := 0; i < len(all); i += testlong.Pick(20, 3) {
+	for i := 0; i < len(all); i += testlong.Pick(50, 3) {
 		out = append(out, all[i])
 	}
 	return out
@@ -172,7 +172,7 @@ func FuzzFormat(f *testing.F) {
 	for _, text := range schema.Hostile(2000) {
 		f.Add([]byte(text))
 	}
-	for _, path := range glob(f, "testdata/format/*.txtar") {
+	for _, path := range testlong.Sample(glob(f, "testdata/format/*.txtar"), 3) {
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
 			f.Fatal(err)

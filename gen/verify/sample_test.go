@@ -95,7 +95,8 @@ func binaries() (out []string) {
 func TestSpread(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	table := 0
-	for name, keys := range layouts {
+	for _, name := range testlong.Names(layouts, 3) {
+		keys := layouts[name]
 		table++
 		id := fmt.Sprintf("t%d", table)
 		put(t, b, id, keys)
@@ -286,9 +287,11 @@ func TestSkewed(t *testing.T) {
 	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	good := keysOf("oslo#%d#2026-03-05", 1200)
-	for name, bad := range map[string][]string{
+	rows := map[string][]string{
 		"after": keysOf("zz/%04d", 800), "before": keysOf("a/%04d", 800), "between": keysOf("oslo#5x%04d", 800), "last": {"zzz"}, "first": {"a"},
-	} {
+	}
+	for _, name := range testlong.Names(rows, 3) {
+		bad := rows[name]
 		put(t, b, name, slices.Concat(good, bad))
 		for _, keys := range [][]string{nil, {good[1]}, {good[100], good[200], good[300]}} {
 			table := &server{TableAPI: b.Client.OpenTable(name), keys: keys}

@@ -6,6 +6,7 @@ package testlong
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -67,6 +68,11 @@ func Sample[T any](all []T, n int) []T {
 		some = append(some, all[i])
 	}
 	return some
+}
+
+// Names returns the keys of a map in order: every n-th in a normal run, and all of them in a long one.
+func Names[V any](all map[string]V, n int) []string {
+	return Sample(slices.Sorted(maps.Keys(all)), n)
 }
 
 // Skip skips a test in a normal run, with the given reason.

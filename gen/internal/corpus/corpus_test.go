@@ -16,7 +16,7 @@ func TestLeftOut(t *testing.T) {
 	paths, err := filepath.Glob("../../../schemas/*.yaml")
 	must(t, err)
 	refused := 0
-	for i, path := range paths {
+	for i, path := range testlong.Sample(paths, 4) {
 		text, err := os.ReadFile(path)
 		must(t, err)
 		all := c.Without(text)
@@ -26,7 +26,7 @@ func TestLeftOut(t *testing.T) {
 			}
 		}
 	}
-	if refused < testlong.Pick(40, 100) {
+	if refused < testlong.Pick(10, 100) {
 		t.Errorf("only %d have errors", refused)
 	}
 }
