@@ -53,7 +53,7 @@ func TestWorld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, end := scripts(t, testlong.Pick(21, 1500))
+	first, end := scripts(t, testlong.Pick(10, 1500))
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(2, uint64(i)))
@@ -108,7 +108,7 @@ func future(text []byte) []byte {
 // nothing.
 func TestWorldOfEdits(t *testing.T) {
 	c, w := load(t), world.Start(t)
-	first, end := scripts(t, testlong.Pick(10, 2000))
+	first, end := scripts(t, testlong.Pick(4, 2000))
 	became := map[world.Edited]int{}
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -138,7 +138,7 @@ type compiled struct{ Package, Name, Text string }
 // TestWorldOfCode compiles the code of drawn schemas, and plays scripts with it.
 func TestWorldOfCode(t *testing.T) {
 	c := load(t)
-	first, end := scripts(t, testlong.Pick(2, 40))
+	first, end := scripts(t, testlong.Pick(1, 40))
 	dir := testlong.Scratch(t)
 	root := "github.com/btgen-dev/btgen/gen/internal/world/" + filepath.ToSlash(dir)
 	var drawn []compiled
