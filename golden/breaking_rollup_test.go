@@ -203,9 +203,9 @@ func TestBreakingRollups(t *testing.T) {
 		if tried++; tried%3 > 0 && !testlong.Enabled() {
 			continue
 		}
+		_, c := e.compare(t)
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			_, c := e.compare(t)
 			verdict := evolve.Safe
 			for _, f := range c.Findings {
 				verdict = min(verdict, f.Rule.Class)
