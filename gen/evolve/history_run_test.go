@@ -91,12 +91,13 @@ func (r *run) variety() {
 
 // TestHistoriesOnServer does the same on Google's in-memory server.
 func TestHistoriesOnServer(t *testing.T) {
+	testlong.Skip(t, "package world does it with edits of fewer kinds")
 	server := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	b, err := onServer(t.Context(), server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, kinds: map[string]int{}, cases: testlong.Pick(10, 800), failures: 1}
+	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, kinds: map[string]int{}, cases: 800, failures: 1}
 	r.work(b)
 	r.report()
 }

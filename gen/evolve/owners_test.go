@@ -151,7 +151,7 @@ func TestExchanges(t *testing.T) {
 		}
 		return ok && kept
 	}
-	for _, old := range testlong.Sample(projects, 9) {
+	for _, old := range testlong.Sample(projects, 17) {
 		owners := map[string]string{}
 		for name, places := range old {
 			for _, place := range places {
@@ -179,7 +179,7 @@ func TestExchanges(t *testing.T) {
 			}
 		}
 	}
-	if wrong < testlong.Pick(100, 1000) || right < testlong.Pick(50, 500) {
+	if wrong < testlong.Pick(50, 1000) || right < testlong.Pick(25, 500) {
 		t.Errorf("%d edits give events to others, %d do not", wrong, right)
 	}
 }

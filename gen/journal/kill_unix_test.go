@@ -92,7 +92,7 @@ func TestKilled(t *testing.T) {
 		t.Skip("starts many processes")
 	}
 	reference := references(t)
-	stride := testlong.Pick[int64](17, 1)
+	stride := testlong.Pick[int64](37, 1)
 	for step := int64(1); ; step += stride {
 		dir := t.TempDir()
 		answered, last, killed := killedAt(t, dir, step)

@@ -195,7 +195,7 @@ func TestClaimInAllOrders(t *testing.T) {
 			more = nextOrder(&choices, widths[:at])
 			continue
 		}
-		choices, more = choices[:0], n < 100
+		choices, more = choices[:0], n < 30
 	}
 	t.Logf("%d orders", n)
 }
@@ -216,12 +216,8 @@ func nextOrder(choices *[]int, widths []int) bool {
 func TestClaimsWithKills(t *testing.T) {
 	b := start(t)
 	set(t, b, daily)
-	rounds := 150
-	if testlong.Enabled() {
-		rounds = 1000
-	}
 	processes := []*gated{newGated(t, b), newGated(t, b), newGated(t, b)}
-	for n := range rounds {
+	for n := range testlong.Pick(50, 1000) {
 		random := rand.New(rand.NewPCG(27, uint64(n)))
 		table := fmt.Sprintf("t%d", n)
 		all := []string{daily, hourly, weekly}

@@ -212,7 +212,7 @@ func TestForgottenLayouts(t *testing.T) {
 	for name, rules := range tablesOfTests() {
 		live := liveOf(rules)
 		for _, now := range momentsOfTests() {
-			for _, recorded := range testlong.Sample(chains(), 5) {
+			for _, recorded := range testlong.Sample(chains(), 15) {
 				if b := slices.Index(recorded[:], 'b'); b >= 0 && !slices.Contains(recorded[:b], 'a') {
 					continue // a and b are alike
 				}
@@ -247,7 +247,7 @@ func TestForgottenLayoutsInTurn(t *testing.T) {
 		layout byte
 	}
 	all, accepted := chains(), 0
-	for seed := range uint64(3000) {
+	for seed := range testlong.Pick[uint64](500, 3000) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		rules := map[string]codec.GCRule{"m": {Kind: codec.GCMaxAge, MaxAge: 30 * ageDay}, "n": {Kind: codec.GCMaxAge, MaxAge: 90 * ageDay}}
 		now := edges[0].Add(-ageDay)

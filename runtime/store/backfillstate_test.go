@@ -87,7 +87,7 @@ func TestBackfillAmongPrograms(t *testing.T) {
 			t.Fatalf("%+v: %v", got, differences)
 		}
 	}
-	eachPair(t, patterns, test, testlong.Pick(2, 8))
+	eachPair(t, patterns, test, testlong.Pick(1, 8))
 	for _, tables := range []kinds{
 		{"singles": classes(singles), "days": classes(days), "metric": func() *Mapping[sample] { return classed(oneMetric()) }},
 		{"singles": func() *Mapping[sample] { return expires(singles()) }, "blobs": func() *Mapping[sample] { return expires(blobs(singles())) }},
@@ -405,7 +405,7 @@ func TestCheckpointFiles(t *testing.T) {
 // TestBackfillRate checks, with a clock of its own, that no more events are written than the rate
 // allows, from the first one on, also where a row has more events than that.
 func TestBackfillRate(t *testing.T) {
-	for _, rate := range []float64{0.5, 3, 100, 1e5} {
+	for _, rate := range testlong.Sample([]float64{0.5, 3, 100, 1e5}, 3) {
 		for _, workers := range []int{1, 4} {
 			source, target := days(), singles()
 			r := refillOf(t, source, target, samplesOf(400)...)

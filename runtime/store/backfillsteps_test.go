@@ -236,8 +236,11 @@ func TestBackfillSteps(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(27, 2))
 	for _, broken := range []string{"", "waits", "records"} {
-		fails := false
-		for i := range testlong.Pick(50, 1000) {
+		fails, most := false, testlong.Pick(50, 1000)
+		if broken == "" {
+			most = testlong.Pick(15, most)
+		}
+		for i := range most {
 			program := [][]int{{0}, {0, 2}, {2, 0}, {2, 0, 3}, {}}[random.IntN(5)]
 			wrong, trace := once(program, 1+random.IntN(2), broken, seldomLate(random))
 			if fails = wrong != ""; fails && broken == "" {

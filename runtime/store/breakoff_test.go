@@ -312,7 +312,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 func TestBrokenStreams(t *testing.T) {
 	t.Parallel()
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
-	for n, l := range testlong.Sample([]*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())}, 2) {
+	for n, l := range testlong.Sample([]*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())}, 3) {
 		l.seriesOf = func(e *sample) *string { return &e.Series }
 		l.bound = func(e *sample, _ int) ([]byte, codec.Order, error) {
 			return codec.AppendBinaryUint64(nil, e.Value), codec.BytesOrder, nil

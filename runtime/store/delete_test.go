@@ -163,7 +163,7 @@ func (b *breaking) MutateRows(request *bigtablepb.MutateRowsRequest, stream bigt
 // TestDeleteResumes breaks off the stream of rows, before the first one and later; a deletion, also through a view, then continues.
 func TestDeleteResumes(t *testing.T) {
 	t.Parallel() // it waits
-	for _, l := range testlong.Sample([]*Mapping[sample]{days(), singles(), metrics(), offsetBlobs()}, 2) {
+	for _, l := range testlong.Sample([]*Mapping[sample]{days(), singles(), metrics(), offsetBlobs()}, 3) {
 		s := newBigtable(t, l)
 		viewOf(t, s, l, "a#")
 		client, b := breaksOff(t, s)

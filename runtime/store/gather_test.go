@@ -58,7 +58,7 @@ func gatheredServer(t *testing.T, l *Mapping[sample], samples []sample) (*bigtab
 func TestGatheredBrokenStreams(t *testing.T) {
 	t.Parallel()
 	limit := make(chan struct{}, 64)
-	for _, l := range testlong.Sample(gatheredMappings(), 2) {
+	for _, l := range testlong.Sample(gatheredMappings(), 4) {
 		client, b := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
 		for _, gathered := range []int{maxGathered, 1} {
 			r := NewReader(client, l, clockAt(86400*4-1))

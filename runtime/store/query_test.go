@@ -39,7 +39,7 @@ func all(prefix string) *testQuery[sample] {
 // no more requests than allowed are in progress.
 func TestManySpansArePaginated(t *testing.T) {
 	t.Parallel()
-	for _, l := range []*Mapping[sample]{singles(), days()} {
+	for _, l := range testlong.Sample([]*Mapping[sample]{singles(), days()}, 2) {
 		bt := newBigtable(t, l)
 		series, each := testlong.Pick(scan.MaxStreams+10, 150), 2*scan.PageEvents+1
 		var samples []sample

@@ -89,7 +89,7 @@ func meterTables(pattern codec.Pattern, knows, apart bool) []*Mapping[meter] {
 // it, the row is repaired.
 func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range testlong.Sample([]codec.Pattern{codec.BucketNewCells, codec.SingleUnserialized, codec.SingleSerialized, codec.BucketSerialized, codec.BucketOffsets}, 2) {
+	for _, pattern := range testlong.Sample([]codec.Pattern{codec.BucketNewCells, codec.SingleUnserialized, codec.SingleSerialized, codec.BucketSerialized, codec.BucketOffsets}, 3) {
 		for _, apart := range []bool{false, true} {
 			if apart && pattern.OneValue() {
 				continue

@@ -719,7 +719,7 @@ func (r *nowRun) allowed(e, truth sample, stored []sample, series string) string
 // TestStateSteps runs the real steps of writers, deleters and back-fills in random orders, with lost replies, kills, and
 // requests that arrive later: of killed processes, or copies. In half of the runs, nothing is deleted.
 func TestStateSteps(t *testing.T) {
-	runs, all := testlong.Pick(40, 1000), nowCalls()
+	runs, all := testlong.Pick(15, 1000), nowCalls()
 	c := newNowCase(t, 97*time.Second)
 	for n := range runs {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
@@ -812,7 +812,7 @@ func TestStateOrders(t *testing.T) {
 		}
 		groups = append(groups, []nowCall{{name: "x", write: nowSample(2, 'x', "x")}, {name: "y", write: nowSample(2, 'y', "")}, a})
 	}
-	groups = testlong.Sample(slices.DeleteFunc(groups, conflict), 12)
+	groups = testlong.Sample(slices.DeleteFunc(groups, conflict), 24)
 	if testlong.Enabled() {
 		rand.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 		groups = groups[:5]
@@ -886,7 +886,8 @@ func TestStateCallsFail(t *testing.T) {
 			return err
 		},
 	}
-	for name, call := range calls {
+	for _, name := range testlong.Names(calls, 2) {
+		call := calls[name]
 		for failing, failed := 0, true; failed; failing++ {
 			c := newNowCase(t, 500*time.Second)
 			must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{{Series: "a", Time: at(700)}, {Series: "a", Time: at(702)}}))

@@ -202,7 +202,7 @@ func hourly(n, hours, series int) (out []sample) {
 // is split, and that the columns of a read have all others.
 func TestUndecodable(t *testing.T) {
 	const now = 86400 * 6
-	for _, l := range testlong.Sample(append(strategies(), partedMappings()...), 3) {
+	for _, l := range testlong.Sample(append(strategies(), partedMappings()...), 6) {
 		random, into := rand.New(rand.NewPCG(29, 3)), intoColumns(l.untyped())
 		bt := windowed(t, l, now, sparse(random, l, 6, 20))
 		spoil(t, l, bt.Client)
@@ -352,7 +352,7 @@ func TestWindowsHeld(t *testing.T) {
 		same(t, hours, n)
 		return most
 	}
-	for _, newestFirst := range []bool{false, true} {
+	for _, newestFirst := range testlong.Sample([]bool{false, true}, 2) {
 		_ = held(month, newestFirst) // what is held once and for all
 		if less, more := held(month, newestFirst), held(hours, newestFirst); more > 3*max(less, 4<<10) {
 			t.Errorf("newest first %t: %d bytes are held in a month, %d in half a year", newestFirst, less, more)
@@ -425,7 +425,9 @@ func TestWindowsOfFieldRows(t *testing.T) {
 	later, earlier := metrics(), days()
 	later.Older, later.Since = []*Mapping[sample]{days()}, at(86400*3)
 	earlier.Older, earlier.Since = []*Mapping[sample]{metrics()}, at(86400*3)
-	for name, l := range map[string]*Mapping[sample]{"before bucket": metrics(), "after bucket": behind, "newest layout": later, "earlier layout": earlier} {
+	layouts := map[string]*Mapping[sample]{"before bucket": metrics(), "after bucket": behind, "newest layout": later, "earlier layout": earlier}
+	for _, name := range testlong.Names(layouts, 2) {
+		l := layouts[name]
 		bt := windowed(t, l, 86400*n, sparse(rand.New(rand.NewPCG(7, 7)), l, n, 20))
 		r, into := NewReader(bt.Client, l, clockAt(86400*n)), intoColumns(l.untyped())
 		for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{"series"}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {

@@ -98,7 +98,7 @@ func TestFilters(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	cells := 0
-	for range testlong.Pick(300, 2000) {
+	for range testlong.Pick(100, 2000) {
 		filter := randomFilter(r)
 		var read [2][]bigtable.Row
 		var errs [2]error

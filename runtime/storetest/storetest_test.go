@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -106,7 +107,7 @@ func TestStartAtTakenAddress(t *testing.T) {
 // A row is read as it was before or after each mutation, also while others add columns.
 func TestReadsBesideWrites(t *testing.T) {
 	b := storetest.New(t, makeTable)
-	const columns = 500
+	columns := testlong.Pick(150, 500)
 	m := bigtable.NewMutation()
 	for i := range columns {
 		m.Set("f", fmt.Sprintf("b%03d", i), 1000, nil)
