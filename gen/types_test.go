@@ -13,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/output"
@@ -26,8 +27,9 @@ func TestGeneratedTypes(t *testing.T) {
 		t.Skip("TestGeneratedTests compiles the same code")
 	}
 	c := newTypeChecker(t)
-	for name, inputs := range schemaSets(t, 2) {
-		if err := c.check(generateRandom(t, inputs, root).Files); err != nil {
+	sets := schemaSets(t, 2)
+	for _, name := range testlong.Names(sets, 3) {
+		if err := c.check(generateRandom(t, sets[name], root).Files); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -42,30 +44,33 @@ type typeChecker struct {
 	checked  map[string]*types.Package
 }
 
-// newTypeChecker locates the compiled packages that generated code may import.
-func newTypeChecker(t *testing.T) *typeChecker {
-	t.Helper()
+// files is the positions of all files that are type-checked.
+var files = token.NewFileSet()
+
+// compiled imports the compiled packages that generated code may import, which it locates once.
+var compiled = sync.OnceValues(func() (types.Importer, error) {
 	cmd := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "../runtime/...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
-	must(t, err)
 	exports := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
 		exports[name] = file
 	}
-	fset := token.NewFileSet()
-	return &typeChecker{
-		fset: fset,
-		compiled: importer.ForCompiler(fset, "gc", func(name string) (io.ReadCloser, error) {
-			if exports[name] == "" {
-				return nil, fmt.Errorf("nothing is compiled of %s", name)
-			}
-			return os.Open(exports[name])
-		}),
-		sources: map[string][]*ast.File{},
-		checked: map[string]*types.Package{},
-	}
+	return importer.ForCompiler(files, "gc", func(name string) (io.ReadCloser, error) {
+		if exports[name] == "" {
+			return nil, fmt.Errorf("nothing is compiled of %s", name)
+		}
+		return os.Open(exports[name])
+	}), err
+})
+
+// newTypeChecker returns a checker that knows the compiled packages.
+func newTypeChecker(t *testing.T) *typeChecker {
+	t.Helper()
+	known, err := compiled()
+	must(t, err)
+	return &typeChecker{fset: files, compiled: known, sources: map[string][]*ast.File{}, checked: map[string]*types.Package{}}
 }
 
 // check checks all generated files. It skips packages with import paths that were

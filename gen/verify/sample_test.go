@@ -95,7 +95,7 @@ func binaries() (out []string) {
 func TestSpread(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	table := 0
-	for _, name := range testlong.Names(layouts, 3) {
+	for _, name := range testlong.Names(layouts, 4) {
 		keys := layouts[name]
 		table++
 		id := fmt.Sprintf("t%d", table)
