@@ -361,7 +361,7 @@ func TestLateCopies(t *testing.T) {
 		}
 	}
 	c := newLateCase(t)
-	for _, of := range testlong.Sample(all, 17) { // each call
+	for _, of := range testlong.Sample(all, 37) {
 		c.sealed = of.sealed
 		for n := 0; ; n++ {
 			table, wrong, is := c.run(lateCalls[of.call], n, lateThen[of.then])

@@ -215,7 +215,7 @@ func (t splitTable) SampleRowKeys(context.Context) ([]string, error) {
 func TestRollupCheckpoint(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	for _, all := range []bool{false, true} {
-		for kill := range testlong.Pick(5, 24) {
+		for kill := range testlong.Pick(3, 24) {
 			bt := newBigtable(t, l)
 			want := unmarked(t, bt, l, 4, 4)
 			if !all { // two more events give each bucket marks

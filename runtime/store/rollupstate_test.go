@@ -792,7 +792,7 @@ func TestRollupProtocol(t *testing.T) {
 	table := newProtocolTable(t)
 	for _, clusters := range []int{1, 2} {
 		for name, actors := range scenarios(clusters) {
-			p := protocol{t: t, name: name, clusters: clusters, most: testlong.Pick(700, 1_000_000), protocolTable: table}
+			p := protocol{t: t, name: name, clusters: clusters, most: testlong.Pick(400, 1_000_000), protocolTable: table}
 			p.actors = append(slices.Clone(actors), sealersOfScenario(name)...)
 			begun := time.Now()
 			p.run()

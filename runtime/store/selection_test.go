@@ -214,7 +214,7 @@ func TestSelections(t *testing.T) {
 				t.Parallel()
 				c := newPoleCase(t, pattern, segments)
 				for i, chosen := range choices(&c.mapping.Key, pattern == codec.SingleUnserialized || pattern == codec.BucketNewCells) {
-					if testlong.Enabled() || (i+int(pattern)+len(name))%3 == 0 { // other tables have the others
+					if testlong.Enabled() || (i+int(pattern)+len(name))%8 == 0 { // other tables have the others
 						c.check(t, chosen, i%2)
 					}
 				}

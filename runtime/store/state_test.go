@@ -826,7 +826,7 @@ func TestStateOrders(t *testing.T) {
 
 // allOrders runs calls in all orders, or in many.
 func (c *nowCase) allOrders(first []sample, calls []nowCall) {
-	order, runs, seen := new(schedule), testlong.Pick(20, 2000), map[[32]byte]bool{}
+	order, runs, seen := new(schedule), testlong.Pick(10, 2000), map[[32]byte]bool{}
 	var known []nowKnown // at each step of a run
 	for more := true; more && runs > 0; more = order.next() {
 		runs--

@@ -12,6 +12,7 @@ import (
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
 
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -87,7 +88,7 @@ func recorded(t *testing.T, addr string, connect func(context.Context, string, .
 // the newest event of a series wherever it is.
 func TestTier(t *testing.T) {
 	const day, now = 86400, 43 * 86400
-	for _, l := range strategies() {
+	for _, l := range testlong.Sample(strategies(), 2) {
 		if shape := l.untyped().shape(); !shape.EventTimed() {
 			continue
 		}
