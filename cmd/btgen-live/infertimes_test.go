@@ -86,7 +86,7 @@ func timesSample(f timeText, format string, inTime bool) (s namedSample, texts [
 func TestInferredTimes(t *testing.T) {
 	for _, zone := range []string{"", "UTC", "Europe/Berlin"} {
 		for _, format := range []string{"csv", "cassandra", "cql"} {
-			for _, f := range testlong.Sample(timeTexts(), 3) {
+			for _, f := range testlong.Sample(timeTexts(), 6) {
 				for _, inTime := range []bool{true, false} {
 					if format == "cql" && (zone != "" || inTime && f.name != time.DateOnly) {
 						continue // a definition needs no zone, and has times of one form

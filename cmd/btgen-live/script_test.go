@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(len(scripts), err)
 	}
 	if !*update {
-		scripts = testlong.Sample(scripts, 8)
+		scripts = testlong.Sample(scripts, 13)
 	}
 	testscript.Run(t, testscript.Params{
 		Files:         scripts,

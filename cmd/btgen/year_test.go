@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -21,6 +22,7 @@ import (
 // TestYear walks through a year of a schema, edit by edit, with one Bigtable: what was written
 // at any time is read at the end.
 func TestYear(t *testing.T) {
+	testlong.Skip(t, "it runs the command many times")
 	server := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	y := &year{server: server}
 	testscript.Run(t, testscript.Params{

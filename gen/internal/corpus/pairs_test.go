@@ -177,7 +177,7 @@ func TestPlayedPairs(t *testing.T) {
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	played, missed, n := map[corpus.Pair]bool{}, 0, 0
 	for _, pair := range all {
-		if signs[pair] == never || played[pair] || n == 2 && !testlong.Enabled() {
+		if signs[pair] == never || played[pair] || n == 1 && !testlong.Enabled() {
 			continue
 		}
 		d, pairs, ok := c.DrawPair(random, pair, testlong.Pick(10, 300))
@@ -192,8 +192,8 @@ func TestPlayedPairs(t *testing.T) {
 		p.play(t, d, random.Uint64())
 	}
 	t.Logf("%d schemas with %d pairs; %d pairs were not drawn this time; %v", n, len(played), missed, p.world.Counts)
-	if n < 2 {
-		t.Errorf("only %d schemas", n)
+	if n == 0 {
+		t.Error("no schema")
 	}
 	if testlong.Enabled() {
 		p.vet(t)
