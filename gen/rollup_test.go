@@ -222,7 +222,7 @@ func TestNewestWindowsOfRollups(t *testing.T) {
 	for _, name := range testlong.Names(widths, 2) {
 		width := widths[name]
 		for _, days := range testlong.Sample([]int{33, 6, 37, 45}, 3) {
-			for _, fill := range []window.Fill{window.FillNone, window.FillNull, window.FillPrevious} {
+			for _, fill := range testlong.Sample([]window.Fill{window.FillNone, window.FillNull, window.FillPrevious}, 2) {
 				for _, from := range []time.Duration{0, 25*time.Hour + time.Minute} {
 					t.Run(fmt.Sprint(name, days, fill, from), func(t *testing.T) {
 						read := func(o store.WindowOptions) (out []dynamic.Window) {

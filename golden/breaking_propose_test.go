@@ -21,7 +21,7 @@ import (
 // start, or the accepted changes. btgen generate must know the change.
 func TestBreakingProposals(t *testing.T) {
 	executed, withheld := 0, 0
-	for _, e := range testlong.Sample(edits(t), 16) {
+	for _, e := range testlong.Sample(edits(t), 40) {
 		known, c := e.compare(t)
 		if len(e.versions) < 2 || len(dataOf(c)) == 0 {
 			continue
@@ -64,7 +64,7 @@ func TestBreakingProposals(t *testing.T) {
 			}
 		}
 	}
-	if executed < testlong.Pick(20, 600) {
+	if executed < testlong.Pick(5, 600) {
 		t.Errorf("%d commands, and %d findings without one", executed, withheld)
 	}
 }

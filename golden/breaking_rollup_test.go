@@ -200,7 +200,7 @@ func TestBreakingRollups(t *testing.T) {
 		if !strings.HasPrefix(e.name, "rollup_") {
 			continue
 		}
-		if tried++; tried%3 > 0 && !testlong.Enabled() {
+		if tried++; tried%8 > 0 && !testlong.Enabled() {
 			continue
 		}
 		_, c := e.compare(t)
