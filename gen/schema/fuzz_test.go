@@ -87,7 +87,7 @@ func hostile(size int) map[string]string {
 func TestHostile(t *testing.T) {
 	for _, size := range testlong.Pick([]int{maxTrace}, []int{MaxFile, maxTrace}) {
 		files := hostile(size - 1000)
-		for _, name := range testlong.Names(files, 3) {
+		for _, name := range testlong.Names(files, 6) {
 			text := files[name]
 			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
 				s, list := Parse("x.yaml", []byte(text))
