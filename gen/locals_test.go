@@ -24,9 +24,7 @@ import (
 // name of a series value, of a field in a condition, and of a package.
 func TestNamesOfGeneratedCode(t *testing.T) {
 	used := map[string]bool{}
-	sets := schemaSets(t, 1)
-	for _, name := range testlong.Names(sets, 2) {
-		inputs := sets[name]
+	for name, inputs := range testlong.SampleMap(schemaSets(t, 1), 2) {
 		for i := range inputs {
 			inputs[i].Beam = true
 		}

@@ -216,11 +216,9 @@ func TestNewestWindowsOfRollups(t *testing.T) {
 	}
 	must(t, s.NewWriter(b.Client, store.WriterOptions{Now: clock(8)}).WriteAll(t.Context(), events[:1]))
 	kolkata := time.FixedZone("", 5*3600+1800)
-	widths := map[string]window.Width{
+	for name, width := range testlong.SampleMap(map[string]window.Width{
 		"days": window.Days(1, kolkata), "90m": window.Every(90 * time.Minute), "7h": window.Every(7 * time.Hour), "3h": window.Every(3 * time.Hour), "weeks": window.Weeks(1, kolkata),
-	}
-	for _, name := range testlong.Names(widths, 2) {
-		width := widths[name]
+	}, 2) {
 		for _, days := range testlong.Sample([]int{33, 6, 37, 45}, 3) {
 			for _, fill := range testlong.Sample([]window.Fill{window.FillNone, window.FillNull, window.FillPrevious}, 2) {
 				for _, from := range []time.Duration{0, 25*time.Hour + time.Minute} {

@@ -27,9 +27,8 @@ func TestGeneratedTypes(t *testing.T) {
 		t.Skip("TestGeneratedTests compiles the same code")
 	}
 	c := newTypeChecker(t)
-	sets := schemaSets(t, 2)
-	for _, name := range testlong.Names(sets, 3) {
-		if err := c.check(generateRandom(t, sets[name], root).Files); err != nil {
+	for name, inputs := range testlong.SampleMap(schemaSets(t, 2), 3) {
+		if err := c.check(generateRandom(t, inputs, root).Files); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -37,13 +37,11 @@ func (r *largeEvents) Next() (dynamic.Event, int, error) {
 // The events that were read and are not yet written take a bounded part of the memory, however
 // large they are, and each is written.
 func TestMemoryOfEvents(t *testing.T) {
-	cases := map[string][]int{
+	for name, sizes := range testlong.SampleMap(map[string][]int{
 		"large":  times(2<<20, 300),
 		"larger": {1, memoryBytes - 1000, memoryBytes, memoryBytes + 1, 1, 3 * memoryBytes, 1},
 		"mixed":  append(times(100, 6000), append(times(30<<20, 5), times(100, 6000)...)...),
-	}
-	for _, name := range testlong.Names(cases, 3) {
-		sizes := cases[name]
+	}, 3) {
 		t.Run(name, func(t *testing.T) {
 			in := &largeEvents{sizes: sizes}
 			var written, most atomic.Int64

@@ -355,9 +355,7 @@ var deadEnds = []string{"../schema/testdata/errors/keys.txtar/null.yaml", "../sc
 // cases of errors. It must fix the finding and cause no other error.
 func TestProposals(t *testing.T) {
 	tried := map[string]int{}
-	projects := goldenProjects(t)
-	for _, name := range testlong.Names(projects, 10) {
-		p := projects[name]
+	for name, p := range testlong.SampleMap(goldenProjects(t), 10) {
 		found, _ := p.find()
 		if slices.Contains(deadEnds, name) {
 			continue
@@ -399,9 +397,8 @@ func words(text string) int {
 // TestShortMessages checks that messages fit a terminal.
 func TestShortMessages(t *testing.T) {
 	seen := map[string]bool{}
-	projects := goldenProjects(t)
-	for _, name := range testlong.Names(projects, 10) {
-		found, _ := projects[name].find()
+	for name, p := range testlong.SampleMap(goldenProjects(t), 10) {
+		found, _ := p.find()
 		for _, d := range found {
 			for _, text := range append(strings.Split(d.Message, "; in table"), d.Hint) { // one part per table
 				if n := words(text); n > mostWords && !seen[text] {

@@ -86,9 +86,7 @@ func hostile(size int) map[string]string {
 // takes well below a second.
 func TestHostile(t *testing.T) {
 	for _, size := range testlong.Pick([]int{maxTrace}, []int{MaxFile, maxTrace}) {
-		files := hostile(size - 1000)
-		for _, name := range testlong.Names(files, 6) {
-			text := files[name]
+		for name, text := range testlong.SampleMap(hostile(size-1000), 6) {
 			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
 				s, list := Parse("x.yaml", []byte(text))
 				if s == nil || len(list) > maxErrors+1 {

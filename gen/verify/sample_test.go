@@ -95,8 +95,7 @@ func binaries() (out []string) {
 func TestSpread(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	table := 0
-	for _, name := range testlong.Names(layouts, 4) {
-		keys := layouts[name]
+	for name, keys := range testlong.SampleMap(layouts, 4) {
 		table++
 		id := fmt.Sprintf("t%d", table)
 		put(t, b, id, keys)
@@ -287,11 +286,9 @@ func TestSkewed(t *testing.T) {
 	yaml := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	good := keysOf("oslo#%d#2026-03-05", 1200)
-	rows := map[string][]string{
+	for name, bad := range testlong.SampleMap(map[string][]string{
 		"after": keysOf("zz/%04d", 800), "before": keysOf("a/%04d", 800), "between": keysOf("oslo#5x%04d", 800), "last": {"zzz"}, "first": {"a"},
-	}
-	for _, name := range testlong.Names(rows, 3) {
-		bad := rows[name]
+	}, 3) {
 		put(t, b, name, slices.Concat(good, bad))
 		for _, keys := range [][]string{nil, {good[1]}, {good[100], good[200], good[300]}} {
 			table := &server{TableAPI: b.Client.OpenTable(name), keys: keys}

@@ -6,6 +6,7 @@ package testlong
 import (
 	"flag"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -70,9 +71,16 @@ func Sample[T any](all []T, n int) []T {
 	return some
 }
 
-// Names returns the keys of a map in order: every n-th in a normal run, and all of them in a long one.
-func Names[V any](all map[string]V, n int) []string {
-	return Sample(slices.Sorted(maps.Keys(all)), n)
+// SampleMap yields every n-th entry of a map, in the order of the keys, in a normal run, and all of them
+// in a long one.
+func SampleMap[V any](all map[string]V, n int) iter.Seq2[string, V] {
+	return func(yield func(key string, value V) bool) {
+		for _, key := range Sample(slices.Sorted(maps.Keys(all)), n) {
+			if !yield(key, all[key]) {
+				return
+			}
+		}
+	}
 }
 
 // Skip skips a test in a normal run, with the given reason.

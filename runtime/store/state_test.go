@@ -868,7 +868,7 @@ func (r *nowRun) run(choose func(options []nowOption) *nowOption) {
 // TestStateCallsFail lets each request of each call fail: the call returns the error, and repeated it does what it should.
 func TestStateCallsFail(t *testing.T) {
 	rejected := status.Error(codes.PermissionDenied, "no")
-	calls := map[string]func(w *Writer[sample]) error{
+	for name, call := range testlong.SampleMap(map[string]func(w *Writer[sample]) error{
 		"write": func(w *Writer[sample]) error { return w.Write(t.Context(), sample{Series: "a", Time: at(900)}) },
 		"if absent": func(w *Writer[sample]) error {
 			return w.Write(t.Context(), sample{Series: "a", Time: at(900)}, ifAbsent)
@@ -885,9 +885,7 @@ func TestStateCallsFail(t *testing.T) {
 			_, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(701), at(800))
 			return err
 		},
-	}
-	for _, name := range testlong.Names(calls, 2) {
-		call := calls[name]
+	}, 2) {
 		for failing, failed := 0, true; failed; failing++ {
 			c := newNowCase(t, 500*time.Second)
 			must(t, c.writer(c.Client).WriteAll(t.Context(), []sample{{Series: "a", Time: at(700)}, {Series: "a", Time: at(702)}}))

@@ -426,8 +426,7 @@ func TestWindowsOfFieldRows(t *testing.T) {
 	later.Older, later.Since = []*Mapping[sample]{days()}, at(86400*3)
 	earlier.Older, earlier.Since = []*Mapping[sample]{metrics()}, at(86400*3)
 	layouts := map[string]*Mapping[sample]{"before bucket": metrics(), "after bucket": behind, "newest layout": later, "earlier layout": earlier}
-	for _, name := range testlong.Names(layouts, 2) {
-		l := layouts[name]
+	for name, l := range testlong.SampleMap(layouts, 2) {
 		bt := windowed(t, l, 86400*n, sparse(rand.New(rand.NewPCG(7, 7)), l, n, 20))
 		r, into := NewReader(bt.Client, l, clockAt(86400*n)), intoColumns(l.untyped())
 		for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{"series"}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {

@@ -79,12 +79,10 @@ func TestBulkKeepsToLimits(t *testing.T) {
 		return nil
 	}}
 	onBothPaths(t, s, WriterOptions{}, func(t *testing.T, w *Writer[sample]) {
-		kinds := map[string]func(i int) sample{
+		for name, event := range testlong.SampleMap(map[string]func(i int) sample{
 			"one row":   func(i int) sample { return sample{Series: "s", Time: day0.Add(time.Duration(i) * time.Millisecond)} },
 			"many rows": func(i int) sample { return sample{Series: fmt.Sprint(i / 5), Time: at(i % 5)} },
-		}
-		for _, name := range testlong.Names(kinds, 2) {
-			event := kinds[name]
+		}, 2) {
 			cells.Store(0)
 			requests.Store(0)
 			const n = 60_000 // each sets one cell and deletes another

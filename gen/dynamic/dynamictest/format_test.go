@@ -69,9 +69,7 @@ func fewChecks(t *testing.T, n int) {
 func TestFormats(t *testing.T) {
 	fewChecks(t, testlong.Pick(1, 3))
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	all := schemas(t, testlong.Pick(20, 60))
-	for _, name := range testlong.Names(all, 5) {
-		l := all[name]
+	for name, l := range testlong.SampleMap(schemas(t, testlong.Pick(20, 60)), 5) {
 		traffic, ok := dynamictest.NewTraffic(l)
 		if !ok {
 			continue

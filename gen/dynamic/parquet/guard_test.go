@@ -93,8 +93,7 @@ var codecs = map[string]compress.Codec{"none": &pq.Uncompressed, "snappy": &pq.S
 
 // eachFile calls f with files of all compressions, encodings and versions of pages.
 func eachFile(t *testing.T, events, size int, f func(name string, file []byte)) {
-	for _, name := range testlong.Names(codecs, 3) {
-		codec := codecs[name]
+	for name, codec := range testlong.SampleMap(codecs, 3) {
 		for version := 1; version <= 2; version++ {
 			for _, as := range []struct{ texts, numbers encoding.Encoding }{{&pq.Plain, &pq.Plain}, {&pq.RLEDictionary, &pq.RLEDictionary}, {&pq.DeltaLengthByteArray, &pq.DeltaBinaryPacked}} {
 				f(fmt.Sprintf("%s, version %d, %s", name, version, as.texts), fileOf(t, codec, as.texts, as.numbers, version, events, size))
