@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestKept(t *testing.T) {
 	for _, test := range []struct{ places, rows, events, bytes, least int }{
 		{1, 32, 1440, 300_000, 1000},
-		{12, 2, 1440, 300_000, 10_000},
+		{testlong.Pick(12, 60), testlong.Pick(2, 10), 1440, 300_000, 10_000},
 		{60, 1000, 1, 100, 10_000},
 		{3, 2, 10, 1 << 30, 3},
 		{500, 100, 1, 50, 10_000},

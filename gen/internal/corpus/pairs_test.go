@@ -192,8 +192,8 @@ func TestPlayedPairs(t *testing.T) {
 		p.play(t, d, random.Uint64())
 	}
 	t.Logf("%d schemas with %d pairs; %d pairs were not drawn this time; %v", n, len(played), missed, p.world.Counts)
-	if n == 0 {
-		t.Error("no schema")
+	if n < testlong.Pick(1, 4) {
+		t.Errorf("only %d schemas", n)
 	}
 	if testlong.Enabled() {
 		p.vet(t)
