@@ -107,9 +107,7 @@ func (p *summed) watch() *watching {
 	if err == nil {
 		err = w.cmd.Start()
 	}
-	if err != nil {
-		p.Fatal(err)
-	}
+	must(p, err)
 	p.Cleanup(w.kill)
 	go func() {
 		defer close(w.ended)
@@ -171,9 +169,7 @@ func (p *summed) change() {
 			values[at] = value
 			events = append(events, dynamic.Event{Series: []any{host}, Time: at, Values: []any{value}})
 		}
-		if err := w.WriteAll(p.Context(), events, store.WriteOptions{LastWins: true}); err != nil {
-			p.Fatal(err)
-		}
+		must(p, w.WriteAll(p.Context(), events, store.WriteOptions{LastWins: true}))
 	}
 	p.check(host)
 }
@@ -190,9 +186,7 @@ func (p *summed) check(host string) (op store.Operation) {
 	r := p.schema.NewReader(p.server.Client, store.ReaderOptions{Hooks: store.Hooks{End: func(_ context.Context, done store.Operation, _ error) { op = done }}})
 	value := &p.schema.Layout().Fields[0]
 	for w, err := range r.Windows(p.Context(), dynamic.Series([]any{host}), summedBegin, summedBegin.AddDate(0, 0, summedDays), window.Every(time.Hour)) {
-		if err != nil {
-			p.Fatal(err)
-		}
+		must(p, err)
 		if w.Inexact {
 			p.Fatalf("%s: the window from %v is inexact", host, w.Start)
 		}
@@ -220,9 +214,7 @@ func (p *summed) complete() {
 		}
 		return true
 	})
-	if err != nil {
-		p.Fatal(err)
-	}
+	must(p, err)
 	for _, host := range summedHosts {
 		if op := p.check(host); op.Folded != 0 {
 			p.Errorf("%s: %+v", host, op)

@@ -33,14 +33,10 @@ func (s *served) waitFor(text string) string {
 	s.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		response, err := http.Get(s.url + "next?after=" + s.version)
-		if err != nil {
-			s.Fatal(err)
-		}
+		must(s, err)
 		page, err := io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		if err != nil {
-			s.Fatal(err)
-		}
+		must(s, err)
 		if response.StatusCode == http.StatusOK {
 			s.version = pageVersion.FindStringSubmatch(string(page))[1]
 		}

@@ -32,15 +32,14 @@ shown.push(svg.querySelectorAll("path.line:not(.off)").length + " lines");`
 // TestBrowser displays pages in a headless Chromium, in light and dark mode, wide and narrow.
 func TestBrowser(t *testing.T) {
 	browser := testbrowser.New(t)
-	want := map[string]string{
+	for name, values := range map[string]string{
 		"windows": "2021-03-13 20:00 – 22:00 PST | pressure (Pa) | 94,893.6 | temperature (°C) | 17.7254\n" +
 			"2021-03-13 02:00 – 04:00 PST | pressure (Pa) | 94,151.4 | temperature (°C) | 27.4073\n2 lines",
 		"series": "temperature (°C), 2021-03-14 04:00 – 06:00 | us-west2 3698 | 17.7254\n" +
 			"temperature (°C), 2021-03-13 10:00 – 12:00 | us-west2 3698 | 27.4073 | us-west2 3700 | 24.2967\n2 lines",
 		"events":  "2021-03-05 12:00:00.123484\n2021-03-05 12:00:00.123496 | magnitude | 2.75\n0 lines",
 		"hostile": "", "thousand": "",
-	}
-	for name, values := range want {
+	} {
 		page, err := charts(t)[name].HTML()
 		must(t, err)
 		for _, look := range testbrowser.Looks {

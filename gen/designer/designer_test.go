@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 const schemaText = `btgen: v1
@@ -34,9 +35,7 @@ tables:
 func documentOf(t *testing.T, doc string) *explain.Document {
 	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(strings.Replace(schemaText, "%s", doc, 1))}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Diagnostics.Err())
 	out := explain.New(r.Schemas, r.Layouts)
 	return &out
 }
@@ -47,9 +46,7 @@ func get(t *testing.T, d *Designer, ctx context.Context, path string) (int, stri
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", path, nil))
 	body, err := io.ReadAll(w.Result().Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w.Code, string(body)
 }
 
@@ -59,9 +56,7 @@ func show(t *testing.T, d *Designer, s *State) string {
 	if s.Source == nil {
 		s.Source = func(string) []byte { return []byte("btgen: v1\n") }
 	}
-	if err := d.Show(s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Show(s))
 	code, page := get(t, d, t.Context(), "/")
 	if code != http.StatusOK {
 		t.Fatal(code)
@@ -152,9 +147,7 @@ func TestInert(t *testing.T) {
 		s.Document.Schemas[0].Doc, s.Document.Schemas[0].Name = text, text
 		page := show(t, New(), s)
 		root, err := html.Parse(strings.NewReader(page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		scripts := 0
 		for n := range root.Descendants() {
 			if n.Type != html.ElementNode {
@@ -177,3 +170,5 @@ func TestInert(t *testing.T) {
 		}
 	}
 }
+
+var must = assert.Must

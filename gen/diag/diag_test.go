@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 func TestPosString(t *testing.T) {
@@ -71,9 +70,7 @@ func TestListSort(t *testing.T) {
 		at("a", 1, 1, diag.Error, "y"), at("a", 1, 1, diag.Error, "x"), at("a", 1, 1, diag.Warning, "x"),
 		at("a", 1, 2, diag.Error, "x"), at("a", 2, 1, diag.Error, "x"), at("b", 1, 1, diag.Error, "x"),
 	}
-	if diff := cmp.Diff(want, list); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, list)
 }
 
 func TestListFormat(t *testing.T) {
@@ -83,7 +80,7 @@ func TestListFormat(t *testing.T) {
 	}
 	hinted := d(1, 1)
 	hinted[0].Hint = "write\ngood"
-	tests := []struct {
+	for _, test := range []struct {
 		name string
 		list diag.List
 		want string
@@ -97,13 +94,10 @@ func TestListFormat(t *testing.T) {
 		{"no such line", d(99, 1), "a.yaml:99:1: bad\n"},
 		{"no line", d(0, 0), "a.yaml: bad\n"},
 		{"hint", hinted, "a.yaml:1:1: bad\n    1 | a: 1\n      | ^\n  help: write\n        good\n"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := test.list.Format(func(string) []byte { return []byte(text) })
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			assert.Same(t, test.want, got)
 		})
 	}
 	if got := d(1, 1).Format(func(string) []byte { return nil }); got != "a.yaml:1:1: bad\n" {
@@ -150,9 +144,7 @@ func TestFormatIsSafe(t *testing.T) {
   help: write
         \x1bgood
 `
-	if diff := cmp.Diff(want, list.Format(func(string) []byte { return nil })); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, list.Format(func(string) []byte { return nil }))
 }
 
 // Colors do not change the text. Proposals stand out, and texts of schemas and file

@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestCompare checks that a comparison begins with the differences, that no fact of either
@@ -30,9 +31,7 @@ func TestCompare(t *testing.T) {
 		"Read, ReadOptions.Fields: pressure only": {What: "Read, ReadOptions.Fields: pressure only", A: "1 request: 1 row, 1,440 cells, 1,440 events", Differs: true},
 		"load": {What: "load", A: "1,000 series (assumed), one event a minute each (assumed)", B: "1,000 series (assumed), one event a minute each (assumed)"},
 	} {
-		if diff := cmp.Diff(want, facts[what]); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
+		assert.Same(t, want, facts[what])
 	}
 	page, err := c.HTML()
 	must(t, err)

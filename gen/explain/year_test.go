@@ -10,12 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // lasting is a schema whose events are cells that live long.
@@ -76,9 +75,7 @@ func TestYear(t *testing.T) {
 	}
 	want, err := os.ReadFile(path)
 	must(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, string(want), got)
 	table := &doc.Schemas[0].Tables[0]
 	y := table.Choices[0].Year
 	const events = 500 * 365 * 24 * 60

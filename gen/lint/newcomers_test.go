@@ -55,9 +55,7 @@ var unguided = map[string]string{
 // meaning that its author intended.
 func TestNewcomers(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/newcomers.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, f := range archive.Files {
 		t.Run(strings.TrimSuffix(f.Name, ".yaml"), func(t *testing.T) {
 			p, corrections := project{f.Name: f.Data}, 0

@@ -23,14 +23,10 @@ var update = flag.Bool("update", false, "rewrite docs/reference/rules.md")
 func TestPage(t *testing.T) {
 	const path = "../../docs/reference/rules.md"
 	if *update {
-		if err := os.WriteFile(path, []byte(lint.Page()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(lint.Page()), 0o666))
 	}
 	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(lint.Page(), string(page)); diff != "" {
 		t.Errorf("go test ./gen/lint -update would change %s (-want +got)\n%s", path, diff)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -202,9 +203,7 @@ func followIn(t testing.TB, doc *yaml.Node, p place, into *yaml.Node, d diag.Dia
 func encode(t testing.TB, doc *yaml.Node) string {
 	t.Helper()
 	out, err := yaml.Marshal(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(out)
 }
 
@@ -309,9 +308,7 @@ func goldenProjects(t testing.TB) map[string]project {
 	}
 	for _, path := range append(paths, cases...) {
 		a, err := archive.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		schemas := project{}
 		for _, f := range a.Files {
 			switch {
@@ -409,3 +406,5 @@ func TestShortMessages(t *testing.T) {
 		}
 	}
 }
+
+var must = assert.Must

@@ -12,7 +12,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	tests := []struct{ name, goName, lower, snake string }{
+	for _, test := range []struct{ name, goName, lower, snake string }{
 		{"balloon_id", "BalloonID", "balloonID", "balloon_id"},
 		{"balloonId", "BalloonID", "balloonID", "balloon_id"},
 		{"BalloonID", "BalloonID", "balloonID", "balloon_id"},
@@ -28,8 +28,7 @@ func TestNames(t *testing.T) {
 		{"b-c", "BC", "bc", "b_c"},
 		{"9lives", "9lives", "9lives", "9lives"}, // of a table: never begins a name
 		{"___", "", "", ""},
-	}
-	for _, test := range tests {
+	} {
 		got := []string{Exported(test.name), unexported(Exported(test.name)), words.Snake(test.name)}
 		if want := []string{test.goName, test.lower, test.snake}; strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%q: got %q, want %q", test.name, got, want)

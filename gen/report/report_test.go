@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
@@ -29,9 +28,7 @@ func TestGitHub(t *testing.T) {
 ::warning file=c%3A%2Cd.yaml,line=1,title=btgen::doubtful\u000d%0A:\:error::injected
 ::notice title=btgen C01::look
 `
-	if diff := cmp.Diff(want, string(GitHub(sample))); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, string(GitHub(sample)))
 }
 
 // Whatever the message, a finding is one line, and GitHub interprets no other line.
@@ -86,9 +83,7 @@ func TestJSON(t *testing.T) {
   ]
 }
 `
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, string(got))
 	if got, err := JSON(nil); err != nil || string(got) != "{\n  \"findings\": []\n}\n" {
 		t.Errorf("nothing is %s, %v", got, err)
 	}
@@ -174,9 +169,7 @@ func TestMarkdown(t *testing.T) {
 	const want = "### title\n\n| class | rule | place | change |\n|---|---|---|---|\n" +
 		"| DATA | E04 | `a\\|b'c.yaml:1` | a\\|b &lt;script&gt; &#64;team \\`x\\` |\n| advice |  |  | plain |\n" +
 		"\n<details><summary>E04 a|b`c.yaml:1</summary>\n\n    old\n    </details>\n    write\n    this\n\n</details>\n"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, got)
 	if got := string(Markdown("nothing", nil)); got != "### nothing\n" {
 		t.Errorf("%q", got)
 	}

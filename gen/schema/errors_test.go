@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/btgen-dev/btgen/gen/internal/frame"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -30,9 +30,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, path := range paths {
 		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		for i := 0; i < len(archive.Files); i += 2 {
 			in, want := archive.Files[i], &archive.Files[i+1]
 			name := strings.TrimSuffix(in.Name, ".yaml")
@@ -48,15 +46,11 @@ func TestErrors(t *testing.T) {
 				if *update {
 					want.Data = []byte(got)
 				}
-				if diff := cmp.Diff(string(want.Data), got); diff != "" {
-					t.Errorf("(-want +got)\n%s", diff)
-				}
+				assert.Same(t, string(want.Data), got)
 			})
 		}
 		if *update {
-			if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, os.WriteFile(path, txtar.Format(archive), 0o644))
 		}
 	}
 }

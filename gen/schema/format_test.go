@@ -14,6 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/editor"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -22,9 +23,7 @@ import (
 func TestFormat(t *testing.T) {
 	for _, path := range glob(t, "testdata/format/*.txtar") {
 		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := 0; i < len(archive.Files); i += 2 {
 			in, want := archive.Files[i], &archive.Files[i+1]
 			t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar")+"/"+in.Name, func(t *testing.T) {
@@ -35,15 +34,11 @@ func TestFormat(t *testing.T) {
 				if *schema.Update {
 					want.Data = out
 				}
-				if diff := cmp.Diff(string(want.Data), string(out)); diff != "" {
-					t.Errorf("(-want +got)\n%s", diff)
-				}
+				assert.Same(t, string(want.Data), string(out))
 			})
 		}
 		if *schema.Update {
-			if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, txtar.Format(archive), 0o644))
 		}
 	}
 }
@@ -174,9 +169,7 @@ func FuzzFormat(f *testing.F) {
 	}
 	for _, path := range testlong.Sample(glob(f, "testdata/format/*.txtar"), 3) {
 		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		for _, file := range archive.Files {
 			f.Add(file.Data)
 		}
@@ -199,3 +192,5 @@ func TestFormatHostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) { schema.Format("x.yaml", []byte(text)) })
 	}
 }
+
+var must = assert.Must

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/btgen-dev/btgen/gen/internal/frame"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -121,16 +122,12 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	example, err := os.ReadFile("testdata/balloon.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	assert.Must(f, err)
 	f.Add(example)
 	paths, _ := filepath.Glob("testdata/errors/*.txtar")
 	for _, path := range testlong.Sample(paths, 5) {
 		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		assert.Must(f, err)
 		for i := 0; i < len(archive.Files); i += 2 {
 			f.Add([]byte(frame.Schema(string(archive.Files[i].Data))))
 		}

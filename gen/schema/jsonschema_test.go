@@ -29,16 +29,12 @@ func samples(tb testing.TB) []sample {
 	out := []sample{{"a package named true", []byte(frame.Schema("package: true\n"))}}
 	for _, path := range glob(tb, "../../schemas/*.yaml", "../../templates/starter/*.yaml", "testdata/*.yaml") {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, err)
 		out = append(out, sample{path, text})
 	}
 	for _, path := range glob(tb, "../../golden/*/*.txtar", "testdata/errors/*.txtar") {
 		a, err := archive.ParseFile(path)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, err)
 		for _, f := range a.Files {
 			if filepath.Ext(f.Name) != ".yaml" {
 				continue
@@ -154,9 +150,7 @@ func TestJSONSchemaIsValid(t *testing.T) {
 // TestConfigJSONSchema checks the schema of btgen.yaml with a few files.
 func TestConfigJSONSchema(t *testing.T) {
 	check, err := editor.Compile(schema.ConfigJSONSchema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, text := range []string{
 		"btgen: v1\n", "btgen: v1\nschemas: [schemas, more/balloon.yaml]\nout: internal/gen\n", "",
 		"out: gen\n", "btgen: v1\nouts: gen\n", "btgen: v1\nschemas: x\n", "btgen: v1\nschemas: []\n", "btgen: v1\nout: \"\"\n",

@@ -40,7 +40,7 @@ func TestDefaultPrecision(t *testing.T) {
 
 func TestFields(t *testing.T) {
 	type F = Field
-	tests := []struct {
+	for _, test := range []struct {
 		text string
 		want Field
 	}{
@@ -73,8 +73,7 @@ func TestFields(t *testing.T) {
 		{"{type: json, default: 5}", F{Type: val(JSON), Default: val[any]("5")}},
 		{"{type: enum, of: [drizzle, heavy-rain], default: drizzle}", F{Type: val(Enum), Default: val[any]("drizzle"), Of: []EnumValue{{val("drizzle"), val(1)}, {val("heavy-rain"), val(2)}}}},
 		{"{type: enum, of: {rain: 2147483647, drizzle: 3}}", F{Type: val(Enum), Of: []EnumValue{{val("rain"), val(2147483647)}, {val("drizzle"), val(3)}}}},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.text, func(t *testing.T) {
 			test.want.Name = val("f")
 			got := parse(t, "fields:\n  f: "+test.text+"\n").Fields
@@ -91,7 +90,7 @@ const oneTable = "tables:\n  t:\n    pattern: single_serialized\n    key: {segme
 func TestTables(t *testing.T) {
 	base := Table{Name: val("t"), Pattern: val("single_serialized"), Segments: []Segment{{Name: val("location")}}}
 	ttl := &TTL{Kind: MaxAge, Age: val(time.Hour)}
-	tests := []struct {
+	for _, test := range []struct {
 		text string
 		want func(*Table)
 	}{
@@ -111,8 +110,7 @@ func TestTables(t *testing.T) {
 		{"allow: {K02: hashed upstream, C01: 'tiny, and so what'}", func(t *Table) {
 			t.Allow = []Allow{{val("K02"), val("hashed upstream")}, {val("C01"), val("tiny, and so what")}}
 		}},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.text, func(t *testing.T) {
 			want := base
 			test.want(&want)

@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"slices"
 	"testing"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 func TestTypeString(t *testing.T) {
@@ -23,9 +25,7 @@ func TestTypeString(t *testing.T) {
 func typeConstants(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "types.go", nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	for _, decl := range file.Decls {
 		block, ok := decl.(*ast.GenDecl)
 		if !ok || block.Tok != token.CONST {

@@ -19,7 +19,7 @@ const (
 )
 
 func TestParseLabel(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		s    string
 		want codec.Label
 	}{
@@ -30,8 +30,7 @@ func TestParseLabel(t *testing.T) {
 		{"iso_week", codec.Label{Kind: codec.ISOWeekLabel}},
 		{"unix_ms", codec.Label{Format: codec.TimeFormat{Kind: codec.UnixMillis}}},
 		{"2006-01-02", codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
-	}
-	for _, tt := range tests {
+	} {
 		got, err := codec.ParseLabel(tt.s)
 		if err != nil || got != tt.want || got.String() != tt.s {
 			t.Errorf("%s gives %+v (%s), %v", tt.s, got, got, err)
@@ -49,7 +48,7 @@ func TestParseLabel(t *testing.T) {
 // is in ISO week 9, and 2021-01-01 in a week of 2020.
 func TestWeekNumbers(t *testing.T) {
 	iso := codec.Bucket{Every: week, Label: mustLabel("iso_week")}
-	tests := []struct {
+	for _, tt := range []struct {
 		b     codec.Bucket
 		at    string
 		label string
@@ -63,8 +62,7 @@ func TestWeekNumbers(t *testing.T) {
 		{iso, "2021-01-01", "2020-W53"},
 		{iso, "2018-12-31", "2019-W01"},
 		{iso, "9999-12-31", "9999-W52"},
-	}
-	for _, tt := range tests {
+	} {
 		got, err := tt.b.AppendLabel(nil, date(tt.at))
 		if err != nil || string(got) != tt.label {
 			t.Errorf("%s of %s is %s, %v; want %s", tt.b.Label, tt.at, got, err, tt.label)
@@ -108,7 +106,7 @@ func TestWeeksStartOnMonday(t *testing.T) {
 }
 
 func TestBucketMonths(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		months     int
 		origin     string
 		at         string
@@ -120,8 +118,7 @@ func TestBucketMonths(t *testing.T) {
 		{12, "", "2020-02-29", "2020-01-01", "2021-01-01"},
 		{12, "2021-03-01", "1969-02-28", "1968-03-01", "1969-03-01"},
 		{24, "2021-01-01", "2022-12-31", "2021-01-01", "2023-01-01"},
-	}
-	for _, tt := range tests {
+	} {
 		b := codec.Bucket{Months: tt.months, Label: mustLabel("2006-01")}
 		if tt.origin != "" {
 			b.Origin = date(tt.origin)
@@ -134,7 +131,7 @@ func TestBucketMonths(t *testing.T) {
 }
 
 func TestBucketBounds(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		b        codec.Bucket
 		min, max string
 	}{
@@ -147,8 +144,7 @@ func TestBucketBounds(t *testing.T) {
 		{codec.Bucket{Every: 90 * time.Minute, Origin: date("2021-03-05T00:30:00Z"), Label: mustLabel("2006-01-02-1504")}, "1970-01-01T00:30:00Z", ""},
 		{codec.Bucket{Months: 12, Label: mustLabel("2006")}, "1970-01-01", ""},
 		{codec.Bucket{Months: 12, Origin: date("2021-03-01"), Label: mustLabel("2006-01")}, "1970-03-01", ""},
-	}
-	for _, tt := range tests {
+	} {
 		end := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 		if tt.max != "" {
 			end = date(tt.max)
@@ -163,7 +159,7 @@ func TestBucketBounds(t *testing.T) {
 }
 
 func TestBucketValidate(t *testing.T) {
-	bad := []struct {
+	for _, tt := range []struct {
 		b    codec.Bucket
 		want string // part of the advice
 	}{
@@ -194,8 +190,7 @@ func TestBucketValidate(t *testing.T) {
 		{codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.BinaryShortSeconds + 1}}}, "unix_ms"},
 		{codec.Bucket{Every: day, Label: codec.Label{Format: codec.TimeFormat{Layout: "unix_s"}}}, "unix_ms"},
 		{codec.Bucket{Every: day, Label: codec.Label{Kind: codec.NumberLabel, Pad: 19}}, "%018d"},
-	}
-	for _, tt := range bad {
+	} {
 		if err := tt.b.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: got error %v, want %q in it", tt.b, err, tt.want)
 		}

@@ -13,7 +13,7 @@ import (
 
 func TestChecker(t *testing.T) {
 	year10k := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		want  error // nil if the value is valid
 		check func(c *codec.Checker)
@@ -51,8 +51,7 @@ func TestChecker(t *testing.T) {
 			c.NotNaN("g", math.NaN())
 			c.Finite("g", math.NaN())
 		}},
-	}
-	for _, tt := range tests {
+	} {
 		var c codec.Checker
 		if tt.check(&c); tt.want != nil {
 			wantErr(t, c.Err(), "f", tt.want)

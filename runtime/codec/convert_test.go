@@ -78,9 +78,7 @@ func TestOlderMember(t *testing.T) {
 		var v struct {
 			Temperature *float64 `json:"temperature"`
 		}
-		if err := ParseJSON([]byte(tt.event), &v); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ParseJSON([]byte(tt.event), &v))
 		err := OlderMember([]byte(tt.event), "temp", &v.Temperature, ExactFloat64[int64])
 		switch {
 		case tt.err != nil:

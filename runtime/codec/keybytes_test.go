@@ -30,7 +30,7 @@ var (
 // The exact bytes of every form, for implementations in other languages.
 func TestKeyFormBytes(t *testing.T) {
 	at := time.Unix(0, 1614945839500000000)
-	tests := []struct {
+	for _, tt := range []struct {
 		delim, want string
 		write       func(w *codec.KeyWriter)
 	}{
@@ -174,8 +174,7 @@ func TestKeyFormBytes(t *testing.T) {
 				w.String("s", codec.KeyForm{Encoding: codec.KeyBase32Hex}, "foobar"[:n+1])
 			}
 		}},
-	}
-	for _, tt := range tests {
+	} {
 		w := codec.NewKeyWriter([]byte("dst:"), tt.delim)
 		tt.write(&w)
 		if key, err := w.Key(); err != nil || string(key) != "dst:"+tt.want {
@@ -289,7 +288,7 @@ func TestKeyReaderRefuses(t *testing.T) {
 }
 
 func TestSalt(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		buckets int
 		parts   []string
 		want    int
@@ -303,8 +302,7 @@ func TestSalt(t *testing.T) {
 		{65536, []string{""}, 2707},
 		{1, []string{"cpu"}, 0},
 		{0, []string{"cpu"}, 0},
-	}
-	for _, tt := range tests {
+	} {
 		if got := codec.Salt(tt.buckets, tt.parts...); got != tt.want {
 			t.Errorf("Salt(%d, %q) = %d, want %d", tt.buckets, tt.parts, got, tt.want)
 		}

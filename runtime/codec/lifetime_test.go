@@ -67,7 +67,7 @@ func TestLifetimeRefuses(t *testing.T) {
 	now := date("2021-03-05T12:00:00.0005Z")
 	none := time.Time{}
 	hour := codec.Lifetime{Retention: maxAge(time.Hour).Retention(0)}
-	tests := []struct {
+	for _, tt := range []struct {
 		name      string
 		life      codec.Lifetime
 		event     time.Time
@@ -87,8 +87,7 @@ func TestLifetimeRefuses(t *testing.T) {
 		{"ttl wins", twoDays, now, now.Add(-1e6), time.Second, nil},
 		{"too old", hour, now.Add(-2 * time.Hour), none, 0, codec.ErrExpired},
 		{"old, but written now", codec.Lifetime{Timestamp: codec.TimestampWrite, Retention: hour.Retention}, now.Add(-2 * time.Hour), none, 0, nil},
-	}
-	for _, tt := range tests {
+	} {
 		if _, err := tt.life.Micros(now, tt.event, tt.expiresAt, tt.ttl); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
@@ -138,7 +137,7 @@ func TestRetentionCovers(t *testing.T) {
 func TestRetentionTurns(t *testing.T) {
 	now := date("2021-03-05T12:00:00Z")
 	both := allOf(maxAge(day), maxVersions(3)).Retention(0)
-	tests := []struct {
+	for _, tt := range []struct {
 		r        codec.Retention
 		from, to time.Duration // before now
 		want     bool
@@ -152,8 +151,7 @@ func TestRetentionTurns(t *testing.T) {
 		{maxAge(day).Retention(0), 3 * day, 0, false},
 		{maxVersions(3).Retention(0), 3 * day, 0, false},
 		{nil, 3 * day, 0, false},
-	}
-	for _, tt := range tests {
+	} {
 		if got := tt.r.Turns(now, now.Add(-tt.from), now.Add(-tt.to), time.Hour); got != tt.want {
 			t.Errorf("%v from %v to %v ago: %v, want %v", tt.r, tt.from, tt.to, got, tt.want)
 		}

@@ -16,7 +16,7 @@ import (
 func TestOffsetAsDocumented(t *testing.T) {
 	hour := codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}}
 	at := date("2021-03-05T12:00:01.000002Z")
-	tests := []struct {
+	for _, tt := range []struct {
 		offset codec.Offset
 		want   string
 	}{
@@ -26,8 +26,7 @@ func TestOffsetAsDocumented(t *testing.T) {
 		{codec.Offset{Bucket: hour, Precision: time.Microsecond}, "000f4242"},
 		{codec.Offset{Bucket: hour, Precision: time.Second, Sequence: true}, "000100000007"},
 		{codec.Offset{Bucket: codec.Bucket{Months: 12}, Precision: time.Microsecond}, "04fd66fb9242"}, // since 1 January
-	}
-	for _, tt := range tests {
+	} {
 		if got := fmt.Sprintf("%x", tt.offset.Append(nil, at, 7)); got != tt.want {
 			t.Errorf("%v: %s, want %s", tt.offset.Precision, got, tt.want)
 		}

@@ -230,7 +230,7 @@ func TestProtoReader(t *testing.T) {
 	group := protowire.AppendTag(nil, 77, protowire.StartGroupType)
 	group = wire(group).varint(1, 5)
 	group = protowire.AppendTag(group, 77, protowire.EndGroupType)
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		b    wire
 		want event
@@ -243,8 +243,7 @@ func TestProtoReader(t *testing.T) {
 		{"any bool but 0", wire{}.varint(3, 2), event{F: true}},
 		{"empty timestamp is 1970", wire{}.bytes(10, nil), event{T: time.Unix(0, 0).UTC()}},
 		{"empty bytes are nil", wire{}.bytes(2, nil), event{}},
-	}
-	for _, tt := range tests {
+	} {
 		got, err := decode(tt.b)
 		if d := cmp.Diff(tt.want, got); err != nil || d != "" {
 			t.Errorf("%s: %v %s", tt.name, err, d)
@@ -253,7 +252,7 @@ func TestProtoReader(t *testing.T) {
 }
 
 func TestProtoReaderRefuses(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		b    wire
 		want error
@@ -277,8 +276,7 @@ func TestProtoReaderRefuses(t *testing.T) {
 		{"300 years", wire{}.bytes(11, wire{}.varint(1, 300*366*86400)), nil},
 		{"mixed signs", wire{}.bytes(11, wire{}.varint(1, 1).varint(2, math.MaxUint64)), nil},
 		{"overflow by a nanosecond", wire{}.bytes(11, wire{}.varint(1, 9223372036).varint(2, 854775808)), nil},
-	}
-	for _, tt := range tests {
+	} {
 		if _, err := decode(tt.b); !errors.Is(err, codec.ErrValue) || tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%s: got error %v", tt.name, err)
 		}

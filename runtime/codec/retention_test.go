@@ -202,7 +202,7 @@ func TestWindows(t *testing.T) {
 	us := func(s string) int64 { return codec.Micros(date(s)) }
 	newest := codec.Retention{{MaxAge: 30 * day}, {Versions: 1}}
 	aged := codec.Retention{{MaxAge: 30 * day}}
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		r        codec.Retention
 		from, to time.Time
@@ -223,8 +223,7 @@ func TestWindows(t *testing.T) {
 		{"zero times", nil, time.Time{}, time.Time{}, nil},
 		{"empty", nil, now, now, nil},
 		{"reversed", nil, now, now.Add(-time.Hour), nil},
-	}
-	for _, tt := range tests {
+	} {
 		if d := cmp.Diff(tt.want, tt.r.Windows(now, tt.from, tt.to)); d != "" {
 			t.Errorf("%s: %s", tt.name, d)
 		}
@@ -253,7 +252,7 @@ func TestGCRuleText(t *testing.T) {
 
 func TestGCRuleNormalize(t *testing.T) {
 	a, b, c := maxAge(day), maxAge(week), maxVersions(3)
-	tests := []struct{ rule, want codec.GCRule }{
+	for _, tt := range []struct{ rule, want codec.GCRule }{
 		{a, a},
 		{codec.GCRule{Kind: codec.GCMaxAge, MaxAge: day, MaxVersions: 7}, a},
 		{anyOf(c, b, a), anyOf(a, b, c)},
@@ -265,8 +264,7 @@ func TestGCRuleNormalize(t *testing.T) {
 		{allOf(a, never), never},
 		{anyOf(), never},
 		{allOf(), never},
-	}
-	for _, tt := range tests {
+	} {
 		if d := cmp.Diff(tt.want, tt.rule.Normalize()); d != "" {
 			t.Errorf("%s: %s", tt.rule, d)
 		}

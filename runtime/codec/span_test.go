@@ -27,7 +27,7 @@ func TestSpan(t *testing.T) {
 	span := func(reverse bool, start, end string) codec.Rows {
 		return codec.Rows{Start: start, End: end, Reverse: reverse}
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		s      codec.Span
 		b      codec.Bucket
@@ -53,8 +53,7 @@ func TestSpan(t *testing.T) {
 			[]codec.Rows{keys(true, "p#8379999999#x", "p#8380604799#x")}},
 		{"reversed, an open end, binary", codec.Span{Prefix: "p"}, seconds,
 			[]codec.Rows{span(true, "p8379999999", "p838060479:")}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if d := cmp.Diff(tt.oldest, collect(tt.s, tt.b, from, to)); d != "" {
 				t.Errorf("oldest first: %s", d)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTruncate(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		t, floor, ceil string
 		precision      time.Duration
 	}{
@@ -20,8 +20,7 @@ func TestTruncate(t *testing.T) {
 		{"9999-12-31T23:59:59.9Z", "9999-12-31T23:00:00Z", "9999-12-31T23:59:59.9Z", 0},
 		{"0001-01-01T00:00:30Z", "0001-01-01T00:00:00Z", "0001-01-01T00:01:00Z", time.Minute},
 		{"2021-03-05T12:03:59.9+01:00", "2021-03-05T11:00:00Z", "2021-03-05T12:00:00Z", time.Hour},
-	}
-	for _, tt := range tests {
+	} {
 		if tt.precision == 0 { // unchanged
 			tt.floor = tt.t
 		}
@@ -55,7 +54,7 @@ func TestTruncateIsAMultiple(t *testing.T) {
 
 // Bigtable timestamps are whole milliseconds, in microseconds.
 func TestTimestampsAreWholeMilliseconds(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		t        time.Time
 		down, up int64
 	}{
@@ -65,8 +64,7 @@ func TestTimestampsAreWholeMilliseconds(t *testing.T) {
 		{time.Unix(0, -1), -1000, 0},
 		{time.Unix(0, 500_000), 0, 1000}, // as an end, 0 would mean unbounded
 		{date("9999-12-31T23:59:59.999Z"), 253402300799_999_000, 253402300799_999_000},
-	}
-	for _, tt := range tests {
+	} {
 		if got := codec.Micros(tt.t); got != tt.down {
 			t.Errorf("Micros(%v) = %d, want %d", tt.t, got, tt.down)
 		}

@@ -78,7 +78,7 @@ func TestParseTimeFormat(t *testing.T) {
 
 func TestTimeFormatForm(t *testing.T) {
 	at := date("2021-03-05T12:03:09.0506Z")
-	tests := []struct {
+	for _, tt := range []struct {
 		format, want string
 		resolution   time.Duration
 		months       int
@@ -100,8 +100,7 @@ func TestTimeFormatForm(t *testing.T) {
 		{"2006-01-02-1504", "2021-03-05-1203", time.Minute, 0},
 		{"20060102150405", "20210305120309", time.Second, 0},
 		{"20060102150405.00", "20210305120309.05", 10 * time.Millisecond, 0},
-	}
-	for _, tt := range tests {
+	} {
 		f := mustFormat(tt.format)
 		got, err := f.Append([]byte("x"), at)
 		if err != nil || string(got) != "x"+tt.want {
@@ -292,10 +291,9 @@ func contains(r codec.Rows, key string) bool {
 }
 
 func TestPrefixRowsOfTimes(t *testing.T) {
-	tests := []struct{ prefix, end string }{
+	for _, tt := range []struct{ prefix, end string }{
 		{"us-west1#369#", "us-west1#369$"}, {"a\xff", "b"}, {"\xff\xff", ""}, {"", ""},
-	}
-	for _, tt := range tests {
+	} {
 		if got := codec.PrefixRows(tt.prefix); got.Start != tt.prefix || got.End != tt.end {
 			t.Errorf("PrefixRows(%q) = %+v", tt.prefix, got)
 		}

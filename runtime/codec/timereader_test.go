@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // compareReader gives a reader of texts what is written, and changes of it: it accepts, rejects and returns the
@@ -15,9 +17,7 @@ func compareReader(t *testing.T, name string, step time.Duration, write func([]b
 	for range 2000 {
 		at = at.Add(time.Duration(random.Int64N(3 * int64(step))))
 		s, err := write(nil, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		switch random.IntN(4) {
 		case 0: // most likely no time or label, or that of a time within a bucket
 			s[random.IntN(len(s))] = "0123456789-:x"[random.IntN(13)]
@@ -44,9 +44,7 @@ func TestReaders(t *testing.T) {
 		"2006002150405,000000000", "unix_s", "unix_ms", "unix_ns", "binary",
 	} {
 		f, err := ParseTimeFormat(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r := NewTimeReader(f)
 		compareReader(t, text, time.Hour, f.Append, f.Parse, r.Parse)
 	}
@@ -55,11 +53,11 @@ func TestReaders(t *testing.T) {
 		"week%d": week, "%06d": time.Hour, "iso_week": week,
 	} {
 		label, err := ParseLabel(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b := Bucket{Every: every, Label: label}
 		r := NewLabelReader(b)
 		compareReader(t, "label "+text, every, b.AppendLabel, b.ParseLabel, r.Parse)
 	}
 }
+
+var must = assert.Must

@@ -15,9 +15,7 @@ import (
 // which holds no events.
 func TestHistoryOfBegunLayout(t *testing.T) {
 	edge, err := time.Parse(time.RFC3339, newYear)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	table := laidOut(byTime(since(newYear, hourly), until(newYear, daily)))
 	for _, tt := range []struct {
 		name    string

@@ -50,9 +50,7 @@ func descriptors(t *testing.T, file, message string, columns ...column) []byte {
 	}
 	set.File = append(set.File, f)
 	out, err := proto.Marshal(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -63,13 +61,9 @@ func bundleIn(t *testing.T, b *storetest.Bigtable, table, id string) []string {
 	if status.Code(err) == codes.NotFound {
 		return nil
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var set descriptorpb.FileDescriptorSet
-	if err := proto.Unmarshal(info.SchemaBundle, &set); err != nil {
-		t.Fatal(err)
-	}
+	must(t, proto.Unmarshal(info.SchemaBundle, &set))
 	var out []string
 	for _, f := range set.GetFile() {
 		text := f.GetName() + ":"
@@ -122,9 +116,7 @@ func TestSetupBundleOfOthers(t *testing.T) {
 	a, at := column{"a", 1, integers}, column{"at", 3, times}
 	create := func(id string, descriptors []byte) {
 		t.Helper()
-		if err := b.Admin.CreateSchemaBundle(t.Context(), &bigtable.SchemaBundleConf{TableID: "t", SchemaBundleID: id, ProtoSchema: &bigtable.ProtoSchemaInfo{ProtoDescriptors: descriptors}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Admin.CreateSchemaBundle(t.Context(), &bigtable.SchemaBundleConf{TableID: "t", SchemaBundleID: id, ProtoSchema: &bigtable.ProtoSchemaInfo{ProtoDescriptors: descriptors}}))
 	}
 	create("theirs", descriptors(t, "theirs.proto", "Theirs", a))
 	create("events", append(descriptors(t, "theirs.proto", "Theirs", a, at), descriptors(t, "by_hand.proto", "Event", a)...))
@@ -171,17 +163,13 @@ func TestSetupBundleOnEmulators(t *testing.T) {
 	table := small
 	table.Bundle = &store.SchemaBundle{ID: "events", Descriptors: descriptors(t, "app/event.proto", "Event", column{"a", 1, integers})}
 	google, err := bttest.NewServer("localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(google.Close)
 	b := start(t)
 	for _, addr := range []string{google.Addr, b.Addr} {
 		t.Setenv(store.EmulatorVariable, addr)
 		admin, err := bigtable.NewAdminClient(t.Context(), storetest.Project, storetest.Instance)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = admin.Close() })
 		for range 2 {
 			if _, err := setup.Setup(t.Context(), admin, nil, []store.Table{table}, setup.Options{ListBundles: true, NoHistory: true}); err != nil {
@@ -225,9 +213,7 @@ func TestSetupBundleRaces(t *testing.T) {
 	table.Bundle = of(a, z, s)
 	lost := &racing{AdminClient: b.Admin, after: func() error { return status.Error(codes.Unavailable, "no reply") }}
 	plan, err := setup.Setup(t.Context(), lost, nil, []store.Table{table})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	same(t, "changes", show(plan), []string{"~ schema bundle events of table t: app.Event.s is added"})
 	same(t, "live", bundleIn(t, b, "t", "events"), []string{"app/event.proto: a z s"})
 }

@@ -71,9 +71,7 @@ func newGated(t *testing.T, b *storetest.Bigtable) *gated {
 	if g.admin, err = storetest.ConnectAdmin(t.Context(), b.Addr, options...); err == nil {
 		g.client, err = storetest.ConnectPlain(t.Context(), b.Addr, options...)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _, _ = g.admin.Close(), g.client.Close() })
 	return g
 }
@@ -256,9 +254,7 @@ func before(t *testing.T, b *storetest.Bigtable, table, layout string, how int, 
 		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Admin.DeleteTable(t.Context(), table); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Admin.DeleteTable(t.Context(), table))
 	case 2:
 		requests := 0
 		race(t, []*gated{p}, []build{{layout: layout}}, table, func([]int) (int, turn) {

@@ -29,9 +29,7 @@ func put(t *testing.T, b *storetest.Bigtable, table, family string, days int) {
 	t.Helper()
 	m := bigtable.NewMutation()
 	m.Set(family, "cpu", bigtable.Time(today.AddDate(0, 0, -days)), []byte("12345678"))
-	if err := b.Client.Open(table).Apply(t.Context(), "a#2026", m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Client.Open(table).Apply(t.Context(), "a#2026", m))
 }
 
 // deletes calls DeleteTables today.
@@ -45,9 +43,7 @@ func deletes(t *testing.T, b *storetest.Bigtable, tables []store.Table, names []
 func lives(t *testing.T, b *storetest.Bigtable, table string) bool {
 	t.Helper()
 	ids, err := b.Admin.Tables(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return slices.Contains(ids, table)
 }
 
@@ -56,14 +52,10 @@ func lives(t *testing.T, b *storetest.Bigtable, table string) bool {
 func TestDeleteTables(t *testing.T) {
 	removed := setup.DeleteOptions{Removed: []string{"t"}}
 	protect := func(t *testing.T, b *storetest.Bigtable) {
-		if err := b.Admin.UpdateTableWithDeletionProtection(t.Context(), "t", bigtable.Protected); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Admin.UpdateTableWithDeletionProtection(t.Context(), "t", bigtable.Protected))
 	}
 	forever := func(t *testing.T, b *storetest.Bigtable) {
-		if err := b.Admin.SetGCPolicy(t.Context(), "t", "m", bigtable.NoGcPolicy()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Admin.SetGCPolicy(t.Context(), "t", "m", bigtable.NoGcPolicy()))
 	}
 	cell := func(family string, days int) func(t *testing.T, b *storetest.Bigtable) {
 		return func(t *testing.T, b *storetest.Bigtable) { put(t, b, "t", family, days) }
@@ -102,9 +94,7 @@ func TestDeleteTables(t *testing.T) {
 		{name: "in use", layout: ended, tables: []store.Table{laidOut(daily)}, keep: "the schemas use it"},
 		{name: "protected", layout: ended, prepare: protect, keep: "it is protected from deletion: gcloud bigtable instances tables update t --no-deletion-protection"},
 		{name: "a family of another program", layout: ended, prepare: func(t *testing.T, b *storetest.Bigtable) {
-			if err := b.Admin.CreateColumnFamily(t.Context(), "t", "theirs"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Admin.CreateColumnFamily(t.Context(), "t", "theirs"))
 		}, keep: "does not have family theirs"},
 		{name: "several layouts", layout: byTime("since: "+daysAgo(90)+"; "+until(daysAgo(60), hourly), until(daysAgo(90), daily))},
 	} {
@@ -146,9 +136,7 @@ func TestDeleteTables(t *testing.T) {
 func TestDeleteTablesOfOthers(t *testing.T) {
 	b := start(t)
 	set(t, b, until(daysAgo(60), daily))
-	if err := b.Admin.CreateTable(t.Context(), "theirs"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Admin.CreateTable(t.Context(), "theirs"))
 	_, err := deletes(t, b, nil, []string{"t", "theirs", "tpyo", setup.HistoryTable, "t/n"}, setup.DeleteOptions{})
 	same(t, "error", fmt.Sprint(err), `nothing was deleted:
 table theirs: the history of layouts does not have it: btgen deletes only what it has set up
@@ -172,9 +160,7 @@ func TestDeleteFamily(t *testing.T) {
 	for _, layout := range []string{hourly, hourly + mem} {
 		set(t, b, layout)
 		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}, setup.Options{DryRun: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found, err := setup.ExamineUnmanaged(t.Context(), b.Admin, b.Client, plan.Unmanaged)
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
@@ -204,18 +190,12 @@ func TestExamineUnmanaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.Admin.CreateTable(t.Context(), "x_theirs"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Admin.CreateTable(t.Context(), "x_theirs"))
 	show := func(removed ...string) string {
 		unknown, err := setup.UnknownTables(t.Context(), b.Admin, nil, setup.Options{TablePrefix: "x_"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found, err := setup.ExamineUnmanaged(t.Context(), b.Admin, b.Client, unknown, setup.DeleteOptions{TablePrefix: "x_", Removed: removed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return setup.Plan{Unmanaged: found}.String()
 	}
 	want := `? table x_new: not in the schemas, left alone: its layout ended on ` + dateAgo(5) + `, and its newest event expires on ` + dateAgo(-25) + `: it can be deleted after ` + dateAgo(-32) + `

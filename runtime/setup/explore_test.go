@@ -49,9 +49,7 @@ func TestSetupFaults(t *testing.T) {
 	}
 	whole := unexplored()
 	all, err := setup.Setup(t.Context(), whole, nil, explored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var kinds []kindOfFault
 	for _, code := range []codes.Code{codes.Unavailable, codes.Aborted, codes.DeadlineExceeded, codes.PermissionDenied, codes.Internal} {
 		kinds = append(kinds, kindOfFault{err: status.Error(code, "out of order")}, kindOfFault{err: status.Error(code, "out of order"), done: true})
@@ -119,9 +117,7 @@ func exploreFault(t *testing.T, all []string, n int, call string, k kindOfFault)
 	}
 	f.before, f.after = nil, nil
 	second, err := setup.Setup(t.Context(), f, nil, explored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	both := show(setup.Plan{Changes: append(first.Changes, second.Changes...)})
 	missing := slices.DeleteFunc(slices.Clone(all), func(c string) bool { return slices.Contains(both, c) })
 	if !k.done && len(missing) > 0 || len(both) > len(all) || len(slices.Compact(slices.Sorted(slices.Values(both)))) != len(both) {

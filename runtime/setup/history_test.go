@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/internal/latecopy"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -262,9 +263,7 @@ func TestHistoryOfChanges(t *testing.T) {
 			b := start(t)
 			set(t, b, tt.builds...)
 			plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(tt.layout)}, setup.Options{DryRun: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got := rulesInPlan.ReplaceAllString(strings.TrimSpace(plan.String()), "")
 			got, _, _ = strings.Cut(got, "\n+ family ")
 			got, _, _ = strings.Cut(got, "\n? family ")
@@ -333,17 +332,13 @@ func TestHistoryOfSharedTable(t *testing.T) {
 	b := start(t)
 	set(t, b, daily)
 	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(foreign)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	same(t, "changes", show(plan), []string{"~ layout of family other of table t (the schema is new in the table)", "+ family other of table t: max_age 30d"})
 	set(t, b, daily)
 	both := []store.Table{laidOut(daily), laidOut(foreign)}
 	for range 2 {
 		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, both, setup.Options{TablePrefix: "x_"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		both[0], both[1] = both[1], both[0]
 		if len(plan.Recorded) > 0 && !plan.Empty() {
 			t.Error(plan)
@@ -364,9 +359,7 @@ func TestHistoryOfDeletedTable(t *testing.T) {
 	set(t, b, daily)
 	recorded := []string{daily}
 	for _, layout := range []string{hourly, daily, daily} {
-		if err := b.Admin.DeleteTable(t.Context(), "t"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Admin.DeleteTable(t.Context(), "t"))
 		recorded = append(recorded, layout)
 		walkHistory(t, b, laidOut(layout), made(laidOut(layout)), recordedAs(recorded...))
 	}
@@ -378,9 +371,7 @@ func TestHistoryOfMissingFamily(t *testing.T) {
 	b := start(t)
 	both := laidOut(daily + "; family n: events")
 	set(t, b, both.Layout)
-	if err := b.Admin.DeleteColumnFamily(t.Context(), "t", "n"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Admin.DeleteColumnFamily(t.Context(), "t", "n"))
 	walkHistory(t, b, both, []string{madeFamily(both, both.Families[1])}, recordedAs(both.Layout))
 }
 
@@ -419,9 +410,7 @@ func overwrite(t *testing.T, b *storetest.Bigtable, column, value string) {
 	m := bigtable.NewMutation()
 	m.DeleteCellsInFamily("layouts")
 	m.Set("layouts", column, 1000, []byte(value))
-	if err := b.Client.Open(setup.HistoryTable).Apply(t.Context(), "t", m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Client.Open(setup.HistoryTable).Apply(t.Context(), "t", m))
 }
 
 func isHistoryError(err error, part string) bool {
@@ -453,14 +442,10 @@ func (m *meddler) unary(ctx context.Context, method string, req, reply any, conn
 func (m *meddler) clients(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *bigtable.Client) {
 	t.Helper()
 	admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(m.unary))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = admin.Close() })
 	client, err := storetest.ConnectPlain(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(m.unary))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return admin, client
 }
@@ -647,9 +632,7 @@ func TestHistoryOfRestoredTable(t *testing.T) {
 	b := start(t)
 	table := laidOut(daily)
 	table.DeletionProtection = bigtable.Protected
-	if err := b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: "t", ColumnFamilies: map[string]bigtable.Family{"m": {}}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: "t", ColumnFamilies: map[string]bigtable.Family{"m": {}}}))
 	plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, setup.Options{DryRun: true})
 	if err != nil || len(plan.Refused()) != 1 || strings.Contains(plan.String(), reason) {
 		t.Errorf("a table of others: %v, %v", plan, err)
@@ -659,12 +642,8 @@ func TestHistoryOfRestoredTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As after a restore.
-	if err := b.Admin.UpdateTableWithDeletionProtection(t.Context(), "t", bigtable.Unprotected); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Admin.SetGCPolicy(t.Context(), "t", "m", bigtable.NoGcPolicy()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Admin.UpdateTableWithDeletionProtection(t.Context(), "t", bigtable.Unprotected))
+	must(t, b.Admin.SetGCPolicy(t.Context(), "t", "m", bigtable.NoGcPolicy()))
 	plan, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, setup.Options{DryRun: true})
 	if refused := plan.Refused(); err != nil || len(refused) != 1 || refused[0].Name() != "shorter_age:t/m" || !strings.Contains(refused[0].String(), reason) {
 		t.Errorf("a restored table: %v, %v", plan, err)
@@ -676,3 +655,5 @@ func TestHistoryOfRestoredTable(t *testing.T) {
 		t.Errorf("left %v, %v", plan, err)
 	}
 }
+
+var must = assert.Must

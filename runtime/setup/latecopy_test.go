@@ -34,9 +34,7 @@ func copying(t *testing.T, b *storetest.Bigtable, late *latecopy.Copy) *bigtable
 			}
 			return next(ctx, method, req, reply, conn, opts...)
 		}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = admin.Close() })
 	return admin
 }

@@ -20,9 +20,7 @@ import (
 func TestSetupOfMicros(t *testing.T) {
 	b := start(t)
 	conn, err := grpc.NewClient(b.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = conn.Close() }()
 	for _, pattern := range codec.Patterns() {
 		for _, granularity := range []adminpb.Table_TimestampGranularity{adminpb.Table_MILLIS, adminpb.Table_MICROS} {
@@ -33,9 +31,7 @@ func TestSetupOfMicros(t *testing.T) {
 				Parent: "projects/" + storetest.Project + "/instances/" + storetest.Instance, TableId: table.ID,
 				Table: &adminpb.Table{Granularity: granularity},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			run := func(o setup.Options) (setup.Plan, error) {
 				return setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o)
 			}

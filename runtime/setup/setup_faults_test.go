@@ -25,14 +25,10 @@ import (
 func serve(t *testing.T, intercept grpc.UnaryServerInterceptor) *bigtable.AdminClient {
 	t.Helper()
 	server, err := bttest.NewServer("127.0.0.1:0", grpc.ChainUnaryInterceptor(intercept))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(server.Close)
 	admin, err := storetest.ConnectAdmin(t.Context(), server.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = admin.Close() })
 	return admin
 }
@@ -106,9 +102,7 @@ func TestSetupRaceThroughTheClient(t *testing.T) {
 		return next(ctx, req)
 	})
 	plan, err := setup.Setup(t.Context(), admin, nil, []store.Table{small})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	same(t, "changes", show(plan), made(small)[1:2])
 	same(t, "families", live(t, admin, "t"), map[string]string{"a": "age() > 1d", "b": "versions() > 1", "theirs": "<never>"})
 }
@@ -259,9 +253,7 @@ func TestSetupConfirm(t *testing.T) {
 			same(t, "changes", show(p), want)
 			return nil
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		same(t, "changes", show(plan), want)
 	}
 	if asked != 2 {
@@ -288,18 +280,12 @@ func TestSetupWaitsForItsTables(t *testing.T) {
 		return next(ctx, req)
 	}
 	server, err := bttest.NewServer("127.0.0.1:0", grpc.ChainUnaryInterceptor(hides))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(server.Close)
 	admin, err := storetest.ConnectAdmin(t.Context(), server.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	client, err := storetest.Connect(t.Context(), server.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _, _ = admin.Close(), client.Close() })
 	if _, err := setup.Setup(t.Context(), admin, client, []store.Table{laidOut(daily)}); err != nil {
 		t.Error(err)

@@ -212,9 +212,7 @@ func recorded(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *requ
 	t.Helper()
 	r := &requests{families: map[string]*adminpb.ColumnFamily{}, splits: map[string][]string{}}
 	admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(r.intercept))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = admin.Close() })
 	return admin, r
 }
@@ -223,9 +221,7 @@ func recorded(t *testing.T, b *storetest.Bigtable) (*bigtable.AdminClient, *requ
 func live(t testing.TB, admin setup.Admin, table string) map[string]string {
 	t.Helper()
 	info, err := admin.TableInfo(t.Context(), table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	families := map[string]string{}
 	for _, f := range info.FamilyInfos {
 		families[f.Name] = f.GCPolicy
@@ -269,9 +265,7 @@ func TestSetupRefuses(t *testing.T) {
 func TestSetupValueType(t *testing.T) {
 	b := start(t)
 	sum := bigtable.Family{ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.SumAggregator{}}}
-	if err := b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: "t", ColumnFamilies: map[string]bigtable.Family{"f": sum}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: "t", ColumnFamilies: map[string]bigtable.Family{"f": sum}}))
 	allow := setup.Options{Allow: []string{"value_type:t/f", "shorter_age:t/f"}}
 	plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{one(store.Family{GC: age(day)})}, allow)
 	want := `~ value type of family f of table t: SumAggregator → none (Bigtable cannot change the value type of an existing family)
@@ -335,9 +329,7 @@ func TestSetupImpossibleTables(t *testing.T) {
 func TestUnknownTables(t *testing.T) {
 	b := start(t)
 	for _, id := range []string{"x_t", "x_old", "t", "y_t", "x_a"} {
-		if err := b.Admin.CreateTable(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Admin.CreateTable(t.Context(), id))
 	}
 	for prefix, want := range map[string][]setup.Unmanaged{
 		"x_": {{Table: "x_a"}, {Table: "x_old"}},
@@ -345,9 +337,7 @@ func TestUnknownTables(t *testing.T) {
 		"z_": nil,
 	} {
 		got, err := setup.UnknownTables(t.Context(), b.Admin, []store.Table{small, {ID: "none"}}, setup.Options{TablePrefix: prefix})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		same(t, "strays under "+prefix, got, want)
 	}
 	same(t, "text", setup.Unmanaged{Table: "x_a"}.String(), "? table x_a: not in the schemas, left alone")
@@ -630,9 +620,7 @@ func TestSetupThroughTheClient(t *testing.T) {
 					}
 					return next(ctx, name, req, reply, conn, opts...)
 				}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer admin.Close()
 			_, err = setup.Setup(t.Context(), admin, nil, []store.Table{{ID: "t", Families: small.Families[:1]}})
 			passes := kindOfFault{err: failure}.passes()

@@ -27,9 +27,7 @@ func TestSetupTier(t *testing.T) {
 	}
 	live := func() string {
 		info, err := b.Admin.TableInfo(t.Context(), "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return fmt.Sprint(setup.TierOf(info.TieredStorageConfig), " ", info.DeletionProtection == bigtable.Protected)
 	}
 	const ssd = " (%s move back to SSD, whose nodes must have room for them: a cluster without it rejects writes)\n"

@@ -79,9 +79,7 @@ func TestSetupStages(t *testing.T) {
 		if sums {
 			conf.ColumnFamilies["n-versions"] = bigtable.Family{}
 		}
-		if err := b.Admin.CreateTableFromConf(t.Context(), conf); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Admin.CreateTableFromConf(t.Context(), conf))
 	}
 	of := func(id string, families ...store.Family) []store.Table {
 		return []store.Table{{ID: id, Families: families}}

@@ -40,18 +40,14 @@ func TestEventsInOneColumn(t *testing.T) {
 		items = append(items, bigtable.ReadItem{Row: "r", Column: "f:blob", Value: []byte{byte(i), byte(i)}[:2-i%2]})
 	}
 	rows, err := sink.Rows(bigtable.Row{"f": items})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	row := rows.At(0)
 	column := &frameColumn{row: row, cells: row.Cells(&row.Columns()[0])}
 	data := eventData{frame: &frame{}, column: column, end: len(column.cells)}
 	var got pairs
 	allocations := testing.AllocsPerRun(10, func() {
 		got = pairs{got.first[:0], got.second[:0]}
-		if err := part.decode(&got, data); err != nil {
-			t.Fatal(err)
-		}
+		must(t, part.decode(&got, data))
 	})
 	if allocations > 10 {
 		t.Errorf("%.0f allocations for %d events", allocations, data.Len())

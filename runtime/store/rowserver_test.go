@@ -89,9 +89,7 @@ func (s *rowServer) pass(cells rowCells, f *bigtablepb.RowFilter) ([]inmemory.Ce
 func (s *rowServer) client(t testing.TB) *bigtable.Client {
 	t.Helper()
 	client, err := storetest.ConnectPlain(t.Context(), "127.0.0.1:1", grpc.WithChainStreamInterceptor(inmemory.Replay(s.answer)), grpc.WithChainUnaryInterceptor(s.unary))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }

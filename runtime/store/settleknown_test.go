@@ -97,7 +97,7 @@ func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 			v1, v2 := meterTables(pattern, false, apart), meterTables(pattern, true, apart)
 			bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error { return SetUp(ctx, b, "", Tables(v2)) })
 			older, newer := NewWriter(bt.Client, v1, writeAt(3600)), NewWriter(bt.Client, v2, writeAt(3600))
-			deletions := map[string]func(e meter) error{
+			for name, remove := range map[string]func(e meter) error{
 				"Delete": func(e meter) error { _, err := older.Delete(t.Context(), []meter{e}); return err },
 				"DeleteRange": func(e meter) error {
 					_, err := older.DeleteRange(t.Context(), SeriesOf(e), e.Time, e.Time.Add(time.Second))
@@ -116,8 +116,7 @@ func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 					_, err := Backfill(t.Context(), bt.Client, v1, BackfillOptions{Source: "all", Target: "now", Now: clockAt(3600).Now})
 					return err
 				},
-			}
-			for name, remove := range deletions {
+			} {
 				for _, has := range []bool{false, true} {
 					series := fmt.Sprint(name, has)
 					first, second := meter{Series: series, Time: at(60), Level: 1}, meter{Series: series, Time: at(120), Level: 2}

@@ -372,16 +372,12 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 	w := NewWriter(bt.Client, []*Mapping[sample]{l})
 	const rows = 2
 	for i := range rows {
-		if err := w.Write(t.Context(), sample{Series: "s", Time: at(i * 86400)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Write(t.Context(), sample{Series: "s", Time: at(i * 86400)}))
 	}
 	n := 0
 	const timeout = time.Second
 	for _, err := range NewReader(bt.Client, l, ReaderOptions{Timeout: timeout}).Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(10*86400)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n++
 		time.Sleep(timeout + timeout/10)
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -164,9 +163,7 @@ func same(t *testing.T, want, got any) {
 	if reflect.DeepEqual(want, got) { // much faster, for large values
 		return
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, got)
 }
 
 // filterOfDay0 returns the filter of a read of all of day0, or of its newest event.

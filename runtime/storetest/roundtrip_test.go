@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -90,9 +89,7 @@ func TestSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &failures{TB: t}
 			storetest.Same(f, "Read", c.got, c.want...)
-			if diff := cmp.Diff(c.text, f.text.String()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			assert.Same(t, c.text, f.text.String())
 		})
 	}
 }
@@ -111,9 +108,7 @@ func TestSameInAnyOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &failures{TB: t}
 			storetest.SameInAnyOrder(f, "Read", c.got, c.want...)
-			if diff := cmp.Diff(c.text, f.text.String()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			assert.Same(t, c.text, f.text.String())
 		})
 	}
 }

@@ -72,9 +72,7 @@ func fold(t rapid.TB, width Width, from, to time.Time, o Options, events []sampl
 		case e.doubt:
 			more, err = f.Doubt(&of, e.at, e.at.Add(1), nil)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if e.lost || e.doubt {
 			events = events[1:]
 			continue

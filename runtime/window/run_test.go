@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // everyType has windows with fields of all types that runs store.
@@ -443,10 +445,4 @@ func TestRunDamage(t *testing.T) {
 	}
 }
 
-// must ends the test if there is an error.
-func must(t rapid.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = assert.Must

@@ -79,9 +79,7 @@ func earlierEvents(t *testing.T, lab *dynamictest.Lab, l *layout.Layout) {
 			edit.Renamed[earlier.Fields[i].Name] = l.Fields[i].Name
 		}
 		got, err := lab.Compare(t.Context(), edit, traffic.At(earlier).Events(rt, 8), dynamictest.Range{edges[0], edges[len(edges)-1]})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, err)
 		if !got.Safe() {
 			rt.Fatalf("%+v", got)
 		}

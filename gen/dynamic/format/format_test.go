@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -124,9 +125,7 @@ func TestNDJSON(t *testing.T) {
 		`30:11: time: "yesterday" is not a valid timestamp: want a time such as 2021-03-05T12:00:00Z`,
 		`line 32: 2026-01-02T03:04:05Z []interface {}{"z", 2, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, got)
 }
 
 // The same for CSV, whose cells may contain line breaks.
@@ -159,9 +158,7 @@ func TestCSV(t *testing.T) {
 		`line 14: 2026-01-02T03:04:05Z []interface {}{"z", 1, interface {}(nil), "n", []uint8{0xff, 0xef}, "{\"a\": 1}", "idle"}`,
 		`line 15: 2026-01-02T03:04:05Z []interface {}{"last", 1, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
 	}
-	if diff := cmp.Diff(want, all(r)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, all(r))
 }
 
 // A header that does not fit the schema is refused.

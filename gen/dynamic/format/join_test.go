@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 const rowsOfOneTime = `host,time,value,count,note
@@ -36,12 +35,8 @@ func TestJoiner(t *testing.T) {
 		`line 7: 2026-01-02T03:04:06Z []interface {}{"a", 5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
 		"9:1: value: the value is missing",
 	}
-	if diff := cmp.Diff(want, all(j)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if diff := cmp.Diff(format.Replacements{Events: 1, Line: 8, Before: 3}, j.Replaced()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, all(j))
+	assert.Same(t, format.Replacements{Events: 1, Line: 8, Before: 3}, j.Replaced())
 }
 
 // Rows that are too far apart are not joined, and end the reading before one replaces the other.
@@ -82,7 +77,5 @@ func TestIdentities(t *testing.T) {
 		before, _ := ids.Add(&e, line)
 		got = append(got, before)
 	}
-	if diff := cmp.Diff([]int{0, 0, 2, 0}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, []int{0, 0, 2, 0}, got)
 }

@@ -66,7 +66,7 @@ func TestComment(t *testing.T) {
 
 func TestWrap(t *testing.T) {
 	long := strings.Repeat("word ", 30)
-	tests := []struct {
+	for _, test := range []struct {
 		name     string
 		in, want []string
 	}{
@@ -77,8 +77,7 @@ func TestWrap(t *testing.T) {
 		{"a long word is not", []string{strings.Repeat("x", 200)}, []string{strings.Repeat("x", 200)}},
 		{"empty lines at the end go", []string{"a", "", "\x00"}, []string{"a"}},
 		{"nothing", nil, nil},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) { compare(t, test.want, Wrap(test.in)) })
 	}
 }

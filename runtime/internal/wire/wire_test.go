@@ -175,7 +175,7 @@ func TestErrorsAreTheSame(t *testing.T) {
 		start.ValueSize = 9
 		return []*chunk{start, c}
 	}
-	cases := map[string][]*chunk{
+	for name, chunks := range map[string][]*chunk{
 		"reset between rows":      {{RowStatus: reset}},
 		"another key in a row":    bare(&chunk{RowKey: []byte("c"), RowStatus: commit}),
 		"family alone":            bare(&chunk{FamilyName: wrapperspb.String("f"), RowStatus: commit}),
@@ -189,8 +189,7 @@ func TestErrorsAreTheSame(t *testing.T) {
 		"commit within a value":   cell(&chunk{ValueSize: 4, RowStatus: commit}),
 		"reset with key in cell":  cell(&chunk{RowKey: []byte("b"), RowStatus: reset}),
 		"a negative size is none": {{RowKey: []byte("b"), FamilyName: wrapperspb.String("f"), Qualifier: wrapperspb.Bytes(nil), ValueSize: -1, RowStatus: commit}},
-	}
-	for name, chunks := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			messages := [][]byte{good, response(t, append(chunks, sampleRow("x")...)...)}
 			same(t, readCanned(ordinary, messages...), readCanned(decoded, messages...))
