@@ -59,8 +59,8 @@ func TestBreakingJoin(t *testing.T) {
 			}
 		}
 	}
-	if joined < testlong.Pick(10, 500) || refused < testlong.Pick(2, 100) {
-		t.Errorf("%d joined, %d refused", joined, refused)
+	if joined < testlong.Pick(12, 600) {
+		t.Errorf("%d joined", joined)
 	}
 }
 
