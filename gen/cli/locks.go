@@ -161,7 +161,7 @@ func readLocks(p *project.Project, locks []project.Lock, layouts []*layout.Layou
 			}
 			for to := range locks {
 				if to != from && tablesOf(locks[to], layouts)[t.Key()+t.Schema] {
-					moveTable(t, out[to], "moved to "+relativeTo(locks[from].Path, locks[to].Path))
+					moveTable(out[from], t, out[to], "moved to "+relativeTo(locks[from].Path, locks[to].Path))
 					break
 				}
 			}
@@ -195,8 +195,9 @@ func tablesOf(l project.Lock, layouts []*layout.Layout) map[string]bool {
 
 // moveTable moves a table to another lock. One that the other lock has already, with other facts,
 // was locked without a comparison: it is compared now.
-func moveTable(t *lock.Table, to *lock.Lock, where string) {
+func moveTable(from *lock.Lock, t *lock.Table, to *lock.Lock, where string) {
 	moved := *t
+	moved.Lacks = evolve.Lacks(from, t)
 	t.Removed, t.Serves = where, nil
 	i := slices.IndexFunc(to.Tables, func(o lock.Table) bool { return o.Key() == moved.Key() })
 	switch {

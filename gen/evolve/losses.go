@@ -126,9 +126,9 @@ func (c *Comparison) rehearse(t troupe, servers map[string]*pair) {
 	if next == nil {
 		return
 	}
-	sides := lossesOf(next)
+	sides := r.losses(next)
 	if next.Filled = r.lacking(slices.Concat(sides...)); next.Filled != nil {
-		sides = lossesOf(next)
+		sides = r.losses(next)
 	}
 	var unnamed []rehearse.Loss
 	has := func(l rehearse.Loss) bool {
@@ -156,12 +156,28 @@ func (c *Comparison) rehearse(t troupe, servers map[string]*pair) {
 	}
 }
 
-// lossesOf returns the losses of an epoch against each of those that it follows.
-func lossesOf(next *rehearse.Epoch) (out [][]rehearse.Loss) {
-	for _, before := range next.After {
+// losses returns the losses of an epoch against each of those that it follows.
+func (r *rewind) losses(next *rehearse.Epoch) (out [][]rehearse.Loss) {
+	for i, before := range next.After {
 		one := *next
 		one.After = []*rehearse.Epoch{before}
+		one.Filled = slices.Concat(next.Filled, r.filledBeside(i))
 		out = append(out, rehearse.Losses(&one))
+	}
+	return out
+}
+
+// filledBeside returns the tables that another side of a merge has filled, and to which programs of a side write, too.
+func (r *rewind) filledBeside(side int) (out []string) {
+	heads := r.c.in.Old.Revisions()
+	for _, p := range r.t.pairs {
+		if len(heads) < 2 || p.old == nil {
+			continue
+		}
+		t := heads[side].Table(p.old.Key())
+		if t != nil && t.Removed == "" && r.c.acceptedSince(side, (&Change{Rule: readLacks}).name(r.c.tableName(p))) {
+			out = append(out, nameOf(p))
+		}
 	}
 	return out
 }
@@ -188,7 +204,10 @@ func lossItem(l rehearse.Loss) string {
 // next returns the programs of the schemas and of the lock; nil if the schemas change nothing.
 func (r *rewind) next() *rehearse.Epoch {
 	heads := r.heads()
-	a := &actor{codings: r.codings, renamed: r.identities(), series: r.seriesNames()}
+	a := &actor{codings: r.codings}
+	if len(heads) == 1 { // else, what is known of each side has the names of the schemas
+		a.renamed, a.series = r.identities(), r.seriesNames()
+	}
 	next := &rehearse.Epoch{Program: a.program(r.c.castNow(r.t)), Now: r.c.in.Now, After: heads}
 	if !slices.ContainsFunc(heads, func(e *rehearse.Epoch) bool { return !reflect.DeepEqual(next.Program.Schemas, e.Program.Schemas) }) {
 		return nil
@@ -225,7 +244,7 @@ func (c *Comparison) castNow(t troupe) map[string][]tableNow {
 
 // seriesNames returns the earlier names of series values that have another one now.
 func (r *rewind) seriesNames() map[[2]string]string {
-	out := map[[2]string]string{}
+	out, kept := map[[2]string]string{}, map[[2]string]bool{}
 	for _, p := range r.t.pairs {
 		if p.old == nil || p.facts == nil {
 			continue
@@ -234,8 +253,12 @@ func (r *rewind) seriesNames() map[[2]string]string {
 			for is, was := range seriesNames(&m.old[0], &m.new[0]) {
 				out[[2]string{p.facts.Schema, is}] = was
 			}
+			for i := range m.old[0].Segments {
+				kept[[2]string{p.facts.Schema, m.old[0].Segments[i].Name}] = true
+			}
 		}
 	}
+	maps.DeleteFunc(out, func(is [2]string, _ string) bool { return kept[is] }) // another table has it under that name
 	return out
 }
 
@@ -273,9 +296,12 @@ func identities(sites map[string][]site) map[[2]string]string {
 		var names []string
 		for _, s := range all {
 			for _, name := range slices.Sorted(maps.Keys(s.origins)) {
-				if from := continued(name, s.origins[name]); from != "" && was[name] == "" {
-					was[name] = from
+				from := continued(name, s.origins[name])
+				if from != "" && was[name] == "" {
 					names = append(names, name)
+				}
+				if from == name || from != "" && was[name] == "" { // another table has it under that name
+					was[name] = from
 				}
 			}
 		}

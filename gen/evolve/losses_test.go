@@ -172,6 +172,7 @@ func TestLosses(t *testing.T) {
 		{"a copy that was added when a series value got another name", "E21:flat", []revision{of(readings), {series: "place", tables: []string{readings, with(idle)}}, {series: "place", tables: []string{flat, readings}}}},
 		{"one that was added when the schema got another name", "E21:flat", []revision{of(readings), {name: "Measure", tables: []string{readings, with(idle)}}, {name: "Measure", tables: []string{flat, readings}}}},
 		{"one that was added when a new layout began in another table", "E21:flat", []revision{of(readings), of(elsewhere, with(idle)), of(flat, elsewhere)}},
+		{"a copy is removed, a series value gets another name, and it is restored", "", []revision{of(readings, flat), of(readings), {series: "place", tables: []string{readings}}, {series: "place", tables: []string{readings, with(idle)}}}},
 		{"a copy is removed, restored and backfilled", "", []revision{of(readings, flat), of(readings), of(readings, with(idle)), of(flat, readings), of(readings, flat)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,16 +184,44 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// TestMovedLosses moves a table to another lock, in which its history is not: what was removed before may be stored.
+// TestMovedLosses moves tables to another lock, in which their history is not: what was removed before may be stored, and one of
+// them may lack events of the other one. So may one that is locked late, with serves: false.
 func TestMovedLosses(t *testing.T) {
 	with := revision{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{tableOf("readings")}}
 	without := revision{fields: "temp: float64", tables: with.tables}
-	from, _ := after(t, &lock.Lock{}, []revision{with, without})
-	to, _ := after(t, &lock.Lock{}, []revision{{name: "Other", tables: []string{tableOf("others")}}, {name: "Other", tables: []string{tableOf("others")}, fields: "temp: float64, count: int64, note: {type: string, optional: true}"}})
-	to.Tables = append(slices.Clone(to.Tables), from.Tables...)
-	to.Sort()
-	if _, got := after(t, to, []revision{with}); !slices.Contains(got, "X01:readings/Read/note") {
-		t.Errorf("found %q", got)
+	flat, idle := tableOf("flat", "family: b"), tableOf("flat", "family: b", "serves: false")
+	both, serves := revision{tables: []string{with.tables[0], idle}}, revision{tables: []string{flat, with.tables[0]}}
+	short := revision{tables: []string{with.tables[0], tableOf("flat", "family: b", "ttl: {max_age: 5d}", "serves: false")}}
+	for _, c := range []struct {
+		want string
+		from []revision
+		now  revision
+	}{
+		{"X01:readings/Read/note", []revision{with, without}, with},
+		{"E21:flat", []revision{{tables: with.tables}, both}, serves},
+		{"E21:flat", []revision{{tables: []string{with.tables[0], flat}}, {tables: with.tables}, both}, serves},
+		{"E21:flat", []revision{short, both}, serves},
+		{"E21:flat", []revision{both}, serves},
+		{"", []revision{{tables: []string{with.tables[0], flat}}}, serves},
+		{"", []revision{{tables: with.tables}, both, serves}, serves},
+	} {
+		from, _ := after(t, &lock.Lock{}, c.from)
+		to, _ := after(t, &lock.Lock{}, []revision{{name: "Other", tables: []string{tableOf("others")}}, {name: "Other", tables: []string{tableOf("others")}, fields: "temp: float64, count: int64, note: {type: string, optional: true}"}})
+		to.Tables = slices.Clone(to.Tables)
+		for _, moved := range from.Tables {
+			moved.Lacks = evolve.Lacks(from, &moved)
+			to.Tables = append(to.Tables, moved)
+		}
+		to.Sort()
+		_, got := after(t, to, []revision{c.now})
+		got = slices.DeleteFunc(got, func(name string) bool { return name == "E01:others" })
+		if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {
+			t.Errorf("%d steps: found %q, want %q", len(c.from), got, c.want)
+		}
+	}
+	late, _ := after(t, &lock.Lock{}, []revision{{name: "Other", tables: []string{tableOf("others")}}})
+	if _, got := after(t, late, []revision{both, serves}); !slices.Contains(got, "E21:flat") {
+		t.Errorf("locked late: found %q", got)
 	}
 }
 
@@ -222,9 +251,14 @@ func TestMergedLosses(t *testing.T) {
 		{"the shorter of them", "E15:readings/m", []revision{of(readings)}, []revision{of(tableOf("readings", "ttl: {max_age: 70d}"))}, []revision{of(tableOf("readings", "ttl: {max_age: 90d}"))}, of(tableOf("readings", "ttl: {max_age: 70d}"))},
 		{"a new layout here, and a field there", "", []revision{of(readings)}, []revision{of(later)}, []revision{{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}}, revision{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{later}}},
 		{"a column with two types", "E10:readings/note", []revision{of(readings)}, []revision{{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}}, []revision{{fields: "temp: float64, count: int64, note: {type: bool, optional: true}", tables: []string{readings}}}, revision{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}},
+		{"a series value gets another name here, and a copy is added there", "", []revision{of(readings)}, []revision{{series: "place", tables: []string{readings}}}, []revision{of(readings, tableOf("flat", "family: b", idle))}, revision{series: "place", tables: []string{readings, tableOf("flat", "family: b", idle)}}},
+		{"a field gets another name here, and a copy is added there", "", []revision{of(readings)}, []revision{{fields: "temp: float64, total: {type: int64, was: [count]}", tables: []string{readings}}}, []revision{of(readings, tableOf("flat", "family: b", idle))}, revision{fields: "temp: float64, total: {type: int64, was: [count]}", tables: []string{tableOf("flat", "family: b", idle), readings}}},
+		{"the same with another name", "", []revision{of(readings)}, []revision{{fields: "temp: float64, amount: {type: int64, was: [count]}", tables: []string{readings}}}, []revision{of(readings, tableOf("flat", "family: b", idle))}, revision{fields: "temp: float64, amount: {type: int64, was: [count]}", tables: []string{readings, tableOf("flat", "family: b", idle)}}},
+		{"a copy is filled here, and written there, too", "", []revision{of(readings), of(readings, tableOf("flat", "family: b", idle))}, []revision{of(flat, readings)}, []revision{{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings, tableOf("flat", "family: b", idle)}}}, revision{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{flat, readings}}},
+		{"a copy is filled here, and not known there", "E21:flat", []revision{of(readings)}, []revision{of(readings, tableOf("flat", "family: b", idle)), of(flat, readings)}, []revision{{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}}, revision{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{flat, readings}}},
 		{"two rollups", "E25:readings/k", []revision{of(readings)}, []revision{of(tableOf("readings", h+", serves: false}")), of(tableOf("readings", h+"}"))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", k+"}"))},
 		{"two rollups, the other one", "E26:readings/k", []revision{of(readings)}, []revision{of(tableOf("readings", h+", serves: false}")), of(tableOf("readings", h+"}"))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", h+"}"))},
-		{"one rollup", "", []revision{of(readings)}, []revision{of(readings, tableOf("flat", "family: b", idle))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", k+"}"), tableOf("flat", "family: b", idle))},
+		{"one rollup, whose marks programs of the other side do not set", "E25:readings/k", []revision{of(readings)}, []revision{of(readings, tableOf("flat", "family: b", idle))}, []revision{of(tableOf("readings", k+", serves: false}")), of(tableOf("readings", k+"}"))}, of(tableOf("readings", k+"}"), tableOf("flat", "family: b", idle))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			base, _ := after(t, &lock.Lock{}, c.base)

@@ -17,6 +17,7 @@ import (
 // past is what a revision of the lock says of the tables of a troupe, and what its names mean today.
 type past struct {
 	tables  map[*pair]*lock.Table // nil for those that were not there
+	facts   map[*pair]*lock.Table // in place of tables, what has the names; nil if these have
 	depth   map[*pair]int         // how many steps before a table was locked: its facts tell of some; see stages
 	first   bool                  // nothing was locked before
 	filled  []string              // the names of tables that have all events from then on: somebody says so
@@ -51,6 +52,12 @@ func (r *rewind) heads() (out []*rehearse.Epoch) {
 	now, heads := r.present(), r.c.in.Old.Revisions()
 	if len(heads) == 1 {
 		return append(out, r.epoch(heads[0], now))
+	}
+	now.facts = map[*pair]*lock.Table{} // what both sides say together has the names of either
+	for _, p := range r.t.pairs {
+		if p.facts != nil {
+			now.facts[p] = p.facts
+		}
 	}
 	for _, head := range heads {
 		is := r.before(now, func(string) bool { return true }, head)
@@ -112,16 +119,21 @@ func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Revisi
 	sites := map[string][]site{}
 	names := map[string]map[string]bool{} // the later names of a schema
 	had, has := map[string]bool{}, map[string]bool{}
+	arrived := r.arrivals(later, kept, at)
 	for _, p := range r.t.pairs {
 		is := later.tables[p]
 		was := earlier(is, kept, at)
-		if out.tables[p] = was; is != nil {
-			has[is.Schema] = true
-		}
-		if was == nil && is != nil && remembers(is) {
+		if was == nil && is != nil && (remembers(is) || arrived[is.Schema]) {
 			out.tables[p] = is
-			out.depth[p]++
+			out.depth[p] = min(out.depth[p]+1, len(stages(is)))
 			continue
+		}
+		out.tables[p] = was
+		if later.facts[p] != nil {
+			is = later.facts[p]
+		}
+		if is != nil {
+			has[is.Schema] = true
 		}
 		if was == nil {
 			continue
@@ -162,6 +174,26 @@ func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Revisi
 	return out
 }
 
+// arrivals returns the schemas of which a revision has no table, although the later one knows what was before: they come from
+// another lock, or were locked when events were stored.
+func (r *rewind) arrivals(later *past, kept func(key string) bool, at *lock.Revision) map[string]bool {
+	out, there := map[string]bool{}, map[string]bool{}
+	for _, p := range r.t.pairs {
+		is := later.tables[p]
+		if is == nil {
+			continue
+		}
+		if earlier(is, kept, at) != nil {
+			there[is.Schema] = true
+		}
+		out[is.Schema] = out[is.Schema] || len(is.Lacks) > 0 || remembers(is)
+	}
+	for schema := range there {
+		delete(out, schema)
+	}
+	return out
+}
+
 // earlier returns a table as it was in a revision, perhaps under another name; nil if it was not there.
 func earlier(t *lock.Table, kept func(key string) bool, at *lock.Revision) *lock.Table {
 	if t == nil {
@@ -192,23 +224,12 @@ func (is *past) schema(name string) string {
 
 // filled returns the tables which a revision says to have all events, and those before it do not.
 func (r *rewind) filled(at *lock.Revision, is *past) (out []string) {
-	accepted := func(t *lock.Table) (n int) {
-		if t == nil {
-			return 0
-		}
-		for _, a := range t.Accepted {
-			if readLacks.named(a.Change) {
-				n++
-			}
-		}
-		return n
-	}
 	for _, p := range r.t.pairs {
 		n := 0
 		for _, before := range at.After {
-			n = max(n, accepted(earlier(is.tables[p], func(key string) bool { return at.Table(key) != nil }, before)))
+			n = max(n, filled(earlier(is.tables[p], func(key string) bool { return at.Table(key) != nil }, before)))
 		}
-		if accepted(is.tables[p]) > n {
+		if filled(is.tables[p]) > n {
 			out = append(out, nameOf(p))
 		}
 	}

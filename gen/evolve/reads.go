@@ -99,6 +99,51 @@ func (r *rewind) lack(p *pair, from string) lock.Lack {
 	return ""
 }
 
+// Lacks returns why a table may lack events that another one of its schema has, as far as the history of its lock tells: it moves
+// to another lock, which does not have that.
+func Lacks(l *lock.Lock, t *lock.Table) []lock.Lack {
+	out := lock.Table{Lacks: t.Lacks}
+	seen := map[*lock.Revision]bool{}
+	for line := l.Revisions(); len(line) > 0; line = line[1:] {
+		r := line[0]
+		if seen[r] {
+			continue
+		}
+		seen[r] = true
+		was := r.Table(t.Key())
+		for _, other := range r.Tables() {
+			switch {
+			case other.Key() == t.Key() || other.Removed != "" || other.Schema != t.Schema:
+			case was == nil:
+				out.Lack(lock.LacksEarlier)
+			case was.Removed != "":
+				out.Lack(lock.LacksMeantime)
+			case was.Schema != t.Schema:
+				out.Lack(lock.LacksOthers)
+			case !outlives(was, other) && outlives(t, other):
+				out.Lack(lock.LacksExpired)
+			}
+		}
+		if filled(was) == 0 || slices.ContainsFunc(r.After, func(before *lock.Revision) bool { return filled(before.Table(t.Key())) == filled(was) }) {
+			line = append(line, r.After...)
+		}
+	}
+	return out.Lacks
+}
+
+// filled returns how often a table was said to have all events.
+func filled(t *lock.Table) (n int) {
+	if t == nil {
+		return 0
+	}
+	for _, a := range t.Accepted {
+		if readLacks.named(a.Change) {
+			n++
+		}
+	}
+	return n
+}
+
 // moves adds the finding for a loss of a read that another table serves from now on, if the facts of both tell why.
 func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
 	i := slices.IndexFunc(r.t.pairs, func(o *pair) bool { return o.old != nil && o.facts != nil && nameOf(o) == l.From })

@@ -134,7 +134,8 @@ func (c *Comparison) since(side int) (accepted []Finding) {
 				f.pair = p
 			}
 		}
-		if c.acceptedSince(side, f.Name) {
+		unmarked := f.Rule == rollupServes && of != nil && of.old.Newest().Rollup() == nil // by programs of this side
+		if c.acceptedSince(side, f.Name) && !unmarked {
 			accepted = append(accepted, f)
 		} else {
 			c.Findings = append(c.Findings, f)
