@@ -219,6 +219,19 @@ func TestMovedLosses(t *testing.T) {
 			t.Errorf("%d steps: found %q, want %q", len(c.from), got, c.want)
 		}
 	}
+	base, _ := after(t, &lock.Lock{}, []revision{both})
+	gone := slices.Clone(base.Tables)
+	for i := range gone {
+		gone[i].Removed, gone[i].Serves = "moved to two/btgen.lock", nil
+	}
+	here, _ := after(t, base, []revision{{tables: both.tables, fields: "temp: float64, count: int64, note: {type: string, optional: true}"}})
+	joined, err := lock.Parse(lock.Name, append(here.Text(), base.Next(gone).Text()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, got := after(t, joined, []revision{{name: "Other", tables: []string{tableOf("others")}}}); len(got) > 0 {
+		t.Errorf("moved on one side: found %q", got)
+	}
 	late, _ := after(t, &lock.Lock{}, []revision{{name: "Other", tables: []string{tableOf("others")}}})
 	if _, got := after(t, late, []revision{both, serves}); !slices.Contains(got, "E21:flat") {
 		t.Errorf("locked late: found %q", got)

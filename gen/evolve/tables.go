@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -134,8 +135,9 @@ func (c *Comparison) since(side int) (accepted []Finding) {
 				f.pair = p
 			}
 		}
-		unmarked := f.Rule == rollupServes && of != nil && of.old.Newest().Rollup() == nil // by programs of this side
-		if c.acceptedSince(side, f.Name) && !unmarked {
+		unmarked := f.Rule == rollupServes && of != nil && of.old.Newest().Rollup() == nil                     // by programs of this side
+		moved := f.Rule == tableRemoved && f.pair != nil && strings.HasPrefix(f.pair.old.Removed, "moved to ") // to another lock
+		if c.acceptedSince(side, f.Name) && !unmarked || moved {
 			accepted = append(accepted, f)
 		} else {
 			c.Findings = append(c.Findings, f)
