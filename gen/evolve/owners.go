@@ -1,6 +1,8 @@
 package evolve
 
 import (
+	"slices"
+
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/rehearse"
 )
@@ -27,7 +29,7 @@ func (c *Comparison) schemas() schemaNames {
 	return out
 }
 
-// rename finds the schemas that have a new name: a name that the lock does not know, of a schema
+// rename finds the schemas that have a new name: a name that the lock does not know beside the old one, of a schema
 // whose tables in the lock are those of one schema, which has no others, and is no longer there.
 // A table whose removal was accepted does not tell: a schema of any name may take it.
 func (c *Comparison) rename() {
@@ -41,18 +43,30 @@ func (c *Comparison) rename() {
 	}
 	for i := range c.pairs {
 		if p := &c.pairs[i]; p.old != nil && p.layout != nil && (p.old.Removed == "" || p.old.Schema == lock.SchemaOf(p.layout)) {
-			note(from, lock.SchemaOf(p.layout), p.old.Schema)
-			note(to, p.old.Schema, lock.SchemaOf(p.layout))
+			if note(to, p.old.Schema, lock.SchemaOf(p.layout)); p.old.Schema != lock.SchemaOf(p.layout) {
+				note(from, lock.SchemaOf(p.layout), p.old.Schema)
+			}
 		}
 	}
 	c.renamed = map[string]string{}
 	for old, heirs := range to {
 		for new := range heirs {
-			if len(heirs) == 1 && len(from[new]) == 1 && !names.now[old] && !names.before[new] {
+			if old != new && len(heirs) == 1 && len(from[new]) == 1 && !names.now[old] && !c.knowsBoth(old, new) {
 				c.renamed[old] = new
 			}
 		}
 	}
+}
+
+// knowsBoth reports whether the lock, or one side of a merge, has tables of two schemas.
+func (c *Comparison) knowsBoth(a, b string) bool {
+	return slices.ContainsFunc(c.in.Old.Revisions(), func(r *lock.Revision) bool {
+		knows := map[string]bool{}
+		for _, t := range r.Tables() {
+			knows[t.Schema] = true
+		}
+		return knows[a] && knows[b]
+	})
 }
 
 // owner returns the name that the schema of a table in the lock has now.
