@@ -157,10 +157,13 @@ func (s *stage) begin(was *outcome, prev, next *Epoch) (out [][2]int) {
 // then.
 func (s *stage) fill(before *side, n int, next *Epoch, e *state) {
 	p, q := before.program.schema(e.schema), next.Program.schema(e.schema)
-	if len(next.Filled) == 0 || p == nil || q == nil || p.table(p.first()) == nil {
+	if len(next.Filled) == 0 || p == nil || q == nil {
 		return
 	}
-	found := before.event(p, p.table(p.first()), s.states[n]) != nil
+	found := slices.ContainsFunc(p.Reads, func(r Read) bool {
+		t := &p.Tables[r.Table]
+		return !t.Newest && before.event(p, t, s.states[n]) != nil
+	})
 	after := s.side(&next.Program, nil)
 	for i := range q.Tables {
 		t := &q.Tables[i]
