@@ -93,7 +93,7 @@ func (r *rewind) epoch(at *lock.Revision, is *past) *rehearse.Epoch {
 		return out
 	}
 	for _, before := range at.After {
-		prev := r.epoch(before, r.before(is, func(key string) bool { return at.Table(key) != nil }, before))
+		prev := r.epoch(before, r.before(is, at.Has, before))
 		if len(at.After) == 1 && len(out.Filled) == 0 && reflect.DeepEqual(prev.Program.Schemas, out.Program.Schemas) {
 			r.done[at] = prev
 			return prev
@@ -119,10 +119,13 @@ func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Revisi
 	sites := map[string][]site{}
 	names := map[string]map[string]bool{} // the later names of a schema
 	had, has := map[string]bool{}, map[string]bool{}
-	arrived := r.arrivals(later, kept, at)
+	before := map[*pair]*lock.Table{}
 	for _, p := range r.t.pairs {
-		is := later.tables[p]
-		was := earlier(is, kept, at)
+		before[p] = earlier(later.tables[p], kept, at)
+	}
+	arrived := arrivals(later.tables, before)
+	for _, p := range r.t.pairs {
+		is, was := later.tables[p], before[p]
 		if was == nil && is != nil && (remembers(is) || arrived[is.Schema]) {
 			out.tables[p] = is
 			out.depth[p] = min(out.depth[p]+1, len(stages(is)))
@@ -174,22 +177,19 @@ func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Revisi
 	return out
 }
 
-// arrivals returns the schemas of which a revision has no table, although the later one knows what was before: they come from
+// arrivals returns the schemas that have no table before a revision, although this knows what was before: they come from
 // another lock, or were locked when events were stored.
-func (r *rewind) arrivals(later *past, kept func(key string) bool, at *lock.Revision) map[string]bool {
-	out, there := map[string]bool{}, map[string]bool{}
-	for _, p := range r.t.pairs {
-		is := later.tables[p]
-		if is == nil {
-			continue
+func arrivals(tables, before map[*pair]*lock.Table) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range tables {
+		if t != nil && (len(t.Lacks) > 0 || remembers(t)) {
+			out[t.Schema] = true
 		}
-		if earlier(is, kept, at) != nil {
-			there[is.Schema] = true
-		}
-		out[is.Schema] = out[is.Schema] || len(is.Lacks) > 0 || remembers(is)
 	}
-	for schema := range there {
-		delete(out, schema)
+	for p, was := range before {
+		if was != nil {
+			delete(out, tables[p].Schema)
+		}
 	}
 	return out
 }
@@ -227,7 +227,7 @@ func (r *rewind) filled(at *lock.Revision, is *past) (out []string) {
 	for _, p := range r.t.pairs {
 		n := 0
 		for _, before := range at.After {
-			n = max(n, filled(earlier(is.tables[p], func(key string) bool { return at.Table(key) != nil }, before)))
+			n = max(n, filled(earlier(is.tables[p], at.Has, before)))
 		}
 		if filled(is.tables[p]) > n {
 			out = append(out, nameOf(p))

@@ -69,32 +69,45 @@ func (r *rewind) lacking(losses []rehearse.Loss) (names []string) {
 }
 
 // lack returns why a table lacks events that another one has; empty if no earlier program tells.
-func (r *rewind) lack(p *pair, from string) lock.Lack {
-	i := slices.IndexFunc(r.t.pairs, func(o *pair) bool { return o.old != nil && nameOf(o) == from })
-	if i < 0 || r.t.pairs[i] == p {
+func (r *rewind) lack(p *pair, name string) lock.Lack {
+	i := slices.IndexFunc(r.t.pairs, func(o *pair) bool { return o.old != nil && nameOf(o) == name })
+	if i < 0 || r.t.pairs[i] == p || p.taken && r.t.pairs[i].layout != p.layout { // of a table that is taken, too, it is said by itself
 		return ""
 	}
-	if p.taken && r.t.pairs[i].layout != p.layout { // the other table, too: it is said by itself
-		return ""
-	}
+	from := r.t.pairs[i]
 	for _, is := range r.seen {
-		t, other := is.tables[p], is.tables[r.t.pairs[i]]
-		switch {
-		case other == nil || other.Removed != "":
-		case t == nil || is.depth[p] > 0:
-			return lock.LacksEarlier
-		case t.Removed != "":
-			return lock.LacksMeantime
-		case is.schema(t.Schema) != p.facts.Schema:
-			return lock.LacksOthers
-		case is.first && len(t.Lacks) > 0:
-			return t.Lacks[0]
-		case !outlives(t, other) && outlives(p.facts, other):
-			return lock.LacksExpired
+		t, other := is.tables[p], is.tables[from]
+		if is.depth[p] > 0 {
+			t = nil
+		}
+		if other != nil && other.Removed == "" {
+			own := t != nil && is.schema(t.Schema) == p.facts.Schema
+			if own && t.Removed == "" && is.first && len(t.Lacks) > 0 {
+				return t.Lacks[0]
+			}
+			if reason := lackBeside(t, other, p.facts, own); reason != "" {
+				return reason
+			}
 		}
 		if slices.Contains(is.filled, nameOf(p)) {
 			return ""
 		}
+	}
+	return ""
+}
+
+// lackBeside returns why a table lacks events that another one got at some time, given what it is later; empty if it got them,
+// too. It may not have been there, or not have been that of its schema.
+func lackBeside(t, other, later *lock.Table, own bool) lock.Lack {
+	switch {
+	case t == nil:
+		return lock.LacksEarlier
+	case t.Removed != "":
+		return lock.LacksMeantime
+	case !own:
+		return lock.LacksOthers
+	case !outlives(t, other) && outlives(later, other):
+		return lock.LacksExpired
 	}
 	return ""
 }
@@ -112,16 +125,11 @@ func Lacks(l *lock.Lock, t *lock.Table) []lock.Lack {
 		seen[r] = true
 		was := r.Table(t.Key())
 		for _, other := range r.Tables() {
-			switch {
-			case other.Key() == t.Key() || other.Removed != "" || other.Schema != t.Schema:
-			case was == nil:
-				out.Lack(lock.LacksEarlier)
-			case was.Removed != "":
-				out.Lack(lock.LacksMeantime)
-			case was.Schema != t.Schema:
-				out.Lack(lock.LacksOthers)
-			case !outlives(was, other) && outlives(t, other):
-				out.Lack(lock.LacksExpired)
+			if other.Key() == t.Key() || other.Removed != "" || other.Schema != t.Schema {
+				continue
+			}
+			if reason := lackBeside(was, other, t, was != nil && was.Schema == t.Schema); reason != "" {
+				out.Lack(reason)
 			}
 		}
 		if filled(was) == 0 || slices.ContainsFunc(r.After, func(before *lock.Revision) bool { return filled(before.Table(t.Key())) == filled(was) }) {
@@ -166,11 +174,15 @@ func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
 
 // harmlessMoves adds the findings for reads that other tables serve, and that find all that they found.
 func (c *Comparison) harmlessMoves(before map[string]*pair) {
+	lose := map[*pair]bool{}
+	for _, f := range c.Findings {
+		if slices.Contains([]*Rule{readLacks, windowsLost, lossUnnamed, tableTaken}, f.Rule) {
+			lose[f.pair] = true
+		}
+	}
 	for i := range c.pairs {
 		p := &c.pairs[i]
-		if p.facts == nil || slices.ContainsFunc(c.Findings, func(f Finding) bool {
-			return f.pair == p && slices.Contains([]*Rule{readLacks, windowsLost, lossUnnamed, tableTaken}, f.Rule)
-		}) {
+		if p.facts == nil || lose[p] {
 			continue
 		}
 		for _, read := range p.facts.Serves {

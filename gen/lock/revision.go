@@ -64,6 +64,9 @@ func (r *Revision) Before(other *Revision) *Revision {
 // Table returns a table by its key; nil if the file did not have it.
 func (r *Revision) Table(key string) *Table { return r.tables[key] }
 
+// Has reports whether the file had a table, given its key.
+func (r *Revision) Has(key string) bool { return r.tables[key] != nil }
+
 // Tables returns all tables, by their keys.
 func (r *Revision) Tables() map[string]*Table { return r.tables }
 
