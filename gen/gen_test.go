@@ -7,8 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,24 +15,9 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/golden/corpus"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
-
-// examples returns the schemas of this repository.
-func examples(tb testing.TB) []gen.Input {
-	tb.Helper()
-	paths, err := filepath.Glob("../schemas/*.yaml")
-	if err != nil || len(paths) == 0 {
-		tb.Fatal("no schemas", err)
-	}
-	var out []gen.Input
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		must(tb, err)
-		out = append(out, gen.Input{Name: filepath.Base(path), Text: text})
-	}
-	return out
-}
 
 // many returns n schemas of six fields with alternating patterns.
 func many(n int) []gen.Input {
@@ -80,7 +63,7 @@ func generate(tb testing.TB, inputs []gen.Input) gen.Result {
 // TestSameSchemasSameBytes generates with the files in random order, and in folders
 // with other names.
 func TestSameSchemasSameBytes(t *testing.T) {
-	inputs := append(testlong.Sample(examples(t), 3), many(testlong.Pick(5, 20))...)
+	inputs := append(testlong.Sample(corpus.Inputs(t, "../schemas/*.yaml"), 3), many(testlong.Pick(5, 20))...)
 	want := generate(t, inputs).Files
 	for range testlong.Pick(1, 5) {
 		rand.Shuffle(len(inputs), func(i, j int) { inputs[i], inputs[j] = inputs[j], inputs[i] })
@@ -166,7 +149,7 @@ tables:
 }
 
 func FuzzGenerate(f *testing.F) {
-	for _, in := range append(examples(f), many(4)...) {
+	for _, in := range append(corpus.Inputs(f, "../schemas/*.yaml"), many(4)...) {
 		f.Add(in.Text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -183,7 +166,7 @@ func FuzzGenerate(f *testing.F) {
 // TestExportsAreDocumented checks that every exported declaration of generated
 // code has a comment that begins with its name.
 func TestExportsAreDocumented(t *testing.T) {
-	for _, f := range generate(t, append(examples(t), many(4)...)).Files {
+	for _, f := range generate(t, append(corpus.Inputs(t, "../schemas/*.yaml"), many(4)...)).Files {
 		if !strings.HasSuffix(f.Path, ".go") {
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/gen/dynamic/dynamictest"
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/gen/web"
+	"github.com/btgen-dev/btgen/cmd/internal/web"
 	"github.com/btgen-dev/btgen/golden/termtest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/storetest"

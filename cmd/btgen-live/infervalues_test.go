@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen/dynamic/format"
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/btgen-dev/btgen/gen/dynamic/format"
-	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
-	"github.com/btgen-dev/btgen/gen/infer"
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/infer"
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 )

@@ -11,9 +11,9 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/verify"
 )
 
 // defaultSample is the number of rows of a table that verify reads.

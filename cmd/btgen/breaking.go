@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/cmd/btgen/internal/report"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/project"
-	"github.com/btgen-dev/btgen/gen/report"
 )
 
 // breakingFlags are the flags of breaking.

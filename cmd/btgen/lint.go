@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/cmd/btgen/internal/report"
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -16,7 +17,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/project"
-	"github.com/btgen-dev/btgen/gen/report"
 )
 
 // allRules is the value of --explain that stands for all rules.

@@ -20,8 +20,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/btgen-dev/btgen/cmd/internal/chart"
 	"github.com/btgen-dev/btgen/gen"
-	"github.com/btgen-dev/btgen/gen/chart"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"

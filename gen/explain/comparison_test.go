@@ -10,13 +10,14 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/corpus"
 )
 
 // TestCompare checks that a comparison begins with the differences, that no fact of either
 // schema is missing, and that every format contains them.
 func TestCompare(t *testing.T) {
-	a := documentOf(t, exampleSchemas(t, "balloon_new_cells.yaml")...).Schemas[0]
-	b := documentOf(t, exampleSchemas(t, "balloon_serialized.yaml")...).Schemas[0]
+	a := documentOf(t, corpus.Inputs(t, "../../schemas/balloon_new_cells.yaml")...).Schemas[0]
+	b := documentOf(t, corpus.Inputs(t, "../../schemas/balloon_serialized.yaml")...).Schemas[0]
 	c := explain.Compare(&a, &b)
 	same, facts := false, map[string]explain.Fact{}
 	for _, f := range c.Facts {

@@ -19,9 +19,9 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/explain"
-	"github.com/btgen-dev/btgen/gen/internal/corpus"
 	"github.com/btgen-dev/btgen/golden/archive"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/corpus"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -66,22 +66,6 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// exampleSchemas returns the schemas of this repository that match a pattern.
-func exampleSchemas(t testing.TB, pattern string) []gen.Input {
-	t.Helper()
-	paths, err := filepath.Glob("../../schemas/" + pattern)
-	if err != nil || len(paths) == 0 {
-		t.Fatal(paths, err)
-	}
-	var out []gen.Input
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		must(t, err)
-		out = append(out, gen.Input{Name: "schemas/" + filepath.Base(path), Text: text})
-	}
-	return out
-}
-
 // rendered returns a document in all formats, by file name extension.
 func rendered(t testing.TB, doc explain.Document) map[string]string {
 	t.Helper()
@@ -95,7 +79,7 @@ func rendered(t testing.TB, doc explain.Document) map[string]string {
 // TestGolden compares the explanations of the documented weather balloon, and of a table with a rollup, with reviewed
 // ones; -update rewrites them.
 func TestGolden(t *testing.T) {
-	for _, in := range append(exampleSchemas(t, "balloon_*.yaml"), exampleSchemas(t, "grid_meters.yaml")...) {
+	for _, in := range append(corpus.Inputs(t, "../../schemas/balloon_*.yaml"), corpus.Inputs(t, "../../schemas/grid_meters.yaml")...) {
 		name := strings.TrimSuffix(filepath.Base(in.Name), ".yaml")
 		doc := simulated(t, in)
 		checkHTML(t, rendered(t, doc)["html"])
@@ -117,7 +101,7 @@ func TestGolden(t *testing.T) {
 // TestExamples checks that every table of the example schemas has example rows and that
 // its read requests the first of them.
 func TestExamples(t *testing.T) {
-	doc := documentOf(t, testlong.Sample(exampleSchemas(t, "*.yaml"), 3)...)
+	doc := documentOf(t, testlong.Sample(corpus.Inputs(t, "../../schemas/*.yaml"), 3)...)
 	check(t, doc)
 	for _, s := range doc.Schemas {
 		for _, table := range s.Tables {
@@ -137,7 +121,7 @@ func TestExamples(t *testing.T) {
 // TestChoicesOfTheNewestLayout checks that the earlier layouts of a table do not affect
 // with which patterns its newest one is compared.
 func TestChoicesOfTheNewestLayout(t *testing.T) {
-	input := exampleSchemas(t, "meter.yaml")[0]
+	input := corpus.Inputs(t, "../../schemas/meter.yaml")[0]
 	before := regexp.MustCompile(`(?m)^    since: .*\n    before:\n(      .*\n)+`)
 	if !before.Match(input.Text) {
 		t.Fatal("the schema has no earlier layouts")
@@ -260,7 +244,7 @@ func checkWidth(t testing.TB, text string, width int) {
 
 // Pages of several schemas begin with links to all schemas, tables, reads and capacities.
 func TestContents(t *testing.T) {
-	doc := documentOf(t, exampleSchemas(t, "transit_*.yaml")...)
+	doc := documentOf(t, corpus.Inputs(t, "../../schemas/transit_*.yaml")...)
 	out := rendered(t, doc)
 	links := map[string]int{"md": len(markdownLink.FindAllString(out["md"], -1)), "html": strings.Count(out["html"], `href="#`)}
 	want := 0
@@ -285,7 +269,7 @@ func TestContents(t *testing.T) {
 			t.Errorf("no heading for #%s in %v", m[1], anchors)
 		}
 	}
-	if one := rendered(t, documentOf(t, exampleSchemas(t, "transit_delays.yaml")...)); strings.Contains(one["html"], `href="#`) || markdownLink.MatchString(one["md"]) {
+	if one := rendered(t, documentOf(t, corpus.Inputs(t, "../../schemas/transit_delays.yaml")...)); strings.Contains(one["html"], `href="#`) || markdownLink.MatchString(one["md"]) {
 		t.Error("a single schema has contents")
 	}
 }

@@ -203,7 +203,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 func export(t *testing.T, addr string, f *fleet) string {
 	t.Helper()
 	dir := t.TempDir()
-	live := liveCommand(t, addr, "p", "i")
+	live := liveCommand(t, addr, "p", "i", "../../schemas/cpu.yaml")
 	for day := fleetBegin; day.Before(f.end()); day = day.AddDate(0, 0, 1) {
 		date := day.Format(time.DateOnly)
 		live("read", "Usage", "--query", "All", "--from", date, "--to", day.AddDate(0, 0, 1).Format(time.DateOnly), "--output", filepath.Join(dir, date+".parquet"))
@@ -211,9 +211,9 @@ func export(t *testing.T, addr string, f *fleet) string {
 	return filepath.Join(dir, "*.parquet")
 }
 
-// liveCommand returns a function that runs the command of the project with the schema of a fleet on a server, and
-// returns what it printed.
-func liveCommand(t *testing.T, addr, project, instance string) func(args ...string) string {
+// liveCommand returns a function that runs the command of the project with a schema on a server, and returns what it
+// printed.
+func liveCommand(t *testing.T, addr, project, instance, schema string) func(args ...string) string {
 	t.Helper()
 	command := filepath.Join(t.TempDir(), "btgen-live.exe") // the extension matters to Windows alone
 	run := func(name string, args ...string) string {
@@ -229,6 +229,6 @@ func liveCommand(t *testing.T, addr, project, instance string) func(args ...stri
 	run("go", "build", "-o", command, "../../cmd/btgen-live")
 	return func(args ...string) string {
 		t.Helper()
-		return run(command, append(args, "--schemas", "../../schemas/cpu.yaml", "--project", project, "--instance", instance)...)
+		return run(command, append(args, "--schemas", schema, "--project", project, "--instance", instance)...)
 	}
 }

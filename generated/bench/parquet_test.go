@@ -1,18 +1,16 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/btgen-dev/btgen/gen"
-	"github.com/btgen-dev/btgen/gen/dynamic/format"
-	"github.com/btgen-dev/btgen/gen/dynamic/parquet"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // typesSchema has a field of each type, and optional ones.
@@ -57,32 +55,18 @@ const typedEvents = `{"site":"b","serial":0,"time":"1971-01-01T00:00:00Z","text"
 func TestParquetInDuckDB(t *testing.T) {
 	testlong.Skip(t, "installs DuckDB")
 	t.Setenv("TZ", "UTC") // in which DuckDB prints times
-	l := gen.Resolve([]gen.Input{{Name: "sample.yaml", Text: []byte(typesSchema)}}).Layouts[0]
-	path := filepath.Join(t.TempDir(), "events.parquet")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := parquet.NewWriter(file, l, format.Columns(l))
-	r, err := format.NewNDJSONReader(strings.NewReader(typedEvents), l, format.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range strings.Count(typedEvents, "\n") {
-		e, _, err := r.Next()
-		if err == nil {
-			err = w.Write(&e)
-		}
-		if err != nil {
+	dir := t.TempDir()
+	schema, events, path := filepath.Join(dir, "sample.yaml"), filepath.Join(dir, "events.ndjson"), filepath.Join(dir, "events.parquet")
+	for name, text := range map[string]string{schema: typesSchema, events: typedEvents} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
+	live := liveCommand(t, b.Addr, storetest.Project, storetest.Instance, schema)
+	live("setup", "--yes")
+	live("write", "Sample", events)
+	live("read", "Sample", "--query", "All", "--output", path)
 	duck := askDuckDB(t, path, map[string]string{
 		"types":  "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM cpu)",
 		"values": "SELECT COLUMNS(*)::VARCHAR FROM cpu ORDER BY time",

@@ -30,7 +30,7 @@ func TestTSBSLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := examplestest.New(t)
-	live := liveCommand(t, b.Addr, storetest.Project, storetest.Instance)
+	live := liveCommand(t, b.Addr, storetest.Project, storetest.Instance, "../../schemas/cpu.yaml")
 	begin := time.Now()
 	printed := live("write", "Usage", name, "--format", "influx")
 	t.Logf("%d hosts, %v, in %v: %s", len(f.hosts), f.end().Sub(fleetBegin), time.Since(begin).Round(time.Second), printed)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,6 +51,17 @@ func init() {
 
 // Enabled reports whether this is a long run.
 func Enabled() bool { return os.Getenv(Variable) == "1" }
+
+// Checks has properties try n cases until the test ends.
+func Checks(t testing.TB, n int) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	before := f.Value.String()
+	if err := f.Value.Set(strconv.Itoa(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(before) })
+}
 
 // Pick returns usual in a normal run and long in a long one.
 func Pick[T any](usual, long T) T {

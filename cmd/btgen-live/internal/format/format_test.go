@@ -1,0 +1,425 @@
+package format_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+const readings = `
+btgen: v1
+package: readings
+name: Reading
+series: {host: string}
+fields:
+  value: {type: float64}
+  count: {type: int64, optional: true}
+  note:  {type: string, optional: true}
+  raw:   {type: bytes, optional: true}
+  extra: {type: json, optional: true}
+  state: {type: enum, of: {idle: 0, busy: 1}, default: idle}
+tables:
+  readings:
+    pattern: single_unserialized
+    key: {delimiter: "#", segments: [host, {time: unix_ms}]}
+    family: f
+    ttl: {keep: forever}
+`
+
+func resolve(t testing.TB) *layout.Layout {
+	t.Helper()
+	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(readings)}})
+	must(t, r.Diagnostics.Err())
+	return r.Layouts[0]
+}
+
+// newReader returns a reader of a format.
+func newReader(t testing.TB, l *layout.Layout, name, in string, o format.ReaderOptions) format.Reader {
+	t.Helper()
+	r, err := format.Find(name).Read(strings.NewReader(in), l, o)
+	must(t, err)
+	return r
+}
+
+// all reads all events, and the errors of those that cannot be parsed.
+func all(r format.Reader) []string {
+	var out []string
+	for {
+		e, line, err := r.Next()
+		_, refused := errors.AsType[*format.InputError](err)
+		switch {
+		case err == io.EOF:
+			return out
+		case refused:
+			out = append(out, err.Error())
+		case err != nil:
+			return append(out, "fails: "+err.Error())
+		default:
+			out = append(out, fmt.Sprintf("line %d: %s %#v", line, e.Time.Format(time.RFC3339Nano), append(e.Series, e.Values...)))
+		}
+	}
+}
+
+// Lines that cannot be parsed are reported with their position, and the others are read.
+func TestNDJSON(t *testing.T) {
+	in := strings.Join([]string{
+		`{"host":"a","time":"2026-01-02T03:04:05.000000001Z","value":1.5}`,
+		``,
+		` { "time" : "2026-01-02T04:04:05+01:00" , "host" : "\u00e4\ud834\udd1e\n" , "value" : "NaN" , "count" : "9007199254740993" , "note" : null , "raw": "-_8=", "extra" : {"b": [1, "}"]} , "state": "busy" } `,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1e400}`,
+		`{"host":"a","time":"yesterday","value":1}`,
+		`{"host":"ä","time":"2026-01-02T03:04:05Z","value":1,"valeu":2}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z"}`,
+		`{"host":"a","host":"b","time":"2026-01-02T03:04:05Z","value":1}`,
+		`{"host":5,"time":"2026-01-02T03:04:05Z","value":1}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"extra":{"b":}}`,
+		``,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1} {}`,
+		`{"host":"\ud834","time":"2026-01-02T03:04:05Z","value":1}`,
+		`{"host":"` + "\xff" + `","time":"2026-01-02T03:04:05Z","value":1}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"count":1.5}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"state":"gone"}`,
+		`{"host":"a","time":"2026-01-02T03:04:05Z","value":1,"extra":null}`,
+		`[]`,
+		`{"host":"z","time":"2026-01-02T03:04:05Z","value":-0}`,
+		`{"host":"z","time":1795132800000,"value":1}`,
+		`{`, `  "host": "pretty",`, `  "time": "2026-01-02T03:04:05Z",`, `  "value": 1, "extra": {`, `    "host": "inner"`, `  }`, `}`,
+		`{`, `  "host": "a",`, `  "time": "yesterday", "value": 2`, `}`,
+		`{"host":"z","time":"2026-01-02T03:04:05Z","value":2}`,
+	}, "\n")
+	got := all(newReader(t, resolve(t), "ndjson", in, format.ReaderOptions{}))
+	want := []string{
+		`line 1: 2026-01-02T03:04:05.000000001Z []interface {}{"a", 1.5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+		`line 3: 2026-01-02T03:04:05Z []interface {}{"ä𝄞\n", NaN, 9007199254740993, interface {}(nil), []uint8{0xfb, 0xff}, "{\"b\": [1, \"}\"]}", "busy"}`,
+		`4:51: value: "1e400" is not a valid float64`,
+		`5:20: time: "yesterday" is not a valid timestamp: want a time such as 2021-03-05T12:00:00Z`,
+		`6:53: the schema has no such value "valeu"; did you mean value?`,
+		"7:1: value: the value is missing",
+		"8:13: the value is given twice",
+		"9:9: host: not a value of the type: want a string",
+		"10:61: extra: syntax error: want a JSON value",
+		"12:54: syntax error: want a line break after the object",
+		"13:9: host: not valid UTF-8: the string has half of a surrogate pair",
+		"14:9: host: not valid UTF-8",
+		`15:61: count: "1.5" is not a valid int64`,
+		`16:61: state: "gone" is not a valid enum: want one of idle, busy`,
+		`line 17: 2026-01-02T03:04:05Z []interface {}{"a", 1, interface {}(nil), interface {}(nil), interface {}(nil), "null", "idle"}`,
+		"18:1: syntax error: want a JSON object, and not an array: jq -c '.[]' prints its elements",
+		`line 19: 2026-01-02T03:04:05Z []interface {}{"z", -0, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+		"20:20: time: not a value of the type: want a string with a time such as 2021-03-05T12:00:00Z, or --time-unit",
+		`line 21: 2026-01-02T03:04:05Z []interface {}{"pretty", 1, interface {}(nil), interface {}(nil), interface {}(nil), "{\n    \"host\": \"inner\"\n  }", "idle"}`,
+		`30:11: time: "yesterday" is not a valid timestamp: want a time such as 2021-03-05T12:00:00Z`,
+		`line 32: 2026-01-02T03:04:05Z []interface {}{"z", 2, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+	}
+	assert.Same(t, want, got)
+}
+
+// The same for CSV, whose cells may contain line breaks.
+func TestCSV(t *testing.T) {
+	in := strings.Join([]string{
+		"\ufefftime,value,host,note,raw,extra",
+		`2026-01-02T03:04:05Z,1.5,a,,,`,
+		`2026-01-02T03:04:05Z,-Infinity,"a,""b""` + "\r\n" + `c","",`, // too few cells
+		`2026-01-02T03:04:05Z,-Infinity,"a,""b""` + "\r\n" + `c","","",` + "\r",
+		`2026-01-02T03:04:05Z,x,a,,,`,
+		`2026-01-02T03:04:05Z,1,,,,`,
+		`2026-01-02T03:04:05Z,1,a"b",,,`,
+		`2026-01-02T03:04:05Z,1,"a"b,,,`,
+		``,
+		`2026-01-02T03:04:05Z,1,"a` + "\nb" + `",,?,`,
+		`2026-01-02T03:04:05Z,1,z,n,/+8=,"{""a"": 1}"`,
+		`2026-01-02T03:04:05Z,1,last,,,`,
+	}, "\n")
+	r, err := format.NewCSVReader(strings.NewReader(in), resolve(t), format.ReaderOptions{})
+	must(t, err)
+	want := []string{
+		`line 2: 2026-01-02T03:04:05Z []interface {}{"a", 1.5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+		"3:1: syntax error: 5 cells for 6 columns",
+		`line 5: 2026-01-02T03:04:05Z []interface {}{"a,\"b\"\r\nc", -Inf, interface {}(nil), "", []uint8{}, interface {}(nil), "idle"}`,
+		`7:22: value: "x" is not a valid float64`,
+		"8:1: host: the value is missing",
+		"9:25: syntax error: a quote in a cell without quotes",
+		"10:27: syntax error: want a comma or a line break after the cell",
+		`13:5: raw: "?" is not a valid bytes: want base64`,
+		`line 14: 2026-01-02T03:04:05Z []interface {}{"z", 1, interface {}(nil), "n", []uint8{0xff, 0xef}, "{\"a\": 1}", "idle"}`,
+		`line 15: 2026-01-02T03:04:05Z []interface {}{"last", 1, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+	}
+	assert.Same(t, want, all(r))
+}
+
+// A header that does not fit the schema is refused.
+func TestHeader(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                          "header: the input is empty: want the names of the columns",
+		"time,value\n":              "header: column host: the value is missing",
+		"time,value,host,valeu\n":   `header: column valeu: the schema has no such value "valeu"; did you mean value?`,
+		"time,value,host,value\n":   "header: column value: the value is given twice",
+		"time,value,\"host\n":       "header: 1:12: syntax error: the quoted cell has no end; where this record ends is uncertain, so that nothing after it is read",
+		"time,value,host\n":         "",
+		"\n\nhost,value,time\r\n\n": "",
+	} {
+		got := ""
+		if _, err := format.NewCSVReader(strings.NewReader(in), resolve(t), format.ReaderOptions{}); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Lines that are too long do not use more memory, and are reported.
+func TestLongLines(t *testing.T) {
+	for _, c := range formatCases(t) {
+		if !testlong.Enabled() && !strings.HasSuffix(c.name, "influx_types.txtar") {
+			continue
+		}
+		if c.format.Cells && c.options.CSV.Columns == nil {
+			continue // with a header
+		}
+		long := io.MultiReader(io.LimitReader(repeat('x'), 100<<20), strings.NewReader("\n"), bytes.NewReader(c.input))
+		r, err := c.format.Read(long, c.layout, c.options)
+		must(t, err)
+		got := all(r)
+		if !slices.Contains(got, "1:1: the line is longer than 64 MiB") || !slices.ContainsFunc(got, func(line string) bool { return !strings.HasPrefix(line, "1:1: ") }) {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+// What is in a value is never an event: after a syntax error in a record that may have several lines, nothing
+// more is read, where the next line may be a part of a string.
+func TestBrokenRecords(t *testing.T) {
+	const ends = "; where this record ends is uncertain, so that nothing after it is read"
+	cases := formatCases(t)
+	for _, tt := range []struct{ format, in, want string }{
+		{"ndjson", "{\"host\":\"a\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1,\"note\":\"x\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n\"}\n", "1:62: note: syntax error: a control character in a string must be escaped"},
+		{"ndjson", "{\"host\":\"a\",\"value\":[\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n}\n", "1:21: value: syntax error: want a JSON value"},
+		{"ndjson", "[\n{\"host\":\"a\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n]\n", "1:1: syntax error: want a JSON object, and not an array: jq -c '.[]' prints its elements"},
+		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"say \\\"x\nevil,2026-01-02T03:04:05Z,1,\n\"\n", "2:33: syntax error: want a comma or a line break after the cell: quotes in cells are doubled, or follow a backslash with --format cassandra"},
+		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,5\" x\nevil,2026-01-02T03:04:05Z,1,\n", "2:27: syntax error: a quote in a cell without quotes"},
+		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"x\nevil,2026-01-02T03:04:05Z,1,\n", "2:26: syntax error: the quoted cell has no end"},
+		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"" + strings.Repeat("evil,2026-01-02T03:04:05Z,1,\n", 3<<20) + "\"\n", "2:1: the line is longer than 64 MiB"},
+		{"influx", "weather,station=a note=\"x\nweather,station=evil temp=1 1\n", "1:24: syntax error: the string has no end"},
+		{"influx", "weather,station=a note=\"x\nweather,station=evil temp=1 1\n\"y\" 1\n", "3:2: syntax error: want a line break"},
+		{"influx", "weather,station=a\\\nweather,station=evil temp=1 1\n", "1:19: syntax error: want a space and the fields"},
+		{"prometheus", "bad{le=\"1\nevil 1 1395066363000\n\"} 1 1395066363000\n", "1:8: syntax error: the string has no end"},
+	} {
+		l, o := resolve(t), format.ReaderOptions{}
+		if i := slices.IndexFunc(cases, func(c formatCase) bool { return c.format.Name == tt.format && c.format.Metric != "" }); i >= 0 {
+			l, o = cases[i].layout, cases[i].options
+		}
+		if got := all(newReader(t, l, tt.format, tt.in, o)); !slices.Equal(got, []string{"fails: " + tt.want + ends}) {
+			t.Errorf("%s: %.300q: %.300q", tt.format, tt.in, got)
+		}
+	}
+}
+
+// A last line without a line break is read as it is, though memory moves when the input ends.
+func TestLastLine(t *testing.T) {
+	in := `{"host":"a","time":"2026-01-02T03:04:05Z","value":1}` + "\n" + `{"host":"b","time":"2026-01-02T03:04:05Z","value":2,"note":"` + strings.Repeat("note", 100) + `"}`
+	if got := all(newReader(t, resolve(t), "ndjson", in, format.ReaderOptions{})); len(got) != 2 || !strings.HasPrefix(got[1], "line 2: ") {
+		t.Errorf("%q", got)
+	}
+}
+
+// repeat is an endless input.
+type repeat byte
+
+func (r repeat) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(r)
+	}
+	return len(b), nil
+}
+
+// Tables are aligned, and fit a terminal.
+func TestTable(t *testing.T) {
+	l := resolve(t)
+	events := []dynamic.Event{
+		{Series: []any{"a"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Values: []any{1.5, int64(7), "a note that is quite long", nil, nil, "busy"}},
+		{Series: []any{"bbbbbbbbbbbb\x1b[1m"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Values: []any{-1234.0, nil, "漢字", []byte{1}, `{"a":1}`, "idle"}},
+	}
+	for _, tt := range []struct {
+		options format.TableOptions
+		hidden  []string
+		want    string
+	}{
+		{format.TableOptions{}, nil, `host                 time                            value  count  note                       raw   extra    state
+a                    2026-01-02T03:04:05Z              1.5      7  a note that is quite long                 busy
+bbbbbbbbbbbb\x1b[1m  2026-01-02T03:04:05.000000006Z  -1234         漢字                       AQ==  {"a":1}  idle
+`},
+		{format.TableOptions{Width: 100, Color: true}, nil, "\x1b[1mhost             time                            value  count  note             raw   extra    state\x1b[0m\n" +
+			`a                2026-01-02T03:04:05Z              1.5      7  a note that is…                 busy
+bbbbbbbbbbbb\x…  2026-01-02T03:04:05.000000006Z  -1234         漢字             AQ==  {"a":1}  idle
+`},
+		{format.TableOptions{Width: 60}, []string{"note", "raw", "extra", "state"}, `host      time                            value  count
+a         2026-01-02T03:04:05Z              1.5      7
+bbbbbbb…  2026-01-02T03:04:05.000000006Z  -1234
+`},
+	} {
+		table := format.NewTable(format.Columns(l), tt.options)
+		text := table.Begin(nil)
+		for i := range events {
+			text = table.Append(text, &events[i])
+		}
+		text = table.End(text)
+		if diff := cmp.Diff(tt.want, string(text)); diff != "" {
+			t.Errorf("%+v: (-want +got)\n%s", tt.options, diff)
+		}
+		if diff := cmp.Diff(tt.hidden, table.Hidden()); diff != "" {
+			t.Errorf("%+v: (-want +got)\n%s", tt.options, diff)
+		}
+	}
+}
+
+// What parses, is written in one way, and parses as that again.
+func FuzzNDJSON(f *testing.F) {
+	l := resolve(f)
+	f.Add([]byte(`{"host":"a","time":"2026-01-02T03:04:05.000000001Z","value":1.5,"extra":{"a":[1,"}"]},"raw":"-_8="}`))
+	f.Add([]byte(`{"host":"\ud834\udd1e","time":"2026-01-02T03:04:05Z","value":"-Infinity","count":"5","state":"busy"}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		e, _, err := newReader(t, l, "ndjson", string(line), format.ReaderOptions{}).Next()
+		if err != nil {
+			return
+		}
+		text := format.NewNDJSON(format.Columns(l)).Append(nil, &e)
+		again, _, err := newReader(t, l, "ndjson", string(text), format.ReaderOptions{}).Next()
+		if err != nil {
+			t.Fatalf("%q is %q: %v", line, text, err)
+		}
+		if twice := format.NewNDJSON(format.Columns(l)).Append(nil, &again); !bytes.Equal(text, twice) {
+			t.Fatalf("%q is %q, and then %q", line, text, twice)
+		}
+		csv := format.NewCSV(format.Columns(l))
+		r, err := format.NewCSVReader(bytes.NewReader(csv.Append(csv.Begin(nil), &e)), l, format.ReaderOptions{})
+		must(t, err)
+		if again, _, err = r.Next(); err != nil {
+			t.Fatalf("%q: %v", csv.Append(nil, &e), err)
+		}
+	})
+}
+
+// A row key of another program may contain bytes that are not UTF-8, which JSON cannot.
+func TestNDJSONIsUTF8(t *testing.T) {
+	l := resolve(t)
+	e := &dynamic.Event{Series: []any{"a\xff"}, Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Values: make([]any, len(l.Fields))}
+	got := string(format.NewNDJSON(format.Columns(l)).Append(nil, e))
+	if want := "\"host\":\"a\ufffd\""; !strings.Contains(got, want) {
+		t.Errorf("%q has no %s", got, want)
+	}
+}
+
+// A record of the smallest items is refused before they take memory: tags, fields, labels, words, cells and
+// members. The class of fault: bytes of a line are bounded, and what is made of each of them is not.
+func TestSmallestItems(t *testing.T) {
+	const most = 100_000
+	size := testlong.Pick(1<<20, 64<<20)
+	done := map[string]bool{}
+	for _, c := range formatCases(t) {
+		for name, item := range smallest[c.format.Name] {
+			if name = c.format.Name + ": " + name; done[name] {
+				continue
+			}
+			done[name] = true
+			line := item.begin + strings.Repeat(item.item, (size-1-len(item.begin)-len(item.end))/len(item.item)) + item.end
+			if !c.format.Scans() {
+				if got := all(newReader(t, c.layout, c.format.Name, line, format.ReaderOptions{IgnoreUnknown: true})); len(got) != 1 || !strings.HasPrefix(got[0], "1:") {
+					t.Errorf("%s: %.300q", name, got)
+				}
+				continue
+			}
+			s, err := c.format.Scan(strings.NewReader(line+"\n"), format.ReaderOptions{})
+			var r format.Record
+			for err == nil {
+				err = s.Scan(&r)
+			}
+			if _, refused := errors.AsType[*format.InputError](err); !refused || len(r.Values) > most || cap(r.Values) > 2*most {
+				t.Errorf("%s: %d values, memory for %d, %.300v", name, len(r.Values), cap(r.Values), err)
+			}
+		}
+	}
+}
+
+// smallest are records of the smallest items, by format.
+var smallest = map[string]map[string]struct{ begin, item, end string }{
+	"influx":      {"tags": {"m", ",a=b", " f=1"}, "fields": {"m f=1", ",a=1", ""}},
+	"prometheus":  {"labels": {"m{", `a="b",`, "} 1"}},
+	"openmetrics": {"labels": {"m{", `a="b",`, "} 1"}, "exemplar": {"m 1 # {", `a="b",`, "} 1"}},
+	"opentsdb":    {"tags": {"put m 1 1", " a=b", ""}, "words": {"", "a ", ""}},
+	"csv":         {"header": {"a", ",", ""}, "names": {"a", ",b", ""}},
+	"cassandra":   {"header": {"a", ",", ""}},
+	"ndjson":      {"members": {`{"z":0`, `,"":0`, "}"}, "arrays": {`{"z":[0`, ",0", "]}"}, "depth": {`{"z":`, "[", "}"}},
+}
+
+// An input of another system that is not read is named, and nothing of it is an event. The class of fault: what the
+// file says of itself is not asked.
+func TestForeign(t *testing.T) {
+	cases := formatCases(t)
+	for _, tt := range []struct{ format, in, want string }{
+		{"csv", "#group,false,false\n#datatype,string,long\n,result,table\n", "annotated CSV of InfluxDB"},
+		{"csv", "#datatype,string,long\n", "influxd inspect export-lp"},
+		{"ndjson", `{"metric":{"__name__":"up"},"values":[1],"timestamps":[1772366400000]}`, "/api/v1/export/csv"},
+		{"ndjson", `{"metric": {"__name__": "up"}, "values": [1]}`, "/api/v1/export/csv"},
+		{"ndjson", `{"results":[{"series":[]}]}`, "-format csv"},
+		{"ndjson", `{"status":"success","data":{}}`, "promtool tsdb dump-openmetrics"},
+		{"csv", "PAR1\x15\x04", "--format parquet"},
+		{"ndjson", `{"Label":"CPU \"user\"","Datapoints":[]}`, "get-metric-statistics: it has no data points"},
+		{"csv", "{\n    \"Datapoints\": [],\n    \"Label\": \"CPU\"\n}", "get-metric-statistics: it has no data points"},
+		{"ndjson", `{"Messages": [], "MetricDataResults": []}`, "get-metric-data: it has no data points"},
+		{"csv", `{"MetricDataResults": [ ], "Messages": []}`, "get-metric-data: it has no data points"},
+		{"csv", "{\n    \"Datapoints\" : [\n  {\n\"Timestamp\": \"2026-03-01T12:00:00Z\"}]}\n", "get-metric-statistics"},
+		{"ndjson", "{\"MetricDataResults\": [" + strings.Repeat(" ", 65<<20) + "]}", "get-metric-data"},
+		{"ndjson", "{\n \"Messages\": [],\n \"MetricDataResults\": []}", "get-metric-data"},
+		{"ndjson", `{"Label":"CPU","Points":[]}`, "the schema has no such value \"Label\""},
+		{"prometheus", "# UNIT a_seconds seconds\na 1 1772366400\n# EOF\n", "fails: it has the format of OpenMetrics, with times in seconds: add --format openmetrics"},
+		{"prometheus", "up 1 1772366400\n# EOF\n", `1:6: time: "1772366400" is a time in 1970, in ms: want --time-unit s`},
+		{"prometheus", `{__name__="h"} {count:12, sum:18.4, (0.5,1]:2} 1772366400123`, "native histograms are not read"},
+		{"influx", "cpu,host=a user=1 1772366400\n", `1:19: time: "1772366400" is a time in 1970, in ns`},
+		{"influx", "cpu,host=a user=1 1772366400000\n", "in 1970"},
+	} {
+		l := resolve(t)
+		if i := slices.IndexFunc(cases, func(c formatCase) bool { return c.format.Name == tt.format && c.format.Metric != "" }); i >= 0 {
+			l = cases[i].layout
+		}
+		r, err := format.Find(tt.format).Read(strings.NewReader(tt.in), l, format.ReaderOptions{})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = strings.Join(all(r), "\n")
+		}
+		if !strings.Contains(got, tt.want) || strings.Contains(got, "interface {}") {
+			t.Errorf("%s: %q: %s, want %s", tt.format, tt.in, got, tt.want)
+		}
+	}
+}
+
+// A time without a zone says so, whatever its form. The class of fault: an error asks for another form, and the file
+// is right.
+func TestZoneless(t *testing.T) {
+	for _, at := range []string{"2026-03-01", "2026-03-01 12:00:00", "2026-03-01T12:00:00", "2026-03-01 12:00:00.123"} {
+		for name, in := range map[string]string{
+			"csv": "host,value,time\na,1," + at + "\n", "ndjson": `{"host":"a","value":1,"time":"` + at + `"}`,
+		} {
+			if got := all(newReader(t, resolve(t), name, in, format.ReaderOptions{})); len(got) != 1 || !strings.Contains(got[0], "has no time zone: want an offset, as in 2021-03-05T12:00:00Z, or --zone") {
+				t.Errorf("%s: %s: %q", name, at, got)
+			}
+			if got := all(newReader(t, resolve(t), name, in, format.ReaderOptions{Zone: time.UTC})); len(got) != 1 || !strings.Contains(got[0], ": 2026-03-01T") {
+				t.Errorf("%s in UTC: %s: %q", name, at, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package format_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+var update = flag.Bool("update", false, "rewrite what the files in testdata/formats expect")
+
+// formatCase is a file in testdata/formats: options, one per line, and the files schema.yaml, input
+// and want.
+type formatCase struct {
+	name    string
+	archive *txtar.Archive
+	format  *format.Format
+	options format.ReaderOptions
+	layout  *layout.Layout
+	input   []byte
+}
+
+// formatCases returns the cases. The name of a file begins with that of its format, and _.
+func formatCases(t testing.TB) []formatCase {
+	t.Helper()
+	files, err := filepath.Glob("testdata/formats/*.txtar")
+	must(t, err)
+	var out []formatCase
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		must(t, err)
+		name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".txtar"), "_")
+		c := formatCase{name: file, archive: a, format: format.Find(name), options: optionsOf(t, string(a.Comment))}
+		if c.format == nil {
+			t.Fatalf("%s: no format has this name", file)
+		}
+		for _, f := range a.Files {
+			switch f.Name {
+			case "schema.yaml":
+				r := gen.Resolve([]gen.Input{{Name: file, Text: f.Data}})
+				must(t, r.Diagnostics.Err())
+				c.layout = r.Layouts[0]
+			case "input":
+				c.input = f.Data
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// optionsOf parses options. Lines that begin with # are comments.
+func optionsOf(t testing.TB, text string) format.ReaderOptions {
+	t.Helper()
+	o := format.ReaderOptions{Names: map[string]string{}}
+	for line := range strings.Lines(text) {
+		option, value, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		var err error
+		switch option {
+		case "", "#":
+		case "map":
+			from, to, _ := strings.Cut(value, "=")
+			o.Names[from] = to
+		case "metric":
+			o.Metric = value
+		case "unit":
+			o.Unit = format.Units[value]
+		case "zone":
+			o.Zone, err = time.LoadLocation(value)
+		case "time":
+			o.Time, err = time.Parse(time.RFC3339, value)
+		case "delimiter":
+			o.CSV.Delimiter = value[0]
+		case "null":
+			o.CSV.Nulls = append(o.CSV.Nulls, value)
+		case "columns":
+			o.CSV.Columns = strings.Split(value, ",")
+		case "ignore-unknown":
+			o.IgnoreUnknown = true
+		default:
+			t.Fatalf("no option %q", option)
+		}
+		must(t, err)
+	}
+	return o
+}
+
+// read reads all events of a case, and the errors.
+func (c *formatCase) read(t testing.TB, in io.Reader) string {
+	t.Helper()
+	r, err := c.format.Read(in, c.layout, c.options)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	return strings.Join(all(r), "\n") + "\n"
+}
+
+// TestFormats reads the files in testdata/formats, also byte by byte.
+func TestFormats(t *testing.T) {
+	for _, c := range formatCases(t) {
+		t.Run(filepath.Base(c.name), func(t *testing.T) {
+			got := c.read(t, bytes.NewReader(c.input))
+			if slow := c.read(t, iotest.OneByteReader(bytes.NewReader(c.input))); slow != got {
+				t.Errorf("byte by byte: %s", cmp.Diff(got, slow))
+			}
+			want := ""
+			for i := range c.archive.Files {
+				if f := &c.archive.Files[i]; f.Name == "want" {
+					if want = string(f.Data); *update {
+						f.Data = []byte(got)
+					}
+				}
+			}
+			if *update {
+				must(t, os.WriteFile(c.name, txtar.Format(c.archive), 0o666))
+			} else if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEveryFormat checks that each format has a test and a place in the manual.
+func TestEveryFormat(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/moving-in.md")
+	must(t, err)
+	cases := formatCases(t)
+	names, extensions := map[string]bool{}, map[string]bool{}
+	for _, f := range format.Formats() {
+		tested := false
+		for i := range cases {
+			tested = tested || cases[i].format == f && bytes.Contains(cases[i].archive.Comment, []byte("# Source:"))
+		}
+		if !tested {
+			t.Errorf("%s: no file in testdata/formats whose comment says the source of its facts, as in # Source: …", f.Name)
+		}
+		if !bytes.Contains(page, []byte("`"+f.Name+"`")) {
+			t.Errorf("%s: it is not in docs/moving-in.md", f.Name)
+		}
+		if names[f.Name] || f.Title == "" || format.Find(f.Name) != f {
+			t.Errorf("%s: two formats have this name, or it has no title", f.Name)
+		}
+		names[f.Name] = true
+		for _, e := range f.Extensions {
+			if extensions[e] || format.FindExtension(strings.ToUpper(e)) != f {
+				t.Errorf("%s: two formats have the extension %s", f.Name, e)
+			}
+			extensions[e] = true
+		}
+	}
+}
+
+// FuzzFormats reads any bytes in every format.
+func FuzzFormats(f *testing.F) {
+	cases := formatCases(f)
+	for i, c := range cases {
+		f.Add(byte(i), c.input)
+		for line := range bytes.Lines(c.input) {
+			f.Add(byte(i), line)
+		}
+	}
+	f.Fuzz(func(t *testing.T, which byte, in []byte) { checkInput(t, &cases[int(which)%len(cases)], in) })
+}
+
+// TestMutatedFormats does the same with inputs whose bytes are changed at random.
+func TestMutatedFormats(t *testing.T) {
+	n := 100
+	if testlong.Enabled() {
+		n = 10_000
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, c := range formatCases(t) {
+		lines := bytes.SplitAfter(c.input, []byte("\n"))
+		for range n {
+			checkInput(t, &c, mutated(random, lines))
+		}
+	}
+}
+
+// mutated returns some lines, in which some bytes are replaced, inserted or removed.
+func mutated(r *rand.Rand, lines [][]byte) []byte {
+	const bytesOfFormats = "\\\"',=#{} \t\r\n:;.-+0123456789eEinuNaIft\x00\xff\xef\xbb\xbf"
+	var out []byte
+	for range 1 + r.IntN(4) {
+		out = append(out, lines[r.IntN(len(lines))]...)
+	}
+	for range r.IntN(6) {
+		at := r.IntN(len(out) + 1)
+		b := bytesOfFormats[r.IntN(len(bytesOfFormats))]
+		switch r.IntN(3) {
+		case 0:
+			out = slices.Insert(out, at, b)
+		case 1:
+			out = slices.Delete(out, at, min(at+1+r.IntN(4), len(out)))
+		case 2:
+			out = append(out[:at], append([]byte{b}, out[min(at+1, len(out)):]...)...)
+		}
+	}
+	return out
+}
+
+// checkInput reads an input. The result does not depend on how it is read, and lines do not decrease.
+func checkInput(t *testing.T, c *formatCase, in []byte) {
+	t.Helper()
+	r, err := c.format.Read(bytes.NewReader(in), c.layout, c.options)
+	if err == nil {
+		ordered(t, r, bytes.Count(in, []byte("\n"))+1)
+	}
+	if got, slow := c.read(t, bytes.NewReader(in)), c.read(t, iotest.OneByteReader(bytes.NewReader(in))); got != slow {
+		t.Errorf("%q byte by byte: %s", in, cmp.Diff(got, slow))
+	}
+	if c.format.Scans() {
+		scanned(t, c, in)
+	}
+}
+
+// ordered reads all events, whose lines must not decrease.
+func ordered(t *testing.T, r format.Reader, lines int) {
+	for last := 0; ; {
+		_, line, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if line < last || line > lines+1 {
+			t.Fatalf("line %d after %d of %d", line, last, lines)
+		}
+		last = line
+		if failed := (*format.InputError)(nil); err != nil && !errors.As(err, &failed) {
+			return
+		}
+	}
+}
+
+// scanned reads all records.
+func scanned(t *testing.T, c *formatCase, in []byte) {
+	s, err := c.format.Scan(bytes.NewReader(in), c.options)
+	if err != nil {
+		return
+	}
+	var r format.Record
+	for n := 0; ; n++ {
+		if err := s.Scan(&r); err == io.EOF {
+			return
+		}
+		if n > len(in) {
+			t.Fatal("more records than bytes")
+		}
+	}
+}
+
+// BenchmarkFormats measures how fast lines are read that the schema has all of.
+func BenchmarkFormats(b *testing.B) {
+	lines := map[string]string{
+		"influx":      "cpu,host=web%d,zone=eu user=%d.5,system=2.25 177236640%05d00000\n",
+		"prometheus":  "cpu{host=\"web%d\",zone=\"eu\"} %d.5 17723664%05d\n",
+		"openmetrics": "cpu{host=\"web%d\",zone=\"eu\"} %d.5 17723%05d.5\n",
+		"opentsdb":    "put cpu 17723664%05d %d.5 host=web%d zone=eu\n",
+		"csv":         "web%d,eu,%d.5,2026-03-01 12:00:00.%05d+00\n",
+		"ndjson":      "{\"host\":\"web%d\",\"zone\":\"eu\",\"user\":%d.5,\"time\":\"2026-03-01T12:00:00.%05dZ\"}\n",
+	}
+	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(`
+btgen: v1
+package: cpus
+name: Usage
+series: {host: string, zone: string}
+fields: {user: {type: float64, optional: true}, system: {type: float64, optional: true}}
+tables:
+  usage: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, zone, bucket]}, bucket: 1h, family: m, ttl: {keep: forever}}
+`)}})
+	must(b, r.Diagnostics.Err())
+	const n = 10_000
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		var text bytes.Buffer
+		for i := range n {
+			if name == "opentsdb" {
+				fmt.Fprintf(&text, lines[name], i, i%100, i%7)
+			} else {
+				fmt.Fprintf(&text, lines[name], i%7, i%100, i)
+			}
+		}
+		o := format.ReaderOptions{Names: map[string]string{"value": "user"}}
+		if name == "csv" {
+			o = format.ReaderOptions{CSV: format.CSVOptions{Columns: []string{"host", "zone", "user", "time"}}}
+		}
+		b.Run("format="+name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(text.Len()))
+			for b.Loop() {
+				in, err := format.Find(name).Read(bytes.NewReader(text.Bytes()), r.Layouts[0], o)
+				must(b, err)
+				events := 0
+				for {
+					_, _, err := in.Next()
+					if err == io.EOF {
+						break
+					}
+					if err != nil && !strings.HasPrefix(err.Error(), fmt.Sprint(n+1)+":") { // without # EOF
+						b.Fatal(err)
+					}
+					events++
+				}
+				if events < n {
+					b.Fatal(events)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/line")
+		})
+	}
+}
+
+var must = assert.Must

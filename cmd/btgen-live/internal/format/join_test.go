@@ -1,0 +1,81 @@
+package format_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/golden/assert"
+)
+
+const rowsOfOneTime = `host,time,value,count,note
+a,2026-01-02T03:04:05Z,1,,
+b,2026-01-02T03:04:05Z,,1,
+a,2026-01-02T03:04:05Z,,2,
+x,yesterday,1,,
+a,2026-01-02T03:04:05.000Z,,,n
+a,2026-01-02T03:04:06Z,5,,
+b,2026-01-02T03:04:05Z,,3,
+c,2026-01-02T03:04:05Z,,3,
+`
+
+// Rows of one series and time are one event, with the last value of each field. Fields that it must have may be in any
+// of them.
+func TestJoiner(t *testing.T) {
+	l, o := resolve(t), format.ReaderOptions{Partial: true}
+	j, err := format.NewJoiner(newReader(t, l, "csv", rowsOfOneTime, o), l, o)
+	must(t, err)
+	want := []string{
+		`line 2: 2026-01-02T03:04:05Z []interface {}{"a", 1, 2, "n", interface {}(nil), interface {}(nil), "idle"}`,
+		"3:1: value: the value is missing",
+		`5:3: time: "yesterday" is not a valid timestamp: want a time such as 2021-03-05T12:00:00Z`,
+		`line 7: 2026-01-02T03:04:06Z []interface {}{"a", 5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
+		"9:1: value: the value is missing",
+	}
+	assert.Same(t, want, all(j))
+	assert.Same(t, format.Replacements{Events: 1, Line: 8, Before: 3}, j.Replaced())
+}
+
+// Rows that are too far apart are not joined, and end the reading before one replaces the other.
+func TestJoinerFar(t *testing.T) {
+	l, o := resolve(t), format.ReaderOptions{Partial: true}
+	for n, joined := range map[int]bool{50_000: true, 150_000: false} {
+		var b strings.Builder
+		b.WriteString("host,time,value,count\na,2026-01-02T03:04:05Z,1,\n")
+		for i := range n {
+			fmt.Fprintf(&b, "h%d,2026-01-02T03:04:05Z,1,\n", i)
+		}
+		b.WriteString("a,2026-01-02T03:04:05Z,,2\n")
+		j, err := format.NewJoiner(newReader(t, l, "csv", b.String(), o), l, o)
+		must(t, err)
+		events := 0
+		for err == nil {
+			_, _, err = j.Next()
+			events++
+		}
+		scattered, ok := errors.AsType[*format.ScatteredError](err)
+		if joined && (err != io.EOF || events != n+2) || !joined && (!ok || scattered.Line != n+3 || scattered.Before != 2) {
+			t.Errorf("%d rows between: %d events, %v", n, events-1, err)
+		}
+	}
+}
+
+// Events that replace others are found by what is stored of their time.
+func TestIdentities(t *testing.T) {
+	l := resolve(t)
+	ids := format.NewIdentities(l)
+	r := newReader(t, l, "csv", "host,time,value\na,2026-01-02T03:04:05Z,1\nab,2026-01-02T03:04:05Z,1\na,2026-01-02T03:04:05.0001Z,1\na,2026-01-02T03:04:06Z,1\n", format.ReaderOptions{})
+	var got []int
+	for {
+		e, line, err := r.Next()
+		if err != nil {
+			break
+		}
+		before, _ := ids.Add(&e, line)
+		got = append(got, before)
+	}
+	assert.Same(t, []int{0, 0, 2, 0}, got)
+}

@@ -1,0 +1,280 @@
+package infer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// design is a schema for a new table: events of another system that are moved to it.
+type design struct {
+	about        []string // comments at the top
+	table        string   // in the other system
+	series       []designValue
+	partition    int // number of series values before the bucket; -1 for all
+	fields       []designValue
+	sequence     bool
+	precision    time.Duration
+	precisionAsk string
+	asks         []string // about the table
+	bucket       string
+	bucketAsk    string
+	ttl          string // in the schema language
+	ttlAsk       string
+	step         time.Duration // between the events of a series; 0 if unknown
+	count        int           // of series; 0 if unknown
+	file         string        // to load, as a word of a shell; empty if it is unknown
+	loading      []string      // flags of the command that loads the events, besides --map
+	words        []string      // names that mean something else for the reader of the format
+	names        namer
+	left         []string // columns that are left out
+	timeName     string   // of the column with the time; empty if it has no name
+}
+
+// designValue is a series value or a field of a design.
+type designValue struct {
+	source   string      // in the other system
+	part     format.Part // that it is there; MetricPart for what readers find by the name in the schema
+	typ      string
+	optional bool
+	escape   bool // the delimiter in keys
+	example  string
+	bytes    int  // the average size of a text; 0 if unknown
+	constant bool // whether example is the value of all events, which the file lacks
+	asks     []string
+
+	name string // in the schema
+}
+
+// propose returns the proposal. Its schema has no errors.
+func (d *design) propose() (*Proposal, error) {
+	text, _ := d.schema()
+	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
+	for r.Diagnostics.HasErrors() && d.names.learn(text, r.Diagnostics) {
+		text, _ = d.schema()
+		r = gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
+	}
+	if r.Diagnostics.HasErrors() {
+		return nil, fmt.Errorf("%s: %w: %w", d.table, ErrNoSchema, refusal(text, r.Diagnostics...))
+	}
+	for _, f := range r.Diagnostics {
+		if f.Severity == diag.Warning {
+			d.asks = append(d.asks, fmt.Sprintf("%s [%s]", f.Message, f.Rule))
+		}
+	}
+	if command := d.command(); oneLine(command) != command {
+		return nil, fmt.Errorf("%s: %w: a name has characters that no command can have: %q", d.table, ErrNoSchema, command)
+	}
+	text, asks := d.schema()
+	if formatted, found := schema.Format("schema.yaml", text); !found.HasErrors() {
+		text = formatted
+	}
+	return &Proposal{Schema: text, Questions: asks}, nil
+}
+
+// schema writes the schema.
+func (d *design) schema() ([]byte, []string) {
+	names := &d.names
+	names.reset()
+	for i := range d.series {
+		if v := &d.series[i]; v.part == format.MetricPart {
+			v.name = v.source
+			names.take(v.name)
+		}
+	}
+	for i := range d.series {
+		if v := &d.series[i]; v.part != format.MetricPart {
+			if v.name = names.name(v.source, "key_"); slices.Contains(d.words, v.name) {
+				v.name = names.name("key_"+v.name, "")
+			}
+		}
+	}
+	for i := range d.fields {
+		d.fields[i].name = names.name(d.fields[i].source, "field_")
+	}
+	body := &writer{}
+	d.writeEvent(body)
+	d.writeTable(body)
+	d.writeLoad(body)
+	head := &writer{}
+	for _, line := range append(d.about, "Load them with "+d.command()) {
+		head.note("", line)
+	}
+	if len(body.asks) > 0 {
+		head.note("", "Comments with a question mark are about what it does not tell.")
+	}
+	return []byte(head.b.String() + body.b.String()), body.asks
+}
+
+// command returns the command that loads the events.
+func (d *design) command() string {
+	flags := append([]string{"btgen-live write", d.names.eventName(d.table), cmp.Or(d.file, "FILE")}, d.loading...)
+	add := func(from, to string) { flags = append(flags, "--map "+ShellQuoted(from+"="+to)) }
+	if d.timeName != "" && d.timeName != "time" {
+		add(d.timeName, "time")
+	}
+	for _, v := range slices.Concat(d.series, d.fields) {
+		if v.constant {
+			flags = append(flags, "--series "+ShellQuoted(v.name+"="+v.example))
+		} else if v.name != v.source {
+			add(v.part.Qualified(v.source), v.name)
+		}
+	}
+	for _, name := range d.left {
+		add(name, "")
+	}
+	return strings.Join(flags, " ")
+}
+
+// ShellQuoted returns a word of a command in a shell.
+func ShellQuoted(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=+.,/:") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// writeEvent writes the series and the fields.
+func (d *design) writeEvent(w *writer) {
+	w.line("btgen: v1\npackage: %s\nname: %s\nseries:", d.names.packageName(d.table), schema.Quoted(d.names.eventName(d.table)))
+	for _, v := range d.series {
+		v.write(w)
+	}
+	w.ask("", d.precisionAsk)
+	w.line("time: {precision: %s}\nfields:", schema.FormatDuration(d.precision))
+	for _, v := range d.fields {
+		v.write(w)
+	}
+}
+
+// write writes a value.
+func (v designValue) write(w *writer) {
+	for _, q := range v.asks {
+		w.ask("  ", q)
+	}
+	text := "type: " + v.typ
+	if v.optional {
+		text += ", optional: true"
+	}
+	if v.example != "" && v.typ == "string" && oneLine(v.example) == v.example && len(v.example) <= 64 && !strings.Contains(v.example, "#") {
+		text += ", example: " + schema.Quoted(v.example)
+	}
+	w.line("  %s: %s", v.name, short(text))
+}
+
+// writeTable writes the table: a row per series and bucket, or per event if events are closer than the
+// timestamps of cells.
+func (d *design) writeTable(w *writer) {
+	w.line("tables:")
+	for _, q := range d.asks {
+		w.ask("  ", q)
+	}
+	w.line("  %s:", schema.Quoted(tableID(d.table)))
+	single := d.sequence || d.precision < time.Millisecond
+	at := "bucket"
+	if single {
+		at = "{time: " + d.timeForm() + "}"
+	}
+	w.line("    draft: true")
+	w.line("    pattern: %s", unserialized(single))
+	var segments []string
+	for i, v := range d.series {
+		if i == d.partition && !single {
+			segments = append(segments, at)
+		}
+		if v.escape {
+			segments = append(segments, "{name: "+v.name+", escape: true}")
+		} else {
+			segments = append(segments, v.name)
+		}
+	}
+	if single || d.partition < 0 || d.partition >= len(d.series) {
+		segments = append(segments, at)
+	}
+	if d.sequence {
+		segments = append(segments, "{sequence: true}")
+	}
+	w.line("    key: {delimiter: \"#\", segments: [%s]}", strings.Join(segments, ", "))
+	if !single {
+		w.ask("    ", d.bucketAsk)
+		w.line("    bucket: %s", d.bucket)
+	}
+	w.line("    family: m")
+	w.ask("    ", d.ttlAsk)
+	w.line("    ttl: %s", d.ttl)
+}
+
+// timeForm returns the form of the time in row keys that has the precision.
+func (d *design) timeForm() string {
+	switch {
+	case d.precision < time.Microsecond:
+		return "unix_ns"
+	case d.precision < time.Millisecond:
+		return "unix_us"
+	}
+	return "unix_ms"
+}
+
+// writeLoad writes the expected load.
+func (d *design) writeLoad(w *writer) {
+	if d.step <= 0 || d.count == 0 {
+		return
+	}
+	w.ask("", fmt.Sprintf("How many series are there? The sample has %d.", d.count))
+	w.line("expect:\n  series: %d\n  rate: %s", d.count, rate(d.step))
+	var sizes []string
+	for _, v := range slices.Concat(d.series, d.fields) {
+		if v.bytes > 0 && (v.typ == "string" || v.typ == "bytes" || v.typ == "json") {
+			sizes = append(sizes, fmt.Sprintf("%s: %d", v.name, v.bytes))
+		}
+	}
+	if len(sizes) > 0 {
+		w.line("  value_bytes: {%s}", strings.Join(sizes, ", "))
+	}
+}
+
+// bucketFor returns the largest usual bucket in which a row has few cells.
+func bucketFor(step time.Duration, fields int) string {
+	const cells = 20_000
+	for _, b := range []struct {
+		width time.Duration
+		text  string
+	}{{30 * 24 * time.Hour, "1mo"}, {7 * 24 * time.Hour, "1w"}, {24 * time.Hour, "1d"}, {time.Hour, "1h"}} {
+		if step > 0 && int64(b.width/step)*int64(max(1, fields)) <= cells {
+			return b.text
+		}
+	}
+	if step > 0 {
+		return "1m"
+	}
+	return "1d"
+}
+
+// tableID returns a valid ID for a table.
+func tableID(name string) string {
+	id := strings.Map(func(r rune) rune {
+		if r == '-' || r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+	id = strings.TrimLeft(id, "-.")
+	return cmp.Or(id[:min(len(id), 50)], "events")
+}
+
+// listed returns some names for a message.
+func listed(names []string) string {
+	const most = 10
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %s", words.Count(float64(len(names)-most), "other", "others"))
+	}
+	return words.List(names, "and")
+}

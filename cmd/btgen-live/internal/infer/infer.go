@@ -1,0 +1,156 @@
+// Package infer proposes a schema for a table that other programs write, from a sample of
+// its rows: the segments of the row keys, the place and the form of the time, the pattern,
+// columns and their types, and the time to live. It makes several guesses, keeps the one
+// that reads most of the sample, and asks about what a sample cannot tell. It accesses
+// neither tables nor the disk.
+package infer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/bigtable"
+
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// Sample is a part of a table.
+type Sample struct {
+	Table    string                  // its ID
+	Families map[string]codec.GCRule // of the table, with their garbage collection rules
+	Tier     codec.Tier              // of the table; 0 without one
+	Micros   bool                    // whether the table is known to have the granularity MICROS
+	Rows     []bigtable.Row          // sorted by key
+	Sampled  *verify.Sampled         // how they were read; nil if they are the whole table
+}
+
+// Proposal is a schema that describes a sample.
+type Proposal struct {
+	// Schema is the text of the schema, which package lint accepts. Its comments give the
+	// reasons, and ask the questions.
+	Schema []byte
+	// Questions are what the sample does not tell, in the order of the schema.
+	Questions []string
+	// Report is what of the sample the schema reads.
+	Report *verify.Report
+}
+
+// Errors of [Propose].
+var (
+	ErrEmpty = errors.New("the sample has no cells")
+	// ErrNoSchema is the error for rows that the schema language cannot describe. It says why.
+	ErrNoSchema = errors.New("the schema language cannot describe the rows")
+)
+
+// Propose returns the schema that reads the largest part of a sample; of several, the
+// likeliest. The result depends on the sample alone. Errors are [ErrEmpty] and
+// [ErrNoSchema].
+func Propose(s Sample) (*Proposal, error) {
+	s.withoutSums()
+	t := newTable(s)
+	switch {
+	case t.cells == 0 && len(t.rollups) > 0:
+		return nil, fmt.Errorf("table %s: %w of events, but those of a rollup in family %s: its events have expired", s.Table, ErrEmpty, t.rollups[0].family)
+	case t.cells == 0:
+		return nil, fmt.Errorf("table %s: %w", s.Table, ErrEmpty)
+	}
+	var best *draft
+	var why []string
+	for _, k := range t.keys() {
+		for _, d := range k.drafts() {
+			switch err := d.resolve(); {
+			case err != nil:
+				why = append(why, err.Error())
+			case best == nil || d.reads > best.reads || d.reads == best.reads && d.prior > best.prior:
+				best = d
+			}
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("table %s: %w: %s", s.Table, ErrNoSchema, strings.Join(slices.Compact(append(t.refused, why...)), "; "))
+	}
+	return best.propose(), nil
+}
+
+// table is a sample in a form that is easier to examine.
+type table struct {
+	Sample
+	rows    []row
+	cells   int
+	columns []*column // of the rows whose keys are examined; nil before they are
+	refused []string  // why there are no more drafts
+	rollups []*rolled // the one that was changed last comes first
+}
+
+// refuse adds a reason why there are no more drafts.
+func (t *table) refuse(why string) {
+	if !slices.Contains(t.refused, why) {
+		t.refused = append(t.refused, why)
+	}
+}
+
+// row is a row of a sample.
+type row struct {
+	key   string
+	cells []cell // sorted by family and column; of a column, the newest first
+}
+
+// cell is a cell of a row.
+type cell struct {
+	family, qualifier string
+	at                int64 // microseconds since 1970
+	value             []byte
+}
+
+// withoutSums leaves out the sums of versions, which belong to a table of states: the table has none of their families.
+func (s *Sample) withoutSums() {
+	var rows []bigtable.Row
+	for _, r := range s.Rows {
+		r = maps.Clone(r)
+		maps.DeleteFunc(r, func(family string, _ []bigtable.ReadItem) bool {
+			_, plain := s.Families[family]
+			return !plain && strings.HasSuffix(family, codec.VersionsFamily(""))
+		})
+		if len(r) > 0 {
+			rows = append(rows, r)
+		}
+	}
+	s.Rows = rows
+}
+
+// newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events are stored.
+func newTable(s Sample) *table {
+	t := &table{Sample: s, rollups: rollupsOf(s.Rows)}
+	for _, r := range s.Rows {
+		out := row{key: r.Key()}
+		for _, family := range slices.Sorted(maps.Keys(r)) {
+			if t.isRollup(family) {
+				continue
+			}
+			for _, item := range r[family] {
+				out.cells = append(out.cells, cell{family, columnOf(family, item), int64(item.Timestamp), item.Value})
+			}
+		}
+		if len(out.cells) > 0 {
+			t.rows = append(t.rows, out)
+			t.cells += len(out.cells)
+		}
+	}
+	return t
+}
+
+// spread returns at most n elements of a slice, evenly spread.
+func spread[T any](all []T, n int) []T {
+	if len(all) <= n {
+		return all
+	}
+	out := make([]T, n)
+	for i := range out {
+		out[i] = all[i*len(all)/n]
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package parquet
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	pqformat "github.com/parquet-go/parquet-go/format"
+
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/gen/schema"
+)
+
+// TestColumnTypes checks that each type has a column type.
+func TestColumnTypes(t *testing.T) {
+	for _, typ := range schema.Types() {
+		own := columnTypes[typ]
+		if own.node == nil || own.value == nil {
+			t.Errorf("columnTypes lacks type %s", typ)
+			continue
+		}
+		c := &column{}
+		if v, err := own.value(c, nil); err != nil || !v.IsNull() {
+			t.Errorf("%s: nil is written as %s, %v", typ, v, err)
+		}
+	}
+}
+
+// TestNoUnit refuses times whose logical type has no unit, which a forged or damaged file may have, whatever the options say.
+func TestNoUnit(t *testing.T) {
+	for _, logical := range []pqformat.LogicalTypeValue{&pqformat.TimeType{}, &pqformat.TimestampType{}, &pqformat.TimestampType{IsAdjustedToUTC: true}} {
+		from := "INT64 " + logicalName(logical)
+		for _, to := range schema.Types() {
+			if _, err := find(from, to, &format.ReaderOptions{Unit: time.Second, Zone: time.UTC}); err == nil || !strings.Contains(err.Error(), "without unit") {
+				t.Errorf("%s as %s: %v", from, to, err)
+			}
+		}
+	}
+}

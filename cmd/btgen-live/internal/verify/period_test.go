@@ -1,0 +1,35 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/dynamictest"
+)
+
+// Rows of an earlier layout are readable, and those of a layout that the schema lacks are not.
+func TestEarlierLayouts(t *testing.T) {
+	days := strings.Replace(readings, "PATTERN", "bucket_new_cells", 1)
+	hours := strings.Replace(days, `{every: 1d, label: "2006-01-02"}`, "1h", 1)
+	b := written(t, days)
+	for _, tt := range []struct {
+		name, yaml string
+		readable   bool
+	}{
+		{"hours alone", hours, false},
+		{"hours, and days before", hours + "    since: 2027-01-11\n    before: [{bucket: 1d}]\n", true},
+	} {
+		l := dynamictest.Resolve(t, []byte(tt.yaml))
+		var schemas []Schema
+		for _, p := range l.AllPeriods() {
+			schemas = append(schemas, Schema{Layout: dynamic.New(l).Layout(), Table: p})
+		}
+		report, err := Table(t.Context(), b.Client, schemas, Options{Rows: 100, Timeout: time.Minute})
+		must(t, err)
+		if got := len(report.Findings) == 0 && report.Rows.Total > 0; got != tt.readable {
+			t.Errorf("%s: readable: %v, want %v: %+v", tt.name, got, tt.readable, report)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package dynamictest_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+type tookColumns struct {
+	times []time.Time
+	took  []time.Duration
+}
+
+type tookWindow struct {
+	window.Window
+	Series string
+	Took   window.Int[time.Duration]
+}
+
+// TestDurations checks that the statistics of durations are exact: neither rounded to what float64
+// represents, nor wrapped around.
+func TestDurations(t *testing.T) {
+	spec := window.NewSpec(func(w *tookWindow) *window.Window { return &w.Window }, func(w *tookWindow) *string { return &w.Series },
+		func(c *tookColumns) []time.Time { return c.times },
+		window.IntPart("took", func(w *tookWindow) *window.Int[time.Duration] { return &w.Took }, func(c *tookColumns) []time.Duration { return c.took }))
+	const most, least = time.Duration(math.MaxInt64), time.Duration(math.MinInt64)
+	for _, c := range []struct {
+		took                []time.Duration
+		sum, mean, increase string
+	}{
+		{[]time.Duration{most}, "2562047h47m16.854775807s", "2562047h47m16.854775807s", "0s"},
+		{[]time.Duration{least, least}, "-18446744073709551616", "-2562047h47m16.854775808s", "0s"},
+		{[]time.Duration{5000*time.Hour + 1}, "5000h0m0.000000001s", "5000h0m0.000000001s", "0s"},
+		{[]time.Duration{1, 2}, "3ns", "2ns", "1ns"},
+		{[]time.Duration{-1, -2}, "-3ns", "-2ns", "-2ns"},
+		{[]time.Duration{0, most, 0, most}, "18446744073709551614", "1281023h53m38.427387904s", "18446744073709551614"},
+		{[]time.Duration{least, most}, "-1ns", "-1ns", "18446744073709551615"},
+	} {
+		series, got := "", dynamic.Window{}
+		f, err := spec.Start(window.Whole(), time.Unix(0, 0), time.Unix(9, 0), window.Options{
+			ID: func(any) string { return "" }, Clone: func(s any) any { return s },
+		}, func(w any) bool {
+			took := w.(*tookWindow).Took
+			got.Fields = []any{&took}
+			return true
+		})
+		assert.Must(t, err)
+		columns := tookColumns{took: c.took}
+		for i := range c.took {
+			columns.times = append(columns.times, time.Unix(int64(i), 0))
+		}
+		if _, err := f.Add(&series, &columns); err != nil {
+			t.Fatal(err)
+		}
+		f.End()
+		field := &layout.Field{Type: schema.Duration}
+		for s, want := range map[dynamic.Statistic]string{dynamic.Sum: c.sum, dynamic.Mean: c.mean, dynamic.Increase: c.increase} {
+			if v := fmt.Sprint(s.Of(&got, field, 0)); v != want {
+				t.Errorf("the %v of %v is %s, want %s", s, c.took, v, want)
+			}
+		}
+	}
+}
