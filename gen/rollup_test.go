@@ -68,9 +68,6 @@ type kindWindow struct {
 	Extra  window.Values[json.RawMessage]
 }
 
-// kindColumns are events of generated code, of which the test has none.
-type kindColumns struct{}
-
 // start returns a schema and a server with its tables.
 func start(t *testing.T, text string) (*dynamic.Schema, *storetest.Bigtable) {
 	t.Helper()
@@ -123,41 +120,36 @@ func TestRollupOfAnySchema(t *testing.T) {
 		t.Fatal(row, err)
 	}
 	var run window.Run
-	if err := kindSpec.ParseRun(&run, row["h"][0].Value); err != nil || run.Lacks {
+	if err := kindSpec.Any().ParseRun(&run, row["h"][0].Value); err != nil || run.Lacks {
 		t.Fatal(run.Lacks, err)
 	}
-	w := run.Windows[0].(*kindWindow)
+	w := run.Windows[0].Window.(*kindWindow)
 	got := strings.TrimSuffix(fmt.Sprintln(w.Events, w.Text.Last, w.Raw.Last, w.Flag.Last, w.Small.Min, w.Count.BigSum(), w.Real.Sum(), w.Single.Last, w.Single.Count, w.At.Last, w.Took.Min, w.ID.Last, w.State.Last, string(w.Extra.Last)), "\n")
 	want := `4 t3 [3] false -3 6917529027641081856 0.6000000000000001 0.3 2 2021-03-05 00:00:00.000000003 +0000 UTC -3ns 00000000-0000-0000-0000-000000000003 7 {"n":3}`
 	if got != want {
 		t.Errorf("want %s\ngot  %s", want, got)
 	}
-	again, err := kindSpec.AppendRun(nil, &run)
+	again, err := kindSpec.Any().AppendRun(nil, &run)
 	if err != nil || string(again) != string(row["h"][0].Value) {
 		t.Error("generated code encodes the run differently", err)
 	}
 }
 
-var kindSpec = window.NewSpec(
-	func(w *kindWindow) *window.Window { return &w.Window },
-	func(w *kindWindow) *string { return &w.Host },
-	func(*kindColumns) []time.Time { return nil },
-	window.ValuesPart("text", func(w *kindWindow) *window.Values[string] { return &w.Text }, none[string]),
-	window.ValuesPart("raw", func(w *kindWindow) *window.Values[[]byte] { return &w.Raw }, none[[]byte]),
-	window.ValuesPart("flag", func(w *kindWindow) *window.Values[bool] { return &w.Flag }, none[bool]),
-	window.IntPart("small", func(w *kindWindow) *window.Int[int32] { return &w.Small }, none[int32]),
-	window.IntPart("count", func(w *kindWindow) *window.Int[uint64] { return &w.Count }, none[uint64]),
-	window.FloatPart("real", func(w *kindWindow) *window.Float64[float64] { return &w.Real }, none[float64]),
-	window.FloatPart("single", func(w *kindWindow) *window.Float64[float32] { return &w.Single }, none[float32]),
-	window.ValuesPart("at", func(w *kindWindow) *window.Values[time.Time] { return &w.At }, none[time.Time]),
-	window.IntPart("took", func(w *kindWindow) *window.Int[time.Duration] { return &w.Took }, none[time.Duration]),
-	window.ValuesPart("id", func(w *kindWindow) *window.Values[codec.UUID] { return &w.ID }, none[codec.UUID]),
-	window.ValuesPart("state", func(w *kindWindow) *window.Values[int32] { return &w.State }, none[int32]),
-	window.ValuesPart("extra", func(w *kindWindow) *window.Values[json.RawMessage] { return &w.Extra }, none[json.RawMessage]),
+// kindSpec describes windows of generated code, of which the test has no events.
+var kindSpec = window.NewSpec[string, kindWindow](
+	window.ValuesPart[string]("text", 0),
+	window.ValuesPart[[]byte]("raw", 0),
+	window.ValuesPart[bool]("flag", 0),
+	window.IntPart[int32]("small", 0),
+	window.IntPart[uint64]("count", 0),
+	window.FloatPart[float64]("real", 0),
+	window.FloatPart[float32]("single", 0),
+	window.ValuesPart[time.Time]("at", 0),
+	window.IntPart[time.Duration]("took", 0),
+	window.ValuesPart[codec.UUID]("id", 0),
+	window.ValuesPart[int32]("state", 0),
+	window.ValuesPart[json.RawMessage]("extra", 0),
 )
-
-// none returns no values.
-func none[T any](*kindColumns) []T { return nil }
 
 // TestRollupNames checks that runs have the names that reads have for fields, which are those of the last table whose columns
 // can be read one by one.

@@ -3,7 +3,6 @@ package dynamic
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/value"
@@ -11,54 +10,46 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// part is a part of an event, and of a table's columns.
-type part = store.Part[Event, Columns]
-
 // columns describes the parts of an event, and the columns of a table that contain them.
 func (s *Schema) columns(t *layout.Table) *store.Columns[Event, Columns] {
-	parts := []part{
-		store.AnySeriesPart(
-			func(e *Event) *[]any { return &e.Series }, func(c *Columns) *[][]any { return &c.Series },
+	parts := []store.Part{
+		store.AnySeriesPart(seriesIndex,
 			func(series, to []any) []any { return value.Pointers(s.layout, series, to) },
 			func(series *[]any, from []any) { *series = value.FromPointers(s.layout, from) },
-			sameSeries, ownValues),
-		store.TimePart(func(e *Event) *time.Time { return &e.Time }, func(c *Columns) *[]time.Time { return &c.Time }),
+			sameSeries),
+		store.TimePart(timeIndex),
 	}
 	if s.layout.Sequence {
-		parts = append(parts, store.SequencePart(func(e *Event) *uint32 { return &e.Sequence }, func(c *Columns) *[]uint32 { return &c.Sequence }))
+		parts = append(parts, store.SequencePart(sequenceIndex))
 	}
 	parts = append(parts, s.choices(t)...)
 	for _, c := range t.Columns {
 		parts = append(parts, s.column(t, c).In(c.Family))
 	}
-	return store.NewColumns(parts...)
+	return store.NewColumnsOf[Event, Columns](s.part, s.slices, ownValues, parts...)
 }
 
 // choices are what an event specifies about its time to live.
-func (s *Schema) choices(t *layout.Table) []part {
-	var parts []part
+func (s *Schema) choices(t *layout.Table) []store.Part {
+	var parts []store.Part
 	l := s.layout
 	if len(l.Classes) > 0 {
-		parts = append(parts, store.ClassPart(func(e *Event) *int { return &e.Class }, func(c *Columns) *[]int { return &c.Class }))
+		parts = append(parts, store.ClassPart[int](classIndex))
 	}
 	if l.MayExpire() {
-		parts = append(parts, store.TTLPart(func(e *Event) *time.Duration { return &e.TTL }, func(c *Columns) *[]time.Duration { return &c.TTL }))
+		parts = append(parts, store.TTLPart(ttlIndex))
 	}
 	if l.MayExpire() || l.MustExpire() {
-		parts = append(parts, store.ExpiresAtPart(func(e *Event) *time.Time { return &e.ExpiresAt }, func(c *Columns) *[]time.Time { return &c.ExpiresAt }))
+		parts = append(parts, store.ExpiresAtPart(expiresAtIndex))
 	}
 	if l.KeepsWrittenAt() && !t.KeepsWrittenAt() {
-		parts = append(parts, store.WrittenAtPart(writtenAt, writtenAts))
+		parts = append(parts, store.WrittenAtPart(writtenAtIndex))
 	}
 	return parts
 }
 
-func writtenAt(e *Event) *time.Time { return &e.WrittenAt }
-
-func writtenAts(c *Columns) *[]time.Time { return &c.WrittenAt }
-
 // column describes a column of a table.
-func (s *Schema) column(t *layout.Table, c layout.Column) part {
+func (s *Schema) column(t *layout.Table, c layout.Column) store.Part {
 	switch c.Field {
 	case layout.WholeEvent:
 		return s.eventColumn(t, c)
@@ -67,30 +58,30 @@ func (s *Schema) column(t *layout.Table, c layout.Column) part {
 		if c.Values.Text() {
 			coding = codec.Text.Timestamp
 		}
-		return store.WrittenAtColumn(c.Qualifier, coding, writtenAt, writtenAts)
+		return store.WrittenAtColumn(writtenAtIndex, c.Qualifier, coding)
 	}
-	f := &s.layout.Fields[c.Field]
-	coding, of, in := value.Coding(f, c.Values), s.valueOf(c.Field), s.valuesOf(c.Field)
+	f, index := &s.layout.Fields[c.Field], valueIndex+c.Field
+	coding := value.Coding(f, c.Values)
 	var older []store.Older[any]
 	for _, o := range c.Older {
 		older = append(older, store.Was(o.Qualifier, value.OlderCoding(f, o.Was, o.Values)).In(o.Family))
 	}
 	if f.Default != nil && !f.Optional {
-		return store.DefaultColumn(c.Qualifier, coding, f.Default, of, in, older...)
+		return store.DefaultColumn(index, c.Qualifier, coding, f.Default, older...)
 	}
-	p := store.RequiredColumn(c.Qualifier, coding, of, in, older...)
+	p := store.RequiredColumn(index, c.Qualifier, coding, older...)
 	if f.Optional {
-		p = p.If(func(e *Event) bool { return *of(e) != nil }, func(e *Event) { *of(e) = nil })
+		p = p.If(func(v any) bool { return *v.(*any) != nil }, func(v any) { *v.(*any) = nil })
 	}
 	return p
 }
 
 // eventColumn describes a column with all fields of an event.
-func (s *Schema) eventColumn(t *layout.Table, c layout.Column) part {
+func (s *Schema) eventColumn(t *layout.Table, c layout.Column) store.Part {
 	blob := value.NewBlob(s.layout.Fields, t.Blob)
-	var fields []part
+	var fields []store.Part
 	for i := range s.layout.Fields {
-		fields = append(fields, store.FieldPart(s.valueOf(i), s.valuesOf(i)))
+		fields = append(fields, store.FieldPart[any](valueIndex+i))
 	}
 	return store.EventColumn(c.Qualifier,
 		func(dst []byte, e *Event) []byte { return blob.Append(dst, s.sized(e.Values)) },
@@ -101,32 +92,49 @@ func (s *Schema) eventColumn(t *layout.Table, c layout.Column) part {
 		fields...)
 }
 
-// valueOf returns the location of a field in an event.
-func (s *Schema) valueOf(field int) func(e *Event) *any {
-	return func(e *Event) *any {
-		if len(e.Values) <= field {
-			e.Values = append(e.Values, make([]any, len(s.layout.Fields)-len(e.Values))...)
-		}
-		return &e.Values[field]
+// part returns a pointer to the part of an event with an index.
+func (s *Schema) part(e any, index int) any {
+	of := e.(*Event)
+	switch index {
+	case seriesIndex:
+		return &of.Series
+	case timeIndex:
+		return &of.Time
+	case sequenceIndex:
+		return &of.Sequence
+	case classIndex:
+		return &of.Class
+	case ttlIndex:
+		return &of.TTL
+	case expiresAtIndex:
+		return &of.ExpiresAt
+	case writtenAtIndex:
+		return &of.WrittenAt
 	}
+	of.Values = s.sized(of.Values)
+	return &of.Values[index-valueIndex]
 }
 
-// valuesOf returns the slice of a field.
-func (s *Schema) valuesOf(field int) func(c *Columns) *[]any {
-	return func(c *Columns) *[]any {
-		if len(c.Values) <= field {
-			c.Values = append(c.Values, make([][]any, len(s.layout.Fields)-len(c.Values))...)
-		}
-		return &c.Values[field]
+// slices returns pointers to the slices of columns.
+func (s *Schema) slices(c any) []any {
+	of := c.(*Columns)
+	if n := len(s.layout.Fields); len(of.Values) < n {
+		of.Values = append(of.Values, make([][]any, n-len(of.Values))...)
 	}
+	out := []any{&of.Series, &of.Time, &of.Sequence, &of.Class, &of.TTL, &of.ExpiresAt, &of.WrittenAt}
+	for i := range of.Values {
+		out = append(out, &of.Values[i])
+	}
+	return out
 }
 
 // sameSeries reports whether two series are the same.
 func sameSeries(a, b []any) bool { return slices.EqualFunc(a, b, value.Equal) }
 
 // ownValues clones what an event shares with its copies.
-func ownValues(e *Event) {
-	e.Series, e.Values = clone(e.Series), clone(e.Values)
+func ownValues(e any) {
+	of := e.(*Event)
+	of.Series, of.Values = clone(of.Series), clone(of.Values)
 }
 
 // clone copies values, and the bytes among them.

@@ -45,6 +45,18 @@ type Columns struct {
 	Values    [][]any // one slice for each of Layout.Fields
 }
 
+// The indexes of the parts of an Event, and of the slices of Columns.
+const (
+	seriesIndex = iota
+	timeIndex
+	sequenceIndex
+	classIndex
+	ttlIndex
+	expiresAtIndex
+	writtenAtIndex
+	valueIndex // of the first field
+)
+
 // Schema is a schema whose events can be written and read. It is immutable.
 type Schema struct {
 	layout  *layout.Layout
@@ -125,7 +137,7 @@ func tableOf(l *layout.Layout, t *layout.Table) store.Table {
 
 // table describes a table to the store.
 func (s *Schema) table(t *layout.Table) *table {
-	l := store.Mapping[Event]{Table: tableOf(s.layout, t), Pattern: t.Pattern, Key: t.Key, Precision: s.layout.Precision, Check: s.check, Rollup: t.Rollup}
+	l := store.Mapping[Event]{Table: tableOf(s.layout, t), Pattern: t.Pattern, Key: t.Key, Precision: s.layout.Precision, Check: s.check, Rollup: t.Rollup, SequenceInColumns: t.Sequence}
 	if t.Pattern.OneValue() {
 		for i := range s.layout.Fields {
 			l.Fields = append(l.Fields, store.Field(s.layout.FieldName(&s.layout.Fields[i])))
@@ -133,9 +145,6 @@ func (s *Schema) table(t *layout.Table) *table {
 	}
 	if t.CountsCells() {
 		l.MaxCells = t.MaxCells
-	}
-	if t.Sequence {
-		l.Sequence = func(e *Event) *uint32 { return &e.Sequence }
 	}
 	l.Since = t.Since
 	for _, older := range t.Older {

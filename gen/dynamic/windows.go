@@ -3,7 +3,6 @@ package dynamic
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/value"
@@ -16,11 +15,11 @@ import (
 type Window = value.Window
 
 // windowsSpec is how events are summarized.
-type windowsSpec = window.Spec[[]any, Columns, Window]
+type windowsSpec = window.Spec[[]any, Window]
 
 // windows says how events are summarized.
 func windows(l *layout.Layout) *windowsSpec {
-	return value.Windows(l, func(c *Columns) []time.Time { return c.Time }, func(c *Columns, field int) []any { return c.Values[field] })
+	return value.Windows(l, valueIndex)
 }
 
 // Rollup summarizes the events of all tables with a rollup; see [store.Rollup]. The error is

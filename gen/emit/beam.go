@@ -110,13 +110,13 @@ func (s *schemaFile) beamAccess() jen.Code {
 // beamSpec declares the function that gives the package for pipelines access to how events are
 // summarized:
 //
-//	func BeamReadingWindows() *window.Spec[ReadingSeries, ReadingColumns, ReadingWindow]
+//	func BeamReadingWindows() *window.Spec[ReadingSeries, ReadingWindow]
 func (s *schemaFile) beamSpec() jen.Code {
 	if !s.layout.Beam {
 		return nil
 	}
 	return gocode.Doc(fmt.Sprintf("%s gives package %sbeam access to how events are summarized.", s.names.BeamSpec, s.layout.Package)).Line().
-		Func().Id(s.names.BeamSpec).Params().Op("*").Add(s.window("Spec")).Types(jen.Id(s.names.Series), jen.Id(s.names.Columns), jen.Id(s.names.Window)).
+		Func().Id(s.names.BeamSpec).Params().Op("*").Add(s.window("Spec")).Types(jen.Id(s.names.Series), jen.Id(s.names.Window)).
 		Block(jen.Return(jen.Id(s.names.Windows)))
 }
 
@@ -195,7 +195,7 @@ func (s *beamFile) schemaVar() jen.Code {
 // beamWindows declares the variable with the windows of the schema.
 func (s *beamFile) beamWindows() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s summarizes %s events by windows of time in pipelines.", s.names.BeamWindows, s.layout.Name)).Line().
-		Var().Id(s.names.BeamWindows).Op("=").Add(s.beamstore("RegisterWindows")).Call(jen.Id(s.layout.Name), s.own(s.names.BeamSpec).Call())
+		Var().Id(s.names.BeamWindows).Op("=").Add(s.beamstore("RegisterWindows").Types(s.own(s.names.Columns))).Call(jen.Id(s.layout.Name), s.own(s.names.BeamSpec).Call())
 }
 
 // newSchema declares the function that describes the schema and registers it.

@@ -13,22 +13,29 @@ import (
 
 // columnsField is a slice of the columns type for a part of every event.
 type columnsField struct {
-	name string
-	typ  *jen.Statement
+	name  string
+	typ   *jen.Statement
+	place *jen.Statement // pointer to the part of an event, of
 }
 
 // columnsFields lists the slices of the columns type, in the order of the event.
 func (s *schemaFile) columnsFields() []columnsField {
-	out := []columnsField{{"Series", jen.Id(s.names.Series)}, {"Time", jen.Qual("time", "Time")}}
+	place := func(name string) *jen.Statement { return jen.Op("&").Id("of").Dot(name) }
+	out := []columnsField{{"Series", jen.Id(s.names.Series), place(s.names.Series)}, {"Time", jen.Qual("time", "Time"), place("Time")}}
 	if s.layout.Sequence {
-		out = append(out, columnsField{"Sequence", jen.Uint32()})
+		out = append(out, columnsField{"Sequence", jen.Uint32(), place("Sequence")})
 	}
 	for _, f := range s.ttlFields() {
-		out = append(out, columnsField{f.name, f.typ})
+		at := place(f.name)
+		if f.kind == layout.ClassField {
+			at = jen.Parens(jen.Op("*").Int()).Call(at)
+		}
+		out = append(out, columnsField{f.name, f.typ, at})
 	}
 	for i := range s.layout.Fields {
 		f := &s.layout.Fields[i]
-		out = append(out, columnsField{s.names.Field(f).Name, s.fieldType(f)})
+		name := s.names.Field(f).Name
+		out = append(out, columnsField{name, s.fieldType(f), place(name)})
 	}
 	return out
 }
@@ -59,50 +66,63 @@ func (s *schemaFile) columnsMethods() jen.Code {
 		Add(method("Append adds an event.", "Append", jen.Id("e").Op("*").Id(s.names.Event)))
 }
 
-// columnsVar declares the parts of an event, each with its place in the event, its
-// slice in the columns type, and its column in a table:
+// partsFunc declares where an event has its parts, by the indexes of their slices:
 //
-//	var balloonCellsColumns = store.NewColumns(
-//		store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonEvent) *int64 { return &e.Pressure }, func(c *BalloonColumns) *[]int64 { return &c.Pressure }),
+//	func balloonPart(e any, index int) any { … }
+func (s *schemaFile) partsFunc() jen.Code {
+	return gocode.Doc(fmt.Sprintf("%s returns a pointer to what an event has for a slice of %s, by its index.", s.names.Part, s.names.Columns)).Line().
+		Func().Id(s.names.Part).Params(jen.Id("e").Any(), jen.Id("index").Int()).Any().BlockFunc(func(g *jen.Group) {
+		g.Id("of").Op(":=").Id("e").Assert(jen.Op("*").Id(s.names.Event))
+		g.Switch(jen.Id("index")).BlockFunc(func(g *jen.Group) {
+			for i, f := range s.columnsFields() {
+				g.Case(jen.Lit(i)).Block(jen.Return(f.place))
+			}
+		})
+		g.Return(jen.Nil())
+	})
+}
+
+// columnsVar declares the parts of an event, each with its index and its column in a table:
+//
+//	var balloonCellsColumns = store.NewColumns[BalloonEvent, BalloonColumns](
+//		balloonPart,
+//		store.SeriesPart(0, …),
+//		store.RequiredColumn(2, "pressure", codec.Text.Int64),
 //		…
 //	)
 func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
-	return jen.Var().Id(s.names.Table(t).Columns).Op("=").Add(s.store("NewColumns")).CustomFunc(multiCall, func(g *jen.Group) {
-		g.Add(s.seriesPart())
-		g.Add(s.store("TimePart").Call(s.accessors("Time", "Time", jen.Qual("time", "Time"))...))
-		if s.layout.Sequence {
-			g.Add(s.store("SequencePart").Call(s.accessors("Sequence", "Sequence", jen.Uint32())...))
-		}
-		stored := slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Field == layout.WrittenAt })
-		for _, f := range s.ttlFields() {
-			if f.kind != layout.WrittenAtField || !stored {
-				g.Add(s.ttlPart(f))
+	return jen.Var().Id(s.names.Table(t).Columns).Op("=").Add(s.store("NewColumns")).Types(jen.Id(s.names.Event), jen.Id(s.names.Columns)).
+		CustomFunc(multiCall, func(g *jen.Group) {
+			g.Id(s.names.Part)
+			g.Add(s.seriesPart())
+			g.Add(s.store("TimePart").Call(s.index("Time")))
+			if s.layout.Sequence {
+				g.Add(s.store("SequencePart").Call(s.index("Sequence")))
 			}
-		}
-		for _, c := range t.Columns {
-			g.Add(s.columnPart(t, c))
-		}
-	})
+			stored := slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Field == layout.WrittenAt })
+			for _, f := range s.ttlFields() {
+				if f.kind != layout.WrittenAtField || !stored {
+					g.Add(s.ttlPart(f))
+				}
+			}
+			for _, c := range t.Columns {
+				g.Add(s.columnPart(t, c))
+			}
+		})
+}
+
+// index renders the index of the slice with a name.
+func (s *schemaFile) index(name string) jen.Code {
+	return jen.Lit(slices.IndexFunc(s.columnsFields(), func(f columnsField) bool { return f.name == name }))
+}
+
+// fieldIndex renders the index of the slice of a field.
+func (s *schemaFile) fieldIndex(field int) jen.Code {
+	return jen.Lit(len(s.columnsFields()) - len(s.layout.Fields) + field)
 }
 
 // multiCall puts each argument of a call on a separate line.
 var multiCall = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
-
-// accessors renders the functions that return pointers to a part of an event and to its
-// slice.
-func (s *schemaFile) accessors(of, in string, typ *jen.Statement) []jen.Code {
-	return []jen.Code{s.placeOf(of, typ), s.slice(in, typ)}
-}
-
-// placeOf renders the function that returns a pointer to a part of an event.
-func (s *schemaFile) placeOf(name string, typ *jen.Statement) *jen.Statement {
-	return jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Add(typ).Add(oneLine(jen.Return(jen.Op("&").Id("e").Dot(name))))
-}
-
-// slice renders the function that returns a pointer to the slice of a part.
-func (s *schemaFile) slice(name string, typ *jen.Statement) *jen.Statement {
-	return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Op("*").Index().Add(typ).Add(oneLine(jen.Return(jen.Op("&").Id("c").Dot(name))))
-}
 
 // oneLine renders a function body of one statement.
 func oneLine(statement jen.Code) *jen.Statement {
@@ -120,16 +140,16 @@ func (s *schemaFile) seriesPart() jen.Code {
 	if len(s.layout.Series) == 0 {
 		values = jen.Func().Params(jen.Id("_").Op("*").Id(s.names.Series), jen.Id("to").Index().Any()).Index().Any().Add(oneLine(jen.Return(jen.Id("to"))))
 	}
-	return s.store(part).Call(append(s.accessors(s.names.Series, "Series", jen.Id(s.names.Series)), values)...)
+	return s.store(part).Call(s.index("Series"), values)
 }
 
 // ttlPart renders the part for a field about the time to live.
 func (s *schemaFile) ttlPart(f ttlField) jen.Code {
-	args := s.accessors(f.name, f.name, f.typ)
+	part := s.store(f.name + "Part")
 	if f.kind == layout.ClassField {
-		args[0] = jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Int().Add(oneLine(jen.Return(jen.Parens(jen.Op("*").Int()).Call(jen.Op("&").Id("e").Dot(f.name)))))
+		part.Types(f.typ)
 	}
-	return s.store(f.name + "Part").Call(args...)
+	return part.Call(s.index(f.name))
 }
 
 // columnPart renders a column of a table.
@@ -139,11 +159,10 @@ func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement
 	case layout.WholeEvent:
 		part = s.eventColumn(t, c)
 	case layout.WrittenAt:
-		args := []jen.Code{jen.Lit(c.Qualifier), s.codec(encoding(c.Values)).Dot("Timestamp")}
-		part = s.store("WrittenAtColumn").Call(append(args, s.accessors("WrittenAt", "WrittenAt", jen.Qual("time", "Time"))...)...)
+		part = s.store("WrittenAtColumn").Call(s.index("WrittenAt"), jen.Lit(c.Qualifier), s.codec(encoding(c.Values)).Dot("Timestamp"))
 	default:
 		f := &s.layout.Fields[c.Field]
-		kind, args := "Required", []jen.Code{jen.Lit(c.Qualifier), s.coding(c, f)}
+		kind, args := "Required", []jen.Code{s.fieldIndex(c.Field), jen.Lit(c.Qualifier), s.coding(c, f)}
 		switch {
 		case f.Optional:
 			kind = "Optional"
@@ -157,7 +176,6 @@ func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement
 		if isSlice(f) {
 			kind += "Bytes"
 		}
-		args = append(args, s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...)
 		for _, older := range c.Older {
 			args = append(args, s.olderColumn(c, older))
 		}
@@ -200,15 +218,14 @@ func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statemen
 			kind := "Field"
 			switch {
 			case t.Blob == layout.Protobuf && isProtoNumber(f):
-				args := append([]jen.Code{jen.Lit(f.Number)}, s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...)
-				g.Line().Add(s.store("NumberPart").Call(args...))
+				g.Line().Add(s.store("NumberPart").Types(s.goType(f)).Call(s.fieldIndex(i), jen.Lit(f.Number)))
 				continue
 			case isSlice(f):
 				kind = "Bytes"
 			case f.Optional:
 				kind = "Optional"
 			}
-			g.Line().Add(s.store(kind + "Part").Call(s.accessors(s.names.Field(f).Name, s.names.Field(f).Name, s.fieldType(f))...))
+			g.Line().Add(s.store(kind + "Part").Types(s.goType(f)).Call(s.fieldIndex(i)))
 		}
 		g.Line()
 	})

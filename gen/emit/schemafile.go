@@ -68,7 +68,7 @@ func (s *schemaFile) declare() {
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyParse(t), s.keyValues(t))
 	}
-	s.add(s.mappings(), s.beamAccess(), s.beamSpec())
+	s.add(s.mappings(), s.beamAccess(), s.beamSpec(), s.partsFunc())
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyVar(t), s.columnsVar(t), s.mappingVar(t))
 	}

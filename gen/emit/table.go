@@ -165,8 +165,7 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 		fields = append(fields, field{"MaxCells", gocode.Int(t.MaxCells)})
 	}
 	if t.Sequence { // else, the key says that there is one
-		fields = append(fields, field{"Sequence", jen.Func().Params(jen.Id("e").Op("*").Id(s.names.Event)).Op("*").Uint32().Block(
-			jen.Return(jen.Op("&").Id("e").Dot("Sequence")))})
+		fields = append(fields, field{"SequenceInColumns", jen.True()})
 	}
 	fields = append(fields, field{"Check", jen.Id(s.names.Check)})
 	if t.Rollup != nil {

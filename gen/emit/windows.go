@@ -86,30 +86,21 @@ func (s *schemaFile) seriesConsts() jen.Code {
 
 // windowsVar declares how events are folded into windows:
 //
-//	var balloonWindows = window.NewSpec(…, window.IntPart("pressure", func(w *BalloonWindow) *window.Int[int64] { return &w.Pressure }, …), …)
+//	var balloonWindows = window.NewSpec[BalloonSeries, BalloonWindow](window.IntPart[int64]("pressure", 2), …)
 func (s *schemaFile) windowsVar() jen.Code {
-	place := func(name string, typ *jen.Statement) *jen.Statement {
-		return jen.Func().Params(jen.Id("w").Op("*").Id(s.names.Window)).Op("*").Add(typ).Add(oneLine(jen.Return(jen.Op("&").Id("w").Dot(name))))
-	}
-	values := func(name string, typ *jen.Statement) *jen.Statement {
-		return jen.Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Index().Add(typ).Add(oneLine(jen.Return(jen.Id("c").Dot(name))))
-	}
-	return gocode.Doc(fmt.Sprintf("%s says how events are summarized.", s.names.Windows)).Line().
-		Var().Id(s.names.Windows).Op("=").Add(s.window("NewSpec")).CustomFunc(multiCall, func(g *jen.Group) {
-		g.Add(place("Window", s.window("Window")))
-		g.Add(place(s.names.Series, jen.Id(s.names.Series)))
-		g.Add(values("Time", jen.Qual("time", "Time")))
+	slice := len(s.columnsFields()) - len(s.layout.Fields) // of the first field
+	return gocode.Doc(fmt.Sprintf("%s says how the slices of %s are summarized, by their indexes.", s.names.Windows, s.names.Columns)).Line().
+		Var().Id(s.names.Windows).Op("=").Add(s.window("NewSpec")).Types(jen.Id(s.names.Series), jen.Id(s.names.Window)).CustomFunc(multiCall, func(g *jen.Group) {
 		for i := range s.layout.Fields {
 			f := &s.layout.Fields[i]
-			typ, part := statistics(f)
+			_, part := statistics(f)
 			switch {
 			case f.Optional && isSlice(f):
 				part = "OptionalBytes"
 			case f.Optional:
 				part = "Optional" + part
 			}
-			name := s.names.Field(f).Name
-			g.Add(s.window(part+"Part").Call(jen.Lit(s.layout.FieldName(f)), place(name, s.window(typ).Types(s.goType(f))), values(name, s.fieldType(f))))
+			g.Add(s.window(part+"Part").Types(s.goType(f)).Call(jen.Lit(s.layout.FieldName(f)), jen.Lit(slice+i)))
 		}
 	})
 }

@@ -20,38 +20,36 @@ func Mark(t *layout.Table, at time.Time) Cell {
 
 // Run returns the cell with the windows of all events of a bucket, in order of time, after it has been summarized once.
 func Run(l *layout.Layout, t *layout.Table, events []Event) Cell {
-	var c columns
-	c.values = make([][]any, len(l.Fields))
+	var times []time.Time
+	values := make([][]any, len(l.Fields))
 	for i := range events {
-		c.times = append(c.times, events[i].Time)
+		times = append(times, events[i].Time)
 		for field, v := range events[i].Values {
-			c.values[field] = append(c.values[field], v)
+			values[field] = append(values[field], v)
 		}
 	}
-	spec := value.Windows(l, func(c *columns) []time.Time { return c.times }, func(c *columns, field int) []any { return c.values[field] })
+	slices := window.Slices{nil, &times}
+	for field := range values {
+		slices = append(slices, &values[field])
+	}
+	spec := value.Windows(l, 2).Any()
 	if t.Rollup.Fields != nil {
 		spec = spec.Of(t.Rollup.Fields)
 	}
 	at := events[0].Time
 	run := window.Run{Start: t.Bucket.Start(at), Every: t.Rollup.Every}
 	one := window.Options{ID: func(any) string { return "" }, Clone: func(series any) any { return series }}
-	fold, err := spec.Start(window.Every(run.Every), run.Start, t.Bucket.End(at), one, func(w any) bool {
+	fold, err := spec.Start(window.Every(run.Every), run.Start, t.Bucket.End(at), one, func(w *window.Summary) bool {
 		run.Windows = append(run.Windows, spec.Clone(w))
 		return true
 	})
 	if err == nil {
-		if _, err = fold.Add(new([]any), &c); err == nil {
+		if _, err = fold.Add(new([]any), slices); err == nil {
 			fold.End()
 		}
 	}
 	encoded, _ := spec.AppendRun(nil, &run) // no error: a rollup can store fields of all types
 	return rollupCell(t, at, rollup.RunName(1, exampleID), encoded)
-}
-
-// columns are events, column by column.
-type columns struct {
-	times  []time.Time
-	values [][]any // of Layout.Fields
 }
 
 // rollupCell returns a cell of the rollup in the row of the bucket of a time.

@@ -19,7 +19,7 @@ type Window struct {
 	Fields []any
 }
 
-// Own clones what the window shares with the one of which it is a copy. Package window calls it.
+// Own clones what the window shares with the one of which it is a copy. Package store calls it.
 func (w *Window) Own() {
 	w.Fields = slices.Clone(w.Fields)
 	for i, f := range w.Fields {
@@ -38,41 +38,49 @@ func (w *Window) Own() {
 	}
 }
 
-// Windows says how the events of a schema are summarized, as generated code does. Columns of events have the times and the
-// values of each of Layout.Fields.
-func Windows[C any](l *layout.Layout, times func(c *C) []time.Time, values func(c *C, field int) []any) *window.Spec[[]any, C, Window] {
-	parts := make([]window.Part[C, Window], len(l.Fields))
+// Windows says how the events of a schema are summarized, as generated code does: of the columnar form of
+// events, the slices from an index have the values of Layout.Fields, each a *[]any.
+func Windows(l *layout.Layout, slice int) *window.Spec[[]any, Window] {
+	parts := make([]window.Part, len(l.Fields))
 	for i := range l.Fields {
-		f, name := &l.Fields[i], l.FieldName(&l.Fields[i])
-		in := func(c *C) []any { return values(c, i) }
-		switch number := f.Type.Traits().Number; {
+		f := &l.Fields[i]
+		switch number, name := f.Type.Traits().Number, l.FieldName(f); {
 		case number == schema.Floating:
-			parts[i] = window.AnyFloatPart(name, statisticsOf[window.Float64[float64]](l, i), in)
+			parts[i] = window.AnyFloatPart[float64](name, slice+i)
 		case number == schema.Unsigned:
-			parts[i] = window.AnyIntPart(name, statisticsOf[window.Int[uint64]](l, i), in)
+			parts[i] = window.AnyIntPart[uint64](name, slice+i)
 		case number != schema.NoNumber:
-			parts[i] = window.AnyIntPart(name, statisticsOf[window.Int[int64]](l, i), in)
+			parts[i] = window.AnyIntPart[int64](name, slice+i)
 		case f.Type == schema.Duration:
-			parts[i] = window.AnyIntPart(name, statisticsOf[window.Int[time.Duration]](l, i), in)
+			parts[i] = window.AnyIntPart[time.Duration](name, slice+i)
 		default:
-			parts[i] = window.AnyValuesPart(name, statisticsOf[window.Values[any]](l, i), in, stored(f))
+			parts[i] = window.AnyValuesPart(name, slice+i, stored(f))
 		}
 	}
-	return window.NewSpec(
-		func(w *Window) *window.Window { return &w.Window },
-		func(w *Window) *[]any { return &w.Series },
-		times, parts...)
-}
-
-// statisticsOf returns the location of the statistics of a field in a window.
-func statisticsOf[S any](l *layout.Layout, field int) func(w *Window) *S {
-	return func(w *Window) *S {
+	return window.NewSpecOf[[]any](func(w *Window) *window.Summary {
 		if w.Fields == nil {
 			w.Fields = make([]any, len(l.Fields))
 		}
-		if w.Fields[field] == nil {
-			w.Fields[field] = new(S)
+		for i := range l.Fields {
+			if w.Fields[i] == nil {
+				w.Fields[i] = newStatistics(&l.Fields[i])
+			}
 		}
-		return w.Fields[field].(*S)
+		return window.NewSummary(w, &w.Window, &w.Series, w.Fields)
+	}, parts...)
+}
+
+// newStatistics returns the statistics of a field without values.
+func newStatistics(f *layout.Field) any {
+	switch number := f.Type.Traits().Number; {
+	case number == schema.Floating:
+		return new(window.Float64[float64])
+	case number == schema.Unsigned:
+		return new(window.Int[uint64])
+	case number != schema.NoNumber:
+		return new(window.Int[int64])
+	case f.Type == schema.Duration:
+		return new(window.Int[time.Duration])
 	}
+	return new(window.Values[any])
 }

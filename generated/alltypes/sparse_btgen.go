@@ -402,6 +402,25 @@ func (k *SparseUnserializedKey) values() *codec.KeyValues {
 
 var sparseMappings = []*store.Mapping[SparseEvent]{sparseColumnsMapping, sparseCellsMapping, sparseUnserializedMapping}
 
+// sparsePart returns a pointer to what an event has for a slice of
+// SparseColumns, by its index.
+func sparsePart(e any, index int) any {
+	of := e.(*SparseEvent)
+	switch index {
+	case 0:
+		return &of.SparseSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Level
+	case 3:
+		return &of.Note
+	case 4:
+		return &of.Opened
+	}
+	return nil
+}
+
 // sparseColumnsKey describes the row keys of table sparse_columns.
 var sparseColumnsKey = codec.Key{
 	Delimiter: "#",
@@ -413,12 +432,13 @@ var sparseColumnsKey = codec.Key{
 	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-var sparseColumnsColumns = store.NewColumns(
-	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }, func(s *SparseSeries, to []any) []any { return append(to, &s.Sensor) }),
-	store.TimePart(func(e *SparseEvent) *time.Time { return &e.Time }, func(c *SparseColumns) *[]time.Time { return &c.Time }),
-	store.OptionalColumn("level", codec.Text.Int64, func(e *SparseEvent) **int64 { return &e.Level }, func(c *SparseColumns) *[]*int64 { return &c.Level }),
-	store.OptionalColumn("note", codec.Text.String, func(e *SparseEvent) **string { return &e.Note }, func(c *SparseColumns) *[]*string { return &c.Note }),
-	store.OptionalColumn("opened", codec.Text.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
+var sparseColumnsColumns = store.NewColumns[SparseEvent, SparseColumns](
+	sparsePart,
+	store.SeriesPart(0, func(s *SparseSeries, to []any) []any { return append(to, &s.Sensor) }),
+	store.TimePart(1),
+	store.OptionalColumn(2, "level", codec.Text.Int64),
+	store.OptionalColumn(3, "note", codec.Text.String),
+	store.OptionalColumn(4, "opened", codec.Text.Bool),
 )
 
 // sparseColumnsMapping maps events to table sparse_columns.
@@ -444,12 +464,13 @@ var sparseCellsKey = codec.Key{
 	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-var sparseCellsColumns = store.NewColumns(
-	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }, func(s *SparseSeries, to []any) []any { return append(to, &s.Sensor) }),
-	store.TimePart(func(e *SparseEvent) *time.Time { return &e.Time }, func(c *SparseColumns) *[]time.Time { return &c.Time }),
-	store.OptionalColumn("level", codec.Binary.Int64, func(e *SparseEvent) **int64 { return &e.Level }, func(c *SparseColumns) *[]*int64 { return &c.Level }),
-	store.OptionalColumn("note", codec.Binary.String, func(e *SparseEvent) **string { return &e.Note }, func(c *SparseColumns) *[]*string { return &c.Note }),
-	store.OptionalColumn("opened", codec.Binary.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
+var sparseCellsColumns = store.NewColumns[SparseEvent, SparseColumns](
+	sparsePart,
+	store.SeriesPart(0, func(s *SparseSeries, to []any) []any { return append(to, &s.Sensor) }),
+	store.TimePart(1),
+	store.OptionalColumn(2, "level", codec.Binary.Int64),
+	store.OptionalColumn(3, "note", codec.Binary.String),
+	store.OptionalColumn(4, "opened", codec.Binary.Bool),
 )
 
 // sparseCellsMapping maps events to table sparse_cells.
@@ -475,12 +496,13 @@ var sparseUnserializedKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixSeconds},
 }
 
-var sparseUnserializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *SparseEvent) *SparseSeries { return &e.SparseSeries }, func(c *SparseColumns) *[]SparseSeries { return &c.Series }, func(s *SparseSeries, to []any) []any { return append(to, &s.Sensor) }),
-	store.TimePart(func(e *SparseEvent) *time.Time { return &e.Time }, func(c *SparseColumns) *[]time.Time { return &c.Time }),
-	store.OptionalColumn("level", codec.Binary.Int64, func(e *SparseEvent) **int64 { return &e.Level }, func(c *SparseColumns) *[]*int64 { return &c.Level }),
-	store.OptionalColumn("note", codec.Binary.String, func(e *SparseEvent) **string { return &e.Note }, func(c *SparseColumns) *[]*string { return &c.Note }),
-	store.OptionalColumn("opened", codec.Binary.Bool, func(e *SparseEvent) **bool { return &e.Opened }, func(c *SparseColumns) *[]*bool { return &c.Opened }),
+var sparseUnserializedColumns = store.NewColumns[SparseEvent, SparseColumns](
+	sparsePart,
+	store.SeriesPart(0, func(s *SparseSeries, to []any) []any { return append(to, &s.Sensor) }),
+	store.TimePart(1),
+	store.OptionalColumn(2, "level", codec.Binary.Int64),
+	store.OptionalColumn(3, "note", codec.Binary.String),
+	store.OptionalColumn(4, "opened", codec.Binary.Bool),
 )
 
 // sparseUnserializedMapping maps events to table sparse_unserialized.
@@ -496,14 +518,12 @@ var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, stor
 	Check:     checkSparse,
 })
 
-// sparseWindows says how events are summarized.
-var sparseWindows = window.NewSpec(
-	func(w *SparseWindow) *window.Window { return &w.Window },
-	func(w *SparseWindow) *SparseSeries { return &w.SparseSeries },
-	func(c *SparseColumns) []time.Time { return c.Time },
-	window.OptionalIntPart("level", func(w *SparseWindow) *window.Int[int64] { return &w.Level }, func(c *SparseColumns) []*int64 { return c.Level }),
-	window.OptionalValuesPart("note", func(w *SparseWindow) *window.Values[string] { return &w.Note }, func(c *SparseColumns) []*string { return c.Note }),
-	window.OptionalValuesPart("opened", func(w *SparseWindow) *window.Values[bool] { return &w.Opened }, func(c *SparseColumns) []*bool { return c.Opened }),
+// sparseWindows says how the slices of SparseColumns are summarized, by their
+// indexes.
+var sparseWindows = window.NewSpec[SparseSeries, SparseWindow](
+	window.OptionalIntPart[int64]("level", 2),
+	window.OptionalValuesPart[string]("note", 3),
+	window.OptionalValuesPart[bool]("opened", 4),
 )
 
 // checkSparse rejects an event that no table can store.

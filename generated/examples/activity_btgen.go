@@ -473,6 +473,23 @@ func (k *ActivityActivitiesByActorKey) values() *codec.KeyValues {
 
 var activityMappings = []*store.Mapping[ActivityEvent]{activityActivitiesByRepositoryMapping, activityActivitiesByActorMapping}
 
+// activityPart returns a pointer to what an event has for a slice of
+// ActivityColumns, by its index.
+func activityPart(e any, index int) any {
+	of := e.(*ActivityEvent)
+	switch index {
+	case 0:
+		return &of.ActivitySeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Kind
+	case 3:
+		return &of.Text
+	}
+	return nil
+}
+
 // activityActivitiesByRepositoryKey describes the row keys of table
 // activities_by_repository.
 var activityActivitiesByRepositoryKey = codec.Key{
@@ -487,12 +504,13 @@ var activityActivitiesByRepositoryKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true},
 }
 
-var activityActivitiesByRepositoryColumns = store.NewColumns(
-	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }, func(s *ActivitySeries, to []any) []any { return append(to, &s.Repository, &s.Actor, &s.ID) }),
-	store.TimePart(func(e *ActivityEvent) *time.Time { return &e.Time }, func(c *ActivityColumns) *[]time.Time { return &c.Time }),
+var activityActivitiesByRepositoryColumns = store.NewColumns[ActivityEvent, ActivityColumns](
+	activityPart,
+	store.SeriesPart(0, func(s *ActivitySeries, to []any) []any { return append(to, &s.Repository, &s.Actor, &s.ID) }),
+	store.TimePart(1),
 	store.EventColumn("event", appendActivityProto, parseActivityProto,
-		store.FieldPart(func(e *ActivityEvent) *ActivityKind { return &e.Kind }, func(c *ActivityColumns) *[]ActivityKind { return &c.Kind }),
-		store.FieldPart(func(e *ActivityEvent) *string { return &e.Text }, func(c *ActivityColumns) *[]string { return &c.Text }),
+		store.FieldPart[ActivityKind](2),
+		store.FieldPart[string](3),
 	),
 )
 
@@ -528,12 +546,13 @@ var activityActivitiesByActorKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true},
 }
 
-var activityActivitiesByActorColumns = store.NewColumns(
-	store.SeriesPart(func(e *ActivityEvent) *ActivitySeries { return &e.ActivitySeries }, func(c *ActivityColumns) *[]ActivitySeries { return &c.Series }, func(s *ActivitySeries, to []any) []any { return append(to, &s.Repository, &s.Actor, &s.ID) }),
-	store.TimePart(func(e *ActivityEvent) *time.Time { return &e.Time }, func(c *ActivityColumns) *[]time.Time { return &c.Time }),
+var activityActivitiesByActorColumns = store.NewColumns[ActivityEvent, ActivityColumns](
+	activityPart,
+	store.SeriesPart(0, func(s *ActivitySeries, to []any) []any { return append(to, &s.Repository, &s.Actor, &s.ID) }),
+	store.TimePart(1),
 	store.EventColumn("event", appendActivityProto, parseActivityProto,
-		store.FieldPart(func(e *ActivityEvent) *ActivityKind { return &e.Kind }, func(c *ActivityColumns) *[]ActivityKind { return &c.Kind }),
-		store.FieldPart(func(e *ActivityEvent) *string { return &e.Text }, func(c *ActivityColumns) *[]string { return &c.Text }),
+		store.FieldPart[ActivityKind](2),
+		store.FieldPart[string](3),
 	),
 )
 
@@ -554,13 +573,11 @@ var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActo
 	Check: checkActivity,
 })
 
-// activityWindows says how events are summarized.
-var activityWindows = window.NewSpec(
-	func(w *ActivityWindow) *window.Window { return &w.Window },
-	func(w *ActivityWindow) *ActivitySeries { return &w.ActivitySeries },
-	func(c *ActivityColumns) []time.Time { return c.Time },
-	window.ValuesPart("kind", func(w *ActivityWindow) *window.Values[ActivityKind] { return &w.Kind }, func(c *ActivityColumns) []ActivityKind { return c.Kind }),
-	window.ValuesPart("text", func(w *ActivityWindow) *window.Values[string] { return &w.Text }, func(c *ActivityColumns) []string { return c.Text }),
+// activityWindows says how the slices of ActivityColumns are summarized, by
+// their indexes.
+var activityWindows = window.NewSpec[ActivitySeries, ActivityWindow](
+	window.ValuesPart[ActivityKind]("kind", 2),
+	window.ValuesPart[string]("text", 3),
 )
 
 var activityByRepository = store.Query[ActivityEvent]{Name: "ByRepository", Given: codec.Given{Series: []int{0}}}

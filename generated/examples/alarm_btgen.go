@@ -376,6 +376,21 @@ func (k *AlarmsByKindKey) values() *codec.KeyValues {
 
 var alarmMappings = []*store.Mapping[AlarmEvent]{alarmDevicesMapping, alarmsByKindMapping}
 
+// alarmPart returns a pointer to what an event has for a slice of AlarmColumns,
+// by its index.
+func alarmPart(e any, index int) any {
+	of := e.(*AlarmEvent)
+	switch index {
+	case 0:
+		return &of.AlarmSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Text
+	}
+	return nil
+}
+
 // alarmDevicesKey describes the row keys of table devices.
 var alarmDevicesKey = codec.Key{
 	Delimiter: "#",
@@ -388,11 +403,12 @@ var alarmDevicesKey = codec.Key{
 	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-var alarmDevicesColumns = store.NewColumns(
-	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }, func(s *AlarmSeries, to []any) []any { return append(to, &s.Device, (*int64)(&s.Kind)) }),
-	store.TimePart(func(e *AlarmEvent) *time.Time { return &e.Time }, func(c *AlarmColumns) *[]time.Time { return &c.Time }),
+var alarmDevicesColumns = store.NewColumns[AlarmEvent, AlarmColumns](
+	alarmPart,
+	store.SeriesPart(0, func(s *AlarmSeries, to []any) []any { return append(to, &s.Device, (*int64)(&s.Kind)) }),
+	store.TimePart(1),
 	store.EventColumn("event", appendAlarmProto, parseAlarmProto,
-		store.FieldPart(func(e *AlarmEvent) *string { return &e.Text }, func(c *AlarmColumns) *[]string { return &c.Text }),
+		store.FieldPart[string](2),
 	),
 )
 
@@ -423,11 +439,12 @@ var alarmsByKindKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis},
 }
 
-var alarmsByKindColumns = store.NewColumns(
-	store.SeriesPart(func(e *AlarmEvent) *AlarmSeries { return &e.AlarmSeries }, func(c *AlarmColumns) *[]AlarmSeries { return &c.Series }, func(s *AlarmSeries, to []any) []any { return append(to, &s.Device, (*int64)(&s.Kind)) }),
-	store.TimePart(func(e *AlarmEvent) *time.Time { return &e.Time }, func(c *AlarmColumns) *[]time.Time { return &c.Time }),
+var alarmsByKindColumns = store.NewColumns[AlarmEvent, AlarmColumns](
+	alarmPart,
+	store.SeriesPart(0, func(s *AlarmSeries, to []any) []any { return append(to, &s.Device, (*int64)(&s.Kind)) }),
+	store.TimePart(1),
 	store.EventColumn("event", appendAlarmProto, parseAlarmProto,
-		store.FieldPart(func(e *AlarmEvent) *string { return &e.Text }, func(c *AlarmColumns) *[]string { return &c.Text }),
+		store.FieldPart[string](2),
 	),
 )
 
@@ -447,12 +464,10 @@ var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Mapping[Al
 	Check: checkAlarm,
 })
 
-// alarmWindows says how events are summarized.
-var alarmWindows = window.NewSpec(
-	func(w *AlarmWindow) *window.Window { return &w.Window },
-	func(w *AlarmWindow) *AlarmSeries { return &w.AlarmSeries },
-	func(c *AlarmColumns) []time.Time { return c.Time },
-	window.ValuesPart("text", func(w *AlarmWindow) *window.Values[string] { return &w.Text }, func(c *AlarmColumns) []string { return c.Text }),
+// alarmWindows says how the slices of AlarmColumns are summarized, by their
+// indexes.
+var alarmWindows = window.NewSpec[AlarmSeries, AlarmWindow](
+	window.ValuesPart[string]("text", 2),
 )
 
 // checkAlarm rejects an event that no table can store.

@@ -324,6 +324,21 @@ func (k *ClickActivityKey) values() *codec.KeyValues {
 
 var clickMappings = []*store.Mapping[ClickEvent]{clickActivityMapping}
 
+// clickPart returns a pointer to what an event has for a slice of ClickColumns,
+// by its index.
+func clickPart(e any, index int) any {
+	of := e.(*ClickEvent)
+	switch index {
+	case 0:
+		return &of.ClickSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Target
+	}
+	return nil
+}
+
 // clickActivityKey describes the row keys of table activity.
 var clickActivityKey = codec.Key{
 	Delimiter: "#",
@@ -336,10 +351,11 @@ var clickActivityKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true, From: codec.MaxInt64},
 }
 
-var clickActivityColumns = store.NewColumns(
-	store.SeriesPart(func(e *ClickEvent) *ClickSeries { return &e.ClickSeries }, func(c *ClickColumns) *[]ClickSeries { return &c.Series }, func(s *ClickSeries, to []any) []any { return append(to, &s.User) }),
-	store.TimePart(func(e *ClickEvent) *time.Time { return &e.Time }, func(c *ClickColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("target", codec.Binary.String, func(e *ClickEvent) *string { return &e.Target }, func(c *ClickColumns) *[]string { return &c.Target }),
+var clickActivityColumns = store.NewColumns[ClickEvent, ClickColumns](
+	clickPart,
+	store.SeriesPart(0, func(s *ClickSeries, to []any) []any { return append(to, &s.User) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "target", codec.Binary.String),
 )
 
 // clickActivityMapping maps events to table activity.
@@ -355,12 +371,10 @@ var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Mapping[
 	Check:     checkClick,
 })
 
-// clickWindows says how events are summarized.
-var clickWindows = window.NewSpec(
-	func(w *ClickWindow) *window.Window { return &w.Window },
-	func(w *ClickWindow) *ClickSeries { return &w.ClickSeries },
-	func(c *ClickColumns) []time.Time { return c.Time },
-	window.ValuesPart("target", func(w *ClickWindow) *window.Values[string] { return &w.Target }, func(c *ClickColumns) []string { return c.Target }),
+// clickWindows says how the slices of ClickColumns are summarized, by their
+// indexes.
+var clickWindows = window.NewSpec[ClickSeries, ClickWindow](
+	window.ValuesPart[string]("target", 2),
 )
 
 var clickAllClicks = store.Query[ClickEvent]{Name: "AllClicks"}

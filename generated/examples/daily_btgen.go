@@ -568,6 +568,29 @@ func (k *DailyCombinedKey) values() *codec.KeyValues {
 
 var dailyMappings = []*store.Mapping[DailyEvent]{dailyColumnsMapping, dailyCellsMapping, dailySerializedMapping, dailyUnserializedMapping, dailyCombinedMapping}
 
+// dailyPart returns a pointer to what an event has for a slice of DailyColumns,
+// by its index.
+func dailyPart(e any, index int) any {
+	of := e.(*DailyEvent)
+	switch index {
+	case 0:
+		return &of.DailySeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Precipitation
+	case 3:
+		return &of.TempMax
+	case 4:
+		return &of.TempMin
+	case 5:
+		return &of.Wind
+	case 6:
+		return &of.Weather
+	}
+	return nil
+}
+
 // dailyColumnsKey describes the row keys of table daily_columns.
 var dailyColumnsKey = codec.Key{
 	Delimiter: "#",
@@ -579,14 +602,15 @@ var dailyColumnsKey = codec.Key{
 	Bucket: codec.Bucket{Months: 12, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006"}}},
 }
 
-var dailyColumnsColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
-	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("precipitation", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
-	store.RequiredColumn("temp_max", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
-	store.RequiredColumn("temp_min", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
-	store.RequiredColumn("wind", codec.Text.Float32, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
-	store.RequiredColumn("weather", codec.EnumAs[DailyWeather](codec.TextValues, dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+var dailyColumnsColumns = store.NewColumns[DailyEvent, DailyColumns](
+	dailyPart,
+	store.SeriesPart(0, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "precipitation", codec.Text.Float64),
+	store.RequiredColumn(3, "temp_max", codec.Text.Float64),
+	store.RequiredColumn(4, "temp_min", codec.Text.Float64),
+	store.RequiredColumn(5, "wind", codec.Text.Float32),
+	store.RequiredColumn(6, "weather", codec.EnumAs[DailyWeather](codec.TextValues, dailyWeatherNames)),
 )
 
 // dailyColumnsMapping maps events to table daily_columns.
@@ -612,14 +636,15 @@ var dailyCellsKey = codec.Key{
 	Bucket: codec.Bucket{Months: 12, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006"}}},
 }
 
-var dailyCellsColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
-	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("precipitation", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
-	store.RequiredColumn("temp_max", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
-	store.RequiredColumn("temp_min", codec.Binary.Float64, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
-	store.RequiredColumn("wind", codec.Binary.Float32, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
-	store.RequiredColumn("weather", codec.EnumAs[DailyWeather](codec.BinaryValues, dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+var dailyCellsColumns = store.NewColumns[DailyEvent, DailyColumns](
+	dailyPart,
+	store.SeriesPart(0, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "precipitation", codec.Binary.Float64),
+	store.RequiredColumn(3, "temp_max", codec.Binary.Float64),
+	store.RequiredColumn(4, "temp_min", codec.Binary.Float64),
+	store.RequiredColumn(5, "wind", codec.Binary.Float32),
+	store.RequiredColumn(6, "weather", codec.EnumAs[DailyWeather](codec.BinaryValues, dailyWeatherNames)),
 )
 
 // dailyCellsMapping maps events to table daily_cells.
@@ -645,15 +670,16 @@ var dailySerializedKey = codec.Key{
 	Time: codec.TimeFormat{Layout: "2006-01-02"},
 }
 
-var dailySerializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
-	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
+var dailySerializedColumns = store.NewColumns[DailyEvent, DailyColumns](
+	dailyPart,
+	store.SeriesPart(0, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
+	store.TimePart(1),
 	store.EventColumn("e", appendDailyProto, parseDailyProto,
-		store.NumberPart(1, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
-		store.NumberPart(2, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
-		store.NumberPart(3, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
-		store.NumberPart(4, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
-		store.FieldPart(func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+		store.NumberPart[float64](2, 1),
+		store.NumberPart[float64](3, 2),
+		store.NumberPart[float64](4, 3),
+		store.NumberPart[float32](5, 4),
+		store.FieldPart[DailyWeather](6),
 	),
 )
 
@@ -687,14 +713,15 @@ var dailyUnserializedKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis},
 }
 
-var dailyUnserializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
-	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("precipitation", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
-	store.RequiredColumn("temp_max", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
-	store.RequiredColumn("temp_min", codec.Text.Float64, func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
-	store.RequiredColumn("wind", codec.Text.Float32, func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
-	store.RequiredColumn("weather", codec.EnumAs[DailyWeather](codec.TextValues, dailyWeatherNames), func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+var dailyUnserializedColumns = store.NewColumns[DailyEvent, DailyColumns](
+	dailyPart,
+	store.SeriesPart(0, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "precipitation", codec.Text.Float64),
+	store.RequiredColumn(3, "temp_max", codec.Text.Float64),
+	store.RequiredColumn(4, "temp_min", codec.Text.Float64),
+	store.RequiredColumn(5, "wind", codec.Text.Float32),
+	store.RequiredColumn(6, "weather", codec.EnumAs[DailyWeather](codec.TextValues, dailyWeatherNames)),
 )
 
 // dailyUnserializedMapping maps events to table daily_unserialized.
@@ -720,15 +747,16 @@ var dailyCombinedKey = codec.Key{
 	Bucket: codec.Bucket{Months: 3, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}}},
 }
 
-var dailyCombinedColumns = store.NewColumns(
-	store.SeriesPart(func(e *DailyEvent) *DailySeries { return &e.DailySeries }, func(c *DailyColumns) *[]DailySeries { return &c.Series }, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
-	store.TimePart(func(e *DailyEvent) *time.Time { return &e.Time }, func(c *DailyColumns) *[]time.Time { return &c.Time }),
+var dailyCombinedColumns = store.NewColumns[DailyEvent, DailyColumns](
+	dailyPart,
+	store.SeriesPart(0, func(s *DailySeries, to []any) []any { return append(to, &s.Location) }),
+	store.TimePart(1),
 	store.EventColumn("json", appendDailyJSON, parseDailyJSON,
-		store.FieldPart(func(e *DailyEvent) *float64 { return &e.Precipitation }, func(c *DailyColumns) *[]float64 { return &c.Precipitation }),
-		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMax }, func(c *DailyColumns) *[]float64 { return &c.TempMax }),
-		store.FieldPart(func(e *DailyEvent) *float64 { return &e.TempMin }, func(c *DailyColumns) *[]float64 { return &c.TempMin }),
-		store.FieldPart(func(e *DailyEvent) *float32 { return &e.Wind }, func(c *DailyColumns) *[]float32 { return &c.Wind }),
-		store.FieldPart(func(e *DailyEvent) *DailyWeather { return &e.Weather }, func(c *DailyColumns) *[]DailyWeather { return &c.Weather }),
+		store.FieldPart[float64](2),
+		store.FieldPart[float64](3),
+		store.FieldPart[float64](4),
+		store.FieldPart[float32](5),
+		store.FieldPart[DailyWeather](6),
 	),
 )
 
@@ -752,16 +780,14 @@ var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Mapping[
 	Check: checkDaily,
 })
 
-// dailyWindows says how events are summarized.
-var dailyWindows = window.NewSpec(
-	func(w *DailyWindow) *window.Window { return &w.Window },
-	func(w *DailyWindow) *DailySeries { return &w.DailySeries },
-	func(c *DailyColumns) []time.Time { return c.Time },
-	window.FloatPart("precipitation", func(w *DailyWindow) *window.Float64[float64] { return &w.Precipitation }, func(c *DailyColumns) []float64 { return c.Precipitation }),
-	window.FloatPart("temp_max", func(w *DailyWindow) *window.Float64[float64] { return &w.TempMax }, func(c *DailyColumns) []float64 { return c.TempMax }),
-	window.FloatPart("temp_min", func(w *DailyWindow) *window.Float64[float64] { return &w.TempMin }, func(c *DailyColumns) []float64 { return c.TempMin }),
-	window.FloatPart("wind", func(w *DailyWindow) *window.Float64[float32] { return &w.Wind }, func(c *DailyColumns) []float32 { return c.Wind }),
-	window.ValuesPart("weather", func(w *DailyWindow) *window.Values[DailyWeather] { return &w.Weather }, func(c *DailyColumns) []DailyWeather { return c.Weather }),
+// dailyWindows says how the slices of DailyColumns are summarized, by their
+// indexes.
+var dailyWindows = window.NewSpec[DailySeries, DailyWindow](
+	window.FloatPart[float64]("precipitation", 2),
+	window.FloatPart[float64]("temp_max", 3),
+	window.FloatPart[float64]("temp_min", 4),
+	window.FloatPart[float32]("wind", 5),
+	window.ValuesPart[DailyWeather]("weather", 6),
 )
 
 var dailyAllCities = store.Query[DailyEvent]{Name: "AllCities"}

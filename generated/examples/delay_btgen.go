@@ -364,6 +364,23 @@ func (k *DelaysKey) values() *codec.KeyValues {
 
 var delayMappings = []*store.Mapping[DelayEvent]{delaysMapping}
 
+// delayPart returns a pointer to what an event has for a slice of DelayColumns,
+// by its index.
+func delayPart(e any, index int) any {
+	of := e.(*DelayEvent)
+	switch index {
+	case 0:
+		return &of.DelaySeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Late
+	case 3:
+		return &of.Stop
+	}
+	return nil
+}
+
 // delaysKey describes the row keys of table delays.
 var delaysKey = codec.Key{
 	Delimiter: "/",
@@ -376,12 +393,13 @@ var delaysKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds, Reverse: true}}},
 }
 
-var delaysColumns = store.NewColumns(
-	store.SeriesPart(func(e *DelayEvent) *DelaySeries { return &e.DelaySeries }, func(c *DelayColumns) *[]DelaySeries { return &c.Series }, func(s *DelaySeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
-	store.TimePart(func(e *DelayEvent) *time.Time { return &e.Time }, func(c *DelayColumns) *[]time.Time { return &c.Time }),
+var delaysColumns = store.NewColumns[DelayEvent, DelayColumns](
+	delayPart,
+	store.SeriesPart(0, func(s *DelaySeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
+	store.TimePart(1),
 	store.EventColumn("event", appendDelayProto, parseDelayProto,
-		store.FieldPart(func(e *DelayEvent) *time.Duration { return &e.Late }, func(c *DelayColumns) *[]time.Duration { return &c.Late }),
-		store.FieldPart(func(e *DelayEvent) *string { return &e.Stop }, func(c *DelayColumns) *[]string { return &c.Stop }),
+		store.FieldPart[time.Duration](2),
+		store.FieldPart[string](3),
 	),
 )
 
@@ -402,13 +420,11 @@ var delaysMapping = store.NewMapping(delaysColumns, store.Mapping[DelayEvent]{
 	Check: checkDelay,
 })
 
-// delayWindows says how events are summarized.
-var delayWindows = window.NewSpec(
-	func(w *DelayWindow) *window.Window { return &w.Window },
-	func(w *DelayWindow) *DelaySeries { return &w.DelaySeries },
-	func(c *DelayColumns) []time.Time { return c.Time },
-	window.IntPart("late", func(w *DelayWindow) *window.Int[time.Duration] { return &w.Late }, func(c *DelayColumns) []time.Duration { return c.Late }),
-	window.ValuesPart("stop", func(w *DelayWindow) *window.Values[string] { return &w.Stop }, func(c *DelayColumns) []string { return c.Stop }),
+// delayWindows says how the slices of DelayColumns are summarized, by their
+// indexes.
+var delayWindows = window.NewSpec[DelaySeries, DelayWindow](
+	window.IntPart[time.Duration]("late", 2),
+	window.ValuesPart[string]("stop", 3),
 )
 
 var delayByRegion = store.Query[DelayEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}

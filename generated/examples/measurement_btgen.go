@@ -303,6 +303,23 @@ func (k *MeasurementReadingsKey) values() *codec.KeyValues {
 
 var measurementMappings = []*store.Mapping[MeasurementEvent]{measurementReadingsMapping}
 
+// measurementPart returns a pointer to what an event has for a slice of
+// MeasurementColumns, by its index.
+func measurementPart(e any, index int) any {
+	of := e.(*MeasurementEvent)
+	switch index {
+	case 0:
+		return &of.MeasurementSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Celsius
+	case 3:
+		return &of.Status
+	}
+	return nil
+}
+
 // measurementReadingsKey describes the row keys of table readings.
 var measurementReadingsKey = codec.Key{
 	Segments: []codec.Segment{
@@ -312,11 +329,12 @@ var measurementReadingsKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.BinaryMillis, Reverse: true},
 }
 
-var measurementReadingsColumns = store.NewColumns(
-	store.SeriesPart(func(e *MeasurementEvent) *MeasurementSeries { return &e.MeasurementSeries }, func(c *MeasurementColumns) *[]MeasurementSeries { return &c.Series }, func(s *MeasurementSeries, to []any) []any { return append(to, &s.Device) }),
-	store.TimePart(func(e *MeasurementEvent) *time.Time { return &e.Time }, func(c *MeasurementColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("celsius", codec.Binary.Float32, func(e *MeasurementEvent) *float32 { return &e.Celsius }, func(c *MeasurementColumns) *[]float32 { return &c.Celsius }),
-	store.RequiredColumn("status", codec.BigEndian.Int32, func(e *MeasurementEvent) *int32 { return &e.Status }, func(c *MeasurementColumns) *[]int32 { return &c.Status }),
+var measurementReadingsColumns = store.NewColumns[MeasurementEvent, MeasurementColumns](
+	measurementPart,
+	store.SeriesPart(0, func(s *MeasurementSeries, to []any) []any { return append(to, &s.Device) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "celsius", codec.Binary.Float32),
+	store.RequiredColumn(3, "status", codec.BigEndian.Int32),
 )
 
 // measurementReadingsMapping maps events to table readings.
@@ -333,13 +351,11 @@ var measurementReadingsMapping = store.NewMapping(measurementReadingsColumns, st
 	Check:     checkMeasurement,
 })
 
-// measurementWindows says how events are summarized.
-var measurementWindows = window.NewSpec(
-	func(w *MeasurementWindow) *window.Window { return &w.Window },
-	func(w *MeasurementWindow) *MeasurementSeries { return &w.MeasurementSeries },
-	func(c *MeasurementColumns) []time.Time { return c.Time },
-	window.FloatPart("celsius", func(w *MeasurementWindow) *window.Float64[float32] { return &w.Celsius }, func(c *MeasurementColumns) []float32 { return c.Celsius }),
-	window.IntPart("status", func(w *MeasurementWindow) *window.Int[int32] { return &w.Status }, func(c *MeasurementColumns) []int32 { return c.Status }),
+// measurementWindows says how the slices of MeasurementColumns are summarized,
+// by their indexes.
+var measurementWindows = window.NewSpec[MeasurementSeries, MeasurementWindow](
+	window.FloatPart[float32]("celsius", 2),
+	window.IntPart[int32]("status", 3),
 )
 
 // checkMeasurement rejects an event that no table can store.

@@ -363,6 +363,23 @@ func (k *MeterQuartersKey) values() *codec.KeyValues {
 
 var meterMappings = []*store.Mapping[MeterEvent]{meterQuartersMapping}
 
+// meterPart returns a pointer to what an event has for a slice of MeterColumns,
+// by its index.
+func meterPart(e any, index int) any {
+	of := e.(*MeterEvent)
+	switch index {
+	case 0:
+		return &of.MeterSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Energy
+	case 3:
+		return &of.Voltage
+	}
+	return nil
+}
+
 // meterQuartersKey describes the row keys of table meter_quarters.
 var meterQuartersKey = codec.Key{
 	Delimiter: "#",
@@ -374,11 +391,12 @@ var meterQuartersKey = codec.Key{
 	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-var meterQuartersColumns = store.NewColumns(
-	store.SeriesPart(func(e *MeterEvent) *MeterSeries { return &e.MeterSeries }, func(c *MeterColumns) *[]MeterSeries { return &c.Series }, func(s *MeterSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
-	store.TimePart(func(e *MeterEvent) *time.Time { return &e.Time }, func(c *MeterColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("energy", codec.Binary.Int64, func(e *MeterEvent) *int64 { return &e.Energy }, func(c *MeterColumns) *[]int64 { return &c.Energy }),
-	store.RequiredColumn("voltage", codec.Binary.Float64, func(e *MeterEvent) *float64 { return &e.Voltage }, func(c *MeterColumns) *[]float64 { return &c.Voltage }),
+var meterQuartersColumns = store.NewColumns[MeterEvent, MeterColumns](
+	meterPart,
+	store.SeriesPart(0, func(s *MeterSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "energy", codec.Binary.Int64),
+	store.RequiredColumn(3, "voltage", codec.Binary.Float64),
 )
 
 // meterQuartersMapping maps events to table meter_quarters.
@@ -395,13 +413,11 @@ var meterQuartersMapping = store.NewMapping(meterQuartersColumns, store.Mapping[
 	Rollup:    &codec.Rollup{Every: time.Hour, After: 30 * time.Minute, Family: "h", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1825 * 24 * time.Hour}},
 })
 
-// meterWindows says how events are summarized.
-var meterWindows = window.NewSpec(
-	func(w *MeterWindow) *window.Window { return &w.Window },
-	func(w *MeterWindow) *MeterSeries { return &w.MeterSeries },
-	func(c *MeterColumns) []time.Time { return c.Time },
-	window.IntPart("energy", func(w *MeterWindow) *window.Int[int64] { return &w.Energy }, func(c *MeterColumns) []int64 { return c.Energy }),
-	window.FloatPart("voltage", func(w *MeterWindow) *window.Float64[float64] { return &w.Voltage }, func(c *MeterColumns) []float64 { return c.Voltage }),
+// meterWindows says how the slices of MeterColumns are summarized, by their
+// indexes.
+var meterWindows = window.NewSpec[MeterSeries, MeterWindow](
+	window.IntPart[int64]("energy", 2),
+	window.FloatPart[float64]("voltage", 3),
 )
 
 var meterByRegion = store.Query[MeterEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}

@@ -439,6 +439,25 @@ func (k *MeterReadingMeterPollsUntil20250106Key) values() *codec.KeyValues {
 
 var meterReadingMappings = []*store.Mapping[MeterReadingEvent]{meterReadingsMapping}
 
+// meterReadingPart returns a pointer to what an event has for a slice of
+// MeterReadingColumns, by its index.
+func meterReadingPart(e any, index int) any {
+	of := e.(*MeterReadingEvent)
+	switch index {
+	case 0:
+		return &of.MeterReadingSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Power
+	case 3:
+		return &of.Voltage
+	case 4:
+		return &of.Alarm
+	}
+	return nil
+}
+
 // meterReadingsKey describes the row keys of table meter_readings for events
 // since 2026-06-01.
 var meterReadingsKey = codec.Key{
@@ -451,13 +470,14 @@ var meterReadingsKey = codec.Key{
 	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-var meterReadingsColumns = store.NewColumns(
-	store.SeriesPart(func(e *MeterReadingEvent) *MeterReadingSeries { return &e.MeterReadingSeries }, func(c *MeterReadingColumns) *[]MeterReadingSeries { return &c.Series }, func(s *MeterReadingSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
-	store.TimePart(func(e *MeterReadingEvent) *time.Time { return &e.Time }, func(c *MeterReadingColumns) *[]time.Time { return &c.Time }),
+var meterReadingsColumns = store.NewColumns[MeterReadingEvent, MeterReadingColumns](
+	meterReadingPart,
+	store.SeriesPart(0, func(s *MeterReadingSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
+	store.TimePart(1),
 	store.EventColumn("event", appendMeterReadingProto, parseMeterReadingProto,
-		store.NumberPart(1, func(e *MeterReadingEvent) *int64 { return &e.Power }, func(c *MeterReadingColumns) *[]int64 { return &c.Power }),
-		store.NumberPart(2, func(e *MeterReadingEvent) *float64 { return &e.Voltage }, func(c *MeterReadingColumns) *[]float64 { return &c.Voltage }),
-		store.OptionalPart(func(e *MeterReadingEvent) **string { return &e.Alarm }, func(c *MeterReadingColumns) *[]*string { return &c.Alarm }),
+		store.NumberPart[int64](2, 1),
+		store.NumberPart[float64](3, 2),
+		store.OptionalPart[string](4),
 	),
 )
 
@@ -494,12 +514,13 @@ var meterReadingsUntil20260601Key = codec.Key{
 	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Kind: codec.ISOWeekLabel}},
 }
 
-var meterReadingsUntil20260601Columns = store.NewColumns(
-	store.SeriesPart(func(e *MeterReadingEvent) *MeterReadingSeries { return &e.MeterReadingSeries }, func(c *MeterReadingColumns) *[]MeterReadingSeries { return &c.Series }, func(s *MeterReadingSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
-	store.TimePart(func(e *MeterReadingEvent) *time.Time { return &e.Time }, func(c *MeterReadingColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("power", codec.Binary.Int64, func(e *MeterReadingEvent) *int64 { return &e.Power }, func(c *MeterReadingColumns) *[]int64 { return &c.Power }, store.Was("watts", codec.Converted(codec.Binary.Int32, codec.ToInt64[int32]))),
-	store.RequiredColumn("voltage", codec.Binary.Float64, func(e *MeterReadingEvent) *float64 { return &e.Voltage }, func(c *MeterReadingColumns) *[]float64 { return &c.Voltage }, store.Was("volts", codec.Binary.Float64)),
-	store.OptionalColumn("alarm", codec.Binary.String, func(e *MeterReadingEvent) **string { return &e.Alarm }, func(c *MeterReadingColumns) *[]*string { return &c.Alarm }),
+var meterReadingsUntil20260601Columns = store.NewColumns[MeterReadingEvent, MeterReadingColumns](
+	meterReadingPart,
+	store.SeriesPart(0, func(s *MeterReadingSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "power", codec.Binary.Int64, store.Was("watts", codec.Converted(codec.Binary.Int32, codec.ToInt64[int32]))),
+	store.RequiredColumn(3, "voltage", codec.Binary.Float64, store.Was("volts", codec.Binary.Float64)),
+	store.OptionalColumn(4, "alarm", codec.Binary.String),
 )
 
 // meterReadingsUntil20260601Mapping maps events to table meter_readings for
@@ -529,12 +550,13 @@ var meterReadingMeterPollsUntil20250106Key = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis},
 }
 
-var meterReadingMeterPollsUntil20250106Columns = store.NewColumns(
-	store.SeriesPart(func(e *MeterReadingEvent) *MeterReadingSeries { return &e.MeterReadingSeries }, func(c *MeterReadingColumns) *[]MeterReadingSeries { return &c.Series }, func(s *MeterReadingSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
-	store.TimePart(func(e *MeterReadingEvent) *time.Time { return &e.Time }, func(c *MeterReadingColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("power", codec.Text.Int64, func(e *MeterReadingEvent) *int64 { return &e.Power }, func(c *MeterReadingColumns) *[]int64 { return &c.Power }, store.Was("watts", codec.Converted(codec.Text.Int32, codec.ToInt64[int32]))),
-	store.RequiredColumn("voltage", codec.Text.Float64, func(e *MeterReadingEvent) *float64 { return &e.Voltage }, func(c *MeterReadingColumns) *[]float64 { return &c.Voltage }, store.Was("volts", codec.Text.Float64)),
-	store.OptionalColumn("alarm", codec.Text.String, func(e *MeterReadingEvent) **string { return &e.Alarm }, func(c *MeterReadingColumns) *[]*string { return &c.Alarm }),
+var meterReadingMeterPollsUntil20250106Columns = store.NewColumns[MeterReadingEvent, MeterReadingColumns](
+	meterReadingPart,
+	store.SeriesPart(0, func(s *MeterReadingSeries, to []any) []any { return append(to, &s.Region, &s.Meter) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "power", codec.Text.Int64, store.Was("watts", codec.Converted(codec.Text.Int32, codec.ToInt64[int32]))),
+	store.RequiredColumn(3, "voltage", codec.Text.Float64, store.Was("volts", codec.Text.Float64)),
+	store.OptionalColumn(4, "alarm", codec.Text.String),
 )
 
 // meterReadingMeterPollsUntil20250106Mapping maps events to table meter_polls
@@ -551,14 +573,12 @@ var meterReadingMeterPollsUntil20250106Mapping = store.NewMapping(meterReadingMe
 	Check:     checkMeterReading,
 })
 
-// meterReadingWindows says how events are summarized.
-var meterReadingWindows = window.NewSpec(
-	func(w *MeterReadingWindow) *window.Window { return &w.Window },
-	func(w *MeterReadingWindow) *MeterReadingSeries { return &w.MeterReadingSeries },
-	func(c *MeterReadingColumns) []time.Time { return c.Time },
-	window.IntPart("power", func(w *MeterReadingWindow) *window.Int[int64] { return &w.Power }, func(c *MeterReadingColumns) []int64 { return c.Power }),
-	window.FloatPart("voltage", func(w *MeterReadingWindow) *window.Float64[float64] { return &w.Voltage }, func(c *MeterReadingColumns) []float64 { return c.Voltage }),
-	window.OptionalValuesPart("alarm", func(w *MeterReadingWindow) *window.Values[string] { return &w.Alarm }, func(c *MeterReadingColumns) []*string { return c.Alarm }),
+// meterReadingWindows says how the slices of MeterReadingColumns are
+// summarized, by their indexes.
+var meterReadingWindows = window.NewSpec[MeterReadingSeries, MeterReadingWindow](
+	window.IntPart[int64]("power", 2),
+	window.FloatPart[float64]("voltage", 3),
+	window.OptionalValuesPart[string]("alarm", 4),
 )
 
 var meterReadingByRegion = store.Query[MeterReadingEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}

@@ -485,6 +485,25 @@ func (k *NormalCombinedKey) values() *codec.KeyValues {
 
 var normalMappings = []*store.Mapping[NormalEvent]{normalColumnsMapping, normalCellsMapping, normalSerializedMapping, normalUnserializedMapping, normalCombinedMapping}
 
+// normalPart returns a pointer to what an event has for a slice of
+// NormalColumns, by its index.
+func normalPart(e any, index int) any {
+	of := e.(*NormalEvent)
+	switch index {
+	case 0:
+		return &of.NormalSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Pressure
+	case 3:
+		return &of.Temperature
+	case 4:
+		return &of.Wind
+	}
+	return nil
+}
+
 // normalColumnsKey describes the row keys of table normal_columns.
 var normalColumnsKey = codec.Key{
 	Delimiter: "#",
@@ -496,12 +515,13 @@ var normalColumnsKey = codec.Key{
 	Bucket: codec.Bucket{Months: 1, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01"}}},
 }
 
-var normalColumnsColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
-	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("pressure", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
-	store.RequiredColumn("temperature", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
-	store.RequiredColumn("wind", codec.Text.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+var normalColumnsColumns = store.NewColumns[NormalEvent, NormalColumns](
+	normalPart,
+	store.SeriesPart(0, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "pressure", codec.Text.Float64),
+	store.RequiredColumn(3, "temperature", codec.Text.Float64),
+	store.RequiredColumn(4, "wind", codec.Text.Float64),
 )
 
 // normalColumnsMapping maps events to table normal_columns.
@@ -527,12 +547,13 @@ var normalCellsKey = codec.Key{
 	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Kind: codec.ISOWeekLabel}},
 }
 
-var normalCellsColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
-	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("pressure", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
-	store.RequiredColumn("temperature", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
-	store.RequiredColumn("wind", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+var normalCellsColumns = store.NewColumns[NormalEvent, NormalColumns](
+	normalPart,
+	store.SeriesPart(0, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "pressure", codec.Binary.Float64),
+	store.RequiredColumn(3, "temperature", codec.Binary.Float64),
+	store.RequiredColumn(4, "wind", codec.Binary.Float64),
 )
 
 // normalCellsMapping maps events to table normal_cells.
@@ -558,13 +579,14 @@ var normalSerializedKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixSeconds},
 }
 
-var normalSerializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
-	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
+var normalSerializedColumns = store.NewColumns[NormalEvent, NormalColumns](
+	normalPart,
+	store.SeriesPart(0, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
+	store.TimePart(1),
 	store.EventColumn("json", appendNormalJSON, parseNormalJSON,
-		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
-		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
-		store.FieldPart(func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+		store.FieldPart[float64](2),
+		store.FieldPart[float64](3),
+		store.FieldPart[float64](4),
 	),
 )
 
@@ -596,12 +618,13 @@ var normalUnserializedKey = codec.Key{
 	Time: codec.TimeFormat{Layout: "2006-01-02T15"},
 }
 
-var normalUnserializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
-	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("pressure", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
-	store.RequiredColumn("temperature", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
-	store.RequiredColumn("wind", codec.Binary.Float64, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+var normalUnserializedColumns = store.NewColumns[NormalEvent, NormalColumns](
+	normalPart,
+	store.SeriesPart(0, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "pressure", codec.Binary.Float64),
+	store.RequiredColumn(3, "temperature", codec.Binary.Float64),
+	store.RequiredColumn(4, "wind", codec.Binary.Float64),
 )
 
 // normalUnserializedMapping maps events to table normal_unserialized.
@@ -627,13 +650,14 @@ var normalCombinedKey = codec.Key{
 	Bucket: codec.Bucket{Every: 30 * 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-var normalCombinedColumns = store.NewColumns(
-	store.SeriesPart(func(e *NormalEvent) *NormalSeries { return &e.NormalSeries }, func(c *NormalColumns) *[]NormalSeries { return &c.Series }, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
-	store.TimePart(func(e *NormalEvent) *time.Time { return &e.Time }, func(c *NormalColumns) *[]time.Time { return &c.Time }),
+var normalCombinedColumns = store.NewColumns[NormalEvent, NormalColumns](
+	normalPart,
+	store.SeriesPart(0, func(s *NormalSeries, to []any) []any { return append(to, &s.Station) }),
+	store.TimePart(1),
 	store.EventColumn("e", appendNormalProto, parseNormalProto,
-		store.NumberPart(1, func(e *NormalEvent) *float64 { return &e.Pressure }, func(c *NormalColumns) *[]float64 { return &c.Pressure }),
-		store.NumberPart(2, func(e *NormalEvent) *float64 { return &e.Temperature }, func(c *NormalColumns) *[]float64 { return &c.Temperature }),
-		store.NumberPart(3, func(e *NormalEvent) *float64 { return &e.Wind }, func(c *NormalColumns) *[]float64 { return &c.Wind }),
+		store.NumberPart[float64](2, 1),
+		store.NumberPart[float64](3, 2),
+		store.NumberPart[float64](4, 3),
 	),
 )
 
@@ -655,14 +679,12 @@ var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Mappin
 	Check: checkNormal,
 })
 
-// normalWindows says how events are summarized.
-var normalWindows = window.NewSpec(
-	func(w *NormalWindow) *window.Window { return &w.Window },
-	func(w *NormalWindow) *NormalSeries { return &w.NormalSeries },
-	func(c *NormalColumns) []time.Time { return c.Time },
-	window.FloatPart("pressure", func(w *NormalWindow) *window.Float64[float64] { return &w.Pressure }, func(c *NormalColumns) []float64 { return c.Pressure }),
-	window.FloatPart("temperature", func(w *NormalWindow) *window.Float64[float64] { return &w.Temperature }, func(c *NormalColumns) []float64 { return c.Temperature }),
-	window.FloatPart("wind", func(w *NormalWindow) *window.Float64[float64] { return &w.Wind }, func(c *NormalColumns) []float64 { return c.Wind }),
+// normalWindows says how the slices of NormalColumns are summarized, by their
+// indexes.
+var normalWindows = window.NewSpec[NormalSeries, NormalWindow](
+	window.FloatPart[float64]("pressure", 2),
+	window.FloatPart[float64]("temperature", 3),
+	window.FloatPart[float64]("wind", 4),
 )
 
 // checkNormal rejects an event that no table can store.

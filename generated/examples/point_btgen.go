@@ -324,6 +324,21 @@ func (k *PointsKey) values() *codec.KeyValues {
 
 var pointMappings = []*store.Mapping[PointEvent]{pointsMapping}
 
+// pointPart returns a pointer to what an event has for a slice of PointColumns,
+// by its index.
+func pointPart(e any, index int) any {
+	of := e.(*PointEvent)
+	switch index {
+	case 0:
+		return &of.PointSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Value
+	}
+	return nil
+}
+
 // pointsKey describes the row keys of table points.
 var pointsKey = codec.Key{
 	Segments: []codec.Segment{
@@ -334,10 +349,11 @@ var pointsKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixSeconds}}},
 }
 
-var pointsColumns = store.NewColumns(
-	store.SeriesPart(func(e *PointEvent) *PointSeries { return &e.PointSeries }, func(c *PointColumns) *[]PointSeries { return &c.Series }, func(s *PointSeries, to []any) []any { return append(to, &s.Metric, &s.Host) }),
-	store.TimePart(func(e *PointEvent) *time.Time { return &e.Time }, func(c *PointColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("value", codec.Binary.Float64, func(e *PointEvent) *float64 { return &e.Value }, func(c *PointColumns) *[]float64 { return &c.Value }),
+var pointsColumns = store.NewColumns[PointEvent, PointColumns](
+	pointPart,
+	store.SeriesPart(0, func(s *PointSeries, to []any) []any { return append(to, &s.Metric, &s.Host) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "value", codec.Binary.Float64),
 )
 
 // pointsMapping maps events to table points.
@@ -356,12 +372,10 @@ var pointsMapping = store.NewMapping(pointsColumns, store.Mapping[PointEvent]{
 	Check: checkPoint,
 })
 
-// pointWindows says how events are summarized.
-var pointWindows = window.NewSpec(
-	func(w *PointWindow) *window.Window { return &w.Window },
-	func(w *PointWindow) *PointSeries { return &w.PointSeries },
-	func(c *PointColumns) []time.Time { return c.Time },
-	window.FloatPart("value", func(w *PointWindow) *window.Float64[float64] { return &w.Value }, func(c *PointColumns) []float64 { return c.Value }),
+// pointWindows says how the slices of PointColumns are summarized, by their
+// indexes.
+var pointWindows = window.NewSpec[PointSeries, PointWindow](
+	window.FloatPart[float64]("value", 2),
 )
 
 var pointByMetric = store.Query[PointEvent]{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}

@@ -489,6 +489,23 @@ func (k *PositionsKey) values() *codec.KeyValues {
 
 var positionMappings = []*store.Mapping[PositionEvent]{positionsMapping}
 
+// positionPart returns a pointer to what an event has for a slice of
+// PositionColumns, by its index.
+func positionPart(e any, index int) any {
+	of := e.(*PositionEvent)
+	switch index {
+	case 0:
+		return &of.PositionSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Latitude
+	case 3:
+		return &of.Longitude
+	}
+	return nil
+}
+
 // positionsKey describes the row keys of table positions.
 var positionsKey = codec.Key{
 	Delimiter: "/",
@@ -501,11 +518,12 @@ var positionsKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-var positionsColumns = store.NewColumns(
-	store.SeriesPart(func(e *PositionEvent) *PositionSeries { return &e.PositionSeries }, func(c *PositionColumns) *[]PositionSeries { return &c.Series }, func(s *PositionSeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
-	store.TimePart(func(e *PositionEvent) *time.Time { return &e.Time }, func(c *PositionColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("latitude", codec.Binary.Float64, func(e *PositionEvent) *float64 { return &e.Latitude }, func(c *PositionColumns) *[]float64 { return &c.Latitude }),
-	store.RequiredColumn("longitude", codec.Binary.Float64, func(e *PositionEvent) *float64 { return &e.Longitude }, func(c *PositionColumns) *[]float64 { return &c.Longitude }),
+var positionsColumns = store.NewColumns[PositionEvent, PositionColumns](
+	positionPart,
+	store.SeriesPart(0, func(s *PositionSeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "latitude", codec.Binary.Float64),
+	store.RequiredColumn(3, "longitude", codec.Binary.Float64),
 )
 
 // positionsMapping maps events to table positions.
@@ -521,13 +539,11 @@ var positionsMapping = store.NewMapping(positionsColumns, store.Mapping[Position
 	Check:     checkPosition,
 })
 
-// positionWindows says how events are summarized.
-var positionWindows = window.NewSpec(
-	func(w *PositionWindow) *window.Window { return &w.Window },
-	func(w *PositionWindow) *PositionSeries { return &w.PositionSeries },
-	func(c *PositionColumns) []time.Time { return c.Time },
-	window.FloatPart("latitude", func(w *PositionWindow) *window.Float64[float64] { return &w.Latitude }, func(c *PositionColumns) []float64 { return c.Latitude }),
-	window.FloatPart("longitude", func(w *PositionWindow) *window.Float64[float64] { return &w.Longitude }, func(c *PositionColumns) []float64 { return c.Longitude }),
+// positionWindows says how the slices of PositionColumns are summarized, by
+// their indexes.
+var positionWindows = window.NewSpec[PositionSeries, PositionWindow](
+	window.FloatPart[float64]("latitude", 2),
+	window.FloatPart[float64]("longitude", 3),
 )
 
 var positionByLine = store.Query[PositionEvent]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}}

@@ -306,6 +306,25 @@ func (k *ReadingDevicesKey) values() *codec.KeyValues {
 
 var readingMappings = []*store.Mapping[ReadingEvent]{readingDevicesMapping}
 
+// readingPart returns a pointer to what an event has for a slice of
+// ReadingColumns, by its index.
+func readingPart(e any, index int) any {
+	of := e.(*ReadingEvent)
+	switch index {
+	case 0:
+		return &of.ReadingSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Level
+	case 3:
+		return &of.Errors
+	case 4:
+		return &of.Signal
+	}
+	return nil
+}
+
 // readingDevicesKey describes the row keys of table devices.
 var readingDevicesKey = codec.Key{
 	Delimiter: "#",
@@ -316,12 +335,13 @@ var readingDevicesKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-var readingDevicesColumns = store.NewColumns(
-	store.SeriesPart(func(e *ReadingEvent) *ReadingSeries { return &e.ReadingSeries }, func(c *ReadingColumns) *[]ReadingSeries { return &c.Series }, func(s *ReadingSeries, to []any) []any { return append(to, &s.Device) }),
-	store.TimePart(func(e *ReadingEvent) *time.Time { return &e.Time }, func(c *ReadingColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("level", codec.Binary.Float64, func(e *ReadingEvent) *float64 { return &e.Level }, func(c *ReadingColumns) *[]float64 { return &c.Level }).In(1),
-	store.DefaultColumn("errors", codec.Binary.Int64, 0, func(e *ReadingEvent) *int64 { return &e.Errors }, func(c *ReadingColumns) *[]int64 { return &c.Errors }).In(1),
-	store.OptionalBytesColumn("signal", codec.Binary.Bytes, func(e *ReadingEvent) *[]byte { return &e.Signal }, func(c *ReadingColumns) *[][]byte { return &c.Signal }),
+var readingDevicesColumns = store.NewColumns[ReadingEvent, ReadingColumns](
+	readingPart,
+	store.SeriesPart(0, func(s *ReadingSeries, to []any) []any { return append(to, &s.Device) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "level", codec.Binary.Float64).In(1),
+	store.DefaultColumn(3, "errors", codec.Binary.Int64, 0).In(1),
+	store.OptionalBytesColumn(4, "signal", codec.Binary.Bytes),
 )
 
 // readingDevicesMapping maps events to table devices.
@@ -340,14 +360,12 @@ var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Mappin
 	Check:     checkReading,
 })
 
-// readingWindows says how events are summarized.
-var readingWindows = window.NewSpec(
-	func(w *ReadingWindow) *window.Window { return &w.Window },
-	func(w *ReadingWindow) *ReadingSeries { return &w.ReadingSeries },
-	func(c *ReadingColumns) []time.Time { return c.Time },
-	window.FloatPart("level", func(w *ReadingWindow) *window.Float64[float64] { return &w.Level }, func(c *ReadingColumns) []float64 { return c.Level }),
-	window.IntPart("errors", func(w *ReadingWindow) *window.Int[int64] { return &w.Errors }, func(c *ReadingColumns) []int64 { return c.Errors }),
-	window.OptionalBytesPart("signal", func(w *ReadingWindow) *window.Values[[]byte] { return &w.Signal }, func(c *ReadingColumns) [][]byte { return c.Signal }),
+// readingWindows says how the slices of ReadingColumns are summarized, by their
+// indexes.
+var readingWindows = window.NewSpec[ReadingSeries, ReadingWindow](
+	window.FloatPart[float64]("level", 2),
+	window.IntPart[int64]("errors", 3),
+	window.OptionalBytesPart[[]byte]("signal", 4),
 )
 
 // checkReading rejects an event that no table can store.

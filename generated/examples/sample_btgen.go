@@ -361,6 +361,25 @@ func (k *SamplesKey) values() *codec.KeyValues {
 
 var sampleMappings = []*store.Mapping[SampleEvent]{samplesMapping}
 
+// samplePart returns a pointer to what an event has for a slice of
+// SampleColumns, by its index.
+func samplePart(e any, index int) any {
+	of := e.(*SampleEvent)
+	switch index {
+	case 0:
+		return &of.SampleSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.TTL
+	case 3:
+		return &of.ExpiresAt
+	case 4:
+		return &of.Value
+	}
+	return nil
+}
+
 // samplesKey describes the row keys of table samples.
 var samplesKey = codec.Key{
 	Delimiter: "#",
@@ -373,12 +392,13 @@ var samplesKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-var samplesColumns = store.NewColumns(
-	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any { return append(to, &s.Metric, &s.Host) }),
-	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
-	store.TTLPart(func(e *SampleEvent) *time.Duration { return &e.TTL }, func(c *SampleColumns) *[]time.Duration { return &c.TTL }),
-	store.ExpiresAtPart(func(e *SampleEvent) *time.Time { return &e.ExpiresAt }, func(c *SampleColumns) *[]time.Time { return &c.ExpiresAt }),
-	store.RequiredColumn("value", codec.Binary.Float64, func(e *SampleEvent) *float64 { return &e.Value }, func(c *SampleColumns) *[]float64 { return &c.Value }),
+var samplesColumns = store.NewColumns[SampleEvent, SampleColumns](
+	samplePart,
+	store.SeriesPart(0, func(s *SampleSeries, to []any) []any { return append(to, &s.Metric, &s.Host) }),
+	store.TimePart(1),
+	store.TTLPart(2),
+	store.ExpiresAtPart(3),
+	store.RequiredColumn(4, "value", codec.Binary.Float64),
 )
 
 // samplesMapping maps events to table samples.
@@ -398,12 +418,10 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]
 	Check: checkSample,
 })
 
-// sampleWindows says how events are summarized.
-var sampleWindows = window.NewSpec(
-	func(w *SampleWindow) *window.Window { return &w.Window },
-	func(w *SampleWindow) *SampleSeries { return &w.SampleSeries },
-	func(c *SampleColumns) []time.Time { return c.Time },
-	window.FloatPart("value", func(w *SampleWindow) *window.Float64[float64] { return &w.Value }, func(c *SampleColumns) []float64 { return c.Value }),
+// sampleWindows says how the slices of SampleColumns are summarized, by their
+// indexes.
+var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
+	window.FloatPart[float64]("value", 4),
 )
 
 var sampleByMetric = store.Query[SampleEvent]{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}

@@ -422,6 +422,23 @@ func (k *StatesKey) values() *codec.KeyValues {
 
 var stateMappings = []*store.Mapping[StateEvent]{statesMapping}
 
+// statePart returns a pointer to what an event has for a slice of StateColumns,
+// by its index.
+func statePart(e any, index int) any {
+	of := e.(*StateEvent)
+	switch index {
+	case 0:
+		return &of.StateSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Mode
+	case 3:
+		return &of.Load
+	}
+	return nil
+}
+
 // statesKey describes the row keys of table states.
 var statesKey = codec.Key{
 	Delimiter: "#",
@@ -432,11 +449,12 @@ var statesKey = codec.Key{
 	Bucket: codec.EndlessBucket,
 }
 
-var statesColumns = store.NewColumns(
-	store.SeriesPart(func(e *StateEvent) *StateSeries { return &e.StateSeries }, func(c *StateColumns) *[]StateSeries { return &c.Series }, func(s *StateSeries, to []any) []any { return append(to, &s.Tenant, &s.Device) }),
-	store.TimePart(func(e *StateEvent) *time.Time { return &e.Time }, func(c *StateColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("mode", codec.Binary.String, func(e *StateEvent) *string { return &e.Mode }, func(c *StateColumns) *[]string { return &c.Mode }),
-	store.OptionalColumn("load", codec.Binary.Float64, func(e *StateEvent) **float64 { return &e.Load }, func(c *StateColumns) *[]*float64 { return &c.Load }),
+var statesColumns = store.NewColumns[StateEvent, StateColumns](
+	statePart,
+	store.SeriesPart(0, func(s *StateSeries, to []any) []any { return append(to, &s.Tenant, &s.Device) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "mode", codec.Binary.String),
+	store.OptionalColumn(3, "load", codec.Binary.Float64),
 )
 
 // statesMapping maps events to table states.
@@ -452,13 +470,11 @@ var statesMapping = store.NewMapping(statesColumns, store.Mapping[StateEvent]{
 	Check:     checkState,
 })
 
-// stateWindows says how events are summarized.
-var stateWindows = window.NewSpec(
-	func(w *StateWindow) *window.Window { return &w.Window },
-	func(w *StateWindow) *StateSeries { return &w.StateSeries },
-	func(c *StateColumns) []time.Time { return c.Time },
-	window.ValuesPart("mode", func(w *StateWindow) *window.Values[string] { return &w.Mode }, func(c *StateColumns) []string { return c.Mode }),
-	window.OptionalFloatPart("load", func(w *StateWindow) *window.Float64[float64] { return &w.Load }, func(c *StateColumns) []*float64 { return c.Load }),
+// stateWindows says how the slices of StateColumns are summarized, by their
+// indexes.
+var stateWindows = window.NewSpec[StateSeries, StateWindow](
+	window.ValuesPart[string]("mode", 2),
+	window.OptionalFloatPart[float64]("load", 3),
 )
 
 var stateStatesOf = store.Query[StateEvent]{Name: "StatesOf", Given: codec.Given{Series: []int{0}}}

@@ -343,6 +343,25 @@ func (k *TicksKey) values() *codec.KeyValues {
 
 var tickMappings = []*store.Mapping[TickEvent]{ticksMapping}
 
+// tickPart returns a pointer to what an event has for a slice of TickColumns,
+// by its index.
+func tickPart(e any, index int) any {
+	of := e.(*TickEvent)
+	switch index {
+	case 0:
+		return &of.TickSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Sequence
+	case 3:
+		return &of.Price
+	case 4:
+		return &of.Size
+	}
+	return nil
+}
+
 // ticksKey describes the row keys of table ticks.
 var ticksKey = codec.Key{
 	Delimiter: "#",
@@ -354,13 +373,14 @@ var ticksKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-var ticksColumns = store.NewColumns(
-	store.SeriesPart(func(e *TickEvent) *TickSeries { return &e.TickSeries }, func(c *TickColumns) *[]TickSeries { return &c.Series }, func(s *TickSeries, to []any) []any { return append(to, &s.Exchange, &s.Symbol) }),
-	store.TimePart(func(e *TickEvent) *time.Time { return &e.Time }, func(c *TickColumns) *[]time.Time { return &c.Time }),
-	store.SequencePart(func(e *TickEvent) *uint32 { return &e.Sequence }, func(c *TickColumns) *[]uint32 { return &c.Sequence }),
+var ticksColumns = store.NewColumns[TickEvent, TickColumns](
+	tickPart,
+	store.SeriesPart(0, func(s *TickSeries, to []any) []any { return append(to, &s.Exchange, &s.Symbol) }),
+	store.TimePart(1),
+	store.SequencePart(2),
 	store.EventColumn("event", appendTickProto, parseTickProto,
-		store.NumberPart(1, func(e *TickEvent) *float64 { return &e.Price }, func(c *TickColumns) *[]float64 { return &c.Price }),
-		store.FieldPart(func(e *TickEvent) *int64 { return &e.Size }, func(c *TickColumns) *[]int64 { return &c.Size }),
+		store.NumberPart[float64](3, 1),
+		store.FieldPart[int64](4),
 	),
 )
 
@@ -378,19 +398,15 @@ var ticksMapping = store.NewMapping(ticksColumns, store.Mapping[TickEvent]{
 		TickFieldPrice,
 		TickFieldSize,
 	},
-	Sequence: func(e *TickEvent) *uint32 {
-		return &e.Sequence
-	},
-	Check: checkTick,
+	SequenceInColumns: true,
+	Check:             checkTick,
 })
 
-// tickWindows says how events are summarized.
-var tickWindows = window.NewSpec(
-	func(w *TickWindow) *window.Window { return &w.Window },
-	func(w *TickWindow) *TickSeries { return &w.TickSeries },
-	func(c *TickColumns) []time.Time { return c.Time },
-	window.FloatPart("price", func(w *TickWindow) *window.Float64[float64] { return &w.Price }, func(c *TickColumns) []float64 { return c.Price }),
-	window.IntPart("size", func(w *TickWindow) *window.Int[int64] { return &w.Size }, func(c *TickColumns) []int64 { return c.Size }),
+// tickWindows says how the slices of TickColumns are summarized, by their
+// indexes.
+var tickWindows = window.NewSpec[TickSeries, TickWindow](
+	window.FloatPart[float64]("price", 3),
+	window.IntPart[int64]("size", 4),
 )
 
 var tickByExchange = store.Query[TickEvent]{Name: "ByExchange", Given: codec.Given{Series: []int{0}}}

@@ -544,6 +544,27 @@ func (k *TremorsKey) values() *codec.KeyValues {
 
 var tremorMappings = []*store.Mapping[TremorEvent]{tremorsMapping}
 
+// tremorPart returns a pointer to what an event has for a slice of
+// TremorColumns, by its index.
+func tremorPart(e any, index int) any {
+	of := e.(*TremorEvent)
+	switch index {
+	case 0:
+		return &of.TremorSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Magnitude
+	case 3:
+		return &of.Kind
+	case 4:
+		return &of.Depth
+	case 5:
+		return &of.Reviewed
+	}
+	return nil
+}
+
 // tremorsKey describes the row keys of table tremors.
 var tremorsKey = codec.Key{
 	Delimiter: "#",
@@ -556,13 +577,14 @@ var tremorsKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis},
 }
 
-var tremorsColumns = store.NewColumns(
-	store.SeriesPart(func(e *TremorEvent) *TremorSeries { return &e.TremorSeries }, func(c *TremorColumns) *[]TremorSeries { return &c.Series }, func(s *TremorSeries, to []any) []any { return append(to, &s.Network, &s.Station, &s.Channel) }),
-	store.TimePart(func(e *TremorEvent) *time.Time { return &e.Time }, func(c *TremorColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("magnitude", codec.Binary.Float64, func(e *TremorEvent) *float64 { return &e.Magnitude }, func(c *TremorColumns) *[]float64 { return &c.Magnitude }),
-	store.RequiredColumn("kind", codec.EnumAs[TremorKind](codec.BinaryValues, tremorKindNames), func(e *TremorEvent) *TremorKind { return &e.Kind }, func(c *TremorColumns) *[]TremorKind { return &c.Kind }),
-	store.OptionalColumn("depth", codec.Binary.Float64, func(e *TremorEvent) **float64 { return &e.Depth }, func(c *TremorColumns) *[]*float64 { return &c.Depth }),
-	store.DefaultColumn("reviewed", codec.Binary.Bool, false, func(e *TremorEvent) *bool { return &e.Reviewed }, func(c *TremorColumns) *[]bool { return &c.Reviewed }),
+var tremorsColumns = store.NewColumns[TremorEvent, TremorColumns](
+	tremorPart,
+	store.SeriesPart(0, func(s *TremorSeries, to []any) []any { return append(to, &s.Network, &s.Station, &s.Channel) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "magnitude", codec.Binary.Float64),
+	store.RequiredColumn(3, "kind", codec.EnumAs[TremorKind](codec.BinaryValues, tremorKindNames)),
+	store.OptionalColumn(4, "depth", codec.Binary.Float64),
+	store.DefaultColumn(5, "reviewed", codec.Binary.Bool, false),
 )
 
 // tremorsMapping maps events to table tremors.
@@ -578,15 +600,13 @@ var tremorsMapping = store.NewMapping(tremorsColumns, store.Mapping[TremorEvent]
 	Check:     checkTremor,
 })
 
-// tremorWindows says how events are summarized.
-var tremorWindows = window.NewSpec(
-	func(w *TremorWindow) *window.Window { return &w.Window },
-	func(w *TremorWindow) *TremorSeries { return &w.TremorSeries },
-	func(c *TremorColumns) []time.Time { return c.Time },
-	window.FloatPart("magnitude", func(w *TremorWindow) *window.Float64[float64] { return &w.Magnitude }, func(c *TremorColumns) []float64 { return c.Magnitude }),
-	window.ValuesPart("kind", func(w *TremorWindow) *window.Values[TremorKind] { return &w.Kind }, func(c *TremorColumns) []TremorKind { return c.Kind }),
-	window.OptionalFloatPart("depth", func(w *TremorWindow) *window.Float64[float64] { return &w.Depth }, func(c *TremorColumns) []*float64 { return c.Depth }),
-	window.ValuesPart("reviewed", func(w *TremorWindow) *window.Values[bool] { return &w.Reviewed }, func(c *TremorColumns) []bool { return c.Reviewed }),
+// tremorWindows says how the slices of TremorColumns are summarized, by their
+// indexes.
+var tremorWindows = window.NewSpec[TremorSeries, TremorWindow](
+	window.FloatPart[float64]("magnitude", 2),
+	window.ValuesPart[TremorKind]("kind", 3),
+	window.OptionalFloatPart[float64]("depth", 4),
+	window.ValuesPart[bool]("reviewed", 5),
 )
 
 var tremorByStations = store.Query[TremorEvent]{Name: "ByStations", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}}

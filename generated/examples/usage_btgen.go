@@ -589,6 +589,39 @@ func (k *UsageCPUReadingsKey) values() *codec.KeyValues {
 
 var usageMappings = []*store.Mapping[UsageEvent]{usageCPUMapping, usageCPUReadingsMapping}
 
+// usagePart returns a pointer to what an event has for a slice of UsageColumns,
+// by its index.
+func usagePart(e any, index int) any {
+	of := e.(*UsageEvent)
+	switch index {
+	case 0:
+		return &of.UsageSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.UsageUser
+	case 3:
+		return &of.UsageSystem
+	case 4:
+		return &of.UsageIdle
+	case 5:
+		return &of.UsageNice
+	case 6:
+		return &of.UsageIowait
+	case 7:
+		return &of.UsageIrq
+	case 8:
+		return &of.UsageSoftirq
+	case 9:
+		return &of.UsageSteal
+	case 10:
+		return &of.UsageGuest
+	case 11:
+		return &of.UsageGuestNice
+	}
+	return nil
+}
+
 // usageCPUKey describes the row keys of table cpu.
 var usageCPUKey = codec.Key{
 	Delimiter: "#",
@@ -609,21 +642,22 @@ var usageCPUKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-var usageCPUColumns = store.NewColumns(
-	store.SeriesPart(func(e *UsageEvent) *UsageSeries { return &e.UsageSeries }, func(c *UsageColumns) *[]UsageSeries { return &c.Series }, func(s *UsageSeries, to []any) []any {
+var usageCPUColumns = store.NewColumns[UsageEvent, UsageColumns](
+	usagePart,
+	store.SeriesPart(0, func(s *UsageSeries, to []any) []any {
 		return append(to, &s.Hostname, &s.Region, &s.Datacenter, &s.Rack, &s.OS, &s.Arch, &s.Team, &s.Service, &s.ServiceVersion, &s.ServiceEnvironment)
 	}),
-	store.TimePart(func(e *UsageEvent) *time.Time { return &e.Time }, func(c *UsageColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("usage_user", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageUser }, func(c *UsageColumns) *[]float64 { return &c.UsageUser }),
-	store.RequiredColumn("usage_system", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageSystem }, func(c *UsageColumns) *[]float64 { return &c.UsageSystem }),
-	store.RequiredColumn("usage_idle", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageIdle }, func(c *UsageColumns) *[]float64 { return &c.UsageIdle }),
-	store.RequiredColumn("usage_nice", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageNice }, func(c *UsageColumns) *[]float64 { return &c.UsageNice }),
-	store.RequiredColumn("usage_iowait", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageIowait }, func(c *UsageColumns) *[]float64 { return &c.UsageIowait }),
-	store.RequiredColumn("usage_irq", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageIrq }, func(c *UsageColumns) *[]float64 { return &c.UsageIrq }),
-	store.RequiredColumn("usage_softirq", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageSoftirq }, func(c *UsageColumns) *[]float64 { return &c.UsageSoftirq }),
-	store.RequiredColumn("usage_steal", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageSteal }, func(c *UsageColumns) *[]float64 { return &c.UsageSteal }),
-	store.RequiredColumn("usage_guest", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageGuest }, func(c *UsageColumns) *[]float64 { return &c.UsageGuest }),
-	store.RequiredColumn("usage_guest_nice", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageGuestNice }, func(c *UsageColumns) *[]float64 { return &c.UsageGuestNice }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "usage_user", codec.Binary.Float64),
+	store.RequiredColumn(3, "usage_system", codec.Binary.Float64),
+	store.RequiredColumn(4, "usage_idle", codec.Binary.Float64),
+	store.RequiredColumn(5, "usage_nice", codec.Binary.Float64),
+	store.RequiredColumn(6, "usage_iowait", codec.Binary.Float64),
+	store.RequiredColumn(7, "usage_irq", codec.Binary.Float64),
+	store.RequiredColumn(8, "usage_softirq", codec.Binary.Float64),
+	store.RequiredColumn(9, "usage_steal", codec.Binary.Float64),
+	store.RequiredColumn(10, "usage_guest", codec.Binary.Float64),
+	store.RequiredColumn(11, "usage_guest_nice", codec.Binary.Float64),
 )
 
 // usageCPUMapping maps events to table cpu.
@@ -660,21 +694,22 @@ var usageCPUReadingsKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixSeconds},
 }
 
-var usageCPUReadingsColumns = store.NewColumns(
-	store.SeriesPart(func(e *UsageEvent) *UsageSeries { return &e.UsageSeries }, func(c *UsageColumns) *[]UsageSeries { return &c.Series }, func(s *UsageSeries, to []any) []any {
+var usageCPUReadingsColumns = store.NewColumns[UsageEvent, UsageColumns](
+	usagePart,
+	store.SeriesPart(0, func(s *UsageSeries, to []any) []any {
 		return append(to, &s.Hostname, &s.Region, &s.Datacenter, &s.Rack, &s.OS, &s.Arch, &s.Team, &s.Service, &s.ServiceVersion, &s.ServiceEnvironment)
 	}),
-	store.TimePart(func(e *UsageEvent) *time.Time { return &e.Time }, func(c *UsageColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("usage_user", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageUser }, func(c *UsageColumns) *[]float64 { return &c.UsageUser }),
-	store.RequiredColumn("usage_system", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageSystem }, func(c *UsageColumns) *[]float64 { return &c.UsageSystem }),
-	store.RequiredColumn("usage_idle", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageIdle }, func(c *UsageColumns) *[]float64 { return &c.UsageIdle }),
-	store.RequiredColumn("usage_nice", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageNice }, func(c *UsageColumns) *[]float64 { return &c.UsageNice }),
-	store.RequiredColumn("usage_iowait", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageIowait }, func(c *UsageColumns) *[]float64 { return &c.UsageIowait }),
-	store.RequiredColumn("usage_irq", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageIrq }, func(c *UsageColumns) *[]float64 { return &c.UsageIrq }),
-	store.RequiredColumn("usage_softirq", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageSoftirq }, func(c *UsageColumns) *[]float64 { return &c.UsageSoftirq }),
-	store.RequiredColumn("usage_steal", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageSteal }, func(c *UsageColumns) *[]float64 { return &c.UsageSteal }),
-	store.RequiredColumn("usage_guest", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageGuest }, func(c *UsageColumns) *[]float64 { return &c.UsageGuest }),
-	store.RequiredColumn("usage_guest_nice", codec.Binary.Float64, func(e *UsageEvent) *float64 { return &e.UsageGuestNice }, func(c *UsageColumns) *[]float64 { return &c.UsageGuestNice }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "usage_user", codec.Binary.Float64),
+	store.RequiredColumn(3, "usage_system", codec.Binary.Float64),
+	store.RequiredColumn(4, "usage_idle", codec.Binary.Float64),
+	store.RequiredColumn(5, "usage_nice", codec.Binary.Float64),
+	store.RequiredColumn(6, "usage_iowait", codec.Binary.Float64),
+	store.RequiredColumn(7, "usage_irq", codec.Binary.Float64),
+	store.RequiredColumn(8, "usage_softirq", codec.Binary.Float64),
+	store.RequiredColumn(9, "usage_steal", codec.Binary.Float64),
+	store.RequiredColumn(10, "usage_guest", codec.Binary.Float64),
+	store.RequiredColumn(11, "usage_guest_nice", codec.Binary.Float64),
 )
 
 // usageCPUReadingsMapping maps events to table cpu_readings.
@@ -691,21 +726,19 @@ var usageCPUReadingsMapping = store.NewMapping(usageCPUReadingsColumns, store.Ma
 	Check:     checkUsage,
 })
 
-// usageWindows says how events are summarized.
-var usageWindows = window.NewSpec(
-	func(w *UsageWindow) *window.Window { return &w.Window },
-	func(w *UsageWindow) *UsageSeries { return &w.UsageSeries },
-	func(c *UsageColumns) []time.Time { return c.Time },
-	window.FloatPart("usage_user", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageUser }, func(c *UsageColumns) []float64 { return c.UsageUser }),
-	window.FloatPart("usage_system", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageSystem }, func(c *UsageColumns) []float64 { return c.UsageSystem }),
-	window.FloatPart("usage_idle", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageIdle }, func(c *UsageColumns) []float64 { return c.UsageIdle }),
-	window.FloatPart("usage_nice", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageNice }, func(c *UsageColumns) []float64 { return c.UsageNice }),
-	window.FloatPart("usage_iowait", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageIowait }, func(c *UsageColumns) []float64 { return c.UsageIowait }),
-	window.FloatPart("usage_irq", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageIrq }, func(c *UsageColumns) []float64 { return c.UsageIrq }),
-	window.FloatPart("usage_softirq", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageSoftirq }, func(c *UsageColumns) []float64 { return c.UsageSoftirq }),
-	window.FloatPart("usage_steal", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageSteal }, func(c *UsageColumns) []float64 { return c.UsageSteal }),
-	window.FloatPart("usage_guest", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageGuest }, func(c *UsageColumns) []float64 { return c.UsageGuest }),
-	window.FloatPart("usage_guest_nice", func(w *UsageWindow) *window.Float64[float64] { return &w.UsageGuestNice }, func(c *UsageColumns) []float64 { return c.UsageGuestNice }),
+// usageWindows says how the slices of UsageColumns are summarized, by their
+// indexes.
+var usageWindows = window.NewSpec[UsageSeries, UsageWindow](
+	window.FloatPart[float64]("usage_user", 2),
+	window.FloatPart[float64]("usage_system", 3),
+	window.FloatPart[float64]("usage_idle", 4),
+	window.FloatPart[float64]("usage_nice", 5),
+	window.FloatPart[float64]("usage_iowait", 6),
+	window.FloatPart[float64]("usage_irq", 7),
+	window.FloatPart[float64]("usage_softirq", 8),
+	window.FloatPart[float64]("usage_steal", 9),
+	window.FloatPart[float64]("usage_guest", 10),
+	window.FloatPart[float64]("usage_guest_nice", 11),
 )
 
 var usageByHosts = store.Query[UsageEvent]{Name: "ByHosts", Given: codec.Given{Series: []int{0}}}

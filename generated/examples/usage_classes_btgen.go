@@ -343,6 +343,25 @@ func (k *UsageClassesKey) values() *codec.KeyValues {
 
 var usageClassesMappings = []*store.Mapping[UsageClassesEvent]{usageClassesMapping}
 
+// usageClassesPart returns a pointer to what an event has for a slice of
+// UsageClassesColumns, by its index.
+func usageClassesPart(e any, index int) any {
+	of := e.(*UsageClassesEvent)
+	switch index {
+	case 0:
+		return &of.UsageClassesSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return (*int)(&of.Class)
+	case 3:
+		return &of.Requests
+	case 4:
+		return &of.Bytes
+	}
+	return nil
+}
+
 // usageClassesKey describes the row keys of table usage_classes.
 var usageClassesKey = codec.Key{
 	Delimiter: "#",
@@ -353,12 +372,13 @@ var usageClassesKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-var usageClassesColumns = store.NewColumns(
-	store.SeriesPart(func(e *UsageClassesEvent) *UsageClassesSeries { return &e.UsageClassesSeries }, func(c *UsageClassesColumns) *[]UsageClassesSeries { return &c.Series }, func(s *UsageClassesSeries, to []any) []any { return append(to, &s.Customer) }),
-	store.TimePart(func(e *UsageClassesEvent) *time.Time { return &e.Time }, func(c *UsageClassesColumns) *[]time.Time { return &c.Time }),
-	store.ClassPart(func(e *UsageClassesEvent) *int { return (*int)(&e.Class) }, func(c *UsageClassesColumns) *[]UsageClass { return &c.Class }),
-	store.RequiredColumn("requests", codec.Binary.Int64, func(e *UsageClassesEvent) *int64 { return &e.Requests }, func(c *UsageClassesColumns) *[]int64 { return &c.Requests }),
-	store.RequiredColumn("bytes", codec.Binary.Int64, func(e *UsageClassesEvent) *int64 { return &e.Bytes }, func(c *UsageClassesColumns) *[]int64 { return &c.Bytes }),
+var usageClassesColumns = store.NewColumns[UsageClassesEvent, UsageClassesColumns](
+	usageClassesPart,
+	store.SeriesPart(0, func(s *UsageClassesSeries, to []any) []any { return append(to, &s.Customer) }),
+	store.TimePart(1),
+	store.ClassPart[UsageClass](2),
+	store.RequiredColumn(3, "requests", codec.Binary.Int64),
+	store.RequiredColumn(4, "bytes", codec.Binary.Int64),
 )
 
 // usageClassesMapping maps events to table usage_classes.
@@ -378,13 +398,11 @@ var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Mapping[Us
 	Check:     checkUsageClasses,
 })
 
-// usageClassesWindows says how events are summarized.
-var usageClassesWindows = window.NewSpec(
-	func(w *UsageClassesWindow) *window.Window { return &w.Window },
-	func(w *UsageClassesWindow) *UsageClassesSeries { return &w.UsageClassesSeries },
-	func(c *UsageClassesColumns) []time.Time { return c.Time },
-	window.IntPart("requests", func(w *UsageClassesWindow) *window.Int[int64] { return &w.Requests }, func(c *UsageClassesColumns) []int64 { return c.Requests }),
-	window.IntPart("bytes", func(w *UsageClassesWindow) *window.Int[int64] { return &w.Bytes }, func(c *UsageClassesColumns) []int64 { return c.Bytes }),
+// usageClassesWindows says how the slices of UsageClassesColumns are
+// summarized, by their indexes.
+var usageClassesWindows = window.NewSpec[UsageClassesSeries, UsageClassesWindow](
+	window.IntPart[int64]("requests", 3),
+	window.IntPart[int64]("bytes", 4),
 )
 
 // checkUsageClasses rejects an event that no table can store.

@@ -306,6 +306,29 @@ func (k *UsageDefaultKey) values() *codec.KeyValues {
 
 var usageDefaultMappings = []*store.Mapping[UsageDefaultEvent]{usageDefaultMapping}
 
+// usageDefaultPart returns a pointer to what an event has for a slice of
+// UsageDefaultColumns, by its index.
+func usageDefaultPart(e any, index int) any {
+	of := e.(*UsageDefaultEvent)
+	switch index {
+	case 0:
+		return &of.UsageDefaultSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.TTL
+	case 3:
+		return &of.ExpiresAt
+	case 4:
+		return &of.WrittenAt
+	case 5:
+		return &of.Requests
+	case 6:
+		return &of.Bytes
+	}
+	return nil
+}
+
 // usageDefaultKey describes the row keys of table usage_default.
 var usageDefaultKey = codec.Key{
 	Delimiter: "#",
@@ -316,14 +339,15 @@ var usageDefaultKey = codec.Key{
 	Time: codec.TimeFormat{Layout: "2006-01-02T150405"},
 }
 
-var usageDefaultColumns = store.NewColumns(
-	store.SeriesPart(func(e *UsageDefaultEvent) *UsageDefaultSeries { return &e.UsageDefaultSeries }, func(c *UsageDefaultColumns) *[]UsageDefaultSeries { return &c.Series }, func(s *UsageDefaultSeries, to []any) []any { return append(to, &s.Customer) }),
-	store.TimePart(func(e *UsageDefaultEvent) *time.Time { return &e.Time }, func(c *UsageDefaultColumns) *[]time.Time { return &c.Time }),
-	store.TTLPart(func(e *UsageDefaultEvent) *time.Duration { return &e.TTL }, func(c *UsageDefaultColumns) *[]time.Duration { return &c.TTL }),
-	store.ExpiresAtPart(func(e *UsageDefaultEvent) *time.Time { return &e.ExpiresAt }, func(c *UsageDefaultColumns) *[]time.Time { return &c.ExpiresAt }),
-	store.RequiredColumn("requests", codec.Binary.Int64, func(e *UsageDefaultEvent) *int64 { return &e.Requests }, func(c *UsageDefaultColumns) *[]int64 { return &c.Requests }),
-	store.RequiredColumn("bytes", codec.Binary.Int64, func(e *UsageDefaultEvent) *int64 { return &e.Bytes }, func(c *UsageDefaultColumns) *[]int64 { return &c.Bytes }),
-	store.WrittenAtColumn("written_at", codec.Binary.Timestamp, func(e *UsageDefaultEvent) *time.Time { return &e.WrittenAt }, func(c *UsageDefaultColumns) *[]time.Time { return &c.WrittenAt }),
+var usageDefaultColumns = store.NewColumns[UsageDefaultEvent, UsageDefaultColumns](
+	usageDefaultPart,
+	store.SeriesPart(0, func(s *UsageDefaultSeries, to []any) []any { return append(to, &s.Customer) }),
+	store.TimePart(1),
+	store.TTLPart(2),
+	store.ExpiresAtPart(3),
+	store.RequiredColumn(5, "requests", codec.Binary.Int64),
+	store.RequiredColumn(6, "bytes", codec.Binary.Int64),
+	store.WrittenAtColumn(4, "written_at", codec.Binary.Timestamp),
 )
 
 // usageDefaultMapping maps events to table usage_default.
@@ -339,13 +363,11 @@ var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Mapping[Us
 	Check:     checkUsageDefault,
 })
 
-// usageDefaultWindows says how events are summarized.
-var usageDefaultWindows = window.NewSpec(
-	func(w *UsageDefaultWindow) *window.Window { return &w.Window },
-	func(w *UsageDefaultWindow) *UsageDefaultSeries { return &w.UsageDefaultSeries },
-	func(c *UsageDefaultColumns) []time.Time { return c.Time },
-	window.IntPart("requests", func(w *UsageDefaultWindow) *window.Int[int64] { return &w.Requests }, func(c *UsageDefaultColumns) []int64 { return c.Requests }),
-	window.IntPart("bytes", func(w *UsageDefaultWindow) *window.Int[int64] { return &w.Bytes }, func(c *UsageDefaultColumns) []int64 { return c.Bytes }),
+// usageDefaultWindows says how the slices of UsageDefaultColumns are
+// summarized, by their indexes.
+var usageDefaultWindows = window.NewSpec[UsageDefaultSeries, UsageDefaultWindow](
+	window.IntPart[int64]("requests", 5),
+	window.IntPart[int64]("bytes", 6),
 )
 
 // checkUsageDefault rejects an event that no table can store.

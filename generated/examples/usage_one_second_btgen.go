@@ -307,6 +307,27 @@ func (k *UsageOneSecondKey) values() *codec.KeyValues {
 
 var usageOneSecondMappings = []*store.Mapping[UsageOneSecondEvent]{usageOneSecondMapping}
 
+// usageOneSecondPart returns a pointer to what an event has for a slice of
+// UsageOneSecondColumns, by its index.
+func usageOneSecondPart(e any, index int) any {
+	of := e.(*UsageOneSecondEvent)
+	switch index {
+	case 0:
+		return &of.UsageOneSecondSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.ExpiresAt
+	case 3:
+		return &of.WrittenAt
+	case 4:
+		return &of.Requests
+	case 5:
+		return &of.Bytes
+	}
+	return nil
+}
+
 // usageOneSecondKey describes the row keys of table usage_one_second.
 var usageOneSecondKey = codec.Key{
 	Delimiter: "#",
@@ -317,13 +338,14 @@ var usageOneSecondKey = codec.Key{
 	Time: codec.TimeFormat{Layout: "2006-01-02T150405"},
 }
 
-var usageOneSecondColumns = store.NewColumns(
-	store.SeriesPart(func(e *UsageOneSecondEvent) *UsageOneSecondSeries { return &e.UsageOneSecondSeries }, func(c *UsageOneSecondColumns) *[]UsageOneSecondSeries { return &c.Series }, func(s *UsageOneSecondSeries, to []any) []any { return append(to, &s.Customer) }),
-	store.TimePart(func(e *UsageOneSecondEvent) *time.Time { return &e.Time }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.Time }),
-	store.ExpiresAtPart(func(e *UsageOneSecondEvent) *time.Time { return &e.ExpiresAt }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.ExpiresAt }),
-	store.RequiredColumn("requests", codec.Binary.Int64, func(e *UsageOneSecondEvent) *int64 { return &e.Requests }, func(c *UsageOneSecondColumns) *[]int64 { return &c.Requests }),
-	store.RequiredColumn("bytes", codec.Binary.Int64, func(e *UsageOneSecondEvent) *int64 { return &e.Bytes }, func(c *UsageOneSecondColumns) *[]int64 { return &c.Bytes }),
-	store.WrittenAtColumn("written_at", codec.Binary.Timestamp, func(e *UsageOneSecondEvent) *time.Time { return &e.WrittenAt }, func(c *UsageOneSecondColumns) *[]time.Time { return &c.WrittenAt }),
+var usageOneSecondColumns = store.NewColumns[UsageOneSecondEvent, UsageOneSecondColumns](
+	usageOneSecondPart,
+	store.SeriesPart(0, func(s *UsageOneSecondSeries, to []any) []any { return append(to, &s.Customer) }),
+	store.TimePart(1),
+	store.ExpiresAtPart(2),
+	store.RequiredColumn(4, "requests", codec.Binary.Int64),
+	store.RequiredColumn(5, "bytes", codec.Binary.Int64),
+	store.WrittenAtColumn(3, "written_at", codec.Binary.Timestamp),
 )
 
 // usageOneSecondMapping maps events to table usage_one_second.
@@ -340,13 +362,11 @@ var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Mappin
 	Check:     checkUsageOneSecond,
 })
 
-// usageOneSecondWindows says how events are summarized.
-var usageOneSecondWindows = window.NewSpec(
-	func(w *UsageOneSecondWindow) *window.Window { return &w.Window },
-	func(w *UsageOneSecondWindow) *UsageOneSecondSeries { return &w.UsageOneSecondSeries },
-	func(c *UsageOneSecondColumns) []time.Time { return c.Time },
-	window.IntPart("requests", func(w *UsageOneSecondWindow) *window.Int[int64] { return &w.Requests }, func(c *UsageOneSecondColumns) []int64 { return c.Requests }),
-	window.IntPart("bytes", func(w *UsageOneSecondWindow) *window.Int[int64] { return &w.Bytes }, func(c *UsageOneSecondColumns) []int64 { return c.Bytes }),
+// usageOneSecondWindows says how the slices of UsageOneSecondColumns are
+// summarized, by their indexes.
+var usageOneSecondWindows = window.NewSpec[UsageOneSecondSeries, UsageOneSecondWindow](
+	window.IntPart[int64]("requests", 4),
+	window.IntPart[int64]("bytes", 5),
 )
 
 // checkUsageOneSecond rejects an event that no table can store.

@@ -468,6 +468,27 @@ func (k *VehicleNowKey) values() *codec.KeyValues {
 
 var vehicleMappings = []*store.Mapping[VehicleEvent]{vehicleEventsMapping, vehicleNowMapping}
 
+// vehiclePart returns a pointer to what an event has for a slice of
+// VehicleColumns, by its index.
+func vehiclePart(e any, index int) any {
+	of := e.(*VehicleEvent)
+	switch index {
+	case 0:
+		return &of.VehicleSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Latitude
+	case 3:
+		return &of.Longitude
+	case 4:
+		return &of.Occupied
+	case 5:
+		return &of.Note
+	}
+	return nil
+}
+
 // vehicleEventsKey describes the row keys of table vehicle_events.
 var vehicleEventsKey = codec.Key{
 	Delimiter: "/",
@@ -480,13 +501,14 @@ var vehicleEventsKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-var vehicleEventsColumns = store.NewColumns(
-	store.SeriesPart(func(e *VehicleEvent) *VehicleSeries { return &e.VehicleSeries }, func(c *VehicleColumns) *[]VehicleSeries { return &c.Series }, func(s *VehicleSeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
-	store.TimePart(func(e *VehicleEvent) *time.Time { return &e.Time }, func(c *VehicleColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("latitude", codec.Binary.Float64, func(e *VehicleEvent) *float64 { return &e.Latitude }, func(c *VehicleColumns) *[]float64 { return &c.Latitude }),
-	store.RequiredColumn("longitude", codec.Binary.Float64, func(e *VehicleEvent) *float64 { return &e.Longitude }, func(c *VehicleColumns) *[]float64 { return &c.Longitude }),
-	store.OptionalColumn("occupied", codec.Binary.Int64, func(e *VehicleEvent) **int64 { return &e.Occupied }, func(c *VehicleColumns) *[]*int64 { return &c.Occupied }),
-	store.OptionalColumn("note", codec.Binary.String, func(e *VehicleEvent) **string { return &e.Note }, func(c *VehicleColumns) *[]*string { return &c.Note }),
+var vehicleEventsColumns = store.NewColumns[VehicleEvent, VehicleColumns](
+	vehiclePart,
+	store.SeriesPart(0, func(s *VehicleSeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "latitude", codec.Binary.Float64),
+	store.RequiredColumn(3, "longitude", codec.Binary.Float64),
+	store.OptionalColumn(4, "occupied", codec.Binary.Int64),
+	store.OptionalColumn(5, "note", codec.Binary.String),
 )
 
 // vehicleEventsMapping maps events to table vehicle_events.
@@ -514,13 +536,14 @@ var vehicleNowKey = codec.Key{
 	Bucket: codec.EndlessBucket,
 }
 
-var vehicleNowColumns = store.NewColumns(
-	store.SeriesPart(func(e *VehicleEvent) *VehicleSeries { return &e.VehicleSeries }, func(c *VehicleColumns) *[]VehicleSeries { return &c.Series }, func(s *VehicleSeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
-	store.TimePart(func(e *VehicleEvent) *time.Time { return &e.Time }, func(c *VehicleColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("latitude", codec.Binary.Float64, func(e *VehicleEvent) *float64 { return &e.Latitude }, func(c *VehicleColumns) *[]float64 { return &c.Latitude }),
-	store.RequiredColumn("longitude", codec.Binary.Float64, func(e *VehicleEvent) *float64 { return &e.Longitude }, func(c *VehicleColumns) *[]float64 { return &c.Longitude }),
-	store.OptionalColumn("occupied", codec.Binary.Int64, func(e *VehicleEvent) **int64 { return &e.Occupied }, func(c *VehicleColumns) *[]*int64 { return &c.Occupied }),
-	store.OptionalColumn("note", codec.Binary.String, func(e *VehicleEvent) **string { return &e.Note }, func(c *VehicleColumns) *[]*string { return &c.Note }),
+var vehicleNowColumns = store.NewColumns[VehicleEvent, VehicleColumns](
+	vehiclePart,
+	store.SeriesPart(0, func(s *VehicleSeries, to []any) []any { return append(to, &s.Region, &s.Line, &s.Vehicle) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "latitude", codec.Binary.Float64),
+	store.RequiredColumn(3, "longitude", codec.Binary.Float64),
+	store.OptionalColumn(4, "occupied", codec.Binary.Int64),
+	store.OptionalColumn(5, "note", codec.Binary.String),
 )
 
 // vehicleNowMapping maps events to table vehicle_now.
@@ -536,15 +559,13 @@ var vehicleNowMapping = store.NewMapping(vehicleNowColumns, store.Mapping[Vehicl
 	Check:     checkVehicle,
 })
 
-// vehicleWindows says how events are summarized.
-var vehicleWindows = window.NewSpec(
-	func(w *VehicleWindow) *window.Window { return &w.Window },
-	func(w *VehicleWindow) *VehicleSeries { return &w.VehicleSeries },
-	func(c *VehicleColumns) []time.Time { return c.Time },
-	window.FloatPart("latitude", func(w *VehicleWindow) *window.Float64[float64] { return &w.Latitude }, func(c *VehicleColumns) []float64 { return c.Latitude }),
-	window.FloatPart("longitude", func(w *VehicleWindow) *window.Float64[float64] { return &w.Longitude }, func(c *VehicleColumns) []float64 { return c.Longitude }),
-	window.OptionalIntPart("occupied", func(w *VehicleWindow) *window.Int[int64] { return &w.Occupied }, func(c *VehicleColumns) []*int64 { return c.Occupied }),
-	window.OptionalValuesPart("note", func(w *VehicleWindow) *window.Values[string] { return &w.Note }, func(c *VehicleColumns) []*string { return c.Note }),
+// vehicleWindows says how the slices of VehicleColumns are summarized, by their
+// indexes.
+var vehicleWindows = window.NewSpec[VehicleSeries, VehicleWindow](
+	window.FloatPart[float64]("latitude", 2),
+	window.FloatPart[float64]("longitude", 3),
+	window.OptionalIntPart[int64]("occupied", 4),
+	window.OptionalValuesPart[string]("note", 5),
 )
 
 var vehicleByLine = store.Query[VehicleEvent]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}}

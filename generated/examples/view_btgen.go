@@ -329,6 +329,23 @@ func (k *ViewActivityKey) values() *codec.KeyValues {
 
 var viewMappings = []*store.Mapping[ViewEvent]{viewActivityMapping}
 
+// viewPart returns a pointer to what an event has for a slice of ViewColumns,
+// by its index.
+func viewPart(e any, index int) any {
+	of := e.(*ViewEvent)
+	switch index {
+	case 0:
+		return &of.ViewSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Page
+	case 3:
+		return &of.Duration
+	}
+	return nil
+}
+
 // viewActivityKey describes the row keys of table activity.
 var viewActivityKey = codec.Key{
 	Delimiter: "#",
@@ -341,11 +358,12 @@ var viewActivityKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true, From: codec.MaxInt64},
 }
 
-var viewActivityColumns = store.NewColumns(
-	store.SeriesPart(func(e *ViewEvent) *ViewSeries { return &e.ViewSeries }, func(c *ViewColumns) *[]ViewSeries { return &c.Series }, func(s *ViewSeries, to []any) []any { return append(to, &s.User) }),
-	store.TimePart(func(e *ViewEvent) *time.Time { return &e.Time }, func(c *ViewColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("page", codec.Binary.String, func(e *ViewEvent) *string { return &e.Page }, func(c *ViewColumns) *[]string { return &c.Page }),
-	store.RequiredColumn("duration", codec.Binary.Duration, func(e *ViewEvent) *time.Duration { return &e.Duration }, func(c *ViewColumns) *[]time.Duration { return &c.Duration }),
+var viewActivityColumns = store.NewColumns[ViewEvent, ViewColumns](
+	viewPart,
+	store.SeriesPart(0, func(s *ViewSeries, to []any) []any { return append(to, &s.User) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "page", codec.Binary.String),
+	store.RequiredColumn(3, "duration", codec.Binary.Duration),
 )
 
 // viewActivityMapping maps events to table activity.
@@ -361,13 +379,11 @@ var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Mapping[Vi
 	Check:     checkView,
 })
 
-// viewWindows says how events are summarized.
-var viewWindows = window.NewSpec(
-	func(w *ViewWindow) *window.Window { return &w.Window },
-	func(w *ViewWindow) *ViewSeries { return &w.ViewSeries },
-	func(c *ViewColumns) []time.Time { return c.Time },
-	window.ValuesPart("page", func(w *ViewWindow) *window.Values[string] { return &w.Page }, func(c *ViewColumns) []string { return c.Page }),
-	window.IntPart("duration", func(w *ViewWindow) *window.Int[time.Duration] { return &w.Duration }, func(c *ViewColumns) []time.Duration { return c.Duration }),
+// viewWindows says how the slices of ViewColumns are summarized, by their
+// indexes.
+var viewWindows = window.NewSpec[ViewSeries, ViewWindow](
+	window.ValuesPart[string]("page", 2),
+	window.IntPart[time.Duration]("duration", 3),
 )
 
 var viewAllViews = store.Query[ViewEvent]{Name: "AllViews"}

@@ -324,6 +324,27 @@ func (k *BalloonCombinedKey) values() *codec.KeyValues {
 
 var balloonCombinedMappings = []*store.Mapping[BalloonCombinedEvent]{balloonCombinedMapping}
 
+// balloonCombinedPart returns a pointer to what an event has for a slice of
+// BalloonCombinedColumns, by its index.
+func balloonCombinedPart(e any, index int) any {
+	of := e.(*BalloonCombinedEvent)
+	switch index {
+	case 0:
+		return &of.BalloonCombinedSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Pressure
+	case 3:
+		return &of.Temperature
+	case 4:
+		return &of.Humidity
+	case 5:
+		return &of.Altitude
+	}
+	return nil
+}
+
 // balloonCombinedKey describes the row keys of table balloon_combined.
 var balloonCombinedKey = codec.Key{
 	Delimiter: "#",
@@ -335,14 +356,15 @@ var balloonCombinedKey = codec.Key{
 	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week", Pad: 4}},
 }
 
-var balloonCombinedColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonCombinedEvent) *BalloonCombinedSeries { return &e.BalloonCombinedSeries }, func(c *BalloonCombinedColumns) *[]BalloonCombinedSeries { return &c.Series }, func(s *BalloonCombinedSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
-	store.TimePart(func(e *BalloonCombinedEvent) *time.Time { return &e.Time }, func(c *BalloonCombinedColumns) *[]time.Time { return &c.Time }),
+var balloonCombinedColumns = store.NewColumns[BalloonCombinedEvent, BalloonCombinedColumns](
+	balloonCombinedPart,
+	store.SeriesPart(0, func(s *BalloonCombinedSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
+	store.TimePart(1),
 	store.EventColumn("measurements_blob", appendBalloonCombinedProto, parseBalloonCombinedProto,
-		store.NumberPart(1, func(e *BalloonCombinedEvent) *int64 { return &e.Pressure }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Pressure }),
-		store.NumberPart(2, func(e *BalloonCombinedEvent) *float64 { return &e.Temperature }, func(c *BalloonCombinedColumns) *[]float64 { return &c.Temperature }),
-		store.NumberPart(3, func(e *BalloonCombinedEvent) *int64 { return &e.Humidity }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Humidity }),
-		store.NumberPart(4, func(e *BalloonCombinedEvent) *int64 { return &e.Altitude }, func(c *BalloonCombinedColumns) *[]int64 { return &c.Altitude }),
+		store.NumberPart[int64](2, 1),
+		store.NumberPart[float64](3, 2),
+		store.NumberPart[int64](4, 3),
+		store.NumberPart[int64](5, 4),
 	),
 )
 
@@ -365,15 +387,13 @@ var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Mapp
 	Check: checkBalloonCombined,
 })
 
-// balloonCombinedWindows says how events are summarized.
-var balloonCombinedWindows = window.NewSpec(
-	func(w *BalloonCombinedWindow) *window.Window { return &w.Window },
-	func(w *BalloonCombinedWindow) *BalloonCombinedSeries { return &w.BalloonCombinedSeries },
-	func(c *BalloonCombinedColumns) []time.Time { return c.Time },
-	window.IntPart("pressure", func(w *BalloonCombinedWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonCombinedColumns) []int64 { return c.Pressure }),
-	window.FloatPart("temperature", func(w *BalloonCombinedWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonCombinedColumns) []float64 { return c.Temperature }),
-	window.IntPart("humidity", func(w *BalloonCombinedWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonCombinedColumns) []int64 { return c.Humidity }),
-	window.IntPart("altitude", func(w *BalloonCombinedWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonCombinedColumns) []int64 { return c.Altitude }),
+// balloonCombinedWindows says how the slices of BalloonCombinedColumns are
+// summarized, by their indexes.
+var balloonCombinedWindows = window.NewSpec[BalloonCombinedSeries, BalloonCombinedWindow](
+	window.IntPart[int64]("pressure", 2),
+	window.FloatPart[float64]("temperature", 3),
+	window.IntPart[int64]("humidity", 4),
+	window.IntPart[int64]("altitude", 5),
 )
 
 // checkBalloonCombined rejects an event that no table can store.

@@ -411,6 +411,27 @@ func (k *BalloonLayoutsBalloonReadingsUntil20210315Key) values() *codec.KeyValue
 
 var balloonLayoutsMappings = []*store.Mapping[BalloonLayoutsEvent]{balloonLayoutsMapping}
 
+// balloonLayoutsPart returns a pointer to what an event has for a slice of
+// BalloonLayoutsColumns, by its index.
+func balloonLayoutsPart(e any, index int) any {
+	of := e.(*BalloonLayoutsEvent)
+	switch index {
+	case 0:
+		return &of.BalloonLayoutsSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Pressure
+	case 3:
+		return &of.Temperature
+	case 4:
+		return &of.Humidity
+	case 5:
+		return &of.Altitude
+	}
+	return nil
+}
+
 // balloonLayoutsKey describes the row keys of table balloon_layouts for events
 // since 2021-03-29.
 var balloonLayoutsKey = codec.Key{
@@ -423,13 +444,14 @@ var balloonLayoutsKey = codec.Key{
 	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week"}},
 }
 
-var balloonLayoutsColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonLayoutsEvent) *BalloonLayoutsSeries { return &e.BalloonLayoutsSeries }, func(c *BalloonLayoutsColumns) *[]BalloonLayoutsSeries { return &c.Series }, func(s *BalloonLayoutsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
-	store.TimePart(func(e *BalloonLayoutsEvent) *time.Time { return &e.Time }, func(c *BalloonLayoutsColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Pressure }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Pressure }),
-	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonLayoutsEvent) *float64 { return &e.Temperature }, func(c *BalloonLayoutsColumns) *[]float64 { return &c.Temperature }),
-	store.RequiredColumn("humidity", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Humidity }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Humidity }),
-	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Altitude }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Altitude }),
+var balloonLayoutsColumns = store.NewColumns[BalloonLayoutsEvent, BalloonLayoutsColumns](
+	balloonLayoutsPart,
+	store.SeriesPart(0, func(s *BalloonLayoutsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "pressure", codec.Text.Int64),
+	store.RequiredColumn(3, "temperature", codec.Text.Float64),
+	store.RequiredColumn(4, "humidity", codec.Text.Int64),
+	store.RequiredColumn(5, "altitude", codec.Text.Int64),
 )
 
 // balloonLayoutsMapping maps events to table balloon_layouts for events since
@@ -460,13 +482,14 @@ var balloonLayoutsUntil20210329Key = codec.Key{
 	Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}},
 }
 
-var balloonLayoutsUntil20210329Columns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonLayoutsEvent) *BalloonLayoutsSeries { return &e.BalloonLayoutsSeries }, func(c *BalloonLayoutsColumns) *[]BalloonLayoutsSeries { return &c.Series }, func(s *BalloonLayoutsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
-	store.TimePart(func(e *BalloonLayoutsEvent) *time.Time { return &e.Time }, func(c *BalloonLayoutsColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Pressure }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Pressure }),
-	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonLayoutsEvent) *float64 { return &e.Temperature }, func(c *BalloonLayoutsColumns) *[]float64 { return &c.Temperature }),
-	store.RequiredColumn("humidity", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Humidity }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Humidity }),
-	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Altitude }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Altitude }),
+var balloonLayoutsUntil20210329Columns = store.NewColumns[BalloonLayoutsEvent, BalloonLayoutsColumns](
+	balloonLayoutsPart,
+	store.SeriesPart(0, func(s *BalloonLayoutsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "pressure", codec.Text.Int64),
+	store.RequiredColumn(3, "temperature", codec.Text.Float64),
+	store.RequiredColumn(4, "humidity", codec.Text.Int64),
+	store.RequiredColumn(5, "altitude", codec.Text.Int64),
 )
 
 // balloonLayoutsUntil20210329Mapping maps events to table balloon_layouts for
@@ -496,13 +519,14 @@ var balloonLayoutsBalloonReadingsUntil20210315Key = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis},
 }
 
-var balloonLayoutsBalloonReadingsUntil20210315Columns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonLayoutsEvent) *BalloonLayoutsSeries { return &e.BalloonLayoutsSeries }, func(c *BalloonLayoutsColumns) *[]BalloonLayoutsSeries { return &c.Series }, func(s *BalloonLayoutsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
-	store.TimePart(func(e *BalloonLayoutsEvent) *time.Time { return &e.Time }, func(c *BalloonLayoutsColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Pressure }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Pressure }),
-	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonLayoutsEvent) *float64 { return &e.Temperature }, func(c *BalloonLayoutsColumns) *[]float64 { return &c.Temperature }),
-	store.RequiredColumn("humidity", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Humidity }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Humidity }),
-	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonLayoutsEvent) *int64 { return &e.Altitude }, func(c *BalloonLayoutsColumns) *[]int64 { return &c.Altitude }),
+var balloonLayoutsBalloonReadingsUntil20210315Columns = store.NewColumns[BalloonLayoutsEvent, BalloonLayoutsColumns](
+	balloonLayoutsPart,
+	store.SeriesPart(0, func(s *BalloonLayoutsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "pressure", codec.Text.Int64),
+	store.RequiredColumn(3, "temperature", codec.Text.Float64),
+	store.RequiredColumn(4, "humidity", codec.Text.Int64),
+	store.RequiredColumn(5, "altitude", codec.Text.Int64),
 )
 
 // balloonLayoutsBalloonReadingsUntil20210315Mapping maps events to table
@@ -519,15 +543,13 @@ var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloon
 	Check:     checkBalloonLayouts,
 })
 
-// balloonLayoutsWindows says how events are summarized.
-var balloonLayoutsWindows = window.NewSpec(
-	func(w *BalloonLayoutsWindow) *window.Window { return &w.Window },
-	func(w *BalloonLayoutsWindow) *BalloonLayoutsSeries { return &w.BalloonLayoutsSeries },
-	func(c *BalloonLayoutsColumns) []time.Time { return c.Time },
-	window.IntPart("pressure", func(w *BalloonLayoutsWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonLayoutsColumns) []int64 { return c.Pressure }),
-	window.FloatPart("temperature", func(w *BalloonLayoutsWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonLayoutsColumns) []float64 { return c.Temperature }),
-	window.IntPart("humidity", func(w *BalloonLayoutsWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonLayoutsColumns) []int64 { return c.Humidity }),
-	window.IntPart("altitude", func(w *BalloonLayoutsWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonLayoutsColumns) []int64 { return c.Altitude }),
+// balloonLayoutsWindows says how the slices of BalloonLayoutsColumns are
+// summarized, by their indexes.
+var balloonLayoutsWindows = window.NewSpec[BalloonLayoutsSeries, BalloonLayoutsWindow](
+	window.IntPart[int64]("pressure", 2),
+	window.FloatPart[float64]("temperature", 3),
+	window.IntPart[int64]("humidity", 4),
+	window.IntPart[int64]("altitude", 5),
 )
 
 // checkBalloonLayouts rejects an event that no table can store.

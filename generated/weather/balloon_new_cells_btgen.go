@@ -324,6 +324,27 @@ func (k *BalloonNewCellsKey) values() *codec.KeyValues {
 
 var balloonNewCellsMappings = []*store.Mapping[BalloonNewCellsEvent]{balloonNewCellsMapping}
 
+// balloonNewCellsPart returns a pointer to what an event has for a slice of
+// BalloonNewCellsColumns, by its index.
+func balloonNewCellsPart(e any, index int) any {
+	of := e.(*BalloonNewCellsEvent)
+	switch index {
+	case 0:
+		return &of.BalloonNewCellsSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Pressure
+	case 3:
+		return &of.Temperature
+	case 4:
+		return &of.Humidity
+	case 5:
+		return &of.Altitude
+	}
+	return nil
+}
+
 // balloonNewCellsKey describes the row keys of table balloon_new_cells.
 var balloonNewCellsKey = codec.Key{
 	Delimiter: "#",
@@ -335,13 +356,14 @@ var balloonNewCellsKey = codec.Key{
 	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week"}},
 }
 
-var balloonNewCellsColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonNewCellsEvent) *BalloonNewCellsSeries { return &e.BalloonNewCellsSeries }, func(c *BalloonNewCellsColumns) *[]BalloonNewCellsSeries { return &c.Series }, func(s *BalloonNewCellsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
-	store.TimePart(func(e *BalloonNewCellsEvent) *time.Time { return &e.Time }, func(c *BalloonNewCellsColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonNewCellsEvent) *int64 { return &e.Pressure }, func(c *BalloonNewCellsColumns) *[]int64 { return &c.Pressure }),
-	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonNewCellsEvent) *float64 { return &e.Temperature }, func(c *BalloonNewCellsColumns) *[]float64 { return &c.Temperature }),
-	store.RequiredColumn("humidity", codec.Text.Int64, func(e *BalloonNewCellsEvent) *int64 { return &e.Humidity }, func(c *BalloonNewCellsColumns) *[]int64 { return &c.Humidity }),
-	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonNewCellsEvent) *int64 { return &e.Altitude }, func(c *BalloonNewCellsColumns) *[]int64 { return &c.Altitude }),
+var balloonNewCellsColumns = store.NewColumns[BalloonNewCellsEvent, BalloonNewCellsColumns](
+	balloonNewCellsPart,
+	store.SeriesPart(0, func(s *BalloonNewCellsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "pressure", codec.Text.Int64),
+	store.RequiredColumn(3, "temperature", codec.Text.Float64),
+	store.RequiredColumn(4, "humidity", codec.Text.Int64),
+	store.RequiredColumn(5, "altitude", codec.Text.Int64),
 )
 
 // balloonNewCellsMapping maps events to table balloon_new_cells.
@@ -357,15 +379,13 @@ var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Mapp
 	Check:     checkBalloonNewCells,
 })
 
-// balloonNewCellsWindows says how events are summarized.
-var balloonNewCellsWindows = window.NewSpec(
-	func(w *BalloonNewCellsWindow) *window.Window { return &w.Window },
-	func(w *BalloonNewCellsWindow) *BalloonNewCellsSeries { return &w.BalloonNewCellsSeries },
-	func(c *BalloonNewCellsColumns) []time.Time { return c.Time },
-	window.IntPart("pressure", func(w *BalloonNewCellsWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonNewCellsColumns) []int64 { return c.Pressure }),
-	window.FloatPart("temperature", func(w *BalloonNewCellsWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonNewCellsColumns) []float64 { return c.Temperature }),
-	window.IntPart("humidity", func(w *BalloonNewCellsWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonNewCellsColumns) []int64 { return c.Humidity }),
-	window.IntPart("altitude", func(w *BalloonNewCellsWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonNewCellsColumns) []int64 { return c.Altitude }),
+// balloonNewCellsWindows says how the slices of BalloonNewCellsColumns are
+// summarized, by their indexes.
+var balloonNewCellsWindows = window.NewSpec[BalloonNewCellsSeries, BalloonNewCellsWindow](
+	window.IntPart[int64]("pressure", 2),
+	window.FloatPart[float64]("temperature", 3),
+	window.IntPart[int64]("humidity", 4),
+	window.IntPart[int64]("altitude", 5),
 )
 
 // checkBalloonNewCells rejects an event that no table can store.

@@ -339,6 +339,27 @@ func (k *BalloonNewColumnsKey) values() *codec.KeyValues {
 
 var balloonNewColumnsMappings = []*store.Mapping[BalloonNewColumnsEvent]{balloonNewColumnsMapping}
 
+// balloonNewColumnsPart returns a pointer to what an event has for a slice of
+// BalloonNewColumnsColumns, by its index.
+func balloonNewColumnsPart(e any, index int) any {
+	of := e.(*BalloonNewColumnsEvent)
+	switch index {
+	case 0:
+		return &of.BalloonNewColumnsSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Pressure
+	case 3:
+		return &of.Temperature
+	case 4:
+		return &of.Humidity
+	case 5:
+		return &of.Altitude
+	}
+	return nil
+}
+
 // balloonNewColumnsKey describes the row keys of table balloon_new_columns.
 var balloonNewColumnsKey = codec.Key{
 	Delimiter: "#",
@@ -351,13 +372,14 @@ var balloonNewColumnsKey = codec.Key{
 	Bucket: codec.Bucket{Every: 7 * 24 * time.Hour, Origin: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC), Label: codec.Label{Kind: codec.NumberLabel, Prefix: "week"}},
 }
 
-var balloonNewColumnsColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonNewColumnsEvent) *BalloonNewColumnsSeries { return &e.BalloonNewColumnsSeries }, func(c *BalloonNewColumnsColumns) *[]BalloonNewColumnsSeries { return &c.Series }, func(s *BalloonNewColumnsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
-	store.TimePart(func(e *BalloonNewColumnsEvent) *time.Time { return &e.Time }, func(c *BalloonNewColumnsColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonNewColumnsEvent) *int64 { return &e.Pressure }, func(c *BalloonNewColumnsColumns) *[]int64 { return &c.Pressure }),
-	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonNewColumnsEvent) *float64 { return &e.Temperature }, func(c *BalloonNewColumnsColumns) *[]float64 { return &c.Temperature }),
-	store.RequiredColumn("humidity", codec.Text.Int64, func(e *BalloonNewColumnsEvent) *int64 { return &e.Humidity }, func(c *BalloonNewColumnsColumns) *[]int64 { return &c.Humidity }),
-	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonNewColumnsEvent) *int64 { return &e.Altitude }, func(c *BalloonNewColumnsColumns) *[]int64 { return &c.Altitude }),
+var balloonNewColumnsColumns = store.NewColumns[BalloonNewColumnsEvent, BalloonNewColumnsColumns](
+	balloonNewColumnsPart,
+	store.SeriesPart(0, func(s *BalloonNewColumnsSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "pressure", codec.Text.Int64),
+	store.RequiredColumn(3, "temperature", codec.Text.Float64),
+	store.RequiredColumn(4, "humidity", codec.Text.Int64),
+	store.RequiredColumn(5, "altitude", codec.Text.Int64),
 )
 
 // balloonNewColumnsMapping maps events to table balloon_new_columns.
@@ -373,15 +395,13 @@ var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.
 	Check:     checkBalloonNewColumns,
 })
 
-// balloonNewColumnsWindows says how events are summarized.
-var balloonNewColumnsWindows = window.NewSpec(
-	func(w *BalloonNewColumnsWindow) *window.Window { return &w.Window },
-	func(w *BalloonNewColumnsWindow) *BalloonNewColumnsSeries { return &w.BalloonNewColumnsSeries },
-	func(c *BalloonNewColumnsColumns) []time.Time { return c.Time },
-	window.IntPart("pressure", func(w *BalloonNewColumnsWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonNewColumnsColumns) []int64 { return c.Pressure }),
-	window.FloatPart("temperature", func(w *BalloonNewColumnsWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonNewColumnsColumns) []float64 { return c.Temperature }),
-	window.IntPart("humidity", func(w *BalloonNewColumnsWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonNewColumnsColumns) []int64 { return c.Humidity }),
-	window.IntPart("altitude", func(w *BalloonNewColumnsWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonNewColumnsColumns) []int64 { return c.Altitude }),
+// balloonNewColumnsWindows says how the slices of BalloonNewColumnsColumns are
+// summarized, by their indexes.
+var balloonNewColumnsWindows = window.NewSpec[BalloonNewColumnsSeries, BalloonNewColumnsWindow](
+	window.IntPart[int64]("pressure", 2),
+	window.FloatPart[float64]("temperature", 3),
+	window.IntPart[int64]("humidity", 4),
+	window.IntPart[int64]("altitude", 5),
 )
 
 // checkBalloonNewColumns rejects an event that no table can store.

@@ -328,6 +328,27 @@ func (k *BalloonSerializedKey) values() *codec.KeyValues {
 
 var balloonSerializedMappings = []*store.Mapping[BalloonSerializedEvent]{balloonSerializedMapping}
 
+// balloonSerializedPart returns a pointer to what an event has for a slice of
+// BalloonSerializedColumns, by its index.
+func balloonSerializedPart(e any, index int) any {
+	of := e.(*BalloonSerializedEvent)
+	switch index {
+	case 0:
+		return &of.BalloonSerializedSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Pressure
+	case 3:
+		return &of.Temperature
+	case 4:
+		return &of.Humidity
+	case 5:
+		return &of.Altitude
+	}
+	return nil
+}
+
 // balloonSerializedKey describes the row keys of table balloon_serialized.
 var balloonSerializedKey = codec.Key{
 	Delimiter: "#",
@@ -339,14 +360,15 @@ var balloonSerializedKey = codec.Key{
 	Time: codec.TimeFormat{Layout: "2006-01-02-1504"},
 }
 
-var balloonSerializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonSerializedEvent) *BalloonSerializedSeries { return &e.BalloonSerializedSeries }, func(c *BalloonSerializedColumns) *[]BalloonSerializedSeries { return &c.Series }, func(s *BalloonSerializedSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
-	store.TimePart(func(e *BalloonSerializedEvent) *time.Time { return &e.Time }, func(c *BalloonSerializedColumns) *[]time.Time { return &c.Time }),
+var balloonSerializedColumns = store.NewColumns[BalloonSerializedEvent, BalloonSerializedColumns](
+	balloonSerializedPart,
+	store.SeriesPart(0, func(s *BalloonSerializedSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
+	store.TimePart(1),
 	store.EventColumn("measurements_blob", appendBalloonSerializedProto, parseBalloonSerializedProto,
-		store.NumberPart(1, func(e *BalloonSerializedEvent) *int64 { return &e.Pressure }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Pressure }),
-		store.NumberPart(2, func(e *BalloonSerializedEvent) *float64 { return &e.Temperature }, func(c *BalloonSerializedColumns) *[]float64 { return &c.Temperature }),
-		store.NumberPart(3, func(e *BalloonSerializedEvent) *int64 { return &e.Humidity }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Humidity }),
-		store.NumberPart(4, func(e *BalloonSerializedEvent) *int64 { return &e.Altitude }, func(c *BalloonSerializedColumns) *[]int64 { return &c.Altitude }),
+		store.NumberPart[int64](2, 1),
+		store.NumberPart[float64](3, 2),
+		store.NumberPart[int64](4, 3),
+		store.NumberPart[int64](5, 4),
 	),
 )
 
@@ -369,15 +391,13 @@ var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.
 	Check: checkBalloonSerialized,
 })
 
-// balloonSerializedWindows says how events are summarized.
-var balloonSerializedWindows = window.NewSpec(
-	func(w *BalloonSerializedWindow) *window.Window { return &w.Window },
-	func(w *BalloonSerializedWindow) *BalloonSerializedSeries { return &w.BalloonSerializedSeries },
-	func(c *BalloonSerializedColumns) []time.Time { return c.Time },
-	window.IntPart("pressure", func(w *BalloonSerializedWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonSerializedColumns) []int64 { return c.Pressure }),
-	window.FloatPart("temperature", func(w *BalloonSerializedWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonSerializedColumns) []float64 { return c.Temperature }),
-	window.IntPart("humidity", func(w *BalloonSerializedWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonSerializedColumns) []int64 { return c.Humidity }),
-	window.IntPart("altitude", func(w *BalloonSerializedWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonSerializedColumns) []int64 { return c.Altitude }),
+// balloonSerializedWindows says how the slices of BalloonSerializedColumns are
+// summarized, by their indexes.
+var balloonSerializedWindows = window.NewSpec[BalloonSerializedSeries, BalloonSerializedWindow](
+	window.IntPart[int64]("pressure", 2),
+	window.FloatPart[float64]("temperature", 3),
+	window.IntPart[int64]("humidity", 4),
+	window.IntPart[int64]("altitude", 5),
 )
 
 // checkBalloonSerialized rejects an event that no table can store.

@@ -329,6 +329,27 @@ func (k *BalloonUnserializedKey) values() *codec.KeyValues {
 
 var balloonUnserializedMappings = []*store.Mapping[BalloonUnserializedEvent]{balloonUnserializedMapping}
 
+// balloonUnserializedPart returns a pointer to what an event has for a slice of
+// BalloonUnserializedColumns, by its index.
+func balloonUnserializedPart(e any, index int) any {
+	of := e.(*BalloonUnserializedEvent)
+	switch index {
+	case 0:
+		return &of.BalloonUnserializedSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Pressure
+	case 3:
+		return &of.Temperature
+	case 4:
+		return &of.Humidity
+	case 5:
+		return &of.Altitude
+	}
+	return nil
+}
+
 // balloonUnserializedKey describes the row keys of table balloon_unserialized.
 var balloonUnserializedKey = codec.Key{
 	Delimiter: "#",
@@ -340,13 +361,14 @@ var balloonUnserializedKey = codec.Key{
 	Time: codec.TimeFormat{Layout: "2006-01-02-1504"},
 }
 
-var balloonUnserializedColumns = store.NewColumns(
-	store.SeriesPart(func(e *BalloonUnserializedEvent) *BalloonUnserializedSeries { return &e.BalloonUnserializedSeries }, func(c *BalloonUnserializedColumns) *[]BalloonUnserializedSeries { return &c.Series }, func(s *BalloonUnserializedSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
-	store.TimePart(func(e *BalloonUnserializedEvent) *time.Time { return &e.Time }, func(c *BalloonUnserializedColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("pressure", codec.Text.Int64, func(e *BalloonUnserializedEvent) *int64 { return &e.Pressure }, func(c *BalloonUnserializedColumns) *[]int64 { return &c.Pressure }),
-	store.RequiredColumn("temperature", codec.Text.Float64, func(e *BalloonUnserializedEvent) *float64 { return &e.Temperature }, func(c *BalloonUnserializedColumns) *[]float64 { return &c.Temperature }),
-	store.RequiredColumn("humidity", codec.Text.Int64, func(e *BalloonUnserializedEvent) *int64 { return &e.Humidity }, func(c *BalloonUnserializedColumns) *[]int64 { return &c.Humidity }),
-	store.RequiredColumn("altitude", codec.Text.Int64, func(e *BalloonUnserializedEvent) *int64 { return &e.Altitude }, func(c *BalloonUnserializedColumns) *[]int64 { return &c.Altitude }),
+var balloonUnserializedColumns = store.NewColumns[BalloonUnserializedEvent, BalloonUnserializedColumns](
+	balloonUnserializedPart,
+	store.SeriesPart(0, func(s *BalloonUnserializedSeries, to []any) []any { return append(to, &s.Location, &s.BalloonID) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "pressure", codec.Text.Int64),
+	store.RequiredColumn(3, "temperature", codec.Text.Float64),
+	store.RequiredColumn(4, "humidity", codec.Text.Int64),
+	store.RequiredColumn(5, "altitude", codec.Text.Int64),
 )
 
 // balloonUnserializedMapping maps events to table balloon_unserialized.
@@ -362,15 +384,13 @@ var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, st
 	Check:     checkBalloonUnserialized,
 })
 
-// balloonUnserializedWindows says how events are summarized.
-var balloonUnserializedWindows = window.NewSpec(
-	func(w *BalloonUnserializedWindow) *window.Window { return &w.Window },
-	func(w *BalloonUnserializedWindow) *BalloonUnserializedSeries { return &w.BalloonUnserializedSeries },
-	func(c *BalloonUnserializedColumns) []time.Time { return c.Time },
-	window.IntPart("pressure", func(w *BalloonUnserializedWindow) *window.Int[int64] { return &w.Pressure }, func(c *BalloonUnserializedColumns) []int64 { return c.Pressure }),
-	window.FloatPart("temperature", func(w *BalloonUnserializedWindow) *window.Float64[float64] { return &w.Temperature }, func(c *BalloonUnserializedColumns) []float64 { return c.Temperature }),
-	window.IntPart("humidity", func(w *BalloonUnserializedWindow) *window.Int[int64] { return &w.Humidity }, func(c *BalloonUnserializedColumns) []int64 { return c.Humidity }),
-	window.IntPart("altitude", func(w *BalloonUnserializedWindow) *window.Int[int64] { return &w.Altitude }, func(c *BalloonUnserializedColumns) []int64 { return c.Altitude }),
+// balloonUnserializedWindows says how the slices of BalloonUnserializedColumns
+// are summarized, by their indexes.
+var balloonUnserializedWindows = window.NewSpec[BalloonUnserializedSeries, BalloonUnserializedWindow](
+	window.IntPart[int64]("pressure", 2),
+	window.FloatPart[float64]("temperature", 3),
+	window.IntPart[int64]("humidity", 4),
+	window.IntPart[int64]("altitude", 5),
 )
 
 // checkBalloonUnserialized rejects an event that no table can store.

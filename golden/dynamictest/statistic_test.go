@@ -13,11 +13,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-type tookColumns struct {
-	times []time.Time
-	took  []time.Duration
-}
-
 type tookWindow struct {
 	window.Window
 	Series string
@@ -27,9 +22,7 @@ type tookWindow struct {
 // TestDurations checks that the statistics of durations are exact: neither rounded to what float64
 // represents, nor wrapped around.
 func TestDurations(t *testing.T) {
-	spec := window.NewSpec(func(w *tookWindow) *window.Window { return &w.Window }, func(w *tookWindow) *string { return &w.Series },
-		func(c *tookColumns) []time.Time { return c.times },
-		window.IntPart("took", func(w *tookWindow) *window.Int[time.Duration] { return &w.Took }, func(c *tookColumns) []time.Duration { return c.took }))
+	spec := window.NewSpec[string, tookWindow](window.IntPart[time.Duration]("took", 2))
 	const most, least = time.Duration(math.MaxInt64), time.Duration(math.MinInt64)
 	for _, c := range []struct {
 		took                []time.Duration
@@ -44,19 +37,19 @@ func TestDurations(t *testing.T) {
 		{[]time.Duration{least, most}, "-1ns", "-1ns", "18446744073709551615"},
 	} {
 		series, got := "", dynamic.Window{}
-		f, err := spec.Start(window.Whole(), time.Unix(0, 0), time.Unix(9, 0), window.Options{
+		f, err := spec.Any().Start(window.Whole(), time.Unix(0, 0), time.Unix(9, 0), window.Options{
 			ID: func(any) string { return "" }, Clone: func(s any) any { return s },
-		}, func(w any) bool {
-			took := w.(*tookWindow).Took
+		}, func(w *window.Summary) bool {
+			took := w.Window.(*tookWindow).Took
 			got.Fields = []any{&took}
 			return true
 		})
 		assert.Must(t, err)
-		columns := tookColumns{took: c.took}
+		var times []time.Time
 		for i := range c.took {
-			columns.times = append(columns.times, time.Unix(int64(i), 0))
+			times = append(times, time.Unix(int64(i), 0))
 		}
-		if _, err := f.Add(&series, &columns); err != nil {
+		if _, err := f.Add(&series, window.Slices{nil, &times, &c.took}); err != nil {
 			t.Fatal(err)
 		}
 		f.End()

@@ -123,19 +123,15 @@ func (p *interpreter) moved(w *dynamic.Window) error {
 			}
 		}
 	}
-	spec := windowsOf(p.Layout()).Of(numbers)
-	encoded := spec.Append(nil, w)
-	if err := spec.Parse(&of, encoded); err != nil {
+	spec := value.Windows(p.Layout(), 0)
+	some := spec.Any().Of(numbers)
+	encoded := some.Append(nil, spec.Refer(w))
+	if err := some.Parse(spec.Refer(&of), encoded); err != nil {
 		return err
 	}
 	of.Start, of.End = of.Start.In(w.Start.Location()), of.End.In(w.End.Location())
 	*w = of
 	return nil
-}
-
-// windowsOf says how windows of a schema are made.
-func windowsOf(l *layout.Layout) *window.Spec[[]any, dynamic.Columns, dynamic.Window] {
-	return value.Windows(l, func(c *dynamic.Columns) []time.Time { return c.Time }, func(c *dynamic.Columns, field int) []any { return c.Values[field] })
 }
 
 func (p *interpreter) latest(ctx context.Context, series []any) (dynamic.Event, error) {

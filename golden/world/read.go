@@ -882,7 +882,7 @@ func (p *play) windows() error {
 
 // chart compares what charts of series show of a number with its values.
 func (p *play) chart() error {
-	s, spec := p.seriesOf(p.someSeries(), p.someSeries()), windowsOf(p.layout)
+	s, spec := p.seriesOf(p.someSeries(), p.someSeries()), value.Windows(p.layout, 7)
 	from, to := p.span()
 	i, n := p.IntN(len(p.layout.Fields)), 1+p.IntN(4)
 	f := &p.layout.Fields[i]

@@ -65,40 +65,40 @@ type Windows[E, W any] struct {
 // the initialization of packages.
 var windowsOf = map[reflect.Type]any{}
 
-// RegisterWindows makes the windows of a schema known to Beam. Generated code calls it during the
+// RegisterWindows makes the windows of a schema known to Beam, whose events have the columnar form C. Generated code calls it during the
 // initialization of packages.
-func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *Windows[E, W] {
+func RegisterWindows[C, S, E, W any](s *Schema[E], spec *window.Spec[S, W]) *Windows[E, W] {
 	seriesOf := store.SeriesIn[S](s.Mappings[0])
 	w := &Windows[E, W]{
 		schema: s,
-		start:  func(of *W) time.Time { return spec.Common(of).Start },
+		start:  func(of *W) time.Time { return spec.Refer(of).Common().Start },
 		series: func(of *W) []byte {
 			var e E
-			*seriesOf(&e) = *spec.Series(of)
+			*seriesOf(&e) = *spec.Refer(of).Series().(*S)
 			return s.Encode(e)
 		},
-		combine: spec.Combine,
+		combine: func(to, other *W) { spec.Any().Combine(spec.Refer(to), spec.Refer(other)) },
 		fill: func(o *WindowOptions, all []*W, give func(w *W)) error {
 			width, err := o.width()
 			if err != nil {
 				return err
 			}
-			fold, err := spec.Start(width, o.From, o.To, window.Options{
+			fold, err := spec.Any().Start(width, o.From, o.To, window.Options{
 				Fill: o.Fill,
 				ID:   func(any) string { return "" },
 				Clone: func(series any) any {
 					out := *series.(*S)
 					return &out
 				},
-			}, func(w any) bool {
-				give(w.(*W))
+			}, func(w *window.Summary) bool {
+				give(w.Window.(*W))
 				return true
 			})
 			if err != nil {
 				return err
 			}
 			for _, w := range all {
-				fold.AddWindow(w)
+				fold.AddWindow(spec.Refer(w))
 			}
 			fold.End()
 			return nil
@@ -122,7 +122,7 @@ func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *
 	}
 	w.Encode = func(of W) []byte {
 		series := w.series(&of)
-		return spec.Append(append(binary.AppendUvarint(nil, uint64(len(series))), series...), &of)
+		return spec.Any().Append(append(binary.AppendUvarint(nil, uint64(len(series))), series...), spec.Refer(&of))
 	}
 	w.Decode = func(encoded []byte) (of W, err error) {
 		size, n := binary.Uvarint(encoded)
@@ -130,8 +130,9 @@ func RegisterWindows[S, C, E, W any](s *Schema[E], spec *window.Spec[S, C, W]) *
 			return of, window.ErrEncoding
 		}
 		e, err := s.Decode(encoded[n:][:size])
-		*spec.Series(&of) = *seriesOf(&e)
-		return of, errors.Join(err, spec.Parse(&of, encoded[n:][size:]))
+		to := spec.Refer(&of)
+		*to.Series().(*S) = *seriesOf(&e)
+		return of, errors.Join(err, spec.Any().Parse(to, encoded[n:][size:]))
 	}
 	t := reflect.TypeFor[W]()
 	windowsOf[t] = w

@@ -749,9 +749,6 @@ func (a *assembler) yieldOne(k int, yield yielder) bool {
 
 // take stores the datum of a column in an event.
 func (l *mapping) take(e event, column int, datum []byte) error {
-	if l.set != nil {
-		return l.set[column](e, datum)
-	}
 	return l.Set(e, column, datum)
 }
 

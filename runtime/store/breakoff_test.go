@@ -313,10 +313,11 @@ func TestBrokenStreams(t *testing.T) {
 	t.Parallel()
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
 	for n, l := range testlong.Sample([]*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())}, 3) {
-		l.seriesOf = func(e *sample) *string { return &e.Series }
-		l.bound = func(e *sample, _ int) ([]byte, codec.Order, error) {
-			return codec.AppendBinaryUint64(nil, e.Value), codec.BytesOrder, nil
-		}
+		adjusted(l, func(m *mapping) {
+			m.bound = func(e event, _ int) ([]byte, codec.Order, error) {
+				return codec.AppendBinaryUint64(nil, e.pointer.(*sample).Value), codec.BytesOrder, nil
+			}
+		})
 		bt := newBigtable(t, l)
 		const now = 86400 * 4
 		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), gatheredSamples(4, "s0", "s1")))

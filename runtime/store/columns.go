@@ -9,46 +9,52 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // Columns lists the parts of events of type E, each with its slice in C and its column
 // in a table. See [NewColumns].
-type Columns[E, C any] struct {
-	columns
-	mapping []func(l *Mapping[E]) // of the parts
-}
+type Columns[E, C any] struct{ columns *columns }
 
-// columns are Columns without their type parameters. Like events, their columnar form is a pointer
-// in an interface, of type *C.
+// columns are Columns without their type parameters. The columnar form of events is a list of pointers to slices.
 type columns struct {
-	parts  []untypedPart
-	stored []untypedPart // parts with a column
+	at     accessor
+	slices func(c any) []any // of the columnar form, given a pointer to it
+	empty  func() any        // a pointer to an empty one
+	clone  func(e any)       // clones what copies of an event share beyond its parts; nil if there is nothing
+	parts  []Part
+	stored []Part // parts with a column
 
-	// Fields of stored, adjacent because they are used for each event.
-	has    []func(e event) bool
-	encode []func(dst []byte, e event) []byte
+	// Of stored, adjacent because they are used for each event.
+	places []int // indexes
+	has    []func(v any) bool
+	encode []func(dst []byte, v any) []byte
 
-	decode []func(c any, data eventData) error // per column of the mapping, with older ones
+	// Per column of the mapping, with older ones.
+	set    []func(v any, datum []byte) error
+	of     []int // index of the part
+	decode []func(c []any, data eventData) error
 }
 
-// NewColumns returns the parts of an event. Those with a column must be in the order of
-// the table's columns.
-func NewColumns[E, C any](parts ...Part[E, C]) *Columns[E, C] {
-	cs := new(Columns[E, C])
-	all := make([]untypedPart, len(parts))
-	for i, p := range parts {
-		all[i] = p.untypedPart
-		if p.mapping != nil {
-			cs.mapping = append(cs.mapping, p.mapping)
-		}
-	}
-	cs.columns = newColumns(all)
-	return cs
+// NewColumns returns the parts of events of type E. at returns a pointer to the part of an event with an index, given a
+// pointer to the event, and C is a struct of slices, in the order of these indexes. Parts with a column must be in the
+// order of the table's columns.
+func NewColumns[E, C any](at func(e any, index int) any, parts ...Part) *Columns[E, C] {
+	return NewColumnsOf[E, C](at, func(c any) []any { return window.SlicesOf(c) }, nil, parts...)
 }
 
-// newColumns is NewColumns without its type parameters.
-func newColumns(parts []untypedPart) (cs columns) {
-	cs.parts = parts
+// NewColumnsOf is [NewColumns] for a columnar form that is no struct of slices: slices returns pointers to them, given
+// a *C. own clones what copies of an event share beyond its parts, given a pointer to one; nil if there is nothing.
+func NewColumnsOf[E, C any](at func(e any, index int) any, slices func(c any) []any, own func(e any), parts ...Part) *Columns[E, C] {
+	cs := newColumns(parts)
+	cs.reach(at)
+	cs.slices, cs.empty, cs.clone = slices, func() any { return new(C) }, own
+	return &Columns[E, C]{&cs}
+}
+
+// newColumns returns columns that do not know yet where events have their parts.
+func newColumns(parts []Part) (cs columns) {
+	cs.parts = slices.Clone(parts)
 	written := false
 	for i, p := range cs.parts {
 		if p.set != nil && p.column.WrittenAt {
@@ -59,24 +65,42 @@ func newColumns(parts []untypedPart) (cs columns) {
 			written = true
 		}
 		if p.set != nil {
-			cs.stored, cs.has, cs.encode = append(cs.stored, p), append(cs.has, p.has), append(cs.encode, p.encode)
-			cs.decode = append(cs.decode, p.decode)
+			cs.stored, cs.has, cs.encode, cs.places = append(cs.stored, p), append(cs.has, p.has), append(cs.encode, p.encode), append(cs.places, p.index)
+			cs.decode, cs.set, cs.of = append(cs.decode, p.decode), append(cs.set, p.set), append(cs.of, p.index)
 		}
 	}
 	for i := range cs.stored {
 		for _, o := range cs.stored[i].older {
-			cs.decode = append(cs.decode, o.decode)
+			cs.decode, cs.set, cs.of = append(cs.decode, o.decode), append(cs.set, o.set), append(cs.of, cs.stored[i].index)
 		}
 	}
 	return cs
 }
 
+// reach says where events have the parts.
+func (cs *columns) reach(at accessor) {
+	cs.at = at
+	for i := range cs.parts {
+		if fields := cs.parts[i].fields; fields != nil {
+			fields.reach(at)
+		}
+	}
+}
+
+// value returns a pointer to the part of an event with an index.
+func (cs *columns) value(e event, index int) any {
+	if index == wholeEvent {
+		return e.pointer
+	}
+	return cs.at(e.pointer, index)
+}
+
 // again returns the part of another column with the same slice, which has a value of each
 // event already: several families may store the write time.
-func again(p untypedPart) untypedPart {
+func again(p Part) Part {
 	decode := p.decode
-	p.add, p.addAll = func(any, event) {}, func(any, list) {}
-	p.decode = func(c any, data eventData) error {
+	p.add, p.addAll = func([]any, any) {}, func([]any, list, accessor) {}
+	p.decode = func(c []any, data eventData) error {
 		if data.column.holes > 0 {
 			return nil // not fetched
 		}
@@ -87,27 +111,36 @@ func again(p untypedPart) untypedPart {
 }
 
 // Reset empties the slices of c and keeps their memory.
-func (cs *Columns[E, C]) Reset(c *C) { cs.truncate(c, 0) }
+func (cs *Columns[E, C]) Reset(c *C) { cs.untyped().truncate(cs.untyped().slices(c), 0) }
 
 // Append appends an event to the slices of c.
-func (cs *Columns[E, C]) Append(c *C, e *E) { cs.add(c, event{e}) }
+func (cs *Columns[E, C]) Append(c *C, e *E) { cs.untyped().add(cs.untyped().slices(c), event{e}) }
+
+// untyped returns the columns without their type parameters; those of a zero value are none.
+func (cs *Columns[E, C]) untyped() *columns {
+	if cs.columns == nil {
+		return &columns{slices: func(any) []any { return nil }, empty: func() any { return nil }}
+	}
+	return cs.columns
+}
 
 // add is [Columns.Append] without its type parameters.
-func (cs *columns) add(c any, e event) {
+func (cs *columns) add(c []any, e event) {
 	for i := range cs.parts {
-		cs.parts[i].add(c, e)
+		p := &cs.parts[i]
+		p.add(c, cs.value(e, p.index))
 	}
 }
 
 // appendAll appends events to the slices of c, one slice after the other.
-func (cs *columns) appendAll(c any, events list) {
+func (cs *columns) appendAll(c []any, events list) {
 	for i := range cs.parts {
-		cs.parts[i].addAll(c, events)
+		cs.parts[i].addAll(c, events, cs.at)
 	}
 }
 
 // length returns the length of the slices of c.
-func (cs *columns) length(c any) int {
+func (cs *columns) length(c []any) int {
 	if len(cs.parts) == 0 {
 		return 0
 	}
@@ -115,7 +148,7 @@ func (cs *columns) length(c any) int {
 }
 
 // truncate truncates all slices of c to n events.
-func (cs *columns) truncate(c any, n int) {
+func (cs *columns) truncate(c []any, n int) {
 	for i := range cs.parts {
 		cs.parts[i].truncate(c, n)
 	}
@@ -123,33 +156,34 @@ func (cs *columns) truncate(c any, n int) {
 
 // extend appends what events have besides the data of their columns: the series of e,
 // their times, and what timestamps determine. It returns the previous number of events.
-func (cs *columns) extend(c any, e event, events eventData) int {
+func (cs *columns) extend(c []any, e event, events eventData) int {
 	n := cs.length(c)
 	for i := range cs.parts {
-		if extend := cs.parts[i].extend; extend != nil {
-			extend(c, e, events)
+		if p := &cs.parts[i]; p.extend != nil {
+			p.extend(c, cs.value(e, p.index), events)
 		}
 	}
 	return n
 }
 
-// own returns a function that clones what copies of an event share; nil if they share
+// own returns a function that clones what copies of an event share, given a pointer to one; nil if they share
 // nothing.
-func (cs *columns) own() func(e event) {
-	var all []func(e event)
-	for i := range cs.parts {
-		if own := cs.parts[i].own; own != nil {
-			all = append(all, own)
+func (cs *columns) own() func(v any) {
+	if cs.clone != nil || !slices.ContainsFunc(cs.parts, func(p Part) bool { return p.own != nil }) {
+		return cs.clone
+	}
+	return func(v any) {
+		for i := range cs.parts {
+			if p := &cs.parts[i]; p.own != nil {
+				p.own(cs.value(event{v}, p.index))
+			}
 		}
 	}
-	if all == nil {
-		return nil
-	}
-	return func(e event) {
-		for _, own := range all {
-			own(e)
-		}
-	}
+}
+
+// take stores the datum of a column in an event.
+func (cs *columns) take(e event, column int, datum []byte) error {
+	return cs.set[column](cs.value(e, cs.of[column]), datum)
 }
 
 // eventData contains the data of one column of some events, or what all of their
@@ -302,7 +336,7 @@ type taker interface {
 type columnsReading struct {
 	reading reading
 	into    *columns
-	columns any
+	columns []any
 	failed  error // the error that ends the read or, until then, that of the first undecodable event
 }
 
@@ -368,11 +402,11 @@ func ReadColumns[E, C any](ctx context.Context, r TableReader[E], into *Columns[
 	if err != nil {
 		return err
 	}
-	return reader.columns(ctx, &into.columns, columns, of.untyped(), from, to, opts)
+	return reader.columns(ctx, into.untyped(), into.untyped().slices(columns), of.untyped(), from, to, opts)
 }
 
 // columns is [ReadColumns] without its type parameters.
-func (r *reader) columns(ctx context.Context, into *columns, to any, s *selection, from, until time.Time, opts []ReadOptions) error {
+func (r *reader) columns(ctx context.Context, into *columns, to []any, s *selection, from, until time.Time, opts []ReadOptions) error {
 	read := columnsReading{reading: r.beginSelected(ctx, s, r.query(s), from, until, opts), into: into, columns: to}
 	return read.all()
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -48,18 +49,8 @@ func rowText(e *sample) string {
 
 // intoColumns returns the columns of a mapping's samples.
 func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
-	parts := []Part[sample, sampleColumns]{
-		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }, stringSeries),
-		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *sampleColumns) *[]time.Time { return &c.Time }),
-		SequencePart(func(e *sample) *uint32 { return &e.Sequence }, func(c *sampleColumns) *[]uint32 { return &c.Sequence }),
-		ClassPart(func(e *sample) *int { return &e.Class }, func(c *sampleColumns) *[]int { return &c.Class }),
-		TTLPart(func(e *sample) *time.Duration { return &e.TTL }, func(c *sampleColumns) *[]time.Duration { return &c.TTL }),
-		ExpiresAtPart(func(e *sample) *time.Time { return &e.ExpiresAt }, func(c *sampleColumns) *[]time.Time { return &c.ExpiresAt }),
-	}
-	value, note := func(e *sample) *uint64 { return &e.Value }, func(e *sample) *[]byte { return &e.Note }
-	values, notes := func(c *sampleColumns) *[]uint64 { return &c.Value }, func(c *sampleColumns) *[][]byte { return &c.Note }
-	writtenAt, writings := func(e *sample) *time.Time { return &e.WrittenAt }, func(c *sampleColumns) *[]time.Time { return &c.WrittenAt }
-	var fields []Part[sample, sampleColumns]
+	parts := []Part{SeriesPart(0, stringSeries), TimePart(1), SequencePart(2), ClassPart[int](3), TTLPart(4), ExpiresAtPart(5)}
+	var fields []Part
 	stamped := false
 	for i, column := range l.Columns {
 		set := func(datum []byte) (e sample, err error) {
@@ -69,20 +60,31 @@ func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
 		switch {
 		case column.Whole:
 			parse := func(e *sample, datum []byte) error { return l.Set(event{e}, i, datum) }
-			fields = append(fields, EventColumn(column.Name, nil, parse, FieldPart(value, values), BytesPart(note, notes)))
+			fields = append(fields, EventColumn(column.Name, nil, parse, FieldPart[uint64](7), BytesPart[[]byte](8)))
 		case column.WrittenAt:
 			stamped = true
-			fields = append(fields, WrittenAtColumn(column.Name, codec.Coding[time.Time]{Decode: func(datum []byte) (time.Time, error) { e, err := set(datum); return e.WrittenAt, err }}, writtenAt, writings))
+			fields = append(fields, WrittenAtColumn(6, column.Name, codec.Coding[time.Time]{Decode: func(datum []byte) (time.Time, error) { e, err := set(datum); return e.WrittenAt, err }}))
 		case len(fields) == 0:
-			fields = append(fields, RequiredColumn(column.Name, codec.Binary.Uint64, value, values))
+			fields = append(fields, RequiredColumn(7, column.Name, codec.Binary.Uint64))
 		default:
-			fields = append(fields, BytesColumn(column.Name, codec.Coding[[]byte]{Decode: func(datum []byte) ([]byte, error) { e, err := set(datum); return e.Note, err }}, note, notes))
+			fields = append(fields, BytesColumn(8, column.Name, codec.Coding[[]byte]{Decode: func(datum []byte) ([]byte, error) { e, err := set(datum); return e.Note, err }}))
 		}
 	}
 	if !stamped {
-		parts = append(parts, WrittenAtPart(writtenAt, writings))
+		parts = append(parts, WrittenAtPart(6))
 	}
-	return NewColumns(append(parts, fields...)...)
+	return columnsByName[sample, sampleColumns](append(parts, fields...)...)
+}
+
+// columnsByName returns the parts of events whose slices in C have the names of their fields in E.
+func columnsByName[E, C any](parts ...Part) *Columns[E, C] {
+	names := reflect.VisibleFields(reflect.TypeFor[C]())
+	var places []int
+	for _, name := range names {
+		f, _ := reflect.TypeFor[E]().FieldByName(name.Name)
+		places = append(places, append(f.Index, -1)[0])
+	}
+	return NewColumns[E, C](func(e any, index int) any { return reflect.ValueOf(e).Elem().Field(places[index]).Addr().Interface() }, parts...)
 }
 
 // sparse returns samples with a note in some, none or all of a day. They live long,
@@ -163,17 +165,16 @@ func TestColumnsEndWithLimit(t *testing.T) {
 
 // Two families may store the write time of an event, which has one.
 func TestWrittenAtInTwoColumns(t *testing.T) {
-	writtenAt, writings := func(e *sample) *time.Time { return &e.WrittenAt }, func(c *sampleColumns) *[]time.Time { return &c.WrittenAt }
-	columns := NewColumns(
-		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *sampleColumns) *[]string { return &c.Series }, stringSeries),
-		WrittenAtColumn("first", codec.Binary.Timestamp, writtenAt, writings),
-		WrittenAtColumn("second", codec.Binary.Timestamp, writtenAt, writings),
+	columns := columnsByName[sample, sampleColumns](
+		SeriesPart(0, stringSeries),
+		WrittenAtColumn(6, "first", codec.Binary.Timestamp),
+		WrittenAtColumn(6, "second", codec.Binary.Timestamp),
 	)
 	var c sampleColumns
 	for i := range 3 {
 		columns.Append(&c, &sample{Series: "a", WrittenAt: at(i)})
 	}
-	columns.appendAll(&c, &listOf[sample]{[]sample{{Series: "a", WrittenAt: at(3)}}})
+	columns.columns.appendAll(columns.columns.slices(&c), &listOf[sample]{[]sample{{Series: "a", WrittenAt: at(3)}}})
 	if want := []time.Time{at(0), at(1), at(2), at(3)}; !slices.Equal(c.WrittenAt, want) || len(c.Series) != len(want) {
 		t.Errorf("%v of %d events, want %v", c.WrittenAt, len(c.Series), want)
 	}
@@ -183,25 +184,22 @@ func TestWrittenAtInTwoColumns(t *testing.T) {
 // default, behind a column that is not fetched.
 func TestColumnsWithDefaultsBehindOthers(t *testing.T) {
 	type columns struct {
-		Series       []string
-		Time, Others []time.Time
-		Note         [][]byte
-		Value        []uint64
+		Series          []string
+		Time, ExpiresAt []time.Time
+		Note            [][]byte
+		Value           []uint64
 	}
 	bucket := bucketOf(day, "2006-01-02")
-	mapping := func(fields ...Part[sample, columns]) (*Mapping[sample], *Columns[sample, columns]) {
-		into := NewColumns(append([]Part[sample, columns]{
-			SeriesPart(func(e *sample) *string { return &e.Series }, func(c *columns) *[]string { return &c.Series }, stringSeries),
-			TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *columns) *[]time.Time { return &c.Time }),
-		}, fields...)...)
+	mapping := func(fields ...Part) (*Mapping[sample], *Columns[sample, columns]) {
+		into := columnsByName[sample, columns](append([]Part{SeriesPart(0, stringSeries), TimePart(1)}, fields...)...)
 		return NewMapping(into, Mapping[sample]{
 			Table: Table{ID: "t", Families: []Family{{Name: "f"}}}, Pattern: codec.BucketNewCells, Key: codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucket}, Precision: time.Second,
 			Check: func(*sample) error { return nil },
 		}), into
 	}
-	note := OptionalBytesColumn("note", codec.Binary.Bytes, func(e *sample) *[]byte { return &e.Note }, func(c *columns) *[][]byte { return &c.Note })
-	value := DefaultColumn("value", codec.Binary.Uint64, 7, func(e *sample) *uint64 { return &e.Value }, func(c *columns) *[]uint64 { return &c.Value })
-	other := RequiredColumn("other", codec.Binary.Timestamp, func(e *sample) *time.Time { return &e.ExpiresAt }, func(c *columns) *[]time.Time { return &c.Others })
+	note := OptionalBytesColumn(3, "note", codec.Binary.Bytes)
+	value := DefaultColumn(4, "value", codec.Binary.Uint64, 7)
+	other := RequiredColumn(2, "other", codec.Binary.Timestamp)
 	before, _ := mapping(note, other)
 	l, into := mapping(note, value, other)
 	bt := newBigtable(t, l)

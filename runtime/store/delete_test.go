@@ -262,7 +262,7 @@ func TestDeleteRefuses(t *testing.T) {
 // layout cannot store, is not taken for the event of its time that it stores.
 func TestDeleteOfNumberedEvent(t *testing.T) {
 	older, newest := days(), offsetBlobs()
-	older.sequence, newest.sequence = newest.Sequence, newest.Sequence
+	adjusted(older, func(m *mapping) { m.sequence = ofSequence })
 	newest.Since, newest.Older = day0.AddDate(0, 0, 1), []*Mapping[sample]{older}
 	s := newBigtable(t, newest)
 	w := NewWriter(s.Client, []*Mapping[sample]{newest})

@@ -10,7 +10,7 @@ import (
 // seriesValues says where the series values of an event are.
 type seriesValues[E any] struct {
 	of  func(e *E, to []any) []any // appends pointers to the values; see codec.KeyValues
-	set func(e *E, from []any)     // sets the series to what parsing has set; nil if the pointers point into the event
+	ptr func(e *E) any             // a pointer to the series
 }
 
 // keyContent is the content of a row key. It may be used again for another key.
@@ -20,7 +20,7 @@ type keyContent struct {
 }
 
 // setKeys sets the functions of the mapping that follow from its key.
-func (l *mapping) setKeys(values func(e event, to []any) []any, set func(e event, from []any)) {
+func (l *mapping) setKeys() {
 	whole := l.Key.Select(l.Key.Every())
 	hasSequence := l.Key.Has(codec.SequenceSegment)
 	l.ties = l.Key.Ties()
@@ -31,7 +31,7 @@ func (l *mapping) setKeys(values func(e event, to []any) []any, set func(e event
 		}
 	}
 	l.fill = func(c *keyContent, e event) *codec.KeyValues {
-		c.values.Series, c.values.Metric, c.values.At = values(e, c.values.Series[:0]), &c.metric, l.Time(e)
+		c.values.Series, c.values.Metric, c.values.At = l.values(e, c.values.Series[:0]), &c.metric, l.Time(e)
 		switch {
 		case !hasSequence:
 		case l.Sequence != nil:
@@ -52,8 +52,8 @@ func (l *mapping) setKeys(values func(e event, to []any) []any, set func(e event
 		v.At, v.Own = &at, true
 		return func(row string) (time.Time, error) {
 			err := l.Key.Parse(row, &v)
-			if set != nil {
-				set(e, v.Series)
+			if l.assignSeries != nil {
+				l.assignSeries(e, v.Series)
 			}
 			return at, err
 		}

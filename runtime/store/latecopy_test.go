@@ -29,7 +29,7 @@ func newLateCase(t *testing.T) *lateCase {
 	age := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 40 * 24 * time.Hour}
 	newest := codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{age, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}
 	c := &lateCase{rolled: living(rolled(days(), 0), age), copies: living(singles(), age)}
-	c.rolled.State, c.copies.Table.WriteOnly, c.copies.seriesOf = living(nowRow(), newest), true, c.rolled.seriesOf
+	c.rolled.State, c.copies.Table.WriteOnly = living(nowRow(), newest), true
 	c.nowCase = nowCase{t: t, mappings: []*Mapping[sample]{c.rolled.State, c.rolled, c.copies}, now: at(86400 + 7200)}
 	c.Bigtable = newBigtable(t, c.mappings...)
 	return c

@@ -2,53 +2,37 @@ package store
 
 import (
 	"slices"
-
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // NewMapping completes the mapping l of a table from its columns: how events are converted to cells
 // and back. It derives the lifetime of each family from its rule.
 func NewMapping[E, C any](columns *Columns[E, C], l Mapping[E]) *Mapping[E] {
-	d := &l
-	for _, tell := range columns.mapping {
-		tell(d)
+	d, cs := &l, columns.untyped()
+	for i := range cs.stored {
+		d.Columns = append(d.Columns, cs.stored[i].column)
 	}
-	for i := range columns.stored {
-		d.Columns = append(d.Columns, columns.stored[i].column)
-		d.set = append(d.set, columns.stored[i].set)
-	}
-	for i := range columns.stored {
-		for _, o := range columns.stored[i].older {
+	for i := range cs.stored {
+		for _, o := range cs.stored[i].older {
 			d.Columns = addOlder(d.Columns, i, o.column, o.moved)
-			d.set = append(d.set, o.set)
 		}
-	}
-	if d.Key.Has(codec.SequenceSegment) {
-		d.Sequence = d.sequence
-	}
-	if !d.Pattern.Bucketed() || d.Key.Has(codec.SequenceSegment) {
-		d.Same = nil // each event has a row
 	}
 	d.Table.Families = slices.Clone(d.Table.Families) // the caller may use them for another table
 	for i := range d.Table.Families {
 		f := &d.Table.Families[i]
 		f.Life = f.Life.Under(f.GC, d.MaxCells)
 	}
-	d.columns = &columns.columns
-	if own := columns.own(); own != nil {
-		d.Own = func(e *E) { own(event{e}) }
-	}
-	d.Set = func(e *E, column int, datum []byte) error { return d.set[column](event{e}, datum) }
-	d.Missing = func(e *E, column int) error { return columns.stored[column].missing(event{e}) }
-	d.bound = func(e *E, column int) ([]byte, codec.Order, error) {
-		p := &columns.stored[column]
-		of := event{e}
-		if p.has != nil && !p.has(of) || p.bound == nil {
-			return nil, p.order, ErrBounds
-		}
-		return p.encode([]byte{}, of), p.order, p.bound(of)
-	}
+	d.columns = cs
 	return d
+}
+
+// ColumnsOf returns the columns with which [NewMapping] has made a mapping. C must be their columnar
+// form.
+func ColumnsOf[C, E any](m *Mapping[E]) *Columns[E, C] { return &Columns[E, C]{m.columns} }
+
+// SeriesIn returns the function that returns the series of an event. S must be its type.
+func SeriesIn[S, E any](m *Mapping[E]) func(e *E) *S {
+	of := m.alone()
+	return func(e *E) *S { return of.series(event{e}).(*S) }
 }
 
 // put sets the cells of an event in its row, or in one row per column.
@@ -64,12 +48,13 @@ func (l *mapping) put(e event, cells *Cells) {
 		begin(0, "")
 	}
 	for i, has := range cs.has {
-		if has != nil && !has(e) {
+		v := cs.value(e, cs.places[i])
+		if has != nil && !has(v) {
 			continue
 		}
 		if perField {
 			begin(i, cs.stored[i].column.Name)
 		}
-		cells.Set(i, cs.encode[i](cells.Cell(i), e))
+		cells.Set(i, cs.encode[i](cells.Cell(i), v))
 	}
 }

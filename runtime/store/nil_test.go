@@ -190,7 +190,7 @@ var zeroValues = []any{
 	new(Digester[sample]), // the last of those that a constructor makes
 
 	new(Cells), new(Columns[sample, sampleColumns]), new(Deletion), new(Difference), new(Digest), new(Failure), new(KeyRange), new(KeySchema),
-	new(Mapping[sample]), new(Older[uint64]), new(Outcome), new(Part[sample, sampleColumns]), new(Query[sample]), new(Selection[sample]),
+	new(Mapping[sample]), new(Older[uint64]), new(Outcome), new(Part), new(Query[sample]), new(Selection[sample]),
 	new(BackfillError), new(BatchError), new(CheckpointError), new(DecodeError), new(DeleteError), new(DuplicateError), new(LeftError),
 	new(LimitError), new(MicrosError), new(MissingTableError), new(NoClientError), new(RangeError), new(ReplicationError), new(ReversedError),
 	new(RollupError), new(RunError), new(SelectionError), new(TokenError), new(TooLargeError), new(UnknownTableError), new(WriteError),

@@ -53,43 +53,40 @@ func (v versionTable) classes() bool { return v.families[0].Class > 0 }
 
 // of returns the mapping and the columns of a version.
 func (v versionTable) of(of version) (*Mapping[sample], *Columns[sample, versionColumns]) {
-	value, values := func(e *sample) *uint64 { return &e.Value }, func(c *versionColumns) *[]uint64 { return &c.Value }
-	note, notes := func(e *sample) *[]byte { return &e.Note }, func(c *versionColumns) *[][]byte { return &c.Note }
 	older := Was("n", codec.Text.Bytes)
 	family := 0
 	if v.moved {
 		older, family = older.In(1), 1
 	}
 	v1, v2 := Was("v", codec.Converted(codec.Binary.Uint32, codec.ToUint64)), Was("value", codec.Text.Uint64)
-	fields := map[version][]Part[sample, versionColumns]{
+	fields := map[version][]Part{
 		first: {
-			RequiredColumn("v", codec.Converted(codec.Binary.Uint32, codec.ToUint64), value, values),
-			OptionalBytesColumn("n", codec.Text.Bytes, note, notes).In(family),
+			RequiredColumn(3, "v", codec.Converted(codec.Binary.Uint32, codec.ToUint64)),
+			OptionalBytesColumn(4, "n", codec.Text.Bytes).In(family),
 		},
 		second: {
-			RequiredColumn("value", codec.Text.Uint64, value, values, v1),
-			OptionalBytesColumn("note", codec.Binary.Bytes, note, notes, older),
+			RequiredColumn(3, "value", codec.Text.Uint64, v1),
+			OptionalBytesColumn(4, "note", codec.Binary.Bytes, older),
 		},
 		third: {
-			RequiredColumn("total", codec.Binary.Uint64, value, values, v2, v1),
-			OptionalBytesColumn("note", codec.Binary.Bytes, note, notes, older),
+			RequiredColumn(3, "total", codec.Binary.Uint64, v2, v1),
+			OptionalBytesColumn(4, "note", codec.Binary.Bytes, older),
 		},
 	}[of]
-	fields[0].encode = map[version]func(dst []byte, e event) []byte{
-		first: func(dst []byte, e event) []byte {
-			return codec.AppendBinaryUint32(dst, uint32(e.pointer.(*sample).Value))
+	fields[0].encode = map[version]func(dst []byte, v any) []byte{
+		first: func(dst []byte, v any) []byte {
+			return codec.AppendBinaryUint32(dst, uint32(*v.(*uint64)))
 		},
-		second: func(dst []byte, e event) []byte { return codec.AppendTextUint64(dst, e.pointer.(*sample).Value) },
-		third:  func(dst []byte, e event) []byte { return codec.AppendBinaryUint64(dst, e.pointer.(*sample).Value) },
+		second: func(dst []byte, v any) []byte { return codec.AppendTextUint64(dst, *v.(*uint64)) },
+		third:  func(dst []byte, v any) []byte { return codec.AppendBinaryUint64(dst, *v.(*uint64)) },
 	}[of]
-	parts := []Part[sample, versionColumns]{
-		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *versionColumns) *[]string { return &c.Series }, stringSeries),
-		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *versionColumns) *[]time.Time { return &c.Time }),
+	parts := []Part{
+		SeriesPart(0, stringSeries), TimePart(1),
 	}
 	if v.classes() {
-		parts = append(parts, ClassPart(func(e *sample) *int { return &e.Class }, func(c *versionColumns) *[]int { return &c.Class }))
+		parts = append(parts, ClassPart[int](2))
 	}
-	columns := NewColumns(append(parts, fields...)...)
+	columns := columnsByName[sample, versionColumns](append(parts, fields...)...)
 	return NewMapping(columns, Mapping[sample]{
 		Table: Table{ID: "versions", Families: slices.Clone(v.families)}, Pattern: v.pattern,
 		Key: v.key(), Precision: time.Second,

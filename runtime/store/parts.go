@@ -3,57 +3,80 @@ package store
 import (
 	"bytes"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
-// A Part describes one part of an event of type E: its series, its time or one of its
-// fields. It defines where the event and its columnar form C contain the part and, if
-// there is one, the column of the table that stores it.
+// A Part describes one part of an event: its series, its time or one of its fields, and, if there is one, the column of
+// a table that stores it. Its index says where an event and its columnar form have it; see [NewColumns].
 //
-// The functions that return parts take of, which returns a pointer to the part of an
-// event, and in, which returns a pointer to the slice of its columnar form.
-type Part[E, C any] struct {
-	untypedPart
-	mapping func(l *Mapping[E]) // sets the location of the part in the mapping; may be nil
-}
-
-// untypedPart is a Part without its type parameters; e is a *E, and c a *C.
-type untypedPart struct {
-	own func(e event) // clones what copies of an event share; may be nil
+// Parts have type parameters for the types of values alone, so that the compiler compiles them once for all types of
+// events. They get a pointer v to the value in an event, a *T, and all slices c of the columnar form, of which that with
+// the index is a *[]T.
+type Part struct {
+	index int
+	role  role
+	own   func(v any) // clones what copies of an event share; may be nil
 
 	// For the slice.
-	length   func(c any) int
-	truncate func(c any, n int)
-	add      func(c any, e event)
-	addAll   func(c any, events list)
-	extend   func(c any, e event, events eventData) // for parts without a column
+	length   func(c []any) int
+	truncate func(c []any, n int)
+	add      func(c []any, v any)
+	addAll   func(c []any, events list, at accessor)
+	extend   func(c []any, v any, events eventData) // for parts without a column
 
 	// For a number in a protobuf message; else nil.
 	number  func(to *codec.ProtoNumbers) bool // adds the field
-	numbers func(c any, values []uint64)      // appends the bits of numbers to the slice
+	numbers func(c []any, values []uint64)    // appends the bits of numbers to the slice
 
 	// For the column.
 	column  Column // has no name if there is no column
 	order   codec.Order
-	bound   func(e event) error // rejects a value that cannot be stored, in an end of a range
-	has     func(e event) bool
-	encode  func(dst []byte, e event) []byte
-	set     func(e event, datum []byte) error
-	missing func(e event) error
-	decode  func(c any, data eventData) error
+	bound   func(v any) error // rejects a value that cannot be stored, in an end of a range
+	has     func(v any) bool
+	encode  func(dst []byte, v any) []byte
+	set     func(v any, datum []byte) error
+	missing func(v any) error
+	decode  func(c []any, data eventData) error
 	older   []olderColumn // where older events have the field, newest first
+
+	// For the series.
+	values func(v any, to []any) []any // appends pointers to its values
+	assign func(v any, from []any)     // sets them to what such pointers point to; nil if values points to them
+	same   func(a, b any) bool
+
+	fields *columns // of a column with all fields
 }
+
+// role is what a part is in an event, beyond a field.
+type role uint8
+
+const (
+	fieldRole role = iota
+	seriesRole
+	timeRole
+	sequenceRole
+	classRole
+	ttlRole
+	expiresAtRole
+	writtenAtRole
+	roles
+)
+
+// accessor returns a pointer to the part of an event with an index. The event is a pointer.
+type accessor = func(e any, index int) any
+
+// wholeEvent is the index of a part that is the event itself.
+const wholeEvent = -1
 
 // olderColumn is a column in which older events have a field. New events lack it.
 type olderColumn struct {
 	column Column // without a family if it is that of the field
 	moved  bool   // the column has a family
-	set    func(e event, datum []byte) error
-	decode func(c any, data eventData) error
+	set    func(v any, datum []byte) error
+	decode func(c []any, data eventData) error
 }
 
 // Older is a column that older events have in place of another one. See [Was].
@@ -80,71 +103,69 @@ func (o Older[T]) In(family int) Older[T] {
 
 // In moves the column to the family with the given index. The default is the first
 // family.
-func (p Part[E, C]) In(family int) Part[E, C] {
+func (p Part) In(family int) Part {
 	p.column.Family = family
 	return p
 }
 
-// If makes the column optional: an event for which has returns false lacks it. missing makes it so.
-func (p Part[E, C]) If(has func(e *E) bool, missing func(e *E)) Part[E, C] {
-	p.has = func(e event) bool { return has(e.pointer.(*E)) }
-	p.missing = func(e event) error { missing(e.pointer.(*E)); return nil }
+// If makes the column optional: an event for which has returns false lacks it. missing makes it so. Both get a pointer to
+// the value.
+func (p Part) If(has func(v any) bool, missing func(v any)) Part {
+	p.has = has
+	p.missing = func(v any) error { missing(v); return nil }
 	return p
 }
 
 // newPart returns a part with a slice.
-func newPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) (p Part[E, C]) {
-	p.length = func(c any) int { return len(*in(c.(*C))) }
-	p.truncate = func(c any, n int) {
-		slice := in(c.(*C))
-		*slice = (*slice)[:n]
+func newPart[T any](index int) Part {
+	in := func(c []any) *[]T { return c[index].(*[]T) }
+	return Part{
+		index:  index,
+		length: func(c []any) int { return len(*in(c)) },
+		truncate: func(c []any, n int) {
+			slice := in(c)
+			*slice = (*slice)[:n]
+		},
+		add: func(c []any, v any) {
+			slice := in(c)
+			*slice = append(*slice, *v.(*T))
+		},
+		addAll: func(c []any, events list, at accessor) {
+			slice := in(c)
+			n := len(*slice)
+			*slice = slices.Grow(*slice, events.len())[:n+events.len()]
+			added := (*slice)[n:]
+			for i := range added {
+				added[i] = *at(events.at(i).pointer, index).(*T)
+			}
+		},
 	}
-	p.add = func(c any, e event) {
-		slice := in(c.(*C))
-		*slice = append(*slice, *of(e.pointer.(*E)))
-	}
-	p.addAll = func(c any, all list) {
-		slice, events := in(c.(*C)), all.(*listOf[E]).events
-		n := len(*slice)
-		*slice = slices.Grow(*slice, len(events))[:n+len(events)]
-		added := (*slice)[n:]
-		for i := range added {
-			added[i] = *of(&events[i])
-		}
-	}
-	return p
 }
 
 // extending returns a part whose slice add extends.
-func extending[E, C, T any](of func(e *E) *T, in func(c *C) *[]T, add func(dst []T, e *E, events eventData) []T) Part[E, C] {
-	p := newPart(of, in)
-	p.extend = func(c any, e event, events eventData) {
-		slice := in(c.(*C))
-		*slice = add(*slice, e.pointer.(*E), events)
+func extending[T any](index int, role role, add func(dst []T, v *T, events eventData) []T) Part {
+	p := newPart[T](index)
+	p.role = role
+	p.extend = func(c []any, v any, events eventData) {
+		slice := c[index].(*[]T)
+		*slice = add(*slice, v.(*T), events)
 	}
 	return p
 }
 
 // SeriesPart returns the part for the series of an event. values appends pointers to the series
 // values, in their order; see [codec.KeyValues].
-func SeriesPart[E, C any, S comparable](of func(e *E) *S, in func(c *C) *[]S, values func(s *S, to []any) []any) Part[E, C] {
-	return seriesPart(of, in, func(a, b *E) bool { return *of(a) == *of(b) }, seriesValues[E]{
-		of: func(e *E, to []any) []any { return values(of(e), to) },
-	})
+func SeriesPart[S comparable](index int, values func(s *S, to []any) []any) Part {
+	return seriesPart(index, values, func(a, b any) bool { return *a.(*S) == *b.(*S) })
 }
 
 // BytesSeriesPart is [SeriesPart] for a series that contains slices.
-func BytesSeriesPart[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, values func(s *S, to []any) []any) Part[E, C] {
-	buffers := sync.Pool{New: func() any { return new([2][]any) }}
-	same := func(a, b *E) bool {
-		buffer := buffers.Get().(*[2][]any)
-		defer buffers.Put(buffer)
-		buffer[0], buffer[1] = values(of(a), buffer[0][:0]), values(of(b), buffer[1][:0])
-		return slices.EqualFunc(buffer[0], buffer[1], codec.SameSeriesValue)
-	}
-	p := seriesPart(of, in, same, seriesValues[E]{of: func(e *E, to []any) []any { return values(of(e), to) }})
-	p.own = func(e event) {
-		for _, v := range values(of(e.pointer.(*E)), nil) {
+func BytesSeriesPart[S any](index int, values func(s *S, to []any) []any) Part {
+	p := seriesPart(index, values, func(a, b any) bool {
+		return slices.EqualFunc(values(a.(*S), nil), values(b.(*S), nil), codec.SameSeriesValue)
+	})
+	p.own = func(v any) {
+		for _, v := range values(v.(*S), nil) {
 			if b, ok := v.(*[]byte); ok {
 				*b = bytes.Clone(*b)
 			}
@@ -155,124 +176,104 @@ func BytesSeriesPart[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, values f
 
 // AnySeriesPart is [SeriesPart] for a series that is a list of values of any types. values appends
 // pointers to copies of them or, for missing ones, to zeros of their types, set sets the series to
-// what such pointers point to, same reports whether two series are equal, and own clones what an
-// event shares with its copies.
-func AnySeriesPart[E, C any](of func(e *E) *[]any, in func(c *C) *[][]any, values func(s []any, to []any) []any, set func(s *[]any, from []any), same func(a, b []any) bool, own func(e *E)) Part[E, C] {
-	p := seriesPart(of, in, func(a, b *E) bool { return same(*of(a), *of(b)) }, seriesValues[E]{
-		of:  func(e *E, to []any) []any { return values(*of(e), to) },
-		set: func(e *E, from []any) { set(of(e), from) },
-	})
-	p.own = func(e event) { own(e.pointer.(*E)) }
+// what such pointers point to, and same reports whether two series are equal.
+func AnySeriesPart(index int, values func(s []any, to []any) []any, set func(s *[]any, from []any), same func(a, b []any) bool) Part {
+	p := seriesPart(index, func(s *[]any, to []any) []any { return values(*s, to) }, func(a, b any) bool { return same(*a.(*[]any), *b.(*[]any)) })
+	p.assign = func(v any, from []any) { set(v.(*[]any), from) }
 	return p
 }
 
-// seriesPart returns the part for a series. same reports whether two events have the same one.
-func seriesPart[E, C, S any](of func(e *E) *S, in func(c *C) *[]S, same func(a, b *E) bool, values seriesValues[E]) Part[E, C] {
-	p := extending(of, in, func(dst []S, e *E, events eventData) []S { return appendSame(dst, events, *of(e)) })
-	p.mapping = func(l *Mapping[E]) { l.Same, l.seriesOf, l.series = same, of, values }
+// seriesPart returns the part for a series. same reports whether two series are the same.
+func seriesPart[S any](index int, values func(s *S, to []any) []any, same func(a, b any) bool) Part {
+	p := extending(index, seriesRole, func(dst []S, s *S, events eventData) []S { return appendSame(dst, events, *s) })
+	p.values = func(v any, to []any) []any { return values(v.(*S), to) }
+	p.same = same
 	return p
 }
 
 // TimePart returns the part for the time of an event.
-func TimePart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
-	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendTimes(dst, events) })
-	p.mapping = func(l *Mapping[E]) { l.Time = of }
-	return p
+func TimePart(index int) Part {
+	return extending(index, timeRole, func(dst []time.Time, _ *time.Time, events eventData) []time.Time { return appendTimes(dst, events) })
 }
 
 // SequencePart returns the part for the sequence number, which distinguishes events of the same
 // time.
-func SequencePart[E, C any](of func(e *E) *uint32, in func(c *C) *[]uint32) Part[E, C] {
-	p := extending(of, in, func(dst []uint32, e *E, events eventData) []uint32 { return appendSequences(dst, events, *of(e)) })
-	p.mapping = func(l *Mapping[E]) { l.sequence = of }
-	return p
+func SequencePart(index int) Part {
+	return extending(index, sequenceRole, func(dst []uint32, n *uint32, events eventData) []uint32 { return appendSequences(dst, events, *n) })
 }
 
-// ClassPart returns the part for the TTL class of an event, counting from 1.
-func ClassPart[E, C any, T ~int](of func(e *E) *int, in func(c *C) *[]T) Part[E, C] {
-	p := newPart(func(e *E) *T {
-		class := T(*of(e))
-		return &class
-	}, in)
-	p.extend = func(c any, _ event, events eventData) {
-		slice := in(c.(*C))
+// ClassPart returns the part for the TTL class of an event, counting from 1: an *int in an event, and a *[]T in its
+// columnar form.
+func ClassPart[T ~int](index int) Part {
+	p := newPart[T](index)
+	p.role = classRole
+	p.add = func(c []any, v any) {
+		slice := c[index].(*[]T)
+		*slice = append(*slice, T(*v.(*int)))
+	}
+	p.addAll = func(c []any, events list, at accessor) {
+		for i := range events.len() {
+			p.add(c, at(events.at(i).pointer, index))
+		}
+	}
+	p.extend = func(c []any, _ any, events eventData) {
+		slice := c[index].(*[]T)
 		*slice = appendClasses(*slice, events)
 	}
-	p.mapping = ttlField(func(e *E, c *TTLFields) { c.Class = of(e) })
 	return p
 }
 
 // TTLPart returns the part for the time that an event lives after its write. It is unknown when the
 // event is read.
-func TTLPart[E, C any](of func(e *E) *time.Duration, in func(c *C) *[]time.Duration) Part[E, C] {
-	p := extending(of, in, func(dst []time.Duration, _ *E, events eventData) []time.Duration { return appendSame(dst, events, 0) })
-	p.mapping = ttlField(func(e *E, c *TTLFields) { c.TTL = of(e) })
-	return p
+func TTLPart(index int) Part {
+	return extending(index, ttlRole, func(dst []time.Duration, _ *time.Duration, events eventData) []time.Duration {
+		return appendSame(dst, events, 0)
+	})
 }
 
 // ExpiresAtPart returns the part for the time at which an event expires.
-func ExpiresAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
-	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendExpiries(dst, events) })
-	p.mapping = ttlField(func(e *E, c *TTLFields) { c.ExpiresAt = of(e) })
-	return p
+func ExpiresAtPart(index int) Part {
+	return extending(index, expiresAtRole, func(dst []time.Time, _ *time.Time, events eventData) []time.Time { return appendExpiries(dst, events) })
 }
 
 // WrittenAtPart returns the part for the write time of an event, for a table that does not store it.
-func WrittenAtPart[E, C any](of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
-	p := extending(of, in, func(dst []time.Time, _ *E, events eventData) []time.Time { return appendSame(dst, events, time.Time{}) })
-	p.mapping = ttlField(func(e *E, c *TTLFields) { c.WrittenAt = of(e) })
-	return p
-}
-
-// ttlField returns a function that sets, in a mapping, where events specify their time to live.
-func ttlField[E any](place func(e *E, c *TTLFields)) func(l *Mapping[E]) {
-	return func(l *Mapping[E]) {
-		others := l.TTLFields
-		l.TTLFields = func(e *E) (c TTLFields) {
-			if others != nil {
-				c = others(e)
-			}
-			place(e, &c)
-			return c
-		}
-	}
+func WrittenAtPart(index int) Part {
+	return extending(index, writtenAtRole, func(dst []time.Time, _ *time.Time, events eventData) []time.Time {
+		return appendSame(dst, events, time.Time{})
+	})
 }
 
 // WrittenAtColumn returns the part for the write time of an event, stored in a column.
-func WrittenAtColumn[E, C any](name string, coding codec.Coding[time.Time], of func(e *E) *time.Time, in func(c *C) *[]time.Time) Part[E, C] {
-	p := RequiredColumn(name, coding, of, in)
+func WrittenAtColumn(index int, name string, coding codec.Coding[time.Time]) Part {
+	p := RequiredColumn(index, name, coding)
 	p.column.WrittenAt = true
-	p.mapping = ttlField(func(e *E, c *TTLFields) { c.WrittenAt = of(e) })
+	p.role = writtenAtRole
 	return p
 }
 
-// ownPointer returns the function that gives a copy of an event its own value of a pointer.
-func ownPointer[E, T any](of func(e *E) **T) func(e event) {
-	return func(e event) {
-		p := of(e.pointer.(*E))
-		*p = codec.Clone(*p)
-	}
+// ownPointer gives a copy of an event its own value of a pointer.
+func ownPointer[T any](v any) {
+	p := v.(**T)
+	*p = codec.Clone(*p)
 }
 
 // ownBytes is like [ownPointer] for a slice.
-func ownBytes[E any, T ~[]byte](of func(e *E) *T) func(e event) {
-	return func(e event) {
-		p := of(e.pointer.(*E))
-		*p = bytes.Clone(*p)
-	}
+func ownBytes[T ~[]byte](v any) {
+	p := v.(*T)
+	*p = bytes.Clone(*p)
 }
 
 // RequiredColumn returns the part for a field that every event has, in the column or in
 // one of the older ones, which are listed newest first.
-func RequiredColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
-	p := newPart(of, in)
+func RequiredColumn[T any](index int, name string, coding codec.Coding[T], older ...Older[T]) Part {
+	p := newPart[T](index)
 	p.column.Name, p.order = name, coding.Order
-	p.encode = func(dst []byte, e event) []byte { return coding.Append(dst, *of(e.pointer.(*E))) }
-	p.bound = func(e event) error { return storable(*of(e.pointer.(*E))) }
-	p.set, p.decode = setter(coding, of), appender(coding, in)
-	p.missing = func(event) error { return codec.ErrMissing }
+	p.encode = func(dst []byte, v any) []byte { return coding.Append(dst, *v.(*T)) }
+	p.bound = func(v any) error { return storable(*v.(*T)) }
+	p.set, p.decode = setter(coding), appender(index, coding)
+	p.missing = func(any) error { return codec.ErrMissing }
 	for _, o := range older {
-		p.older = append(p.older, olderColumn{o.column, o.moved, setter(o.coding, of), appender(o.coding, in)})
+		p.older = append(p.older, olderColumn{o.column, o.moved, setter(o.coding), appender(index, o.coding)})
 	}
 	return p
 }
@@ -290,17 +291,17 @@ func storable(v any) error {
 }
 
 // setter returns the function that sets a field of an event to a datum.
-func setter[E, T any](coding codec.Coding[T], of func(e *E) *T) func(e event, datum []byte) error {
-	return func(e event, datum []byte) (err error) {
-		*of(e.pointer.(*E)), err = coding.Decode(datum)
+func setter[T any](coding codec.Coding[T]) func(v any, datum []byte) error {
+	return func(v any, datum []byte) (err error) {
+		*v.(*T), err = coding.Decode(datum)
 		return err
 	}
 }
 
 // appender returns the function that appends the data of a column to a slice.
-func appender[C, T any](coding codec.Coding[T], in func(c *C) *[]T) func(c any, data eventData) error {
-	return func(c any, data eventData) (err error) {
-		slice := in(c.(*C))
+func appender[T any](index int, coding codec.Coding[T]) func(c []any, data eventData) error {
+	return func(c []any, data eventData) (err error) {
+		slice := c[index].(*[]T)
 		*slice, err = appendDecoded(*slice, data, &coding)
 		return err
 	}
@@ -316,17 +317,17 @@ func olderAs[A, B any](older []Older[A], coding func(codec.Coding[A]) codec.Codi
 }
 
 // DefaultColumn returns the part for a field that has the value missing if a stored event lacks it.
-func DefaultColumn[E, C, T any](name string, coding codec.Coding[T], missing T, of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
-	p := RequiredColumn(name, coding, of, in, older...)
-	p.missing = func(e event) error {
-		*of(e.pointer.(*E)) = missing
+func DefaultColumn[T any](index int, name string, coding codec.Coding[T], missing T, older ...Older[T]) Part {
+	p := RequiredColumn(index, name, coding, older...)
+	p.missing = func(v any) error {
+		*v.(*T) = missing
 		return nil
 	}
 	return p
 }
 
-// OptionalColumn returns the part for a field that is nil if an event lacks it.
-func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e *E) **T, in func(c *C) *[]*T, older ...Older[T]) Part[E, C] {
+// OptionalColumn returns the part for a field that is nil if an event lacks it: a *T.
+func OptionalColumn[T any](index int, name string, coding codec.Coding[T], older ...Older[T]) Part {
 	pointers := func(coding codec.Coding[T]) codec.Coding[*T] {
 		return codec.Coding[*T]{
 			Append: func(dst []byte, v *T) []byte { return coding.Append(dst, *v) },
@@ -334,33 +335,33 @@ func OptionalColumn[E, C, T any](name string, coding codec.Coding[T], of func(e 
 			Order:  coding.Order,
 		}
 	}
-	p := RequiredColumn(name, pointers(coding), of, in, olderAs(older, pointers)...)
-	p.has = func(e event) bool { return *of(e.pointer.(*E)) != nil }
-	p.missing = func(e event) error { *of(e.pointer.(*E)) = nil; return nil }
-	p.own = ownPointer(of)
+	p := RequiredColumn(index, name, pointers(coding), olderAs(older, pointers)...)
+	p.has = func(v any) bool { return *v.(**T) != nil }
+	p.missing = func(v any) error { *v.(**T) = nil; return nil }
+	p.own = ownPointer[T]
 	return p
 }
 
 // BytesColumn returns the part for a slice field that every event has.
-func BytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
-	p := RequiredColumn(name, coding, of, in, older...)
-	p.own = ownBytes(of)
+func BytesColumn[T ~[]byte](index int, name string, coding codec.Coding[T], older ...Older[T]) Part {
+	p := RequiredColumn(index, name, coding, older...)
+	p.own = ownBytes[T]
 	return p
 }
 
 // DefaultBytesColumn returns the part for a slice field that has the value missing if a stored event
 // lacks it.
-func DefaultBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], missing string, of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
-	p := BytesColumn(name, coding, of, in, older...)
-	p.missing = func(e event) error {
-		*of(e.pointer.(*E)) = T(missing)
+func DefaultBytesColumn[T ~[]byte](index int, name string, coding codec.Coding[T], missing string, older ...Older[T]) Part {
+	p := BytesColumn(index, name, coding, older...)
+	p.missing = func(v any) error {
+		*v.(*T) = T(missing)
 		return nil
 	}
 	return p
 }
 
 // OptionalBytesColumn returns the part for a slice field that is nil if an event lacks it.
-func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T], of func(e *E) *T, in func(c *C) *[]T, older ...Older[T]) Part[E, C] {
+func OptionalBytesColumn[T ~[]byte](index int, name string, coding codec.Coding[T], older ...Older[T]) Part {
 	present := func(coding codec.Coding[T]) codec.Coding[T] {
 		return codec.Coding[T]{
 			Append: coding.Append,
@@ -368,9 +369,9 @@ func OptionalBytesColumn[E, C any, T ~[]byte](name string, coding codec.Coding[T
 			Order:  coding.Order,
 		}
 	}
-	p := BytesColumn(name, present(coding), of, in, olderAs(older, present)...)
-	p.has = func(e event) bool { return *of(e.pointer.(*E)) != nil }
-	p.missing = func(e event) error { *of(e.pointer.(*E)) = nil; return nil }
+	p := BytesColumn(index, name, present(coding), olderAs(older, present)...)
+	p.has = func(v any) bool { return *v.(*T) != nil }
+	p.missing = func(v any) error { *v.(*T) = nil; return nil }
 	return p
 }
 
@@ -380,21 +381,24 @@ const maxParsed = 32
 
 // EventColumn stores the given fields of an event in one column. serialize appends them
 // to dst, and parse sets them.
-func EventColumn[E, C any](name string, serialize func(dst []byte, e *E) []byte, parse func(e *E, blob []byte) error, fields ...Part[E, C]) Part[E, C] {
-	all := NewColumns(fields...)
-	b := wholeEvents{columns: &all.columns, numbers: numbersOf(all.parts), kind: eventsOf[E]{}, parse: func(e event, blob []byte) error { return parse(e.pointer.(*E), blob) }}
-	return Part[E, C]{untypedPart: untypedPart{
+func EventColumn[E any](name string, serialize func(dst []byte, e *E) []byte, parse func(e *E, blob []byte) error, fields ...Part) Part {
+	all := newColumns(fields)
+	set := func(v any, blob []byte) error { return parse(v.(*E), blob) }
+	b := wholeEvents{columns: &all, numbers: numbersOf(all.parts), kind: eventsOf[E]{}, parse: set}
+	return Part{
+		index:    wholeEvent,
+		fields:   &all,
 		own:      all.own(),
 		length:   all.length,
 		truncate: all.truncate,
-		add:      all.add,
-		addAll:   all.appendAll,
+		add:      func(c []any, v any) { all.add(c, event{v}) },
+		addAll:   func(c []any, events list, _ accessor) { all.appendAll(c, events) },
 		column:   Column{Name: name, Whole: true},
-		encode:   func(dst []byte, e event) []byte { return serialize(dst, e.pointer.(*E)) },
-		set:      b.parse,
-		missing:  func(event) error { return codec.ErrMissing },
+		encode:   func(dst []byte, v any) []byte { return serialize(dst, v.(*E)) },
+		set:      set,
+		missing:  func(any) error { return codec.ErrMissing },
 		decode:   b.decode,
-	}}
+	}
 }
 
 // wholeEvents are the values of a column that contains all fields of an event.
@@ -402,11 +406,11 @@ type wholeEvents struct {
 	columns *columns            // the fields
 	numbers *codec.ProtoNumbers // see numbersOf
 	kind    events
-	parse   func(e event, blob []byte) error
+	parse   func(v any, blob []byte) error
 }
 
 // decode appends the fields of events to their slices.
-func (v *wholeEvents) decode(c any, data eventData) error {
+func (v *wholeEvents) decode(c []any, data eventData) error {
 	cells := data.column.cells[data.begin:data.end]
 	b := unparsed{row: data.column.row, cells: cells, turned: data.frame.turned, step: min(len(cells), maxParsed)}
 	var events list
@@ -422,7 +426,7 @@ func (v *wholeEvents) decode(c any, data eventData) error {
 		}
 		events.zero(b.len())
 		for i := range b.len() {
-			if err := v.parse(events.at(i), b.at(i)); err != nil {
+			if err := v.parse(events.at(i).pointer, b.at(i)); err != nil {
 				return err
 			}
 		}
@@ -433,7 +437,7 @@ func (v *wholeEvents) decode(c any, data eventData) error {
 
 // numbersOf returns the decoder of messages with the given fields; nil if they are not all
 // those of [NumberPart].
-func numbersOf(fields []untypedPart) *codec.ProtoNumbers {
+func numbersOf(fields []Part) *codec.ProtoNumbers {
 	numbers := new(codec.ProtoNumbers)
 	for i := range fields {
 		if number := fields[i].number; number == nil || !number(numbers) {
@@ -490,30 +494,30 @@ func (b *unparsed) numbers(of *codec.ProtoNumbers) bool {
 }
 
 // FieldPart returns the part for a field that is stored together with others; see [EventColumn].
-func FieldPart[E, C, T any](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] { return newPart(of, in) }
+func FieldPart[T any](index int) Part { return newPart[T](index) }
 
 // NumberPart is like [FieldPart] for a field with the given number of a protobuf message. Events
 // that lack it have zero.
-func NumberPart[E, C any, T codec.ProtoNumber](number int, of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
-	p := newPart(of, in)
+func NumberPart[T codec.ProtoNumber](index, number int) Part {
+	p := newPart[T](index)
 	p.number = func(to *codec.ProtoNumbers) bool { return codec.AddProtoNumber[T](to, number) }
-	p.numbers = func(c any, values []uint64) {
-		slice := in(c.(*C))
+	p.numbers = func(c []any, values []uint64) {
+		slice := c[index].(*[]T)
 		*slice = codec.AppendProtoNumbers(*slice, values)
 	}
 	return p
 }
 
-// OptionalPart is like [FieldPart] for a field that is nil if an event lacks it.
-func OptionalPart[E, C, T any](of func(e *E) **T, in func(c *C) *[]*T) Part[E, C] {
-	p := newPart(of, in)
-	p.own = ownPointer(of)
+// OptionalPart is like [FieldPart] for a field that is nil if an event lacks it: a *T.
+func OptionalPart[T any](index int) Part {
+	p := newPart[*T](index)
+	p.own = ownPointer[T]
 	return p
 }
 
 // BytesPart is like [FieldPart] for a slice field.
-func BytesPart[E, C any, T ~[]byte](of func(e *E) *T, in func(c *C) *[]T) Part[E, C] {
-	p := newPart(of, in)
-	p.own = ownBytes(of)
+func BytesPart[T ~[]byte](index int) Part {
+	p := newPart[T](index)
+	p.own = ownBytes[T]
 	return p
 }

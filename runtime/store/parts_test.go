@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"cloud.google.com/go/bigtable"
@@ -11,10 +10,10 @@ import (
 )
 
 // pair is an event of two fields in one column. The second may be absent.
-type pair struct{ first, second byte }
+type pair struct{ First, Second byte }
 
 // pairs is the columnar form of pair.
-type pairs struct{ first, second []byte }
+type pairs struct{ First, Second []byte }
 
 // TestEventsInOneColumn decodes many events into slices. None may have a field of the
 // previous one, or allocate.
@@ -24,15 +23,15 @@ func TestEventsInOneColumn(t *testing.T) {
 		case 0:
 			return errors.New("empty")
 		case 2:
-			e.second = blob[1]
+			e.Second = blob[1]
 		}
-		e.first = blob[0]
+		e.First = blob[0]
 		return nil
 	}
-	serialize := func(dst []byte, e *pair) []byte { return append(dst, e.first, e.second) }
+	serialize := func(dst []byte, e *pair) []byte { return append(dst, e.First, e.Second) }
 	part := EventColumn("blob", serialize, parse,
-		FieldPart(func(e *pair) *byte { return &e.first }, func(c *pairs) *[]byte { return &c.first }),
-		FieldPart(func(e *pair) *byte { return &e.second }, func(c *pairs) *[]byte { return &c.second }))
+		FieldPart[byte](0), FieldPart[byte](1))
+	columns := columnsByName[pair, pairs](part)
 
 	sink := new(wire.Sink)
 	var items []bigtable.ReadItem
@@ -45,9 +44,10 @@ func TestEventsInOneColumn(t *testing.T) {
 	column := &frameColumn{row: row, cells: row.Cells(&row.Columns()[0])}
 	data := eventData{frame: &frame{}, column: column, end: len(column.cells)}
 	var got pairs
+	slices := columns.columns.slices(&got)
 	allocations := testing.AllocsPerRun(10, func() {
-		got = pairs{got.first[:0], got.second[:0]}
-		must(t, part.decode(&got, data))
+		got = pairs{got.First[:0], got.Second[:0]}
+		must(t, columns.columns.parts[0].decode(slices, data))
 	})
 	if allocations > 10 {
 		t.Errorf("%.0f allocations for %d events", allocations, data.Len())
@@ -55,15 +55,15 @@ func TestEventsInOneColumn(t *testing.T) {
 	for i := range 1000 {
 		want := pair{byte(i), byte(i)}
 		if i%2 == 1 {
-			want.second = 0
+			want.Second = 0
 		}
-		if got.first[i] != want.first || got.second[i] != want.second {
-			t.Fatalf("event %d: %d and %d, want %v", i, got.first[i], got.second[i], want)
+		if got.First[i] != want.First || got.Second[i] != want.Second {
+			t.Fatalf("event %d: %d and %d, want %v", i, got.First[i], got.Second[i], want)
 		}
 	}
-	column.cells = slices.Clone(column.cells)
+	column.cells = append([]wire.Cell(nil), column.cells...)
 	column.cells[500].Value = wire.Text{}
-	if err := part.decode(&got, data); err == nil {
+	if err := columns.columns.parts[0].decode(slices, data); err == nil {
 		t.Error("an empty message was taken")
 	}
 }

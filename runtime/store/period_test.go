@@ -79,11 +79,7 @@ func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[s
 	if s.text {
 		coding = codec.Text.Uint64
 	}
-	columns := NewColumns(
-		SeriesPart(func(e *sample) *string { return &e.Series }, func(c *periodColumns) *[]string { return &c.Series }, regionSeries),
-		TimePart(func(e *sample) *time.Time { return &e.Time }, func(c *periodColumns) *[]time.Time { return &c.Time }),
-		RequiredColumn("v", coding, func(e *sample) *uint64 { return &e.Value }, func(c *periodColumns) *[]uint64 { return &c.Value }),
-	)
+	columns := columnsByName[sample, periodColumns](SeriesPart(0, regionSeries), TimePart(1), RequiredColumn(2, "v", coding))
 	key := codec.Key{Delimiter: s.delimiter(), Segments: []codec.Segment{{Name: "region"}, {Name: "series", Series: 1}}}
 	if s.reversed {
 		slices.Reverse(key.Segments)
@@ -141,10 +137,10 @@ func TestOrderAcrossMappings(t *testing.T) {
 // A mapping that stores no sequence numbers refuses an event with one before anything is
 // sent.
 func TestEarlierLayoutWithoutSequence(t *testing.T) {
-	sequence := func(e *sample) *uint32 { return &e.Sequence }
 	older, _ := shapes[2].mapping(time.Time{})
 	newest, _ := shapes[7].mapping(edge, older)
-	newest.Sequence, newest.sequence, older.sequence = sequence, sequence, sequence
+	adjusted(older, func(m *mapping) { m.sequence = ofSequence })
+	adjusted(newest, func(m *mapping) { m.sequence, m.Sequence = ofSequence, ofSequence })
 	s := newBigtable(t, newest)
 	w := NewWriter(s.Client, []*Mapping[sample]{newest}, WriterOptions{Now: func() time.Time { return edge.Add(week) }})
 	err := w.WriteAll(t.Context(), []sample{

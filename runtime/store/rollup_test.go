@@ -23,7 +23,6 @@ func rolled(l *Mapping[sample], ttl time.Duration) *Mapping[sample] {
 		l.Table.Families[0].GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl}
 		l.Table.Families[0].Life = codec.Lifetime{}.Under(l.Table.Families[0].GC, 0)
 	}
-	l.seriesOf = func(e *sample) *string { return &e.Series }
 	l.Rollup = &codec.Rollup{Every: time.Hour, After: 30 * time.Minute, Family: "h", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1000 * 24 * time.Hour}}
 	return l
 }
@@ -158,7 +157,7 @@ func TestRollupExpired(t *testing.T) {
 		} else {
 			l.Rollup = nil
 		}
-		adjusted(&other, func(m *mapping) { m.layout = &intoColumns(m).columns })
+		adjusted(&other, func(m *mapping) { m.layout = intoColumns(m).columns })
 		l.Since, l.Older = at(86400), []*Mapping[sample]{&other}
 	}
 	s := func(series string, n int) sample { return sample{Series: series, Time: at(n), Value: uint64(n)} }

@@ -121,7 +121,7 @@ func TestSharedMarks(t *testing.T) {
 func TestMarks(t *testing.T) {
 	l, source := rolled(days(), 0), days()
 	source.Table.ID = "source"
-	source.seriesOf, l.Table.WriteOnly = l.seriesOf, true
+	l.Table.WriteOnly = true
 	bt := newBigtable(t, l, source)
 	only := func(client Client) *Writer[sample] {
 		return NewWriter(client, []*Mapping[sample]{l, source})

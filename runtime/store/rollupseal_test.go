@@ -81,7 +81,7 @@ func TestRollupAll(t *testing.T) {
 		func(v []byte) []byte { return append(v[:len(v)-1], v[len(v)-1]^1) },
 		func([]byte) []byte { return nil },
 		func([]byte) []byte { // it lacks a field
-			run, err := sampleWindows.Of(nil).AppendRun(nil, &window.Run{Start: day0, Every: time.Hour})
+			run, err := sampleWindows.Any().Of(nil).AppendRun(nil, &window.Run{Start: day0, Every: time.Hour})
 			must(t, err)
 			return run
 		},

@@ -191,7 +191,7 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 			if !more || err != nil {
 				break
 			}
-			c := b.spec.CommonOf(w)
+			c := w.Common()
 			all, some := b.rows.found.Gone.Cover(rollup.Range{From: c.Start.Sub(b.start), To: c.End.Sub(b.start)})
 			c.Inexact = c.Inexact || some
 			if all || !b.overlaps(c) {
@@ -233,8 +233,8 @@ func (b *bucketRow) overlaps(w *window.Window) bool {
 
 // cuts reports whether a window of the run is only in part in the range of the read, or in several windows.
 func (b *bucketRow) cuts() bool {
-	return slices.ContainsFunc(b.run().Windows, func(w any) bool {
-		c := b.spec.CommonOf(w)
+	return slices.ContainsFunc(b.run().Windows, func(w *window.Summary) bool {
+		c := w.Common()
 		return b.overlaps(c) && !b.fold.Holds(c.Start, c.End)
 	})
 }
@@ -242,7 +242,7 @@ func (b *bucketRow) cuts() bool {
 // eventsTellMore reports whether the events give narrower or more exact windows than the run, as long as they are all there.
 func (b *bucketRow) eventsTellMore() bool {
 	return b.run().Every != b.a.mapping.Rollup.Every ||
-		slices.ContainsFunc(b.run().Windows, func(w any) bool { return b.spec.CommonOf(w).Inexact })
+		slices.ContainsFunc(b.run().Windows, func(w *window.Summary) bool { return w.Common().Inexact })
 }
 
 // parse parses the best run.
@@ -259,12 +259,12 @@ func (b *bucketRow) parse() error {
 var errOtherBucket = errors.New("it is that of another bucket")
 
 // parseRun parses the run of a bucket.
-func parseRun(spec windowsSpec, to *window.Run, value []byte, start, end time.Time) error {
+func parseRun(spec *window.AnySpec, to *window.Run, value []byte, start, end time.Time) error {
 	if err := spec.ParseRun(to, value); err != nil {
 		return err
 	}
 	n := len(to.Windows)
-	if !to.Start.Equal(start) || n > 0 && spec.CommonOf(to.Windows[n-1]).End.After(end) {
+	if !to.Start.Equal(start) || n > 0 && to.Windows[n-1].Common().End.After(end) {
 		return fmt.Errorf("%w: %w", window.ErrRun, errOtherBucket)
 	}
 	return nil

@@ -146,7 +146,7 @@ func (e *RollupError) Unwrap() error { return e.Err }
 // Buckets that change meanwhile are left for the next call, as are those with events that cannot be decoded, of which
 // it returns the first as a *DecodeError after everything else is done, and those of which the service refuses a request: a
 // *LeftError. Requests are repeated first if their error may pass. Any other error ends the call.
-func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, C, W], opts ...RollupOptions) (RollupReport, error) {
+func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, W], opts ...RollupOptions) (RollupReport, error) {
 	o := call.Last(opts)
 	s := newSealing(sealersOf(client, mappings, columns, spec, &o), o)
 	if s.Checkpoint != "" && !s.DryRun {
@@ -164,16 +164,16 @@ func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapp
 }
 
 // sealersOf returns the sealers of the tables with a rollup: one for each mapping. It sets defaults of the options.
-func sealersOf[S, E, C, W any](client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, C, W], o *RollupOptions) (all []*sealer) {
+func sealersOf[S, E, C, W any](client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, W], o *RollupOptions) (all []*sealer) {
 	o.Now, o.Timeout, o.Workers = call.Clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout), max(1, cmp.Or(o.Workers, DefaultWorkers))
 	for _, l := range untypedAll(mappings) {
 		for _, p := range l.Periods() {
 			if p.Rollup == nil {
 				continue
 			}
-			kind := kindOf(p, columns, spec)
+			kind := kindOf(p, columns.untyped(), spec.Any())
 			if p.Rollup.Fields != nil {
-				kind = kindOf(p, columns, spec.Of(p.Rollup.Fields))
+				kind.spec = kind.spec.Of(p.Rollup.Fields)
 			}
 			if p.layout != nil {
 				kind.layout = p.layout
@@ -378,7 +378,7 @@ func (s *sealer) sealOf(ctx context.Context, op *Operation, notes []note, done *
 type decision struct {
 	key     string
 	verdict rollup.Verdict
-	windows []any
+	windows []*window.Summary
 	inexact bool
 	change  *bigtable.Mutation // nil if nothing is changed
 
@@ -388,7 +388,7 @@ type decision struct {
 // bucket returns a row, with what the cells of the rollup in it say. The error is that of its key.
 func (s *sealer) bucket(ctx context.Context, row wire.Row) (*bucketRow, error) {
 	k := s.kind
-	r := &windowsReading{windowsKind: &k, columnsReading: columnsReading{into: k.layout, columns: k.newColumns()}}
+	r := k.emptyReading()
 	r.reading = s.reader.begin(ctx, &s.reader.whole, s.mapping.new(), time.Time{}, scan.MaxTime, nil)
 	a := &r.reading.assembler
 	start, err := a.timeOf(row)
@@ -451,8 +451,8 @@ func (s *sealer) fold(b *bucketRow, d *decision) (failed error) {
 		return true
 	}
 	r.reading.yield = r.one
-	r.fold, failed = r.start(r.options(), func(w any) bool {
-		c := r.spec.CommonOf(w)
+	r.fold, failed = r.start(r.options(), func(w *window.Summary) bool {
+		c := w.Common()
 		d.inexact = d.inexact || c.Inexact
 		if c.Events > 0 || c.Inexact {
 			d.windows = append(d.windows, r.spec.Clone(w))
@@ -491,7 +491,7 @@ func fieldsNamed(names []string) []Field {
 
 // change returns the mutation that replaces exactly the marks and runs that were read by a run, or only removes them if
 // nothing else is left in the row, so that its key is gone. It changes nothing if another sealer has changed the row.
-func (s *sealer) change(b *bucketRow, windows []any) (*bigtable.Mutation, error) {
+func (s *sealer) change(b *bucketRow, windows []*window.Summary) (*bigtable.Mutation, error) {
 	m, family, found := bigtable.NewMutation(), s.mapping.Rollup.Family, &b.rows.found
 	for _, name := range found.Changes() {
 		m.DeleteCellsInColumn(family, name)

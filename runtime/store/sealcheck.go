@@ -91,7 +91,7 @@ func (s *sealer) compare(b *bucketRow, d *decision) (likeness, *RunError, error)
 	if wrong.Err = parseRun(s.kind.spec, run, value, b.start, b.stop); wrong.Err != nil {
 		return runWrong, wrong, nil
 	}
-	inexact := func(w any) bool { return s.kind.spec.CommonOf(w).Inexact }
+	inexact := func(w *window.Summary) bool { return w.Common().Inexact }
 	switch {
 	case run.Lacks || run.Every != s.mapping.Rollup.Every:
 		return runUnused, nil, nil
@@ -136,8 +136,8 @@ func (s *sealer) check(ctx context.Context, row wire.Row) (wrong *RunError, done
 }
 
 // differ returns the start of the first window in which a run differs from those of its events; zero if there is none.
-func (s *sealer) differ(run *window.Run, events []any) (time.Time, error) {
-	start := func(w any) time.Time { return s.kind.spec.CommonOf(w).Start }
+func (s *sealer) differ(run *window.Run, events []*window.Summary) (time.Time, error) {
+	start := func(w *window.Summary) time.Time { return w.Common().Start }
 	stored := run.Windows
 	for i := 0; i < len(stored) || i < len(events); i++ {
 		switch {
@@ -147,9 +147,9 @@ func (s *sealer) differ(run *window.Run, events []any) (time.Time, error) {
 			return start(stored[i]), nil
 		}
 		var encoded [2][]byte
-		for side, w := range []any{stored[i], events[i]} {
+		for side, w := range []*window.Summary{stored[i], events[i]} {
 			var err error
-			if encoded[side], err = s.kind.spec.AppendRun(nil, &window.Run{Start: run.Start, Every: run.Every, Windows: []any{w}}); err != nil {
+			if encoded[side], err = s.kind.spec.AppendRun(nil, &window.Run{Start: run.Start, Every: run.Every, Windows: []*window.Summary{w}}); err != nil {
 				return time.Time{}, err
 			}
 		}

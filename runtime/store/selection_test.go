@@ -44,21 +44,19 @@ func (e *pole) String() string {
 
 // poles returns a mapping of poles and its columns.
 func poles(pattern codec.Pattern, segments ...codec.Segment) (*Mapping[pole], *Columns[pole, poleColumns]) {
-	level, levels := func(e *pole) *int64 { return &e.Level }, func(c *poleColumns) *[]int64 { return &c.Level }
-	parts := []Part[pole, poleColumns]{
-		SeriesPart(func(e *pole) *line { return &e.Of }, func(c *poleColumns) *[]line { return &c.Of }, func(l *line, to []any) []any { return append(to, &l.Region, &l.Line, &l.Unit) }),
-		TimePart(func(e *pole) *time.Time { return &e.Time }, func(c *poleColumns) *[]time.Time { return &c.Time }),
+	parts := []Part{
+		SeriesPart(0, func(l *line, to []any) []any { return append(to, &l.Region, &l.Line, &l.Unit) }), TimePart(1),
 	}
 	if pattern == codec.SingleSerialized || pattern == codec.BucketSerialized {
 		parts = append(parts, EventColumn("e", func(dst []byte, e *pole) []byte { return strconv.AppendInt(dst, e.Level, 10) },
 			func(e *pole, datum []byte) (err error) {
 				e.Level, err = strconv.ParseInt(string(datum), 10, 64)
 				return err
-			}, FieldPart(level, levels)))
+			}, FieldPart[int64](2)))
 	} else {
-		parts = append(parts, RequiredColumn("level", codec.Binary.Int64, level, levels))
+		parts = append(parts, RequiredColumn(2, "level", codec.Binary.Int64))
 	}
-	columns := NewColumns(parts...)
+	columns := columnsByName[pole, poleColumns](parts...)
 	return NewMapping(columns, Mapping[pole]{
 		Table: Table{ID: "poles", Families: []Family{aged("f", 400*24*time.Hour)}}, Pattern: pattern,
 		Key:       codec.Key{Delimiter: "#", Segments: segments, Time: codec.TimeFormat{Kind: codec.UnixMillis}, Bucket: bucketOf(24*time.Hour, "2006-01-02")},

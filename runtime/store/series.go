@@ -35,10 +35,9 @@ func ReadSeries[S, E any](ctx context.Context, r TableReader[E], of Selection[E]
 		return refused[S](err)
 	}
 	page := call.Last(opts).Page
-	seriesOf := reader.mapping.seriesOf.(func(e *E) *S)
 	return func(yield func(S, error) bool) {
 		s := of.untyped()
-		reader.series(ctx, s, reader.query(s), from, to, scan.NoRuns, page)(func(e event, err error) bool { return yield(*seriesOf(e.pointer.(*E)), err) })
+		reader.series(ctx, s, reader.query(s), from, to, scan.NoRuns, page)(func(e event, err error) bool { return yield(*reader.mapping.series(e).(*S), err) })
 	}
 }
 

@@ -23,7 +23,6 @@ func TestDeepPagesOfSeries(t *testing.T) {
 	}
 	w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1000))
 	must(t, w.WriteAll(t.Context(), samples))
-	l.seriesOf = func(e *sample) *string { return &e.Series }
 	c := &counts{}
 	r := NewReader(counted(bt.Client, c), l, clockAt(1000))
 	page, last := &Page{Size: size}, sample{}
@@ -55,7 +54,6 @@ func TestTokensOfSeries(t *testing.T) {
 	l := singles()
 	bt := newBigtable(t, l)
 	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1000)).WriteAll(t.Context(), []sample{{Series: "s1", Time: at(0)}, {Series: "s2", Time: at(0)}, {Series: "s3", Time: at(0)}}))
-	l.seriesOf = func(e *sample) *string { return &e.Series }
 	r := NewReader(bt.Client, l, clockAt(1000))
 	list := func(q *testQuery[sample], page Page) (got []string, next string, err error) {
 		for s, err := range seriesReadOf(t.Context(), r, q, SeriesOf(sample{}), at(0), at(100), SeriesOptions{Page: &page}) {
@@ -119,7 +117,6 @@ func TestSeriesAreSkipped(t *testing.T) {
 		samples = append(samples, sample{Series: "r", Time: at(0)}, sample{Series: "t", Time: at(0)})
 		now := 60 * (c.rows + 1)
 		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
-		l.seriesOf = func(e *sample) *string { return &e.Series }
 		counts := &counts{}
 		r := NewReader(counted(bt.Client, counts), l, clockAt(now))
 		var got []string

@@ -75,20 +75,12 @@ func (l *mapping) serializes() bool {
 // bytes.
 func (l *mapping) strict() *mapping {
 	out := *l
-	out.set = slices.Clone(l.set)
-	for i, c := range l.Columns {
-		if !c.Whole || l.set == nil {
-			continue
+	out.Set = func(e event, column int, datum []byte) error {
+		err := l.Set(e, column, datum)
+		if err == nil && l.Columns[column].Whole && !bytes.Equal(l.layout.encode[column](nil, e.pointer), datum) {
+			return errPartly
 		}
-		out.set[i] = func(e event, datum []byte) error {
-			if err := l.set[i](e, datum); err != nil {
-				return err
-			}
-			if !bytes.Equal(l.layout.encode[i](nil, e), datum) {
-				return errPartly
-			}
-			return nil
-		}
+		return err
 	}
 	out.Older = nil
 	for _, o := range l.Older {

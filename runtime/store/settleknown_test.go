@@ -34,14 +34,9 @@ type meterColumns struct {
 // meterTables returns the mappings of programs that know the added field, or not, to a table with all
 // events and to one with the newest. apart says that the added field has a family of its own.
 func meterTables(pattern codec.Pattern, knows, apart bool) []*Mapping[meter] {
-	level, levels := func(e *meter) *int64 { return &e.Level }, func(c *meterColumns) *[]int64 { return &c.Level }
-	added, addeds := func(e *meter) **int64 { return &e.Added }, func(c *meterColumns) *[]*int64 { return &c.Added }
 	table := func(id string, pattern codec.Pattern, apart bool) *Mapping[meter] {
 		families := []Family{{Name: "f"}}
-		parts := []Part[meter, meterColumns]{
-			SeriesPart(func(e *meter) *string { return &e.Series }, func(c *meterColumns) *[]string { return &c.Series }, stringSeries),
-			TimePart(func(e *meter) *time.Time { return &e.Time }, func(c *meterColumns) *[]time.Time { return &c.Time }),
-		}
+		parts := []Part{SeriesPart(0, stringSeries), TimePart(1)}
 		if pattern.OneValue() {
 			serialize := func(dst []byte, e *meter) []byte {
 				if dst = strconv.AppendInt(dst, e.Level, 10); e.Added != nil && knows {
@@ -57,13 +52,13 @@ func meterTables(pattern codec.Pattern, knows, apart bool) []*Mapping[meter] {
 				}
 				return err
 			}
-			parts = append(parts, EventColumn("e", serialize, parse, FieldPart(level, levels), OptionalPart(added, addeds)))
-		} else if parts = append(parts, RequiredColumn("level", codec.Binary.Int64, level, levels)); knows {
+			parts = append(parts, EventColumn("e", serialize, parse, FieldPart[int64](2), OptionalPart[int64](3)))
+		} else if parts = append(parts, RequiredColumn(2, "level", codec.Binary.Int64)); knows {
 			family := 0
 			if apart {
 				family, families = 1, append(families, Family{Name: "g"})
 			}
-			parts = append(parts, OptionalColumn("added", codec.Binary.Int64, added, addeds).In(family))
+			parts = append(parts, OptionalColumn(3, "added", codec.Binary.Int64).In(family))
 		}
 		key := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}}, Bucket: codec.EndlessBucket}
 		switch {
@@ -74,7 +69,7 @@ func meterTables(pattern codec.Pattern, knows, apart bool) []*Mapping[meter] {
 			key.Bucket = bucketOf(24*time.Hour, "2006-01-02")
 			key.Segments = append(key.Segments, codec.Segment{Kind: codec.BucketSegment})
 		}
-		return NewMapping(NewColumns(parts...), Mapping[meter]{
+		return NewMapping(columnsByName[meter, meterColumns](parts...), Mapping[meter]{
 			Table: Table{ID: id, Families: families}, Pattern: pattern, Key: key, Precision: time.Millisecond,
 			Check: func(*meter) error { return nil },
 		})

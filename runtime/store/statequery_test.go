@@ -32,11 +32,8 @@ type machineColumns struct {
 
 // machines returns a mapping of machines.
 func machines(table string, pattern codec.Pattern, key codec.Key) *Mapping[machine] {
-	columns := NewColumns(
-		SeriesPart(func(e *machine) *machineSeries { return &e.Series }, func(c *machineColumns) *[]machineSeries { return &c.Series },
-			func(s *machineSeries, to []any) []any { return append(to, &s.Site, &s.Unit) }),
-		TimePart(func(e *machine) *time.Time { return &e.Time }, func(c *machineColumns) *[]time.Time { return &c.Time }),
-		RequiredColumn("level", codec.Binary.Int64, func(e *machine) *int64 { return &e.Level }, func(c *machineColumns) *[]int64 { return &c.Level }),
+	columns := columnsByName[machine, machineColumns](
+		SeriesPart(0, func(s *machineSeries, to []any) []any { return append(to, &s.Site, &s.Unit) }), TimePart(1), RequiredColumn(2, "level", codec.Binary.Int64),
 	)
 	key.Delimiter = "#"
 	return NewMapping(columns, Mapping[machine]{

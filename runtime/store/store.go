@@ -148,40 +148,38 @@ type Mapping[E any] struct {
 	// and the time of a row follow from it.
 	Key codec.Key
 
-	// Columns are the columns with the data of events. The functions below identify
-	// them by index.
+	// Columns are the columns with the data of events. [NewMapping] sets them.
 	Columns []Column
 	// Fields are the fields that reads may request if events are stored as one value, whose column
 	// names none of them; nil if each field has a column.
 	Fields []Field
+	// SequenceInColumns says that columns of codec.BucketOffsets have the sequence number of an event after its time. Keys
+	// say themselves whether they have one.
+	SequenceInColumns bool
+	// Check rejects an event that no table can store, with a *codec.FieldError.
+	Check func(e *E) error
+
+	// The functions below are those of a mapping without [NewMapping], which makes them from the parts of events.
+
 	// Time returns a pointer to the event's time.
 	Time func(e *E) *time.Time
 	// TTLFields returns pointers to what an event specifies about its time to live; nil if
 	// events specify nothing.
 	TTLFields func(e *E) TTLFields
-	// Check rejects an event that no table can store, with a *codec.FieldError.
-	Check func(e *E) error
 	// Put sets the cells of an event, whose time is already truncated. It sets none for
-	// missing values. If it is nil, they follow from the key and the columns.
+	// missing values.
 	Put func(e *E, cells *Cells)
 	// Same reports whether two events have the same series, so that those of the same
 	// bucket have the same rows; nil if Put does not need it.
 	Same func(a, b *E) bool
-	// Own clones the memory that an event shares with its copies through pointers and
-	// slices; nil if there is none.
-	Own func(e *E)
-	// Sequence returns a pointer to the sequence number that follows the time of an
-	// event, for codec.BucketOffsets in its column; nil if there is none. [NewMapping] sets it if
-	// keys have one.
+	// Sequence returns a pointer to the sequence number that follows the time of an event; nil if there is none.
 	Sequence func(e *E) *uint32
 	// Set stores the datum of a column in the event. It must not retain the datum.
 	Set func(e *E, column int, datum []byte) error
-	// set has one Set per column, which saves a call per cell; nil if there is only
-	// Set.
-	set []func(e event, datum []byte) error
 	// Missing sets the default of a column that a stored event lacks. It returns an
 	// error if the column is required.
 	Missing func(e *E, column int) error
+
 	// Precision is the duration to which event times are truncated.
 	Precision time.Duration
 	// MaxCells is the maximum number of cells in a column of a row; 0 if it is unknown
@@ -199,23 +197,10 @@ type Mapping[E any] struct {
 	// Rollup describes the rollup of the table; nil if it has none.
 	Rollup *codec.Rollup
 
-	series   seriesValues[E]
-	sequence func(e *E) *uint32 // also in a mapping that does not store it
-	// bound encodes a value that a column of new events may have. It returns an error if the event
-	// lacks it, or if it cannot be stored.
-	bound    func(e *E, column int) (datum []byte, order codec.Order, err error)
-	seriesOf any // the function of the SeriesPart, which returns the series of an event
-
 	columns *columns         // of NewMapping
+	series  seriesValues[E]  // without it
 	adjust  func(m *mapping) // changes what follows from the key, in tests
 }
-
-// ColumnsOf returns the columns with which [NewMapping] has made a mapping. C must be their columnar
-// form.
-func ColumnsOf[C, E any](m *Mapping[E]) *Columns[E, C] { return &Columns[E, C]{columns: *m.columns} }
-
-// SeriesIn returns the function that returns the series of an event. S must be its type.
-func SeriesIn[S, E any](m *Mapping[E]) func(e *E) *S { return m.seriesOf.(func(e *E) *S) }
 
 // Column is one column of a table.
 type Column struct {
@@ -390,6 +375,3 @@ func (e *TooLargeError) Error() string {
 }
 
 func (e *TooLargeError) Unwrap() error { return e.Err }
-
-// Required is the Missing function of a mapping whose columns are all required.
-func Required[E any](*E, int) error { return codec.ErrMissing }

@@ -55,7 +55,13 @@ func putValue(l *Mapping[sample]) func(e *sample, c *Cells) {
 }
 
 // ofSample points to the series of a sample.
-var ofSample = seriesValues[sample]{of: func(e *sample, to []any) []any { return append(to, &e.Series) }}
+var ofSample = seriesValues[sample]{of: func(e *sample, to []any) []any { return append(to, &e.Series) }, ptr: func(e *sample) any { return &e.Series }}
+
+// Required is the Missing function of a mapping whose columns are all required.
+func Required[E any](*E, int) error { return codec.ErrMissing }
+
+// ofSequence points to the sequence number of a sample.
+func ofSequence(e event) *uint32 { return &e.pointer.(*sample).Sequence }
 
 // stringSeries points to the only value of a series.
 func stringSeries(s *string, to []any) []any { return append(to, s) }
@@ -462,7 +468,7 @@ func columnsReadOf[E, C any](ctx context.Context, r *Reader[E], into *Columns[E,
 		return ReadColumns(ctx, r, into, columns, s, from, to, opts...)
 	}
 	of, values := q.of(s)
-	read := columnsReading{reading: r.reader.beginSelected(ctx, values, of, from, to, opts), into: &into.columns, columns: columns}
+	read := columnsReading{reading: r.reader.beginSelected(ctx, values, of, from, to, opts), into: into.columns, columns: into.columns.slices(columns)}
 	return read.all()
 }
 

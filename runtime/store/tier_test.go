@@ -94,7 +94,6 @@ func TestTier(t *testing.T) {
 		}
 		t.Run(l.Table.ID, func(t *testing.T) {
 			t.Parallel()
-			l.seriesOf = func(e *sample) *string { return &e.Series }
 			bt := newBigtable(t, l)
 			var samples []sample
 			for i, at0 := range []int{0, 3600, 41 * day, 42*day + 60, 42*day + 120} {

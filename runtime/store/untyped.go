@@ -29,16 +29,19 @@ type mapping struct {
 	State     *mapping
 	Rollup    *codec.Rollup
 
-	Time      func(e event) *time.Time
-	TTLFields func(e event) TTLFields
-	Check     func(e event) error
-	Put       func(e event, cells *Cells)
-	Same      func(a, b event) bool
-	Own       func(e event)
-	Sequence  func(e event) *uint32
-	Set       func(e event, column int, datum []byte) error
-	set       []func(e event, datum []byte) error
-	Missing   func(e event, column int) error
+	// What follows from the parts of events; see setParts.
+	Time         func(e event) *time.Time
+	TTLFields    func(e event) TTLFields
+	Check        func(e event) error
+	Put          func(e event, cells *Cells)
+	Same         func(a, b event) bool
+	Own          func(e event)
+	Sequence     func(e event) *uint32
+	Set          func(e event, column int, datum []byte) error
+	Missing      func(e event, column int) error
+	series       func(e event) any             // a pointer to the series
+	values       func(e event, to []any) []any // appends pointers to its values; see codec.KeyValues
+	assignSeries func(e event, from []any)     // sets the series to what parsing has set; nil if the pointers point into the event
 
 	// What follows from the key; see setKeys.
 	Spans       func(e event) ([]codec.Span, error)               // of all rows of a series
@@ -51,7 +54,6 @@ type mapping struct {
 
 	sequence func(e event) *uint32
 	bound    func(e event, column int) (datum []byte, order codec.Order, err error)
-	seriesOf any // func(e *E) *S
 
 	until  time.Time  // where the next mapping begins; zero in the newest
 	others []*mapping // the other mappings of the events
@@ -73,40 +75,72 @@ func (l *Mapping[E]) untyped() *mapping {
 
 // alone returns the mapping without its type parameter, and without earlier ones.
 func (l *Mapping[E]) alone() *mapping {
-	if l.Time == nil { // a zero value
-		l = &Mapping[E]{Time: func(*E) *time.Time { return new(time.Time) }, series: seriesValues[E]{of: func(_ *E, to []any) []any { return to }}}
-	}
 	m := &mapping{
-		events: eventsOf[E]{l.Time},
+		events: eventsOf[E]{},
 		Table:  l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Fields: l.Fields, Precision: l.Precision, Since: l.Since, Rollup: l.Rollup,
-		Time:      func(e event) *time.Time { return l.Time(e.pointer.(*E)) },
-		Check:     func(e event) error { return l.Check(e.pointer.(*E)) },
-		Set:       func(e event, column int, datum []byte) error { return l.Set(e.pointer.(*E), column, datum) },
-		Missing:   func(e event, column int) error { return l.Missing(e.pointer.(*E), column) },
-		TTLFields: unlessNil(l.TTLFields), Sequence: unlessNil(l.Sequence), sequence: unlessNil(l.sequence),
-		set: l.set, seriesOf: l.seriesOf, layout: l.columns,
+		Check:  func(e event) error { return l.Check(e.pointer.(*E)) },
+		layout: l.columns,
+	}
+	switch {
+	case l.columns != nil:
+		m.setParts(l.SequenceInColumns)
+	case l.Time != nil:
+		l.setFunctions(m)
+	default: // a zero value
+		m.Time = func(event) *time.Time { return new(time.Time) }
+		m.values = func(_ event, to []any) []any { return to }
+	}
+	l.setOthers(m)
+	m.setKeys()
+	if l.adjust != nil {
+		l.adjust(m)
+	}
+	return m
+}
+
+// setParts sets the functions of the mapping that follow from the parts of events. sequence is Mapping.SequenceInColumns.
+func (m *mapping) setParts(sequence bool) {
+	cs := m.layout
+	m.Put = m.put
+	m.setRoles(sequence)
+	if own := cs.own(); own != nil {
+		m.Own = func(e event) { own(e.pointer) }
+	}
+	m.Set = cs.take
+	m.Missing = func(e event, column int) error { return cs.stored[column].missing(cs.value(e, cs.places[column])) }
+	m.bound = func(e event, column int) ([]byte, codec.Order, error) {
+		p := &cs.stored[column]
+		v := cs.value(e, p.index)
+		if p.has != nil && !p.has(v) || p.bound == nil {
+			return nil, p.order, ErrBounds
+		}
+		return p.encode([]byte{}, v), p.order, p.bound(v)
+	}
+}
+
+// setFunctions sets the functions of a mapping without [NewMapping].
+func (l *Mapping[E]) setFunctions(m *mapping) {
+	m.Time = func(e event) *time.Time { return l.Time(e.pointer.(*E)) }
+	m.values = func(e event, to []any) []any { return l.series.of(e.pointer.(*E), to) }
+	m.series = func(e event) any { return l.series.ptr(e.pointer.(*E)) }
+	m.Sequence, m.sequence = unlessNil(l.Sequence), unlessNil(l.Sequence)
+	m.Missing = func(e event, column int) error { return l.Missing(e.pointer.(*E), column) }
+}
+
+// setOthers sets functions that a mapping has in place of what follows from the parts of events.
+func (l *Mapping[E]) setOthers(m *mapping) {
+	if l.Put != nil {
+		m.Put = func(e event, cells *Cells) { l.Put(e.pointer.(*E), cells) }
+	}
+	if l.Set != nil {
+		m.Set = func(e event, column int, datum []byte) error { return l.Set(e.pointer.(*E), column, datum) }
 	}
 	if l.Same != nil {
 		m.Same = func(a, b event) bool { return l.Same(a.pointer.(*E), b.pointer.(*E)) }
 	}
-	if m.Put = m.put; l.Put != nil {
-		m.Put = func(e event, cells *Cells) { l.Put(e.pointer.(*E), cells) }
+	if l.TTLFields != nil {
+		m.TTLFields = unlessNil(l.TTLFields)
 	}
-	var set func(e event, from []any)
-	if l.series.set != nil {
-		set = func(e event, from []any) { l.series.set(e.pointer.(*E), from) }
-	}
-	m.setKeys(func(e event, to []any) []any { return l.series.of(e.pointer.(*E), to) }, set)
-	if l.adjust != nil {
-		l.adjust(m)
-	}
-	if l.Own != nil {
-		m.Own = func(e event) { l.Own(e.pointer.(*E)) }
-	}
-	if l.bound != nil {
-		m.bound = func(e event, column int) ([]byte, codec.Order, error) { return l.bound(e.pointer.(*E), column) }
-	}
-	return m
 }
 
 // unlessNil returns a function of events without its type parameter; nil if it is nil.
@@ -115,6 +149,54 @@ func unlessNil[E, T any](f func(e *E) T) func(e event) T {
 		return nil
 	}
 	return func(e event) T { return f(e.pointer.(*E)) }
+}
+
+// setRoles sets the functions that follow from the parts that are no fields.
+func (m *mapping) setRoles(sequence bool) {
+	cs := m.layout
+	var all [roles]*Part
+	for i := range cs.parts {
+		all[cs.parts[i].role] = &cs.parts[i]
+	}
+	series, of := all[seriesRole], all[timeRole].index
+	m.Time = func(e event) *time.Time { return cs.at(e.pointer, of).(*time.Time) }
+	m.series = func(e event) any { return cs.at(e.pointer, series.index) }
+	m.values = func(e event, to []any) []any { return series.values(m.series(e), to) }
+	if series.assign != nil {
+		m.assignSeries = func(e event, from []any) { series.assign(m.series(e), from) }
+	}
+	if m.Pattern.Bucketed() && !m.Key.Has(codec.SequenceSegment) { // else, each event has a row
+		m.Same = func(a, b event) bool { return series.same(m.series(a), m.series(b)) }
+	}
+	if p := all[sequenceRole]; p != nil {
+		m.sequence = func(e event) *uint32 { return cs.at(e.pointer, p.index).(*uint32) }
+	}
+	if sequence || m.Key.Has(codec.SequenceSegment) {
+		m.Sequence = m.sequence
+	}
+	m.TTLFields = ttlFields(cs, &all)
+}
+
+// ttlFields returns the function for what events specify about their time to live; nil if they specify nothing.
+func ttlFields(cs *columns, all *[roles]*Part) func(e event) TTLFields {
+	if all[classRole] == nil && all[ttlRole] == nil && all[expiresAtRole] == nil && all[writtenAtRole] == nil {
+		return nil
+	}
+	return func(e event) (c TTLFields) {
+		if p := all[classRole]; p != nil {
+			c.Class = cs.at(e.pointer, p.index).(*int)
+		}
+		if p := all[ttlRole]; p != nil {
+			c.TTL = cs.at(e.pointer, p.index).(*time.Duration)
+		}
+		if p := all[expiresAtRole]; p != nil {
+			c.ExpiresAt = cs.at(e.pointer, p.index).(*time.Time)
+		}
+		if p := all[writtenAtRole]; p != nil {
+			c.WrittenAt = cs.at(e.pointer, p.index).(*time.Time)
+		}
+		return c
+	}
 }
 
 // untypedAll is untyped for all mappings of a schema.
@@ -131,11 +213,10 @@ func (e event) exists() bool { return e.pointer != nil }
 
 // events makes and copies events of one type.
 type events interface {
-	new() event                            // a zero event
-	assign(to, from event)                 // copies an event
-	assignAt(to, from event, at time.Time) // copies an event, which gets another time
-	value(e event) any                     // an E
-	list(capacity int) list                // an empty list
+	new() event             // a zero event
+	assign(to, from event)  // copies an event
+	value(e event) any      // an E
+	list(capacity int) list // an empty list
 }
 
 // clone returns a copy of an event.
@@ -145,18 +226,17 @@ func (l *mapping) clone(e event) event {
 	return c
 }
 
-// eventsOf implements events for type E.
-type eventsOf[E any] struct{ time func(e *E) *time.Time }
-
-func (eventsOf[E]) new() event            { return event{new(E)} }
-func (eventsOf[E]) assign(to, from event) { *to.pointer.(*E) = *from.pointer.(*E) }
-
-func (k eventsOf[E]) assignAt(to, from event, at time.Time) {
-	e := to.pointer.(*E)
-	*e = *from.pointer.(*E)
-	*k.time(e) = at
+// assignAt copies an event, which gets another time.
+func (l *mapping) assignAt(to, from event, at time.Time) {
+	l.assign(to, from)
+	*l.Time(to) = at
 }
 
+// eventsOf implements events for type E.
+type eventsOf[E any] struct{}
+
+func (eventsOf[E]) new() event             { return event{new(E)} }
+func (eventsOf[E]) assign(to, from event)  { *to.pointer.(*E) = *from.pointer.(*E) }
 func (eventsOf[E]) value(e event) any      { return *e.pointer.(*E) }
 func (eventsOf[E]) list(capacity int) list { return &listOf[E]{make([]E, 0, capacity)} }
 

@@ -45,24 +45,20 @@ func (e *gauge) String() string {
 
 // gauges returns a mapping of gauges. Level was in column old, score is in the last family.
 func gauges(pattern codec.Pattern, families ...Family) (*Mapping[gauge], *Columns[gauge, gaugeColumns]) {
-	parts := []Part[gauge, gaugeColumns]{
-		SeriesPart(func(e *gauge) *string { return &e.Series }, func(c *gaugeColumns) *[]string { return &c.Series }, stringSeries),
-		TimePart(func(e *gauge) *time.Time { return &e.Time }, func(c *gaugeColumns) *[]time.Time { return &c.Time }),
-	}
+	parts := []Part{SeriesPart(0, stringSeries), TimePart(1)}
 	score := len(families) - 1
 	if families[0].Class > 0 {
-		parts = append(parts, ClassPart(func(e *gauge) *int { return &e.Class }, func(c *gaugeColumns) *[]int { return &c.Class }))
+		parts = append(parts, ClassPart[int](2))
 		score = 0
 	}
-	level, levels := func(e *gauge) *int64 { return &e.Level }, func(c *gaugeColumns) *[]int64 { return &c.Level }
 	if pattern.Bucketed() {
-		parts = append(parts, RequiredColumn("level", codec.Binary.Int64, level, levels))
+		parts = append(parts, RequiredColumn(3, "level", codec.Binary.Int64))
 	} else {
-		parts = append(parts, RequiredColumn("level", codec.Binary.Int64, level, levels, Was("old", codec.Binary.Int64)),
-			OptionalColumn("score", codec.Binary.Float64, func(e *gauge) **float64 { return &e.Score }, func(c *gaugeColumns) *[]*float64 { return &c.Score }).In(score),
-			DefaultColumn("kind", codec.Text.String, "none", func(e *gauge) *string { return &e.Kind }, func(c *gaugeColumns) *[]string { return &c.Kind }))
+		parts = append(parts, RequiredColumn(3, "level", codec.Binary.Int64, Was("old", codec.Binary.Int64)),
+			OptionalColumn(4, "score", codec.Binary.Float64).In(score),
+			DefaultColumn(5, "kind", codec.Text.String, "none"))
 	}
-	columns := NewColumns(parts...)
+	columns := columnsByName[gauge, gaugeColumns](parts...)
 	key := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}, Time: codec.TimeFormat{Kind: codec.UnixMillis}}
 	if pattern.Bucketed() {
 		key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucketOf(24*time.Hour, "2006-01-02")}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/btgen-dev/btgen/runtime/window"
+
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -50,7 +52,7 @@ type windowPart struct {
 
 // windowItem is a window, or an error.
 type windowItem struct {
-	window any
+	window *window.Summary
 	err    error
 	series any // whose window has the event that err is about; nil if none has
 }
@@ -241,7 +243,7 @@ func (w *windowPart) read(p *windowParts, r *windowsReading) (windows int) {
 	var err error
 	o := r.options()
 	o.Steps = true
-	r.fold, err = r.start(o, func(w any) bool {
+	r.fold, err = r.start(o, func(w *window.Summary) bool {
 		windows++
 		return r.give(give(windowItem{window: r.spec.Clone(w)}))
 	})

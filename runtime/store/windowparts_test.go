@@ -35,7 +35,7 @@ func partedMappings() []*Mapping[sample] {
 	falling := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
 	day := days().Key.Bucket
 	fallingDay := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: falling}}
-	all := []*Mapping[sample]{
+	return []*Mapping[sample]{
 		days(), singles(), metrics(), classed(days()), unsorted(metrics()),
 		withKey(days(), "salted", codec.Key{Delimiter: "#", Segments: []codec.Segment{salt, series, bucket}, Bucket: day}),
 		withKey(singles(), "salted_singles", codec.Key{Delimiter: "#", Segments: []codec.Segment{salt, series, moment}, Time: falling}),
@@ -44,10 +44,6 @@ func partedMappings() []*Mapping[sample] {
 		withKey(days(), "falling_salted", codec.Key{Delimiter: "#", Segments: []codec.Segment{salt, series, bucket}, Bucket: fallingDay}),
 		withKey(days(), "terminated", codec.Key{Segments: []codec.Segment{series, bucket}, Bucket: codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.BinaryTime}}}}),
 	}
-	for _, l := range all {
-		l.seriesOf = func(e *sample) *string { return &e.Series }
-	}
-	return all
 }
 
 // windowsIn returns the windows of a read, and its errors among them.

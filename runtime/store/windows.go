@@ -66,58 +66,61 @@ const maxFolded = 512
 // it yields a *DecodeError, and the loop may continue; the window of that event counts it as
 // Undecodable. Any other error is the last value yielded, and the window that was being read is
 // not: windows that are yielded without an error are complete.
-func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
+func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, W], of Selection[E], from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
 	reader, err := readerOf(r)
 	if err != nil {
 		return refused[W](err)
 	}
 	return func(yield func(W, error) bool) {
 		o := call.Last(opts)
-		if unknown := spec.Unknown(names(o.Fields)); unknown != "" {
+		if unknown := spec.Any().Unknown(names(o.Fields)); unknown != "" {
 			var none W
 			yield(none, noField(reader.mapping, Field(unknown)))
 			return
 		}
+		kind := kindOf(reader.mapping, columns.untyped(), spec.Any())
 		if o.Fields != nil {
-			spec = spec.Of(names(o.Fields))
+			kind.spec = kind.spec.Of(names(o.Fields))
 		}
-		kind := kindOf(reader.mapping, columns, spec)
 		kind.from, kind.to, kind.width, kind.WindowOptions = from, to, width, o
 		var none W
-		kind.read(ctx, reader, of.untyped(), func(w any, err error) bool {
+		kind.read(ctx, reader, of.untyped(), func(w *window.Summary, err error) bool {
 			if err != nil {
 				return yield(none, err)
 			}
-			return yield(*w.(*W), nil)
+			return yield(copyOf[W](w), nil)
 		})
 	}
 }
 
-// kindOf returns what a read of windows knows of the types of a schema.
-func kindOf[S, E, C, W any](l *mapping, columns *Columns[E, C], spec *window.Spec[S, C, W]) windowsKind {
-	seriesOf := l.seriesOf.(func(e *E) *S)
-	return windowsKind{
-		layout: &columns.columns, newColumns: func() any { return new(C) },
-		seriesOf: func(e event) any { return seriesOf(e.pointer.(*E)) },
-		eventOf: func(series any) event {
-			e := new(E)
-			*seriesOf(e) = *series.(*S)
-			return event{e}
-		},
-		setSeries: func(series any, e event) { *series.(*S) = *seriesOf(e.pointer.(*E)) },
-		spec:      spec, mapping: l,
+// copyOf returns a window that shares nothing with the one that a read goes on with.
+func copyOf[W any](w *window.Summary) W {
+	out := *w.Window.(*W)
+	if shared, ok := any(&out).(interface{ Own() }); ok {
+		shared.Own()
 	}
+	return out
 }
 
-// windowsSpec is a window.Spec without its type parameters.
-type windowsSpec interface {
-	Clone(w any) any
-	StartAny(width window.Width, from, to time.Time, o window.Options, yield func(w any) bool) (*window.Fold, error)
-	CommonOf(w any) *window.Window
-	Stores() bool
-	Counted(w any, known []bool) (now []bool, all bool)
-	AppendRun(dst []byte, r *window.Run) ([]byte, error)
-	ParseRun(r *window.Run, encoded []byte) error
+// kindOf returns what a read of windows knows of a schema.
+func kindOf(l *mapping, columns *columns, spec *window.AnySpec) windowsKind {
+	return windowsKind{layout: columns, spec: spec, mapping: l}
+}
+
+// newSlices returns an empty columnar form of events.
+func (k *windowsKind) newSlices() window.Slices { return k.layout.slices(k.layout.empty()) }
+
+// seriesOf returns a pointer to the series of an event.
+func (k *windowsKind) seriesOf(e event) any { return k.mapping.series(e) }
+
+// setSeries sets a series, a pointer, to that of an event.
+func (k *windowsKind) setSeries(series any, e event) { k.spec.SetSeries(series, k.seriesOf(e)) }
+
+// eventOf returns an event with a copy of a series.
+func (k *windowsKind) eventOf(series any) event {
+	e := k.mapping.new()
+	k.spec.SetSeries(k.seriesOf(e), series)
+	return e
 }
 
 // AppendWindows appends all windows of a read, such as that of a generated method, to slices, without an
@@ -141,7 +144,7 @@ func AppendWindows[W any](columns interface{ Append(w *W) }, windows iter.Seq2[W
 // pixels show: it yields one chart for each series with events, in the order and with the errors of
 // [Windows]. If the field is no number, or the table does not have it, the error is ErrNoField; if
 // from is zero, a *RangeError; if n is not positive, it wraps [window.ErrPixels].
-func Charts[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, field Field, n int) iter.Seq2[window.Chart[S], error] {
+func Charts[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, W], of Selection[E], from, to time.Time, field Field, n int) iter.Seq2[window.Chart[S], error] {
 	reader, err := readerOf(r)
 	if err != nil {
 		return refused[window.Chart[S]](err)
@@ -168,7 +171,7 @@ func refused[W any](err error) iter.Seq2[W, error] {
 
 // Points returns the only chart of [Charts] for one series. It leaves out undecodable events and returns
 // the first *DecodeError after it has read all others; any other error ends the read.
-func Points[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, C, W], of Selection[E], from, to time.Time, field Field, n int) (points []window.Point, first error) {
+func Points[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, W], of Selection[E], from, to time.Time, field Field, n int) (points []window.Point, first error) {
 	for c, err := range Charts(ctx, r, columns, spec, of, from, to, field, n) {
 		switch {
 		case err == nil:
@@ -191,18 +194,14 @@ func names(fields []Field) []string {
 
 // windowsKind is what a read of windows knows of the types of a schema, and of its caller.
 type windowsKind struct {
-	layout     *columns
-	newColumns func() any
-	seriesOf   func(e event) any      // pointer to the series of an event
-	eventOf    func(series any) event // an event with a copy of a series
-	setSeries  func(series any, e event)
-	spec       windowsSpec
-	mapping    *mapping // the newest one
-	from, to   time.Time
-	since      time.Time // of the first event that is read before from; zero without Before
-	width      window.Width
-	scattered  bool  // the events of a series do not follow each other
-	by         []int // numbers of the values of By
+	layout    *columns
+	spec      *window.AnySpec
+	mapping   *mapping // the newest one
+	from, to  time.Time
+	since     time.Time // of the first event that is read before from; zero without Before
+	width     window.Width
+	scattered bool  // the events of a series do not follow each other
+	by        []int // numbers of the values of By
 	WindowOptions
 }
 
@@ -226,13 +225,19 @@ type windowsReading struct {
 }
 
 // start starts a fold.
-func (k *windowsKind) start(o window.Options, yield func(w any) bool) (*window.Fold, error) {
-	return k.spec.StartAny(k.width, k.from, k.to, o, yield)
+func (k *windowsKind) start(o window.Options, yield func(w *window.Summary) bool) (*window.Fold, error) {
+	return k.spec.Start(k.width, k.from, k.to, o, yield)
+}
+
+// emptyReading returns a read that has nothing to read yet.
+func (k *windowsKind) emptyReading() *windowsReading {
+	return &windowsReading{windowsKind: k, columnsReading: columnsReading{into: k.layout, columns: k.newSlices()}}
 }
 
 // newReading returns a read of a selection.
 func (k *windowsKind) newReading(ctx context.Context, reader *reader, s *selection, q *query) *windowsReading {
-	r := &windowsReading{windowsKind: k, of: s, columnsReading: columnsReading{into: k.layout, columns: k.newColumns()}}
+	r := k.emptyReading()
+	r.of = s
 	from := k.from
 	if !k.since.IsZero() {
 		from = k.since
@@ -252,11 +257,11 @@ func (r *windowsReading) give(more bool) bool {
 
 // deliver yields a window, or the error of the context if it has ended: a gap may have more windows than
 // anybody waits for.
-func (r *windowsReading) deliver(w any, yield func(w any, err error) bool) bool {
+func (r *windowsReading) deliver(w *window.Summary, yield func(w *window.Summary, err error) bool) bool {
 	if ended := r.reading.ctx.Err(); ended != nil {
 		return r.failWith(call.Explain(r.reading.ctx, ended))
 	}
-	if c := r.spec.CommonOf(w); c.Events > 0 && r.expiredIn(c.Start) {
+	if c := w.Common(); c.Events > 0 && r.expiredIn(c.Start) {
 		c.Inexact = true
 	}
 	return r.give(yield(w, nil))
@@ -269,7 +274,7 @@ func (r *windowsReading) end() bool {
 }
 
 // read reads all windows of a selection.
-func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yield func(w any, err error) bool) {
+func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yield func(w *window.Summary, err error) bool) {
 	q := reader.query(s)
 	err := k.invalid()
 	r := k.newReading(ctx, reader, s, q)
@@ -290,7 +295,7 @@ func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yi
 	if k.By != nil {
 		o.Group = r.group
 	}
-	if r.fold, err = k.start(o, func(w any) bool { return r.deliver(w, yield) }); err != nil {
+	if r.fold, err = k.start(o, func(w *window.Summary) bool { return r.deliver(w, yield) }); err != nil {
 		r.fail(err)
 		return
 	}

@@ -31,12 +31,7 @@ type sampleWindow struct {
 	Value  window.Int[uint64]
 }
 
-var sampleWindows = window.NewSpec(
-	func(w *sampleWindow) *window.Window { return &w.Window },
-	func(w *sampleWindow) *string { return &w.Series },
-	func(c *sampleColumns) []time.Time { return c.Time },
-	window.IntPart("v.1", func(w *sampleWindow) *window.Int[uint64] { return &w.Value }, func(c *sampleColumns) []uint64 { return c.Value }),
-)
+var sampleWindows = window.NewSpec[string, sampleWindow](window.IntPart[uint64]("v.1", 7))
 
 // sampleWindowColumns are windows in columnar form, as in generated code.
 type sampleWindowColumns struct {
@@ -116,7 +111,6 @@ func TestAppendWindows(t *testing.T) {
 // TestWindowsRefuse checks that a read sends no request if its options are invalid.
 func TestWindowsRefuse(t *testing.T) {
 	l := days()
-	l.seriesOf = func(e *sample) *string { return &e.Series }
 	r := NewReader(faked(tableFunc{readRows: func(context.Context, bigtable.RowSet, func(bigtable.Row) bool, ...bigtable.ReadOption) error {
 		t.Error("a request is sent")
 		return nil
@@ -182,8 +176,7 @@ var of0 = SeriesOf(sample{Series: "s0"})
 func windowed(t *testing.T, l *Mapping[sample], now int, samples []sample) *storetest.Bigtable {
 	t.Helper()
 	for _, p := range l.Periods() {
-		p.seriesOf = func(e *sample) *string { return &e.Series }
-		adjusted(p, func(m *mapping) { m.layout = &intoColumns(m).columns })
+		adjusted(p, func(m *mapping) { m.layout = intoColumns(m).columns })
 	}
 	bt := newBigtable(t, l)
 	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
@@ -314,7 +307,6 @@ func TestWindowsOfGapsCanBeCanceled(t *testing.T) {
 func TestWindowsHeld(t *testing.T) {
 	const hours, month = 182 * 24, 30 * 24
 	l := days()
-	l.seriesOf = func(e *sample) *string { return &e.Series }
 	l.Key.Bucket = bucketOf(time.Hour, "2006-01-02T15")
 	l.Put = nil
 	r := NewReader(faked(tableFunc{readRows: func(_ context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, _ ...bigtable.ReadOption) error {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/window"
+
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -89,11 +91,11 @@ func (r *windowsReading) span(from, to time.Time, most int) (items []windowItem,
 	var err error
 	o := part.options()
 	o.Scattered = r.scattered
-	part.fold, err = r.start(o, func(w any) bool {
+	part.fold, err = r.start(o, func(w *window.Summary) bool {
 		items = append(items, windowItem{window: r.spec.Clone(w)})
 		if windows++; windows > most && !several {
 			items = items[slices.IndexFunc(items, windowItem.isWindow)+1:]
-			from = r.spec.CommonOf(items[slices.IndexFunc(items, windowItem.isWindow)].window).Start
+			from = items[slices.IndexFunc(items, windowItem.isWindow)].window.Common().Start
 		}
 		return part.give(windows <= most || !several)
 	})
@@ -122,9 +124,9 @@ func (r *windowsReading) approach() bool {
 	o := before.options()
 	o.Descending = true
 	var err error
-	before.fold, err = k.start(o, func(w any) bool {
+	before.fold, err = k.start(o, func(w *window.Summary) bool {
 		all := false
-		if c := k.spec.CommonOf(w); c.Events > 0 {
+		if c := w.Common(); c.Events > 0 {
 			begin = later(c.Start, r.since)
 			known, all = k.spec.Counted(w, known)
 		}

@@ -174,7 +174,7 @@ func layoutsByTime(since time.Time) *Mapping[sample] {
 	older := days()
 	older.Table.ID = "layouts"
 	for _, m := range []*Mapping[sample]{l, older} {
-		adjusted(m, func(m *mapping) { m.layout = &intoColumns(m).columns })
+		adjusted(m, func(m *mapping) { m.layout = intoColumns(m).columns })
 	}
 	l.Since, l.Older = since.Truncate(24*time.Hour), []*Mapping[sample]{older}
 	return l
@@ -201,7 +201,6 @@ func TestWindowsModel(t *testing.T) {
 	for _, l := range testlong.Sample(kinds, 2) {
 		t.Run(l.Table.ID, func(t *testing.T) {
 			t.Parallel()
-			l.seriesOf = func(e *sample) *string { return &e.Series }
 			for i := range testlong.Pick(1, len(odd)) {
 				m := windowsModel{t: t, l: l, random: rand.New(rand.NewPCG(29, uint64(7+i)))}
 				where := odd[(i+m.random.IntN(len(odd)))%len(odd)]

@@ -44,7 +44,9 @@ type ValuesColumns[T any] struct {
 	FirstTime, LastTime []time.Time
 }
 
-// Append adds the statistics of a window.
+// Append adds the statistics of a window. It is not inlined into the code of each schema.
+//
+//go:noinline
 func (c *ValuesColumns[T]) Append(s *Values[T]) {
 	c.Count, c.First, c.Last = append(c.Count, s.Count), append(c.First, s.First), append(c.Last, s.Last)
 	c.FirstTime, c.LastTime = append(c.FirstTime, s.FirstTime), append(c.LastTime, s.LastTime)
@@ -74,7 +76,9 @@ func (s *Float64[T]) total() (v *Values[T], low, high T, sum float64) {
 	return &s.Values, s.Min, s.Max, s.sum
 }
 
-// Append adds the statistics of a window.
+// Append adds the statistics of a window. It is not inlined into the code of each schema.
+//
+//go:noinline
 func (c *NumberColumns[T]) Append(s Number[T]) {
 	values, low, high, sum := s.total()
 	c.ValuesColumns.Append(values)

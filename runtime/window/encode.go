@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// ErrEncoding is the error of [Spec.Parse] for what [Spec.Append] has not returned.
+// ErrEncoding is the error of [AnySpec.Parse] for what [AnySpec.Append] has not returned.
 var ErrEncoding = errors.New("not an encoded window")
 
 // Append appends a window without its series, for transport between processes of one build. Equal
 // windows have equal encodings, and time zones are lost.
-func (s *Spec[S, C, W]) Append(dst []byte, w *W) []byte {
+func (s *AnySpec) Append(dst []byte, w *Summary) []byte {
 	c := coding{bytes: dst}
 	s.code(w, &c)
 	return c.bytes
 }
 
 // Parse sets all of a window but its series to what Append has encoded. Times are in UTC.
-func (s *Spec[S, C, W]) Parse(w *W, encoded []byte) error {
+func (s *AnySpec) Parse(w *Summary, encoded []byte) error {
 	c := coding{bytes: encoded, parses: true}
 	s.code(w, &c)
 	if c.failed || len(c.bytes) > 0 {
@@ -29,8 +29,8 @@ func (s *Spec[S, C, W]) Parse(w *W, encoded []byte) error {
 	return nil
 }
 
-func (s *spec) code(w any, c *coding) {
-	common := s.common(w)
+func (s *AnySpec) code(w *Summary, c *coding) {
+	common := w.common
 	c.time(&common.Start)
 	c.time(&common.End)
 	c.int(&common.Events)
@@ -38,7 +38,8 @@ func (s *spec) code(w any, c *coding) {
 	c.flag(&common.Filled)
 	c.flag(&common.Inexact)
 	for i := range s.parts {
-		s.parts[i].code(w, c)
+		p := &s.parts[i]
+		p.code(w.fields[p.at], c)
 	}
 }
 

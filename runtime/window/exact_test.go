@@ -55,8 +55,9 @@ func nearest(v *big.Rat) float64 {
 }
 
 type exactColumns[T Integer] struct {
-	times  []time.Time
-	values []T
+	Series []string
+	Times  []time.Time
+	Values []T
 }
 
 type exactWindow[T Integer] struct {
@@ -66,9 +67,7 @@ type exactWindow[T Integer] struct {
 }
 
 func exact[T Integer](t *testing.T, least, most T) {
-	spec := NewSpec(func(w *exactWindow[T]) *Window { return &w.Window }, func(w *exactWindow[T]) *string { return &w.Series },
-		func(c *exactColumns[T]) []time.Time { return c.times },
-		IntPart("v", func(w *exactWindow[T]) *Int[T] { return &w.V }, func(c *exactColumns[T]) []T { return c.values }))
+	spec := NewSpec[string, exactWindow[T]](IntPart[T]("v", 2))
 	values := rapid.SliceOfN(near(least, most), 1, 6)
 	rapid.Check(t, func(t *rapid.T) {
 		sides, gap := [2][]T{values.Draw(t, "before"), values.Draw(t, "after")}, rapid.Int64Range(1, 9).Draw(t, "gap")
@@ -76,22 +75,22 @@ func exact[T Integer](t *testing.T, least, most T) {
 		var c exactColumns[T]
 		for side, values := range sides {
 			for i, v := range values {
-				c.times = append(c.times, from.Add(time.Duration(side)*time.Duration(gap)*time.Minute+time.Duration(i)))
-				c.values = append(c.values, v)
+				c.Times = append(c.Times, from.Add(time.Duration(side)*time.Duration(gap)*time.Minute+time.Duration(i)))
+				c.Values = append(c.Values, v)
 			}
 		}
 		var got []exactWindow[T]
-		f, err := spec.Start(Every(time.Minute), from, from.Add(time.Duration(gap+1)*time.Minute), Options{
+		f, err := spec.Any().Start(Every(time.Minute), from, from.Add(time.Duration(gap+1)*time.Minute), Options{
 			Fill: FillLinear, ID: func(any) string { return "" }, Clone: func(s any) any { return s },
-		}, func(w any) bool {
+		}, func(w *Summary) bool {
 			var parsed exactWindow[T]
-			must(t, spec.Parse(&parsed, spec.Append(nil, w.(*exactWindow[T]))))
+			must(t, spec.Any().Parse(spec.Refer(&parsed), spec.Any().Append(nil, w)))
 			got = append(got, parsed)
 			return true
 		})
 		must(t, err)
 		series := ""
-		if _, err := f.Add(&series, &c); err != nil {
+		if _, err := f.Add(&series, SlicesOf(&c)); err != nil {
 			t.Fatal(err)
 		}
 		f.End()
@@ -244,7 +243,7 @@ func TestWidest(t *testing.T) {
 // TestUnknownFill checks that a fold refuses ways to fill windows that do not exist.
 func TestUnknownFill(t *testing.T) {
 	for _, fill := range []Fill{-1, FillLinear + 1, 77} {
-		if _, err := testSpec.Start(Whole(), time.Time{}, time.Unix(1, 0), Options{Fill: fill}, nil); !errors.Is(err, ErrFill) {
+		if _, err := testSpec.Any().Start(Whole(), time.Time{}, time.Unix(1, 0), Options{Fill: fill}, nil); !errors.Is(err, ErrFill) {
 			t.Errorf("%d: %v", fill, err)
 		}
 	}

@@ -48,17 +48,17 @@ var ErrOrder = errors.New("events are not in order of time")
 // Fold summarizes events, batch by batch. It holds one open window, and more only where [Options]
 // say so.
 type Fold struct {
-	spec    *spec
+	spec    *AnySpec
 	width   Width
 	bounds  span
 	options Options
-	yield   func(w any) bool
+	yield   func(w *Summary) bool
 
 	now      *series            // whose events are being folded
 	nowID    string             // of now
 	byID     map[string]*series // if they are scattered or grouped
 	all      []*series          // these, in the order in which they came
-	zero     any                // a window
+	zero     *Summary           // a window without events
 	yielded  int
 	finished bool // the caller wants no more
 	seen     bool // a series has windows
@@ -69,14 +69,14 @@ type Fold struct {
 
 // held is a window that is not yielded yet.
 type held struct {
-	window any
+	window *Summary
 	open   int // number of fields, by series, whose last value before the window is not known yet
 }
 
 // value is the last value of a field of a series before the next window or, if windows descend, the first
 // one after it.
 type value struct {
-	window any
+	window *Summary
 	to     *held // whose increase begins with the value; nil if windows ascend
 	doubt  bool  // there may be others between it and the next window, if windows ascend
 }
@@ -84,28 +84,23 @@ type value struct {
 // series are the windows of one series, or of a group of series. Windows are pointers.
 type series struct {
 	of     any
-	open   any
-	window span      // of open; zero if none is open
-	part   any       // of open: the events of a cell; nil if there are no cells
-	cell   span      // of part; zero if none is open
-	doubt  span      // what is left of the range of [Fold.Doubt]
-	closed []any     // windows that are not yielded yet
-	some   bool      // it has windows in the range
-	low    time.Time // start of the last window that was yielded, if they descend
-	prev   any       // the last window with events that was yielded, to fill others; nil if there is none
-	values []value   // of each part; nil without Options.Steps
+	open   *Summary
+	window span       // of open; zero if none is open
+	part   *Summary   // of open: the events of a cell; nil if there are no cells
+	cell   span       // of part; zero if none is open
+	doubt  span       // what is left of the range of [Fold.Doubt]
+	closed []*Summary // windows that are not yielded yet
+	some   bool       // it has windows in the range
+	low    time.Time  // start of the last window that was yielded, if they descend
+	prev   *Summary   // the last window with events that was yielded, to fill others; nil if there is none
+	values []value    // of each part; nil without Options.Steps
 }
 
-// Start returns a fold of events with from <= time < to, which calls yield with each window, a *W
-// that is valid until yield returns, until that returns false. A zero from precedes all events:
+// Start returns a fold of events with from <= time < to, which calls yield with each window,
+// which is valid until yield returns, until that returns false. A zero from precedes all events:
 // windows without events before the first one with events are then not yielded. The error wraps
 // [ErrWidth] or [ErrFill].
-func (s *Spec[S, C, W]) Start(width Width, from, to time.Time, o Options, yield func(w any) bool) (*Fold, error) {
-	return s.spec.StartAny(width, from, to, o, yield)
-}
-
-// StartAny is [Spec.Start].
-func (s *spec) StartAny(width Width, from, to time.Time, o Options, yield func(w any) bool) (*Fold, error) {
+func (s *AnySpec) Start(width Width, from, to time.Time, o Options, yield func(w *Summary) bool) (*Fold, error) {
 	if err := width.Check(); err != nil {
 		return nil, err
 	}
@@ -118,37 +113,39 @@ func (s *spec) StartAny(width Width, from, to time.Time, o Options, yield func(w
 // SetCells changes the width of cells from now on; see Options. Both widths must divide the time of the next event.
 func (f *Fold) SetCells(every time.Duration) { f.options.Cells = every }
 
-// Add folds a batch of events of one series, in order of time: c is a *C. It returns false if no
+// Add folds a batch of events of one series, in order of time. It returns false if no
 // more events are wanted. The error wraps [ErrOrder].
-func (f *Fold) Add(of, c any) (more bool, err error) {
+func (f *Fold) Add(of any, events Slices) (more bool, err error) {
 	s := f.enter(of)
-	times := f.spec.times(c)
+	times := events.times()
 	for begin := 0; begin < len(times) && !f.finished; {
 		if err := f.openAt(s, times[begin]); err != nil {
 			return false, err
 		}
 		end := begin + until(times[begin:], s.window.end)
 		if f.options.Cells > 0 {
-			f.addCells(s, times, c, begin, end)
+			f.addCells(s, events, begin, end)
 		} else {
-			f.spec.add(s.open, times, c, begin, end)
+			f.spec.add(s.open, events, begin, end)
 		}
-		f.spec.common(s.open).Events += int64(end - begin)
+		s.open.common.Events += int64(end - begin)
 		begin = end
 	}
 	return !f.finished, nil
 }
 
 // add adds events to the statistics of a window.
-func (s *spec) add(w any, times []time.Time, c any, begin, end int) {
+func (s *AnySpec) add(w *Summary, events Slices, begin, end int) {
+	times := events.times()[begin:end]
 	for i := range s.parts {
-		s.parts[i].add(w, times[begin:end], c, begin, end)
+		p := &s.parts[i]
+		p.add(w.fields[p.at], times, events[p.slice], begin, end)
 	}
 }
 
 // addCells adds events to the open window, cell by cell.
-func (f *Fold) addCells(s *series, times []time.Time, c any, begin, end int) {
-	for begin < end {
+func (f *Fold) addCells(s *series, events Slices, begin, end int) {
+	for times := events.times(); begin < end; {
 		if !s.cell.holds(times[begin]) {
 			f.closeCell(s)
 			s.cell = Every(f.options.Cells).at(times[begin], f.bounds)
@@ -157,7 +154,7 @@ func (f *Fold) addCells(s *series, times []time.Time, c any, begin, end int) {
 			}
 		}
 		last := begin + until(times[begin:end], s.cell.end)
-		f.spec.add(s.part, times, c, begin, last)
+		f.spec.add(s.part, events, begin, last)
 		begin = last
 	}
 }
@@ -173,9 +170,10 @@ func (f *Fold) closeCell(s *series) {
 }
 
 // follow adds the statistics of a later window of the same series.
-func (s *spec) follow(to, later any) {
+func (s *AnySpec) follow(to, later *Summary) {
 	for i := range s.parts {
-		s.parts[i].follow(to, later)
+		p := &s.parts[i]
+		p.follow(to.fields[p.at], later.fields[p.at])
 	}
 }
 
@@ -217,17 +215,17 @@ func (f *Fold) Cuts(cell time.Duration, around time.Time) bool {
 // OnGrid reports whether a cell of a width begins at a time, if cells divide time as [Every] does.
 func OnGrid(cell time.Duration, at time.Time) bool { return Every(cell).fixed(at).Equal(at) }
 
-// AddCell adds the statistics of a cell that [Fold.Holds]: w is a *W with the start and the end of the
+// AddCell adds the statistics of a cell that [Fold.Holds]: w has the start and the end of the
 // cell, and is not kept. The series may be nil, for that of the last call. The events of the cell must not be added, too. It returns false if no more are wanted.
 // The error wraps [ErrOrder].
-func (f *Fold) AddCell(of, w any) (more bool, err error) {
-	s, c := f.enter(of), f.spec.common(w)
+func (f *Fold) AddCell(of any, w *Summary) (more bool, err error) {
+	s, c := f.enter(of), w.common
 	if err := f.openAt(s, c.Start); err != nil {
 		return false, err
 	}
 	f.closeCell(s)
 	f.spec.follow(s.open, w)
-	to := f.spec.common(s.open)
+	to := s.open.common
 	to.Events += c.Events
 	to.Inexact = to.Inexact || c.Inexact
 	return !f.finished, nil
@@ -267,7 +265,7 @@ func (f *Fold) doubtUntil(s *series, at time.Time) error {
 		if err := f.open(s, s.doubt.start); err != nil {
 			return err
 		}
-		f.spec.common(s.open).Inexact = true
+		s.open.common.Inexact = true
 		s.doubt.start = s.window.end
 	}
 	return nil
@@ -279,7 +277,7 @@ func (f *Fold) Flag(of any, at time.Time) error {
 	if err := f.openAt(s, at); err != nil {
 		return err
 	}
-	f.spec.common(s.open).Undecodable++
+	s.open.common.Undecodable++
 	return nil
 }
 
@@ -290,11 +288,10 @@ func (f *Fold) Enter(of any) (more bool) {
 	return !f.finished
 }
 
-// AddWindow adds a window that another fold has yielded, which had no options but functions: w is a
-// *W, which the fold keeps. The windows of a series must follow each other, in order. They have their steps
+// AddWindow adds a window that another fold has yielded, which had no options but functions. The fold keeps it. The windows of a series must follow each other, in order. They have their steps
 // already, unless they descend. It returns false if no more are wanted.
-func (f *Fold) AddWindow(w any) (more bool) {
-	s, c := f.enter(f.spec.series(w)), f.spec.common(w)
+func (f *Fold) AddWindow(w *Summary) (more bool) {
+	s, c := f.enter(w.series), w.common
 	if f.options.Descending {
 		f.fall(s, w)
 		return !f.finished
@@ -406,30 +403,30 @@ func (f *Fold) close(s *series) {
 
 // step adds to the open window of a series the steps from the last values before it.
 func (f *Fold) step(s *series) {
-	c := f.spec.common(s.open)
+	c := s.open.common
 	doubt := c.Inexact
 	for i := range s.values {
 		p, v := &f.spec.parts[i], &s.values[i]
 		switch {
 		case p.step == nil:
 			continue
-		case !p.has(s.open):
+		case !p.has(s.open.fields[p.at]):
 			v.doubt = v.doubt || doubt
 			continue
 		case v.window == nil:
 			v.window = f.spec.new()
 		default:
-			p.step(s.open, v.window, s.open)
+			p.step(s.open.fields[p.at], v.window.fields[p.at], s.open.fields[p.at])
 		}
 		c.Inexact = c.Inexact || v.doubt
-		p.copy(v.window, s.open)
+		p.copy(v.window.fields[p.at], s.open.fields[p.at])
 		v.doubt = doubt
 	}
 }
 
 // fall adds a window to those of a series that descend.
-func (f *Fold) fall(s *series, w any) {
-	c := f.spec.common(w)
+func (f *Fold) fall(s *series, w *Summary) {
+	c := w.common
 	doubt, to := c.Inexact, &held{window: w}
 	if !f.precedes(c.End) {
 		to = f.hold(s, w)
@@ -440,13 +437,13 @@ func (f *Fold) fall(s *series, w any) {
 			continue
 		}
 		if v.to != nil && doubt {
-			f.spec.common(v.to.window).Inexact = true
+			v.to.window.common.Inexact = true
 		}
-		if !p.has(w) {
+		if !p.has(w.fields[p.at]) {
 			continue
 		}
 		if v.to != nil {
-			p.step(v.to.window, w, v.window)
+			p.step(v.to.window.fields[p.at], w.fields[p.at], v.window.fields[p.at])
 			v.to.open--
 		}
 		*v = value{window: w, to: to}
@@ -455,7 +452,7 @@ func (f *Fold) fall(s *series, w any) {
 }
 
 // hold holds a window of a series, or adds it to that of its group, until it is yielded.
-func (f *Fold) hold(s *series, w any) *held {
+func (f *Fold) hold(s *series, w *Summary) *held {
 	if f.target == nil {
 		of := f.options.Clone(s.of)
 		if f.options.Group != nil {
@@ -464,19 +461,19 @@ func (f *Fold) hold(s *series, w any) *held {
 		f.target = &series{of: of, some: true}
 		f.seen = true
 	}
-	c, own := f.spec.common(w), w
+	c, own := w.common, w
 	if f.options.Group != nil {
 		own = f.spec.new()
 		f.spec.assign(own, w) // w keeps the values of the series
 	}
 	f.name(own, f.target.of, span{c.Start, c.End})
 	at, found := slices.BinarySearchFunc(f.falling, c.Start, func(h *held, start time.Time) int {
-		return start.Compare(f.spec.common(h.window).Start)
+		return start.Compare(h.window.common.Start)
 	})
 	if !found {
 		f.falling = slices.Insert(f.falling, at, &held{window: own})
 	} else {
-		f.spec.combine(f.falling[at].window, own)
+		f.spec.Combine(f.falling[at].window, own)
 	}
 	return f.falling[at]
 }
@@ -485,7 +482,7 @@ func (f *Fold) hold(s *series, w any) *held {
 // are wanted.
 func (f *Fold) Passed(from time.Time) (more bool) {
 	n := 0
-	for ; n < len(f.falling) && f.falling[n].open == 0 && f.spec.common(f.falling[n].window).End.After(from); n++ {
+	for ; n < len(f.falling) && f.falling[n].open == 0 && f.falling[n].window.common.End.After(from); n++ {
 		f.drop(f.falling[n])
 	}
 	f.falling = slices.Delete(f.falling, 0, n)
@@ -500,7 +497,7 @@ func (f *Fold) Waits() bool { return len(f.falling) > 0 }
 
 // drop yields the next window of those that descend.
 func (f *Fold) drop(h *held) {
-	c := f.spec.common(h.window)
+	c := h.window.common
 	f.gapAbove(f.target, c.End)
 	f.give(h.window)
 	f.target.low = c.Start
@@ -527,7 +524,7 @@ func (f *Fold) closed(s *series) {
 }
 
 // take returns the open window of a series, and gives the series another one.
-func (f *Fold) take(s *series) any {
+func (f *Fold) take(s *series) *Summary {
 	w := s.open
 	s.open = f.spec.new()
 	return w
@@ -539,36 +536,38 @@ func (f *Fold) holds() bool {
 }
 
 // name sets what a window is of.
-func (f *Fold) name(w, of any, s span) {
-	f.spec.name(w, of)
-	c := f.spec.common(w)
+func (f *Fold) name(w *Summary, of any, s span) {
+	f.spec.name(w.series, of)
+	c := w.common
 	c.Start, c.End = s.start.In(f.width.Location()), s.end.In(f.width.Location())
 }
 
 // group adds a window of a series to that of its group. Windows of several series are combined in the
-// order in which the series come, which can depend on the range that is read: see [Spec.Combine].
-func (f *Fold) group(of, w any) {
+// order in which the series come, which can depend on the range that is read: see [AnySpec.Combine].
+func (f *Fold) group(of any, w *Summary) {
 	of = f.options.Clone(of)
 	f.options.Group(of)
 	g := f.known(f.options.ID(of), of)
 	g.some = true
-	f.spec.name(w, of)
-	at, found := slices.BinarySearchFunc(g.closed, f.spec.common(w).Start, func(o any, start time.Time) int {
-		return f.spec.common(o).Start.Compare(start)
+	f.spec.name(w.series, of)
+	at, found := slices.BinarySearchFunc(g.closed, w.common.Start, func(o *Summary, start time.Time) int {
+		return o.common.Start.Compare(start)
 	})
 	if !found {
 		g.closed = slices.Insert(g.closed, at, w)
 		return
 	}
-	f.spec.combine(g.closed[at], w)
+	f.spec.Combine(g.closed[at], w)
 }
 
-// combine adds a window to another one.
-func (s *spec) combine(to, w any) {
+// Combine adds a window to that of another series, with the same start. The result does not depend on the order in which the windows
+// of a group are combined, except in the last bits of sums of floating-point numbers.
+func (s *AnySpec) Combine(to, w *Summary) {
 	for i := range s.parts {
-		s.parts[i].combine(to, w)
+		p := &s.parts[i]
+		p.combine(to.fields[p.at], w.fields[p.at])
 	}
-	c, other := s.common(to), s.common(w)
+	c, other := to.common, w.common
 	c.Events += other.Events
 	c.Undecodable += other.Undecodable
 	c.Inexact = c.Inexact || other.Inexact
@@ -651,30 +650,30 @@ func (f *Fold) backward(s *series) {
 		}
 		return
 	}
-	filling := make([]any, len(s.closed)) // what fills the windows after each
+	filling := make([]*Summary, len(s.closed)) // what fills the windows after each
 	for i, w := range s.closed {
 		f.remember(s, w)
 		filling[i] = s.prev
 	}
-	high, next := f.bounds.end, any(nil)
+	high, next := f.bounds.end, (*Summary)(nil)
 	for i := len(s.closed); i >= 0; i-- {
 		low := f.bounds.start
 		if s.prev = nil; i > 0 {
-			s.prev, low = filling[i-1], f.spec.common(filling[i-1]).End
+			s.prev, low = filling[i-1], filling[i-1].common.End
 		}
 		f.gapBelow(s, high, low, next)
 		if i > 0 {
 			next = s.closed[i-1]
 			f.give(next)
-			high = f.spec.common(next).Start
+			high = next.common.Start
 		}
 	}
 }
 
 // next yields a window, after those without events before it.
-func (f *Fold) next(s *series, w any) {
+func (f *Fold) next(s *series, w *Summary) {
 	if f.options.Fill != FillNone {
-		f.gap(s, f.spec.common(w).Start, w)
+		f.gap(s, w.common.Start, w)
 		f.remember(s, w)
 	}
 	f.give(w)
@@ -682,7 +681,7 @@ func (f *Fold) next(s *series, w any) {
 
 // remember makes a window the one that fills those after it. Fields that its events lack keep the values of the
 // window before it, except for those that are filled on a line, which begins at the window.
-func (f *Fold) remember(s *series, w any) {
+func (f *Fold) remember(s *series, w *Summary) {
 	before := s.prev
 	s.prev = f.spec.new()
 	f.spec.assign(s.prev, w)
@@ -691,13 +690,13 @@ func (f *Fold) remember(s *series, w any) {
 	}
 	carried := false
 	for i := range f.spec.parts {
-		if p := &f.spec.parts[i]; (f.options.Fill == FillPrevious || p.numbers == nil) && !p.has(s.prev) {
-			p.copy(s.prev, before)
+		if p := &f.spec.parts[i]; (f.options.Fill == FillPrevious || p.numbers == nil) && !p.has(s.prev.fields[p.at]) {
+			p.copy(s.prev.fields[p.at], before.fields[p.at])
 			carried = true
 		}
 	}
-	c := f.spec.common(s.prev)
-	c.Inexact = c.Inexact || carried && f.spec.common(before).Inexact
+	c := s.prev.common
+	c.Inexact = c.Inexact || carried && before.common.Inexact
 }
 
 // trail yields the windows without events after the last one.
@@ -709,10 +708,10 @@ func (f *Fold) trail(s *series) {
 
 // gap yields the windows without events from the last one with events until a time. next is the
 // window after them; nil if there is none.
-func (f *Fold) gap(s *series, to time.Time, next any) {
+func (f *Fold) gap(s *series, to time.Time, next *Summary) {
 	at := f.bounds.start
 	if s.prev != nil {
-		at = f.spec.common(s.prev).End
+		at = s.prev.common.End
 	} else if at.IsZero() {
 		return
 	}
@@ -720,7 +719,7 @@ func (f *Fold) gap(s *series, to time.Time, next any) {
 		window := f.width.at(at, f.bounds)
 		w := f.spec.new()
 		f.name(w, s.of, window)
-		f.spec.common(w).Filled = true
+		w.common.Filled = true
 		f.fill(s, w, next)
 		f.give(w)
 		at = window.end
@@ -742,12 +741,12 @@ func (f *Fold) gapAbove(s *series, low time.Time) {
 
 // gapBelow yields the windows without events from a time down to another one, in reverse order. next is
 // the window after them; nil if there is none. There are none down to a zero time.
-func (f *Fold) gapBelow(s *series, at, low time.Time, next any) {
+func (f *Fold) gapBelow(s *series, at, low time.Time, next *Summary) {
 	for !low.IsZero() && at.After(low) && !f.finished {
 		window := f.width.at(at.Add(-1), f.bounds)
 		w := f.spec.new()
 		f.name(w, s.of, window)
-		f.spec.common(w).Filled = true
+		w.common.Filled = true
 		f.fill(s, w, next)
 		f.give(w)
 		at = window.start
@@ -755,28 +754,28 @@ func (f *Fold) gapBelow(s *series, at, low time.Time, next any) {
 }
 
 // fill sets the values of a window without events.
-func (f *Fold) fill(s *series, w, next any) {
+func (f *Fold) fill(s *series, w, next *Summary) {
 	if s.prev == nil || f.options.Fill == FillNull || f.options.Fill == FillLinear && next == nil {
 		return
 	}
-	c := f.spec.common(w)
-	c.Inexact = f.spec.common(s.prev).Inexact
+	c := w.common
+	c.Inexact = s.prev.common.Inexact
 	var at share
 	if f.options.Fill == FillLinear {
-		c.Inexact = c.Inexact || f.spec.common(next).Inexact
-		at = shareOf(f.spec.common(s.prev).Start, f.spec.common(w).Start, f.spec.common(next).Start)
+		c.Inexact = c.Inexact || next.common.Inexact
+		at = shareOf(s.prev.common.Start, w.common.Start, next.common.Start)
 	}
 	for i := range f.spec.parts {
 		if p := &f.spec.parts[i]; f.options.Fill == FillLinear {
-			p.between(w, s.prev, next, at)
+			p.between(w.fields[p.at], s.prev.fields[p.at], next.fields[p.at], at)
 		} else {
-			p.previous(w, s.prev)
+			p.previous(w.fields[p.at], s.prev.fields[p.at])
 		}
 	}
 }
 
 // give yields a window.
-func (f *Fold) give(w any) {
+func (f *Fold) give(w *Summary) {
 	if f.finished {
 		return
 	}

@@ -14,12 +14,13 @@ import (
 )
 
 type columns struct {
-	times []time.Time
-	ints  []int64
-	reals []float64
-	some  []*int64
-	names []string
-	tags  []*string
+	Series []string
+	Times  []time.Time
+	Ints   []int64
+	Reals  []float64
+	Some   []*int64
+	Names  []string
+	Tags   []*string
 }
 
 type named struct {
@@ -32,15 +33,12 @@ type named struct {
 	Tag    Values[string]
 }
 
-var testSpec = NewSpec(
-	func(w *named) *Window { return &w.Window },
-	func(w *named) *string { return &w.Series },
-	func(c *columns) []time.Time { return c.times },
-	IntPart("int", func(w *named) *Int[int64] { return &w.Int }, func(c *columns) []int64 { return c.ints }),
-	FloatPart("real", func(w *named) *Float64[float64] { return &w.Real }, func(c *columns) []float64 { return c.reals }),
-	OptionalIntPart("some", func(w *named) *Int[int64] { return &w.Some }, func(c *columns) []*int64 { return c.some }),
-	ValuesPart("name", func(w *named) *Values[string] { return &w.Name }, func(c *columns) []string { return c.names }),
-	OptionalValuesPart("tag", func(w *named) *Values[string] { return &w.Tag }, func(c *columns) []*string { return c.tags }),
+var testSpec = NewSpec[string, named](
+	IntPart[int64]("int", 2),
+	FloatPart[float64]("real", 3),
+	OptionalIntPart[int64]("some", 4),
+	ValuesPart[string]("name", 5),
+	OptionalValuesPart[string]("tag", 6),
 )
 
 type sample struct {
@@ -57,8 +55,8 @@ type sample struct {
 func fold(t rapid.TB, width Width, from, to time.Time, o Options, events []sample, batch int) []named {
 	t.Helper()
 	var out []named
-	f, err := testSpec.Start(width, from, to, oneSeries(o), func(w any) bool {
-		out = append(out, *w.(*named))
+	f, err := testSpec.Any().Start(width, from, to, oneSeries(o), func(w *Summary) bool {
+		out = append(out, *w.Window.(*named))
 		return true
 	})
 	must(t, err)
@@ -77,13 +75,13 @@ func fold(t rapid.TB, width Width, from, to time.Time, o Options, events []sampl
 			events = events[1:]
 			continue
 		}
-		for len(events) > 0 && events[0].series == of && !events[0].lost && !events[0].doubt && len(c.times) < batch {
+		for len(events) > 0 && events[0].series == of && !events[0].lost && !events[0].doubt && len(c.Times) < batch {
 			e := events[0]
-			c.times, c.ints, c.reals, c.some = append(c.times, e.at), append(c.ints, e.i), append(c.reals, e.f), append(c.some, e.some)
-			c.names, c.tags = append(c.names, e.series), append(c.tags, e.tag)
+			c.Times, c.Ints, c.Reals, c.Some = append(c.Times, e.at), append(c.Ints, e.i), append(c.Reals, e.f), append(c.Some, e.some)
+			c.Names, c.Tags = append(c.Names, e.series), append(c.Tags, e.tag)
 			events = events[1:]
 		}
-		if more, err = f.Add(&of, &c); err != nil {
+		if more, err = f.Add(&of, SlicesOf(&c)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,15 +147,15 @@ func expected(width Width, from, to time.Time, o Options, events []sample) []nam
 				if e.series != name || !s.holds(e.at) {
 					continue
 				}
-				c.times, c.ints, c.reals, c.names = append(c.times, e.at), append(c.ints, e.i), append(c.reals, e.f), append(c.names, name)
+				c.Times, c.Ints, c.Reals, c.Names = append(c.Times, e.at), append(c.Ints, e.i), append(c.Reals, e.f), append(c.Names, name)
 				if e.some != nil {
 					w.Some.add([]time.Time{e.at}, []int64{*e.some})
 				}
 			}
-			if w.Events = int64(len(c.times)); w.Events > 0 {
-				w.Int.add(c.times, c.ints)
-				w.Real.add(c.times, c.reals)
-				w.Name.add(c.times, c.names)
+			if w.Events = int64(len(c.Times)); w.Events > 0 {
+				w.Int.add(c.Times, c.Ints)
+				w.Real.add(c.Times, c.Reals)
+				w.Name.add(c.Times, c.Names)
 			}
 			switch {
 			case w.Events > 0:
@@ -252,7 +250,7 @@ func TestGroupOrder(t *testing.T) {
 	checkValues(t, []time.Time{time.Unix(0, 1), time.Unix(0, 0)})
 
 	names := map[any]any{"zero": int64(0), "one": int64(1), "two": int64(2)} // in another order than their texts
-	part := AnyValuesPart("v", func(w *Values[any]) *Values[any] { return w }, func(*Values[any]) []any { return nil }, AnyForm{To: func(v any) any { return names[v] }})
+	part := AnyValuesPart("v", 0, AnyForm{To: func(v any) any { return names[v] }})
 	got := checkOrder(t, []any{"two", "zero", "one"}, func(to, o *Values[any]) { part.combine(to, o) })
 	if got.First != "zero" || got.Last != "two" {
 		t.Errorf("%+v", got)
@@ -264,7 +262,7 @@ func TestGroupOrder(t *testing.T) {
 func checkValues[T any](t *testing.T, values []T) {
 	t.Helper()
 	want := checkOrder(t, values, func(to, o *Values[T]) { to.combine(o) })
-	part := AnyValuesPart("v", func(w *Values[any]) *Values[any] { return w }, func(*Values[any]) []any { return nil }, AnyForm{To: func(v any) any { return v }})
+	part := AnyValuesPart("v", 0, AnyForm{To: func(v any) any { return v }})
 	var untyped []any
 	for _, v := range values {
 		untyped = append(untyped, v)
@@ -304,13 +302,13 @@ func checkOrder[T, S any, P statistics[S, T]](t *testing.T, values []T, combine 
 // TestEmptyGroup checks that a group without events has only the series values of groups.
 func TestEmptyGroup(t *testing.T) {
 	of, n := "s", 0
-	f, err := testSpec.Start(Whole(), time.Unix(0, 0), time.Unix(1, 0), Options{
+	f, err := testSpec.Any().Start(Whole(), time.Unix(0, 0), time.Unix(1, 0), Options{
 		Fill:  FillNull,
 		Group: func(series any) { *series.(*string) = "" },
 		Clone: oneSeries(Options{}).Clone,
-	}, func(w any) bool {
+	}, func(w *Summary) bool {
 		n++
-		if w := w.(*named); w.Series != "" || !w.Filled {
+		if w := w.Window.(*named); w.Series != "" || !w.Filled {
 			t.Errorf("%+v", w)
 		}
 		return true

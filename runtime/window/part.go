@@ -6,28 +6,72 @@ import (
 	"time"
 )
 
-// Part describes one part of windows of type W: the statistics of a field, whose values are in a
-// slice of events in columnar form, of type C.
-type Part[C, W any] struct{ part }
+// Events and windows have types of each schema, and folds are compiled once for all of them: a fold knows events as
+// a list of slices, and a window as a list of statistics. Where these are in the types of a schema, reflection finds
+// once for a list, so that no code of a schema has to say it.
 
-// part is a Part without its type parameters, so that folds are compiled once: w and others are of
-// type *W, and c is a *C.
-type part struct {
-	field    string
-	add      func(w any, times []time.Time, c any, begin, end int)
-	combine  func(w, other any)
-	follow   func(w, later any)         // adds the statistics of a later window of the same series
-	run      func(w any, c *runColumns) // nil if runs cannot have the part
+// Slices are events in columnar form: a pointer to each of their slices, in the order of [SlicesOf]. The second one
+// is a *[]time.Time.
+type Slices []any
+
+// timeSlice is the index of the times of events.
+const timeSlice = 1
+
+func (s Slices) times() []time.Time { return *s[timeSlice].(*[]time.Time) }
+
+// SlicesOf returns pointers to the fields of a struct of slices, in their order, given a pointer to it.
+func SlicesOf(columns any) Slices { return fieldsOf(columns) }
+
+// fieldsOf returns pointers to the fields of a struct, given a pointer to it.
+func fieldsOf(of any) []any {
+	v := reflect.ValueOf(of).Elem()
+	out := make([]any, v.NumField())
+	for i := range out {
+		out[i] = v.Field(i).Addr().Interface()
+	}
+	return out
+}
+
+// Summary is a window of any schema: a pointer to it, and to what it consists of.
+type Summary struct {
+	Window any // *W of the [Spec]
+	common *Window
+	series any   // *S
+	fields []any // the statistics of each part
+}
+
+// NewSummary refers to a window: to what all windows have, to its series, and to the statistics of each part of its
+// [Spec].
+func NewSummary(window any, common *Window, series any, fields []any) *Summary {
+	return &Summary{window, common, series, fields}
+}
+
+// Common returns what all windows have.
+func (w *Summary) Common() *Window { return w.common }
+
+// Series returns a pointer to the series of the window.
+func (w *Summary) Series() any { return w.series }
+
+// Part describes one part of windows: the statistics of a field, whose values are in a slice of events.
+type Part struct {
+	field string
+	slice int // index of the values of events in [Slices]
+	at    int // index of the statistics in a window
+	// The statistics of all functions are pointers, and values is a pointer to a slice.
+	add      func(s any, times []time.Time, values any, begin, end int)
+	combine  func(s, other any)
+	follow   func(s, later any)         // adds the statistics of a later window of the same series
+	run      func(s any, c *runColumns) // nil if runs cannot have the part
 	previous func(to, from any)
 	between  func(to, from, next any, at share)
-	code     func(w any, c *coding)
+	code     func(s any, c *coding)
 	// step adds to a window the step from the last value of an earlier window of a series to the first one of
 	// another; nil if the field is no number.
 	step func(to, before, first any)
-	has  func(w any) bool   // reports whether a window has values
+	has  func(s any) bool   // reports whether a window has values
 	copy func(to, from any) // sets the statistics of a window to those of another one
 	// numbers calls add with the values of a number, in order of time; nil if the field is none.
-	numbers func(times []time.Time, c any, begin, end int, add func(at time.Time, value float64))
+	numbers func(times []time.Time, values any, begin, end int, add func(at time.Time, value float64))
 }
 
 // statistics are what parts need of the statistics of a field.
@@ -43,22 +87,24 @@ type statistics[S, T any] interface {
 	code(c *coding)
 }
 
-// newPart returns the part of a field. of returns its statistics in a window, and each passes on the
-// values that events have, in order of time.
-func newPart[C, W, S, T any, P statistics[S, T]](field string, of func(w *W) *S, each func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T))) Part[C, W] {
-	at := func(w any) P { return P(of(w.(*W))) }
-	return Part[C, W]{part{
+// passing passes on the values that events have, in order of time, of those in a slice.
+type passing[T any] func(values any, times []time.Time, begin, end int, add func(times []time.Time, values []T))
+
+// newPart returns the part of a field.
+func newPart[S, T any, P statistics[S, T]](field string, slice int, each passing[T]) Part {
+	return Part{
 		field:    field,
-		add:      func(w any, times []time.Time, c any, begin, end int) { each(c.(*C), times, begin, end, at(w).add) },
-		combine:  func(w, other any) { at(w).combine(of(other.(*W))) },
-		follow:   func(w, later any) { at(w).follow(of(later.(*W))) },
-		run:      func(w any, c *runColumns) { at(w).run(c) },
-		previous: func(to, from any) { *at(to) = at(from).previous() },
-		code:     func(w any, c *coding) { at(w).code(c) },
-		between:  func(to, from, next any, s share) { *at(to) = at(from).between(of(next.(*W)), s) },
-		has:      func(w any) bool { return !at(w).none() },
-		copy:     func(to, from any) { *at(to) = *at(from) },
-	}}
+		slice:    slice,
+		add:      func(s any, times []time.Time, values any, begin, end int) { each(values, times, begin, end, s.(P).add) },
+		combine:  func(s, other any) { s.(P).combine(other.(*S)) },
+		follow:   func(s, later any) { s.(P).follow(later.(*S)) },
+		run:      func(s any, c *runColumns) { s.(P).run(c) },
+		previous: func(to, from any) { *to.(*S) = from.(P).previous() },
+		code:     func(s any, c *coding) { s.(P).code(c) },
+		between:  func(to, from, next any, at share) { *to.(*S) = from.(P).between(next.(*S), at) },
+		has:      func(s any) bool { return !s.(P).none() },
+		copy:     func(to, from any) { *to.(*S) = *from.(*S) },
+	}
 }
 
 // counter is what parts need of the statistics of a number.
@@ -68,11 +114,11 @@ type counter[S, T any] interface {
 }
 
 // numberPart is newPart for a number.
-func numberPart[C, W, S any, T Integer | Float, P counter[S, T]](field string, of func(w *W) *S, each func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T))) Part[C, W] {
-	p := newPart[C, W, S, T, P](field, of, each)
-	p.step = func(to, before, first any) { P(of(to.(*W))).enter(of(before.(*W)), of(first.(*W))) }
-	p.numbers = func(times []time.Time, c any, begin, end int, add func(at time.Time, value float64)) {
-		each(c.(*C), times, begin, end, func(times []time.Time, values []T) {
+func numberPart[S any, T Integer | Float, P counter[S, T]](field string, slice int, each passing[T]) Part {
+	p := newPart[S, T, P](field, slice, each)
+	p.step = func(to, before, first any) { to.(P).enter(before.(*S), first.(*S)) }
+	p.numbers = func(times []time.Time, values any, begin, end int, add func(at time.Time, value float64)) {
+		each(values, times, begin, end, func(times []time.Time, values []T) {
 			for i, v := range values {
 				add(times[i], float64(v))
 			}
@@ -81,41 +127,42 @@ func numberPart[C, W, S any, T Integer | Float, P counter[S, T]](field string, o
 	return p
 }
 
-// IntPart returns the part for an integer field, given the name of its column.
-func IntPart[C, W any, T Integer](field string, of func(w *W) *Int[T], in func(c *C) []T) Part[C, W] {
-	return numberPart(field, of, all(in))
+// IntPart returns the part for an integer field, given the name of its column and the index of its values in
+// [Slices], a *[]T.
+func IntPart[T Integer](field string, slice int) Part {
+	return numberPart[Int[T]](field, slice, all[T])
 }
 
-// OptionalIntPart is [IntPart] for a field that events may lack.
-func OptionalIntPart[C, W any, T Integer](field string, of func(w *W) *Int[T], in func(c *C) []*T) Part[C, W] {
-	return numberPart(field, of, present(in))
+// OptionalIntPart is [IntPart] for a field that events may lack: its values are a *[]*T.
+func OptionalIntPart[T Integer](field string, slice int) Part {
+	return numberPart[Int[T]](field, slice, present[T])
 }
 
-// FloatPart returns the part for a floating-point field.
-func FloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in func(c *C) []T) Part[C, W] {
-	return numberPart(field, of, all(in))
+// FloatPart is [IntPart] for a floating-point field.
+func FloatPart[T Float](field string, slice int) Part {
+	return numberPart[Float64[T]](field, slice, all[T])
 }
 
 // OptionalFloatPart is [FloatPart] for a field that events may lack.
-func OptionalFloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in func(c *C) []*T) Part[C, W] {
-	return numberPart(field, of, present(in))
+func OptionalFloatPart[T Float](field string, slice int) Part {
+	return numberPart[Float64[T]](field, slice, present[T])
 }
 
-// ValuesPart returns the part for a field that is no number.
-func ValuesPart[C, W, T any](field string, of func(w *W) *Values[T], in func(c *C) []T) Part[C, W] {
-	return newPart(field, of, all(in))
+// ValuesPart is [IntPart] for a field that is no number.
+func ValuesPart[T any](field string, slice int) Part {
+	return newPart[Values[T]](field, slice, all[T])
 }
 
 // OptionalValuesPart is [ValuesPart] for a field that events may lack.
-func OptionalValuesPart[C, W, T any](field string, of func(w *W) *Values[T], in func(c *C) []*T) Part[C, W] {
-	return newPart(field, of, present(in))
+func OptionalValuesPart[T any](field string, slice int) Part {
+	return newPart[Values[T]](field, slice, present[T])
 }
 
 // OptionalBytesPart is [OptionalValuesPart] for a field whose Go type is a slice: events that lack
 // it have nil.
-func OptionalBytesPart[C, W any, T ~[]byte](field string, of func(w *W) *Values[T], in func(c *C) []T) Part[C, W] {
-	return newPart(field, of, func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
-		for i, v := range in(c)[begin:end] {
+func OptionalBytesPart[T ~[]byte](field string, slice int) Part {
+	return newPart[Values[T]](field, slice, func(values any, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+		for i, v := range (*values.(*[]T))[begin:end] {
 			if v != nil {
 				add(times[i:i+1], []T{v})
 			}
@@ -123,14 +170,14 @@ func OptionalBytesPart[C, W any, T ~[]byte](field string, of func(w *W) *Values[
 	})
 }
 
-// AnyIntPart is [OptionalIntPart] for values of any types: those that are not a T are ignored.
-func AnyIntPart[C, W any, T Integer](field string, of func(w *W) *Int[T], in func(c *C) []any) Part[C, W] {
-	return numberPart(field, of, ofType[C, T](in))
+// AnyIntPart is [OptionalIntPart] for values of any types, a *[]any: those that are not a T are ignored.
+func AnyIntPart[T Integer](field string, slice int) Part {
+	return numberPart[Int[T]](field, slice, ofType[T])
 }
 
 // AnyFloatPart is like [AnyIntPart] for a floating-point field.
-func AnyFloatPart[C, W any, T Float](field string, of func(w *W) *Float64[T], in func(c *C) []any) Part[C, W] {
-	return numberPart(field, of, ofType[C, T](in))
+func AnyFloatPart[T Float](field string, slice int) Part {
+	return numberPart[Float64[T]](field, slice, ofType[T])
 }
 
 // AnyForm is how runs store values of any type, and how these compare: as those of generated code, which
@@ -142,15 +189,15 @@ type AnyForm struct {
 }
 
 // AnyValuesPart is like [AnyIntPart] for a field that is no number. It ignores nil.
-func AnyValuesPart[C, W any](field string, of func(w *W) *Values[any], in func(c *C) []any, form AnyForm) Part[C, W] {
-	p := newPart(field, of, ofType[C, any](in))
+func AnyValuesPart(field string, slice int, form AnyForm) Part {
+	p := newPart[Values[any]](field, slice, ofType[any])
 	run := p.run
-	p.run = func(w any, c *runColumns) {
+	p.run = func(s any, c *runColumns) {
 		c.form = &form
-		run(w, c)
+		run(s, c)
 	}
-	p.combine = func(w, other any) {
-		of(w.(*W)).combineBy(of(other.(*W)), func(a, b any) int {
+	p.combine = func(s, other any) {
+		s.(*Values[any]).combineBy(other.(*Values[any]), func(a, b any) int {
 			to, from := reflect.ValueOf(form.To(a)), reflect.ValueOf(form.To(b))
 			if !to.IsValid() || !from.IsValid() || to.Type() != from.Type() {
 				return 0
@@ -162,108 +209,112 @@ func AnyValuesPart[C, W any](field string, of func(w *W) *Values[any], in func(c
 }
 
 // all passes on all values.
-func all[C, T any](in func(c *C) []T) func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
-	return func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
-		add(times, in(c)[begin:end])
-	}
+func all[T any](values any, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+	add(times, (*values.(*[]T))[begin:end])
 }
 
 // ofType passes on the values of type T.
-func ofType[C, T any](in func(c *C) []any) func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
-	return func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
-		typed, at := make([]T, 0, end-begin), make([]time.Time, 0, end-begin)
-		for i, v := range in(c)[begin:end] {
-			if v, ok := v.(T); ok {
-				typed, at = append(typed, v), append(at, times[i])
-			}
+func ofType[T any](values any, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+	typed, at := make([]T, 0, end-begin), make([]time.Time, 0, end-begin)
+	for i, v := range (*values.(*[]any))[begin:end] {
+		if v, ok := v.(T); ok {
+			typed, at = append(typed, v), append(at, times[i])
 		}
-		if len(typed) > 0 {
-			add(at, typed)
-		}
+	}
+	if len(typed) > 0 {
+		add(at, typed)
 	}
 }
 
 // present passes on the values that are not nil.
-func present[C, T any](in func(c *C) []*T) func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
-	return func(c *C, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
-		var one [1]T
-		for i, v := range in(c)[begin:end] {
-			if v != nil {
-				one[0] = *v
-				add(times[i:i+1], one[:])
-			}
+func present[T any](values any, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+	var one [1]T
+	for i, v := range (*values.(*[]*T))[begin:end] {
+		if v != nil {
+			one[0] = *v
+			add(times[i:i+1], one[:])
 		}
 	}
 }
 
-// Spec describes the windows of a schema: W is a window, S the series that identifies it, and C
-// holds events in columnar form.
-type Spec[S, C, W any] struct{ spec }
-
-// spec is a Spec without its type parameters.
-type spec struct {
-	new    func() any
-	assign func(to, from any)
-	common func(w any) *Window
-	name   func(w, series any) // sets the series
-	series func(w any) any     // pointer to it
-	times  func(c any) []time.Time
-	parts  []part
+// Spec describes the windows of a schema: W is a window, and S the series that identifies it.
+type Spec[S, W any] struct {
+	any   AnySpec // not embedded: its methods would be compiled again for each W
+	refer func(w *W) *Summary
 }
 
-// NewSpec returns the description of windows. common returns what all windows have, series the
-// series of a window, and times the times of events. If copies of a window share statistics, *W has
-// a method Own, which clones them.
-func NewSpec[S, C, W any](common func(w *W) *Window, series func(w *W) *S, times func(c *C) []time.Time, parts ...Part[C, W]) *Spec[S, C, W] {
-	s := &Spec[S, C, W]{spec{
-		new: func() any { return new(W) },
-		assign: func(to, from any) {
-			*to.(*W) = *from.(*W)
-			if shared, ok := to.(interface{ Own() }); ok {
-				shared.Own()
-			}
-		},
-		common: func(w any) *Window { return common(w.(*W)) },
-		name:   func(w, of any) { *series(w.(*W)) = *of.(*S) },
-		series: func(w any) any { return series(w.(*W)) },
-		times:  func(c any) []time.Time { return times(c.(*C)) },
-	}}
-	for _, p := range parts {
-		s.parts = append(s.parts, p.part)
+// AnySpec is a [Spec] without its type parameters.
+type AnySpec struct {
+	new   func() *Summary
+	name  func(to, series any) // sets the series
+	parts []Part
+}
+
+// NewSpec returns the description of windows. W is a struct of a [Window], a series, and the statistics of each part.
+func NewSpec[S, W any](parts ...Part) *Spec[S, W] {
+	return NewSpecOf[S](func(w *W) *Summary {
+		fields := fieldsOf(w)
+		return &Summary{w, fields[0].(*Window), fields[1], fields[2:]}
+	}, parts...)
+}
+
+// NewSpecOf is [NewSpec] for windows that are no such structs, given a function that refers to one.
+func NewSpecOf[S, W any](refer func(w *W) *Summary, parts ...Part) *Spec[S, W] {
+	parts = slices.Clone(parts)
+	for i := range parts {
+		parts[i].at = i
 	}
-	return s
+	return &Spec[S, W]{AnySpec{
+		new:   func() *Summary { return refer(new(W)) },
+		name:  func(to, series any) { *to.(*S) = *series.(*S) },
+		parts: parts,
+	}, refer}
 }
 
-// Clone returns a copy of a window, a *W, that shares nothing with it.
-func (s *Spec[S, C, W]) Clone(w any) any {
+// Any returns the description without its type parameters.
+func (s *Spec[S, W]) Any() *AnySpec { return &s.any }
+
+// Refer returns a reference to a window.
+func (s *Spec[S, W]) Refer(w *W) *Summary { return s.refer(w) }
+
+// Of returns the description of windows with the statistics of some fields, given the names of
+// their columns.
+func (s *AnySpec) Of(fields []string) *AnySpec {
+	out := *s
+	out.parts = slices.DeleteFunc(slices.Clone(s.parts), func(p Part) bool { return !slices.Contains(fields, p.field) })
+	return &out
+}
+
+// Clone returns a copy of a window that shares nothing with it.
+func (s *AnySpec) Clone(w *Summary) *Summary {
 	c := s.new()
 	s.assign(c, w)
 	return c
 }
 
-// Combine adds a window of another series, with the same start. The result does not depend on the order in
-// which the windows of a group are combined, except in the last bits of sums of floating-point numbers.
-func (s *Spec[S, C, W]) Combine(to, other *W) { s.combine(to, other) }
+// assign sets a window to another one.
+func (s *AnySpec) assign(to, from *Summary) {
+	*to.common = *from.common
+	s.name(to.series, from.series)
+	for i := range s.parts {
+		p := &s.parts[i]
+		p.copy(to.fields[p.at], from.fields[p.at])
+	}
+}
 
-// CommonOf is [Spec.Common].
-func (s *spec) CommonOf(w any) *Window { return s.common(w) }
-
-// Common returns what all windows have.
-func (s *Spec[S, C, W]) Common(w *W) *Window { return s.common(w) }
-
-// Series returns the series of a window.
-func (s *Spec[S, C, W]) Series(w *W) *S { return s.series(w).(*S) }
+// SetSeries sets a series to another one, given pointers.
+func (s *AnySpec) SetSeries(to, series any) { s.name(to, series) }
 
 // Counted adds to the fields that are known those that have values in a window; w may be nil. Fields that are no
 // numbers are known. It reports whether all are.
-func (s *spec) Counted(w any, known []bool) (now []bool, all bool) {
+func (s *AnySpec) Counted(w *Summary, known []bool) (now []bool, all bool) {
 	if known == nil {
 		known = make([]bool, len(s.parts))
 	}
 	all = true
 	for i := range s.parts {
 		p := &s.parts[i]
-		known[i] = known[i] || p.step == nil || w != nil && p.has(w)
+		known[i] = known[i] || p.step == nil || w != nil && p.has(w.fields[p.at])
 		all = all && known[i]
 	}
 	return known, all
@@ -271,27 +322,11 @@ func (s *spec) Counted(w any, known []bool) (now []bool, all bool) {
 
 // Unknown returns the first of some fields, given the names of their columns, that windows do not
 // summarize; empty if there is none.
-func (s *Spec[S, C, W]) Unknown(fields []string) string {
+func (s *AnySpec) Unknown(fields []string) string {
 	for _, f := range fields {
-		if !slices.ContainsFunc(s.parts, func(p part) bool { return p.field == f }) {
+		if !slices.ContainsFunc(s.parts, func(p Part) bool { return p.field == f }) {
 			return f
 		}
 	}
 	return ""
-}
-
-// Of returns the description of windows with the statistics of some fields, given the names of
-// their columns.
-func (s *Spec[S, C, W]) Of(fields []string) *Spec[S, C, W] {
-	out := *s
-	out.parts = nil
-	for _, p := range s.parts {
-		for _, f := range fields {
-			if f == p.field {
-				out.parts = append(out.parts, p)
-				break
-			}
-		}
-	}
-	return &out
 }

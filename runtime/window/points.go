@@ -99,22 +99,27 @@ func (c *Chart[S]) Points() []Point {
 
 // Charts returns the description of charts of a field of n pixels, to fold with the width [Whole]. It
 // returns false if the field is no number. Charts are not combined, so they have no groups.
-func Charts[S, C, W any](s *Spec[S, C, W], field string, from, to time.Time, n int) (*Spec[S, C, Chart[S]], bool) {
-	i := slices.IndexFunc(s.parts, func(p part) bool { return p.field == field && p.numbers != nil })
+func Charts[S, W any](s *Spec[S, W], field string, from, to time.Time, n int) (*Spec[S, Chart[S]], bool) {
+	i := slices.IndexFunc(s.any.parts, func(p Part) bool { return p.field == field && p.numbers != nil })
 	if i < 0 {
 		return nil, false
 	}
-	numbers := s.parts[i].numbers
-	charts := NewSpec(
-		func(w *Chart[S]) *Window { return &w.Window },
-		func(w *Chart[S]) *S { return &w.Series },
-		func(c *C) []time.Time { return s.times(c) })
-	charts.parts = []part{{field: field, add: func(w any, times []time.Time, c any, begin, end int) {
-		chart := w.(*Chart[S])
-		if chart.points == nil {
-			chart.points = NewPoints(from, to, n)
-		}
-		numbers(times, c, begin, end, chart.points.Add)
-	}}}
-	return charts, true
+	refer := func(w *Chart[S]) *Summary { return &Summary{w, &w.Window, &w.Series, []any{&w.points}} }
+	return NewSpecOf[S](refer, chartPart(&s.any.parts[i], from, to, n)), true
+}
+
+// chartPart returns the part of a chart of a field: its statistics are a **Points.
+func chartPart(of *Part, from, to time.Time, n int) Part {
+	return Part{
+		field: of.field,
+		slice: of.slice,
+		add: func(s any, times []time.Time, values any, begin, end int) {
+			points := s.(**Points)
+			if *points == nil {
+				*points = NewPoints(from, to, n)
+			}
+			of.numbers(times, values, begin, end, (*points).Add)
+		},
+		copy: func(to, from any) { *to.(**Points) = *from.(**Points) },
+	}
 }

@@ -48,12 +48,12 @@ import (
 type Run struct {
 	Start   time.Time     // of the bucket
 	Every   time.Duration // width of windows, whole seconds
-	Windows []any         // pointers to windows, in order of time; those without events are inexact
-	// Lacks is set by [Spec.ParseRun] if the run does not have all fields with their types.
+	Windows []*Summary    // in order of time; those without events are inexact
+	// Lacks is set by [AnySpec.ParseRun] if the run does not have all fields with their types.
 	Lacks bool
 
-	spare   []any // windows for the next run
-	zero    any
+	spare   []*Summary // windows for the next run
+	zero    *Summary
 	head    runHead
 	columns runColumns
 }
@@ -130,13 +130,13 @@ var wordForms = func() (forms [columnsEnd]wordForm) {
 }()
 
 // Stores reports whether runs can store the windows.
-func (s *spec) Stores() bool {
-	return !slices.ContainsFunc(s.parts, func(p part) bool { return p.run == nil })
+func (s *AnySpec) Stores() bool {
+	return !slices.ContainsFunc(s.parts, func(p Part) bool { return p.run == nil })
 }
 
 // AppendRun appends the encoded run. Equal runs have equal encodings. The error is that of a field whose
 // type cannot be stored.
-func (s *spec) AppendRun(dst []byte, r *Run) ([]byte, error) {
+func (s *AnySpec) AppendRun(dst []byte, r *Run) ([]byte, error) {
 	begin := len(dst)
 	dst = appendUint(dst, runVersionField, runVersion)
 	dst = appendUint(dst, runStartField, protowire.EncodeZigZag(r.Start.Unix()))
@@ -144,7 +144,7 @@ func (s *spec) AppendRun(dst []byte, r *Run) ([]byte, error) {
 	var numbers, events, inexact []uint64
 	doubts := false
 	for _, w := range r.Windows {
-		c := s.common(w)
+		c := w.common
 		numbers, events, inexact = append(numbers, uint64(c.Start.Sub(r.Start)/r.Every)), append(events, uint64(c.Events)), append(inexact, 0)
 		if c.Inexact {
 			doubts, inexact[len(inexact)-1] = true, 1
@@ -158,8 +158,8 @@ func (s *spec) AppendRun(dst []byte, r *Run) ([]byte, error) {
 	for i := range s.parts {
 		c.reset()
 		for _, w := range r.Windows {
-			c.start = s.common(w).Start
-			s.parts[i].run(w, &c)
+			c.start = w.common.Start
+			s.parts[i].run(w.fields[s.parts[i].at], &c)
 		}
 		if c.failed != nil {
 			return dst[:begin], fmt.Errorf("field %s: %w", s.parts[i].field, c.failed)
@@ -222,7 +222,7 @@ func (f wordForm) size(w uint64) int {
 // ParseRun sets r to an encoded run, and reuses its windows. It ignores fields that the windows do
 // not have, and reports in r.Lacks that the run does not have all fields, or has one with values of another type, as in
 // another version of a schema. The series of windows stay, and times are in UTC. The error wraps [ErrRun].
-func (s *spec) ParseRun(r *Run, encoded []byte) error {
+func (s *AnySpec) ParseRun(r *Run, encoded []byte) error {
 	if err := r.head.open(encoded); err != nil {
 		r.clear()
 		return err
@@ -250,7 +250,7 @@ func (r *Run) clear() {
 
 // parseParts sets the statistics of windows, apart from those of some parts. It returns the first part whose
 // values in the run have another type, which may be set in part then; -1 if there is none.
-func (s *spec) parseParts(r *Run, except []int) (other int, err error) {
+func (s *AnySpec) parseParts(r *Run, except []int) (other int, err error) {
 	h, c := &r.head, &r.columns
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -270,8 +270,8 @@ func (s *spec) parseParts(r *Run, except []int) (other int, err error) {
 			return -1, fmt.Errorf("%w: field %s does not have a count for each window", ErrRun, p.field)
 		}
 		for _, w := range r.Windows {
-			c.start, c.end = s.common(w).Start, s.common(w).End
-			p.run(w, c)
+			c.start, c.end = w.common.Start, w.common.End
+			p.run(w.fields[p.at], c)
 		}
 		if c.failed != nil || !c.complete() {
 			return i, nil
@@ -406,7 +406,7 @@ func parseWords(dst []uint64, form wordForm, b []byte) ([]uint64, error) {
 }
 
 // begin makes the windows of a run, without their statistics.
-func (s *spec) begin(r *Run, h *runHead) error {
+func (s *AnySpec) begin(r *Run, h *runHead) error {
 	r.Start, r.Every = time.Unix(h.start, 0).UTC(), time.Duration(h.every)*time.Second
 	if r.zero == nil {
 		r.zero = s.new()
@@ -419,14 +419,14 @@ func (s *spec) begin(r *Run, h *runHead) error {
 		if events := h.events[i]; events > math.MaxInt64 || events == 0 && !inexact {
 			return fmt.Errorf("%w: a window has %d events", ErrRun, events)
 		}
-		var w any
+		var w *Summary
 		if n := len(r.spare); n > 0 {
 			w, r.spare = r.spare[n-1], r.spare[:n-1]
 			s.assign(w, r.zero)
 		} else {
 			w = s.new()
 		}
-		c := s.common(w)
+		c := w.common
 		c.Start = r.Start.Add(time.Duration(number) * r.Every)
 		c.End, c.Events, c.Inexact = c.Start.Add(r.Every), int64(h.events[i]), inexact
 		r.Windows = append(r.Windows, w)

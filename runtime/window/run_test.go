@@ -35,40 +35,37 @@ type everyType struct {
 type runKind int32
 
 type everyColumns struct {
-	times  []time.Time
-	ints   []*int32
-	uints  []uint64
-	length []time.Duration
-	reals  []float64
-	single []float32
-	names  []string
-	bytes  [][]byte
-	ids    [][16]byte
-	flags  []bool
-	ats    []time.Time
-	kinds  []runKind
+	Series []string
+	Times  []time.Time
+	Ints   []*int32
+	Uints  []uint64
+	Length []time.Duration
+	Reals  []float64
+	Single []float32
+	Names  []string
+	Bytes  [][]byte
+	IDs    [][16]byte
+	Flags  []bool
+	Ats    []time.Time
+	Kinds  []runKind
 }
 
-var everyParts = []Part[everyColumns, everyType]{
-	OptionalIntPart("int", func(w *everyType) *Int[int32] { return &w.Int }, func(c *everyColumns) []*int32 { return c.ints }),
-	IntPart("uint", func(w *everyType) *Int[uint64] { return &w.Uint }, func(c *everyColumns) []uint64 { return c.uints }),
-	IntPart("length", func(w *everyType) *Int[time.Duration] { return &w.Length }, func(c *everyColumns) []time.Duration { return c.length }),
-	FloatPart("real", func(w *everyType) *Float64[float64] { return &w.Real }, func(c *everyColumns) []float64 { return c.reals }),
-	FloatPart("single", func(w *everyType) *Float64[float32] { return &w.Single }, func(c *everyColumns) []float32 { return c.single }),
-	ValuesPart("name", func(w *everyType) *Values[string] { return &w.Name }, func(c *everyColumns) []string { return c.names }),
-	ValuesPart("bytes", func(w *everyType) *Values[[]byte] { return &w.Bytes }, func(c *everyColumns) [][]byte { return c.bytes }),
-	ValuesPart("id", func(w *everyType) *Values[[16]byte] { return &w.ID }, func(c *everyColumns) [][16]byte { return c.ids }),
-	ValuesPart("flag", func(w *everyType) *Values[bool] { return &w.Flag }, func(c *everyColumns) []bool { return c.flags }),
-	ValuesPart("at", func(w *everyType) *Values[time.Time] { return &w.At }, func(c *everyColumns) []time.Time { return c.ats }),
-	ValuesPart("kind", func(w *everyType) *Values[runKind] { return &w.Kind }, func(c *everyColumns) []runKind { return c.kinds }),
-}
-
-func everySpec(parts ...Part[everyColumns, everyType]) *Spec[string, everyColumns, everyType] {
-	return NewSpec(
-		func(w *everyType) *Window { return &w.Window },
-		func(w *everyType) *string { return &w.Series },
-		func(c *everyColumns) []time.Time { return c.times }, parts...)
-}
+var (
+	everyFields = []string{"int", "uint", "length", "real", "single", "name", "bytes", "id", "flag", "at", "kind"}
+	everySpec   = NewSpec[string, everyType](
+		OptionalIntPart[int32]("int", 2),
+		IntPart[uint64]("uint", 3),
+		IntPart[time.Duration]("length", 4),
+		FloatPart[float64]("real", 5),
+		FloatPart[float32]("single", 6),
+		ValuesPart[string]("name", 7),
+		ValuesPart[[]byte]("bytes", 8),
+		ValuesPart[[16]byte]("id", 9),
+		ValuesPart[bool]("flag", 10),
+		ValuesPart[time.Time]("at", 11),
+		ValuesPart[runKind]("kind", 12),
+	)
+)
 
 var runStart = time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 
@@ -84,27 +81,27 @@ func drawEvents(t *rapid.T) everyColumns {
 		if rapid.Bool().Draw(t, "some") {
 			some = rapid.Ptr(rapid.Int32(), false).Draw(t, "int")
 		}
-		c.times, c.ints, c.uints = append(c.times, at), append(c.ints, some), append(c.uints, rapid.SampledFrom([]uint64{0, 1, 7, math.MaxUint64}).Draw(t, "uint"))
-		c.length = append(c.length, time.Duration(rapid.SampledFrom([]int64{math.MinInt64, -1, 0, 5, math.MaxInt64}).Draw(t, "length")))
-		c.reals = append(c.reals, rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 0.1, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), -3}).Draw(t, "real"))
-		c.single = append(c.single, rapid.SampledFrom([]float32{0, 0.1, -2.5, math.MaxFloat32}).Draw(t, "single"))
-		c.names, c.bytes = append(c.names, rapid.StringN(0, 3, 9).Draw(t, "name")), append(c.bytes, rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(t, "bytes"))
-		c.ids, c.flags = append(c.ids, [16]byte{byte(len(c.times))}), append(c.flags, rapid.Bool().Draw(t, "flag"))
-		c.ats, c.kinds = append(c.ats, at.Add(-1e15+7)), append(c.kinds, runKind(rapid.Int32().Draw(t, "kind")))
+		c.Times, c.Ints, c.Uints = append(c.Times, at), append(c.Ints, some), append(c.Uints, rapid.SampledFrom([]uint64{0, 1, 7, math.MaxUint64}).Draw(t, "uint"))
+		c.Length = append(c.Length, time.Duration(rapid.SampledFrom([]int64{math.MinInt64, -1, 0, 5, math.MaxInt64}).Draw(t, "length")))
+		c.Reals = append(c.Reals, rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 0.1, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), -3}).Draw(t, "real"))
+		c.Single = append(c.Single, rapid.SampledFrom([]float32{0, 0.1, -2.5, math.MaxFloat32}).Draw(t, "single"))
+		c.Names, c.Bytes = append(c.Names, rapid.StringN(0, 3, 9).Draw(t, "name")), append(c.Bytes, rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(t, "bytes"))
+		c.IDs, c.Flags = append(c.IDs, [16]byte{byte(len(c.Times))}), append(c.Flags, rapid.Bool().Draw(t, "flag"))
+		c.Ats, c.Kinds = append(c.Ats, at.Add(-1e15+7)), append(c.Kinds, runKind(rapid.Int32().Draw(t, "kind")))
 	}
 	return c
 }
 
 // foldEvery returns the windows of events of a day.
-func foldEvery(t *rapid.T, spec *Spec[string, everyColumns, everyType], width Width, cells time.Duration, c *everyColumns) (out []*everyType) {
-	f, err := spec.Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w any) bool {
-		out = append(out, spec.Clone(w).(*everyType))
+func foldEvery(t *rapid.T, spec *Spec[string, everyType], width Width, cells time.Duration, c *everyColumns) (out []*everyType) {
+	f, err := spec.Any().Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w *Summary) bool {
+		out = append(out, spec.Any().Clone(w).Window.(*everyType))
 		return true
 	})
 	must(t, err)
 	of := "s"
-	if len(c.times) > 0 {
-		if _, err := f.Add(&of, c); err != nil {
+	if len(c.Times) > 0 {
+		if _, err := f.Add(&of, SlicesOf(c)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,10 +119,10 @@ func oneSeries(o Options) Options {
 	return o
 }
 
-func anyOf(windows []*everyType) []any {
-	out := make([]any, len(windows))
+func summaries(windows []*everyType) []*Summary {
+	out := make([]*Summary, len(windows))
 	for i, w := range windows {
-		out[i] = w
+		out[i] = everySpec.Refer(w)
 	}
 	return out
 }
@@ -143,20 +140,20 @@ func TestRun(t *testing.T) {
 	var r Run
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawEvents(t)
-		spec := everySpec(everyParts...)
+		spec := everySpec
 		windows := foldEvery(t, spec, Every(time.Hour), 0, &events)
 		for _, w := range windows {
 			w.Series, w.Inexact = "", rapid.IntRange(0, 9).Draw(t, "inexact") == 0
 		}
-		encoded, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: anyOf(windows)})
+		encoded, err := spec.Any().AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: summaries(windows)})
 		must(t, err)
-		n := rapid.IntRange(0, len(everyParts)).Draw(t, "fields")
-		some := everySpec(everyParts[n:]...)
+		n := rapid.IntRange(0, len(everyFields)).Draw(t, "fields")
+		some := everySpec.Any().Of(everyFields[n:])
 		must(t, some.ParseRun(&r, encoded))
 		if r.Lacks || !r.Start.Equal(runStart) || r.Every != time.Hour || len(r.Windows) != len(windows) {
 			t.Fatalf("%+v", r)
 		}
-		if every, fields, err := DescribeRun(encoded); err != nil || every != time.Hour || len(fields) != len(everyParts) {
+		if every, fields, err := DescribeRun(encoded); err != nil || every != time.Hour || len(fields) != len(everyFields) {
 			t.Fatalf("%s %q %v", every, fields, err)
 		}
 		if _, _, err := DescribeRun(encoded[1:]); !errors.Is(err, ErrRun) {
@@ -166,7 +163,7 @@ func TestRun(t *testing.T) {
 			return
 		}
 		for i, w := range r.Windows {
-			w := *w.(*everyType)
+			w := *w.Window.(*everyType)
 			w.Series = windows[i].Series
 			if diff := cmp.Diff(*windows[i], w, bitwise); diff != "" {
 				t.Fatalf("window %d: %s", i, diff)
@@ -174,21 +171,22 @@ func TestRun(t *testing.T) {
 			w.Filled = rapid.Bool().Draw(t, "filled")
 			checkEncoding(t, spec, w)
 		}
-		again, err := spec.AppendRun(nil, &r)
+		again, err := spec.Any().AppendRun(nil, &r)
 		if err != nil || string(again) != string(encoded) {
 			t.Fatal("encoded again, it differs", err)
 		}
-		if err := everySpec(IntPart("new", func(w *everyType) *Int[uint64] { return &w.Uint }, func(c *everyColumns) []uint64 { return c.uints })).ParseRun(&r, encoded); err != nil || !r.Lacks {
-			t.Fatal("a field more:", r.Lacks, err)
+		var more Run
+		if err := NewSpec[string, exactWindow[uint64]](IntPart[uint64]("new", 2)).Any().ParseRun(&more, encoded); err != nil || !more.Lacks {
+			t.Fatal("a field more:", more.Lacks, err)
 		}
 	})
 }
 
 // checkEncoding encodes a window and parses it; parts of its encoding are none.
-func checkEncoding(t *rapid.T, spec *Spec[string, everyColumns, everyType], w everyType) {
-	encoded := spec.Append([]byte("x"), &w)[1:]
+func checkEncoding(t *rapid.T, spec *Spec[string, everyType], w everyType) {
+	encoded := spec.Any().Append([]byte("x"), spec.Refer(&w))[1:]
 	got := everyType{Series: w.Series}
-	if err := spec.Parse(&got, encoded); err != nil || !cmp.Equal(w, got, bitwise) {
+	if err := spec.Any().Parse(spec.Refer(&got), encoded); err != nil || !cmp.Equal(w, got, bitwise) {
 		t.Fatalf("%v: %s", err, cmp.Diff(w, got, bitwise))
 	}
 	for n := range len(encoded) + 1 {
@@ -196,7 +194,7 @@ func checkEncoding(t *rapid.T, spec *Spec[string, everyColumns, everyType], w ev
 		if n == len(encoded) {
 			part = append(part, 0)
 		}
-		if err := spec.Parse(new(everyType), part); !errors.Is(err, ErrEncoding) {
+		if err := spec.Any().Parse(spec.Refer(new(everyType)), part); !errors.Is(err, ErrEncoding) {
 			t.Fatalf("%d of %d bytes: %v", n, len(encoded), err)
 		}
 	}
@@ -204,10 +202,10 @@ func checkEncoding(t *rapid.T, spec *Spec[string, everyColumns, everyType], w ev
 
 // FuzzParse checks that no bytes make Parse panic, or use memory beyond their size.
 func FuzzParse(f *testing.F) {
-	spec := everySpec(everyParts...)
-	f.Add(spec.Append(nil, new(everyType)))
+	spec := everySpec
+	f.Add(spec.Any().Append(nil, spec.Refer(new(everyType))))
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		if err := spec.Parse(new(everyType), encoded); err != nil && !errors.Is(err, ErrEncoding) {
+		if err := spec.Any().Parse(spec.Refer(new(everyType)), encoded); err != nil && !errors.Is(err, ErrEncoding) {
 			t.Error(err)
 		}
 	})
@@ -216,27 +214,33 @@ func FuzzParse(f *testing.F) {
 // TestRunOfOtherTypes parses runs of fields with the types that they had in another version of a schema: only these
 // are lacking, and nothing of them is in the windows.
 func TestRunOfOtherTypes(t *testing.T) {
-	texts := ValuesPart("int", func(w *everyType) *Values[string] { return &w.Name }, func(c *everyColumns) []string { return c.names })
-	moments := ValuesPart("flag", func(w *everyType) *Values[time.Time] { return &w.At }, func(c *everyColumns) []time.Time { return c.ats })
-	narrower := FloatPart("real", func(w *everyType) *Float64[float32] { return &w.Single }, func(c *everyColumns) []float32 { return c.single })
-	signed := IntPart("uint", func(w *everyType) *Int[int32] { return &w.Int }, func(c *everyColumns) []int32 { return nil })
-	others := everySpec(texts, moments, narrower, signed, everyParts[2])
+	type otherTypes struct {
+		Window
+		Series string
+		Int    Values[string]
+		Flag   Values[time.Time]
+		Real   Float64[float32]
+		Uint   Int[int32]
+		Length Int[time.Duration]
+	}
+	others := NewSpec[string, otherTypes](
+		ValuesPart[string]("int", 0), ValuesPart[time.Time]("flag", 0), FloatPart[float32]("real", 0), IntPart[int32]("uint", 0), IntPart[time.Duration]("length", 0))
 	var r Run
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawEvents(t)
-		for i := range events.reals {
-			events.reals[i] = 0.1
-			events.ints[i] = new(int32)
+		for i := range events.Reals {
+			events.Reals[i] = 0.1
+			events.Ints[i] = new(int32)
 		}
-		spec := everySpec(everyParts...)
+		spec := everySpec
 		windows := foldEvery(t, spec, Every(time.Hour), 0, &events)
-		encoded, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: anyOf(windows)})
+		encoded, err := spec.Any().AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: summaries(windows)})
 		must(t, err)
-		if err := others.ParseRun(&r, encoded); err != nil || r.Lacks != (len(windows) > 0) || len(r.Windows) != len(windows) {
+		if err := others.Any().ParseRun(&r, encoded); err != nil || r.Lacks != (len(windows) > 0) || len(r.Windows) != len(windows) {
 			t.Fatal(r.Lacks, len(r.Windows), err)
 		}
 		for i, w := range r.Windows {
-			got, want := *w.(*everyType), everyType{Window: windows[i].Window, Length: windows[i].Length}
+			got, want := *w.Window.(*otherTypes), otherTypes{Window: windows[i].Window, Length: windows[i].Length}
 			if diff := cmp.Diff(want, got, bitwise); diff != "" {
 				t.Fatalf("window %d: %s", i, diff)
 			}
@@ -249,25 +253,25 @@ func TestRunOfOtherTypes(t *testing.T) {
 func TestCells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawEvents(t)
-		spec := everySpec(everyParts...)
+		spec := everySpec
 		cells := rapid.SampledFrom([]time.Duration{15 * time.Minute, time.Hour, 4 * time.Hour}).Draw(t, "cells")
 		width := rapid.SampledFrom([]Width{Every(time.Hour), Every(4 * time.Hour), Days(1, time.UTC), Whole(), Every(90 * time.Minute)}).Draw(t, "width")
 		want := foldEvery(t, spec, width, cells, &events)
 		stored := foldEvery(t, spec, Every(cells), 0, &events)
 		var got []*everyType
-		f, err := spec.Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w any) bool {
-			got = append(got, spec.Clone(w).(*everyType))
+		f, err := spec.Any().Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w *Summary) bool {
+			got = append(got, spec.Any().Clone(w).Window.(*everyType))
 			return true
 		})
 		must(t, err)
 		of, begin := "s", 0
 		for _, w := range stored {
-			end := begin + until(events.times[begin:], w.End)
+			end := begin + until(events.Times[begin:], w.End)
 			if f.Holds(w.Start, w.End) && rapid.Bool().Draw(t, "from run") {
-				_, err = f.AddCell(&of, w)
+				_, err = f.AddCell(&of, spec.Refer(w))
 			} else {
 				part := events.slice(begin, end)
-				_, err = f.Add(&of, &part)
+				_, err = f.Add(&of, SlicesOf(&part))
 			}
 			if begin = end; err != nil {
 				t.Fatal(err)
@@ -290,8 +294,8 @@ func TestCells(t *testing.T) {
 // slice returns events [begin, end).
 func (c *everyColumns) slice(begin, end int) everyColumns {
 	return everyColumns{
-		c.times[begin:end], c.ints[begin:end], c.uints[begin:end], c.length[begin:end], c.reals[begin:end], c.single[begin:end],
-		c.names[begin:end], c.bytes[begin:end], c.ids[begin:end], c.flags[begin:end], c.ats[begin:end], c.kinds[begin:end],
+		nil, c.Times[begin:end], c.Ints[begin:end], c.Uints[begin:end], c.Length[begin:end], c.Reals[begin:end], c.Single[begin:end],
+		c.Names[begin:end], c.Bytes[begin:end], c.IDs[begin:end], c.Flags[begin:end], c.Ats[begin:end], c.Kinds[begin:end],
 	}
 }
 
@@ -299,19 +303,19 @@ func (c *everyColumns) slice(begin, end int) everyColumns {
 func TestDoubt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawEvents(t)
-		spec := everySpec(everyParts...)
+		spec := everySpec
 		from := runStart.Add(time.Duration(rapid.IntRange(0, 48).Draw(t, "from")) * 30 * time.Minute)
 		to := from.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "length")) * 30 * time.Minute)
 		var got []string
-		f, err := spec.Start(Every(time.Hour), runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: 30 * time.Minute}), func(w any) bool {
-			c := spec.Common(w.(*everyType))
+		f, err := spec.Any().Start(Every(time.Hour), runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: 30 * time.Minute}), func(w *Summary) bool {
+			c := w.Common()
 			got = append(got, fmt.Sprint(c.Start.Hour(), " ", c.Events, " ", c.Inexact))
 			return true
 		})
 		must(t, err)
 		of := "s"
 		cut := func(at time.Time) int {
-			n, _ := slices.BinarySearchFunc(events.times, at, time.Time.Compare)
+			n, _ := slices.BinarySearchFunc(events.Times, at, time.Time.Compare)
 			return n
 		}
 		add := func(begin, end int) (bool, error) {
@@ -319,12 +323,12 @@ func TestDoubt(t *testing.T) {
 				return true, nil
 			}
 			part := events.slice(begin, end)
-			return f.Add(&of, &part)
+			return f.Add(&of, SlicesOf(&part))
 		}
 		begin, end := cut(from), cut(to)
 		_, first := add(0, begin)
 		_, second := f.Doubt(&of, from, to, func() (bool, error) { return add(begin, end) })
-		_, third := add(end, len(events.times))
+		_, third := add(end, len(events.Times))
 		must(t, errors.Join(first, second, third))
 		f.End()
 		var want []string
@@ -351,9 +355,9 @@ func TestDoubtFills(t *testing.T) {
 	} {
 		for _, newest := range []bool{false, true} {
 			var got []string
-			spec, of := everySpec(everyParts...), "s"
-			f, err := spec.Start(Every(time.Hour), at(0), at(8), oneSeries(Options{Fill: fill, NewestFirst: newest}), func(w any) bool {
-				c, mark := spec.Common(w.(*everyType)), ""
+			spec, of := everySpec, "s"
+			f, err := spec.Any().Start(Every(time.Hour), at(0), at(8), oneSeries(Options{Fill: fill, NewestFirst: newest}), func(w *Summary) bool {
+				c, mark := w.Common(), ""
 				if c.Inexact {
 					mark = "?"
 				}
@@ -363,7 +367,7 @@ func TestDoubtFills(t *testing.T) {
 			must(t, err)
 			one := func(hour int) error {
 				events := eventsAt(at(hour))
-				_, err := f.Add(&of, &events)
+				_, err := f.Add(&of, SlicesOf(&events))
 				return err
 			}
 			first := one(0)
@@ -384,7 +388,7 @@ func TestDoubtFills(t *testing.T) {
 func eventsAt(times ...time.Time) everyColumns {
 	n := len(times)
 	return everyColumns{
-		times, slices.Repeat([]*int32{new(int32)}, n), make([]uint64, n), make([]time.Duration, n), make([]float64, n), make([]float32, n),
+		nil, times, slices.Repeat([]*int32{new(int32)}, n), make([]uint64, n), make([]time.Duration, n), make([]float64, n), make([]float32, n),
 		make([]string, n), make([][]byte, n), make([][16]byte, n), make([]bool, n), make([]time.Time, n), make([]runKind, n),
 	}
 }
@@ -394,30 +398,30 @@ func exampleRun(t testing.TB) []byte {
 	one := &everyType{Window: Window{Start: runStart, End: runStart.Add(time.Hour), Events: 1}}
 	one.Uint.add([]time.Time{runStart}, []uint64{5})
 	one.Name.add([]time.Time{runStart}, []string{"a"})
-	run, err := everySpec(everyParts...).AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []any{one}})
+	run, err := everySpec.Any().AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []*Summary{everySpec.Refer(one)}})
 	must(t, err)
 	return run
 }
 
 // FuzzRun parses damaged runs: they yield errors that wrap ErrRun, or a run that is encoded equally.
 func FuzzRun(f *testing.F) {
-	spec := everySpec(everyParts...)
-	empty, _ := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour})
+	spec := everySpec
+	empty, _ := spec.Any().AppendRun(nil, &Run{Start: runStart, Every: time.Hour})
 	f.Add(empty[:len(empty)-checksumSize])
 	some := exampleRun(f)
 	f.Add(some[:len(some)-checksumSize])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var r Run
-		if err := spec.ParseRun(&r, withChecksum(body)); err != nil {
+		if err := spec.Any().ParseRun(&r, withChecksum(body)); err != nil {
 			if !errors.Is(err, ErrRun) {
 				t.Fatal(err)
 			}
 			return
 		}
-		encoded, err := spec.AppendRun(nil, &r)
+		encoded, err := spec.Any().AppendRun(nil, &r)
 		must(t, err)
 		var again Run
-		if err := spec.ParseRun(&again, encoded); err != nil || len(again.Windows) != len(r.Windows) {
+		if err := spec.Any().ParseRun(&again, encoded); err != nil || len(again.Windows) != len(r.Windows) {
 			t.Fatal(err)
 		}
 	})
@@ -425,7 +429,7 @@ func FuzzRun(f *testing.F) {
 
 // TestRunDamage checks the bytes of a run, and that damage to any of them is found.
 func TestRunDamage(t *testing.T) {
-	spec, run := everySpec(everyParts...), exampleRun(t)
+	spec, run := everySpec, exampleRun(t)
 	if got := fmt.Sprintf("%x", run); got != "08011080d28b840c18901c2201002a01013a080a03696e741201003a230a0475696e741201011a01002201002a010a3a01007201057a0105820101058a0101053a0b0a066c656e6774681201003a090a047265616c1201003a0b0a0"+
 		"673696e676c651201003a170a046e616d651201011a0100220100e2010161ea0101613a0a0a0562797465731201003a070a0269641201003a090a04666c61671201003a070a0261741201003a090a046b696e641201007d41368e39" {
 		t.Errorf("the stored form is %s", got)
@@ -433,14 +437,14 @@ func TestRunDamage(t *testing.T) {
 	var r Run
 	for i := range run {
 		for _, damaged := range [][]byte{run[:i], slices.Concat(run[:i], []byte{run[i] ^ 0x40}, run[i+1:])} {
-			if err := spec.ParseRun(&r, damaged); !errors.Is(err, ErrRun) {
+			if err := spec.Any().ParseRun(&r, damaged); !errors.Is(err, ErrRun) {
 				t.Fatalf("byte %d: %v", i, err)
 			}
 		}
 	}
 	later := slices.Clone(run[:len(run)-checksumSize])
 	later[1] = 2 // the version
-	if err := spec.ParseRun(&r, withChecksum(later)); !errors.Is(err, ErrRun) {
+	if err := spec.Any().ParseRun(&r, withChecksum(later)); !errors.Is(err, ErrRun) {
 		t.Fatal(err)
 	}
 }

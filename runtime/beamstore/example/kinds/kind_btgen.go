@@ -644,8 +644,73 @@ func BeamKind() ([]*store.Mapping[KindEvent], []*store.Query[KindEvent]) {
 }
 
 // BeamKindWindows gives package kindsbeam access to how events are summarized.
-func BeamKindWindows() *window.Spec[KindSeries, KindColumns, KindWindow] {
+func BeamKindWindows() *window.Spec[KindSeries, KindWindow] {
 	return kindWindows
+}
+
+// kindPart returns a pointer to what an event has for a slice of KindColumns,
+// by its index.
+func kindPart(e any, index int) any {
+	of := e.(*KindEvent)
+	switch index {
+	case 0:
+		return &of.KindSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Sequence
+	case 3:
+		return (*int)(&of.Class)
+	case 4:
+		return &of.Text
+	case 5:
+		return &of.Bytes
+	case 6:
+		return &of.Flag
+	case 7:
+		return &of.Small
+	case 8:
+		return &of.Number
+	case 9:
+		return &of.Unsigned
+	case 10:
+		return &of.Large
+	case 11:
+		return &of.Single
+	case 12:
+		return &of.Double
+	case 13:
+		return &of.At
+	case 14:
+		return &of.Span
+	case 15:
+		return &of.ID
+	case 16:
+		return &of.Color
+	case 17:
+		return &of.JSON
+	case 18:
+		return &of.TextOr
+	case 19:
+		return &of.BytesOr
+	case 20:
+		return &of.FlagOr
+	case 21:
+		return &of.NumberOr
+	case 22:
+		return &of.DoubleOr
+	case 23:
+		return &of.AtOr
+	case 24:
+		return &of.SpanOr
+	case 25:
+		return &of.IDOr
+	case 26:
+		return &of.ColorOr
+	case 27:
+		return &of.JSONOr
+	}
+	return nil
 }
 
 // kindsKey describes the row keys of table kinds.
@@ -662,35 +727,36 @@ var kindsKey = codec.Key{
 	Time: codec.TimeFormat{Kind: codec.UnixMillis},
 }
 
-var kindsColumns = store.NewColumns(
-	store.BytesSeriesPart(func(e *KindEvent) *KindSeries { return &e.KindSeries }, func(c *KindColumns) *[]KindSeries { return &c.Series }, func(s *KindSeries, to []any) []any { return append(to, &s.Kinds, (*int64)(&s.E), &s.Raw, &s.Since) }),
-	store.TimePart(func(e *KindEvent) *time.Time { return &e.Time }, func(c *KindColumns) *[]time.Time { return &c.Time }),
-	store.SequencePart(func(e *KindEvent) *uint32 { return &e.Sequence }, func(c *KindColumns) *[]uint32 { return &c.Sequence }),
-	store.ClassPart(func(e *KindEvent) *int { return (*int)(&e.Class) }, func(c *KindColumns) *[]KindClass { return &c.Class }),
-	store.RequiredColumn("text", codec.Binary.String, func(e *KindEvent) *string { return &e.Text }, func(c *KindColumns) *[]string { return &c.Text }),
-	store.BytesColumn("bytes", codec.Binary.Bytes, func(e *KindEvent) *[]byte { return &e.Bytes }, func(c *KindColumns) *[][]byte { return &c.Bytes }),
-	store.RequiredColumn("flag", codec.Binary.Bool, func(e *KindEvent) *bool { return &e.Flag }, func(c *KindColumns) *[]bool { return &c.Flag }),
-	store.RequiredColumn("small", codec.Binary.Int32, func(e *KindEvent) *int32 { return &e.Small }, func(c *KindColumns) *[]int32 { return &c.Small }),
-	store.RequiredColumn("number", codec.Binary.Int64, func(e *KindEvent) *int64 { return &e.Number }, func(c *KindColumns) *[]int64 { return &c.Number }),
-	store.RequiredColumn("unsigned", codec.Binary.Uint32, func(e *KindEvent) *uint32 { return &e.Unsigned }, func(c *KindColumns) *[]uint32 { return &c.Unsigned }),
-	store.RequiredColumn("large", codec.Binary.Uint64, func(e *KindEvent) *uint64 { return &e.Large }, func(c *KindColumns) *[]uint64 { return &c.Large }),
-	store.RequiredColumn("single", codec.Binary.Float32, func(e *KindEvent) *float32 { return &e.Single }, func(c *KindColumns) *[]float32 { return &c.Single }),
-	store.RequiredColumn("double", codec.Binary.Float64, func(e *KindEvent) *float64 { return &e.Double }, func(c *KindColumns) *[]float64 { return &c.Double }),
-	store.RequiredColumn("at", codec.Binary.Timestamp, func(e *KindEvent) *time.Time { return &e.At }, func(c *KindColumns) *[]time.Time { return &c.At }),
-	store.RequiredColumn("span", codec.Binary.Duration, func(e *KindEvent) *time.Duration { return &e.Span }, func(c *KindColumns) *[]time.Duration { return &c.Span }),
-	store.RequiredColumn("id", codec.Binary.UUID, func(e *KindEvent) *codec.UUID { return &e.ID }, func(c *KindColumns) *[]codec.UUID { return &c.ID }),
-	store.RequiredColumn("color", codec.EnumAs[KindColor](codec.BinaryValues, kindColorNames), func(e *KindEvent) *KindColor { return &e.Color }, func(c *KindColumns) *[]KindColor { return &c.Color }),
-	store.BytesColumn("json", codec.Binary.JSON, func(e *KindEvent) *json.RawMessage { return &e.JSON }, func(c *KindColumns) *[]json.RawMessage { return &c.JSON }),
-	store.OptionalColumn("text_or", codec.Binary.String, func(e *KindEvent) **string { return &e.TextOr }, func(c *KindColumns) *[]*string { return &c.TextOr }),
-	store.OptionalBytesColumn("bytes_or", codec.Binary.Bytes, func(e *KindEvent) *[]byte { return &e.BytesOr }, func(c *KindColumns) *[][]byte { return &c.BytesOr }),
-	store.OptionalColumn("flag_or", codec.Binary.Bool, func(e *KindEvent) **bool { return &e.FlagOr }, func(c *KindColumns) *[]*bool { return &c.FlagOr }),
-	store.OptionalColumn("number_or", codec.Binary.Int64, func(e *KindEvent) **int64 { return &e.NumberOr }, func(c *KindColumns) *[]*int64 { return &c.NumberOr }),
-	store.OptionalColumn("double_or", codec.Binary.Float64, func(e *KindEvent) **float64 { return &e.DoubleOr }, func(c *KindColumns) *[]*float64 { return &c.DoubleOr }),
-	store.OptionalColumn("at_or", codec.Binary.Timestamp, func(e *KindEvent) **time.Time { return &e.AtOr }, func(c *KindColumns) *[]*time.Time { return &c.AtOr }),
-	store.OptionalColumn("span_or", codec.Binary.Duration, func(e *KindEvent) **time.Duration { return &e.SpanOr }, func(c *KindColumns) *[]*time.Duration { return &c.SpanOr }),
-	store.OptionalColumn("id_or", codec.Binary.UUID, func(e *KindEvent) **codec.UUID { return &e.IDOr }, func(c *KindColumns) *[]*codec.UUID { return &c.IDOr }),
-	store.OptionalColumn("color_or", codec.EnumAs[KindColorOr](codec.BinaryValues, kindColorOrNames), func(e *KindEvent) **KindColorOr { return &e.ColorOr }, func(c *KindColumns) *[]*KindColorOr { return &c.ColorOr }),
-	store.OptionalBytesColumn("json_or", codec.Binary.JSON, func(e *KindEvent) *json.RawMessage { return &e.JSONOr }, func(c *KindColumns) *[]json.RawMessage { return &c.JSONOr }),
+var kindsColumns = store.NewColumns[KindEvent, KindColumns](
+	kindPart,
+	store.BytesSeriesPart(0, func(s *KindSeries, to []any) []any { return append(to, &s.Kinds, (*int64)(&s.E), &s.Raw, &s.Since) }),
+	store.TimePart(1),
+	store.SequencePart(2),
+	store.ClassPart[KindClass](3),
+	store.RequiredColumn(4, "text", codec.Binary.String),
+	store.BytesColumn(5, "bytes", codec.Binary.Bytes),
+	store.RequiredColumn(6, "flag", codec.Binary.Bool),
+	store.RequiredColumn(7, "small", codec.Binary.Int32),
+	store.RequiredColumn(8, "number", codec.Binary.Int64),
+	store.RequiredColumn(9, "unsigned", codec.Binary.Uint32),
+	store.RequiredColumn(10, "large", codec.Binary.Uint64),
+	store.RequiredColumn(11, "single", codec.Binary.Float32),
+	store.RequiredColumn(12, "double", codec.Binary.Float64),
+	store.RequiredColumn(13, "at", codec.Binary.Timestamp),
+	store.RequiredColumn(14, "span", codec.Binary.Duration),
+	store.RequiredColumn(15, "id", codec.Binary.UUID),
+	store.RequiredColumn(16, "color", codec.EnumAs[KindColor](codec.BinaryValues, kindColorNames)),
+	store.BytesColumn(17, "json", codec.Binary.JSON),
+	store.OptionalColumn(18, "text_or", codec.Binary.String),
+	store.OptionalBytesColumn(19, "bytes_or", codec.Binary.Bytes),
+	store.OptionalColumn(20, "flag_or", codec.Binary.Bool),
+	store.OptionalColumn(21, "number_or", codec.Binary.Int64),
+	store.OptionalColumn(22, "double_or", codec.Binary.Float64),
+	store.OptionalColumn(23, "at_or", codec.Binary.Timestamp),
+	store.OptionalColumn(24, "span_or", codec.Binary.Duration),
+	store.OptionalColumn(25, "id_or", codec.Binary.UUID),
+	store.OptionalColumn(26, "color_or", codec.EnumAs[KindColorOr](codec.BinaryValues, kindColorOrNames)),
+	store.OptionalBytesColumn(27, "json_or", codec.Binary.JSON),
 )
 
 // kindsMapping maps events to table kinds.
@@ -709,35 +775,33 @@ var kindsMapping = store.NewMapping(kindsColumns, store.Mapping[KindEvent]{
 	Check:     checkKind,
 })
 
-// kindWindows says how events are summarized.
-var kindWindows = window.NewSpec(
-	func(w *KindWindow) *window.Window { return &w.Window },
-	func(w *KindWindow) *KindSeries { return &w.KindSeries },
-	func(c *KindColumns) []time.Time { return c.Time },
-	window.ValuesPart("text", func(w *KindWindow) *window.Values[string] { return &w.Text }, func(c *KindColumns) []string { return c.Text }),
-	window.ValuesPart("bytes", func(w *KindWindow) *window.Values[[]byte] { return &w.Bytes }, func(c *KindColumns) [][]byte { return c.Bytes }),
-	window.ValuesPart("flag", func(w *KindWindow) *window.Values[bool] { return &w.Flag }, func(c *KindColumns) []bool { return c.Flag }),
-	window.IntPart("small", func(w *KindWindow) *window.Int[int32] { return &w.Small }, func(c *KindColumns) []int32 { return c.Small }),
-	window.IntPart("number", func(w *KindWindow) *window.Int[int64] { return &w.Number }, func(c *KindColumns) []int64 { return c.Number }),
-	window.IntPart("unsigned", func(w *KindWindow) *window.Int[uint32] { return &w.Unsigned }, func(c *KindColumns) []uint32 { return c.Unsigned }),
-	window.IntPart("large", func(w *KindWindow) *window.Int[uint64] { return &w.Large }, func(c *KindColumns) []uint64 { return c.Large }),
-	window.FloatPart("single", func(w *KindWindow) *window.Float64[float32] { return &w.Single }, func(c *KindColumns) []float32 { return c.Single }),
-	window.FloatPart("double", func(w *KindWindow) *window.Float64[float64] { return &w.Double }, func(c *KindColumns) []float64 { return c.Double }),
-	window.ValuesPart("at", func(w *KindWindow) *window.Values[time.Time] { return &w.At }, func(c *KindColumns) []time.Time { return c.At }),
-	window.IntPart("span", func(w *KindWindow) *window.Int[time.Duration] { return &w.Span }, func(c *KindColumns) []time.Duration { return c.Span }),
-	window.ValuesPart("id", func(w *KindWindow) *window.Values[codec.UUID] { return &w.ID }, func(c *KindColumns) []codec.UUID { return c.ID }),
-	window.ValuesPart("color", func(w *KindWindow) *window.Values[KindColor] { return &w.Color }, func(c *KindColumns) []KindColor { return c.Color }),
-	window.ValuesPart("json", func(w *KindWindow) *window.Values[json.RawMessage] { return &w.JSON }, func(c *KindColumns) []json.RawMessage { return c.JSON }),
-	window.OptionalValuesPart("text_or", func(w *KindWindow) *window.Values[string] { return &w.TextOr }, func(c *KindColumns) []*string { return c.TextOr }),
-	window.OptionalBytesPart("bytes_or", func(w *KindWindow) *window.Values[[]byte] { return &w.BytesOr }, func(c *KindColumns) [][]byte { return c.BytesOr }),
-	window.OptionalValuesPart("flag_or", func(w *KindWindow) *window.Values[bool] { return &w.FlagOr }, func(c *KindColumns) []*bool { return c.FlagOr }),
-	window.OptionalIntPart("number_or", func(w *KindWindow) *window.Int[int64] { return &w.NumberOr }, func(c *KindColumns) []*int64 { return c.NumberOr }),
-	window.OptionalFloatPart("double_or", func(w *KindWindow) *window.Float64[float64] { return &w.DoubleOr }, func(c *KindColumns) []*float64 { return c.DoubleOr }),
-	window.OptionalValuesPart("at_or", func(w *KindWindow) *window.Values[time.Time] { return &w.AtOr }, func(c *KindColumns) []*time.Time { return c.AtOr }),
-	window.OptionalIntPart("span_or", func(w *KindWindow) *window.Int[time.Duration] { return &w.SpanOr }, func(c *KindColumns) []*time.Duration { return c.SpanOr }),
-	window.OptionalValuesPart("id_or", func(w *KindWindow) *window.Values[codec.UUID] { return &w.IDOr }, func(c *KindColumns) []*codec.UUID { return c.IDOr }),
-	window.OptionalValuesPart("color_or", func(w *KindWindow) *window.Values[KindColorOr] { return &w.ColorOr }, func(c *KindColumns) []*KindColorOr { return c.ColorOr }),
-	window.OptionalBytesPart("json_or", func(w *KindWindow) *window.Values[json.RawMessage] { return &w.JSONOr }, func(c *KindColumns) []json.RawMessage { return c.JSONOr }),
+// kindWindows says how the slices of KindColumns are summarized, by their
+// indexes.
+var kindWindows = window.NewSpec[KindSeries, KindWindow](
+	window.ValuesPart[string]("text", 4),
+	window.ValuesPart[[]byte]("bytes", 5),
+	window.ValuesPart[bool]("flag", 6),
+	window.IntPart[int32]("small", 7),
+	window.IntPart[int64]("number", 8),
+	window.IntPart[uint32]("unsigned", 9),
+	window.IntPart[uint64]("large", 10),
+	window.FloatPart[float32]("single", 11),
+	window.FloatPart[float64]("double", 12),
+	window.ValuesPart[time.Time]("at", 13),
+	window.IntPart[time.Duration]("span", 14),
+	window.ValuesPart[codec.UUID]("id", 15),
+	window.ValuesPart[KindColor]("color", 16),
+	window.ValuesPart[json.RawMessage]("json", 17),
+	window.OptionalValuesPart[string]("text_or", 18),
+	window.OptionalBytesPart[[]byte]("bytes_or", 19),
+	window.OptionalValuesPart[bool]("flag_or", 20),
+	window.OptionalIntPart[int64]("number_or", 21),
+	window.OptionalFloatPart[float64]("double_or", 22),
+	window.OptionalValuesPart[time.Time]("at_or", 23),
+	window.OptionalIntPart[time.Duration]("span_or", 24),
+	window.OptionalValuesPart[codec.UUID]("id_or", 25),
+	window.OptionalValuesPart[KindColorOr]("color_or", 26),
+	window.OptionalBytesPart[json.RawMessage]("json_or", 27),
 )
 
 var kindByKinds = store.Query[KindEvent]{Name: "ByKinds", Given: codec.Given{Series: []int{0}}}

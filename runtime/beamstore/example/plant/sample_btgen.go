@@ -594,8 +594,23 @@ func BeamSample() ([]*store.Mapping[SampleEvent], []*store.Query[SampleEvent]) {
 
 // BeamSampleWindows gives package plantbeam access to how events are
 // summarized.
-func BeamSampleWindows() *window.Spec[SampleSeries, SampleColumns, SampleWindow] {
+func BeamSampleWindows() *window.Spec[SampleSeries, SampleWindow] {
 	return sampleWindows
+}
+
+// samplePart returns a pointer to what an event has for a slice of
+// SampleColumns, by its index.
+func samplePart(e any, index int) any {
+	of := e.(*SampleEvent)
+	switch index {
+	case 0:
+		return &of.SampleSeries
+	case 1:
+		return &of.Time
+	case 2:
+		return &of.Value
+	}
+	return nil
 }
 
 // samplesKey describes the row keys of table samples.
@@ -609,10 +624,11 @@ var samplesKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-var samplesColumns = store.NewColumns(
-	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any { return append(to, &s.Area, &s.Sensor) }),
-	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("value", codec.Binary.Int64, func(e *SampleEvent) *int64 { return &e.Value }, func(c *SampleColumns) *[]int64 { return &c.Value }),
+var samplesColumns = store.NewColumns[SampleEvent, SampleColumns](
+	samplePart,
+	store.SeriesPart(0, func(s *SampleSeries, to []any) []any { return append(to, &s.Area, &s.Sensor) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "value", codec.Binary.Int64),
 )
 
 // samplesMapping maps events to table samples.
@@ -642,10 +658,11 @@ var samplesSaltedKey = codec.Key{
 	Bucket: codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02T15"}}},
 }
 
-var samplesSaltedColumns = store.NewColumns(
-	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any { return append(to, &s.Area, &s.Sensor) }),
-	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("value", codec.Binary.Int64, func(e *SampleEvent) *int64 { return &e.Value }, func(c *SampleColumns) *[]int64 { return &c.Value }),
+var samplesSaltedColumns = store.NewColumns[SampleEvent, SampleColumns](
+	samplePart,
+	store.SeriesPart(0, func(s *SampleSeries, to []any) []any { return append(to, &s.Area, &s.Sensor) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "value", codec.Binary.Int64),
 )
 
 // samplesSaltedMapping maps events to table samples_salted.
@@ -673,10 +690,11 @@ var samplesNowKey = codec.Key{
 	Bucket: codec.EndlessBucket,
 }
 
-var samplesNowColumns = store.NewColumns(
-	store.SeriesPart(func(e *SampleEvent) *SampleSeries { return &e.SampleSeries }, func(c *SampleColumns) *[]SampleSeries { return &c.Series }, func(s *SampleSeries, to []any) []any { return append(to, &s.Area, &s.Sensor) }),
-	store.TimePart(func(e *SampleEvent) *time.Time { return &e.Time }, func(c *SampleColumns) *[]time.Time { return &c.Time }),
-	store.RequiredColumn("value", codec.Binary.Int64, func(e *SampleEvent) *int64 { return &e.Value }, func(c *SampleColumns) *[]int64 { return &c.Value }),
+var samplesNowColumns = store.NewColumns[SampleEvent, SampleColumns](
+	samplePart,
+	store.SeriesPart(0, func(s *SampleSeries, to []any) []any { return append(to, &s.Area, &s.Sensor) }),
+	store.TimePart(1),
+	store.RequiredColumn(2, "value", codec.Binary.Int64),
 )
 
 // samplesNowMapping maps events to table samples_now.
@@ -692,12 +710,10 @@ var samplesNowMapping = store.NewMapping(samplesNowColumns, store.Mapping[Sample
 	Check:     checkSample,
 })
 
-// sampleWindows says how events are summarized.
-var sampleWindows = window.NewSpec(
-	func(w *SampleWindow) *window.Window { return &w.Window },
-	func(w *SampleWindow) *SampleSeries { return &w.SampleSeries },
-	func(c *SampleColumns) []time.Time { return c.Time },
-	window.IntPart("value", func(w *SampleWindow) *window.Int[int64] { return &w.Value }, func(c *SampleColumns) []int64 { return c.Value }),
+// sampleWindows says how the slices of SampleColumns are summarized, by their
+// indexes.
+var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
+	window.IntPart[int64]("value", 2),
 )
 
 var sampleByArea = store.Query[SampleEvent]{Name: "ByArea", Given: codec.Given{Series: []int{0}}}

@@ -17,7 +17,7 @@ import (
 var Kind = newKind()
 
 // KindWindows summarizes Kind events by windows of time in pipelines.
-var KindWindows = beamstore.RegisterWindows(Kind, kindspkg.BeamKindWindows())
+var KindWindows = beamstore.RegisterWindows[kindspkg.KindColumns](Kind, kindspkg.BeamKindWindows())
 
 // newKind registers the schema.
 func newKind() *beamstore.Schema[kindspkg.KindEvent] {

@@ -16,7 +16,7 @@ import (
 var Sample = newSample()
 
 // SampleWindows summarizes Sample events by windows of time in pipelines.
-var SampleWindows = beamstore.RegisterWindows(Sample, plant.BeamSampleWindows())
+var SampleWindows = beamstore.RegisterWindows[plant.SampleColumns](Sample, plant.BeamSampleWindows())
 
 // newSample registers the schema.
 func newSample() *beamstore.Schema[plant.SampleEvent] {
