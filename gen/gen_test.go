@@ -90,7 +90,7 @@ func compare(t *testing.T, want, got []output.File) {
 
 // TestOneMoreFieldAddsLines checks that adding an optional field at the end adds at
 // most fourteen lines to the code of a table and changes at most three, so that a review
-// shows the addition. Events in one value have two more, which say what fields readers can choose.
+// shows the addition. Events in one value have four more, which say what fields readers can choose, and how it is parsed.
 func TestOneMoreFieldAddsLines(t *testing.T) {
 	for i, before := range many(4) {
 		after := before
@@ -110,7 +110,7 @@ func TestOneMoreFieldAddsLines(t *testing.T) {
 			}
 			added, gone = added+max(n, 0), gone+max(-n, 0)
 		}
-		if added > 16 || gone > 3 {
+		if added > 18 || gone > 3 {
 			t.Errorf("%s: %d lines added and %d gone", file, added, gone)
 		}
 	}

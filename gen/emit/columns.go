@@ -15,12 +15,12 @@ import (
 type columnsField struct {
 	name  string
 	typ   *jen.Statement
-	place *jen.Statement // pointer to the part of an event, of
+	place *jen.Statement // pointer to the part of an event, v
 }
 
 // columnsFields lists the slices of the columns type, in the order of the event.
 func (s *schemaFile) columnsFields() []columnsField {
-	place := func(name string) *jen.Statement { return jen.Op("&").Id("of").Dot(name) }
+	place := func(name string) *jen.Statement { return jen.Op("&").Id("v").Dot(name) }
 	out := []columnsField{{"Series", jen.Id(s.names.Series), place(s.names.Series)}, {"Time", jen.Qual("time", "Time"), place("Time")}}
 	if s.layout.Sequence {
 		out = append(out, columnsField{"Sequence", jen.Uint32(), place("Sequence")})
@@ -68,12 +68,12 @@ func (s *schemaFile) columnsMethods() jen.Code {
 
 // partsFunc declares where an event has its parts, by the indexes of their slices:
 //
-//	func balloonPart(e any, index int) any { … }
+//	func balloonPart(e any, n int) any { … }
 func (s *schemaFile) partsFunc() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s returns a pointer to what an event has for a slice of %s, by its index.", s.names.Part, s.names.Columns)).Line().
-		Func().Id(s.names.Part).Params(jen.Id("e").Any(), jen.Id("index").Int()).Any().BlockFunc(func(g *jen.Group) {
-		g.Id("of").Op(":=").Id("e").Assert(jen.Op("*").Id(s.names.Event))
-		g.Switch(jen.Id("index")).BlockFunc(func(g *jen.Group) {
+		Func().Id(s.names.Part).Params(jen.Id("e").Any(), jen.Id("n").Int()).Any().BlockFunc(func(g *jen.Group) {
+		g.Id("v").Op(":=").Id("e").Assert(jen.Op("*").Id(s.names.Event))
+		g.Switch(jen.Id("n")).BlockFunc(func(g *jen.Group) {
 			for i, f := range s.columnsFields() {
 				g.Case(jen.Lit(i)).Block(jen.Return(f.place))
 			}

@@ -1261,105 +1261,105 @@ var sampleMappings = []*store.Mapping[SampleEvent]{sampleColumnsMapping, sampleC
 
 // samplePart returns a pointer to what an event has for a slice of
 // SampleColumns, by its index.
-func samplePart(e any, index int) any {
-	of := e.(*SampleEvent)
-	switch index {
+func samplePart(e any, n int) any {
+	v := e.(*SampleEvent)
+	switch n {
 	case 0:
-		return &of.SampleSeries
+		return &v.SampleSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Text
+		return &v.Text
 	case 3:
-		return &of.Raw
+		return &v.Raw
 	case 4:
-		return &of.Flag
+		return &v.Flag
 	case 5:
-		return &of.Small
+		return &v.Small
 	case 6:
-		return &of.Count
+		return &v.Count
 	case 7:
-		return &of.Mask
+		return &v.Mask
 	case 8:
-		return &of.Total
+		return &v.Total
 	case 9:
-		return &of.Load
+		return &v.Load
 	case 10:
-		return &of.Ratio
+		return &v.Ratio
 	case 11:
-		return &of.At
+		return &v.At
 	case 12:
-		return &of.Took
+		return &v.Took
 	case 13:
-		return &of.ID
+		return &v.ID
 	case 14:
-		return &of.State
+		return &v.State
 	case 15:
-		return &of.Document
+		return &v.Document
 	case 16:
-		return &of.Level
+		return &v.Level
 	case 17:
-		return &of.MaybeText
+		return &v.MaybeText
 	case 18:
-		return &of.MaybeRaw
+		return &v.MaybeRaw
 	case 19:
-		return &of.MaybeFlag
+		return &v.MaybeFlag
 	case 20:
-		return &of.MaybeSmall
+		return &v.MaybeSmall
 	case 21:
-		return &of.MaybeCount
+		return &v.MaybeCount
 	case 22:
-		return &of.MaybeMask
+		return &v.MaybeMask
 	case 23:
-		return &of.MaybeTotal
+		return &v.MaybeTotal
 	case 24:
-		return &of.MaybeLoad
+		return &v.MaybeLoad
 	case 25:
-		return &of.MaybeRatio
+		return &v.MaybeRatio
 	case 26:
-		return &of.MaybeAt
+		return &v.MaybeAt
 	case 27:
-		return &of.MaybeTook
+		return &v.MaybeTook
 	case 28:
-		return &of.MaybeID
+		return &v.MaybeID
 	case 29:
-		return &of.MaybeState
+		return &v.MaybeState
 	case 30:
-		return &of.MaybeDocument
+		return &v.MaybeDocument
 	case 31:
-		return &of.DefaultText
+		return &v.DefaultText
 	case 32:
-		return &of.DefaultRaw
+		return &v.DefaultRaw
 	case 33:
-		return &of.DefaultFlag
+		return &v.DefaultFlag
 	case 34:
-		return &of.DefaultSmall
+		return &v.DefaultSmall
 	case 35:
-		return &of.DefaultCount
+		return &v.DefaultCount
 	case 36:
-		return &of.DefaultMask
+		return &v.DefaultMask
 	case 37:
-		return &of.DefaultTotal
+		return &v.DefaultTotal
 	case 38:
-		return &of.DefaultLoad
+		return &v.DefaultLoad
 	case 39:
-		return &of.DefaultRatio
+		return &v.DefaultRatio
 	case 40:
-		return &of.DefaultAt
+		return &v.DefaultAt
 	case 41:
-		return &of.DefaultTook
+		return &v.DefaultTook
 	case 42:
-		return &of.DefaultID
+		return &v.DefaultID
 	case 43:
-		return &of.DefaultState
+		return &v.DefaultState
 	case 44:
-		return &of.DefaultDocument
+		return &v.DefaultDocument
 	case 45:
-		return &of.DefaultExact
+		return &v.DefaultExact
 	case 46:
-		return &of.MaybeRenamed
+		return &v.MaybeRenamed
 	case 47:
-		return &of.MaybeName
+		return &v.MaybeName
 	}
 	return nil
 }

@@ -404,19 +404,19 @@ var sparseMappings = []*store.Mapping[SparseEvent]{sparseColumnsMapping, sparseC
 
 // sparsePart returns a pointer to what an event has for a slice of
 // SparseColumns, by its index.
-func sparsePart(e any, index int) any {
-	of := e.(*SparseEvent)
-	switch index {
+func sparsePart(e any, n int) any {
+	v := e.(*SparseEvent)
+	switch n {
 	case 0:
-		return &of.SparseSeries
+		return &v.SparseSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Level
+		return &v.Level
 	case 3:
-		return &of.Note
+		return &v.Note
 	case 4:
-		return &of.Opened
+		return &v.Opened
 	}
 	return nil
 }

@@ -475,17 +475,17 @@ var activityMappings = []*store.Mapping[ActivityEvent]{activityActivitiesByRepos
 
 // activityPart returns a pointer to what an event has for a slice of
 // ActivityColumns, by its index.
-func activityPart(e any, index int) any {
-	of := e.(*ActivityEvent)
-	switch index {
+func activityPart(e any, n int) any {
+	v := e.(*ActivityEvent)
+	switch n {
 	case 0:
-		return &of.ActivitySeries
+		return &v.ActivitySeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Kind
+		return &v.Kind
 	case 3:
-		return &of.Text
+		return &v.Text
 	}
 	return nil
 }

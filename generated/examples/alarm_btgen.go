@@ -378,15 +378,15 @@ var alarmMappings = []*store.Mapping[AlarmEvent]{alarmDevicesMapping, alarmsByKi
 
 // alarmPart returns a pointer to what an event has for a slice of AlarmColumns,
 // by its index.
-func alarmPart(e any, index int) any {
-	of := e.(*AlarmEvent)
-	switch index {
+func alarmPart(e any, n int) any {
+	v := e.(*AlarmEvent)
+	switch n {
 	case 0:
-		return &of.AlarmSeries
+		return &v.AlarmSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Text
+		return &v.Text
 	}
 	return nil
 }

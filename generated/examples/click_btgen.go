@@ -326,15 +326,15 @@ var clickMappings = []*store.Mapping[ClickEvent]{clickActivityMapping}
 
 // clickPart returns a pointer to what an event has for a slice of ClickColumns,
 // by its index.
-func clickPart(e any, index int) any {
-	of := e.(*ClickEvent)
-	switch index {
+func clickPart(e any, n int) any {
+	v := e.(*ClickEvent)
+	switch n {
 	case 0:
-		return &of.ClickSeries
+		return &v.ClickSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Target
+		return &v.Target
 	}
 	return nil
 }

@@ -570,23 +570,23 @@ var dailyMappings = []*store.Mapping[DailyEvent]{dailyColumnsMapping, dailyCells
 
 // dailyPart returns a pointer to what an event has for a slice of DailyColumns,
 // by its index.
-func dailyPart(e any, index int) any {
-	of := e.(*DailyEvent)
-	switch index {
+func dailyPart(e any, n int) any {
+	v := e.(*DailyEvent)
+	switch n {
 	case 0:
-		return &of.DailySeries
+		return &v.DailySeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Precipitation
+		return &v.Precipitation
 	case 3:
-		return &of.TempMax
+		return &v.TempMax
 	case 4:
-		return &of.TempMin
+		return &v.TempMin
 	case 5:
-		return &of.Wind
+		return &v.Wind
 	case 6:
-		return &of.Weather
+		return &v.Weather
 	}
 	return nil
 }

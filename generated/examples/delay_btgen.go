@@ -366,17 +366,17 @@ var delayMappings = []*store.Mapping[DelayEvent]{delaysMapping}
 
 // delayPart returns a pointer to what an event has for a slice of DelayColumns,
 // by its index.
-func delayPart(e any, index int) any {
-	of := e.(*DelayEvent)
-	switch index {
+func delayPart(e any, n int) any {
+	v := e.(*DelayEvent)
+	switch n {
 	case 0:
-		return &of.DelaySeries
+		return &v.DelaySeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Late
+		return &v.Late
 	case 3:
-		return &of.Stop
+		return &v.Stop
 	}
 	return nil
 }

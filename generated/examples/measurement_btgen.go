@@ -305,17 +305,17 @@ var measurementMappings = []*store.Mapping[MeasurementEvent]{measurementReadings
 
 // measurementPart returns a pointer to what an event has for a slice of
 // MeasurementColumns, by its index.
-func measurementPart(e any, index int) any {
-	of := e.(*MeasurementEvent)
-	switch index {
+func measurementPart(e any, n int) any {
+	v := e.(*MeasurementEvent)
+	switch n {
 	case 0:
-		return &of.MeasurementSeries
+		return &v.MeasurementSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Celsius
+		return &v.Celsius
 	case 3:
-		return &of.Status
+		return &v.Status
 	}
 	return nil
 }

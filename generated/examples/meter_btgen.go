@@ -365,17 +365,17 @@ var meterMappings = []*store.Mapping[MeterEvent]{meterQuartersMapping}
 
 // meterPart returns a pointer to what an event has for a slice of MeterColumns,
 // by its index.
-func meterPart(e any, index int) any {
-	of := e.(*MeterEvent)
-	switch index {
+func meterPart(e any, n int) any {
+	v := e.(*MeterEvent)
+	switch n {
 	case 0:
-		return &of.MeterSeries
+		return &v.MeterSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Energy
+		return &v.Energy
 	case 3:
-		return &of.Voltage
+		return &v.Voltage
 	}
 	return nil
 }

@@ -441,19 +441,19 @@ var meterReadingMappings = []*store.Mapping[MeterReadingEvent]{meterReadingsMapp
 
 // meterReadingPart returns a pointer to what an event has for a slice of
 // MeterReadingColumns, by its index.
-func meterReadingPart(e any, index int) any {
-	of := e.(*MeterReadingEvent)
-	switch index {
+func meterReadingPart(e any, n int) any {
+	v := e.(*MeterReadingEvent)
+	switch n {
 	case 0:
-		return &of.MeterReadingSeries
+		return &v.MeterReadingSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Power
+		return &v.Power
 	case 3:
-		return &of.Voltage
+		return &v.Voltage
 	case 4:
-		return &of.Alarm
+		return &v.Alarm
 	}
 	return nil
 }

@@ -487,19 +487,19 @@ var normalMappings = []*store.Mapping[NormalEvent]{normalColumnsMapping, normalC
 
 // normalPart returns a pointer to what an event has for a slice of
 // NormalColumns, by its index.
-func normalPart(e any, index int) any {
-	of := e.(*NormalEvent)
-	switch index {
+func normalPart(e any, n int) any {
+	v := e.(*NormalEvent)
+	switch n {
 	case 0:
-		return &of.NormalSeries
+		return &v.NormalSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Pressure
+		return &v.Pressure
 	case 3:
-		return &of.Temperature
+		return &v.Temperature
 	case 4:
-		return &of.Wind
+		return &v.Wind
 	}
 	return nil
 }

@@ -326,15 +326,15 @@ var pointMappings = []*store.Mapping[PointEvent]{pointsMapping}
 
 // pointPart returns a pointer to what an event has for a slice of PointColumns,
 // by its index.
-func pointPart(e any, index int) any {
-	of := e.(*PointEvent)
-	switch index {
+func pointPart(e any, n int) any {
+	v := e.(*PointEvent)
+	switch n {
 	case 0:
-		return &of.PointSeries
+		return &v.PointSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Value
+		return &v.Value
 	}
 	return nil
 }

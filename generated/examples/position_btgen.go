@@ -491,17 +491,17 @@ var positionMappings = []*store.Mapping[PositionEvent]{positionsMapping}
 
 // positionPart returns a pointer to what an event has for a slice of
 // PositionColumns, by its index.
-func positionPart(e any, index int) any {
-	of := e.(*PositionEvent)
-	switch index {
+func positionPart(e any, n int) any {
+	v := e.(*PositionEvent)
+	switch n {
 	case 0:
-		return &of.PositionSeries
+		return &v.PositionSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Latitude
+		return &v.Latitude
 	case 3:
-		return &of.Longitude
+		return &v.Longitude
 	}
 	return nil
 }

@@ -308,19 +308,19 @@ var readingMappings = []*store.Mapping[ReadingEvent]{readingDevicesMapping}
 
 // readingPart returns a pointer to what an event has for a slice of
 // ReadingColumns, by its index.
-func readingPart(e any, index int) any {
-	of := e.(*ReadingEvent)
-	switch index {
+func readingPart(e any, n int) any {
+	v := e.(*ReadingEvent)
+	switch n {
 	case 0:
-		return &of.ReadingSeries
+		return &v.ReadingSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Level
+		return &v.Level
 	case 3:
-		return &of.Errors
+		return &v.Errors
 	case 4:
-		return &of.Signal
+		return &v.Signal
 	}
 	return nil
 }

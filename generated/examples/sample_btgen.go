@@ -363,19 +363,19 @@ var sampleMappings = []*store.Mapping[SampleEvent]{samplesMapping}
 
 // samplePart returns a pointer to what an event has for a slice of
 // SampleColumns, by its index.
-func samplePart(e any, index int) any {
-	of := e.(*SampleEvent)
-	switch index {
+func samplePart(e any, n int) any {
+	v := e.(*SampleEvent)
+	switch n {
 	case 0:
-		return &of.SampleSeries
+		return &v.SampleSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.TTL
+		return &v.TTL
 	case 3:
-		return &of.ExpiresAt
+		return &v.ExpiresAt
 	case 4:
-		return &of.Value
+		return &v.Value
 	}
 	return nil
 }

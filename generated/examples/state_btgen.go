@@ -424,17 +424,17 @@ var stateMappings = []*store.Mapping[StateEvent]{statesMapping}
 
 // statePart returns a pointer to what an event has for a slice of StateColumns,
 // by its index.
-func statePart(e any, index int) any {
-	of := e.(*StateEvent)
-	switch index {
+func statePart(e any, n int) any {
+	v := e.(*StateEvent)
+	switch n {
 	case 0:
-		return &of.StateSeries
+		return &v.StateSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Mode
+		return &v.Mode
 	case 3:
-		return &of.Load
+		return &v.Load
 	}
 	return nil
 }

@@ -345,19 +345,19 @@ var tickMappings = []*store.Mapping[TickEvent]{ticksMapping}
 
 // tickPart returns a pointer to what an event has for a slice of TickColumns,
 // by its index.
-func tickPart(e any, index int) any {
-	of := e.(*TickEvent)
-	switch index {
+func tickPart(e any, n int) any {
+	v := e.(*TickEvent)
+	switch n {
 	case 0:
-		return &of.TickSeries
+		return &v.TickSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Sequence
+		return &v.Sequence
 	case 3:
-		return &of.Price
+		return &v.Price
 	case 4:
-		return &of.Size
+		return &v.Size
 	}
 	return nil
 }

@@ -546,21 +546,21 @@ var tremorMappings = []*store.Mapping[TremorEvent]{tremorsMapping}
 
 // tremorPart returns a pointer to what an event has for a slice of
 // TremorColumns, by its index.
-func tremorPart(e any, index int) any {
-	of := e.(*TremorEvent)
-	switch index {
+func tremorPart(e any, n int) any {
+	v := e.(*TremorEvent)
+	switch n {
 	case 0:
-		return &of.TremorSeries
+		return &v.TremorSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Magnitude
+		return &v.Magnitude
 	case 3:
-		return &of.Kind
+		return &v.Kind
 	case 4:
-		return &of.Depth
+		return &v.Depth
 	case 5:
-		return &of.Reviewed
+		return &v.Reviewed
 	}
 	return nil
 }

@@ -591,33 +591,33 @@ var usageMappings = []*store.Mapping[UsageEvent]{usageCPUMapping, usageCPUReadin
 
 // usagePart returns a pointer to what an event has for a slice of UsageColumns,
 // by its index.
-func usagePart(e any, index int) any {
-	of := e.(*UsageEvent)
-	switch index {
+func usagePart(e any, n int) any {
+	v := e.(*UsageEvent)
+	switch n {
 	case 0:
-		return &of.UsageSeries
+		return &v.UsageSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.UsageUser
+		return &v.UsageUser
 	case 3:
-		return &of.UsageSystem
+		return &v.UsageSystem
 	case 4:
-		return &of.UsageIdle
+		return &v.UsageIdle
 	case 5:
-		return &of.UsageNice
+		return &v.UsageNice
 	case 6:
-		return &of.UsageIowait
+		return &v.UsageIowait
 	case 7:
-		return &of.UsageIrq
+		return &v.UsageIrq
 	case 8:
-		return &of.UsageSoftirq
+		return &v.UsageSoftirq
 	case 9:
-		return &of.UsageSteal
+		return &v.UsageSteal
 	case 10:
-		return &of.UsageGuest
+		return &v.UsageGuest
 	case 11:
-		return &of.UsageGuestNice
+		return &v.UsageGuestNice
 	}
 	return nil
 }

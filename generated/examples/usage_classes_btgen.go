@@ -345,19 +345,19 @@ var usageClassesMappings = []*store.Mapping[UsageClassesEvent]{usageClassesMappi
 
 // usageClassesPart returns a pointer to what an event has for a slice of
 // UsageClassesColumns, by its index.
-func usageClassesPart(e any, index int) any {
-	of := e.(*UsageClassesEvent)
-	switch index {
+func usageClassesPart(e any, n int) any {
+	v := e.(*UsageClassesEvent)
+	switch n {
 	case 0:
-		return &of.UsageClassesSeries
+		return &v.UsageClassesSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return (*int)(&of.Class)
+		return (*int)(&v.Class)
 	case 3:
-		return &of.Requests
+		return &v.Requests
 	case 4:
-		return &of.Bytes
+		return &v.Bytes
 	}
 	return nil
 }

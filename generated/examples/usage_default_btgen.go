@@ -308,23 +308,23 @@ var usageDefaultMappings = []*store.Mapping[UsageDefaultEvent]{usageDefaultMappi
 
 // usageDefaultPart returns a pointer to what an event has for a slice of
 // UsageDefaultColumns, by its index.
-func usageDefaultPart(e any, index int) any {
-	of := e.(*UsageDefaultEvent)
-	switch index {
+func usageDefaultPart(e any, n int) any {
+	v := e.(*UsageDefaultEvent)
+	switch n {
 	case 0:
-		return &of.UsageDefaultSeries
+		return &v.UsageDefaultSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.TTL
+		return &v.TTL
 	case 3:
-		return &of.ExpiresAt
+		return &v.ExpiresAt
 	case 4:
-		return &of.WrittenAt
+		return &v.WrittenAt
 	case 5:
-		return &of.Requests
+		return &v.Requests
 	case 6:
-		return &of.Bytes
+		return &v.Bytes
 	}
 	return nil
 }

@@ -309,21 +309,21 @@ var usageOneSecondMappings = []*store.Mapping[UsageOneSecondEvent]{usageOneSecon
 
 // usageOneSecondPart returns a pointer to what an event has for a slice of
 // UsageOneSecondColumns, by its index.
-func usageOneSecondPart(e any, index int) any {
-	of := e.(*UsageOneSecondEvent)
-	switch index {
+func usageOneSecondPart(e any, n int) any {
+	v := e.(*UsageOneSecondEvent)
+	switch n {
 	case 0:
-		return &of.UsageOneSecondSeries
+		return &v.UsageOneSecondSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.ExpiresAt
+		return &v.ExpiresAt
 	case 3:
-		return &of.WrittenAt
+		return &v.WrittenAt
 	case 4:
-		return &of.Requests
+		return &v.Requests
 	case 5:
-		return &of.Bytes
+		return &v.Bytes
 	}
 	return nil
 }

@@ -470,21 +470,21 @@ var vehicleMappings = []*store.Mapping[VehicleEvent]{vehicleEventsMapping, vehic
 
 // vehiclePart returns a pointer to what an event has for a slice of
 // VehicleColumns, by its index.
-func vehiclePart(e any, index int) any {
-	of := e.(*VehicleEvent)
-	switch index {
+func vehiclePart(e any, n int) any {
+	v := e.(*VehicleEvent)
+	switch n {
 	case 0:
-		return &of.VehicleSeries
+		return &v.VehicleSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Latitude
+		return &v.Latitude
 	case 3:
-		return &of.Longitude
+		return &v.Longitude
 	case 4:
-		return &of.Occupied
+		return &v.Occupied
 	case 5:
-		return &of.Note
+		return &v.Note
 	}
 	return nil
 }

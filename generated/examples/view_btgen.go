@@ -331,17 +331,17 @@ var viewMappings = []*store.Mapping[ViewEvent]{viewActivityMapping}
 
 // viewPart returns a pointer to what an event has for a slice of ViewColumns,
 // by its index.
-func viewPart(e any, index int) any {
-	of := e.(*ViewEvent)
-	switch index {
+func viewPart(e any, n int) any {
+	v := e.(*ViewEvent)
+	switch n {
 	case 0:
-		return &of.ViewSeries
+		return &v.ViewSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Page
+		return &v.Page
 	case 3:
-		return &of.Duration
+		return &v.Duration
 	}
 	return nil
 }

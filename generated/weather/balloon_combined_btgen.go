@@ -326,21 +326,21 @@ var balloonCombinedMappings = []*store.Mapping[BalloonCombinedEvent]{balloonComb
 
 // balloonCombinedPart returns a pointer to what an event has for a slice of
 // BalloonCombinedColumns, by its index.
-func balloonCombinedPart(e any, index int) any {
-	of := e.(*BalloonCombinedEvent)
-	switch index {
+func balloonCombinedPart(e any, n int) any {
+	v := e.(*BalloonCombinedEvent)
+	switch n {
 	case 0:
-		return &of.BalloonCombinedSeries
+		return &v.BalloonCombinedSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Pressure
+		return &v.Pressure
 	case 3:
-		return &of.Temperature
+		return &v.Temperature
 	case 4:
-		return &of.Humidity
+		return &v.Humidity
 	case 5:
-		return &of.Altitude
+		return &v.Altitude
 	}
 	return nil
 }

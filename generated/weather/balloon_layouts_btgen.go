@@ -413,21 +413,21 @@ var balloonLayoutsMappings = []*store.Mapping[BalloonLayoutsEvent]{balloonLayout
 
 // balloonLayoutsPart returns a pointer to what an event has for a slice of
 // BalloonLayoutsColumns, by its index.
-func balloonLayoutsPart(e any, index int) any {
-	of := e.(*BalloonLayoutsEvent)
-	switch index {
+func balloonLayoutsPart(e any, n int) any {
+	v := e.(*BalloonLayoutsEvent)
+	switch n {
 	case 0:
-		return &of.BalloonLayoutsSeries
+		return &v.BalloonLayoutsSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Pressure
+		return &v.Pressure
 	case 3:
-		return &of.Temperature
+		return &v.Temperature
 	case 4:
-		return &of.Humidity
+		return &v.Humidity
 	case 5:
-		return &of.Altitude
+		return &v.Altitude
 	}
 	return nil
 }

@@ -326,21 +326,21 @@ var balloonNewCellsMappings = []*store.Mapping[BalloonNewCellsEvent]{balloonNewC
 
 // balloonNewCellsPart returns a pointer to what an event has for a slice of
 // BalloonNewCellsColumns, by its index.
-func balloonNewCellsPart(e any, index int) any {
-	of := e.(*BalloonNewCellsEvent)
-	switch index {
+func balloonNewCellsPart(e any, n int) any {
+	v := e.(*BalloonNewCellsEvent)
+	switch n {
 	case 0:
-		return &of.BalloonNewCellsSeries
+		return &v.BalloonNewCellsSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Pressure
+		return &v.Pressure
 	case 3:
-		return &of.Temperature
+		return &v.Temperature
 	case 4:
-		return &of.Humidity
+		return &v.Humidity
 	case 5:
-		return &of.Altitude
+		return &v.Altitude
 	}
 	return nil
 }

@@ -341,21 +341,21 @@ var balloonNewColumnsMappings = []*store.Mapping[BalloonNewColumnsEvent]{balloon
 
 // balloonNewColumnsPart returns a pointer to what an event has for a slice of
 // BalloonNewColumnsColumns, by its index.
-func balloonNewColumnsPart(e any, index int) any {
-	of := e.(*BalloonNewColumnsEvent)
-	switch index {
+func balloonNewColumnsPart(e any, n int) any {
+	v := e.(*BalloonNewColumnsEvent)
+	switch n {
 	case 0:
-		return &of.BalloonNewColumnsSeries
+		return &v.BalloonNewColumnsSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Pressure
+		return &v.Pressure
 	case 3:
-		return &of.Temperature
+		return &v.Temperature
 	case 4:
-		return &of.Humidity
+		return &v.Humidity
 	case 5:
-		return &of.Altitude
+		return &v.Altitude
 	}
 	return nil
 }

@@ -330,21 +330,21 @@ var balloonSerializedMappings = []*store.Mapping[BalloonSerializedEvent]{balloon
 
 // balloonSerializedPart returns a pointer to what an event has for a slice of
 // BalloonSerializedColumns, by its index.
-func balloonSerializedPart(e any, index int) any {
-	of := e.(*BalloonSerializedEvent)
-	switch index {
+func balloonSerializedPart(e any, n int) any {
+	v := e.(*BalloonSerializedEvent)
+	switch n {
 	case 0:
-		return &of.BalloonSerializedSeries
+		return &v.BalloonSerializedSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Pressure
+		return &v.Pressure
 	case 3:
-		return &of.Temperature
+		return &v.Temperature
 	case 4:
-		return &of.Humidity
+		return &v.Humidity
 	case 5:
-		return &of.Altitude
+		return &v.Altitude
 	}
 	return nil
 }

@@ -331,21 +331,21 @@ var balloonUnserializedMappings = []*store.Mapping[BalloonUnserializedEvent]{bal
 
 // balloonUnserializedPart returns a pointer to what an event has for a slice of
 // BalloonUnserializedColumns, by its index.
-func balloonUnserializedPart(e any, index int) any {
-	of := e.(*BalloonUnserializedEvent)
-	switch index {
+func balloonUnserializedPart(e any, n int) any {
+	v := e.(*BalloonUnserializedEvent)
+	switch n {
 	case 0:
-		return &of.BalloonUnserializedSeries
+		return &v.BalloonUnserializedSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Pressure
+		return &v.Pressure
 	case 3:
-		return &of.Temperature
+		return &v.Temperature
 	case 4:
-		return &of.Humidity
+		return &v.Humidity
 	case 5:
-		return &of.Altitude
+		return &v.Altitude
 	}
 	return nil
 }

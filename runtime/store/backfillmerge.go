@@ -58,12 +58,12 @@ func (b *backfill[E]) dropLost(e event, at time.Time) (common bool) {
 	}
 	common = q == nil
 	for i := range p.layout.stored {
-		c, has := &p.Columns[i], p.layout.has[i]
+		c := &p.Columns[i]
 		switch {
 		case c.WrittenAt:
 		case p.Table.Families[c.Family].expired(*p.Time(e), at):
 			_ = p.Missing(e, i) // a field that is required is in the family that lives longest
-		case !common && (has == nil || has(e)):
+		case !common && p.layout.holds(e, i):
 			of := slices.IndexFunc(q.Columns, func(o Column) bool { return o.Whole || o.Name == c.Name })
 			common = of < 0 || !q.Table.Families[q.Columns[of].Family].expired(*q.Time(e), at)
 		}
@@ -100,11 +100,10 @@ func (l *mapping) lacksPart(e event, column int) bool {
 	if l.Missing(lost, column) != nil {
 		return false // readers require it
 	}
-	part := &l.layout.stored[column]
-	if part.has != nil && part.has(e) != part.has(lost) {
-		return false
+	if holds := l.layout.holds(e, column); !holds || !l.layout.holds(lost, column) {
+		return !holds
 	}
-	return part.has != nil && !part.has(e) || bytes.Equal(part.encode(nil, e), part.encode(nil, lost))
+	return bytes.Equal(l.layout.datum(e, column), l.layout.datum(lost, column))
 }
 
 // fill adds to the events to copy what only the source may have lost, and the target still has.
@@ -141,8 +140,8 @@ func (c *copier[E]) merge(source, target []E) error {
 		}
 		p, columns := c.backfill.source.lacks(e, now)
 		for _, column := range columns {
-			if part := &p.layout.stored[column]; part.has == nil || part.has(from) {
-				if err := p.take(e, column, part.encode(nil, from)); err != nil {
+			if p.layout.holds(from, column) {
+				if err := p.take(e, column, p.layout.datum(from, column)); err != nil {
 					return err
 				}
 			}

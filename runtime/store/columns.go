@@ -181,6 +181,16 @@ func (cs *columns) own() func(v any) {
 	}
 }
 
+// holds reports whether an event has the field of a column.
+func (cs *columns) holds(e event, column int) bool {
+	return cs.has[column] == nil || cs.has[column](cs.value(e, cs.places[column]))
+}
+
+// datum returns what an event has in a column, if it holds the field.
+func (cs *columns) datum(e event, column int) []byte {
+	return cs.encode[column](nil, cs.value(e, cs.places[column]))
+}
+
 // take stores the datum of a column in an event.
 func (cs *columns) take(e event, column int, datum []byte) error {
 	return cs.set[column](cs.value(e, cs.of[column]), datum)

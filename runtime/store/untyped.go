@@ -111,7 +111,7 @@ func (m *mapping) setParts(sequence bool) {
 	m.bound = func(e event, column int) ([]byte, codec.Order, error) {
 		p := &cs.stored[column]
 		v := cs.value(e, p.index)
-		if p.has != nil && !p.has(v) || p.bound == nil {
+		if !cs.holds(e, column) || p.bound == nil {
 			return nil, p.order, ErrBounds
 		}
 		return p.encode([]byte{}, v), p.order, p.bound(v)

@@ -650,65 +650,65 @@ func BeamKindWindows() *window.Spec[KindSeries, KindWindow] {
 
 // kindPart returns a pointer to what an event has for a slice of KindColumns,
 // by its index.
-func kindPart(e any, index int) any {
-	of := e.(*KindEvent)
-	switch index {
+func kindPart(e any, n int) any {
+	v := e.(*KindEvent)
+	switch n {
 	case 0:
-		return &of.KindSeries
+		return &v.KindSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Sequence
+		return &v.Sequence
 	case 3:
-		return (*int)(&of.Class)
+		return (*int)(&v.Class)
 	case 4:
-		return &of.Text
+		return &v.Text
 	case 5:
-		return &of.Bytes
+		return &v.Bytes
 	case 6:
-		return &of.Flag
+		return &v.Flag
 	case 7:
-		return &of.Small
+		return &v.Small
 	case 8:
-		return &of.Number
+		return &v.Number
 	case 9:
-		return &of.Unsigned
+		return &v.Unsigned
 	case 10:
-		return &of.Large
+		return &v.Large
 	case 11:
-		return &of.Single
+		return &v.Single
 	case 12:
-		return &of.Double
+		return &v.Double
 	case 13:
-		return &of.At
+		return &v.At
 	case 14:
-		return &of.Span
+		return &v.Span
 	case 15:
-		return &of.ID
+		return &v.ID
 	case 16:
-		return &of.Color
+		return &v.Color
 	case 17:
-		return &of.JSON
+		return &v.JSON
 	case 18:
-		return &of.TextOr
+		return &v.TextOr
 	case 19:
-		return &of.BytesOr
+		return &v.BytesOr
 	case 20:
-		return &of.FlagOr
+		return &v.FlagOr
 	case 21:
-		return &of.NumberOr
+		return &v.NumberOr
 	case 22:
-		return &of.DoubleOr
+		return &v.DoubleOr
 	case 23:
-		return &of.AtOr
+		return &v.AtOr
 	case 24:
-		return &of.SpanOr
+		return &v.SpanOr
 	case 25:
-		return &of.IDOr
+		return &v.IDOr
 	case 26:
-		return &of.ColorOr
+		return &v.ColorOr
 	case 27:
-		return &of.JSONOr
+		return &v.JSONOr
 	}
 	return nil
 }

@@ -600,15 +600,15 @@ func BeamSampleWindows() *window.Spec[SampleSeries, SampleWindow] {
 
 // samplePart returns a pointer to what an event has for a slice of
 // SampleColumns, by its index.
-func samplePart(e any, index int) any {
-	of := e.(*SampleEvent)
-	switch index {
+func samplePart(e any, n int) any {
+	v := e.(*SampleEvent)
+	switch n {
 	case 0:
-		return &of.SampleSeries
+		return &v.SampleSeries
 	case 1:
-		return &of.Time
+		return &v.Time
 	case 2:
-		return &of.Value
+		return &v.Value
 	}
 	return nil
 }
