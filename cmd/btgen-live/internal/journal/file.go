@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // A file of records begins with magic. Each record has a header of 12 bytes, little-endian: the length of the
@@ -23,13 +24,22 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// headerOf returns the header of a record with a length and a checksum, at a position.
+func headerOf(length, sum uint32, offset int64) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, length)
+	b = binary.LittleEndian.AppendUint32(b, sum)
+	all := crc32.Checksum(binary.LittleEndian.AppendUint64(b, uint64(offset)), castagnoli)
+	return binary.LittleEndian.AppendUint32(b, all)
+}
+
 // recordFile is a file to which records are appended. Its methods are not safe for concurrent use.
 type recordFile struct {
-	file    file
-	name    string
-	size    int64 // bytes of the complete records
-	partial bool  // there may be more bytes
-	buffer  []byte
+	file         file
+	name         string
+	size         int64  // bytes of the complete records
+	partial      bool   // there may be more bytes
+	waiting      []byte // a record with its header that could not be written
+	synchronized int64  // the size that survives a crash of the machine
 }
 
 // DamagedError is the error for a file that has something other than complete records, followed by a part of one.
@@ -44,14 +54,27 @@ type DamagedError struct {
 // Error says what is damaged, and how to use what precedes it.
 func (e *DamagedError) Error() string {
 	if e.Size < int64(len(magic)) {
-		return fmt.Sprintf("%s has %d bytes, and its tables are lost: %s. Restore the file, or remove it to begin without tables", e.Name, e.Size, e.Reason)
+		return fmt.Sprintf("%s has %d bytes, and its tables are lost: %s. "+
+			"Restore the file, or remove it to begin without tables", e.Name, e.Size, e.Reason)
 	}
 	return fmt.Sprintf("%s: the record at byte %d of %d is damaged: %s; nothing was loaded. "+
 		"Restore the file, or copy it and give up what follows its first %d records: truncate -s %d %[1]s",
 		e.Name, e.Offset, e.Size, e.Reason, e.Records, e.Offset)
 }
 
-// openRecords opens an existing file. Call load before append.
+// createRecords creates a file without records.
+func createRecords(s system, name string) (*recordFile, error) {
+	f, err := s.open(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteAt([]byte(magic), 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &recordFile{file: f, name: name, size: int64(len(magic))}, nil
+}
+
+// openRecords opens an existing file of complete records; call load if they may not be.
 func openRecords(s system, name string) (*recordFile, error) {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() { // opening a named pipe would wait
 		return nil, fmt.Errorf("%s is not a regular file", name)
@@ -60,16 +83,16 @@ func openRecords(s system, name string) (*recordFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recordFile{file: f, name: name}, nil
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &recordFile{file: f, name: name, size: info.Size()}, nil
 }
 
 // load calls apply for each record of the file, and removes a part of a record at its end.
 func (f *recordFile) load(apply func(record []byte) error) (Loaded, error) {
-	info, err := f.file.Stat()
-	if err != nil {
-		return Loaded{}, err
-	}
-	total := info.Size()
+	total := f.size
 	in := bufio.NewReaderSize(io.NewSectionReader(f.file, 0, total), 1<<16)
 	begin := make([]byte, min(total, int64(len(magic))))
 	if _, err := io.ReadFull(in, begin); err != nil {
@@ -82,17 +105,19 @@ func (f *recordFile) load(apply func(record []byte) error) (Loaded, error) {
 		return Loaded{}, &DamagedError{Name: f.name, Size: total, Reason: "it ends within its first line"}
 	}
 	out := Loaded{Bytes: int64(len(magic))}
+	var record []byte
 	for out.Bytes < total {
-		record, err := f.next(in, out.Bytes, total)
-		if errors.Is(err, errPartial) {
-			out.Dropped, f.partial = total-out.Bytes, true
-			break
-		}
-		if err != nil {
-			if damaged, is := errors.AsType[*DamagedError](err); is {
-				damaged.Records = out.Records
-			}
-			return out, err
+		var damage string
+		var err error
+		record, damage, err = next(in, record, out.Bytes, total)
+		switch {
+		case errors.Is(err, errPartial):
+			out.Dropped, f.size, f.partial = total-out.Bytes, out.Bytes, true
+			return out, f.trim()
+		case err != nil:
+			return out, fmt.Errorf("%s: %w", f.name, err)
+		case damage != "":
+			return out, &DamagedError{f.name, out.Bytes, total, out.Records, damage}
 		}
 		if err := apply(record); err != nil {
 			return out, fmt.Errorf("%s: applying the record at byte %d: %w", f.name, out.Bytes, err)
@@ -100,101 +125,74 @@ func (f *recordFile) load(apply func(record []byte) error) (Loaded, error) {
 		out.Records++
 		out.Bytes += headerSize + int64(len(record))
 	}
-	f.size = out.Bytes
-	f.buffer = nil // of the largest record
-	return out, f.trim()
-}
-
-// create writes what every file begins with.
-func (f *recordFile) create() error {
-	if err := f.file.Truncate(0); err != nil {
-		return err
-	}
-	if _, err := f.file.WriteAt([]byte(magic), 0); err != nil {
-		return err
-	}
-	f.size = int64(len(magic))
-	return f.file.Sync()
+	return out, nil
 }
 
 // errPartial is the error for a record that is not complete.
 var errPartial = errors.New("not complete")
 
-// next reads a record, which is valid until the next call.
-func (f *recordFile) next(in *bufio.Reader, offset, total int64) ([]byte, error) {
-	damaged := func(reason string) error {
-		return &DamagedError{Name: f.name, Offset: offset, Size: total, Reason: reason}
-	}
+// next reads the record at a position, into a buffer that is reused. It says what is damaged, if anything is.
+func next(in io.Reader, buffer []byte, offset, total int64) (record []byte, damage string, err error) {
 	var header [headerSize]byte
 	if total-offset < headerSize {
-		return nil, errPartial
+		return nil, "", errPartial
 	}
 	if _, err := io.ReadFull(in, header[:]); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
+		return nil, "", err
 	}
-	length := int64(binary.LittleEndian.Uint32(header[:]))
-	if binary.LittleEndian.Uint32(header[8:]) != headerSum(header[:8], offset) || length == 0 || length > maxRecord {
-		if zero, err := onlyZeros(io.MultiReader(bytes.NewReader(header[:]), in)); zero || err != nil { // a crash of the machine left them
-			return nil, errors.Join(err, errPartial)
+	length, sum := binary.LittleEndian.Uint32(header[:]), binary.LittleEndian.Uint32(header[4:])
+	if !bytes.Equal(header[:], headerOf(length, sum, offset)) || length == 0 || length > maxRecord {
+		var all zeros
+		if _, err := io.Copy(&all, io.MultiReader(bytes.NewReader(header[:]), in)); err == nil {
+			return nil, "", errPartial // a crash of the machine left them
 		}
-		return nil, damaged("its header has another checksum")
+		return nil, "its header has another checksum", nil
 	}
-	if total-offset-headerSize < length {
-		return nil, errPartial
+	if total-offset-headerSize < int64(length) {
+		return nil, "", errPartial
 	}
-	if int64(cap(f.buffer)) < length {
-		f.buffer = make([]byte, length)
-	}
-	record := f.buffer[:length]
+	record = slices.Grow(buffer[:0], int(length))[:length]
 	if _, err := io.ReadFull(in, record); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
+		return nil, "", err
 	}
-	if binary.LittleEndian.Uint32(header[4:]) != crc32.Checksum(record, castagnoli) {
-		return nil, damaged("its contents have another checksum")
+	if sum != crc32.Checksum(record, castagnoli) {
+		return nil, "its contents have another checksum", nil
 	}
-	return record, nil
+	return record, "", nil
 }
 
-// headerSum returns the checksum of the first two numbers of a header at a position.
-func headerSum(numbers []byte, offset int64) uint32 {
-	return crc32.Update(crc32.Checksum(numbers, castagnoli), castagnoli, binary.LittleEndian.AppendUint64(nil, uint64(offset)))
-}
+// zeros accepts only bytes that are 0.
+type zeros struct{}
 
-// onlyZeros reports whether all bytes are 0.
-func onlyZeros(in io.Reader) (bool, error) {
-	buffer := make([]byte, 1<<16)
-	for {
-		n, err := in.Read(buffer)
-		if len(bytes.Trim(buffer[:n], "\x00")) > 0 {
-			return false, nil
-		}
-		if err == io.EOF {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
+// Write fails if a byte is not 0.
+func (*zeros) Write(b []byte) (int, error) {
+	if len(bytes.Trim(b, "\x00")) > 0 {
+		return 0, errors.New("not only zeros")
 	}
+	return len(b), nil
 }
 
 // append writes a record with one call of the operating system. If it fails, the file has the records from before, and
-// perhaps a part of this one, which the next call removes.
+// perhaps a part of this one; flush tries again. No record may be waiting.
 func (f *recordFile) append(record []byte) error {
+	f.waiting = append(headerOf(uint32(len(record)), crc32.Checksum(record, castagnoli), f.size), record...)
+	return f.flush()
+}
+
+// flush writes the record that is waiting, if any.
+func (f *recordFile) flush() error {
+	if len(f.waiting) == 0 {
+		return nil
+	}
 	if err := f.trim(); err != nil {
 		return err
 	}
-	b := binary.LittleEndian.AppendUint32(f.buffer[:0], uint32(len(record)))
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(record, castagnoli))
-	b = binary.LittleEndian.AppendUint32(b, headerSum(b, f.size))
-	b = append(b, record...)
-	if f.buffer = b; cap(b) > 1<<20 {
-		f.buffer = nil
-	}
-	if _, err := f.file.WriteAt(b, f.size); err != nil {
+	if _, err := f.file.WriteAt(f.waiting, f.size); err != nil {
 		f.partial = true
 		return err
 	}
-	f.size += int64(len(b))
+	f.size += int64(len(f.waiting))
+	f.waiting = nil
 	return nil
 }
 
@@ -220,22 +218,6 @@ type file interface {
 	Truncate(size int64) error
 }
 
-// openPrivate opens a file, and takes it from all others: it contains the data of tables.
-func openPrivate(name string, flag int) (file, error) {
-	f, err := os.OpenFile(name, flag, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		err = f.Chmod(0o600)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
 type system struct {
 	open         func(name string, flag int) (file, error)
 	rename       func(from, to string) error
@@ -254,4 +236,20 @@ var operating = system{
 			_ = d.Close()
 		}
 	},
+}
+
+// openPrivate opens a file, and takes it from all others: it contains the data of tables.
+func openPrivate(name string, flag int) (file, error) {
+	f, err := os.OpenFile(name, flag, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

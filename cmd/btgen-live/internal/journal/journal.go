@@ -17,12 +17,13 @@
 //   - A record at the end that cannot be complete was never answered: it is dropped, and its length reported. Any
 //     other damage is a [DamagedError], and nothing of the file is used.
 //   - If a record cannot be written, as on a full disk, the request fails, but the change remains applied: reads see
-//     it, since effects are known only afterwards, and a server cannot undo them all. Its record is kept, and written
-//     before any other change is applied, or by Close; if the process is killed before, the next start may lack the change. If the file cannot be synchronized, all further
-//     changes fail until the next start.
+//     it, since a server cannot undo it. Its record is written before any other change is applied, or by Close; if
+//     the process is killed before, the next start lacks the change. If the file cannot be synchronized, all
+//     further changes fail until the next start.
 //   - Compaction writes the state as a new file, synchronizes it, and renames it to the old one, while no
 //     change happens. A process that is killed meanwhile leaves the old file, or the new one with the same state.
-//   - The file is created in the same way, so one that is shorter than its first line has lost its tables: it is damaged.
+//   - The file is created in the same way, so one that is shorter than its first line has lost its tables: it is
+//     damaged.
 //   - One process at a time uses a folder; it holds a lock that the operating system releases.
 //
 // Schema bundles get new etags when the file is compacted.
@@ -38,9 +39,9 @@ import (
 	"sync"
 	"time"
 
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -58,6 +59,7 @@ type Journal struct {
 	loaded chan struct{} // closed once the file has been loaded
 	server bigtablepb.BigtableServer
 	conn   *grpc.ClientConn
+	admin  adminpb.BigtableTableAdminClient
 	stop   func() // ends the background and waits for it; nil before Load
 
 	// rows is locked by changes, and read-locked by reads except while they send. It is always locked after changes.
@@ -65,19 +67,13 @@ type Journal struct {
 
 	changes sync.Mutex // held while a change is applied and recorded, and by compaction; guards what follows
 	file    *recordFile
-	waiting []byte // the record of a change that could not be written; nil if there is none
-	failed  error  // why no more changes are accepted; nil if they are
-	dirty   bool   // the file has records that are not synchronized
-	compact int64  // the size in bytes from which on the file is compacted
-	tables  map[string]bool
-	views   map[string]bool
+	failed  error           // why no more changes are accepted; nil if they are
+	compact int64           // the size in bytes from which on the file is compacted
+	names   map[string]bool // of the tables and authorized views that exist
 }
 
-// minCompacted is the size in bytes below which a file is not compacted.
-const minCompacted = 16 << 20
-
-// Open locks a folder, which it creates if it does not exist, for the tables of one server. It returns a
-// [LockedError] if another process uses the folder. warn is called, on another goroutine, with errors of what
+// Open locks a folder, which it creates if it does not exist, for the tables of one server. It fails
+// if another process uses the folder. warn is called, on another goroutine, with errors of what
 // happens in the background. The caller must call [Journal.Close].
 func Open(dir string, warn func(error)) (*Journal, error) { return open(dir, warn, operating) }
 
@@ -87,30 +83,18 @@ func open(dir string, warn func(error), s system) (*Journal, error) {
 	}
 	unlock, err := lockFile(filepath.Join(dir, "lock"))
 	if err != nil {
-		return nil, &LockedError{dir, err}
+		return nil, fmt.Errorf("folder %s: %w", dir, err)
 	}
 	return &Journal{
 		dir: dir, system: s, unlock: unlock, warn: warn, period: time.Second,
-		token: rand.Text(), loaded: make(chan struct{}), tables: map[string]bool{}, views: map[string]bool{},
+		token: rand.Text(), loaded: make(chan struct{}), names: map[string]bool{},
 	}, nil
 }
 
-// LockedError is the error for a folder that cannot be locked, usually since another process uses it.
-type LockedError struct {
-	Dir   string
-	Cause error
-}
-
-// Error returns the folder and the cause.
-func (e *LockedError) Error() string { return fmt.Sprintf("folder %s: %v", e.Dir, e.Cause) }
-
-// Unwrap returns the cause.
-func (e *LockedError) Unwrap() error { return e.Cause }
-
-// errLocked is the cause if another process has the lock.
+// errLocked is the error if another process has the lock.
 var errLocked = errors.New("another process keeps its tables there: end it, or use another folder")
 
-// name is the file of the tables, and next what compaction writes.
+// name is the file of the tables, and next the one that replaces it.
 func (j *Journal) name() string { return filepath.Join(j.dir, "tables") }
 func (j *Journal) next() string { return filepath.Join(j.dir, "tables.new") }
 
@@ -135,18 +119,20 @@ func (j *Journal) Load(ctx context.Context, addr string) (Loaded, error) {
 	if err != nil {
 		return Loaded{}, err
 	}
-	j.conn = conn
+	j.conn, j.admin = conn, adminpb.NewBigtableTableAdminClient(conn)
 	own := j.own(ctx)
-	if _, err := bigtablepb.NewBigtableClient(conn).PingAndWarm(own, &bigtablepb.PingAndWarmRequest{}); err != nil { // sets j.server
-		return Loaded{}, err
+	if _, err := bigtablepb.NewBigtableClient(conn).PingAndWarm(own, &bigtablepb.PingAndWarmRequest{}); err != nil {
+		return Loaded{}, err // else it has set j.server
 	}
 	if err := j.system.remove(j.next()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Loaded{}, err
 	}
-	if err := j.createFile(); err != nil {
-		return Loaded{}, err
+	if _, exists := os.Lstat(j.name()); errors.Is(exists, os.ErrNotExist) {
+		err = j.replaceFile(own)
+	} else {
+		j.file, err = openRecords(j.system, j.name())
 	}
-	if j.file, err = openRecords(j.system, j.name()); err != nil {
+	if err != nil {
 		return Loaded{}, err
 	}
 	out, err := j.file.load(func(record []byte) error {
@@ -164,27 +150,6 @@ func (j *Journal) Load(ctx context.Context, addr string) (Loaded, error) {
 	return out, nil
 }
 
-// createFile creates the file, without tables, unless it exists. It gets its name once it is complete, so that a short file under
-// this name is a damaged one.
-func (j *Journal) createFile() error {
-	if _, err := os.Lstat(j.name()); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	f, err := j.system.open(j.next(), os.O_RDWR|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	err = (&recordFile{file: f, name: j.next()}).create()
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = j.system.rename(j.next(), j.name())
-	}
-	if err != nil {
-		return errors.Join(err, j.system.remove(j.next()))
-	}
-	j.system.synchronized(j.dir)
-	return nil
-}
-
 // Close ends recording, synchronizes the file and unlocks the folder. The server should be closed before: it
 // refuses all further changes.
 func (j *Journal) Close() error {
@@ -195,8 +160,8 @@ func (j *Journal) Close() error {
 	defer j.changes.Unlock()
 	var errs []error
 	if j.file != nil {
-		if j.waiting != nil && j.failed == nil {
-			errs = append(errs, j.file.append(j.waiting))
+		if j.failed == nil {
+			errs = append(errs, j.file.flush())
 		}
 		errs = append(errs, j.file.file.Sync(), j.file.file.Close())
 		j.file = nil
@@ -214,6 +179,11 @@ func (j *Journal) background(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	j.stop = func() { cancel(); <-ended }
+	report := func(err error) {
+		if err != nil && ctx.Err() == nil {
+			j.warn(err)
+		}
+	}
 	go func() {
 		defer close(ended)
 		var collect time.Time
@@ -223,77 +193,32 @@ func (j *Journal) background(ctx context.Context) {
 				return
 			case <-time.After(j.period):
 			}
-			j.report(ctx, j.synchronize())
-			j.report(ctx, j.compactLarge(ctx))
+			report(j.synchronize())
+			report(j.compactLarge(ctx))
 			if begin := time.Now(); begin.After(collect) {
-				j.report(ctx, j.collectAll(ctx))
+				report(j.collectAll(ctx))
 				collect = time.Now().Add(9 * time.Since(begin)) // a tenth of one core
 			}
 		}
 	}()
 }
 
-// report warns about an error, unless it is that of the end.
-func (j *Journal) report(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil {
-		j.warn(err)
-	}
-}
-
 // synchronize waits until all records of the file survive a crash of the machine. Only the background
 // replaces the file, so that changes can go on.
 func (j *Journal) synchronize() error {
 	j.changes.Lock()
-	dirty, file := j.dirty && j.failed == nil, j.file
-	j.dirty = false
+	file, size, failed := j.file, j.file.size, j.failed
 	j.changes.Unlock()
-	if !dirty {
+	if failed != nil || size == file.synchronized {
 		return nil
 	}
-	err := file.file.Sync()
-	if err != nil {
+	if err := file.file.Sync(); err != nil {
 		j.changes.Lock()
 		defer j.changes.Unlock()
 		j.failed = fmt.Errorf("synchronizing %s: %w", j.name(), err) // what the file has is unknown
 		return fmt.Errorf("no more changes are accepted: %w", j.failed)
 	}
-	return nil
-}
-
-// ready returns an error if a change would not be recorded. j.changes is locked.
-func (j *Journal) ready() error {
-	if j.failed != nil {
-		return status.Errorf(codes.FailedPrecondition, "the tables no longer change: %v", j.failed)
-	}
-	if j.waiting == nil {
-		return nil
-	}
-	if err := j.write(j.waiting); err != nil {
-		return status.Errorf(codes.ResourceExhausted, "the tables do not change until an earlier change is stored: %v", err)
-	}
-	j.waiting = nil
-	return nil
-}
-
-// save records a change that was applied. j.changes is locked.
-func (j *Journal) save(record []byte) error {
-	if len(record) > maxRecord {
-		j.failed = fmt.Errorf("a change of %d bytes is larger than a record", len(record))
-		return status.Errorf(codes.FailedPrecondition, "the change is not stored: %v", j.failed)
-	}
-	if err := j.write(record); err != nil {
-		j.waiting = record
-		return status.Errorf(codes.ResourceExhausted, "the change is not stored, but will be if the file can be written again: %v", err)
-	}
-	return nil
-}
-
-// write appends a record. j.changes is locked.
-func (j *Journal) write(record []byte) error {
-	if err := j.file.append(record); err != nil {
-		return err
-	}
-	j.dirty = true
+	file.synchronized = size
 	return nil
 }
 

@@ -1,0 +1,228 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	minCompacted = 16 << 20 // the size in bytes below which a file is not compacted
+	stateRecord  = 1 << 20  // the size in bytes at which a record of rows ends
+)
+
+// compactLarge compacts the file if it is twice as large as after the last time, so that all compactions together
+// write at most about as much as all changes.
+func (j *Journal) compactLarge(ctx context.Context) error {
+	j.changes.Lock()
+	defer j.changes.Unlock()
+	if j.failed != nil || j.file.waiting != nil || j.file.size < j.compact {
+		return nil
+	}
+	err := j.replaceFile(j.own(ctx))
+	if err != nil {
+		err = fmt.Errorf("compacting %s: %w", j.name(), err)
+	}
+	j.compact = max(minCompacted, 2*j.file.size) // also after a failure, perhaps of a full disk
+	return err
+}
+
+// replaceFile replaces the file, if there is one, by one with the state of the server. j.changes is locked. If it
+// fails, the file is the old one.
+func (j *Journal) replaceFile(ctx context.Context) error {
+	out, err := createRecords(j.system, j.next())
+	if err != nil {
+		return err
+	}
+	err = errors.Join(j.writeState(ctx, out), out.file.Sync(), out.file.Close())
+	if err != nil {
+		return errors.Join(err, j.system.remove(j.next()))
+	}
+	if j.file != nil {
+		err = j.file.file.Close() // not all systems rename open files, and to open ones
+	}
+	if err == nil {
+		err = j.system.rename(j.next(), j.name())
+	}
+	if err == nil {
+		j.system.synchronized(j.dir)
+	}
+	file, openErr := openRecords(j.system, j.name())
+	if openErr != nil {
+		j.failed = openErr
+		return errors.Join(err, openErr)
+	}
+	j.file = file
+	return err
+}
+
+// writeState writes the state of the server.
+func (j *Journal) writeState(ctx context.Context, out *recordFile) error {
+	for _, name := range slices.Sorted(maps.Keys(j.names)) { // a table before its views
+		write := j.writeTable
+		if strings.Contains(name, viewFolder) {
+			write = j.writeView
+		}
+		if err := write(ctx, out, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeRequest writes the record of an administrative request that succeeds.
+func writeRequest(out *recordFile, method string, request proto.Message) error {
+	text, err := proto.Marshal(request)
+	if err != nil {
+		return err
+	}
+	return out.append(requestOf(adminService+method, codes.OK, text))
+}
+
+// writeView writes an authorized view.
+func (j *Journal) writeView(ctx context.Context, out *recordFile, name string) error {
+	view, err := j.admin.GetAuthorizedView(ctx, &adminpb.GetAuthorizedViewRequest{Name: name})
+	if err != nil {
+		return err
+	}
+	parent, id, _ := strings.Cut(name, viewFolder)
+	return writeRequest(out, "CreateAuthorizedView",
+		&adminpb.CreateAuthorizedViewRequest{Parent: parent, AuthorizedViewId: id, AuthorizedView: view})
+}
+
+// writeTable writes a table, its schema bundles and its rows.
+func (j *Journal) writeTable(ctx context.Context, out *recordFile, name string) error {
+	table, err := j.admin.GetTable(ctx, &adminpb.GetTableRequest{Name: name})
+	if err != nil {
+		return err
+	}
+	table.Name = ""
+	parent, id, _ := strings.Cut(name, "/tables/")
+	err = writeRequest(out, "CreateTable", &adminpb.CreateTableRequest{Parent: parent, TableId: id, Table: table})
+	if err != nil {
+		return err
+	}
+	bundles, err := j.admin.ListSchemaBundles(ctx, &adminpb.ListSchemaBundlesRequest{Parent: name})
+	if err != nil && status.Code(err) != codes.Unimplemented {
+		return err
+	}
+	for _, b := range bundles.GetSchemaBundles() {
+		_, id, _ := strings.Cut(b.GetName(), "/schemaBundles/")
+		err := writeRequest(out, "CreateSchemaBundle",
+			&adminpb.CreateSchemaBundleRequest{Parent: name, SchemaBundleId: id, SchemaBundle: b})
+		if err != nil {
+			return err
+		}
+	}
+	return j.writeRows(out, name)
+}
+
+// writeRows writes the rows of a table. A large row becomes several records.
+func (j *Journal) writeRows(out *recordFile, table string) error {
+	var entries []*bigtablepb.MutateRowsRequest_Entry
+	size := 0
+	flush := func() error {
+		if size == 0 {
+			return nil
+		}
+		record, err := rowsOf(table, entries)
+		entries, size = nil, 0
+		if err != nil {
+			return err
+		}
+		return out.append(record)
+	}
+	err := j.read(&bigtablepb.ReadRowsRequest{TableName: table}, func(key []byte, cells []storedCell) error {
+		for i, c := range cells {
+			if i == 0 || size == 0 {
+				entries = append(entries, &bigtablepb.MutateRowsRequest_Entry{RowKey: key})
+			}
+			last := entries[len(entries)-1]
+			last.Mutations = append(last.Mutations, c.set())
+			if size += len(key) + len(c.family) + len(c.qualifier) + len(c.value) + 40; size >= stateRecord {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return errors.Join(err, flush())
+}
+
+// storedCell is a cell of a row.
+type storedCell struct {
+	family    string
+	qualifier []byte
+	micros    int64
+	value     []byte
+}
+
+// set returns the mutation that writes the cell.
+func (c storedCell) set() *bigtablepb.Mutation {
+	return &bigtablepb.Mutation{Mutation: &bigtablepb.Mutation_SetCell_{SetCell: &bigtablepb.Mutation_SetCell{
+		FamilyName: c.family, ColumnQualifier: c.qualifier, TimestampMicros: c.micros, Value: c.value,
+	}}}
+}
+
+// readRow calls use with the cells of a row, in the order of the server; not if there are none.
+func (j *Journal) readRow(table string, key []byte, use func(cells []storedCell)) error {
+	request := &bigtablepb.ReadRowsRequest{TableName: table, Rows: &bigtablepb.RowSet{RowKeys: [][]byte{key}}}
+	return j.read(request, func(_ []byte, cells []storedCell) error { use(cells); return nil })
+}
+
+// read calls use with each row of a request, without the locks that requests of others take.
+func (j *Journal) read(request *bigtablepb.ReadRowsRequest, use func(key []byte, cells []storedCell) error) error {
+	return j.server.ReadRows(request, &rowsStream{use: use})
+}
+
+// rowsStream receives rows from the server in this process.
+type rowsStream struct {
+	grpc.ServerStream
+	use   func(key []byte, cells []storedCell) error
+	key   []byte
+	cell  storedCell
+	cells []storedCell
+}
+
+// Context returns the context of a request without metadata.
+func (*rowsStream) Context() context.Context { return context.Background() }
+
+// Send receives cells, of one or more rows.
+func (s *rowsStream) Send(response *bigtablepb.ReadRowsResponse) error {
+	for _, c := range response.GetChunks() {
+		if len(c.GetRowKey()) > 0 {
+			s.key = c.GetRowKey()
+		}
+		if c.GetFamilyName() != nil {
+			s.cell.family = c.GetFamilyName().GetValue()
+		}
+		if c.GetQualifier() != nil {
+			s.cell.qualifier = c.GetQualifier().GetValue()
+		}
+		if c.GetValueSize() > 0 || c.GetResetRow() {
+			return status.Error(codes.Internal, "the server splits cells")
+		}
+		s.cell.micros, s.cell.value = c.GetTimestampMicros(), c.GetValue()
+		s.cells = append(s.cells, s.cell)
+		if !c.GetCommitRow() {
+			continue
+		}
+		cells := s.cells
+		s.cells = nil
+		if err := s.use(s.key, cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}
