@@ -23,6 +23,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
@@ -358,6 +361,32 @@ func TestKept(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestBundles updates a schema bundle, which a client has read before the file was compacted. The class of fault: a change that was
+// accepted, and that a new server refuses, so that nothing can be loaded.
+func TestBundles(t *testing.T) {
+	k := started(t, t.TempDir())
+	ctx := t.Context()
+	must(t, requests[0].do(ctx, k))
+	types, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(durationpb.File_google_protobuf_duration_proto)}})
+	must(t, err)
+	bundle := &adminpb.SchemaBundle{Type: &adminpb.SchemaBundle_ProtoSchema{ProtoSchema: &adminpb.ProtoSchema{ProtoDescriptors: types}}}
+	_, err = k.tables.CreateSchemaBundle(ctx, &adminpb.CreateSchemaBundleRequest{Parent: one, SchemaBundleId: "b", SchemaBundle: bundle})
+	must(t, err)
+	update := func(replaced bool) {
+		have, err := k.tables.GetSchemaBundle(ctx, &adminpb.GetSchemaBundleRequest{Name: one + "/schemaBundles/b"})
+		must(t, err)
+		if replaced {
+			must(t, k.replace(t))
+		}
+		_, err = k.tables.UpdateSchemaBundle(ctx, &adminpb.UpdateSchemaBundleRequest{SchemaBundle: have, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"proto_schema"}}})
+		must(t, err)
+	}
+	update(false)
+	update(true)
+	k = k.restarted(t)
+	update(false)
 }
 
 // TestDamaged changes each byte of a file. Nothing may be loaded then, and the file stays as it is.
