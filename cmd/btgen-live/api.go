@@ -235,8 +235,8 @@ func number(q url.Values, name string, value, least, most int) (int, error) {
 	return n, nil
 }
 
-// listed splits a parameter at commas; nil if the request does not have it.
-func listed(q url.Values, name string) []string {
+// commas splits a parameter at commas; nil if the request does not have it.
+func commas(q url.Values, name string) []string {
 	if !q.Has(name) {
 		return nil
 	}
@@ -473,7 +473,7 @@ func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	r.fields = listed(q, "fields")
+	r.fields = commas(q, "fields")
 	columns, err := r.project(s)
 	if err != nil {
 		return nil, invalid(err)
@@ -531,7 +531,7 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 		return nil, err
 	}
 	w := windowing{every: q.Get("every"), zoneName: cmp.Or(q.Get("zone"), "UTC"), fill: cmp.Or(q.Get("fill"), "none"),
-		fields: listed(q, "fields"), statistics: listed(q, "statistics"), by: listed(q, "by")}
+		fields: commas(q, "fields"), statistics: commas(q, "statistics"), by: commas(q, "by")}
 	s, err := a.selected(q, &w.selection)
 	if err != nil {
 		return nil, err

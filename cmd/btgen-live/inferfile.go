@@ -66,16 +66,15 @@ func (n *inference) proposeRecords(cmd *cobra.Command, name string, in io.Reader
 	if err := n.input.fits(f); err != nil {
 		return nil, err
 	}
-	if f != nil && !f.Cells && (n.series != nil || n.timeColumn != "") {
+	if !f.Cells && !f.Binary && (n.series != nil || n.timeColumn != "") {
 		return nil, errors.New("--series and --time-column are for CSV")
 	}
-	if f != nil && !f.Scans() {
+	if !f.Scans() {
 		if err := format.Foreign(in); err != nil {
 			return nil, err
 		}
-	}
-	if f == nil || !f.Scans() {
-		return nil, fmt.Errorf("no schema is proposed for this format: use %s, or a .cql file", words.List(scannedFormats(), "or"))
+		return nil, fmt.Errorf("no schema is proposed for this format: use %s, or a .cql file",
+			words.List(format.Names((*format.Format).Scans), "or"))
 	}
 	if strings.Contains(n.timeColumn, "+") {
 		n.input.reader.CSV.Joined = []string{n.timeColumn}

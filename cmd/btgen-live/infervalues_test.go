@@ -231,10 +231,7 @@ func headless(of string, f timeText, place int) (s namedSample, texts []string) 
 // TestInferredPrecision loads times that are finer than those of the sample: they are stored, or the summary counts them.
 func TestInferredPrecision(t *testing.T) {
 	steps := []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second, time.Millisecond, time.Microsecond}
-	for _, f := range format.Formats() {
-		if !f.Scans() {
-			continue
-		}
+	for _, f := range format.Formats((*format.Format).Scans) {
 		for k, step := range steps[:len(steps)-1] {
 			for _, finer := range testlong.Pick(steps[k+1:k+2], steps[k+1:]) {
 				if f.Unit > finer || f.Name == "graphite" && finer < time.Second {

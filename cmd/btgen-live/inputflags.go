@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/infer"
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -30,29 +28,6 @@ type inputFlags struct {
 	at                    string
 	constants             []string
 	reader                format.ReaderOptions
-}
-
-// formatParquet is the format that is not text.
-const formatParquet = "parquet"
-
-// inputFormats returns the names of the formats of events to write.
-func inputFormats() []string {
-	var names []string
-	for _, f := range format.Formats() {
-		names = append(names, f.Name)
-	}
-	return append(names, formatParquet)
-}
-
-// scannedFormats returns the names of the formats for whose events infer proposes a schema.
-func scannedFormats() []string {
-	var names []string
-	for _, f := range format.Formats() {
-		if f.Scans() {
-			names = append(names, f.Name)
-		}
-	}
-	return names
 }
 
 // given returns the flags of a command that a command that loads the same file needs, too.
@@ -89,20 +64,19 @@ func commaSeparated(names []string) string {
 // formatsText describes the formats, one per line, for the help of commands.
 func formatsText() string {
 	var b strings.Builder
-	for _, f := range format.Formats() {
+	for _, f := range format.Formats((*format.Format).Reads) {
 		of := ""
 		if f.Extensions != nil {
 			of = " (" + strings.Join(f.Extensions, ", ") + ")"
 		}
 		fmt.Fprintf(&b, "  %-12s %s%s\n", f.Name, f.Title, of)
 	}
-	fmt.Fprintf(&b, "  %-12s Apache Parquet (.parquet)\n", formatParquet)
 	return b.String()
 }
 
 // add adds the flags to a command.
 func (i *inputFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&i.format, "format", "", words.List(inputFormats(), "or")+"; by default that of the extension of the file, or ndjson")
+	cmd.Flags().StringVar(&i.format, "format", "", words.List(format.Names((*format.Format).Reads), "or")+"; by default that of the extension of the file, or ndjson")
 	cmd.Flags().StringVar(&i.reader.Metric, "metric", "", "read only lines of this `metric`, or measurement")
 	cmd.Flags().StringVar(&i.unit, "time-unit", "", "`unit` of times that are numbers: s, ms, us, ns, m or h")
 	cmd.Flags().StringVar(&i.reader.Layout, "time-layout", "", "how the file writes January 2, `2006`, 15:04:05, for other times than those in RFC 3339 and the like: such as '1/2/2006 15:04'")
@@ -122,8 +96,8 @@ func (i *inputFlags) addWritten(cmd *cobra.Command) {
 
 // check checks the flags, and sets the options of readers.
 func (i *inputFlags) check() (err error) {
-	if i.format != "" && !slices.Contains(inputFormats(), i.format) {
-		return fmt.Errorf("--format %q: must be %s", i.format, words.List(inputFormats(), "or"))
+	if f := format.Find(i.format); i.format != "" && (f == nil || !f.Reads()) {
+		return fmt.Errorf("--format %q: must be %s", i.format, words.List(format.Names((*format.Format).Reads), "or"))
 	}
 	if i.unit != "" {
 		if i.reader.Unit = format.Units[i.unit]; i.reader.Unit == 0 {
@@ -185,19 +159,16 @@ func (i *inputFlags) mapped() error {
 // compressions are the extensions of compressed files, before which that of the format stands.
 var compressions = []string{".gz", ".zst"}
 
-// formatOf returns the format of a file: that of --format, or else of the extension. It is nil for
-// Parquet.
+// formatOf returns the format of a file: that of --format, or else of the extension.
 func (i *inputFlags) formatOf(file string) (*format.Format, error) {
 	extension := strings.ToLower(filepath.Ext(file))
 	if slices.Contains(compressions, extension) {
 		extension = strings.ToLower(filepath.Ext(file[:len(file)-len(extension)]))
 	}
 	switch f := format.FindExtension(extension); {
-	case i.format == formatParquet || i.format == "" && extension == ".parquet":
-		return nil, nil
 	case i.format != "":
 		return format.Find(i.format), nil
-	case f != nil:
+	case f != nil && f.Reads():
 		return f, nil
 	case extension == ".tsv":
 		if i.delimiter == "" {
@@ -210,13 +181,13 @@ func (i *inputFlags) formatOf(file string) (*format.Format, error) {
 	return nil, fmt.Errorf("its name: the extension %s names no format, and nothing is done: add --format, such as --format csv", words.Printable(extension))
 }
 
-// fits returns an error for flags that mean nothing for a format; nil is Parquet.
+// fits returns an error for flags that mean nothing for a format.
 func (i *inputFlags) fits(f *format.Format) error {
 	csv := i.reader.CSV.Delimiter != 0 || i.reader.CSV.Nulls != nil || i.reader.CSV.Columns != nil
 	switch {
-	case csv && (f == nil || !f.Cells):
+	case csv && !f.Cells:
 		return errors.New("--delimiter, --columns and --null are for CSV")
-	case i.reader.Metric != "" && (f == nil || f.Metric == ""):
+	case i.reader.Metric != "" && f.Metric == "":
 		return errors.New("--metric is for formats with measurements or metrics")
 	}
 	return nil
@@ -234,16 +205,5 @@ func (i *inputFlags) open(in io.Reader, name string, l *layout.Layout) (format.R
 	if err := i.fits(f); err != nil {
 		return nil, err
 	}
-	if f != nil {
-		return f.Read(in, l, i.reader)
-	}
-	file, ok := in.(*os.File)
-	if !ok {
-		return nil, errors.New("want a file that is not compressed: Parquet cannot be read from a stream")
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return parquet.NewReader(file, info.Size(), l, i.reader)
+	return f.Read(in, l, i.reader)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
+	_ "github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet" // registers the format
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -26,57 +26,66 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// outputFormats are the formats of events that are read.
-var outputFormats = []string{"table", "ndjson", "csv", "parquet"}
+// choice is a format of output.
+type choice struct {
+	name       string
+	extensions []string // of files, in lower case, with the dot
+}
 
-// formatOf returns the format of a file by its extension: a default for none, and an error for one
-// that names no format.
-func formatOf(what, file, otherwise string) (string, error) {
-	switch ext := strings.ToLower(filepath.Ext(file)); ext {
-	case ".ndjson", ".jsonl", ".json":
-		return "ndjson", nil
-	case ".csv":
-		return "csv", nil
-	case ".parquet":
-		return "parquet", nil
-	case "", ".txt":
-		return otherwise, nil
-	default:
-		return "", fmt.Errorf("%s: the extension %s names no format, and nothing is done: use .ndjson, .csv or .parquet, or add --format", what, words.Printable(ext))
+// writtenFormats are the formats of events and windows.
+func writtenFormats() (out []choice) {
+	for _, f := range format.Formats((*format.Format).Writes) {
+		out = append(out, choice{f.Name, f.Extensions})
 	}
+	return out
 }
 
-// exporter writes events.
-type exporter interface {
-	// add writes an event.
-	add(e *dynamic.Event) error
-	// end ends the output; complete says whether it has all events.
-	end(complete bool) error
+// printing are the flags that say how something is printed.
+type printing struct {
+	format, output string
+	choices        []choice // the first one is that of stdout
 }
-
-// printing are the flags that say how events are printed.
-type printing struct{ format, output string }
 
 // flags adds the flags to a command.
-func (r *printing) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&r.format, "format", "", "table, ndjson, csv or parquet; by default that of the extension of --output, or table")
+func (r *printing) flags(cmd *cobra.Command, choices []choice) {
+	r.choices = choices
+	names, first := listed(choices), choices[0].name
+	cmd.Flags().StringVar(&r.format, "format", "", names+"; by default that of the extension of --output, or "+first)
 	cmd.Flags().StringVar(&r.output, "output", "", "`file` to write instead of stdout")
 }
 
-// check checks the flags.
+// listed lists the names of choices.
+func listed(choices []choice) string {
+	var names []string
+	for _, c := range choices {
+		names = append(names, c.name)
+	}
+	return words.List(names, "or")
+}
+
+// check checks the flags, and sets the format.
 func (r *printing) check() error {
-	named, err := formatOf("--output "+words.Printable(r.output), r.output, cmp.Or(r.format, "table"))
-	if r.format == "" {
-		r.format = named
-		return err
+	extension, first := strings.ToLower(filepath.Ext(r.output)), r.choices[0].name
+	named, known := "", r.format == ""
+	var extensions []string
+	for _, c := range r.choices {
+		if slices.Contains(c.extensions, extension) {
+			named = c.name
+		}
+		extensions = append(extensions, c.extensions[0])
+		known = known || c.name == r.format
 	}
-	if !slices.Contains(outputFormats, r.format) {
-		return fmt.Errorf("--format %q: must be %s", r.format, words.List(outputFormats, "or"))
-	}
-	if err == nil && named != r.format { // the extension may also name no format
+	switch {
+	case !known:
+		return fmt.Errorf("--format %q: must be %s", r.format, listed(r.choices))
+	case r.format == "" && named == "" && extension != "":
+		return fmt.Errorf("--output %s: the extension %s names no format, and nothing is done: use %s, or add --format",
+			words.Printable(r.output), words.Printable(extension), words.List(extensions[1:], "or"))
+	case r.format != "" && named != "" && named != first && named != r.format: // a text may be in any format
 		return fmt.Errorf("--output %s: the extension is that of %s, and --format is %s: nothing is written; change one of them",
 			words.Printable(r.output), named, r.format)
 	}
+	r.format = cmp.Or(r.format, named, first)
 	return nil
 }
 
@@ -91,7 +100,9 @@ type tallied struct {
 }
 
 // print prints events up to a limit.
-func (r *printing) print(ctx context.Context, cmd *cobra.Command, l *layout.Layout, columns []format.Column, of tallied, all iter.Seq2[*dynamic.Event, error]) error {
+func (r *printing) print(
+	ctx context.Context, cmd *cobra.Command, l *layout.Layout, columns []format.Column, of tallied, all iter.Seq2[*dynamic.Event, error],
+) error {
 	out, err := r.open(cmd, l, columns)
 	if err != nil {
 		return err
@@ -100,7 +111,7 @@ func (r *printing) print(ctx context.Context, cmd *cobra.Command, l *layout.Layo
 }
 
 // printTo is print to an open output.
-func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out exporter, of tallied, all iter.Seq2[*dynamic.Event, error]) error {
+func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out *export, of tallied, all iter.Seq2[*dynamic.Event, error]) error {
 	progress := newMeter(cmd)
 	if r.output == "" && cli.IsTerminal(cmd.OutOrStdout()) {
 		progress.terminal, progress.shown = false, time.Now().Add(time.Hour*24*365) // the events are the progress
@@ -142,8 +153,8 @@ func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out exporter
 	if err := out.end(true); err != nil {
 		return err
 	}
-	if table, ok := out.(*textFile); ok {
-		table.explain(progress)
+	if hidden := format.Hidden(out.Writer); len(hidden) > 0 {
+		progress.line("the terminal is too narrow for %s: select fields with --fields, or use --format ndjson", strings.Join(hidden, ", "))
 	}
 	if undecodable > 0 {
 		progress.line("%s could not be decoded; btgen-live verify explains why", countOf(undecodable, "event or row"))
@@ -158,130 +169,57 @@ func rateText(n int, one string, begun time.Time) string {
 	return fmt.Sprintf("%s, %s/s", countOf(n, one), words.Number(perSecond))
 }
 
-// newEncoder returns the encoder of a text format.
-func newEncoder(name string, columns []format.Column, o format.TableOptions) format.Encoder {
-	switch name {
-	case "ndjson":
-		return format.NewNDJSON(columns)
-	case "csv":
-		return format.NewCSV(columns)
-	}
-	return format.NewTable(columns, o)
-}
-
 // open opens the output.
-func (r *printing) open(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (exporter, error) {
-	if r.format == "parquet" {
-		return r.openParquet(cmd, l, columns)
+func (r *printing) open(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (*export, error) {
+	of, stdout := format.Find(r.format), cmd.OutOrStdout()
+	if of.Binary && r.output == "" && cli.IsTerminal(stdout) {
+		return nil, fmt.Errorf("--format %s: a terminal cannot show it; write a file with --output", r.format)
 	}
-	stdout := cmd.OutOrStdout()
-	t := &textFile{out: stdout, interactive: r.output == "" && cli.IsTerminal(stdout)}
-	var o format.TableOptions
+	x := &export{binary: of.Binary}
+	var out io.Writer
+	var o format.WriterOptions
 	switch {
 	case r.output != "":
 		file, err := createFile(r.output)
 		if err != nil {
 			return nil, err
 		}
-		t.out, t.file = file, file
-	case r.format != "table": // for programs
-		t.out = cli.Unguarded(stdout)
+		out, x.file = file, file
+	case of.Reads(): // it is for programs
+		out = cli.Unguarded(stdout)
 	default:
-		o.Width, o.Color = cli.Width(stdout), cli.Colored(stdout)
+		out, o.Width, o.Color = stdout, cli.Width(stdout), cli.Colored(stdout)
 	}
-	t.encoder = newEncoder(r.format, columns, o)
-	t.text = t.encoder.Begin(nil)
-	return t, nil
+	o.Interactive = r.output == "" && cli.IsTerminal(stdout)
+	x.Writer = of.NewWriter(out, l, columns, o)
+	return x, nil
 }
 
-// openParquet opens the output for Parquet.
-func (r *printing) openParquet(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (exporter, error) {
-	stdout := cli.Unguarded(cmd.OutOrStdout())
-	if r.output != "" {
-		file, err := createFile(r.output)
-		if err != nil {
-			return nil, err
-		}
-		return &parquetFile{parquet.NewWriter(file, l, columns), file}, nil
-	}
-	if cli.IsTerminal(stdout) {
-		return nil, errors.New("--format parquet: a terminal cannot show it; write a file with --output")
-	}
-	return &parquetFile{parquet.NewWriter(stdout, l, columns), nil}, nil
+// export is an open output.
+type export struct {
+	format.Writer
+	binary bool
+	file   *outputFile // nil for stdout
+	any    bool        // an event was added
 }
 
-// parquetFile writes events as Parquet.
-type parquetFile struct {
-	*parquet.Writer
-	file *outputFile // nil for stdout
+// add writes an event.
+func (x *export) add(e *dynamic.Event) error {
+	x.any = true
+	return x.Write(e)
 }
 
-func (p *parquetFile) add(e *dynamic.Event) error { return p.Write(e) }
-
-// end ends the output. Without all events, it leaves out the end of the file, so that no
-// program takes it for a complete one.
-func (p *parquetFile) end(complete bool) error {
+// end ends the output; complete says whether it has all events. A read that fails before the first event leaves only
+// its error, and a binary output that is not complete has no end, so that no program takes it for a complete one.
+func (x *export) end(complete bool) error {
 	var err error
-	if complete {
-		err = p.Close()
+	if complete || x.any && !x.binary {
+		err = x.Close()
 	}
-	if p.file == nil {
+	if x.file == nil {
 		return err
 	}
-	return errors.Join(err, p.file.end(complete && err == nil))
-}
-
-// textFile writes events as text.
-type textFile struct {
-	encoder     format.Encoder
-	out         io.Writer
-	file        *outputFile // nil for stdout
-	text        []byte      // that is not written
-	any         bool        // an event was added
-	written     time.Time
-	interactive bool
-}
-
-// maxText is the maximum size of text in memory, apart from the last event.
-const maxText = 128 << 10
-
-func (t *textFile) add(e *dynamic.Event) error {
-	t.text, t.any = t.encoder.Append(t.text, e), true
-	if len(t.text) < maxText && !(t.interactive && time.Since(t.written) > drawEvery) {
-		return nil
-	}
-	return t.flush()
-}
-
-// flush writes the text.
-func (t *textFile) flush() error {
-	_, err := t.out.Write(t.text)
-	t.text, t.written = t.text[:0], time.Now()
-	return err
-}
-
-// end ends the output. A read that fails before the first event leaves only its error.
-func (t *textFile) end(complete bool) error {
-	var err error
-	if complete || t.any {
-		t.text = t.encoder.End(t.text)
-		err = t.flush()
-	}
-	if t.file == nil {
-		return err
-	}
-	return errors.Join(err, t.file.end(complete && err == nil))
-}
-
-// explain says which columns a table does not show.
-func (t *textFile) explain(m *meter) {
-	table, ok := t.encoder.(*format.Table)
-	if !ok {
-		return
-	}
-	if hidden := table.Hidden(); len(hidden) > 0 {
-		m.line("the terminal is too narrow for %s: select fields with --fields, or use --format ndjson", strings.Join(hidden, ", "))
-	}
+	return errors.Join(err, x.file.end(complete && err == nil))
 }
 
 // outputFile is a file that appears under its name once it is complete.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/btgen-dev/btgen/cmd/internal/chart"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -53,8 +51,7 @@ Exit codes: 0 success, 1 some events could not be decoded and are missing, 2 fai
 	cmd.Flags().StringVar(&p.every, "every", "", "`width` of windows, such as 1h or 1d")
 	cmd.Flags().StringVar(&p.zoneName, "zone", "UTC", "time `zone` of the axis, of days and of dates, such as Europe/Berlin")
 	cmd.Flags().StringVar(&p.show, "show", "mean", "`statistic` of windows: mean, min, max, first, last, count, sum, increase or rate")
-	cmd.Flags().StringVar(&p.format, "format", "", "text, svg or html; by default that of the extension of --output, or text")
-	cmd.Flags().StringVar(&p.output, "output", "", "`file` to write instead of stdout")
+	p.printing.flags(cmd, []choice{{"text", []string{".txt"}}, {"svg", []string{".svg"}}, {"html", []string{".html", ".htm"}}})
 	return cmd
 }
 
@@ -62,15 +59,12 @@ Exit codes: 0 success, 1 some events could not be decoded and are missing, 2 fai
 type plotting struct {
 	target
 	selection
-	fields         []string
-	every          string
-	zoneName       string
-	show           string
-	format, output string
+	printing
+	fields   []string
+	every    string
+	zoneName string
+	show     string
 }
-
-// plotFormats are the formats of charts.
-var plotFormats = []string{"text", "svg", "html"}
 
 // run draws a chart.
 func (p *plotting) run(cmd *cobra.Command, args []string) error {
@@ -119,23 +113,7 @@ func (p *plotting) check() error {
 	if p.zone, err = parseZone(p.zoneName); err != nil {
 		return err
 	}
-	if p.format == "" {
-		switch ext := strings.ToLower(filepath.Ext(p.output)); ext {
-		case ".svg", ".html":
-			p.format = ext[1:]
-		case ".htm":
-			p.format = "html"
-		case "", ".txt":
-			p.format = "text"
-		default:
-			return fmt.Errorf("--output %s: the extension %s names no format, and nothing is done: use .svg or .html, or add --format",
-				words.Printable(p.output), words.Printable(ext))
-		}
-	}
-	if !slices.Contains(plotFormats, p.format) {
-		return fmt.Errorf("--format %q: must be %s", p.format, words.List(plotFormats, "or"))
-	}
-	return nil
+	return p.printing.check()
 }
 
 // plot returns the chart that the flags describe, without lines.

@@ -89,7 +89,7 @@ func (a *api) ranges(ctx context.Context, q url.Values) ([]byte, error) {
 	if err := takes(q, "fields"); err != nil {
 		return nil, err
 	}
-	w := windowing{fields: listed(q, "fields")}
+	w := windowing{fields: commas(q, "fields")}
 	s, err := a.selected(q, &w.selection)
 	if err != nil {
 		return nil, err

@@ -210,7 +210,7 @@ func benchmarkRead(b *testing.B, schema *dynamic.Schema, addr, to string) {
 	begun, spent, size := time.Now(), cputime.Spent(), 0
 	for b.Loop() {
 		var lines counter
-		out := &textFile{encoder: newEncoder(to, format.Columns(schema.Layout()), format.TableOptions{}), out: &lines}
+		out := &export{Writer: format.Find(to).NewWriter(&lines, schema.Layout(), format.Columns(schema.Layout()), format.WriterOptions{})}
 		must(b, printing.printTo(b.Context(), cmd, out, tallied{one: "event"}, pointers(selected.events(b.Context(), client, store.ReaderOptions{}, store.ReadOptions{}))))
 		if lines.lines != benchEvents {
 			b.Fatal(lines.lines)

@@ -66,7 +66,7 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 	cmd.Flags().StringSliceVar(&w.by, "by", nil, "`series` values by which series are combined, separated by commas")
 	cmd.Flags().BoolVar(&w.options.NewestFirst, "newest-first", false, "print the newest windows of each series first")
 	cmd.Flags().IntVar(&w.options.Limit, "limit", 0, "maximum number of `windows`; 0 for no limit")
-	w.printing.flags(cmd)
+	w.printing.flags(cmd, writtenFormats())
 	return cmd
 }
 

@@ -26,7 +26,7 @@ var cassandra = Format{
 	Name:  "cassandra",
 	Title: "CSV of COPY TO in Apache Cassandra",
 	Cells: true,
-	read: func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
+	NewReader: func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
 		return NewCSVReader(in, l, ofCassandra(o))
 	},
 	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) { return newCellScanner(in, ofCassandra(o)) },

@@ -54,7 +54,7 @@ type CSVOptions struct {
 
 var csvFormat = Format{
 	Name: "csv", Title: "comma-separated values", Extensions: []string{".csv"}, Cells: true,
-	read: NewCSVReader,
+	NewReader: NewCSVReader, NewWriter: encoded(NewCSV),
 	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) { return newCellScanner(in, o) },
 }
 

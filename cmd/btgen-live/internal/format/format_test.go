@@ -255,19 +255,19 @@ func TestTable(t *testing.T) {
 		{Series: []any{"bbbbbbbbbbbb\x1b[1m"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Values: []any{-1234.0, nil, "漢字", []byte{1}, `{"a":1}`, "idle"}},
 	}
 	for _, tt := range []struct {
-		options format.TableOptions
+		options format.WriterOptions
 		hidden  []string
 		want    string
 	}{
-		{format.TableOptions{}, nil, `host                 time                            value  count  note                       raw   extra    state
+		{format.WriterOptions{}, nil, `host                 time                            value  count  note                       raw   extra    state
 a                    2026-01-02T03:04:05Z              1.5      7  a note that is quite long                 busy
 bbbbbbbbbbbb\x1b[1m  2026-01-02T03:04:05.000000006Z  -1234         漢字                       AQ==  {"a":1}  idle
 `},
-		{format.TableOptions{Width: 100, Color: true}, nil, "\x1b[1mhost             time                            value  count  note             raw   extra    state\x1b[0m\n" +
+		{format.WriterOptions{Width: 100, Color: true}, nil, "\x1b[1mhost             time                            value  count  note             raw   extra    state\x1b[0m\n" +
 			`a                2026-01-02T03:04:05Z              1.5      7  a note that is…                 busy
 bbbbbbbbbbbb\x…  2026-01-02T03:04:05.000000006Z  -1234         漢字             AQ==  {"a":1}  idle
 `},
-		{format.TableOptions{Width: 60}, []string{"note", "raw", "extra", "state"}, `host      time                            value  count
+		{format.WriterOptions{Width: 60}, []string{"note", "raw", "extra", "state"}, `host      time                            value  count
 a         2026-01-02T03:04:05Z              1.5      7
 bbbbbbb…  2026-01-02T03:04:05.000000006Z  -1234
 `},

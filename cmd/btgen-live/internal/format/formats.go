@@ -9,8 +9,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
-// Format is a format of events as text. Each has a file of its own, whose comments say which
-// documentation its facts are from.
+// Format is a format of events in files. It has a reader, a writer or both. Each has a file of its own, whose comments
+// say which documentation its facts are from.
 type Format struct {
 	Name       string        // of the flag --format
 	Title      string        // for people
@@ -21,18 +21,36 @@ type Format struct {
 	Rest       string        // the series value with the tags that a schema does not have, as one string
 	Typed      bool          // whether the texts of integers and of other numbers differ
 	Points     bool          // whether lines with equal series and times are parts of one event
+	Binary     bool          // whether it is no text, and a file without its end is of no use
 
-	// read returns a reader; nil if that of the records of scan suffices.
-	read func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error)
+	// NewReader returns a reader; nil if that of the records of scan suffices, or if events are only written.
+	NewReader func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error)
+	// NewWriter returns a writer of columns; nil if events are only read.
+	NewWriter func(out io.Writer, l *layout.Layout, columns []Column, o WriterOptions) Writer
 	// scan returns a scanner of records, for proposals of schemas; nil if there is none.
 	scan func(in io.Reader, o ReaderOptions) (Scanner, error)
 }
 
-// formats are all formats. A new one is registered here.
-var formats = []*Format{&ndjsonFormat, &csvFormat, &cassandra, &influx, &prometheus, &openMetrics, &openTSDB, &graphite}
+// formats are all formats of this package, and those that others register. A new one is registered here.
+var formats = []*Format{
+	&tableFormat, &ndjsonFormat, &csvFormat, &cassandra, &influx, &prometheus, &openMetrics, &openTSDB, &graphite,
+}
 
-// Formats returns all formats.
-func Formats() []*Format { return slices.Clone(formats) }
+// Register adds a format of another package. It is to be called by the initialization of that.
+func Register(f *Format) { formats = append(formats, f) }
+
+// Formats returns the formats for which a condition holds.
+func Formats(is func(f *Format) bool) []*Format {
+	return slices.DeleteFunc(slices.Clone(formats), func(f *Format) bool { return !is(f) })
+}
+
+// Names returns the names of the formats for which a condition holds.
+func Names(is func(f *Format) bool) (out []string) {
+	for _, f := range Formats(is) {
+		out = append(out, f.Name)
+	}
+	return out
+}
 
 // Find returns the format with a name; nil if there is none.
 func Find(name string) *Format {
@@ -44,16 +62,23 @@ func Find(name string) *Format {
 
 // FindExtension returns the format of files with an extension, such as .csv; nil if there is none.
 func FindExtension(extension string) *Format {
-	if i := slices.IndexFunc(formats, func(f *Format) bool { return slices.Contains(f.Extensions, strings.ToLower(extension)) }); i >= 0 {
+	has := func(f *Format) bool { return slices.Contains(f.Extensions, strings.ToLower(extension)) }
+	if i := slices.IndexFunc(formats, has); i >= 0 {
 		return formats[i]
 	}
 	return nil
 }
 
-// Read returns a reader of the events of a schema. Errors are those of options, and *HeaderError.
+// Reads reports whether events can be read.
+func (f *Format) Reads() bool { return f.NewReader != nil || f.Scans() }
+
+// Writes reports whether events can be written.
+func (f *Format) Writes() bool { return f.NewWriter != nil }
+
+// Read returns a reader of the events of a schema; Reads must be true. Errors are those of options, and *HeaderError.
 func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
-	if f.read != nil {
-		return f.read(in, l, o)
+	if f.NewReader != nil {
+		return f.NewReader(in, l, o)
 	}
 	return newRecordReader(f, in, l, o)
 }

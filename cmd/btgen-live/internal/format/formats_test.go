@@ -145,8 +145,8 @@ func TestEveryFormat(t *testing.T) {
 	must(t, err)
 	cases := formatCases(t)
 	names, extensions := map[string]bool{}, map[string]bool{}
-	for _, f := range format.Formats() {
-		tested := false
+	for _, f := range format.Formats((*format.Format).Reads) {
+		tested := f.Binary // package parquet has its tests
 		for i := range cases {
 			tested = tested || cases[i].format == f && bytes.Contains(cases[i].archive.Comment, []byte("# Source:"))
 		}

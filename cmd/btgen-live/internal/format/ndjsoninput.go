@@ -16,7 +16,7 @@ import (
 
 var ndjsonFormat = Format{
 	Name: "ndjson", Title: "JSON objects", Extensions: []string{".ndjson", ".jsonl", ".json"},
-	read: NewNDJSONReader,
+	NewReader: NewNDJSONReader, NewWriter: encoded(NewNDJSON),
 }
 
 // NewNDJSONReader returns a reader of JSON objects, each of which begins on a line. null is the same as no

@@ -2,18 +2,22 @@ package format
 
 import (
 	"bytes"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// TableOptions configure [NewTable].
-type TableOptions struct {
-	Width int  // of the terminal in characters; 0 for any
-	Color bool // use ANSI colors
+// tableFormat is for people.
+var tableFormat = Format{
+	Name: "table", Title: "aligned columns", Extensions: []string{".txt"},
+	NewWriter: func(out io.Writer, _ *layout.Layout, columns []Column, o WriterOptions) Writer {
+		return newTextWriter(out, NewTable(columns, o), o)
+	},
 }
 
 const (
@@ -27,14 +31,14 @@ const (
 // suffice. It keeps the first 500 events until End, or until more follow.
 type Table struct {
 	columns []Column
-	options TableOptions
+	options WriterOptions
 	kept    [][]string
 	widths  []int // of the columns that are shown; nil until they are known
 	scratch []byte
 }
 
 // NewTable returns an encoder for people.
-func NewTable(columns []Column, o TableOptions) *Table { return &Table{columns: columns, options: o} }
+func NewTable(columns []Column, o WriterOptions) *Table { return &Table{columns: columns, options: o} }
 
 // Hidden returns the names of the columns for which the terminal is too narrow, after the
 // first events were written.

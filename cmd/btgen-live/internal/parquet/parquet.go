@@ -9,8 +9,10 @@
 package parquet
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -24,6 +26,28 @@ import (
 
 // createdBy is the name of the program in files of Writer, whose integers are durations in nanoseconds.
 const createdBy = "btgen"
+
+func init() {
+	format.Register(&format.Format{
+		Name: "parquet", Title: "Apache Parquet", Extensions: []string{".parquet"}, Binary: true, NewReader: openFile,
+		NewWriter: func(out io.Writer, l *layout.Layout, columns []format.Column, _ format.WriterOptions) format.Writer {
+			return NewWriter(out, l, columns)
+		},
+	})
+}
+
+// openFile is NewReader for a file.
+func openFile(in io.Reader, l *layout.Layout, o format.ReaderOptions) (format.Reader, error) {
+	file, ok := in.(*os.File)
+	if !ok {
+		return nil, errors.New("want a file that is not compressed: Parquet cannot be read from a stream")
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return NewReader(file, info.Size(), l, o)
+}
 
 const (
 	groupRows  = 128 << 10 // maximum number of events of a row group
