@@ -2,22 +2,22 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -92,17 +92,7 @@ func invalid(err error) error {
 	if err == nil {
 		return nil
 	}
-	return web.NewProblem("invalid request", http.StatusBadRequest, parameters(err.Error()))
-}
-
-// flagName matches flags of the command line, whose checks requests share.
-var flagName = regexp.MustCompile(`(^|[\s(;,])--(from|to|query|table|prefix|every|zone|fields|statistics|fill|by|limit|latest|newest-first|schemas)\b`)
-
-// parameters replaces flags in a message by the parameters of requests.
-func parameters(text string) string {
-	return flagName.ReplaceAllStringFunc(text, func(found string) string {
-		return strings.Replace(strings.Replace(found, "--newest-first", "order=newest", 1), "--", "", 1)
-	})
+	return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
 }
 
 // problemOf returns the problem of an error.
@@ -118,7 +108,7 @@ func problemOf(ctx context.Context, err error) *web.Problem {
 	if _, stored := errors.AsType[*store.DecodeError](err); answered || stored {
 		return web.NewProblem("reading failed", http.StatusBadGateway, err.Error())
 	}
-	return web.NewProblem("invalid request", http.StatusBadRequest, parameters(err.Error()))
+	return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
 }
 
 // handler returns the handler of requests below /api/.
@@ -193,57 +183,59 @@ func (a *api) watch(ctx context.Context, lose context.CancelCauseFunc) {
 	}
 }
 
-// takes checks that a request has only known parameters, each once except for value.
-func takes(q url.Values, names ...string) error {
-	names = append(names, "schema", "value", "query", "table", "from", "to", "zone")
-	for name, values := range q {
-		if !slices.Contains(names, name) {
-			slices.Sort(names)
-			return invalid(fmt.Errorf("no parameter %q; there are %s", name, strings.Join(names, ", ")))
+// selected parses the parameters of a request as the command line is parsed: those of a selection, and others. It returns
+// what the request selects.
+func (a *api) selected(q url.Values, s *selection, others func(f *pflag.FlagSet)) (*selected, error) {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	name := f.String("schema", "", "")
+	values := f.StringArray("value", nil, "")
+	s.parameters(f)
+	s.addZone(f, "")
+	others(f)
+	if err := parse(q, f); err != nil {
+		return nil, invalid(err)
+	}
+	schema := a.schemas[*name]
+	if schema == nil {
+		return nil, invalid(fmt.Errorf("no schema %q; there are %s", *name, strings.Join(a.names, ", ")))
+	}
+	s.api = true
+	out, err := s.in(schema, *values)
+	return out, invalid(err)
+}
+
+// parse sets the values of the parameters of a request, each once except for value. An empty string is the default.
+func parse(q url.Values, f *pflag.FlagSet) error {
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		known := f.Lookup(name)
+		if known == nil {
+			var names []string
+			f.VisitAll(func(p *pflag.Flag) { names = append(names, p.Name) })
+			return fmt.Errorf("no parameter %q; there are %s", name, strings.Join(names, ", "))
 		}
-		if len(values) > 1 && name != "value" {
-			return invalid(fmt.Errorf("parameter %s is given twice", name))
+		if len(q[name]) > 1 && name != "value" {
+			return fmt.Errorf("parameter %s is given twice", name)
+		}
+		for _, text := range q[name] {
+			if text == "" && known.Value.Type() == "string" {
+				continue
+			}
+			if err := known.Value.Set(text); err != nil {
+				return fmt.Errorf("%s %q: %w", name, text, err)
+			}
 		}
 	}
 	return nil
 }
 
-// selected returns what a request selects.
-func (a *api) selected(q url.Values, s *selection) (*selected, error) {
-	schema := a.schemas[q.Get("schema")]
-	if schema == nil {
-		return nil, invalid(fmt.Errorf("no schema %q; there are %s", q.Get("schema"), strings.Join(a.names, ", ")))
-	}
-	zone, err := parseZone(cmp.Or(q.Get("zone"), "UTC"))
-	if err != nil {
-		return nil, invalid(err)
-	}
-	s.query, s.table, s.from, s.to, s.zone = q.Get("query"), q.Get("table"), q.Get("from"), q.Get("to"), zone
-	out, err := s.in(schema, q["value"])
-	return out, invalid(err)
-}
-
-// number parses a parameter from least to most.
-func number(q url.Values, name string, value, least, most int) (int, error) {
-	if !q.Has(name) {
-		return value, nil
-	}
-	n, err := strconv.Atoi(q.Get(name))
-	if err != nil || n < least || n > most {
-		return 0, invalid(fmt.Errorf("%s %q: want a number from %d to %d", name, q.Get(name), least, most))
-	}
-	return n, nil
-}
-
-// commas splits a parameter at commas; nil if the request does not have it.
-func commas(q url.Values, name string) []string {
-	if !q.Has(name) {
+// number returns a parser of numbers from least to most.
+func number(n *int, least, most int) func(text string) error {
+	return func(text string) (err error) {
+		if *n, err = strconv.Atoi(text); err != nil || *n < least || *n > most {
+			return fmt.Errorf("want a number from %d to %d", least, most)
+		}
 		return nil
 	}
-	if q.Get(name) == "" {
-		return []string{}
-	}
-	return strings.Split(q.Get(name), ",")
 }
 
 // cost is what a request took of Bigtable.
@@ -406,22 +398,21 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 
 // series answers with the series of a selection, in pages.
 func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
-	if err := takes(q, "limit", "page", "search", "prefix"); err != nil {
-		return nil, err
-	}
-	limit, err := number(q, "limit", 100, 1, maxRows)
-	if err != nil {
-		return nil, err
-	}
-	s, err := a.selected(q, &selection{listing: true, prefixed: q.Get("prefix")})
+	of, limit, search := selection{listing: true}, 100, ""
+	page := store.Page{Size: math.MaxInt} // of series that are searched
+	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
+		f.Func("limit", "", number(&limit, 1, maxRows))
+		f.StringVar(&page.Token, "page", "", "")
+		f.StringVar(&search, "search", "", "")
+		f.StringVar(&of.prefixed, "prefix", "", "")
+	})
 	if err != nil {
 		return nil, err
 	}
 	columns := format.Columns(s.schema.Layout())[:len(s.schema.Layout().Series)]
 	out := newRows(columns)
 	out.encoder = format.NewTextJSON(columns) // what value takes
-	search, next := strings.ToLower(q.Get("search")), ""
-	page := store.Page{Size: math.MaxInt, Token: q.Get("page")} // of series that are searched
+	search, next := strings.ToLower(search), ""
 	reader := s.schema.NewReader(a.client, a.counted(out.about.Cost))
 	for series, err := range reader.ReadSeries(ctx, s.selection(), s.from, s.to, store.SeriesOptions{Page: &page}) {
 		if err != nil {
@@ -449,41 +440,28 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 // events answers with events, in pages, or with the newest one of each series.
 func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, error) {
 	r := reading{options: store.ReadOptions{LatestOnly: latest}}
-	names := []string{"limit", "fields"}
-	if !latest {
-		names = append(names, "page", "order")
-	}
-	if err := takes(q, names...); err != nil {
-		return nil, err
-	}
-	limit, err := number(q, "limit", defaultRows, 1, maxRows)
+	limit, page := defaultRows, ""
+	s, err := a.selected(q, &r.selection, func(f *pflag.FlagSet) {
+		f.Func("limit", "", number(&limit, 1, maxRows))
+		f.StringSliceVar(&r.fields, "fields", nil, "")
+		if !latest {
+			f.StringVar(&page, "page", "", "")
+			f.Func("order", "", r.order)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	switch q.Get("order") {
-	case "":
-	case "newest":
-		r.options.NewestFirst = true
-	case "time":
-		r.options.TimeOrder = true
-	default:
-		return nil, invalid(errors.New("order: want newest or time"))
-	}
-	s, err := a.selected(q, &r.selection)
-	if err != nil {
-		return nil, err
-	}
-	r.fields = commas(q, "fields")
 	columns, err := r.project(s)
 	if err != nil {
 		return nil, invalid(err)
 	}
 	switch {
-	case latest, s.of == ofTable && q.Get("page") == "":
+	case latest, s.of == ofTable && page == "":
 	case s.of == ofTable:
 		return nil, invalid(errors.New("page: events of all series have no pages; select series values, or a query"))
 	default:
-		r.options.Page = &store.Page{Size: limit, Token: q.Get("page")}
+		r.options.Page = &store.Page{Size: limit, Token: page}
 	}
 	out := newRows(columns)
 	err = out.addEvents(s.events(ctx, a.client, a.counted(out.about.Cost), r.options), limit)
@@ -495,6 +473,15 @@ func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, er
 		out.about.Next = r.options.Page.Next
 	}
 	return out.json()
+}
+
+// order parses the order of events.
+func (r *reading) order(name string) error {
+	r.options.NewestFirst, r.options.TimeOrder = name == "newest", name == "time"
+	if name != "newest" && name != "time" {
+		return errors.New("want newest or time")
+	}
+	return nil
 }
 
 // addEvents adds up to a number of events.
@@ -519,20 +506,13 @@ func (r *rows) addEvents(events iter.Seq2[dynamic.Event, error], limit int) erro
 
 // windows answers with windows. Without a width, it chooses one for about as many windows as points.
 func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
-	if err := takes(q, "every", "points", "fields", "statistics", "fill", "by", "limit"); err != nil {
-		return nil, err
-	}
-	limit, err := number(q, "limit", maxRows, 1, maxRows)
-	if err != nil {
-		return nil, err
-	}
-	points, err := number(q, "points", defaultCount, 1, maxRows)
-	if err != nil {
-		return nil, err
-	}
-	w := windowing{every: q.Get("every"), zoneName: cmp.Or(q.Get("zone"), "UTC"), fill: cmp.Or(q.Get("fill"), "none"),
-		fields: commas(q, "fields"), statistics: commas(q, "statistics"), by: commas(q, "by")}
-	s, err := a.selected(q, &w.selection)
+	var w windowing
+	limit, points := maxRows, defaultCount
+	s, err := a.selected(q, &w.selection, func(f *pflag.FlagSet) {
+		w.parameters(f)
+		f.Func("limit", "", number(&limit, 1, maxRows))
+		f.Func("points", "", number(&points, 1, maxRows))
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"github.com/spf13/pflag"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
@@ -64,31 +65,27 @@ type shownCell struct {
 // row answers with the rows in which an event of a series is stored, in the table that is read: several if its
 // key has the field.
 func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
-	if err := takes(q, "time", "sequence"); err != nil {
-		return nil, err
-	}
-	n, err := number(q, "sequence", 0, 0, math.MaxInt32)
+	at, n := "", 0
+	s, err := a.selected(q, &selection{}, func(f *pflag.FlagSet) {
+		f.StringVar(&at, "time", "", "")
+		f.Func("sequence", "", number(&n, 0, math.MaxInt32))
+	})
 	if err != nil {
 		return nil, err
 	}
-	sequence := uint32(n)
-	at, err := time.Parse(time.RFC3339Nano, q.Get("time"))
+	t, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
-		return nil, invalid(fmt.Errorf("time %q: want a time such as 2021-03-05T12:00:00Z", q.Get("time")))
-	}
-	s, err := a.selected(q, &selection{})
-	if err != nil {
-		return nil, err
+		return nil, invalid(fmt.Errorf("time %q: want a time such as 2021-03-05T12:00:00Z", at))
 	}
 	if s.of != ofSeries {
 		return nil, invalid(errors.New("want the values of one series"))
 	}
 	l := s.schema.Layout()
-	t := periodAt(l.Read, at)
+	table, sequence := periodAt(l.Read, t), uint32(n)
 	out := []storedRow{}
-	for _, metric := range metricsOf(t) {
-		v := codec.KeyValues{Series: value.Pointers(l, s.values, nil), Metric: metric, At: &at, Sequence: &sequence}
-		row, err := a.storedRow(ctx, l, t, &v)
+	for _, metric := range metricsOf(table) {
+		v := codec.KeyValues{Series: value.Pointers(l, s.values, nil), Metric: metric, At: &t, Sequence: &sequence}
+		row, err := a.storedRow(ctx, l, table, &v)
 		if err != nil {
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func (i *inputFlags) check() (err error) {
 		}
 	}
 	if i.zone != "" {
-		if i.reader.Zone, err = parseZone(i.zone); err != nil {
+		if i.reader.Zone, err = parseZone("--zone", i.zone); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ Exit codes: 0 success, 1 some events could not be decoded and are missing, 2 fai
 	p.selection.flags(cmd)
 	cmd.Flags().StringSliceVar(&p.fields, "fields", nil, "`fields` to draw, separated by commas; by default all numbers and durations")
 	cmd.Flags().StringVar(&p.every, "every", "", "`width` of windows, such as 1h or 1d")
-	cmd.Flags().StringVar(&p.zoneName, "zone", "UTC", "time `zone` of the axis, of days and of dates, such as Europe/Berlin")
+	p.addZone(cmd.Flags(), "time `zone` of the axis, of days and of dates, such as Europe/Berlin")
 	cmd.Flags().StringVar(&p.show, "show", "mean", "`statistic` of windows: mean, min, max, first, last, count, sum, increase or rate")
 	p.printing.flags(cmd, []choice{{"text", []string{".txt"}}, {"svg", []string{".svg"}}, {"html", []string{".html", ".htm"}}})
 	return cmd
@@ -60,10 +60,9 @@ type plotting struct {
 	target
 	selection
 	printing
-	fields   []string
-	every    string
-	zoneName string
-	show     string
+	fields []string
+	every  string
+	show   string
 }
 
 // run draws a chart.
@@ -109,8 +108,7 @@ func (p *plotting) check() error {
 	if err := p.target.check(); err != nil {
 		return err
 	}
-	var err error
-	if p.zone, err = parseZone(p.zoneName); err != nil {
+	if _, _, err := p.times(); err != nil { // which sets the time zone
 		return err
 	}
 	return p.printing.check()
@@ -128,7 +126,7 @@ func (p *plotting) plot(cmd *cobra.Command, s *selected, args []string) (*plot, 
 		return nil, fmt.Errorf("--show %q: must be mean, min, max, first, last, count, sum, increase or rate", p.show)
 	}
 	if d.fixed {
-		if d.every, err = parseWidth(p.every, d.Zone); err != nil {
+		if d.every, err = parseWidth("--every", p.every, d.Zone); err != nil {
 			return nil, err
 		}
 		if d.Width = p.every; d.every == window.Whole() {

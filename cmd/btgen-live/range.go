@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -86,11 +88,8 @@ func (s *selected) rollupWidth() (widest time.Duration) {
 
 // ranges answers with the range of the events of a selection, extended to whole windows of rollups. It ends after the last event.
 func (a *api) ranges(ctx context.Context, q url.Values) ([]byte, error) {
-	if err := takes(q, "fields"); err != nil {
-		return nil, err
-	}
-	w := windowing{fields: commas(q, "fields")}
-	s, err := a.selected(q, &w.selection)
+	var w windowing
+	s, err := a.selected(q, &w.selection, func(f *pflag.FlagSet) { f.StringSliceVar(&w.fields, "fields", nil, "") })
 	if err != nil {
 		return nil, err
 	}

@@ -112,9 +112,9 @@ func (r *reading) project(s *selected) ([]format.Column, error) {
 	switch {
 	case s.of != ofTable:
 	case r.options.LatestOnly:
-		return nil, errors.New("the newest event of each series (--latest) needs series values, or those of a query")
+		return nil, fmt.Errorf("the newest event of each series (%s) needs series values, or those of a query", r.param("latest"))
 	case r.options.NewestFirst:
-		return nil, errors.New("events with the newest first (--newest-first) need series values, or those of a query")
+		return nil, fmt.Errorf("events with the newest first (%s) need series values, or those of a query", r.param("newest-first"))
 	}
 	l := s.schema.Layout()
 	columns := format.Columns(l)
@@ -125,7 +125,7 @@ func (r *reading) project(s *selected) ([]format.Column, error) {
 	for _, name := range r.fields {
 		i := slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("--fields: the schema has no field %q; it has %s", name, fieldNames(l))
+			return nil, fmt.Errorf("%s: the schema has no field %q; it has %s", r.param("fields"), name, fieldNames(l))
 		}
 		r.options.Fields = append(r.options.Fields, store.Field(l.FieldName(&l.Fields[i])))
 	}

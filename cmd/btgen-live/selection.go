@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -36,11 +37,14 @@ const valuesHelp = `Times are dates such as 2021-03-05, times such as 2021-03-05
 before now such as -36h or -7d. Series values are text: bytes are base64, durations have the form
 1h30m, and timestamps are times.`
 
-// selection are the arguments and flags that select events.
+// selection are the parameters that select events, from a command line or from a request of the API.
 type selection struct {
+	api          bool // the parameters are those of the API
 	schemas      []string
 	query, table string
 	from, to     string
+	zoned        bool // zoneName is a parameter
+	zoneName     string
 	zone         *time.Location // of dates; nil for UTC
 	listing      bool           // of series: values at the beginning of row keys suffice
 	prefixed     string         // with listing, of the series value after those given; empty for none
@@ -49,11 +53,33 @@ type selection struct {
 // flags adds the flags to a command.
 func (s *selection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.schemas, "schemas", nil, schemasHelp)
-	cmd.Flags().StringVar(&s.query, "query", "", "select what the query with this `name` finds")
-	cmd.Flags().StringVar(&s.table, "table", "", "for all series, the `table` to read; by default the one that serves reads")
-	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
-	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events are selected; by default all")
+	s.parameters(cmd.Flags())
 	cli.Exclusive(cmd, "a query names its table", "query", "table")
+}
+
+// parameters adds the parameters of all sources.
+func (s *selection) parameters(f *pflag.FlagSet) {
+	f.StringVar(&s.query, "query", "", "select what the query with this `name` finds")
+	f.StringVar(&s.table, "table", "", "for all series, the `table` to read; by default the one that serves reads")
+	f.StringVar(&s.from, "from", "", "`time` of the first event; by default all")
+	f.StringVar(&s.to, "to", "", "`time` before which events are selected; by default all")
+}
+
+// addZone adds the time zone of dates.
+func (s *selection) addZone(f *pflag.FlagSet, help string) {
+	s.zoned = true
+	f.StringVar(&s.zoneName, "zone", "UTC", help)
+}
+
+// param returns the name of a parameter in messages.
+func (s *selection) param(name string) string {
+	switch {
+	case !s.api:
+		return "--" + name
+	case name == "newest-first":
+		return "order=newest"
+	}
+	return name
 }
 
 // selected are selected events.
@@ -114,7 +140,7 @@ func (s *selection) in(schema *dynamic.Schema, args []string) (*selected, error)
 	case sel.query != nil:
 		sel.of, sel.inputs = ofBegin, sel.query.Inputs
 	case s.prefixed != "":
-		return nil, fmt.Errorf("--prefix %q: %s", s.prefixed, prefixes(l))
+		return nil, fmt.Errorf("%s %q: %s", s.param("prefix"), s.prefixed, prefixes(l))
 	default:
 		if err := s.choose(sel, l, args); err != nil {
 			return nil, err
@@ -162,17 +188,22 @@ func prefixes(l *layout.Layout) string {
 	return "want " + cmp.Or(strings.Join(out, ", or "), "no prefix, since row keys begin with none of a series value")
 }
 
-// times returns the time range; an end that is not given has no bound.
+// times returns the time range, of dates in the time zone; an end that is not given has no bound.
 func (s *selection) times() (from, to time.Time, err error) {
+	if s.zoned {
+		if s.zone, err = parseZone(s.param("zone"), s.zoneName); err != nil {
+			return from, to, err
+		}
+	}
 	now, to := time.Now(), scan.MaxTime
 	if s.from != "" {
-		from, err = parseTime("--from", s.from, now, s.zone)
+		from, err = parseTime(s.param("from"), s.from, now, s.zone)
 	}
 	if s.to != "" && err == nil {
-		to, err = parseTime("--to", s.to, now, s.zone)
+		to, err = parseTime(s.param("to"), s.to, now, s.zone)
 	}
 	if err == nil && from.After(to) {
-		err = fmt.Errorf("--from %s is after --to %s", s.from, s.to)
+		err = fmt.Errorf("%s %s is after %s %s", s.param("from"), s.from, s.param("to"), s.to)
 	}
 	return from, to, err
 }
@@ -187,7 +218,7 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) error
 	by := slices.DeleteFunc(l.AllSeries(), func(i int) bool { return !slices.Contains(names, l.Series[i].Name) })
 	switch {
 	case s.table != "" && len(args) > 0:
-		return fmt.Errorf("--table %q: a read of series values chooses the table by itself", s.table)
+		return fmt.Errorf("%s %q: a read of series values chooses the table by itself", s.param("table"), s.table)
 	case len(args) == 0 && len(l.Series) > 0 || s.table != "":
 		sel.of, sel.table = ofTable, cmp.Or(s.table, l.Read.ID)
 		return nil
@@ -225,7 +256,8 @@ func (s *selection) named(sel *selected, l *layout.Layout) error {
 		}
 		names = append(names, q.Name)
 	}
-	return fmt.Errorf("--query %q: schema %s has no such query; it has %s", s.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
+	return fmt.Errorf("%s %q: schema %s has no such query; it has %s",
+		s.param("query"), s.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // readTable returns the table that is read.

@@ -23,7 +23,7 @@ func TestDates(t *testing.T) {
 	}
 	for in := range want {
 		name, text, _ := strings.Cut(in, " ")
-		zone, err := parseZone(name)
+		zone, err := parseZone("--zone", name)
 		must(t, err)
 		at, err := parseTime("--from", text, time.Now(), zone)
 		must(t, err)

@@ -439,7 +439,7 @@ func TestAPIRefuses(t *testing.T) {
 		`want the values of one series`:                                  {400, "row", []string{"schema", "Event", "time", "2021-03-02T03:00:00Z"}},
 		`no query takes only sensor`:                                     {400, "events", []string{"schema", "Event", "value", "sensor=1"}},
 		`query "Q": schema Event has no such query`:                      {400, "events", []string{"schema", "Event", "query", "Q"}},
-		`order: want newest or time`:                                     {400, "events", append(berlin, "order", "oldest")},
+		`order "oldest": want newest or time`:                            {400, "events", append(berlin, "order", "oldest")},
 		`fields: the schema has no field "x"`:                            {400, "events", append(berlin, "fields", "x")},
 		`the newest event of each series (latest) needs series values`:   {400, "latest", []string{"schema", "Event"}},
 		`events with the newest first (order=newest) need series values`: {400, "events", []string{"schema", "Event", "order", "newest"}},

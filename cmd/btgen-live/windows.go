@@ -11,6 +11,7 @@ import (
 	_ "time/tzdata" // for --zone, where the system has no time zones
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -57,29 +58,34 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 	}
 	w.target.flags(cmd, "app `profile` of the reads")
 	w.selection.flags(cmd)
-	cmd.Flags().StringVar(&w.every, "every", "", "`width` of the windows, such as 1h, 1d or 1mo")
-	cmd.Flags().StringVar(&w.zoneName, "zone", "UTC", "time `zone` of days, dates and printed times, such as Europe/Berlin")
-	cmd.Flags().StringSliceVar(&w.fields, "fields", nil, "`fields` to summarize, separated by commas; by default all")
-	cmd.Flags().StringSliceVar(&w.statistics, "statistics", nil, "`statistics` of each field, separated by commas")
-	cmd.Flags().StringVar(&w.fill, "fill", "none", "windows without events: none, null, previous or linear")
+	w.addZone(cmd.Flags(), "time `zone` of days, dates and printed times, such as Europe/Berlin")
+	w.parameters(cmd.Flags())
 	cmd.Flags().Var((*duration)(&w.options.Before), "before", "how long before --from to look for the last values, for the increases of first windows")
-	cmd.Flags().StringSliceVar(&w.by, "by", nil, "`series` values by which series are combined, separated by commas")
 	cmd.Flags().BoolVar(&w.options.NewestFirst, "newest-first", false, "print the newest windows of each series first")
 	cmd.Flags().IntVar(&w.options.Limit, "limit", 0, "maximum number of `windows`; 0 for no limit")
 	w.printing.flags(cmd, writtenFormats())
 	return cmd
 }
 
-// windowing are the flags of the command windows.
+// windowing are the flags of the command windows, and the parameters of such requests of the API.
 type windowing struct {
 	target
 	selection
 	printing
-	every, zoneName, fill  string
+	every, fill            string
 	fields, statistics, by []string
 
 	width   window.Width
 	options store.WindowOptions
+}
+
+// parameters adds the parameters of windows of all sources.
+func (w *windowing) parameters(f *pflag.FlagSet) {
+	f.StringVar(&w.every, "every", "", "`width` of the windows, such as 1h, 1d or 1mo")
+	f.StringSliceVar(&w.fields, "fields", nil, "`fields` to summarize, separated by commas; by default all")
+	f.StringSliceVar(&w.statistics, "statistics", nil, "`statistics` of each field, separated by commas")
+	f.StringVar(&w.fill, "fill", "none", "windows without events: none, null, previous or linear")
+	f.StringSliceVar(&w.by, "by", nil, "`series` values by which series are combined, separated by commas")
 }
 
 // run prints windows.
@@ -136,20 +142,21 @@ func (w *windowing) check() error {
 
 // checkWindows checks the flags of the windows.
 func (w *windowing) checkWindows() (err error) {
-	if w.zone, err = parseZone(w.zoneName); err != nil {
+	if _, _, err := w.times(); err != nil { // which sets the time zone
 		return err
 	}
 	if w.every == "" {
-		return errors.New("the width of the windows is missing: write, for example, --every 1h")
+		return fmt.Errorf("the width of the windows is missing: write, for example, %s 1h", w.param("every"))
 	}
-	if w.width, err = parseWidth(w.every, w.zone); err != nil {
+	if w.width, err = parseWidth(w.param("every"), w.every, w.zone); err != nil {
 		return err
 	}
 	if w.options.Fill, err = window.ParseFill(w.fill); err != nil {
-		return fmt.Errorf("--fill %q: must be none, null, previous or linear", w.fill)
+		return fmt.Errorf("%s %q: must be none, null, previous or linear", w.param("fill"), w.fill)
 	}
 	if w.options.Fill != window.FillNone && w.to == "" {
-		return fmt.Errorf("--fill %s: windows would be filled without end; add --to, such as --to 2026-03-05 or, for now, --to 0s", w.fill)
+		return fmt.Errorf("%s %s: windows would be filled without end; add %[3]s, such as %[3]s 2026-03-05 or, for now, %[3]s 0s",
+			w.param("fill"), w.fill, w.param("to"))
 	}
 	if w.options.Before < 0 {
 		return fmt.Errorf("--before %s: must not be negative", w.options.Before)
@@ -160,20 +167,20 @@ func (w *windowing) checkWindows() (err error) {
 	return nil
 }
 
-// parseZone returns the time zone with a name.
-func parseZone(name string) (*time.Location, error) {
+// parseZone returns the time zone that a parameter names.
+func parseZone(param, name string) (*time.Location, error) {
 	in, err := time.LoadLocation(name)
 	if err != nil || name == "" { // which package time takes for UTC
-		return nil, fmt.Errorf("--zone %q: no such time zone: write a name such as Europe/Berlin or UTC", name)
+		return nil, fmt.Errorf("%s %q: no such time zone: write a name such as Europe/Berlin or UTC", param, name)
 	}
 	return in, nil
 }
 
-// parseWidth parses a width of windows.
-func parseWidth(text string, in *time.Location) (window.Width, error) {
+// parseWidth parses the width of windows that a parameter has.
+func parseWidth(param, text string, in *time.Location) (window.Width, error) {
 	width, err := window.Parse(text, in)
 	if err != nil {
-		return width, fmt.Errorf("--every: %w", err)
+		return width, fmt.Errorf("%s: %w", param, err)
 	}
 	return width, nil
 }
@@ -190,7 +197,7 @@ func (w *windowing) rows(l *layout.Layout) (*format.Windows, error) {
 		}
 		for _, name := range w.by {
 			if !slices.ContainsFunc(l.Series, func(f layout.Field) bool { return f.Name == name }) {
-				return nil, fmt.Errorf("--by: the schema has no series value %q; it has %s", name, seriesNames(l, l.AllSeries()))
+				return nil, fmt.Errorf("%s: the schema has no series value %q; it has %s", w.param("by"), name, seriesNames(l, l.AllSeries()))
 			}
 		}
 	}
@@ -226,7 +233,7 @@ func (w *windowing) summarized(l *layout.Layout) (out []int, err error) {
 	}
 	for _, name := range w.fields {
 		if !slices.ContainsFunc(l.Fields, func(f layout.Field) bool { return f.Name == name }) {
-			return nil, fmt.Errorf("--fields: the schema has no field %q; it has %s", name, fieldNames(l))
+			return nil, fmt.Errorf("%s: the schema has no field %q; it has %s", w.param("fields"), name, fieldNames(l))
 		}
 	}
 	return out, nil
@@ -243,14 +250,15 @@ func (w *windowing) statisticsOf(f *layout.Field) (out []dynamic.Statistic, err 
 	for _, name := range w.statistics {
 		s, err := dynamic.ParseStatistic(name)
 		if err != nil {
-			return nil, fmt.Errorf("--statistics: %q is %w", name, err)
+			return nil, fmt.Errorf("%s: %q is %w", w.param("statistics"), name, err)
 		}
 		if _, ok := s.Type(f); ok && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
 	if len(out) == 0 && w.fields != nil {
-		return nil, fmt.Errorf("--statistics %s: field %s has the type %s, and thus only count, first, last, first_time and last_time", strings.Join(w.statistics, ","), f.Name, f.Type)
+		return nil, fmt.Errorf("%s %s: field %s has the type %s, and thus only count, first, last, first_time and last_time",
+			w.param("statistics"), strings.Join(w.statistics, ","), f.Name, f.Type)
 	}
 	return out, nil
 }
