@@ -2,12 +2,13 @@ package main
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -88,25 +89,22 @@ func (f *filling) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := f.connect(ctx)
-	if err != nil {
-		return err
-	}
 	progress := newMeter(cmd)
 	f.options.TablePrefix, f.options.Timeout, f.options.Progress = f.prefix, f.timeout, showProgress(progress)
-	f.options.Instance = fmt.Sprintf("projects/%s/instances/%s", f.project, f.instance)
-	report, err := store.Backfill(ctx, client, dynamic.New(l).Mappings(), f.options)
-	progress.end()
-	if err == nil {
-		err = f.print(cmd.OutOrStdout(), report)
-	} else if report.Events > 0 && f.options.Checkpoint != "" {
-		err = fmt.Errorf("%w; %s copied: repeat the command to continue", err, countOf(int(report.Events), "event"))
-	} else if report.Rows > 0 && !f.options.Verify && !f.options.DryRun && !f.ofStates(l, report) {
-		err = fmt.Errorf("%w; what was being copied is not compared: wait for %s, and repeat the command", err, 2*f.timeout)
-	}
-	return errors.Join(err, client.Close())
+	f.options.Instance = f.name()
+	return f.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		report, err := store.Backfill(ctx, client, dynamic.New(l).Mappings(), f.options)
+		progress.end()
+		switch {
+		case err == nil:
+			return f.print(cmd.OutOrStdout(), report)
+		case report.Events > 0 && f.options.Checkpoint != "":
+			return fmt.Errorf("%w; %s copied: repeat the command to continue", err, countOf(int(report.Events), "event"))
+		case report.Rows > 0 && !f.options.Verify && !f.options.DryRun && !f.ofStates(l, report):
+			return fmt.Errorf("%w; what was being copied is not compared: wait for %s, and repeat the command", err, 2*f.timeout)
+		}
+		return err
+	})
 }
 
 // ofStates reports whether the target has the newest event of each series: rows that a stopped run was
@@ -150,10 +148,7 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 	default:
 		fmt.Fprintf(&b, "%s copied to table %s\n", from, r.Target)
 	}
-	for _, note := range []struct {
-		n    int64
-		text string
-	}{
+	writeNotes(&b, "event", []note{
 		{r.Expired, "expired in one of the tables, or will within the hour of a comparison"},
 		{r.Undecodable, "could not be decoded"},
 		{r.Changed, f.changed()},
@@ -161,11 +156,7 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 		{r.Merged, "of the source have the series and time of others, so the target can store only the last of these"},
 		{r.Unsettled, "kept changing: compare the tables with --verify"},
 		{r.OnlyTarget, "of the target are not in the source, which may never have had them: --verify shows where, --repair deletes them"},
-	} {
-		if note.n > 0 {
-			fmt.Fprintf(&b, "  %s %s\n", countOf(int(note.n), "event"), note.text)
-		}
-	}
+	})
 	if r.TargetFirst && !f.options.Verify && !f.options.DryRun {
 		fmt.Fprintf(&b, "  programs write to table %s first, as the schema lists it first: changes during the copy may be missing; compare the tables with --verify\n", r.Target)
 	}
@@ -176,6 +167,21 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 		return cli.ErrFindings
 	}
 	return nil
+}
+
+// note says how many events or buckets are special.
+type note struct {
+	n    int64
+	text string
+}
+
+// writeNotes writes a line for each note about at least one thing.
+func writeNotes(b *strings.Builder, thing string, notes []note) {
+	for _, n := range notes {
+		if n.n > 0 {
+			fmt.Fprintf(b, "  %s %s\n", countOf(int(n.n), thing), n.text)
+		}
+	}
 }
 
 // changed describes events that were written after a comparison.

@@ -9,9 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
-	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -62,24 +63,21 @@ func (c *counting) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := c.connect(ctx)
-	if err != nil {
-		return err
-	}
 	t := &tally{progress: newMeter(cmd), begun: time.Now()}
-	ro := store.ReaderOptions{TablePrefix: c.prefix, Timeout: c.timeout}
-	if s.of == ofTable {
-		err = c.countTable(ctx, client, s, ro, t)
-	} else {
-		err = t.count(s.countable(ctx, client, ro))
-	}
-	t.progress.end()
-	if err = errors.Join(err, client.Close()); err != nil {
-		if ctx.Err() != nil {
+	err = c.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		defer t.progress.end()
+		var err error
+		if s.of == ofTable {
+			err = c.countTable(ctx, client, s, t)
+		} else {
+			err = t.count(s.countable(ctx, client, c.readerOptions()))
+		}
+		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("interrupted after %s", countOf(int(t.events.Load()), "event"))
 		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(cmd.OutOrStdout(), t.events.Load()); err != nil {
@@ -88,11 +86,7 @@ func (c *counting) run(cmd *cobra.Command, args []string) error {
 	if n := t.marked.Load(); n > 0 {
 		t.progress.line("%s", markedText(int(n)))
 	}
-	if n := t.undecodable.Load(); n > 0 {
-		t.progress.line("%s could not be decoded; btgen-live verify explains why", countOf(int(n), "event or row"))
-		return cli.ErrFindings
-	}
-	return nil
+	return t.progress.undecodable(int(t.undecodable.Load()))
 }
 
 // countable yields the selected events without their values, where their number does not
@@ -132,23 +126,18 @@ func (t *tally) add(n int, err error) error {
 	return nil
 }
 
-// countTable counts the events of a table, in several ranges of row keys at a time.
-func (c *counting) countTable(ctx context.Context, client store.Client, s *selected, ro store.ReaderOptions, t *tally) error {
-	scanners, err := s.schema.NewScanners(client, s.table, ro)
+// countTable counts the events of a table.
+func (c *counting) countTable(ctx context.Context, client store.Client, s *selected, t *tally) error {
+	scanners, err := s.schema.NewScanners(client, s.table, c.readerOptions())
 	if err != nil {
 		return err
 	}
 	for _, scanner := range scanners {
-		err := eachRange(ctx, scanner, c.workers, func(ctx context.Context, within store.KeyRange) error {
-			for row, err := range scanner.Rows(ctx, within, s.from, s.to) {
-				if err := t.add(len(row.Events), err); err != nil {
-					return err
-				}
-				if row.Marked {
-					t.marked.Add(1)
-				}
+		err := eachRow(ctx, scanner, c.workers, s.from, s.to, func(row *store.ScannedRow[dynamic.Event], err error) error {
+			if row.Marked {
+				t.marked.Add(1)
 			}
-			return nil
+			return t.add(len(row.Events), err)
 		})
 		if err != nil {
 			return err
@@ -157,29 +146,34 @@ func (c *counting) countTable(ctx context.Context, client store.Client, s *selec
 	return nil
 }
 
-// eachRange calls f for the ranges that together cover a table, concurrently. After an error,
-// which it returns, it cancels the context of the others.
-func eachRange(ctx context.Context, scanner *store.Scanner[dynamic.Event], workers int, f func(ctx context.Context, within store.KeyRange) error) error {
+// eachRow calls use for the rows of a table, in several ranges of row keys at a time. After an error, which it returns, it
+// cancels the reads of the others.
+func eachRow(
+	ctx context.Context, scanner *store.Scanner[dynamic.Event], workers int, from, to time.Time,
+	use func(row *store.ScannedRow[dynamic.Event], err error) error,
+) error {
 	ranges, err := scanner.Splits(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	slots := make(chan struct{}, workers)
-	var all sync.WaitGroup
+	group, reads := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
 	for _, within := range ranges {
-		slots <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		all.Go(func() {
-			defer func() { <-slots }()
-			if err := f(ctx, within); err != nil {
-				cancel(err)
-			}
-		})
+		group.Go(func() error { return eachRowOf(reads, scanner, within, from, to, use) })
 	}
-	all.Wait()
-	return context.Cause(ctx)
+	err = group.Wait()
+	return cmp.Or(context.Cause(ctx), err)
+}
+
+// eachRowOf calls use for the rows of a range.
+func eachRowOf(
+	ctx context.Context, scanner *store.Scanner[dynamic.Event], within store.KeyRange, from, to time.Time,
+	use func(row *store.ScannedRow[dynamic.Event], err error) error,
+) error {
+	for row, err := range scanner.Rows(ctx, within, from, to) {
+		if err := use(&row, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }

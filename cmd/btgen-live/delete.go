@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -83,25 +84,19 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := d.connect(ctx)
-	if err != nil {
-		return err
-	}
-	schema := dynamic.New(l)
-	w := schema.NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
-	of := dynamic.Series(values)
+	schema, of := dynamic.New(l), dynamic.Series(values)
 	if d.query != "" {
 		of = dynamic.Query(d.query, values)
 	}
-	erase := func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
-		if d.all {
-			return schema.DeleteAll(ctx, w, of, o)
-		}
-		return schema.Delete(ctx, w, of, from, to, o)
-	}
-	return errors.Join(d.remove(ctx, cmd, erase), client.Close())
+	return d.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		w := schema.NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
+		return d.remove(ctx, cmd, func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
+			if d.all {
+				return schema.DeleteAll(ctx, w, of, o)
+			}
+			return schema.Delete(ctx, w, of, from, to, o)
+		})
+	})
 }
 
 // checkFlags checks the flags.

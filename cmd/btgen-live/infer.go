@@ -94,11 +94,15 @@ func (n *inference) run(cmd *cobra.Command, args []string) error {
 	if err := n.free(); err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
 	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	progress.Step("reading up to %d rows of table %s%s", n.sampling.Rows, n.prefix, n.table)
-	sample, err := n.sample(ctx)
+	sample := infer.Sample{Table: n.table}
+	err := n.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		if err := n.stored(ctx, &sample); err != nil {
+			return err
+		}
+		return n.read(ctx, client, &sample)
+	})
 	progress.Stop()
 	if err != nil {
 		return fmt.Errorf("table %s%s: %w", n.prefix, n.table, err)
@@ -118,16 +122,8 @@ func (n *inference) free() error {
 	return nil
 }
 
-// sample reads the sample: whole rows, in order, up to the limits of memory.
-func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
-	s = infer.Sample{Table: n.table}
-	if err := n.stored(ctx, &s); err != nil {
-		return s, err
-	}
-	client, err := n.connect(ctx)
-	if err != nil {
-		return s, err
-	}
+// read reads the rows of the sample: whole ones, in order, up to the limits of memory.
+func (n *inference) read(ctx context.Context, client *bigtable.Client, s *infer.Sample) error {
 	n.sampling.Timeout = n.timeout
 	n.sampling.Filter, n.sampling.RowCells = bigtable.LatestNFilter(n.versions), inferredRow
 	n.sampling.Cells, n.sampling.Bytes = inferredCells, inferredBytes
@@ -137,7 +133,7 @@ func (n *inference) sample(ctx context.Context) (s infer.Sample, err error) {
 	})
 	s.Sampled = &sampled
 	slices.SortFunc(s.Rows, func(a, b bigtable.Row) int { return strings.Compare(a.Key(), b.Key()) })
-	return s, errors.Join(err, client.Close())
+	return err
 }
 
 // stored sets what the table itself tells: its column families without that of the sums of versions, its tier and

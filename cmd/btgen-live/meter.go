@@ -52,6 +52,15 @@ func (m *meter) line(format string, args ...any) {
 	fmt.Fprintf(m.out, "%s: %s\n", m.name, fmt.Sprintf(format, args...))
 }
 
+// undecodable prints how many events or rows could not be decoded. It returns ErrFindings if there are any.
+func (m *meter) undecodable(n int) error {
+	if n == 0 {
+		return nil
+	}
+	m.line("%s could not be decoded; btgen-live verify explains why", countOf(n, "event or row"))
+	return cli.ErrFindings
+}
+
 // end removes the line that is redrawn.
 func (m *meter) end() {
 	if m.drawn {

@@ -156,11 +156,7 @@ func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out *export,
 	if hidden := format.Hidden(out.Writer); len(hidden) > 0 {
 		progress.line("the terminal is too narrow for %s: select fields with --fields, or use --format ndjson", strings.Join(hidden, ", "))
 	}
-	if undecodable > 0 {
-		progress.line("%s could not be decoded; btgen-live verify explains why", countOf(undecodable, "event or row"))
-		return cli.ErrFindings
-	}
-	return nil
+	return progress.undecodable(undecodable)
 }
 
 // rateText describes how many events, which one describes, were processed.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,12 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/cmd/internal/chart"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -78,29 +79,22 @@ func (p *plotting) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := p.connect(ctx)
-	if err != nil {
+	err = p.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		defer d.progress.end()
+		d.client, d.options = client, p.readerOptions()
+		err := d.read(ctx)
+		if err != nil && ctx.Err() != nil {
+			return errors.New("interrupted: nothing is drawn")
+		}
 		return err
-	}
-	d.client, d.options = client, store.ReaderOptions{TablePrefix: p.prefix, Timeout: p.timeout}
-	err = d.read(ctx)
-	d.progress.end()
-	switch err = errors.Join(err, client.Close()); {
-	case err != nil && ctx.Err() != nil:
-		return errors.New("interrupted: nothing is drawn")
-	case err != nil:
+	})
+	if err != nil {
 		return err
 	}
 	if err := p.write(cmd, &d.Chart); err != nil {
 		return err
 	}
-	if d.undecodable > 0 {
-		d.progress.line("%s could not be decoded; btgen-live verify explains why", countOf(d.undecodable, "event or row"))
-		return cli.ErrFindings
-	}
-	return nil
+	return d.progress.undecodable(d.undecodable)
 }
 
 // check checks the flags.

@@ -173,15 +173,6 @@ func (d *plot) adapt(ctx context.Context) error {
 	return nil
 }
 
-// fieldsOf returns the names by which fields are read.
-func fieldsOf(l *layout.Layout, fields []int) []store.Field {
-	out := []store.Field{}
-	for _, i := range fields {
-		out = append(out, store.Field(l.FieldName(&l.Fields[i])))
-	}
-	return out
-}
-
 // each yields windows of what is selected. It counts events that cannot be decoded.
 func (d *plot) each(ctx context.Context, width window.Width) iter.Seq2[dynamic.Window, error] {
 	d.undecodable, d.begun = 0, time.Now()

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
@@ -71,18 +72,15 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := r.connect(ctx)
-	if err != nil {
+	return r.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		events := selected.events(ctx, client, r.readerOptions(), r.options)
+		of := tallied{one: "event", limit: r.options.Limit}
+		err := r.print(ctx, cmd, selected.schema.Layout(), columns, of, pointers(events))
+		if selected.marked > 0 {
+			newMeter(cmd).line("%s", markedText(selected.marked))
+		}
 		return err
-	}
-	events := selected.events(ctx, client, store.ReaderOptions{TablePrefix: r.prefix, Timeout: r.timeout}, r.options)
-	err = r.print(ctx, cmd, selected.schema.Layout(), columns, tallied{one: "event", limit: r.options.Limit}, pointers(events))
-	if selected.marked > 0 {
-		newMeter(cmd).line("%s", markedText(selected.marked))
-	}
-	return errors.Join(err, client.Close())
+	})
 }
 
 // pointers yields events by reference.
@@ -121,22 +119,36 @@ func (r *reading) project(s *selected) ([]format.Column, error) {
 	if r.fields == nil {
 		return columns, nil
 	}
-	r.options.Fields = []store.Field{}
-	for _, name := range r.fields {
-		i := slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("%s: the schema has no field %q; it has %s", r.param("fields"), name, fieldNames(l))
-		}
-		r.options.Fields = append(r.options.Fields, store.Field(l.FieldName(&l.Fields[i])))
+	fields, err := r.fieldsNamed(l, r.fields)
+	if err != nil {
+		return nil, err
 	}
+	r.options.Fields = fieldsOf(l, fields)
 	return slices.DeleteFunc(columns, func(c format.Column) bool { return c.OfField() && !slices.Contains(r.fields, c.Name) }), nil
 }
 
-// fieldNames lists the fields of a schema.
-func fieldNames(l *layout.Layout) string {
-	var names []string
+// fieldsNamed returns the indexes of the fields with some names, in the order of the schema; of all if names is nil.
+func (s *selection) fieldsNamed(l *layout.Layout, names []string) (out []int, err error) {
+	var all []string
 	for i := range l.Fields {
-		names = append(names, l.Fields[i].Name)
+		all = append(all, l.Fields[i].Name)
+		if names == nil || slices.Contains(names, l.Fields[i].Name) {
+			out = append(out, i)
+		}
 	}
-	return strings.Join(names, ", ")
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("%s: the schema has no field %q; it has %s", s.param("fields"), name, strings.Join(all, ", "))
+		}
+	}
+	return out, nil
+}
+
+// fieldsOf returns the names by which fields are read.
+func fieldsOf(l *layout.Layout, fields []int) []store.Field {
+	out := []store.Field{}
+	for _, i := range fields {
+		out = append(out, store.Field(l.FieldName(&l.Fields[i])))
+	}
+	return out
 }

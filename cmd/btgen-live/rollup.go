@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -81,15 +82,16 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := f.connect(ctx)
-	if err != nil {
-		return err
-	}
-	if err := f.consistently(ctx); err != nil {
-		return errors.Join(err, client.Close())
-	}
+	return f.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		if err := f.consistently(ctx); err != nil {
+			return err
+		}
+		return f.repeat(ctx, cmd, dynamic.New(l), client)
+	})
+}
+
+// repeat summarizes events, with --watch until ctx ends.
+func (f *summarizing) repeat(ctx context.Context, cmd *cobra.Command, s *dynamic.Schema, client store.Client) (err error) {
 	progress := newMeter(cmd)
 	show, begun, searching := f.show(progress), time.Time{}, time.Duration(0)
 	f.options.TablePrefix, f.options.Timeout = f.prefix, f.timeout
@@ -103,17 +105,17 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 	if f.noWait {
 		f.options.Sleep = func(context.Context, time.Duration) error { return nil }
 	}
-	f.options.Instance = fmt.Sprintf("projects/%s/instances/%s", f.project, f.instance)
+	f.options.Instance = f.name()
 	for again := true; again; again = err == nil && f.watch && delay(ctx, max(watchEvery, searchOneIn*searching)) == nil {
 		begun, searching = time.Now(), 0
-		err = f.once(ctx, cmd, dynamic.New(l), client)
+		err = f.once(ctx, cmd, s, client)
 		progress.end()
 		if f.watch && passing(err) && ctx.Err() == nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v; the next run tries again\n", cmd.Root().Name(), ended(ctx, err))
 			err = nil
 		}
 	}
-	return errors.Join(err, client.Close())
+	return err
 }
 
 // watchEvery is how long --watch waits between two searches, at least. Since a search walks over all rows of the tables, it also
@@ -223,20 +225,17 @@ func (f *summarizing) print(out io.Writer, r store.RollupReport) error {
 	} else {
 		fmt.Fprintf(&b, "%s of %s %s summarized, in %s\n", countOf(int(r.Sealed), "bucket"), tables, words.Plural(int(r.Sealed), "is", "are"), countOf(int(r.Windows), "window"))
 	}
-	for _, note := range []struct {
-		n    int64
-		text string
-	}{
+	notes := []note{
 		{r.Inexact, "inexact windows: events had expired before they were summarized, or may have, if clocks differ by up to an hour"},
 		{r.Busy, "changed again, for the next run to summarize"},
 		{r.Undecodable, "contents that cannot be decoded, and that are left"},
 		{r.Unknown, "cells of a later version, which are left"},
 		{r.Failed, "requests that failed, and are left for the next run"},
-	} {
-		if note.n > 0 {
-			fmt.Fprintf(&b, "  %s %s %s\n", countOf(int(note.n), "bucket"), words.Plural(int(note.n), "has", "have"), note.text)
-		}
 	}
+	for i, n := range notes {
+		notes[i].text = words.Plural(int(n.n), "has", "have") + " " + n.text
+	}
+	writeNotes(&b, "bucket", notes)
 	_, err := io.WriteString(out, b.String())
 	return err
 }

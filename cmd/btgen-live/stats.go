@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/compress"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
-	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -55,7 +54,7 @@ Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2
 		Args: ofSchema(1),
 		RunE: s.run,
 	}
-	s.flags(cmd, "app `profile` of the reads")
+	s.target.flags(cmd, "app `profile` of the reads")
 	cmd.Flags().StringArrayVar(&s.schemas, "schemas", nil, schemasHelp)
 	cmd.Flags().StringVar(&s.table, "table", "", "only the `table` with this ID, as in the schema")
 	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
@@ -63,17 +62,17 @@ Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2
 	cmd.Flags().IntVar(&s.sample, "sample", 0, "maximum number of `rows` to read from each table; 0 for all")
 	cmd.Flags().IntVar(&s.top, "top", 10, "number of `series` to print")
 	cmd.Flags().IntVar(&s.workers, "workers", store.DefaultWorkers, "number of ranges of row keys to read concurrently")
-	cmd.Flags().StringVar(&s.format, "format", "text", "`text` or json")
+	s.reporting.flags(cmd)
 	return cmd
 }
 
 // statistics are the flags of the command stats.
 type statistics struct {
 	target
+	reporting
 	schemas              []string
 	table, from, to      string
 	sample, top, workers int
-	format               string
 	since, until         time.Time
 }
 
@@ -86,8 +85,6 @@ func (s *statistics) check() (err error) {
 		return fmt.Errorf("--sample %d: must not be negative", s.sample)
 	case s.top < 0:
 		return fmt.Errorf("--top %d: must not be negative", s.top)
-	case s.format != "text" && s.format != "json":
-		return fmt.Errorf("--format %q: must be text or json", s.format)
 	case s.from != "":
 		if s.since, err = parseTime("--from", s.from, now, time.UTC); err != nil {
 			return err
@@ -98,7 +95,7 @@ func (s *statistics) check() (err error) {
 			return err
 		}
 	}
-	return cmp.Or(s.target.check(), checkWorkers(s.workers))
+	return cmp.Or(s.target.check(), s.reporting.check(), checkWorkers(s.workers))
 }
 
 // run prints the statistics.
@@ -119,22 +116,19 @@ func (s *statistics) run(cmd *cobra.Command, args []string) error {
 	if len(tables) == 0 {
 		return fmt.Errorf("--table %q: schema %s has no such table", s.table, l.Name)
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := s.connect(ctx)
-	if err != nil {
-		return err
-	}
 	progress := newMeter(cmd)
 	figures := make([]*figures, len(tables))
-	for i, table := range tables {
-		if figures[i], err = s.measure(ctx, client, dynamic.New(l), table, progress); err != nil {
-			break
+	err = s.with(cmd, func(ctx context.Context, client *bigtable.Client) (err error) {
+		defer progress.end()
+		for i, table := range tables {
+			if figures[i], err = s.measure(ctx, client, dynamic.New(l), table, progress); err != nil {
+				return err
+			}
+			figures[i].Compression = compress.Measure(of, l, table, slices.Concat(figures[i].kept.places...))
 		}
-		figures[i].Compression = compress.Measure(of, l, table, slices.Concat(figures[i].kept.places...))
-	}
-	progress.end()
-	if err = errors.Join(err, client.Close()); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	return s.print(cmd.OutOrStdout(), figures)
@@ -273,7 +267,7 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 		Table: s.prefix + table, counts: map[string]int64{}, progress: progress, begun: time.Now(),
 		columns: format.Columns(schema.Layout())[:len(schema.Layout().Series)],
 	}
-	scanners, err := schema.NewScanners(client, table, store.ReaderOptions{TablePrefix: s.prefix, Timeout: s.timeout})
+	scanners, err := schema.NewScanners(client, table, s.readerOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -288,9 +282,7 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 		if s.sample > 0 {
 			err = s.measureSome(ctx, client, scanner, f)
 		} else {
-			err = eachRange(ctx, scanner, s.workers, func(ctx context.Context, within store.KeyRange) error {
-				return s.measureRange(ctx, scanner, within, f)
-			})
+			err = eachRow(ctx, scanner, s.workers, s.since, s.until, f.add)
 		}
 		if err != nil {
 			return nil, err
@@ -300,23 +292,13 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 	return f, nil
 }
 
-// measureRange measures a range of rows.
-func (s *statistics) measureRange(ctx context.Context, scanner *store.Scanner[dynamic.Event], within store.KeyRange, f *figures) error {
-	for row, err := range scanner.Rows(ctx, within, s.since, s.until) {
-		if err := f.add(&row, err); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // measureSome measures a sample of rows that are spread over the table. Rows count for it
 // whether or not they can be decoded.
 func (s *statistics) measureSome(ctx context.Context, client store.Client, scanner *store.Scanner[dynamic.Event], f *figures) error {
 	sampling := verify.Sampling{Rows: s.sample, Timeout: s.timeout}
 	sampled, err := verify.SampleRanges(ctx, client.OpenTable(scanner.Table()), sampling, func(ctx context.Context, start, end string) error {
 		f.kept.place()
-		return s.measureRange(ctx, scanner, store.KeyRange{Start: start, End: end}, f)
+		return eachRowOf(ctx, scanner, store.KeyRange{Start: start, End: end}, s.since, s.until, f.add)
 	})
 	f.Samples = append(f.Samples, sampledTable{scanner.Table(), sampled})
 	return err
@@ -405,21 +387,7 @@ func (s *statistics) print(out io.Writer, all []*figures) error {
 		undecodable = undecodable || f.Undecodable > 0
 		f.describe(&b)
 	}
-	text := b.String()
-	if s.format == "json" {
-		encoded, err := json.MarshalIndent(all, "", "  ")
-		if err != nil {
-			return err
-		}
-		text = string(encoded) + "\n"
-	}
-	if _, err := io.WriteString(out, text); err != nil {
-		return err
-	}
-	if undecodable {
-		return cli.ErrFindings
-	}
-	return nil
+	return s.report(out, b.String(), all, undecodable)
 }
 
 // describe describes the figures as text.

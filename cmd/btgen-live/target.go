@@ -76,6 +76,25 @@ func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
 	return t.connectLater(ctx)
 }
 
+// name returns the name of the instance in messages of Bigtable.
+func (t *target) name() string { return fmt.Sprintf("projects/%s/instances/%s", t.project, t.instance) }
+
+// with calls use with a client of the instance, and with a context that ends when the command is interrupted.
+func (t *target) with(cmd *cobra.Command, use func(ctx context.Context, client *bigtable.Client) error) error {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	client, err := t.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(ctx, client), client.Close())
+}
+
+// readerOptions returns the options of readers.
+func (t *target) readerOptions() store.ReaderOptions {
+	return store.ReaderOptions{TablePrefix: t.prefix, Timeout: t.timeout}
+}
+
 // connectLater is connect for a command that continues while no emulator answers.
 func (t *target) connectLater(ctx context.Context) (*bigtable.Client, error) {
 	config := bigtable.ClientConfig{AppProfile: t.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}}

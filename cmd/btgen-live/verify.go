@@ -1,9 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -35,30 +34,27 @@ Exit codes: 0 the sample is readable, 1 part of it is not, 2 failure.
 ` + cli.PathsHelp,
 		RunE: v.run,
 	}
-	v.flags(cmd, "app `profile` of the reads")
+	v.target.flags(cmd, "app `profile` of the reads")
 	cmd.Flags().IntVar(&v.options.Rows, "sample", defaultSample, "maximum number of `rows` to read from each table")
 	cmd.Flags().StringVar(&v.table, "table", "", "verify only the `table` with this ID, as in the schemas")
-	cmd.Flags().StringVar(&v.format, "format", "text", "`text` or json")
+	v.reporting.flags(cmd)
 	return cmd
 }
 
 // verification are the flags of the command verify.
 type verification struct {
 	target
+	reporting
 	options verify.Options
 	table   string // empty for all
-	format  string
 }
 
 // run verifies the tables of the schemas in paths.
 func (v *verification) run(cmd *cobra.Command, paths []string) error {
-	switch {
-	case v.options.Rows < 1:
+	if v.options.Rows < 1 {
 		return fmt.Errorf("--sample %d: must be at least 1", v.options.Rows)
-	case v.format != "text" && v.format != "json":
-		return fmt.Errorf("--format %q: must be text or json", v.format)
 	}
-	if err := v.check(); err != nil {
+	if err := cmp.Or(v.reporting.check(), v.target.check()); err != nil {
 		return err
 	}
 	v.options.Prefix, v.options.Timeout = v.prefix, v.timeout
@@ -70,19 +66,15 @@ func (v *verification) run(cmd *cobra.Command, paths []string) error {
 	if len(tables) == 0 {
 		return fmt.Errorf("--table %q: no schema has this table", v.table)
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := v.connect(ctx)
-	if err != nil {
-		return err
-	}
-	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
-	reports, err := v.verify(ctx, client, tables, progress)
-	progress.Stop()
-	if err == nil {
-		err = v.print(cmd.OutOrStdout(), reports)
-	}
-	return errors.Join(err, client.Close())
+	return v.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+		reports, err := v.verify(ctx, client, tables, progress)
+		progress.Stop()
+		if err != nil {
+			return err
+		}
+		return v.print(cmd.OutOrStdout(), reports)
+	})
 }
 
 // tables returns the tables to verify, each with the schemas that have it.
@@ -127,20 +119,7 @@ func (v *verification) print(out io.Writer, reports []*verify.Report) error {
 		findings = findings || len(r.Findings) > 0
 		text += reportText(r)
 	}
-	if v.format == "json" {
-		encoded, err := json.MarshalIndent(reports, "", "  ")
-		if err != nil {
-			return err
-		}
-		text = string(encoded) + "\n"
-	}
-	if _, err := io.WriteString(out, text); err != nil {
-		return err
-	}
-	if findings {
-		return cli.ErrFindings
-	}
-	return nil
+	return v.report(out, text, reports, findings)
 }
 
 // reportText describes a report.

@@ -10,6 +10,7 @@ import (
 	"time"
 	_ "time/tzdata" // for --zone, where the system has no time zones
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -101,14 +102,10 @@ func (w *windowing) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := w.connect(ctx)
-	if err != nil {
-		return err
-	}
-	windows := selected.windows(ctx, client, store.ReaderOptions{TablePrefix: w.prefix, Timeout: w.timeout}, w.width, w.options)
-	return errors.Join(w.printWindows(ctx, cmd, selected.schema.Layout(), rows, windows), client.Close())
+	return w.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		windows := selected.windows(ctx, client, w.readerOptions(), w.width, w.options)
+		return w.printWindows(ctx, cmd, selected.schema.Layout(), rows, windows)
+	})
 }
 
 // printWindows prints windows. Their events are the progress, since there may be few windows.
@@ -201,11 +198,11 @@ func (w *windowing) rows(l *layout.Layout) (*format.Windows, error) {
 			}
 		}
 	}
-	fields, err := w.summarized(l)
+	fields, err := w.fieldsNamed(l, w.fields)
 	if err != nil {
 		return nil, err
 	}
-	w.options.Fields = []store.Field{}
+	var read []int
 	for _, i := range fields {
 		some, err := w.statisticsOf(&l.Fields[i])
 		if err != nil {
@@ -215,28 +212,13 @@ func (w *windowing) rows(l *layout.Layout) (*format.Windows, error) {
 			o.Statistics = append(o.Statistics, format.Statistic{Field: i, Statistic: s})
 		}
 		if len(some) > 0 {
-			w.options.Fields = append(w.options.Fields, store.Field(l.FieldName(&l.Fields[i])))
+			read = append(read, i)
 		}
 	}
-	if len(w.options.Fields) == len(l.Fields) {
-		w.options.Fields = nil // the server need not select columns
+	if len(read) < len(l.Fields) { // else the server need not select columns
+		w.options.Fields = fieldsOf(l, read)
 	}
 	return format.NewWindows(l, o), nil
-}
-
-// summarized returns the indexes of the fields to summarize.
-func (w *windowing) summarized(l *layout.Layout) (out []int, err error) {
-	for i := range l.Fields {
-		if w.fields == nil || slices.Contains(w.fields, l.Fields[i].Name) {
-			out = append(out, i)
-		}
-	}
-	for _, name := range w.fields {
-		if !slices.ContainsFunc(l.Fields, func(f layout.Field) bool { return f.Name == name }) {
-			return nil, fmt.Errorf("%s: the schema has no field %q; it has %s", w.param("fields"), name, fieldNames(l))
-		}
-	}
-	return out, nil
 }
 
 // statisticsOf returns the statistics of a field.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/compress"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
@@ -219,10 +220,10 @@ type loading struct {
 	begun    time.Time
 	write    func(ctx context.Context, events []dynamic.Event) error
 
-	memory *budget    // of the events of the batches and of those that wait for one
-	next   batch      // is being filled
-	flying batch      // is being written
-	flight chan error // the result of flying; nil if there is none
+	memory *semaphore.Weighted // bytes of the events of the batches and of those that wait for one
+	next   batch               // is being filled
+	flying batch               // is being written
+	flight chan error          // the result of flying; nil if there is none
 
 	line     int // all lines up to this one are written or reported
 	events   int // written
@@ -260,7 +261,7 @@ func (b *batch) size() int { return len(b.events) + len(b.reports) }
 // record is an event of the input, or an error.
 type record struct {
 	event dynamic.Event
-	bytes int // that the event takes
+	bytes int // that the event takes of the memory; all of it for a larger one, which has to be alone
 	line  int
 	err   error
 }
@@ -279,11 +280,10 @@ var errTooMany = errors.New("too many errors")
 // that another signal ends the process.
 func (l *loading) run(ctx context.Context, stop func(), in format.Reader) error {
 	records := make(chan record, 1024)
-	quit := make(chan struct{})
-	defer close(quit)
-	l.memory = newBudget(memoryBytes)
-	defer l.memory.close()
-	go produce(in, l.memory, records, quit)
+	reading, quit := context.WithCancel(context.WithoutCancel(ctx))
+	defer quit()
+	l.memory = semaphore.NewWeighted(memoryBytes)
+	go produce(reading, in, l.memory, records)
 	// What is being written is completed: then it is known which lines are written.
 	sending := context.WithoutCancel(ctx)
 	ticker := time.NewTicker(batchAge)
@@ -308,20 +308,20 @@ func (l *loading) run(ctx context.Context, stop func(), in format.Reader) error 
 	}
 }
 
-// produce reads records until the end.
-func produce(in format.Reader, memory *budget, records chan<- record, quit <-chan struct{}) {
+// produce reads records until the end, or until ctx ends.
+func produce(ctx context.Context, in format.Reader, memory *semaphore.Weighted, records chan<- record) {
 	for {
 		e, line, err := in.Next()
 		bytes := 0
 		if err == nil {
-			bytes = format.Bytes(&e)
+			bytes = min(format.Bytes(&e), memoryBytes)
 		}
-		if !memory.take(bytes) {
+		if memory.Acquire(ctx, int64(bytes)) != nil {
 			return
 		}
 		select {
 		case records <- record{e, bytes, line, err}:
-		case <-quit:
+		case <-ctx.Done():
 			return
 		}
 		if _, ok := errors.AsType[*format.InputError](err); err != nil && !ok {
@@ -337,7 +337,7 @@ func (l *loading) add(ctx context.Context, r record) error {
 	case r.err != nil && !refused:
 		return errors.Join(fmt.Errorf("%s: %w", l.name, r.err), l.launch(ctx), l.land())
 	case r.line < l.options.fromLine:
-		l.memory.give(r.bytes)
+		l.memory.Release(int64(r.bytes))
 		return nil
 	}
 	if refused {
@@ -368,7 +368,7 @@ func (l *loading) launch(ctx context.Context) error {
 	}
 	go func(flight chan<- error, events []dynamic.Event, bytes int) {
 		err := l.write(ctx, events)
-		l.memory.give(bytes) // even if no further batch makes the loading wait for this one
+		l.memory.Release(int64(bytes)) // even if no further batch makes the loading wait for this one
 		flight <- err
 	}(l.flight, l.flying.events, l.flying.bytes)
 	return nil
