@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 
 	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	pqformat "github.com/parquet-go/parquet-go/format"
 
 	"github.com/btgen-dev/btgen/gen/words"
@@ -68,12 +70,12 @@ func checkFooter(in io.ReaderAt, size int64) error {
 	if _, err := in.ReadAt(text, size-int64(len(end))-footer); err != nil {
 		return err
 	}
-	c := compact{in: text}
-	if err := c.skip(structType, 0); err != nil {
+	w := newWalk(text)
+	if err := w.value(thrift.STRUCT, 0); err != nil {
 		return damaged("its footer: %v", err)
 	}
-	if c.memory > maxFooterMemory {
-		return &LimitError{"the footer", c.memory, maxFooterMemory}
+	if w.memory > maxFooterMemory {
+		return &LimitError{"the footer", w.memory, maxFooterMemory}
 	}
 	return nil
 }
@@ -142,7 +144,8 @@ func (g *guard) chunk(meta *pqformat.ColumnMetaData, leaf *pq.Column) (int64, er
 		}
 		bytes := int64(h.uncompressed)*2 + h.values*16 // decoded, with levels and indexes
 		switch {
-		case h.compressed < 0 || h.uncompressed < 0 || h.values < 0 || h.levels < 0 || h.levels > h.compressed || h.levels > h.uncompressed || at+h.size+h.compressed > end:
+		case min(h.compressed, h.uncompressed, h.values, h.levels, h.repetitions) < 0 || h.repetitions > h.levels,
+			h.levels > min(h.compressed, h.uncompressed), at+h.size+h.compressed > end:
 			return 0, errors.New("a page has impossible sizes")
 		case max(h.compressed, h.uncompressed) > maxPage:
 			return 0, &LimitError{"a page of column " + words.Printable(leaf.Name()), max(h.compressed, h.uncompressed), maxPage}
@@ -179,14 +182,11 @@ func (g *guard) page(h pageHeader, codec pqformat.CompressionCodec, at int64, le
 	case pqformat.DataPage:
 		return h.dataV1(data, leaf)
 	case pqformat.DataPageV2:
-		if h.repetitions > h.levels {
-			return errors.New("a page has impossible sizes")
-		}
 		for _, part := range []struct {
 			levels []byte
 			most   int
 		}{{stored[:h.repetitions], leaf.MaxRepetitionLevel()}, {stored[h.repetitions:h.levels], leaf.MaxDefinitionLevel()}} {
-			if err := h.runs(part.levels, widthOf(part.most)); err != nil {
+			if err := h.runs(part.levels, bits.Len(uint(part.most))); err != nil {
 				return err
 			}
 		}
@@ -203,7 +203,7 @@ func (h *pageHeader) dataV1(data []byte, leaf *pq.Column) error {
 		}
 		levels, rest, err := prefixed(data)
 		if err == nil {
-			err = h.runs(levels, widthOf(most))
+			err = h.runs(levels, bits.Len(uint(most)))
 		}
 		if err != nil {
 			return err
@@ -293,13 +293,4 @@ func (h *pageHeader) deltas(data []byte) error {
 		return fmt.Errorf("a page states %d values, and has more", h.values)
 	}
 	return nil
-}
-
-// widthOf returns the number of bits of levels up to most.
-func widthOf(most int) int {
-	bits := 0
-	for ; most > 0; most >>= 1 {
-		bits++
-	}
-	return bits
 }
