@@ -464,7 +464,11 @@ func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, er
 		r.options.Page = &store.Page{Size: limit, Token: page}
 	}
 	out := newRows(columns)
-	err = out.addEvents(s.events(ctx, a.client, a.counted(out.about.Cost), r.options), limit)
+	events := s.events(ctx, a.client, a.counted(out.about.Cost), r.options)
+	err = out.addAll(pointers(events), limit, func() error { // not of a page, which ends by itself
+		out.about.More = true
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -484,20 +488,18 @@ func (r *reading) order(name string) error {
 	return nil
 }
 
-// addEvents adds up to a number of events.
-func (r *rows) addEvents(events iter.Seq2[dynamic.Event, error], limit int) error {
+// addAll adds up to a number of events. It returns what more returns if there are more.
+func (r *rows) addAll(events iter.Seq2[*dynamic.Event, error], limit int, more func() error) error {
 	for e, err := range events {
+		switch {
+		case err != nil:
+			err = r.skip(err)
+		case r.n == limit:
+			return more()
+		default:
+			err = r.add(e)
+		}
 		if err != nil {
-			if err := r.skip(err); err != nil {
-				return err
-			}
-			continue
-		}
-		if r.n == limit { // not of a page, which ends by itself
-			r.about.More = true
-			return nil
-		}
-		if err := r.add(&e); err != nil {
 			return err
 		}
 	}
@@ -531,20 +533,14 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 	}
 	out := newRows(shown.Columns())
 	out.about.Every = w.every
-	for win, err := range s.windows(ctx, a.client, a.counted(out.about.Cost), w.width, w.options) {
-		if err != nil {
-			if err := out.skip(err); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if out.n == limit {
-			return nil, web.NewProblem("too many windows", http.StatusUnprocessableEntity,
-				fmt.Sprintf("there are more than %s windows of %s: use a larger every, fewer points, a shorter range or fewer series", words.Number(float64(limit)), w.every))
-		}
-		if err := out.add(shown.Row(&win)); err != nil {
-			return nil, err
-		}
+	windows := s.windows(ctx, a.client, a.counted(out.about.Cost), w.width, w.options)
+	err = out.addAll(shown.Rows(windows), limit, func() error {
+		return web.NewProblem("too many windows", http.StatusUnprocessableEntity,
+			fmt.Sprintf("there are more than %s windows of %s: use a larger every, fewer points, a shorter range or fewer series",
+				words.Number(float64(limit)), w.every))
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out.json()
 }

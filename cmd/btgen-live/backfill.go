@@ -45,8 +45,7 @@ their contents. If they agree, serves: false can be removed.
 source lacks and would still have by its time to live. Do not use it if the source
 never had some of the events.
 
-Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h or -7d.
+` + timesHelp + `
 
 Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
 		Args: ofSchema(1),
@@ -114,17 +113,13 @@ func (f *filling) ofStates(l *layout.Layout, r store.BackfillReport) bool {
 }
 
 // check checks the flags and sets the times.
-func (f *filling) check() (err error) {
+func (f *filling) check() error {
 	if err := cmp.Or(f.target.check(), checkWorkers(f.options.Workers), checkRate(f.options.Rate, "events")); err != nil {
 		return err
 	}
-	if f.from != "" {
-		if f.options.From, err = parseTime("--from", f.from, time.Now(), time.UTC); err != nil {
-			return err
-		}
-	}
-	if f.to != "" {
-		f.options.To, err = parseTime("--to", f.to, time.Now(), time.UTC)
+	from, to, err := parseRange(flagName, f.from, f.to, time.UTC)
+	if f.options.From = from; f.to != "" {
+		f.options.To = to
 	}
 	return err
 }

@@ -203,15 +203,9 @@ func (d *removal) inputs(l *layout.Layout) (what string, of []layout.Input, err 
 	if d.query == "" {
 		return "the series", l.ReadQuery().Inputs, nil
 	}
-	var names []string
-	for i := range l.Queries {
-		switch q := &l.Queries[i]; {
-		case q.Deletes == nil:
-		case q.Name == d.query:
-			return "query " + q.Name, q.Inputs, nil
-		default:
-			names = append(names, q.Name)
-		}
+	q, err := d.named(l, func(q *layout.Query) bool { return q.Deletes != nil }, " with `delete: true`")
+	if err != nil {
+		return "", nil, err
 	}
-	return "", nil, fmt.Errorf("--query %q: schema %s has no such query with `delete: true`; those that have it: %s", d.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
+	return "query " + q.Name, q.Inputs, nil
 }

@@ -93,7 +93,7 @@ func (a *api) ranges(ctx context.Context, q url.Values) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields, err := w.fieldsNamed(s.schema.Layout(), w.fields)
+	fields, err := w.picked("fields", "field", s.schema.Layout().Fields, w.fields)
 	if err != nil {
 		return nil, invalid(err)
 	}

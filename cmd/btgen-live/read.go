@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -119,7 +120,7 @@ func (r *reading) project(s *selected) ([]format.Column, error) {
 	if r.fields == nil {
 		return columns, nil
 	}
-	fields, err := r.fieldsNamed(l, r.fields)
+	fields, err := r.picked("fields", "field", l.Fields, r.fields)
 	if err != nil {
 		return nil, err
 	}
@@ -127,18 +128,20 @@ func (r *reading) project(s *selected) ([]format.Column, error) {
 	return slices.DeleteFunc(columns, func(c format.Column) bool { return c.OfField() && !slices.Contains(r.fields, c.Name) }), nil
 }
 
-// fieldsNamed returns the indexes of the fields with some names, in the order of the schema; of all if names is nil.
-func (s *selection) fieldsNamed(l *layout.Layout, names []string) (out []int, err error) {
+// picked returns the indexes of the values of a schema whose names a parameter lists, in the order of the schema; of all if
+// names is nil. what is one of them, for an error.
+func (s *selection) picked(param, what string, of []layout.Field, names []string) (out []int, err error) {
 	var all []string
-	for i := range l.Fields {
-		all = append(all, l.Fields[i].Name)
-		if names == nil || slices.Contains(names, l.Fields[i].Name) {
+	for i := range of {
+		all = append(all, of[i].Name)
+		if names == nil || slices.Contains(names, of[i].Name) {
 			out = append(out, i)
 		}
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("%s: the schema has no field %q; it has %s", s.param("fields"), name, strings.Join(all, ", "))
+			return nil, fmt.Errorf("%s: the schema has no %s %q; it has %s",
+				s.param(param), what, name, cmp.Or(strings.Join(all, ", "), "none"))
 		}
 	}
 	return out, nil

@@ -32,9 +32,12 @@ of a range is excluded.
 
 ` + valuesHelp
 
+// timesHelp describes the forms of times on the command line.
+const timesHelp = `Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
+before now such as -36h or -7d.`
+
 // valuesHelp describes the forms of values on the command line.
-const valuesHelp = `Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h or -7d. Series values are text: bytes are base64, durations have the form
+const valuesHelp = timesHelp + ` Series values are text: bytes are base64, durations have the form
 1h30m, and timestamps are times.`
 
 // selection are the parameters that select events, from a command line or from a request of the API.
@@ -75,7 +78,7 @@ func (s *selection) addZone(f *pflag.FlagSet, help string) {
 func (s *selection) param(name string) string {
 	switch {
 	case !s.api:
-		return "--" + name
+		return flagName(name)
 	case name == "newest-first":
 		return "order=newest"
 	}
@@ -195,23 +198,17 @@ func (s *selection) times() (from, to time.Time, err error) {
 			return from, to, err
 		}
 	}
-	now, to := time.Now(), scan.MaxTime
-	if s.from != "" {
-		from, err = parseTime(s.param("from"), s.from, now, s.zone)
-	}
-	if s.to != "" && err == nil {
-		to, err = parseTime(s.param("to"), s.to, now, s.zone)
-	}
-	if err == nil && from.After(to) {
-		err = fmt.Errorf("%s %s is after %s %s", s.param("from"), s.from, s.param("to"), s.to)
-	}
-	return from, to, err
+	return parseRange(s.param, s.from, s.to, s.zone)
 }
 
 // choose decides the kind of selection, and its inputs.
 func (s *selection) choose(sel *selected, l *layout.Layout, args []string) error {
 	if s.query != "" {
-		return s.named(sel, l)
+		q, err := s.named(l, func(*layout.Query) bool { return true }, "")
+		if err == nil {
+			sel.of, sel.query, sel.inputs = ofQuery, q, q.Inputs
+		}
+		return err
 	}
 	names, several := argumentNames(args)
 	whole := l.ReadQuery().Inputs
@@ -245,19 +242,21 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) error
 		seriesNames(l, by), seriesNames(l, l.AllSeries()), cmp.Or(strings.Join(queries, ", "), "none"))
 }
 
-// named finds the query that --query names.
-func (s *selection) named(sel *selected, l *layout.Layout) error {
+// named returns the query that --query names, of those for which a condition holds. with says which these are, for an
+// error.
+func (s *selection) named(l *layout.Layout, is func(q *layout.Query) bool, with string) (*layout.Query, error) {
 	var names []string
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		if q.Name == s.query {
-			sel.of, sel.query, sel.inputs = ofQuery, q, q.Inputs
-			return nil
+		if is(q) && q.Name == s.query {
+			return q, nil
 		}
-		names = append(names, q.Name)
+		if is(q) {
+			names = append(names, q.Name)
+		}
 	}
-	return fmt.Errorf("%s %q: schema %s has no such query; it has %s",
-		s.param("query"), s.query, l.Name, cmp.Or(strings.Join(names, ", "), "none"))
+	return nil, fmt.Errorf("%s %q: schema %s has no such query%s; it has %s",
+		s.param("query"), s.query, l.Name, with, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // readTable returns the table that is read.
@@ -337,6 +336,24 @@ func (s *selected) all(ctx context.Context, client store.Client, ro store.Reader
 		}
 	}
 }
+
+// parseRange parses the parameters from and to, which param names; an end that is empty has no bound.
+func parseRange(param func(string) string, first, last string, zone *time.Location) (from, to time.Time, err error) {
+	now, to := time.Now(), scan.MaxTime
+	if first != "" {
+		from, err = parseTime(param("from"), first, now, zone)
+	}
+	if last != "" && err == nil {
+		to, err = parseTime(param("to"), last, now, zone)
+	}
+	if err == nil && from.After(to) {
+		err = fmt.Errorf("%s %s is after %s %s", param("from"), first, param("to"), last)
+	}
+	return from, to, err
+}
+
+// flagName returns the name of a flag in messages.
+func flagName(name string) string { return "--" + name }
 
 // parseTime parses a date, a time or a duration before now. A date is its first instant in a time
 // zone, which is UTC by default, as windows of days begin.

@@ -23,7 +23,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/words"
-	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -47,8 +46,7 @@ A sample also says what its events take compressed, as a range between two codec
 bills compressed bytes, but its own codec is not public. With --format json, the output has
 the same for other patterns, which btgen explain --measured compares.
 
-Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h or -7d.
+` + timesHelp + `
 
 Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2 failure.`,
 		Args: ofSchema(1),
@@ -78,22 +76,14 @@ type statistics struct {
 
 // check checks the flags.
 func (s *statistics) check() (err error) {
-	now := time.Now()
-	s.until = scan.MaxTime
 	switch {
 	case s.sample < 0:
 		return fmt.Errorf("--sample %d: must not be negative", s.sample)
 	case s.top < 0:
 		return fmt.Errorf("--top %d: must not be negative", s.top)
-	case s.from != "":
-		if s.since, err = parseTime("--from", s.from, now, time.UTC); err != nil {
-			return err
-		}
 	}
-	if s.to != "" {
-		if s.until, err = parseTime("--to", s.to, now, time.UTC); err != nil {
-			return err
-		}
+	if s.since, s.until, err = parseRange(flagName, s.from, s.to, time.UTC); err != nil {
+		return err
 	}
 	return cmp.Or(s.target.check(), s.reporting.check(), checkWorkers(s.workers))
 }

@@ -111,15 +111,16 @@ func (w *windowing) run(cmd *cobra.Command, args []string) error {
 // printWindows prints windows. Their events are the progress, since there may be few windows.
 func (w *windowing) printWindows(ctx context.Context, cmd *cobra.Command, l *layout.Layout, rows *format.Windows, windows iter.Seq2[dynamic.Window, error]) error {
 	events := 0
-	printed := func(yield func(*dynamic.Event, error) bool) {
+	counted := func(yield func(dynamic.Window, error) bool) {
 		for w, err := range windows {
 			events += int(w.Events)
-			if !yield(rows.Row(&w), err) {
+			if !yield(w, err) {
 				return
 			}
 		}
 	}
-	err := w.print(ctx, cmd, l, rows.Columns(), tallied{"window", w.options.Limit, func(begun time.Time) string { return rateText(events, "event", begun) }}, printed)
+	progress := func(begun time.Time) string { return rateText(events, "event", begun) }
+	err := w.print(ctx, cmd, l, rows.Columns(), tallied{"window", w.options.Limit, progress}, rows.Rows(counted))
 	if errors.Is(err, format.ErrValue) {
 		err = fmt.Errorf("%w: a sum exceeds 64 bits; leave out sum, or write --format ndjson or csv", err)
 	}
@@ -184,23 +185,22 @@ func parseWidth(param, text string, in *time.Location) (window.Width, error) {
 
 // rows returns how windows are printed, and restricts the read to what is printed.
 func (w *windowing) rows(l *layout.Layout) (*format.Windows, error) {
-	o := format.WindowOptions{By: l.AllSeries(), Filled: w.options.Fill != window.FillNone, Zone: w.zone, Micros: w.every != window.Whole().String()}
-	if w.by != nil {
-		o.By, w.options.By = nil, []store.SeriesValue{}
-		for i := range l.Series {
-			if slices.Contains(w.by, l.Series[i].Name) {
-				o.By, w.options.By = append(o.By, i), append(w.options.By, store.SeriesValue(l.Series[i].Name))
-			}
-		}
-		for _, name := range w.by {
-			if !slices.ContainsFunc(l.Series, func(f layout.Field) bool { return f.Name == name }) {
-				return nil, fmt.Errorf("%s: the schema has no series value %q; it has %s", w.param("by"), name, seriesNames(l, l.AllSeries()))
-			}
-		}
-	}
-	fields, err := w.fieldsNamed(l, w.fields)
+	by, err := w.picked("by", "series value", l.Series, w.by)
 	if err != nil {
 		return nil, err
+	}
+	if w.by != nil {
+		w.options.By = []store.SeriesValue{}
+		for _, i := range by {
+			w.options.By = append(w.options.By, store.SeriesValue(l.Series[i].Name))
+		}
+	}
+	fields, err := w.picked("fields", "field", l.Fields, w.fields)
+	if err != nil {
+		return nil, err
+	}
+	o := format.WindowOptions{
+		By: by, Filled: w.options.Fill != window.FillNone, Zone: w.zone, Micros: w.every != window.Whole().String(),
 	}
 	var read []int
 	for _, i := range fields {

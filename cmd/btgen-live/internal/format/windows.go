@@ -1,6 +1,7 @@
 package format
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -72,6 +73,17 @@ func (w *Windows) add(c Column) {
 
 // Columns returns the columns of windows.
 func (w *Windows) Columns() []Column { return w.columns }
+
+// Rows yields windows as events, each of which is valid until the next one.
+func (w *Windows) Rows(windows iter.Seq2[dynamic.Window, error]) iter.Seq2[*dynamic.Event, error] {
+	return func(yield func(*dynamic.Event, error) bool) {
+		for of, err := range windows {
+			if !yield(w.Row(&of), err) {
+				return
+			}
+		}
+	}
+}
 
 // Row returns a window as an event, which is valid until the next call. The window of all times has no
 // start or no end.
