@@ -93,12 +93,15 @@ file is shown alone; with --serve, with the schemas next to it that have the sam
 	return cmd
 }
 
-// check returns an error for flags without the flag that they belong to.
+// check returns an error for flags without the flag that they belong to, and for unknown formats.
 func (f *explainFlags) check(cmd *cobra.Command) error {
 	for _, name := range []string{"addr", "against"} {
 		if !f.serve && cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s: add --serve", name)
 		}
+	}
+	if !slices.Contains([]string{"text", "markdown", "html", "json"}, f.format) {
+		return fmt.Errorf("--format %s: want text, markdown, html or json", f.format)
 	}
 	return nil
 }
@@ -106,84 +109,62 @@ func (f *explainFlags) check(cmd *cobra.Command) error {
 // runExplain explains schemas. It prints warnings to stdout before text for a terminal, and
 // to stderr for documents.
 func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, paths []string) error {
-	render, known := renderers[f.format]
-	if !known {
-		return fmt.Errorf("--format %s: want text, markdown, html or json", f.format)
-	}
 	p, err := project.LoadNamed(paths)
 	if err != nil {
 		return err
 	}
-	doc, err := explained(stdout, stderr, f, p, p.Prices())
+	doc, _, err := explained(stdout, stderr, f, p, p.Prices())
 	if err != nil {
 		return err
 	}
-	text, err := render(doc, f.textOptions(stdout))
-	if err != nil {
-		return err
-	}
-	if f.format == "markdown" && f.output != "" {
-		if text, err = f.writePictures(ctx, doc); err != nil {
+	return f.write(ctx, stdout, doc)
+}
+
+// writePictures writes the pictures of a document next to the output file.
+func (f *explainFlags) writePictures(ctx context.Context, doc *explain.Document, prefix string) error {
+	dir := filepath.Dir(f.output)
+	pictures := doc.Pictures(prefix)
+	for _, file := range slices.Sorted(maps.Keys(pictures)) {
+		if err := cli.Write(ctx, filepath.Join(dir, file), pictures[file]); err != nil {
 			return err
 		}
 	}
-	return f.write(ctx, stdout, text)
-}
-
-// writePictures writes the pictures of a document next to the output file, and returns the
-// Markdown that refers to them.
-func (f *explainFlags) writePictures(ctx context.Context, doc explain.Document) ([]byte, error) {
-	dir, name := filepath.Split(f.output)
-	prefix := strings.TrimSuffix(name, filepath.Ext(name))
-	pictures := explain.Pictures(doc, prefix)
-	for _, file := range slices.Sorted(maps.Keys(pictures)) {
-		if err := cli.Write(ctx, dir+file, pictures[file]); err != nil {
-			return nil, err
-		}
-	}
-	return []byte(explain.MarkdownWithPictures(doc, prefix)), nil
+	return nil
 }
 
 // runCompare compares two schemas.
 func runCompare(ctx context.Context, stdout, stderr io.Writer, f explainFlags, paths []string) error {
-	render, known := comparers[f.format]
-	switch {
-	case !known:
-		return fmt.Errorf("--format %s: want text, markdown, html or json", f.format)
-	case len(paths) != 2:
+	if len(paths) != 2 {
 		return fmt.Errorf("--compare: want two schema files, not %d", len(paths))
 	}
 	whole, err := project.Configured()
 	if err != nil {
 		return err
 	}
-	var schemas []explain.Schema
+	var docs []*explain.Document
+	var files []string
 	for _, path := range paths {
 		p, err := project.Files([]string{path})
 		if err != nil {
 			return err
 		}
-		doc, err := explained(stdout, stderr, f, p, whole.Prices())
+		doc, layouts, err := explained(stdout, stderr, f, p, whole.Prices())
 		if err != nil {
 			return err
 		}
-		if len(doc.Schemas) != 1 {
-			return fmt.Errorf("--compare: %s contains %d schemas; name one file", words.Printable(path), len(doc.Schemas))
+		if len(layouts) != 1 {
+			return fmt.Errorf("--compare: %s contains %d schemas; name one file", words.Printable(path), len(layouts))
 		}
-		schemas = append(schemas, doc.Schemas[0])
+		docs, files = append(docs, doc), append(files, words.Printable(layouts[0].File))
 	}
-	text, err := render(explain.Compare(&schemas[0], &schemas[1]), f.textOptions(stdout))
-	if err != nil {
-		return err
-	}
-	return f.write(ctx, stdout, text)
+	return f.write(ctx, stdout, explain.Compare(docs[0], docs[1], files[0], files[1]))
 }
 
 // explained explains the schemas of a project with prices, after it has printed the findings.
-func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, config []schema.Price) (explain.Document, error) {
+func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, config []schema.Price) (*explain.Document, []*layout.Layout, error) {
 	prices, err := f.allPrices(config)
 	if err != nil {
-		return explain.Document{}, err
+		return nil, nil, err
 	}
 	progress := cli.StartProgress(stderr, "btgen")
 	defer progress.Stop()
@@ -195,37 +176,36 @@ func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, con
 		findings = stderr
 	}
 	if err := cli.Report(findings, p, result.Diagnostics); err != nil {
-		return explain.Document{}, err
+		return nil, nil, err
 	}
-	doc := explain.New(result.Schemas, result.Layouts)
-	if err := f.compress(&doc, result.Layouts); err != nil {
-		return explain.Document{}, err
+	measured, err := f.compressions()
+	if err != nil {
+		return nil, nil, err
 	}
-	doc.Price(prices)
-	if !f.compare {
-		doc.Simulate(result.Layouts)
+	doc, err := explain.New(result.Schemas, result.Layouts, explain.Options{Prices: prices, Measured: measured, Hotspots: !f.compare})
+	if err != nil {
+		err = fmt.Errorf("--measured %s: %w", words.Printable(strings.Join(f.measured, ", ")), err)
 	}
-	return doc, nil
+	return doc, result.Layouts, err
 }
 
-// compress sets the compressed sizes that were measured.
-func (f *explainFlags) compress(doc *explain.Document, layouts []*layout.Layout) error {
+// compressions returns the compressed sizes that were measured.
+func (f *explainFlags) compressions() ([]explain.Compression, error) {
+	var out []explain.Compression
 	for _, path := range f.measured {
 		switch path {
 		case "":
-			return errors.New("--measured: want the name of a file")
+			return nil, errors.New("--measured: want the name of a file")
 		case "-":
-			return errors.New("--measured -: standard input is not read; write the figures to a file, and name it")
+			return nil, errors.New("--measured -: standard input is not read; write the figures to a file, and name it")
 		}
 		measured, err := explain.ReadCompressions(path)
-		if err == nil {
-			err = doc.Compress(measured, layouts)
-		}
 		if err != nil {
-			return fmt.Errorf("--measured %s: %w", words.Printable(path), err)
+			return nil, fmt.Errorf("--measured %s: %w", words.Printable(path), err)
 		}
+		out = append(out, measured...)
 	}
-	return nil
+	return out, nil
 }
 
 // allPrices returns the prices of btgen.yaml and of flags, which take precedence.
@@ -257,31 +237,33 @@ func (f *explainFlags) textOptions(stdout io.Writer) explain.TextOptions {
 	return explain.TextOptions{Color: cli.Colored(stdout), Width: cli.Width(stdout)}
 }
 
-// write writes a text to the output.
-func (f *explainFlags) write(ctx context.Context, stdout io.Writer, text []byte) error {
+// render returns a document in the format. Markdown in a file refers to pictures next to it.
+func (f *explainFlags) render(ctx context.Context, stdout io.Writer, doc *explain.Document) ([]byte, error) {
+	switch f.format {
+	case "text":
+		return []byte(doc.Text(f.textOptions(stdout))), nil
+	case "html":
+		return doc.HTML(), nil
+	case "json":
+		return doc.JSON()
+	}
+	name := filepath.Base(f.output)
+	prefix := strings.TrimSuffix(name, filepath.Ext(name))
+	if f.output == "" {
+		return []byte(doc.Markdown("")), nil
+	}
+	return []byte(doc.Markdown(prefix)), f.writePictures(ctx, doc, prefix)
+}
+
+// write writes a document to the output.
+func (f *explainFlags) write(ctx context.Context, stdout io.Writer, doc *explain.Document) error {
+	text, err := f.render(ctx, stdout, doc)
+	if err != nil {
+		return err
+	}
 	if f.output != "" {
 		return cli.Write(ctx, f.output, text)
 	}
-	_, err := stdout.Write(text)
+	_, err = stdout.Write(text)
 	return err
-}
-
-// comparers are the output formats of comparisons by name.
-var comparers = map[string]func(c explain.Comparison, o explain.TextOptions) ([]byte, error){
-	"text":     func(c explain.Comparison, o explain.TextOptions) ([]byte, error) { return []byte(c.Text(o)), nil },
-	"markdown": func(c explain.Comparison, _ explain.TextOptions) ([]byte, error) { return []byte(c.Markdown()), nil },
-	"html":     func(c explain.Comparison, _ explain.TextOptions) ([]byte, error) { return c.HTML() },
-	"json":     func(c explain.Comparison, _ explain.TextOptions) ([]byte, error) { return c.JSON() },
-}
-
-// renderers are the output formats by name.
-var renderers = map[string]func(doc explain.Document, o explain.TextOptions) ([]byte, error){
-	"text": func(doc explain.Document, o explain.TextOptions) ([]byte, error) {
-		return []byte(explain.Text(doc, o)), nil
-	},
-	"markdown": func(doc explain.Document, _ explain.TextOptions) ([]byte, error) {
-		return []byte(explain.Markdown(doc)), nil
-	},
-	"html": func(doc explain.Document, _ explain.TextOptions) ([]byte, error) { return explain.HTML(doc) },
-	"json": func(doc explain.Document, _ explain.TextOptions) ([]byte, error) { return explain.JSON(doc) },
 }

@@ -70,14 +70,16 @@ func (f *explainFlags) draw(page *designer.Designer, paths []string) error {
 		return page.Show(s)
 	}
 	f.compareWith(s, p)
-	doc := explain.New(result.Schemas, result.Layouts)
-	doc.Price(prices)
-	s.Document = &doc
-	if err := page.Show(s); err != nil {
-		return err
+	for _, hotspots := range []bool{false, true} {
+		s.Document, err = explain.New(result.Schemas, result.Layouts, explain.Options{Prices: prices, Hotspots: hotspots})
+		if err == nil {
+			err = page.Show(s)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	doc.Simulate(result.Layouts)
-	return page.Show(s)
+	return nil
 }
 
 // compareWith adds the changes since the earlier version.

@@ -11,15 +11,15 @@ import (
 // Work is the expected cost of a read of one series under the load of the schema, for
 // events with all fields.
 type Work struct {
-	Requests int
+	Requests int `json:"requests"`
 	// Pages is the number of rows per page of paginated requests; 0 if there are none.
 	// Each full page takes one more request.
-	Pages  int
-	Rows   float64 // rows returned
-	Cells  float64
-	Events float64
+	Pages  int     `json:"rows_a_page,omitempty"`
+	Rows   float64 `json:"rows"` // rows returned
+	Cells  float64 `json:"cells"`
+	Events float64 `json:"events"`
 	// Walked is the number of rows that the server scans but does not return.
-	Walked float64
+	Walked float64 `json:"rows_walked,omitempty"`
 }
 
 // WorkOf returns the expected cost of a read of a time range, per series that it finds.

@@ -1,180 +1,186 @@
 package explain
 
 import (
+	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/estimate"
-	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/prose"
+	"github.com/btgen-dev/btgen/gen/protofile"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// The numbers of example events in a bucket and in the next one.
-const (
-	examples     = 3
-	moreExamples = 1
-)
+// Options say what a document contains beside what schemas say.
+type Options struct {
+	Prices   capacity.Prices // for monthly costs
+	Measured []Compression   // of tables, each at most once
+	// Hotspots reports whether the loads of the first 100 tables are simulated, which takes most of the time.
+	Hotspots bool
+}
 
-// New explains schemas. There is one layout per schema, without errors.
-func New(schemas []*schema.Schema, layouts []*layout.Layout) Document {
-	doc := Document{Version: Version, Schemas: []Schema{}}
+// New explains schemas. There is one layout per schema, without errors. The error is a *[CompressionError] if a measurement is
+// not of one of the tables, or of other events.
+func New(schemas []*schema.Schema, layouts []*layout.Layout, o Options) (*Document, error) {
+	b := builder{Options: o, doc: &Document{Version: Version, Sections: []*Section{}}}
+	var err error
+	if b.measured, err = match(o.Measured, schemas, layouts); err != nil {
+		return nil, err
+	}
+	if o.Hotspots {
+		b.heat = simulate(layouts)
+	}
+	var names []string
 	for i, l := range layouts {
-		doc.Schemas = append(doc.Schemas, schemaOf(schemas[i], l))
+		names = append(names, l.Name)
+		b.explain(schemas[i], l)
 	}
-	return doc
+	b.doc.Title = strings.Join(names, ", ") + " on Bigtable"
+	return b.doc, nil
 }
 
-// Price sets the monthly costs of the schemas, for the storage types with known prices. They are
-// those of compressed bytes if [Document.Compress] was called before.
-func (d *Document) Price(prices capacity.Prices) {
-	for i := range d.Schemas {
-		d.Schemas[i].Capacity.Price(prices)
-		for j := range d.Schemas[i].Tables {
-			for _, c := range d.Schemas[i].Tables[j].Choices {
-				if c.Year != nil {
-					c.Year.price(prices, d.Schemas[i].Capacity.Clusters)
-				}
-			}
-		}
+// JSON renders a document as indented JSON.
+func (d *Document) JSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(d); err != nil {
+		return nil, err
+	}
+	return words.LogJSON(b.Bytes()), nil
+}
+
+// builder adds schemas to a document.
+type builder struct {
+	Options
+	doc      *Document
+	measured map[*layout.Table]*Compression
+	heat     map[*layout.Table][]Heat // nil if nothing is simulated
+}
+
+// fact adds a property for [Compare], of a table unless it is empty.
+func (b *builder) fact(name, table, text string) {
+	if text == "" {
+		text = none
+	}
+	b.doc.facts = append(b.doc.facts, fact{name, table, text})
+}
+
+// facts adds the rows of a table of properties: a name, and what is said about it.
+func (b *builder) facts(table string, rows []Row) {
+	for i := range rows {
+		b.fact(rows[i].Cells[0], table, strings.TrimSuffix(strings.Join(rows[i].Cells[1:], ": "), ": "))
 	}
 }
 
-// mostSimulated is how many tables are simulated, so that an explanation of very many takes
-// seconds.
-const mostSimulated = 100
-
-// Simulate simulates the load of each of the first 100 tables, for [Table].Heat. layouts are
-// those of [New].
-func (d *Document) Simulate(layouts []*layout.Layout) {
-	var all []simulation
-	tables := 0
-	for i, l := range layouts {
-		for j, t := range l.Tables {
-			if tables++; tables > mostSimulated {
-				d.Schemas[i].Tables[j].NotSimulated = true
-				continue
-			}
-			some := simulationsOf(l, t)
-			heat := make([]Heat, len(some))
-			d.Schemas[i].Tables[j].Heat = heat
-			for k := range some {
-				some[k].out = &heat[k]
-			}
-			all = append(all, some...)
-		}
-	}
-	parallel.For(len(all), func(i int) { all[i].run() })
-}
-
-// schemaOf explains a schema.
-func schemaOf(s *schema.Schema, l *layout.Layout) Schema {
-	out := Schema{
-		Name: l.Name, File: oneLine(l.File), Package: l.Package, Doc: oneLine(l.Doc),
-		Precision: schema.FormatDuration(l.Precision), Load: loadOf(l), Reads: reads(l), Capacity: capacity.Of(l),
-		settings: settingsOf(s, l),
-	}
+// explain adds a schema.
+func (b *builder) explain(s *schema.Schema, l *layout.Layout) {
+	out := &Section{ID: anchor(l.Package + "." + l.Name), Name: l.Name, Title: l.Name}
+	b.doc.Sections = append(b.doc.Sections, out)
+	load := loadWords(l)
+	out.paragraph(oneLine(l.Doc))
+	out.note("From "+oneLine(l.File)+", for a load of "+load+".", "")
+	b.fact("load", "", load)
+	b.settings(s, l)
 	for i, t := range l.Tables {
-		out.Tables = append(out.Tables, tableOf(s, i, l, t))
+		b.table(out, s, i, l, t)
 	}
-	return out
+	b.reads(out, l)
+	b.capacity(out, l)
 }
 
-// loadOf explains the load.
-func loadOf(l *layout.Layout) Load {
+// loadWords describes the load of estimates, and says which parts of it are assumed.
+func loadWords(l *layout.Layout) string {
 	load := l.Load()
-	out := Load{Series: load.Series, EventsPerSecond: load.Rate, ValueBytes: load.ValueBytes, ValueWidths: load.Widths, Skew: load.Skew, Arrival: load.Arrival}
-	for _, a := range []struct {
-		name    string
-		assumed bool
-	}{{"series", load.AssumedSeries}, {"rate", load.AssumedRate}, {"value_bytes", load.AssumedValueBytes && l.HasUndeclared()}} {
-		if a.assumed {
-			out.Assumed = append(out.Assumed, a.name)
+	assumed := func(is bool) string {
+		if is {
+			return " (assumed)"
 		}
-	}
-	return out
-}
-
-// tableOf explains the table of a schema with an index.
-func tableOf(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) Table {
-	events := sample.Events(l, t, examples, moreExamples)
-	size := estimate.Of(l, t)
-	out := Table{
-		Rollup: rollupOf(t, &size), ID: t.ID, Doc: oneLine(t.Doc), Pattern: t.Pattern.String(), Holds: prose.Holds(l, t), WriteOnly: t.WriteOnly, Tier: tierOf(t), Bundle: bundleOf(l, t), Key: keyOf(l, t),
-		Events: []Event{}, Rows: []Row{},
-		Size: sizeOf(size), Choices: choices(s, index, l, t), Guidance: guidanceOf(t),
-		Periods: periodsOf(l, t),
-	}
-	for i := range t.Families {
-		out.Families = append(out.Families, familyOf(l, &t.Families[i]))
-	}
-	if sums := t.SumFamily(); sums != nil {
-		out.Families = append(out.Families, familyOf(l, sums))
-	}
-	if t.RollupFamily != nil {
-		out.Families = append(out.Families, rollupFamily(t.RollupFamily))
-	}
-	for _, c := range t.AllColumns() {
-		out.Columns = append(out.Columns, columnOf(l, t, c))
-	}
-	for i := range events {
-		out.Events = append(out.Events, eventOf(l, &events[i]))
-	}
-	for _, row := range sample.Rows(l, t, events) {
-		out.Rows = append(out.Rows, rowOf(l, t, row, events))
-	}
-	if t.Rollup != nil && len(events) > 0 {
-		addRollup(l, t, out.Rows, events)
-	}
-	out.layout, out.settings = laterLayout(s, index, l, t), tableSettings(&s.Tables[index], l, t)
-	out.weigh()
-	for _, a := range t.Allow {
-		out.Excused = append(out.Excused, Excuse{Rule: a.Rule, Title: titleOf(a.Rule), Reason: oneLine(a.Reason)})
-	}
-	return out
-}
-
-// titleOf returns the title of a rule; empty if there is no such rule.
-func titleOf(id string) string {
-	rules := lint.Rules()
-	i := slices.IndexFunc(rules, func(r lint.Rule) bool { return r.ID == id })
-	if i < 0 {
 		return ""
 	}
-	return rules[i].Title
+	text := words.Count(float64(load.Series), "series", "series") + assumed(load.AssumedSeries) + ", " + words.Rate(load.Rate) + " each" + assumed(load.AssumedRate)
+	switch load.Arrival {
+	case schema.Bursts:
+		text += ", in bursts"
+	case schema.Daily:
+		text += ", in a daily wave"
+	}
+	if load.Skew > 0 {
+		text += ", skew " + words.Number(load.Skew)
+	}
+	if load.AssumedValueBytes && l.HasUndeclared() {
+		text += fmt.Sprintf(", strings of %d bytes (assumed)", load.ValueBytes)
+	}
+	return text
 }
 
-// keyOf explains the row key.
-func keyOf(l *layout.Layout, t *layout.Table) Key {
-	out := Key{Form: sample.ShowKey(t.Key.String()), Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
-	parts := sample.KeyParts(l, t)
-	for i, g := range t.Segments {
-		segment := Segment{Name: oneLine(g.Title()), Kind: kinds[g.Kind], Means: prose.Means(l, t, g), Joined: g.Joined}
-		if g.Kind == codec.SeriesSegment {
-			segment.Doc = oneLine(l.Series[g.Series].Doc)
-		}
-		if parts != nil {
-			segment.Example = bytesOf(parts[i].Bytes)
-		}
-		out.Segments = append(out.Segments, segment)
+// table adds the table of a schema with an index.
+func (b *builder) table(of *Section, s *schema.Schema, index int, l *layout.Layout, t *layout.Table) {
+	e := estimate.Of(l, t)
+	out := of.entry("table."+t.ID, t.ID, "table "+t.ID+": "+t.Pattern.String())
+	out.paragraph(oneLine(t.Doc))
+	out.paragraph(prose.Holds(l, t))
+	if t.WriteOnly {
+		out.paragraph("Events are written to this table but not read from it, because it has serves: false.")
 	}
-	for _, split := range t.Splits {
-		out.Splits = append(out.Splits, bytesOf(split))
+	out.paragraph(tierWords(t))
+	out.paragraph(bundleWords(l, t))
+	out.paragraph(rollupWords(t, &e))
+	b.key(out, l, t)
+	periods(out, l, t)
+	examples(out, l, t)
+	timeToLive(out, l, t)
+	all := choices(s, index, l, t)
+	b.tableSettings(&s.Tables[index], t)
+	b.fact("findings", t.ID, all[0].rules())
+	b.size(out, t, &e)
+	b.hotspots(out, t)
+	patterns(out, all)
+	b.year(out, s, index, l, t, all)
+	allowed(out, t)
+}
+
+// bundleWords explains the schema bundle of a table; empty if the schema does not specify it.
+func bundleWords(l *layout.Layout, t *layout.Table) string {
+	switch id := t.Bundle.ID; {
+	case id == "":
+		return ""
+	case t.Bundle.Drop:
+		return "Setup deletes schema bundle " + id + ", if it is permitted by name."
+	default:
+		message := protofile.NameOf(l)
+		return "Schema bundle " + id + " has message " + message + ", so that GoogleSQL reads the fields of an event, as in CAST(… AS " + id + "." + message + ").field, and BigQuery reads events as JSON."
 	}
+}
+
+// key explains the row key.
+func (b *builder) key(of *Section, l *layout.Layout, t *layout.Table) {
+	out := of.begin("row key")
+	out.paragraph(sample.ShowKey(t.Key.String()))
+	key := keyOf(l, t)
+	if key.Example.Hex != "" {
+		out.Parts = append(out.Parts, Part{Key: key})
+	}
+	out.note(splitWords(t.Splits), "")
+	var columns []string
 	for _, f := range t.KeyFields {
-		out.SQL = append(out.SQL, f.String())
+		columns = append(columns, f.String())
 	}
-	return out
+	if columns != nil {
+		out.note("Columns in GoogleSQL: "+strings.Join(columns, ", ")+".", "")
+	}
+	b.fact("example key", t.ID, fmt.Sprintf("%s (%s)", key.Example.Show, words.Count(float64(len(key.Example.Hex)/2), "byte", "bytes")))
 }
 
 // kinds are the names of the kinds of segments.
@@ -183,159 +189,165 @@ var kinds = map[codec.SegmentKind]string{
 	codec.TimeSegment: "time", codec.SaltSegment: "salt", codec.SequenceSegment: "sequence",
 }
 
-// familyOf explains a family.
-func familyOf(l *layout.Layout, f *layout.Family) Family {
-	out := Family{Name: f.Name, TTL: string(f.Strategy), Timestamp: prose.Timestamp(f), GC: f.GC.String(), Collected: prose.Collected(f), Read: prose.ReadFilter(f)}
-	if f.Class > 0 {
-		out.Class = l.Classes[f.Class-1]
+// keyOf returns the drawing of the row key.
+func keyOf(l *layout.Layout, t *layout.Table) *Key {
+	out := &Key{Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
+	parts := sample.KeyParts(l, t)
+	for i, g := range t.Segments {
+		segment := Segment{Name: oneLine(g.Title()), Kind: kinds[g.Kind], Means: prose.Means(l, t, g), Joined: g.Joined}
+		if g.Kind == codec.SeriesSegment && l.Series[g.Series].Doc != "" {
+			segment.Means += " (" + oneLine(l.Series[g.Series].Doc) + ")"
+		}
+		if parts != nil {
+			segment.Example = bytesOf(parts[i].Bytes)
+		}
+		out.Segments = append(out.Segments, segment)
 	}
 	return out
 }
 
-// olderFields describes what older serialized events have in place of fields.
-func olderFields(l *layout.Layout, format layout.Format) string {
-	var parts []string
-	for i := range l.Fields {
-		f := &l.Fields[i]
-		for _, older := range f.Older(format) {
-			name := strconv.Quote(older.Name)
-			if format == layout.Protobuf {
-				name = fmt.Sprintf("number %d", older.Number)
-			}
-			parts = append(parts, fmt.Sprintf("%s as %s (%s)", f.Name, name, older.Type))
-		}
+// longKey is how many columns of a key are shown where it is one of several things in a line.
+const longKey = 48
+
+// splitWords says at which keys a new table is split; nothing if it is not.
+func splitWords(splits []string) string {
+	var keys []string
+	for _, s := range splits {
+		keys = append(keys, elide(sample.ShowKey(s), longKey))
 	}
-	if parts == nil {
+	switch n := len(keys); {
+	case n == 0:
+		return ""
+	case n > 5:
+		return fmt.Sprintf("A new table is split at %d keys, from %s to %s.", n, keys[0], keys[n-1])
+	}
+	return "A new table is split at " + strings.Join(keys, ", ") + "."
+}
+
+// periods explains the layouts of a table with several, newest first.
+func periods(of *Section, l *layout.Layout, t *layout.Table) {
+	if len(t.Older) == 0 {
+		return
+	}
+	out := of.begin("layouts by event time")
+	table := out.table(Column{"events", Plain}, Column{"layout", Plain}, Column{"row key", Code}, Column{"time in the key", Muted}, Column{"example", Code})
+	for _, p := range t.Periods() {
+		means, family := "", ""
+		for _, g := range p.Segments {
+			if g.Kind == codec.BucketSegment || g.Kind == codec.TimeSegment {
+				means = prose.Means(l, p, g)
+			}
+		}
+		if len(p.Families) > 0 {
+			family = p.Families[0].Name
+		}
+		table.row(nil, spanWords(instant(p.Since), instant(p.Until)), p.Pattern.String()+" in "+p.ID+":"+family, sample.ShowKey(p.Key.String()), means, sample.ShowKey(sample.Key(l, p)))
+	}
+	out.note("The time of an event determines its layout, no matter when it is written. Reads continue from one layout to the next.", "")
+}
+
+// instant returns a time in the form of schemas; empty for the zero time.
+func instant(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
-	return "; older events have " + strings.Join(parts, ", ")
+	return schema.FormatInstant(t)
 }
 
-// columnOf explains a column.
-func columnOf(l *layout.Layout, t *layout.Table, c layout.Column) Column {
-	out := Column{Family: t.Families[c.Family].Name, Name: sample.ShowKey(c.Qualifier)}
-	if len(l.Classes) > 0 && t.Families[0].Class > 0 {
-		out.Family = "" // in the family of each class
-	}
-	as := c.Values.String()
+// spanWords describes the events of a time range, which may have no begin or end.
+func spanWords(from, until string) string {
 	switch {
-	case c.Field == layout.WrittenAt:
-		out.Means = "the write time, as " + as
-	case c.Field == layout.WholeEvent:
-		out.Means = "all fields, as " + string(t.Blob) + olderFields(l, t.Blob)
-	case c.Was != nil:
-		out.Means = fmt.Sprintf("%s of older events: %s, as %s", l.Fields[c.Field].Name, c.Was.Type, as)
-	default:
-		f := &l.Fields[c.Field]
-		out.Means = describeField(f) + ", as " + as
+	case from == "":
+		return "before " + until
+	case until == "":
+		return "since " + from
 	}
+	return from + " to " + until
+}
+
+// timeToLive says for each family what the timestamps of cells are, which cells are garbage-collected, and which are read.
+func timeToLive(of *Section, l *layout.Layout, t *layout.Table) {
+	out := of.begin("time to live")
+	table := out.table(Column{}, Column{Style: Muted}, Column{})
+	table.Grouped = 1
+	add := func(f *layout.Family, timestamp string) {
+		name := "family " + f.Name
+		if f.Class > 0 {
+			name += ", class " + l.Classes[f.Class-1]
+		}
+		table.row(nil, name, "cell timestamp", timestamp)
+		table.row(nil, name, "garbage-collected", prose.Collected(f)+": "+f.GC.String())
+		table.row(nil, name, "reads request", prose.ReadFilter(f))
+	}
+	for i := range t.Families {
+		add(&t.Families[i], prose.Timestamp(&t.Families[i]))
+	}
+	if sums := t.SumFamily(); sums != nil {
+		add(sums, prose.Timestamp(sums))
+	}
+	if t.RollupFamily != nil {
+		add(t.RollupFamily, "the end of the bucket")
+	}
+	out.note("Garbage collection can take up to a week. Until then, reads filter expired cells out.", "")
+}
+
+// size says how large events, rows and the table become.
+func (b *builder) size(of *Section, t *layout.Table, e *estimate.Estimate) {
+	out := of.begin("size and growth")
+	table := out.table(Column{}, Column{Style: Number}, Column{Style: Muted})
+	add := func(name string, size estimate.Bounds, means string) {
+		table.row(size, name, words.Sizes(size.Lower, size.Upper), means)
+	}
+	add("event", e.Event, words.Count(float64(e.CellsPerEvent), "cell", "cells")+" in "+words.Count(float64(e.RowsPerEvent), "row", "rows"))
+	add("full row", e.Row, rowWords(e))
+	add("one day", e.BytesADay, "written, all series")
+	switch begin := e.Horizon + estimate.CollectionLag; {
+	case e.Steady():
+		add("table", e.Table, "steady state: "+retentionWords(e)+", plus a week until garbage collection")
+	case e.Horizon > 0:
+		yearly := e.StoredAfter(begin + oneYear).Minus(e.StoredAfter(begin))
+		table.row(yearly, "table", "grows", "by about "+words.Size(yearly.Typical)+" a year: windows of the rollup are kept forever")
+	default:
+		table.row(nil, "table", "grows", "without limit, or until its events expire")
+	}
+	b.facts(t.ID, table.Rows)
+	out.note("Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The bounds differ in value sizes that expect does not declare with value_bytes; upper bounds also include data that awaits garbage collection.", "")
+}
+
+// retentionWords says how long data lives before garbage collection, or how many events.
+func retentionWords(e *estimate.Estimate) string {
+	if e.Horizon != e.Retention {
+		return words.Count(e.LivePerRow, "event", "events") + " a series"
+	}
+	return schema.FormatDuration(e.Retention)
+}
+
+// rowWords says what a full row contains.
+func rowWords(e *estimate.Estimate) string {
+	text := words.Count(e.CellsPerRow, "cell", "cells")
 	switch {
-	case t.Pattern.Naming() == codec.NamedByTime && c.Field != layout.WrittenAt:
-		out.Name, out.Means = "", "a column per event, named after its time in the bucket: "+out.Means
-	case t.Pattern.Naming() == codec.NamedByValue:
-		out.Means = "a column per value: " + out.Means
+	case e.LivePerRow < e.EventsPerRow:
+		text = words.Count(e.LivePerRow, "event", "events") + ", " + words.Number(e.EventsPerRow) + " before garbage collection, " + text
+	case e.EventsPerRow > 1:
+		text = words.Count(e.EventsPerRow, "event", "events") + ", " + text
 	}
-	return out
+	return text + ", " + words.Number(float64(e.KeyBytes)) + "-byte key"
 }
 
-// describeField describes the type of a field.
-func describeField(f *layout.Field) string {
-	text := f.Type.String()
-	if f.Unit != "" {
-		text += " in " + oneLine(f.Unit)
+// allowed lists the findings that the schema allows.
+func allowed(of *Section, t *layout.Table) {
+	if len(t.Allow) == 0 {
+		return
 	}
-	if f.Optional {
-		text += ", optional"
-	}
-	return text
-}
-
-// eventOf shows an example event.
-func eventOf(l *layout.Layout, e *sample.Event) Event {
-	out := Event{Time: showTime(e.Time), WrittenAt: showTime(e.WrittenAt)}
-	if l.Sequence {
-		out.Sequence = &e.Sequence
-	}
-	if e.Class > 0 {
-		out.Class = l.Classes[e.Class-1]
-	}
-	if e.TTL > 0 {
-		out.TTL = schema.FormatDuration(e.TTL)
-	}
-	if !e.ExpiresAt.IsZero() {
-		out.ExpiresAt = showTime(e.ExpiresAt)
-	}
-	for i, v := range e.Values {
-		f := &l.Fields[i]
-		out.Values = append(out.Values, Value{Field: f.Name, Unit: oneLine(f.Unit), Text: sample.ShowValue(f, v), None: v == nil})
-	}
-	return out
-}
-
-// rowOf shows a row.
-func rowOf(l *layout.Layout, t *layout.Table, row sample.Row, events []sample.Event) Row {
-	out := Row{Key: bytesOf(row.Key), Parts: []Bytes{}, Cells: []Stored{}}
-	for _, p := range row.Parts {
-		out.Parts = append(out.Parts, bytesOf(p.Bytes))
-	}
-	for _, c := range row.Cells {
-		qualifier, value := bytesOf(c.Qualifier), bytesOf(string(c.Value))
-		if naming := t.Pattern.Naming(); naming == codec.NamedByTime || naming == codec.NamedByValue && !sample.Readable(l, t, c.Column) {
-			qualifier = binaryOf(c.Qualifier)
+	table := of.begin("allowed findings").table(Column{"rule", Warning}, Column{"finding", Plain}, Column{"reason", Muted})
+	rules := lint.Rules()
+	for _, a := range t.Allow {
+		title := ""
+		if i := slices.IndexFunc(rules, func(r lint.Rule) bool { return r.ID == a.Rule }); i >= 0 {
+			title = rules[i].Title
 		}
-		if !sample.Readable(l, t, c.Column) {
-			value = binaryOf(string(c.Value))
-		}
-		out.Cells = append(out.Cells, Stored{
-			Family: t.Families[c.Family].Name, Qualifier: qualifier, Timestamp: showTime(codec.FromMicros(c.Micros)), Micros: c.Micros,
-			Value: value, Means: meaning(l, t, c, &events[c.Event]), Event: c.Event,
-		})
+		table.row(nil, a.Rule, title, oneLine(a.Reason))
 	}
-	return out
-}
-
-// meaning says what a cell contains.
-func meaning(l *layout.Layout, t *layout.Table, c sample.Cell, e *sample.Event) string {
-	column := t.Columns[c.Column]
-	text := ""
-	switch column.Field {
-	case layout.WrittenAt:
-		return "written at " + showTime(e.WrittenAt)
-	case layout.WholeEvent:
-		text = sample.ShowEvent(l, e)
-	default:
-		f := &l.Fields[column.Field]
-		text = f.Name + " " + sample.ShowValue(f, e.Values[column.Field])
-	}
-	if t.Pattern.Naming() != codec.NamedByTime {
-		return text
-	}
-	at := schema.FormatDuration(e.Time.Sub(t.Bucket.Start(e.Time))) + " into the bucket"
-	if t.Sequence {
-		at += fmt.Sprintf(", sequence %d", e.Sequence)
-	}
-	return at + ": " + text
-}
-
-// sizeOf shows an estimate.
-func sizeOf(e estimate.Estimate) Size {
-	out := Size{
-		KeyBytes: e.KeyBytes, RowsPerEvent: e.RowsPerEvent, CellsPerEvent: e.CellsPerEvent,
-		EventsPerRow: e.EventsPerRow, LivePerRow: e.LivePerRow,
-		CellsPerRow: e.CellsPerRow, Cell: e.Cell, Event: Range(e.Event), Row: Range(e.Row), Day: Range(e.BytesADay),
-	}
-	if begin := e.Horizon + estimate.CollectionLag; e.Horizon > 0 && !e.Steady() {
-		out.Yearly = new(Range(e.StoredAfter(begin + oneYear).Minus(e.StoredAfter(begin))))
-	}
-	if e.Steady() {
-		out.Retention = schema.FormatDuration(e.Retention)
-		if e.Horizon != e.Retention {
-			out.Retention = words.Count(e.LivePerRow, "event", "events") + " a series"
-		}
-		table := Range(e.Table)
-		out.Table = &table
-	}
-	return out
 }
 
 // bytesOf shows bytes as text.
@@ -343,7 +355,7 @@ func bytesOf(s string) Bytes {
 	if s == "" {
 		return Bytes{}
 	}
-	return Bytes{Show: sample.ShowKey(s), Hex: hex.EncodeToString([]byte(s))}
+	return Bytes{sample.ShowKey(s), hex.EncodeToString([]byte(s))}
 }
 
 // binaryOf shows bytes in hex, even if they look like text.
@@ -352,7 +364,7 @@ func binaryOf(s string) Bytes {
 		return Bytes{}
 	}
 	digits := hex.EncodeToString([]byte(s))
-	return Bytes{Show: "0x" + digits, Hex: digits}
+	return Bytes{"0x" + digits, digits}
 }
 
 // showTime writes a time with as few digits as possible.

@@ -6,31 +6,44 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// capacityRow is a line of what a schema needs.
-type capacityRow struct{ What, Value, Means string }
-
-// capacityRows describes the load and the storage of a schema.
-func capacityRows(p *capacity.Plan) []capacityRow {
-	rows := []capacityRow{{"writes", words.Count(p.Writes.Rows, "row", "rows") + "/s", writesMeans(p)}}
+// capacity shows what a schema needs.
+func (b *builder) capacity(of *Section, l *layout.Layout) {
+	plan := capacity.Of(l)
+	p := &plan
+	p.Price(b.Prices)
+	out := of.entry("capacity", "capacity", "capacity of "+l.Name)
+	table := out.table(Column{}, Column{Style: Number}, Column{Style: Muted})
+	table.row(p.Writes, "writes", words.Count(p.Writes.Rows, "row", "rows")+"/s", writesMeans(p))
 	if len(p.Reads) == 0 {
-		rows = append(rows, capacityRow{"reads", "none", "not declared, as in expect: {reads: {Read: 50/s}}"})
+		table.row(nil, "reads", "none", "not declared, as in expect: {reads: {Read: 50/s}}")
 	}
 	for i := range p.Reads {
 		r := &p.Reads[i]
-		rows = append(rows, capacityRow{r.Method, words.Count(r.Rate, "call", "calls") + "/s", readMeans(r)})
+		table.row(r, "calls of "+r.Method, words.Count(r.Rate, "call", "calls")+"/s", readMeans(r))
 	}
 	if s := p.Summaries; s != nil {
-		rows = append(rows, capacityRow{"summaries", words.Count(s.Rows, "row", "rows") + "/s", "read and written once when their buckets have ended: up to " + words.Size(s.Bytes) + "/s; each search for them walks over all rows: up to " + words.Size(s.Walked) + " after a year, " + searchMeans(s) + " of an SSD node"})
+		table.row(s, "summaries", words.Count(s.Rows, "row", "rows")+"/s", "read and written once when their buckets have ended: up to "+words.Size(s.Bytes)+"/s; each search for them walks over all rows: up to "+words.Size(s.Walked)+" after a year, "+searchMeans(s)+" of an SSD node")
 	}
-	rows = append(rows, capacityRow{"requests", words.Count(p.WritesADay+p.ReadsADay, "request", "requests") + " a day", requestsMeans(p)})
+	table.row(nil, "requests", words.Count(p.WritesADay+p.ReadsADay, "request", "requests")+" a day", requestsMeans(p))
 	for _, s := range p.Storage {
-		rows = append(rows, capacityRow{"storage", words.Sizes(s.Bytes.Lower, s.Bytes.Upper), storageMeans(&s)})
+		name := "storage after " + s.After
+		if s.Steady {
+			name = "storage, steady state"
+		}
+		table.row(s, name, words.Sizes(s.Bytes.Lower, s.Bytes.Upper), storageMeans(&s))
 	}
-	return rows
+	b.facts("", table.Rows)
+	b.nodes(out, p)
+	for _, note := range capacityNotes(p) {
+		out.note(note, "")
+	}
+	last := &out.Parts[len(out.Parts)-1]
+	last.Paragraph.Source = capacity.Source
 }
 
 // searchMeans says how long a search for changed rows takes.
@@ -75,28 +88,38 @@ func requestsMeans(p *capacity.Plan) string {
 	return words.Count(p.WritesADay, "row mutation", "row mutations") + " and " + words.Count(p.ReadsADay, "read", "reads") + ", on average"
 }
 
-// storageMeans says when this much is stored.
+// storageMeans says how much of what is stored is in which tier, and since when its size is steady.
 func storageMeans(s *capacity.Stored) string {
 	if s.Steady {
-		return "steady state, from " + s.After + " on; the upper bound includes a week until garbage collection" + coldWords(s)
+		return "from " + s.After + " on; the upper bound includes a week until garbage collection" + coldWords(s)
 	}
-	return "after " + s.After + coldWords(s)
+	return strings.TrimPrefix(coldWords(s), "; ")
 }
 
-// nodeHead and nodeRow are the table of the nodes of each storage type.
-func nodeHead(p *capacity.Plan) []string {
-	head := []string{""}
+// nodes shows the nodes of each storage type.
+func (b *builder) nodes(of *Section, p *capacity.Plan) {
+	head := []Column{{}}
 	for _, limit := range p.Nodes[0].Limits {
-		head = append(head, limit.Name)
+		head = append(head, Column{limit.Name, Number})
 	}
-	head = append(head, "low latency", "throughput", "bound by")
+	head = append(head, Column{"low latency", Number}, Column{"throughput", Number}, Column{"bound by", Plain})
 	if priced(p) {
-		head = append(head, "a month")
+		head = append(head, Column{"a month", Number})
 	}
-	return head
+	table := of.table(head...)
+	for i := range p.Nodes {
+		c := &p.Nodes[i]
+		row := table.row(c, nodeCells(c, priced(p))...)
+		var parts []string
+		for i, text := range row.Cells[1:] {
+			parts = append(parts, head[i+1].Name+" "+text)
+		}
+		b.fact(c.Type+" nodes", "", strings.Join(parts, ", "))
+	}
 }
 
-func nodeRow(p *capacity.Plan, c *capacity.Cluster) []string {
+// nodeCells are the cells of a storage type, with its cost if there are prices.
+func nodeCells(c *capacity.Cluster, priced bool) []string {
 	row := []string{c.Type}
 	for _, limit := range c.Limits {
 		row = append(row, words.Number(limit.Nodes))
@@ -109,8 +132,8 @@ func nodeRow(p *capacity.Plan, c *capacity.Cluster) []string {
 	switch {
 	case c.MonthlyCost != nil:
 		row = append(row, words.Number(*c.MonthlyCost)+savingWords(c))
-	case priced(p):
-		row = append(row, "–")
+	case priced:
+		row = append(row, none)
 	}
 	return row
 }
@@ -147,60 +170,4 @@ func capacityNotes(p *capacity.Plan) []string {
 // lacksPrices says which prices some costs take that are unknown.
 func lacksPrices(costs string, names []string) string {
 	return costs + " take " + words.Plural(len(names), "the price ", "the prices ") + words.List(names, "and") + ", too."
-}
-
-// capacityTitle introduces the needs of a schema.
-func capacityTitle(s *Schema) string { return "capacity of " + s.Name }
-
-// capacity writes what a schema needs.
-func (w *textWriter) capacity(s *Schema) {
-	w.line("")
-	w.line("%s", w.in(bold, capacityTitle(s)))
-	g := w.grid()
-	for _, row := range capacityRows(&s.Capacity) {
-		g.add(cell{text: row.What}, cell{text: row.Value}, cell{text: row.Means, paint: dim})
-	}
-	g.write(&w.b, "    ")
-	w.line("")
-	g = w.grid()
-	g.right = []bool{false, true, true, true, true, true, true, false, true}
-	var head []cell
-	for _, name := range nodeHead(&s.Capacity) {
-		head = append(head, cell{text: name, paint: dim})
-	}
-	g.add(head...)
-	for i := range s.Capacity.Nodes {
-		var row []cell
-		for _, text := range nodeRow(&s.Capacity, &s.Capacity.Nodes[i]) {
-			row = append(row, cell{text: text})
-		}
-		g.add(row...)
-	}
-	g.write(&w.b, "    ")
-	for _, note := range capacityNotes(&s.Capacity) {
-		w.wrapped("    ", plain, note)
-	}
-	w.line("    %s", w.in(dim, capacity.Source))
-}
-
-// capacity writes what a schema needs.
-func (w *markdownWriter) capacity(s *Schema) {
-	w.line("")
-	w.heading(2, s.anchor("capacity"), "Capacity of "+markdown(s.Name))
-	var rows [][]string
-	for _, row := range capacityRows(&s.Capacity) {
-		rows = append(rows, []string{markdown(row.What), markdown(row.Value), markdown(row.Means)})
-	}
-	w.table([]string{"", "", ""}, rows)
-	rows = nil
-	for i := range s.Capacity.Nodes {
-		row := nodeRow(&s.Capacity, &s.Capacity.Nodes[i])
-		for i := range row {
-			row[i] = markdown(row[i])
-		}
-		rows = append(rows, row)
-	}
-	w.table(nodeHead(&s.Capacity), rows)
-	w.paragraph(strings.Join(capacityNotes(&s.Capacity), " "))
-	w.line("\n[Bigtable documentation](%s)", capacity.Source)
 }

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -14,14 +13,13 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Cheaper is a layout by time for later events, which takes much less storage.
-type Cheaper struct {
-	Pattern string `json:"pattern"`
-	Bucket  string `json:"bucket"`
-	Means   string `json:"means"`
-	// Lines are the fields, if they get numbers, and the table, in the language of schemas. SINCE
+// cheaper is a layout by time for later events, which takes much less storage.
+type cheaper struct {
+	pattern string
+	since   string // says when it begins; empty for a draft
+	// lines are the fields, if they get numbers, and the table, in the language of schemas. SINCE
 	// stands for the time of the first event with the layout.
-	Lines []string `json:"lines"`
+	lines []string
 }
 
 // When a layout is proposed; our judgment. Events that live shorter are soon gone, and the change
@@ -34,7 +32,7 @@ const (
 
 // laterLayout returns the layout that may be proposed for later events of a table: one value per
 // event and bucket, if the table has cells that live long. It returns nil if that is impossible.
-func laterLayout(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) *Cheaper {
+func laterLayout(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) *cheaper {
 	e := estimate.Of(l, t)
 	cells := t.Pattern.Naming() == codec.NamedByField && !t.Serialized() && e.CellsPerEvent > 1
 	if !cells || t.Older != nil || t.WriteOnly || e.Retention > 0 && e.Retention < longLived {
@@ -48,20 +46,20 @@ func laterLayout(s *schema.Schema, index int, l *layout.Layout, t *layout.Table)
 	table := &later.Tables[index]
 	*table = alone.Tables[0]
 	v.serialize(&later, table)
-	out := &Cheaper{}
-	out.Pattern, out.Bucket = designOf(alone)
+	out := &cheaper{}
+	out.pattern, _ = designOf(&alone.Tables[0])
 	var starts []time.Time
 	if !t.Draft {
 		starts = v.starts(alone)
 		table.Before = []schema.Table{s.Tables[index]}
 		table.Before[0].Name = schema.Value[string]{Pos: table.Name.Pos}
 		table.Since = schema.Value[time.Time]{V: starts[0], Pos: table.Name.Pos}
-		out.Means = sinceText(starts)
+		out.since = sinceText(starts)
 	}
 	if !fits(&later, table) {
 		return nil
 	}
-	out.Lines = proposal(s, &later, table)
+	out.lines = proposal(s, &later, table)
 	return out
 }
 
@@ -104,14 +102,14 @@ var firstSince = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // sinceText says what SINCE stands for.
 func sinceText(starts []time.Time) string {
-	first := starts[0].Format(time.DateOnly)
+	text, first := " Stored events need not move: later ones can have another layout, from a time on by which all programs run the new code, SINCE", starts[0].Format(time.DateOnly)
 	switch {
 	case len(starts) == 1:
-		return ", at a time at which buckets of both layouts begin, such as " + first + "."
+		return text + ", at a time at which buckets of both layouts begin, such as " + first + "."
 	case starts[1].Sub(starts[0]) == 24*time.Hour:
-		return ", such as " + first + "."
+		return text + ", such as " + first + "."
 	}
-	return ", at a time at which buckets of both layouts begin, such as " + first + " and next on " + starts[1].Format(time.DateOnly) + "; for another time, btgen lint names the nearest."
+	return text + ", at a time at which buckets of both layouts begin, such as " + first + " and next on " + starts[1].Format(time.DateOnly) + "; for another time, btgen lint names the nearest."
 }
 
 // proposal returns the lines of a schema with a table in place of one of another schema: the fields, if
@@ -135,17 +133,16 @@ func proposal(was, s *schema.Schema, table *schema.Table) []string {
 	return out
 }
 
-// weigh sets whether the later layout is proposed: if it takes much less than the table does.
-func (t *Table) weigh() {
-	t.Cheaper = nil
-	if t.layout == nil {
+// cheaper proposes a later layout, if it takes much less than the chosen one.
+func (b *builder) cheaper(of *Section, later *cheaper, all []*choice) {
+	if later == nil {
 		return
 	}
-	i := slices.IndexFunc(t.Choices, func(c Choice) bool { return c.Pattern == t.layout.Pattern && c.Year != nil })
-	if i < 0 || t.Choices[0].Year == nil {
+	i := slices.IndexFunc(all, func(c *choice) bool { return c.pattern == later.pattern && c.table != nil })
+	if i < 0 || all[0].table == nil {
 		return
 	}
-	now, then := t.Choices[0].Year, t.Choices[i].Year
+	now, then := &all[0].year, &all[i].year
 	least, what := muchLess, "before compression"
 	if now.Compressed != nil && then.Compressed != nil {
 		least, what = muchLessMeasured, "compressed"
@@ -153,41 +150,8 @@ func (t *Table) weigh() {
 	if then.middle() > least*now.middle() {
 		return
 	}
-	proposal := *t.layout
-	proposal.Means = "Events live long here, and a year of them takes about " + words.Size(then.middle()) + " instead of " + words.Size(now.middle()) + ", " + what +
-		", if each is one value." + proposal.way()
-	t.Cheaper = &proposal
-}
-
-// way says how to change the schema. Its Means so far is about the time.
-func (c *Cheaper) way() string {
-	if c.Means == "" { // a draft
-		return " Write this in the schema, in place of what it has under these names:"
-	}
-	return " Stored events need not move: later ones can have another layout, from a time on by which all programs run the new code, SINCE" + c.Means + " Write this in the schema, in place of what it has under these names:"
-}
-
-// cheaperTitle introduces the proposal.
-const cheaperTitle = "a cheaper layout for later events"
-
-// cheaper writes the proposal, if there is one.
-func (w *textWriter) cheaper(t *Table) {
-	if t.Cheaper == nil {
-		return
-	}
-	w.heading(cheaperTitle)
-	w.wrapped("    ", plain, t.Cheaper.Means)
-	for _, line := range t.Cheaper.Lines { // to paste, and so not wrapped
-		w.line("      %s", line)
-	}
-}
-
-// cheaper writes the proposal, if there is one.
-func (w *markdownWriter) cheaper(t *Table) {
-	if t.Cheaper == nil {
-		return
-	}
-	w.section(title(cheaperTitle))
-	w.paragraph(t.Cheaper.Means)
-	w.line("\n```yaml\n%s\n```", strings.Join(t.Cheaper.Lines, "\n"))
+	out := of.begin("a cheaper layout for later events")
+	out.paragraph("Events live long here, and a year of them takes about " + words.Size(then.middle()) + " instead of " + words.Size(now.middle()) + ", " + what +
+		", if each is one value." + later.since + " Write this in the schema, in place of what it has under these names:")
+	out.Parts = append(out.Parts, Part{Code: later.lines})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // lastingSchema returns a random schema with a table of cells that live long.
@@ -91,7 +92,9 @@ func TestProposalsArePasted(t *testing.T) {
 			continue
 		}
 		valid++
-		if c := explain.New(r.Schemas, r.Layouts).Schemas[0].Tables[0].Cheaper; c != nil {
+		doc, err := explain.New(r.Schemas, r.Layouts, explain.Options{})
+		must(t, err)
+		for _, c := range sections(doc.Sections, "a cheaper layout") {
 			proposals++
 			if r.Layouts[0].Tables[0].Draft {
 				drafts++
@@ -109,18 +112,18 @@ func TestProposalsArePasted(t *testing.T) {
 var times = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
 
 // checkProposal pastes a proposal into its schema.
-func checkProposal(t *testing.T, text string, r *gen.Result, c *explain.Cheaper) {
+func checkProposal(t *testing.T, text string, r *gen.Result, c *explain.Section) {
 	t.Helper()
-	was := r.Layouts[0].Tables[0]
-	starts := times.FindAllString(c.Means, -1)
+	was, means := r.Layouts[0].Tables[0], c.Parts[0].Paragraph.Text
+	starts := times.FindAllString(means, -1)
 	if was.Draft != (len(starts) == 0) {
-		t.Errorf("draft: %t: %s", was.Draft, c.Means)
+		t.Errorf("draft: %t: %s", was.Draft, means)
 	}
 	if was.Draft {
 		starts = []string{""}
 	}
 	for _, since := range starts {
-		pasted := paste(text, c.Lines, since)
+		pasted := paste(text, c.Parts[1].Code, since)
 		after := gen.Resolve([]gen.Input{{Name: "reading.yaml", Text: []byte(pasted)}})
 		if after.Diagnostics.HasErrors() {
 			t.Errorf("since %s: %v\n%s\nbecomes\n%s", since, after.Diagnostics, text, pasted)
@@ -137,7 +140,7 @@ func checkProposal(t *testing.T, text string, r *gen.Result, c *explain.Cheaper)
 				t.Errorf("since %s: %s\n%s\nbecomes\n%s", since, f.Diagnostic.Message, text, pasted)
 			}
 		}
-		if is := after.Layouts[0].Tables[0]; is.Pattern.String() != c.Pattern || is.Doc != was.Doc || !slices.Equal(is.Splits, was.Splits) || is.Tier != was.Tier {
+		if is := after.Layouts[0].Tables[0]; is.Pattern != codec.BucketSerialized || is.Doc != was.Doc || !slices.Equal(is.Splits, was.Splits) || is.Tier != was.Tier {
 			t.Errorf("%+v\n%s", is, pasted)
 		}
 	}

@@ -2,12 +2,15 @@ package explain_test
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/explain"
 )
 
@@ -32,8 +35,8 @@ tables:
 expect: {series: 20000, rate: 1/15m}
 `
 
-// written returns the explanation of meters with a pattern and a bucket; false if the schema has errors.
-func written(pattern, bucket, rollup string) (table explain.Table, err error) {
+// written returns the explanation of meters with a pattern and a bucket; an error if the schema has errors.
+func written(pattern, bucket, rollup string) (*explain.Document, error) {
 	segments := "bucket"
 	switch {
 	case bucket == "":
@@ -49,9 +52,9 @@ func written(pattern, bucket, rollup string) (table explain.Table, err error) {
 	}
 	r := gen.Resolve([]gen.Input{{Name: "meter.yaml", Text: fmt.Appendf(nil, meters, pattern, segments, bucket, rollup)}})
 	if err := r.Diagnostics.Err(); err != nil {
-		return table, err
+		return nil, err
 	}
-	return explain.New(r.Schemas, r.Layouts).Schemas[0].Tables[0], nil
+	return explain.New(r.Schemas, r.Layouts, explain.Options{})
 }
 
 // TestChoicesAsWritten checks figures that stand for those of another schema: each alternative is the schema with another
@@ -61,24 +64,26 @@ func TestChoicesAsWritten(t *testing.T) {
 	possible, impossible := 0, 0
 	for _, rollup := range []string{"", "{every: 1h, family: h, ttl: {max_age: 1825d}}", "{every: 1h, family: h, ttl: {keep: forever}}", "{every: 12h, family: h, ttl: {keep: forever}, fields: [energy]}"} {
 		for _, base := range [][2]string{{"bucket_new_cells", "1w"}, {"bucket_serialized", "1d"}, {"bucket_offsets", "1d"}} {
-			table, err := written(base[0], base[1], rollup)
+			doc, err := written(base[0], base[1], rollup)
 			must(t, err)
-			for _, c := range table.Choices {
-				own, err := written(c.Pattern, c.Bucket, rollup)
+			for _, c := range table(doc, choices).Rows {
+				pattern, bucket, _ := strings.Cut(c.Cells[0], ", ")
+				own, err := written(pattern, bucket, rollup)
 				if err != nil {
-					if impossible++; c.Size != nil || c.Year != nil || len(c.Findings) == 0 || !strings.Contains(err.Error(), c.Findings[0].Message) {
-						t.Errorf("%v with rollup %s: %+v, want %v", base, rollup, c, err)
+					reason := strings.TrimPrefix(c.Cells[1], "no: ")
+					if impossible++; c.Style != explain.Refused || reason == c.Cells[1] || !strings.Contains(err.Error(), reason) {
+						t.Errorf("%v with rollup %s: %v, want %v", base, rollup, c, err)
 					}
 					continue
 				}
 				possible++
-				want := own.Choices[0]
-				want.Chosen = c.Chosen
-				if diff := cmp.Diff(want, c); diff != "" {
-					t.Errorf("%s, %s beside %v with rollup %s: (-written +choice)\n%s", c.Pattern, c.Bucket, base, rollup, diff)
+				want := table(own, choices).Rows[0]
+				want.Style = c.Style
+				if diff := cmp.Diff(dataOf[any](t, want), dataOf[any](t, c)); diff != "" || !slices.Equal(want.Cells, c.Cells) {
+					t.Errorf("%s beside %v with rollup %s: (-written +choice)\n%s", c.Cells[0], base, rollup, diff)
 				}
-				if diff := cmp.Diff(&own.Size, c.Size); diff != "" {
-					t.Errorf("%s, %s with rollup %s: (-table +choice)\n%s", c.Pattern, c.Bucket, rollup, diff)
+				if size := row(table(own, "size"), "event"); size.Cells[1] != c.Cells[1] {
+					t.Errorf("%s with rollup %s: %v, %v", c.Cells[0], rollup, size, c)
 				}
 			}
 		}
@@ -93,13 +98,12 @@ func TestChoicesAsWritten(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	text := fmt.Appendf(nil, meters, "bucket_new_cells", "bucket", "\n    bucket: 1w", "\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}")
 	doc := documentOf(t, gen.Input{Name: "meter.yaml", Text: text})
-	size := doc.Schemas[0].Tables[0].Size
-	perYear := 20000 * 365 / 7 * doc.Schemas[0].Tables[0].Rollup.Run.Typical
-	if size.Table != nil || size.Yearly == nil || size.Yearly.Typical < perYear*0.99 || size.Yearly.Typical > perYear*1.01 {
-		t.Errorf("%+v, want growth by %v a year", size, perYear)
-	}
-	if got := explain.Text(doc, explain.TextOptions{}); !strings.Contains(got, "windows of the rollup are kept forever") || strings.Contains(got, "steady state") {
-		t.Error(got)
+	grows := row(table(doc, "size"), "table")
+	var run float64
+	fmt.Sscanf(runSize.FindStringSubmatch(doc.Text(explain.TextOptions{Width: 1000}))[1], "%g", &run)
+	perYear := 20000 * 365 / 7 * run * 1000
+	if yearly := dataOf[estimate.Bounds](t, grows); yearly.Typical < perYear*0.99 || yearly.Typical > perYear*1.01 || !strings.Contains(grows.Cells[2], "windows of the rollup are kept forever") {
+		t.Errorf("%v, want growth by %v a year", grows, perYear)
 	}
 	found := gen.Resolve([]gen.Input{{Name: "meter.yaml", Text: text}}).Diagnostics
 	advice := 0
@@ -114,3 +118,6 @@ func TestGrowth(t *testing.T) {
 		t.Error(found)
 	}
 }
+
+// runSize matches the size of the run of a bucket.
+var runSize = regexp.MustCompile(`windows and about ([0-9.]+) kB, from`)

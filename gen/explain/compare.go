@@ -2,348 +2,54 @@ package explain
 
 import (
 	"slices"
-	"time"
 
-	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/estimate"
-	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/lint"
-	"github.com/btgen-dev/btgen/gen/sample"
-	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// The numbers of events in the picture of a pattern, in a bucket and in the next one.
-const (
-	pictured     = 6
-	morePictured = 2
-)
-
-// usualWidths are the bucket widths that are compared with the chosen one.
-var usualWidths = []time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour}
-
-// choices returns the table itself, its pattern with the usual bucket widths, and the
-// other patterns, under the same load. Each is a separate schema, which is resolved and
-// checked like any other.
-func choices(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) []Choice {
-	if t.Pattern.NewestOnly() { // the others store all events, and it cannot be alone
-		out := Choice{Pattern: t.Pattern.String(), Chosen: true, Findings: []Finding{}}
-		out.fill(l, t, l.LatestQuery())
-		return []Choice{out}
-	}
-	v := variants{schema: s, index: index, layout: l, table: t}
-	out := []Choice{choiceOf(v.alone(), true)}
-	if t.Pattern.Bucketed() {
-		for _, width := range usualWidths {
-			if width != t.Bucket.Every {
-				out = append(out, choiceOf(v.with(t.Pattern, schema.Span{Fixed: width}), false))
+// Compare returns a document with two schemas side by side: first the properties that differ, then those that are the same in
+// both. Each document explains one schema. Tables are matched by ID or, if each schema has one table, with each other; reads
+// are matched by method.
+func Compare(a, b *Document, nameOfA, nameOfB string) *Document {
+	single := a.single() && b.single()
+	var names []string
+	texts := map[string]*[2]string{}
+	for side, d := range []*Document{a, b} {
+		for _, f := range d.facts {
+			name := f.name
+			if f.table != "" && !single {
+				name += " of " + f.table
 			}
-		}
-	}
-	for _, other := range v.others() {
-		out = append(out, choiceOf(other, false))
-	}
-	return out
-}
-
-// Design is the only table of a schema with the events of another one.
-type Design struct {
-	Pattern, Bucket string // as in Choice
-	Layout          *layout.Layout
-	Table           *layout.Table
-}
-
-// Designs returns the table of a schema with an index, and the same events with other patterns, as
-// far as they are possible. Their patterns and buckets are those of choices.
-func Designs(s *schema.Schema, index int, l *layout.Layout) []Design {
-	v := variants{schema: s, index: index, layout: l, table: l.Tables[index]}
-	var out []Design
-	for _, s := range append([]*schema.Schema{v.alone()}, v.others()...) {
-		if l, found := resolved(s); !found.HasErrors() {
-			pattern, bucket := designOf(s)
-			out = append(out, Design{pattern, bucket, l, l.Tables[0]})
-		}
-	}
-	return out
-}
-
-// designOf returns the pattern and the bucket of a variant.
-func designOf(s *schema.Schema) (pattern, bucket string) {
-	t := &s.Tables[0]
-	if codec.ParsePattern(t.Pattern.V).Bucketed() {
-		bucket = t.Bucket.Every.V.String()
-	}
-	return t.Pattern.V, bucket
-}
-
-// resolved resolves and checks a variant.
-func resolved(s *schema.Schema) (*layout.Layout, diag.List) {
-	l, found := layout.Resolve(s)
-	if !found.HasErrors() {
-		found = slices.Concat(found, lint.Check(s, l), lint.CheckShared([]*layout.Layout{l}))
-	}
-	return l, found
-}
-
-// choiceOf estimates a variant.
-func choiceOf(s *schema.Schema, chosen bool) Choice {
-	out := Choice{Chosen: chosen}
-	out.Pattern, out.Bucket = designOf(s)
-	l, found := resolved(s)
-	out.Findings = findingsOf(found)
-	if found.HasErrors() {
-		return out
-	}
-	out.fill(l, l.Tables[0], l.ReadQuery())
-	return out
-}
-
-// fill estimates a table without errors, and a query of it.
-func (c *Choice) fill(l *layout.Layout, t *layout.Table, q layout.Query) {
-	e := estimate.Of(l, t)
-	size := sizeOf(e)
-	c.Year = yearOf(t, &e)
-	from, to, now := sample.Day(t)
-	day, newest := Work(estimate.WorkOf(l, &q, now, from, to, nil)), Work(estimate.LatestWork(l, now))
-	c.Size, c.Day, c.Newest = &size, &day, &newest
-	events := sample.Events(l, t, pictured, morePictured)
-	c.Picture, c.PictureEvents, c.PictureLater = pictureOf(l, t, events), len(events), later(t, events)
-}
-
-// findingsOf returns the errors of a variant or, if it has none, its warnings, with one
-// finding per rule. Advice and warnings about an unused allow are omitted.
-func findingsOf(found diag.List) []Finding {
-	severity := diag.Warning
-	if found.HasErrors() {
-		severity = diag.Error
-	}
-	var out []Finding
-	for _, d := range found {
-		known := slices.ContainsFunc(out, func(f Finding) bool { return f.Rule == d.Rule })
-		if d.Severity == severity && !known && (d.Rule != "" || severity == diag.Error) {
-			out = append(out, Finding{Rule: d.Rule, Severity: severity.String(), Message: oneLine(d.Message)})
-		}
-	}
-	return out
-}
-
-// later returns how many events are after the bucket of the first event, or would be if
-// there were buckets. These events are the last ones.
-func later(t *layout.Table, events []sample.Event) int {
-	if !t.Pattern.Bucketed() || t.Endless() {
-		return max(0, len(events)-pictured)
-	}
-	n := 0
-	for i := range events {
-		if !t.Bucket.Start(events[i].Time).Equal(t.Bucket.Start(events[0].Time)) {
-			n++
-		}
-	}
-	return n
-}
-
-// pictureOf arranges a few events in rows.
-func pictureOf(l *layout.Layout, t *layout.Table, events []sample.Event) []PictureRow {
-	var out []PictureRow
-	for _, row := range sample.Rows(l, t, events) {
-		picture := PictureRow{Key: bytesOf(row.Key), Columns: []PictureCol{}}
-		for _, c := range slices.Backward(row.Cells) { // the newest are first
-			if t.Columns[c.Column].Field == layout.WrittenAt {
-				continue
+			if texts[name] == nil {
+				texts[name] = &[2]string{none, none}
+				names = append(names, name)
 			}
-			name := bytesOf(c.Qualifier)
-			i := slices.IndexFunc(picture.Columns, func(p PictureCol) bool { return p.Name == name })
-			if i < 0 {
-				picture.Columns = append(picture.Columns, PictureCol{Name: name})
-				i = len(picture.Columns) - 1
-			}
-			picture.Columns[i].Events = append(picture.Columns[i].Events, c.Event)
+			texts[name][side] = f.text
 		}
-		slices.Reverse(picture.Columns)
-		out = append(out, picture)
 	}
-	return out
+	same := &Table{Columns: []Column{{Style: Muted}, {}}}
+	different := &Table{Columns: []Column{{Style: Muted}, {Name: nameOfA}, {Name: nameOfB}}}
+	for _, name := range names {
+		if text := texts[name]; text[0] == text[1] {
+			same.row(nil, name, text[0])
+		} else {
+			different.row(nil, name, text[0], text[1])
+		}
+	}
+	return &Document{Version: Version, Title: nameOfA + " and " + nameOfB, Sections: []*Section{
+		{ID: "differences", Title: words.Count(float64(len(different.Rows)), "difference", "differences"), Parts: []Part{{Table: different}}},
+		{ID: "same", Title: "the same in both", Parts: []Part{{Table: same}}},
+	}}
 }
 
-// variants derives schemas of the same events from a schema, with one table each.
-type variants struct {
-	schema *schema.Schema
-	index  int // of the table
-	layout *layout.Layout
-	table  *layout.Table
-}
-
-// alone returns the schema with only this table, without its earlier layouts and columns,
-// and the queries that it answers; queries of other tables are excluded.
-func (v *variants) alone() *schema.Schema {
-	out := *v.schema
-	table := v.schema.Tables[v.index]
-	table.Since, table.Before = schema.Value[time.Time]{}, nil
-	out.Tables = []schema.Table{table}
-	out.Queries = slices.DeleteFunc(slices.Clone(v.schema.Queries), func(q schema.Query) bool {
-		return !slices.ContainsFunc(v.layout.Queries, func(other layout.Query) bool { return other.Name == q.Name.V && other.Table == v.table })
+// single reports whether all facts of tables are of the same one.
+func (d *Document) single() bool {
+	table := ""
+	return !slices.ContainsFunc(d.facts, func(f fact) bool {
+		if f.table == "" {
+			return false
+		}
+		other := table != "" && table != f.table
+		table = f.table
+		return other
 	})
-	out.Fields = slices.Clone(v.schema.Fields)
-	for i := range out.Fields {
-		out.Fields[i].Was = nil
-		if !slices.ContainsFunc(table.Families, func(f schema.Family) bool { return f.Name.V == out.Fields[i].Family.V }) {
-			out.Fields[i].Family = schema.Value[string]{}
-		}
-	}
-	return &out
-}
-
-// others returns the schemas with other patterns.
-func (v *variants) others() []*schema.Schema {
-	var out []*schema.Schema
-	for _, p := range codec.Patterns() {
-		if p != v.table.Pattern && !p.NewestOnly() {
-			out = append(out, v.with(p, v.width(p)))
-		}
-	}
-	return out
-}
-
-// width returns the bucket width for another pattern: that of the table or, if it has no
-// buckets, the widest usual one with rows of moderate size.
-func (v *variants) width(p codec.Pattern) schema.Span {
-	switch {
-	case !p.Bucketed():
-		return schema.Span{}
-	case v.table.Pattern.Bucketed() && !v.table.Endless():
-		return schema.Span{Fixed: v.table.Bucket.Every, Months: v.table.Bucket.Months}
-	}
-	for _, width := range slices.Backward(usualWidths) {
-		l, found := layout.Resolve(v.with(p, schema.Span{Fixed: width}))
-		if !found.HasErrors() && moderate(l) {
-			return schema.Span{Fixed: width}
-		}
-	}
-	return schema.Span{Fixed: usualWidths[0]}
-}
-
-// with returns the schema with another pattern and bucket width.
-func (v *variants) with(p codec.Pattern, width schema.Span) *schema.Schema {
-	out := v.alone()
-	t := &out.Tables[0]
-	t.Pattern.V = p.String()
-	v.reshapeBucket(t, p, width)
-	t.Segments = v.segments(t, p)
-	if layout.Serializes(p, t, len(out.Fields)) {
-		v.serialize(out, t)
-	} else {
-		t.Blob = schema.Blob{}
-	}
-	return out
-}
-
-// reshapeBucket changes the bucket of a table. A label that is a number stays, since it
-// counts buckets of any width.
-func (v *variants) reshapeBucket(t *schema.Table, p codec.Pattern, width schema.Span) {
-	if !p.Bucketed() {
-		t.Bucket = schema.Bucket{}
-		return
-	}
-	t.Bucket.Pos = t.Name.Pos
-	t.Bucket.Every = schema.Value[schema.Span]{V: width, Pos: t.Name.Pos}
-	if !v.isBucket(p, width) && !numbered(t.Bucket.Label.V) {
-		t.Bucket.Label = schema.Value[string]{}
-	}
-}
-
-// isBucket reports whether a pattern has the same buckets as the table.
-func (v *variants) isBucket(p codec.Pattern, width schema.Span) bool {
-	return p.Bucketed() && width == v.schema.Tables[v.index].Bucket.Every.V
-}
-
-// segments returns the segments of the key for another pattern.
-func (v *variants) segments(t *schema.Table, p codec.Pattern) []schema.Segment {
-	var out []schema.Segment
-	timed := slices.ContainsFunc(t.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket })
-	metric := func() {
-		if p.RowPerField() {
-			out = append(out, schema.Segment{Pos: t.Key, Kind: schema.SegmentName, Name: schema.Value[string]{V: "metric", Pos: t.Key}})
-		}
-	}
-	for _, g := range t.Segments {
-		switch {
-		case v.isMetric(g):
-			continue // added before the time below
-		case g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket:
-			metric()
-			if !v.isBucket(p, t.Bucket.Every.V) {
-				g = retimed(g, p)
-			}
-			out = append(out, g)
-		default:
-			out = append(out, g)
-		}
-	}
-	if !timed && !(p.Bucketed() && t.Bucket.Every.V.Endless()) { // the table is without buckets, and the variant is not
-		metric()
-		kind := schema.SegmentTime
-		if p.Bucketed() {
-			kind = schema.SegmentBucket
-		}
-		out = append(out, schema.Segment{Pos: t.Key, Kind: kind})
-	}
-	return out
-}
-
-// isMetric reports whether a segment is the metric, and not a series value of that name.
-func (v *variants) isMetric(g schema.Segment) bool {
-	named := func(f schema.Field) bool { return f.Name.V == "metric" }
-	return g.Kind == schema.SegmentName && g.Name.V == "metric" && !slices.ContainsFunc(v.schema.Series, named)
-}
-
-// serialize makes a table store events as one value, and numbers the fields.
-func (v *variants) serialize(s *schema.Schema, t *schema.Table) {
-	t.Values = schema.Value[string]{}
-	if codec.ParsePattern(t.Pattern.V).Naming() == codec.NamedByTime {
-		t.Blob.Column = schema.Value[string]{}
-	}
-	next := 1
-	for _, f := range s.Fields {
-		next = max(next, f.Number.V+1)
-	}
-	for i := range s.Fields {
-		if !s.Fields[i].Number.IsSet() {
-			s.Fields[i].Number = schema.Value[int]{V: next, Pos: s.Fields[i].Name.Pos}
-			next++
-		}
-	}
-}
-
-// retimed returns the segment of the time or the bucket for another pattern or bucket
-// width. A format that counts from 1970 fits buckets of all widths.
-func retimed(g schema.Segment, p codec.Pattern) schema.Segment {
-	wasBucket := g.Kind == schema.SegmentBucket
-	switch {
-	case !p.Bucketed() && wasBucket:
-		g.Kind, g.Format = schema.SegmentTime, schema.Value[string]{}
-	case !p.Bucketed(), counted(g.Format.V):
-	case g.Reverse.V:
-		g.Format = schema.Value[string]{V: "unix_s", Pos: g.Pos}
-	default:
-		g.Format = schema.Value[string]{}
-	}
-	if p.Bucketed() {
-		g.Kind = schema.SegmentBucket
-	}
-	return g
-}
-
-// counted reports whether a time format counts from 1970.
-func counted(format string) bool {
-	f, err := codec.ParseTimeFormat(format)
-	return err == nil && f.Kind != codec.LayoutTime
-}
-
-// numbered reports whether a label is a number.
-func numbered(label string) bool { return slices.Contains([]byte(label), '%') }
-
-// moderate reports whether the rows of a variant have a moderate size.
-func moderate(l *layout.Layout) bool {
-	e := estimate.Of(l, l.Tables[0])
-	return e.Moderate()
 }

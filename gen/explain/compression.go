@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -36,9 +37,12 @@ type Compressed struct {
 	Snappy  float64 `json:"snappy"`
 }
 
+// compressionVersion is the version of the JSON of measurements.
+const compressionVersion = 1
+
 // CompressionOf returns a measurement of a table without figures.
 func CompressionOf(l *layout.Layout, t *layout.Table) *Compression {
-	return &Compression{Version: Version, Schema: l.Name, Table: t.ID, Series: typesOf(l.Series), Fields: typesOf(l.Fields)}
+	return &Compression{Version: compressionVersion, Schema: l.Name, Table: t.ID, Series: typesOf(l.Series), Fields: typesOf(l.Fields)}
 }
 
 // typesOf describes values by their names and types.
@@ -94,7 +98,7 @@ func parseCompressions(text []byte) ([]Compression, error) {
 		switch {
 		case c == nil:
 			continue
-		case c.Version != Version:
+		case c.Version != compressionVersion:
 			return nil, &CompressionError{Reason: fmt.Sprintf("version %d of the figures is unknown", c.Version)}
 		case !c.valid():
 			return nil, &CompressionError{Reason: "the figures of table " + words.Printable(c.Table) + " are not sizes"}
@@ -132,43 +136,29 @@ func (c *Compression) distinct() bool {
 	return true
 }
 
-// Compress sets the compressed sizes of the tables that were measured. The error is a
-// *[CompressionError] if one of them is not in the document, has other events, or was measured before.
-func (d *Document) Compress(measured []Compression, layouts []*layout.Layout) error {
+// match returns the measurements of tables.
+func match(measured []Compression, schemas []*schema.Schema, layouts []*layout.Layout) (map[*layout.Table]*Compression, error) {
+	out := map[*layout.Table]*Compression{}
 	for i := range measured {
 		m := &measured[i]
-		t, l := d.table(m, layouts)
-		switch {
-		case t == nil:
-			return &CompressionError{m.Table, "there is no table " + m.Table + " of a schema " + m.Schema}
-		case t.Compression != nil:
-			return &CompressionError{Reason: "table " + words.Printable(m.Table) + " is measured twice"}
+		named := func(t *layout.Table) bool { return t.ID == m.Table }
+		n := slices.IndexFunc(layouts, func(l *layout.Layout) bool {
+			return l.Name == m.Schema && slices.ContainsFunc(l.Tables, named)
+		})
+		if n < 0 {
+			return nil, &CompressionError{m.Table, "there is no table " + m.Table + " of a schema " + m.Schema}
+		}
+		l, t := layouts[n], slices.IndexFunc(layouts[n].Tables, named)
+		pattern, bucket := designOf(&schemas[n].Tables[t])
+		switch d := m.Designs[0]; {
+		case out[l.Tables[t]] != nil:
+			return nil, &CompressionError{Reason: "table " + words.Printable(m.Table) + " is measured twice"}
 		case !slices.Equal(typesOf(l.Series), m.Series) || !slices.Equal(typesOf(l.Fields), m.Fields):
-			return &CompressionError{m.Table, "they had " + strings.Join(slices.Concat(m.Series, m.Fields), ", ")}
-		case m.Designs[0].Pattern != t.Choices[0].Pattern || m.Designs[0].Bucket != t.Choices[0].Bucket:
-			return &CompressionError{m.Table, "its layout was " + choiceName(&Choice{Pattern: m.Designs[0].Pattern, Bucket: m.Designs[0].Bucket})}
+			return nil, &CompressionError{m.Table, "they had " + strings.Join(slices.Concat(m.Series, m.Fields), ", ")}
+		case d.Pattern != pattern || d.Bucket != bucket:
+			return nil, &CompressionError{m.Table, "its layout was " + designName(d.Pattern, d.Bucket)}
 		}
-		t.Compression = m
-		for j := range t.Choices {
-			c := &t.Choices[j]
-			same := func(d Compressed) bool { return d.Pattern == c.Pattern && d.Bucket == c.Bucket }
-			if k := slices.IndexFunc(m.Designs, same); k >= 0 && c.Year != nil {
-				c.Year.compress(&c.Size.Event, &m.Designs[k])
-			}
-		}
-		t.weigh()
+		out[l.Tables[t]] = m
 	}
-	return nil
-}
-
-// table returns the table of a measurement, and its layout; nil if there is none.
-func (d *Document) table(m *Compression, layouts []*layout.Layout) (*Table, *layout.Layout) {
-	for i := range d.Schemas {
-		for j := range d.Schemas[i].Tables {
-			if t := &d.Schemas[i].Tables[j]; d.Schemas[i].Name == m.Schema && t.ID == m.Table {
-				return t, layouts[i]
-			}
-		}
-	}
-	return nil, nil
+	return out, nil
 }

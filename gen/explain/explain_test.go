@@ -27,20 +27,69 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// documentOf explains schemas without errors.
-func documentOf(t testing.TB, inputs ...gen.Input) explain.Document {
+// documentWith explains schemas without errors.
+func documentWith(t testing.TB, o explain.Options, inputs ...gen.Input) *explain.Document {
 	t.Helper()
 	r := gen.Resolve(inputs)
 	must(t, r.Diagnostics.Err())
-	return explain.New(r.Schemas, r.Layouts)
+	doc, err := explain.New(r.Schemas, r.Layouts, o)
+	must(t, err)
+	return doc
 }
 
-// simulated is documentOf with simulations.
-func simulated(t testing.TB, inputs ...gen.Input) explain.Document {
+// documentOf is documentWith without options.
+func documentOf(t testing.TB, inputs ...gen.Input) *explain.Document {
 	t.Helper()
-	doc := documentOf(t, inputs...)
-	doc.Simulate(gen.Resolve(inputs).Layouts)
-	return doc
+	return documentWith(t, explain.Options{}, inputs...)
+}
+
+// simulated is documentWith with hotspots.
+func simulated(t testing.TB, inputs ...gen.Input) *explain.Document {
+	t.Helper()
+	return documentWith(t, explain.Options{Hotspots: true}, inputs...)
+}
+
+// sections returns the sections whose titles begin with a text, at any level.
+func sections(all []*explain.Section, title string) []*explain.Section {
+	var out []*explain.Section
+	for _, s := range all {
+		if strings.HasPrefix(s.Title, title) {
+			out = append(out, s)
+		}
+		out = append(out, sections(s.Sections, title)...)
+	}
+	return out
+}
+
+// table returns the first table of the first such section; an empty one if there is none.
+func table(doc *explain.Document, title string) *explain.Table {
+	for _, s := range sections(doc.Sections, title) {
+		for _, p := range s.Parts {
+			if p.Table != nil {
+				return p.Table
+			}
+		}
+	}
+	return &explain.Table{}
+}
+
+// row returns the row of a table that begins with a text; an empty one if there is none.
+func row(t *explain.Table, begin string) explain.Row {
+	for _, r := range t.Rows {
+		if strings.HasPrefix(r.Cells[0], begin) {
+			return r
+		}
+	}
+	return explain.Row{Cells: make([]string, len(t.Columns))}
+}
+
+// dataOf decodes what JSON says of a row.
+func dataOf[V any](t testing.TB, r explain.Row) (v V) {
+	t.Helper()
+	text, err := json.Marshal(r.Data)
+	must(t, err)
+	must(t, json.Unmarshal(text, &v))
+	return v
 }
 
 // TestPictures checks that Markdown refers to the picture of each table, that a picture is
@@ -48,10 +97,10 @@ func simulated(t testing.TB, inputs ...gen.Input) explain.Document {
 func TestPictures(t *testing.T) {
 	doc := simulated(t, gen.Input{Name: "b.yaml", Text: []byte(hostile + "expect: {series: 40, rate: 1/s, reads: {Latest: 1/s, Read: 1/s}}\n")})
 	check(t, doc)
-	if n := len(doc.Schemas[0].Tables[0].Heat); n < 4 {
+	if n := len(table(doc, "hotspots").Rows); n < 4 {
 		t.Errorf("%d simulations", n)
 	}
-	text, pictures := explain.MarkdownWithPictures(doc, "design"), explain.Pictures(doc, "design")
+	text, pictures := doc.Markdown("design"), doc.Pictures("design")
 	for name, picture := range pictures {
 		if !strings.Contains(text, "]("+name+")") {
 			t.Errorf("Markdown does not refer to %s", name)
@@ -61,61 +110,89 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%v:\n%s", err, picture)
 		}
 	}
-	if len(pictures) != 1 || strings.Contains(explain.Markdown(doc), ".svg") {
+	if len(pictures) != 2 || strings.Contains(doc.Markdown(""), ".svg") {
 		t.Errorf("%d pictures", len(pictures))
 	}
 }
 
 // rendered returns a document in all formats, by file name extension.
-func rendered(t testing.TB, doc explain.Document) map[string]string {
+func rendered(t testing.TB, doc *explain.Document) map[string]string {
 	t.Helper()
-	page, err := explain.HTML(doc)
+	data, err := doc.JSON()
 	must(t, err)
-	data, err := explain.JSON(doc)
-	must(t, err)
-	return map[string]string{"txt": explain.Text(doc, explain.TextOptions{}), "md": explain.Markdown(doc), "html": string(page), "json": string(data)}
+	return map[string]string{"txt": doc.Text(explain.TextOptions{}), "md": doc.Markdown(""), "html": string(doc.HTML()), "json": string(data)}
 }
 
-// TestGolden compares the explanations of the documented weather balloon, and of a table with a rollup, with reviewed
-// ones; -update rewrites them.
+// TestGolden compares explanations with reviewed ones: those of a table with a rollup in all formats, and others as text.
+// -update rewrites them.
 func TestGolden(t *testing.T) {
-	for _, in := range append(corpus.Inputs(t, "../../schemas/balloon_*.yaml"), corpus.Inputs(t, "../../schemas/grid_meters.yaml")...) {
-		name := strings.TrimSuffix(filepath.Base(in.Name), ".yaml")
-		doc := simulated(t, in)
-		checkHTML(t, rendered(t, doc)["html"])
+	for _, name := range []string{"grid_meters", "balloon_combined", "balloon_new_cells", "balloon_new_columns", "balloon_unserialized"} {
+		doc := simulated(t, corpus.Inputs(t, "../../schemas/"+name+".yaml")...)
 		for end, got := range rendered(t, doc) {
-			path := filepath.Join("testdata", name+"."+end)
-			if *update {
-				must(t, os.WriteFile(path, []byte(got), 0o666))
-				continue
-			}
-			want, err := os.ReadFile(path)
-			must(t, err)
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s: (-want +got)\n%s", path, diff)
+			if end == "txt" || name == "grid_meters" {
+				golden(t, name+"."+end, got)
 			}
 		}
 	}
 }
+
+// golden compares a text with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		must(t, os.WriteFile(path, []byte(got), 0o666))
+	}
+	want, err := os.ReadFile(path)
+	must(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: (-want +got)\n%s", path, diff)
+	}
+}
+
+// stored is the data of a cell.
+type stored struct {
+	Key   string
+	Event int
+}
+
+// request is the data of a request.
+type request struct{ Rows []struct{ Start, End string } }
 
 // TestExamples checks that every table of the example schemas has example rows and that
 // its read requests the first of them.
 func TestExamples(t *testing.T) {
-	doc := documentOf(t, testlong.Sample(corpus.Inputs(t, "../../schemas/*.yaml"), 3)...)
-	check(t, doc)
-	for _, s := range doc.Schemas {
-		for _, table := range s.Tables {
-			if len(table.Rows) == 0 || table.Key.Example.Hex == "" {
-				t.Errorf("table %s has no examples", table.ID)
-			}
-		}
-		for _, r := range s.Reads {
-			i := slices.IndexFunc(s.Tables, func(table explain.Table) bool { return table.ID == r.Table })
-			if !asks(r, s.Tables[i].Key.Example) {
-				t.Errorf("%s.%s does not ask for %s: %v", s.Name, r.Method, s.Tables[i].Key.Example.Show, r.Requests)
+	for _, in := range testlong.Sample(corpus.Inputs(t, "../../schemas/*.yaml"), 3) {
+		doc := documentOf(t, in)
+		check(t, doc)
+		for _, of := range sections(doc.Sections, "table ") {
+			for _, r := range sections(doc.Sections, "reads of ")[0].Sections {
+				if strings.HasPrefix(row(r.Parts[len(r.Parts)-1].Table, "table").Cells[1], of.Name+":") && !asks(t, r, of) {
+					t.Errorf("%s: %s does not request the example of %s", in.Name, r.Title, of.Name)
+				}
 			}
 		}
 	}
+}
+
+// asks reports whether a read requests the example key of a table.
+func asks(t *testing.T, read, of *explain.Section) bool {
+	t.Helper()
+	key := sections(of.Sections, "row key")[0].Parts[1].Key.Example.Hex
+	if first := dataOf[stored](t, table(&explain.Document{Sections: of.Sections}, "example rows").Rows[0]); first.Key == "" || key == "" {
+		t.Errorf("table %s has no examples", of.Name)
+	}
+	for _, r := range read.Parts[len(read.Parts)-1].Table.Rows {
+		if r.Cells[0] != "request" {
+			continue
+		}
+		for _, rows := range dataOf[request](t, r).Rows {
+			if rows.Start <= key && (rows.End == "" || key < rows.End) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // TestChoicesOfTheNewestLayout checks that the earlier layouts of a table do not affect
@@ -128,20 +205,14 @@ func TestChoicesOfTheNewestLayout(t *testing.T) {
 	}
 	was := regexp.MustCompile(`, was: \[.*\]`)
 	alone := gen.Input{Name: input.Name, Text: was.ReplaceAll(before.ReplaceAll(input.Text, nil), nil)}
-	got, want := documentOf(t, input).Schemas[0].Tables[0].Choices, documentOf(t, alone).Schemas[0].Tables[0].Choices
+	got, want := table(documentOf(t, input), choices).Rows, table(documentOf(t, alone), choices).Rows
 	if diff := cmp.Diff(want[1:], got[1:]); diff != "" || len(want) < 8 {
 		t.Errorf("%d choices: (-without earlier layouts +with them)\n%s", len(want), diff)
 	}
 }
 
-// asks reports whether a read requests a row.
-func asks(r explain.Read, key explain.Bytes) bool {
-	return slices.ContainsFunc(r.Requests, func(request explain.Request) bool {
-		return slices.Contains(request.Keys, key) || slices.ContainsFunc(request.Ranges, func(rows explain.RowRange) bool {
-			return rows.Start.Hex <= key.Hex && (rows.End.Hex == "" || key.Hex < rows.End.Hex)
-		})
-	})
-}
+// choices is the title of the section with other patterns.
+const choices = "the same load with other patterns"
 
 // TestDrawn explains drawn schemas.
 func TestDrawn(t *testing.T) {
@@ -163,7 +234,7 @@ func TestHostileTexts(t *testing.T) {
 			t.Errorf("%s: a text of the schema got out:\n%s", end, text)
 		}
 	}
-	prose := codeOfMarkdown.ReplaceAllString(explain.Markdown(doc), "")
+	prose := codeOfMarkdown.ReplaceAllString(doc.Markdown(""), "")
 	for line := range strings.Lines(prose) {
 		if meansSomething.MatchString(strings.ReplaceAll(line, "<br>", "")) {
 			t.Errorf("Markdown has %q", line)
@@ -200,33 +271,30 @@ tables:
 
 // check checks what all explanations have in common: they are deterministic, JSON is
 // complete, only a terminal gets colors, and HTML contains only elements of the page.
-func check(t testing.TB, doc explain.Document) {
+func check(t testing.TB, doc *explain.Document) {
 	t.Helper()
 	first := rendered(t, doc)
 	var again explain.Document
 	must(t, json.Unmarshal([]byte(first["json"]), &again))
-	if diff := cmp.Diff(first, rendered(t, again)); diff != "" {
+	second := rendered(t, &again)
+	second["json"] = first["json"] // with other types of data
+	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("JSON does not say all: (-document +again)\n%s", diff)
 	}
-	colored := explain.Text(doc, explain.TextOptions{Color: true})
+	colored := doc.Text(explain.TextOptions{Color: true})
 	if strings.Contains(first["txt"], "\x1b") || !strings.Contains(colored, "\x1b[1m") || ansi.ReplaceAllString(colored, "") != first["txt"] {
 		t.Error("colors are in the wrong places, or change the text")
 	}
 	checkHTML(t, first["html"])
 	for _, width := range []int{60, 80, 100, 160} {
-		checkWidth(t, withoutProposals(doc, explain.Text(doc, explain.TextOptions{Width: width})), width)
+		checkWidth(t, withoutProposals(doc, doc.Text(explain.TextOptions{Width: width})), width)
 	}
-	checkWidth(t, withoutProposals(doc, first["txt"]), 100)
 }
 
 // withoutProposals returns a text without the lines that are proposed for schemas.
-func withoutProposals(doc explain.Document, text string) string {
-	for _, s := range doc.Schemas {
-		for _, t := range s.Tables {
-			if t.Cheaper != nil {
-				text = strings.ReplaceAll(text, "      "+strings.Join(t.Cheaper.Lines, "\n      ")+"\n", "")
-			}
-		}
+func withoutProposals(doc *explain.Document, text string) string {
+	for _, s := range sections(doc.Sections, "a cheaper layout") {
+		text = strings.ReplaceAll(text, "      "+strings.Join(s.Parts[1].Code, "\n      ")+"\n", "")
 	}
 	return text
 }
@@ -248,8 +316,8 @@ func TestContents(t *testing.T) {
 	out := rendered(t, doc)
 	links := map[string]int{"md": len(markdownLink.FindAllString(out["md"], -1)), "html": strings.Count(out["html"], `href="#`)}
 	want := 0
-	for _, s := range doc.Schemas {
-		want += 3 + len(s.Tables) + len(s.Reads)
+	for _, s := range doc.Sections {
+		want += 3 + len(sections(s.Sections, "table ")) + len(sections(s.Sections, "reads of ")[0].Sections)
 	}
 	for end, n := range links {
 		if n != want {
@@ -283,7 +351,7 @@ var (
 var ansi = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // elements lists the elements of the page.
-var elements = strings.Fields("html head meta title style body nav section h1 h2 h3 p code span b a ul li div table thead tbody tr th td dl dt dd br figure figcaption svg text rect line polygon polyline pre")
+var elements = strings.Fields("html head meta title style body nav section h1 h2 h3 p span b a ul li div table thead tbody tr th td br figure figcaption svg text rect pre")
 
 // checkHTML checks that a page is well-formed, uses only the elements and attributes of
 // the template, and loads nothing from elsewhere.
@@ -329,13 +397,8 @@ func idsOf(t testing.TB, root *html.Node) map[string]bool {
 	return ids
 }
 
-// scrolls reports whether an element is in a scrollable box, or adapts to a narrow window.
+// scrolls reports whether an element is in a scrollable box.
 func scrolls(n *html.Node) bool {
-	for _, a := range n.Attr {
-		if a.Key == "class" && (a.Val == "fit" || a.Val == "compared") {
-			return true // seen by TestBrowser
-		}
-	}
 	for up := range n.Ancestors() {
 		for _, a := range up.Attr {
 			if a.Key == "class" && (a.Val == "scroll" || strings.HasPrefix(a.Val, "panel")) {
@@ -383,7 +446,7 @@ func TestHeatSentences(t *testing.T) {
 		"series: 100000, rate: 10/s, skew: 1.5, arrival: bursts": {"A stronger stripe: one place takes 39"},
 		"series: 100000, rate: 10/s, arrival: daily":             {"An even color: all parts of the key space share the load."},
 	} {
-		markdown := explain.Markdown(simulated(t, gen.Input{Name: "a.yaml", Text: []byte(`btgen: v1
+		page := string(simulated(t, gen.Input{Name: "a.yaml", Text: []byte(`btgen: v1
 package: p
 name: P
 series: {id: string}
@@ -396,14 +459,14 @@ tables:
     family: m
     ttl: {max_age: 30d}
 expect: {` + expect + `}
-`)}))
+`)}).HTML())
 		for _, text := range want {
-			if !strings.Contains(markdown, text) {
-				t.Errorf("%s: no %q in\n%s", expect, text, markdown)
+			if !strings.Contains(page, text) {
+				t.Errorf("%s: no %q in\n%s", expect, text, page)
 			}
 		}
-		if strings.Contains(markdown, "NaN") || strings.Contains(markdown, "Inf") {
-			t.Errorf("%s:\n%s", expect, markdown)
+		if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") {
+			t.Errorf("%s:\n%s", expect, page)
 		}
 	}
 }

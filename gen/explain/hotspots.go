@@ -1,9 +1,7 @@
 package explain
 
 import (
-	"bytes"
 	"fmt"
-	"html"
 	"math"
 	"strconv"
 	"strings"
@@ -11,13 +9,14 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/hotspot"
+	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Heat is a simulation of a load on a table. Shares are from 0 to 1.
+// Heat is a simulation of a load on a table: the data of a row of hotspots. Shares are from 0 to 1.
 type Heat struct {
 	Load    string        `json:"load"` // writes, or a method of the reader
 	Key     string        `json:"key"`  // the form of the row key
@@ -48,6 +47,31 @@ type simulation struct {
 	load  hotspot.Load
 	heat  Heat  // what is known of the outcome
 	out   *Heat // where the outcome is stored
+}
+
+// mostSimulated is how many tables are simulated, so that an explanation of very many takes
+// seconds.
+const mostSimulated = 100
+
+// simulate simulates the load of each of the first tables.
+func simulate(layouts []*layout.Layout) map[*layout.Table][]Heat {
+	var all []simulation
+	out := map[*layout.Table][]Heat{}
+	for _, l := range layouts {
+		for _, t := range l.Tables {
+			if len(out) == mostSimulated {
+				break
+			}
+			some := simulationsOf(l, t)
+			out[t] = make([]Heat, len(some))
+			for i := range some {
+				some[i].out = &out[t][i]
+			}
+			all = append(all, some...)
+		}
+	}
+	parallel.For(len(all), func(i int) { all[i].run() })
+	return out
 }
 
 // simulationsOf returns the simulations of the load of a table: of its writes, of those with the
@@ -129,8 +153,8 @@ func (h *Heat) sparkline() string {
 	return b.String()
 }
 
-// heatWords says how the load of a simulation is spread.
-func heatWords(h *Heat) string {
+// words says how the load of a simulation is spread.
+func (h *Heat) words() string {
 	worst := ""
 	if h.Hottest.Peak > 1.5*h.Hottest.Mean {
 		worst = ", at worst " + percent(h.Hottest.Peak)
@@ -146,8 +170,8 @@ func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1000)/10, 'f', -1, 64) + "%"
 }
 
-// heatName names a simulation.
-func heatName(h *Heat) string {
+// name names a simulation.
+func (h *Heat) name() string {
 	if h.Load == "writes" {
 		return "writes, " + h.Design
 	}
@@ -155,7 +179,7 @@ func heatName(h *Heat) string {
 }
 
 // seen says what to see in the picture of a simulation.
-func seen(h *Heat) string {
+func (h *Heat) seen() string {
 	switch even := h.even(); {
 	case h.Hottest.Mean > 0.9:
 		return "One strong line: at any time, the load hits a single place, whatever is split."
@@ -176,134 +200,29 @@ func seen(h *Heat) string {
 	return "Some stripes are stronger: single keys or prefixes take more than others, but no more than a node handles."
 }
 
-// heatNote says what simulations assume.
-func heatNote(t *Table) string {
-	h := &t.Heat[0]
-	return fmt.Sprintf("Counted with real keys, seed %d, in %d steps of %s and %d parts of the key space with equal numbers of keys. Bigtable splits a part that is hot, but not the end of a key prefix. Values without a cardinality are different in each series; strings are random, numbers consecutive.",
-		h.Seed, len(h.Bands[0]), h.Step, len(h.Bands))
-}
-
-// notSimulated says why a table has no simulation.
-var notSimulated = fmt.Sprintf("Not simulated: only the first %d tables of an explanation are. Explain its schema by name.", mostSimulated)
-
-// heat writes a line with a sparkline for each simulation.
-func (w *textWriter) heat(t *Table) {
-	if t.NotSimulated {
-		w.heading("hotspots, over the key space")
-		w.wrapped("    ", plain, notSimulated)
-	}
-	if len(t.Heat) == 0 {
+// hotspots shows how the loads of a table spread, if they are simulated.
+func (b *builder) hotspots(of *Section, t *layout.Table) {
+	if b.heat == nil {
 		return
 	}
-	w.heading("hotspots, over the key space")
-	g := w.grid()
-	for i := range t.Heat {
-		h := &t.Heat[i]
-		p := plain
+	out := of.begin("hotspots, over the key space")
+	all := b.heat[t]
+	if len(all) == 0 {
+		out.paragraph(fmt.Sprintf("Not simulated: only the first %d tables of an explanation are. Explain its schema by name.", mostSimulated))
+		return
+	}
+	table := out.table(Column{}, Column{}, Column{})
+	pictures := &Pictures{Note: "The share of the load in each part: keys from top to bottom, time from left to right, in a stronger color for a larger share."}
+	for i := range all {
+		h := &all[i]
+		row := table.row(h, h.name(), h.sparkline(), h.words())
 		if h.Hot {
-			p = warned
+			row.Style = Warning
 		}
-		g.add(cell{text: heatName(h)}, cell{text: h.sparkline()}, cell{text: heatWords(h), paint: p})
+		pictures.All = append(pictures.All, h.draw())
 	}
-	g.write(&w.b, "    ")
-	w.wrapped("    ", plain, heatNote(t))
+	h := &all[0]
+	out.note(fmt.Sprintf("Counted with real keys, seed %d, in %d steps of %s and %d parts of the key space with equal numbers of keys. Bigtable splits a part that is hot, but not the end of a key prefix. Values without a cardinality are different in each series; strings are random, numbers consecutive.",
+		h.Seed, len(h.Bands[0]), h.Step, len(h.Bands)), "")
+	out.Parts = append(out.Parts, Part{Pictures: pictures})
 }
-
-// heat writes a table of simulations and, if the document has a name, refers to their picture.
-func (w *markdownWriter) heat(s *Schema, t *Table) {
-	if t.NotSimulated {
-		w.section("Hotspots")
-		w.paragraph(notSimulated)
-	}
-	if len(t.Heat) == 0 {
-		return
-	}
-	w.section("Hotspots")
-	var rows [][]string
-	for i := range t.Heat {
-		h := &t.Heat[i]
-		rows = append(rows, []string{markdown(heatName(h)), code(h.Key), code(h.sparkline()), markdown(heatWords(h)), markdown(seen(h))})
-	}
-	w.table([]string{"load", "row key", "over the key space", "", "picture"}, rows)
-	if w.pictures != "" {
-		w.line("\n![%s](%s)", markdown(heatTitle(t)), pictureName(w.pictures, s, t))
-	}
-	w.paragraph(heatNote(t))
-}
-
-// heatTitle is the title of the picture of a table.
-func heatTitle(t *Table) string {
-	return "The load of table " + t.ID + ": keys from top to bottom, time from left to right, in a stronger color for a larger share"
-}
-
-// The measures of a picture, in pixels.
-const (
-	heatStep   = 7.0
-	heatBand   = 6.0
-	heatWidth  = 48*heatStep + 2
-	heatHeight = 24*heatBand + 2
-)
-
-// heatRect is adjacent steps of a band with the same share.
-type heatRect struct {
-	X, Y, Width float64
-	Level       byte
-}
-
-// drawHeat lays out the picture of a simulation.
-func drawHeat(h *Heat) []heatRect {
-	var out []heatRect
-	for band, digits := range h.Bands {
-		for step := 0; step < len(digits); {
-			end := step + 1
-			for end < len(digits) && digits[end] == digits[step] {
-				end++
-			}
-			if digits[step] != '0' {
-				out = append(out, heatRect{1 + float64(step)*heatStep, 1 + float64(band)*heatBand, float64(end-step) * heatStep, digits[step] - '0'})
-			}
-			step = end
-		}
-	}
-	return out
-}
-
-// pictureName returns the name of the file of a table's picture.
-func pictureName(prefix string, s *Schema, t *Table) string {
-	return prefix + "." + s.anchor(t.ID) + ".svg"
-}
-
-// Pictures returns the pictures that [MarkdownWithPictures] refers to, by file name.
-func Pictures(doc Document, prefix string) map[string][]byte {
-	out := map[string][]byte{}
-	for i := range doc.Schemas {
-		s := &doc.Schemas[i]
-		for j := range s.Tables {
-			out[pictureName(prefix, s, &s.Tables[j])] = picture(&s.Tables[j])
-		}
-	}
-	return out
-}
-
-// picture draws the simulations of a table below each other, in light or dark.
-func picture(t *Table) []byte {
-	var b bytes.Buffer
-	each := heatHeight + 44
-	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\">\n", heatWidth+80, each*float64(len(t.Heat)), heatWidth+80, each*float64(len(t.Heat)))
-	b.WriteString("<style>rect.h{fill:#cf222e}rect.f{fill:#fff;stroke:#d1d9e0}text{fill:#1f2328;font:12px sans-serif}@media(prefers-color-scheme:dark){rect.h{fill:#ff7b72}rect.f{fill:#0d1117;stroke:#3d444d}text{fill:#e6edf3}}</style>\n")
-	for i := range t.Heat {
-		h := &t.Heat[i]
-		y := each * float64(i)
-		fmt.Fprintf(&b, "<text x=\"1\" y=\"%g\">%s</text>\n", y+14, html.EscapeString(cut(heatName(h)+": hottest part "+percent(h.Hottest.Mean), 58)))
-		fmt.Fprintf(&b, "<g transform=\"translate(0 %g)\"><rect class=\"f\" width=\"%g\" height=\"%g\"/>\n", y+20, heatWidth, heatHeight)
-		for _, r := range drawHeat(h) {
-			fmt.Fprintf(&b, "<rect class=\"h\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill-opacity=\"%.2f\"/>\n", r.X, r.Y, r.Width, heatBand, opacityOf(r.Level))
-		}
-		fmt.Fprintf(&b, "<text x=\"%g\" y=\"12\">first keys</text><text x=\"%g\" y=\"%g\">last keys</text></g>\n", heatWidth+6, heatWidth+6, heatHeight-2)
-	}
-	b.WriteString("</svg>\n")
-	return b.Bytes()
-}
-
-// opacityOf returns the opacity of a level from 1 to 9.
-func opacityOf(level byte) float64 { return float64(level) / 9 }

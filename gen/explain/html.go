@@ -1,106 +1,161 @@
 package explain
 
 import (
-	"bytes"
 	_ "embed"
+	"fmt"
+	"html"
 	"html/template"
 	"strings"
 
-	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-//go:embed page.html
-var page string
+//go:embed page.css
+var pageStyle string
 
-// pageTemplate is the page of a document. It is self-contained.
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"contents":       func(doc Document) []heading { return contents(&doc) },
-	"anchor":         func(s Schema, parts ...string) string { return s.anchor(parts...) },
-	"load":           func(s Schema) string { return loadWords(&s.Load) },
-	"drawKey":        func(t Table) keyPicture { return drawKey(&t) },
-	"drawPanels":     func(t Table) []panel { return drawPanels(&t) },
-	"drawGrowth":     func(t Table) *chart { return drawGrowth(&t) },
-	"segment":        segmentText,
-	"paintOf":        func(i int) int { return i % len(segmentPaints) },
-	"splits":         splitWords,
-	"eventHead":      func(t Table) []string { return eventHead(&t, shownFields) },
-	"eventRow":       func(t Table, e Event) []string { return eventRow(&t, &e, shownFields) },
-	"shown":          func(rows []Row) []Row { return rows[:min(len(rows), shownRows)] },
-	"hidden":         func(rows []Row) string { return furtherRows(len(rows) - shownRows) },
-	"cellTexts":      func(c Stored) [2]string { value, means := cellTexts(&c); return [2]string{value, means} },
-	"sizeRows":       func(t Table) []sizeRow { return sizeRows(&t.Size) },
-	"last":           func(cells []Stored) int { return len(cells) - 1 },
-	"notSimulated":   func() string { return notSimulated },
-	"orDash":         shown,
-	"sizes":          func(r Range) string { return words.Sizes(r.Lower, r.Upper) },
-	"number":         words.Number,
-	"count":          func(n int64) string { return words.Number(float64(n)) },
-	"choice":         func(c Choice) string { return choiceName(&c) },
-	"rules":          func(c Choice) string { return ruleNames(&c) },
-	"reason":         func(c Choice) string { return reason(&c) },
-	"notes":          notes,
-	"facts":          func(r Read) []fact { return facts(&r) },
-	"title":          title,
-	"heatName":       func(h Heat) string { return heatName(&h) },
-	"heatWords":      func(h Heat) string { return heatWords(&h) },
-	"seen":           func(h Heat) string { return seen(&h) },
-	"drawHeat":       func(h Heat) []heatRect { return drawHeat(&h) },
-	"heatNote":       func(t Table) string { return heatNote(&t) },
-	"heatSize":       func() [2]float64 { return [2]float64{heatWidth, heatHeight} },
-	"levels":         func() []int { return []int{1, 2, 3, 4, 5, 6, 7, 8, 9} },
-	"capacityRows":   func(s Schema) []capacityRow { return capacityRows(&s.Capacity) },
-	"capacityNotes":  func(s Schema) []string { return capacityNotes(&s.Capacity) },
-	"nodeHead":       func(s Schema) []string { return nodeHead(&s.Capacity) },
-	"nodeRow":        func(s Schema, i int) []string { return nodeRow(&s.Capacity, &s.Capacity.Nodes[i]) },
-	"figures":        func() string { return capacity.Source },
-	"estimateNote":   func() string { return estimateNote },
-	"when":           func(p Period) string { return p.when() },
-	"writeOnlyNote":  func() string { return writeOnlyNote },
-	"periodNote":     func() string { return periodNote },
-	"collectionNote": func() string { return collectionNote },
-	"choicesTitle":   func() string { return title(choicesTitle) },
-	"yearTitle":      func() string { return title(yearTitle) },
-	"yearChoices":    func(t Table) []*Choice { return yearChoices(&t) },
-	"yearHead":       func(t Table) []string { return yearHead(&t) },
-	"yearRow":        yearRow,
-	"yearNote":       func(s Schema, t Table) string { return yearNote(&s, &t) },
-	"yearSource":     func() string { return yearSource },
-	"cheaperTitle":   func() string { return title(cheaperTitle) },
-}).Parse(page))
-
-// title begins a text with a capital letter.
-func title(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
-// furtherRows says how many example rows are not shown; empty if none.
-func furtherRows(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return "… and " + words.Count(float64(n), "more row", "more rows")
-}
+// PageStyle returns the style of [Document.HTML] and [Document.Body], as CSS.
+func PageStyle() string { return pageStyle }
 
 // HTML renders a document as a self-contained file with pictures, in the reader's light
 // or dark mode.
-func HTML(doc Document) ([]byte, error) {
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, doc); err != nil {
-		return nil, err
+func (d *Document) HTML() []byte {
+	return words.LogHTML([]byte(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>` + html.EscapeString(d.Title) + `</title>
+<style>
+` + pageStyle + `</style>
+</head>
+<body>
+` + string(d.Body()) + `</body>
+</html>
+`))
+}
+
+// Body renders a document as the contents of the body of [Document.HTML], for pages that show more beside it. They
+// need [PageStyle].
+func (d *Document) Body() template.HTML {
+	var w htmlWriter
+	if d.contents() {
+		w.write(`<nav class="contents">`)
+		w.contents(d.Sections)
+		w.write("</nav>\n")
 	}
-	return words.LogHTML(b.Bytes()), nil
+	d.walk(&w)
+	return template.HTML(w.b.String())
 }
 
-// Body renders a document as the contents of the body of [HTML], for pages that show more beside it. They
-// need [Style].
-func Body(doc Document) (template.HTML, error) {
-	var b bytes.Buffer
-	err := pageTemplate.ExecuteTemplate(&b, "body", doc)
-	return template.HTML(b.String()), err
+// htmlWriter writes HTML.
+type htmlWriter struct{ b strings.Builder }
+
+// write writes HTML; the arguments are texts and numbers.
+func (w *htmlWriter) write(format string, args ...any) {
+	for i, arg := range args {
+		args[i] = html.EscapeString(fmt.Sprint(arg))
+	}
+	fmt.Fprintf(&w.b, format, args...)
 }
 
-// Style returns the style of [HTML] and [Body], as CSS.
-func Style() string {
-	_, text, _ := strings.Cut(page, "<style>")
-	text, _, _ = strings.Cut(text, "</style>")
-	return text
+// contents lists sections with links.
+func (w *htmlWriter) contents(all []*Section) {
+	w.write("<ul>")
+	for _, s := range all {
+		if s.Name != "" {
+			w.write(`<li><a href="#%v">%v</a>`, s.ID, s.Name)
+			if len(s.Sections) > 0 && s.Sections[0].Name != "" {
+				w.contents(s.Sections)
+			}
+			w.write("</li>\n")
+		}
+	}
+	w.write("</ul>")
+}
+
+// open begins an element in a style.
+func (w *htmlWriter) open(tag string, style Style) {
+	if w.b.WriteString("<" + tag); style != Plain {
+		w.write(` class="%v"`, style)
+	}
+	w.b.WriteString(">")
+}
+
+func (w *htmlWriter) begin(s *Section, level int) {
+	style := Plain
+	if s.Beside {
+		style = "beside"
+	}
+	w.open("section", style)
+	w.write("\n<h%[1]v id=\"%[2]v\">%[3]v</h%[1]v>\n", level, s.ID, title(s.Title))
+}
+
+func (w *htmlWriter) end(*Section) { w.write("</section>\n") }
+
+func (w *htmlWriter) paragraph(p *Paragraph) {
+	w.open("p", p.Style)
+	if w.write("%v", p.Text); p.Source != "" {
+		w.write(` <a href="%v">%v</a>`, p.Source, sourceName)
+	}
+	w.write("</p>\n")
+}
+
+func (w *htmlWriter) table(t *Table) {
+	w.write(`<div class="scroll"><table>`)
+	if t.headed() {
+		w.write("<thead><tr>")
+		for _, c := range t.Columns {
+			w.open("th", c.Style)
+			w.write("%v</th>", c.Name)
+		}
+		w.write("</tr></thead>")
+	}
+	w.write("<tbody>\n")
+	for _, r := range t.shown() {
+		w.open("tr", r.Style)
+		last := len(r.Cells) - 1
+		for i, text := range r.Cells {
+			if span := len(t.Columns) - last; i == last && span > 1 {
+				w.write(`<td colspan="%v">`, span)
+			} else {
+				w.open("td", t.Columns[i].Style)
+			}
+			w.b.WriteString(strings.ReplaceAll(html.EscapeString(text), "\n", "<br>") + "</td>")
+		}
+		w.write("</tr>\n")
+	}
+	w.write("</tbody></table></div>\n")
+}
+
+func (w *htmlWriter) key(k *Key) {
+	w.write(`<div class="scroll"><pre class="key">`)
+	for _, spans := range k.draw(defaultWidth) {
+		for _, s := range spans {
+			w.open("span", s.style)
+			w.write("%v</span>", s.text)
+		}
+		w.write("\n")
+	}
+	w.write("</pre></div>\n")
+}
+
+func (w *htmlWriter) code(lines []string) { w.write("<pre>%v\n</pre>\n", strings.Join(lines, "\n")) }
+
+func (w *htmlWriter) pictures(_ *Section, p *Pictures) {
+	w.write("<p class=\"muted\">%v</p>\n<div class=\"panels\">\n", p.Note)
+	for i := range p.All {
+		w.picture(&p.All[i])
+	}
+	w.write("</div>\n")
+}
+
+func (w *htmlWriter) picture(p *Picture) {
+	w.open("figure", "panel "+p.Style)
+	w.write("<figcaption><b>%v</b>", p.Title)
+	for _, line := range p.Caption {
+		w.write(`<br>%v`, line)
+	}
+	w.write("</figcaption>\n<svg width=\"%[1]v\" height=\"%[2]v\" viewBox=\"0 0 %[1]v %[2]v\" role=\"img\"><title>%[3]v</title>\n", p.Width, p.Height, p.Title)
+	w.b.WriteString(p.SVG + "</svg></figure>\n")
 }

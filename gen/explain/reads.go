@@ -11,276 +11,191 @@ import (
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// reads explains the methods of the reader.
-func reads(l *layout.Layout) []Read {
-	read := l.ReadQuery()
-	out := []Read{readOf(l, &read, nil)}
-	if columns := l.Read.Pickable(); len(columns) > 1 {
-		one := readOf(l, &read, columns[:1])
-		one.Method = fmt.Sprintf("Read, ReadOptions.Fields: %s only", l.Fields[l.Read.Columns[columns[0]].Field].Name)
-		out = append(out, one)
-	}
-	out = append(out, latest(l))
-	for i := range l.Queries {
-		q := readOf(l, &l.Queries[i], nil)
-		q.Method = l.Queries[i].Name
-		out = append(out, q)
-	}
-	out[0].Method = "Read, ReadColumns"
-	return out
+// read is a method of the generated reader, for an example.
+type read struct {
+	method   string
+	query    *layout.Query
+	finds    string // which rows
+	order    string
+	from, to time.Time // of the example; zero without a time range
+	requests []scan.Request
+	work     estimate.Work
 }
 
-// given describes what callers give a query.
-func given(l *layout.Layout, q *layout.Query) []string {
-	out := []string{}
+// reads explains the methods of the reader.
+func (b *builder) reads(of *Section, l *layout.Layout) {
+	out := of.entry("reads", "reads", "reads of "+l.Name)
+	out.Beside = true
+	all := l.ReadQuery()
+	b.read(out, l, readOf(l, "Read, ReadColumns", &all, nil))
+	if columns := l.Read.Pickable(); len(columns) > 1 {
+		field := l.Fields[l.Read.Columns[columns[0]].Field].Name
+		b.read(out, l, readOf(l, "Read, ReadOptions.Fields: "+field+" only", &all, columns[:1]))
+	}
+	newest := l.LatestQuery()
+	_, _, now := sample.Day(newest.Table)
+	b.read(out, l, &read{
+		method: schema.LatestMethod, query: &newest, finds: prose.LatestFinds(l), order: "a single event: the latest",
+		requests: sample.LatestRequests(l, now), work: estimate.LatestWork(l, now),
+	})
+	for i := range l.Queries {
+		b.read(out, l, readOf(l, l.Queries[i].Name, &l.Queries[i], nil))
+	}
+}
+
+// readOf returns a query for the example of a day; columns are those that it fetches, nil for all.
+func readOf(l *layout.Layout, method string, q *layout.Query, columns []int) *read {
+	from, to, now := sample.Day(q.Table)
+	return &read{
+		method: method, query: q, finds: prose.AllRanges(q) + prose.Together(l, q) + prose.State(l, q), order: prose.Order(l, q), from: from, to: to,
+		requests: sample.Requests(l, q, now, from, to, columns), work: estimate.WorkOf(l, q, now, from, to, columns),
+	}
+}
+
+// read explains a read.
+func (b *builder) read(of *Section, l *layout.Layout, r *read) {
+	q := r.query
+	eachSeries := q.MultiSeries()
+	out := of.entry(r.method, r.method, r.method)
+	out.paragraph(oneLine(q.Doc))
+	table := out.table(Column{Style: Muted}, Column{})
+	add := func(name, text string) {
+		if text != "" {
+			table.row(nil, name, text)
+		}
+	}
+	add("given", givenWords(l, q))
+	named := ""
+	if q.Named.IsValid() {
+		named = " (named by the query)"
+	}
+	add("table", q.Table.ID+named+": "+r.finds)
+	add("order", r.order)
+	if !r.from.IsZero() {
+		add("example", "one day, from "+briefly(showTime(r.from))+" to "+briefly(showTime(r.to))+", read at the end of that day")
+	}
+	add("scan", oneLine(q.Scan))
+	add("deletes", strings.Join(prose.Deletes(q), "; "))
+	tiers := readTiers(l, q, r.from.IsZero())
+	add("tiers", tiers)
+	table.row(r.work, "expected", expectedWords(&r.work, eachSeries))
+	for i := range r.requests {
+		if i == shownRequests {
+			table.Shown, table.More = len(table.Rows), "… and "+words.Count(float64(len(r.requests)-i), "similar request", "similar requests")
+		}
+		table.row(requestOf(&r.requests[i]), "request", rowsWords(&r.requests[i]))
+		add("filter", strings.Join(filterWords(r.requests[i].Filter), "\n"))
+	}
+	b.fact(r.method, "", expectedWords(&r.work, eachSeries))
+	if tiers != "" {
+		b.fact(r.method+" tiers", "", tiers)
+	}
+}
+
+// givenWords lists what callers give a query.
+func givenWords(l *layout.Layout, q *layout.Query) string {
+	var out []string
 	for _, in := range q.Inputs {
 		out = append(out, in.Words(l))
 	}
-	return out
-}
-
-// readOf explains a query for the example of a day; columns are those that it
-// fetches, nil for all.
-func readOf(l *layout.Layout, q *layout.Query, columns []int) Read {
-	from, to, now := sample.Day(q.Table)
-	requests := sample.Requests(l, q, now, from, to, columns)
-	return Read{
-		Method: q.Name, Given: given(l, q), Doc: oneLine(q.Doc), Table: q.Table.ID, TableNamed: q.Named.IsValid(), Finds: prose.AllRanges(q) + prose.Together(l, q) + prose.State(l, q), Order: prose.Order(l, q),
-		From: showTime(from), To: showTime(to), Requests: requestsOf(requests), Tier: readTier(l, q, q.Name, requests),
-		Expected: Work(estimate.WorkOf(l, q, now, from, to, columns)), EachSeries: q.MultiSeries(), Scan: oneLine(q.Scan), Deletes: prose.Deletes(q),
+	if out == nil {
+		return "no series value: all series"
 	}
+	return strings.Join(out, ", ")
 }
 
-// latest explains the search for the newest event of a series.
-func latest(l *layout.Layout) Read {
-	q := l.LatestQuery()
-	_, _, now := sample.Day(q.Table)
-	requests := sample.LatestRequests(l, now)
-	return Read{
-		Method: "Latest", Given: given(l, &q), Table: q.Table.ID, Finds: prose.LatestFinds(l), Order: "a single event: the latest",
-		Requests: requestsOf(requests), Expected: Work(estimate.LatestWork(l, now)),
-		Tier: readTier(l, &q, schema.LatestMethod, requests),
+// request is the data of a request.
+type request struct {
+	Rows  []rowRange `json:"rows"`
+	Limit int        `json:"limit,omitempty"` // of rows
+	Pages bool       `json:"pages,omitempty"` // whether the request is paginated by Limit
+}
+
+// rowRange is a half-open range of row keys, in hex. An end that is empty is that of the table.
+type rowRange struct {
+	Start   string `json:"start"`
+	End     string `json:"end"`
+	Reverse bool   `json:"reverse,omitempty"` // from the last row to the first
+}
+
+// requestOf returns the data of a request. A key is the range of its row.
+func requestOf(r *scan.Request) request {
+	out := request{Rows: []rowRange{}, Limit: r.Limit, Pages: r.Paginated}
+	add := func(start, end string, reverse bool) {
+		out.Rows = append(out.Rows, rowRange{bytesOf(start).Hex, bytesOf(end).Hex, reverse})
 	}
-}
-
-// requestsOf shows requests.
-func requestsOf(in []scan.Request) []Request {
-	out := []Request{}
-	for _, r := range in {
-		request := Request{Limit: r.Limit, Pages: r.Paginated, Filters: filterWords(r.Filter)}
-		for _, rows := range r.Rows {
-			request.Reverse = rows.Reverse
-			for _, key := range rows.Keys {
-				request.Keys = append(request.Keys, bytesOf(key))
-			}
-			if rows.Keys == nil {
-				request.Ranges = append(request.Ranges, RowRange{bytesOf(rows.Start), bytesOf(rows.End)})
-			}
+	for _, rows := range r.Rows {
+		for _, key := range rows.Keys {
+			add(key, key+"\x00", rows.Reverse)
 		}
-		out = append(out, request)
+		if rows.Keys == nil {
+			add(rows.Start, rows.End, rows.Reverse)
+		}
 	}
 	return out
 }
 
-// filterWords says in words what a filter returns: a line for each filter of a chain.
-func filterWords(f scan.Filter) []string {
-	switch f := f.(type) {
-	case scan.Chain:
-		var out []string
-		for _, f := range f {
-			out = append(out, filterWords(f)...)
+// rowsWords says which rows a request reads.
+func rowsWords(r *scan.Request) string {
+	var keys, out []string
+	reverse := false
+	for _, rows := range r.Rows {
+		reverse = rows.Reverse
+		for _, key := range rows.Keys {
+			keys = append(keys, "row "+sample.ShowKey(key))
 		}
-		return out
-	case scan.Columns:
-		return []string{"columns " + columnsWords(f)}
-	case scan.ColumnRange:
-		return []string{columnRange(f)}
-	case scan.CellsPerColumn:
-		return []string{"the newest remaining cell of each column"}
-	case scan.CellsPerRow:
-		return []string{"one cell per row, without its value, to find rows"}
-	case scan.StripValues:
-		return nil // said with what it is for
-	case scan.ValueRanges:
-		return []string{"values in the given range"}
-	case scan.Condition:
-		return append([]string{"rows that have " + conditionWords(f.If)}, filterWords(f.Then)...)
-	}
-	if present, ok := presentColumns(f); ok {
-		values := f.(scan.Interleave)[0]
-		return append(filterWords(values), "and columns "+columnsWords(present)+" without values, to find events")
-	}
-	kind := ""
-	if ofKeys(f) {
-		kind = "row keys of the form "
-	}
-	return []string{kind + strings.Join(alternatives(f), "; or ")} // a cell is in one of them
-}
-
-// conditionWords says in words which rows meet a condition on a column.
-func conditionWords(f scan.Filter) string {
-	switch f := f.(type) {
-	case scan.Interleave:
-		var all []string
-		for _, f := range f {
-			all = append(all, conditionWords(f))
+		if rows.Keys == nil {
+			out = append(out, "rows from "+boundWords(rows.Start, "start")+" to "+boundWords(rows.End, "end"))
 		}
-		return strings.Join(all, ", or ")
-	case scan.Condition:
-		return "no cell in " + conditionWords(f.If)
-	case scan.ColumnRange:
-		return "column " + sample.ShowKey(f.Begin)
-	case scan.Chain: // of a column or several
-		text := conditionWords(f[0])
-		for _, f := range f[1:] {
-			if values, ok := f.(scan.ValueRanges); ok {
-				text += " with " + filterWords(values)[0]
-			}
-		}
-		return text
 	}
-	return strings.Join(filterWords(f), ", ")
-}
-
-// presentColumns returns the columns whose cells come without their values besides those
-// that come with them; false if f is another filter.
-func presentColumns(f scan.Filter) (present scan.Columns, ok bool) {
-	branches, _ := f.(scan.Interleave)
-	if len(branches) != 2 {
-		return nil, false
+	if out = append(keys, out...); len(out) > shownRanges {
+		out = append(out[:shownRanges-1], fmt.Sprintf("… and %d more", len(out)-shownRanges+1))
 	}
-	stripped, _ := branches[1].(scan.Chain)
-	if len(stripped) != 2 || stripped[1] != scan.Filter(scan.StripValues{}) {
-		return nil, false
+	text := strings.Join(out, "\n")
+	if reverse {
+		text += ", in reverse order"
 	}
-	present, ok = stripped[0].(scan.Columns)
-	return present, ok
-}
-
-// ofKeys reports whether a filter is one of row keys.
-func ofKeys(f scan.Filter) bool {
-	switch f := f.(type) {
-	case scan.Interleave:
-		return ofKeys(f[0])
-	case scan.Chain:
-		return ofKeys(f[0])
-	}
-	switch f.(type) {
-	case scan.Keys, scan.AnyKeys:
-		return true
-	}
-	return false
-}
-
-// alternatives says in words what each of the branches of a filter of keys or cells
-// returns.
-func alternatives(f scan.Filter) []string {
-	var out []string
-	switch f := f.(type) {
-	case scan.Interleave:
-		for _, f := range f {
-			out = append(out, alternatives(f)...)
-		}
-	case scan.Chain: // in some columns
-		for _, text := range alternatives(f[0]) {
-			out = append(out, text+", "+strings.Join(filterWords(f[1]), ", "))
-		}
-	case scan.Keys:
-		out = append(out, keyWords(f.Form))
-	case scan.AnyKeys:
-		for _, form := range f {
-			out = append(out, keyWords(form))
-		}
-	case scan.Cells:
-		out = append(out, familyWords(f))
-	}
-	return out
-}
-
-// columnsWords lists the names of columns.
-func columnsWords(columns []string) string {
-	var names []string
-	for _, name := range columns {
-		names = append(names, sample.ShowKey(name))
-	}
-	return strings.Join(names, ", ")
-}
-
-// keyWords shows the form of row keys.
-func keyWords(form codec.KeyPieces) string {
-	text := ""
-	for _, piece := range form {
-		text += pieceWords(piece)
+	switch rows := words.Count(float64(r.Limit), "row", "rows"); {
+	case r.Paginated:
+		text += ", in pages of " + rows
+	case r.Limit > 0:
+		text += ", limit " + rows
 	}
 	return text
 }
 
-// pieceWords shows a piece of row keys.
-func pieceWords(p codec.KeyPiece) string {
-	switch {
-	case p.Any && p.Width == 0:
-		return "{anything}"
-	case p.Any:
-		return "{" + words.Count(float64(p.Width), "byte", "bytes") + "}"
-	case p.Number && p.High == "":
-		return "{" + p.Text + " and more}"
-	case p.Other:
-		p.Other = false
-		return "{" + strings.Trim(pieceWords(p), "{}") + ", or another length}"
-	case p.High != "":
-		return "{" + sample.ShowKey(p.Text) + " to " + sample.ShowKey(p.High) + "}"
+// boundWords shows a bound of a range; an empty one is the start or the end of the table.
+func boundWords(key, empty string) string {
+	if key == "" {
+		return "the " + empty + " of the table"
 	}
-	return sample.ShowKey(p.Text)
+	return sample.ShowKey(key)
 }
 
-// familyWords says which cells of some families are asked for.
-func familyWords(g scan.Cells) string {
-	text := "family " + g.Families[0]
-	if len(g.Families) > 1 {
-		text = "families " + strings.Join(g.Families, ", ")
+// expectedWords says what a read returns.
+func expectedWords(w *estimate.Work, eachSeries bool) string {
+	text := words.Count(float64(w.Requests), "request", "requests")
+	if w.Pages > 0 {
+		text = "at least " + text + " with pages of " + words.Count(float64(w.Pages), "row", "rows")
 	}
-	var windows []string
-	for _, w := range g.Windows {
-		windows = append(windows, windowWords(w))
+	text += ": " + words.Count(w.Rows, "row", "rows") + ", " +
+		words.Count(w.Cells, "cell", "cells") + ", " + words.Count(w.Events, "event", "events")
+	if eachSeries {
+		text += " for each series found"
 	}
-	if windows == nil {
-		return text + ", all cells"
-	}
-	return text + ", " + strings.Join(windows, "; and ")
-}
-
-// windowWords says which cells a window has.
-func windowWords(w codec.Window) string {
-	var parts []string
-	if w.Versions > 0 {
-		parts = append(parts, fmt.Sprintf("of the newest %d cells per column", w.Versions))
-	}
-	at := func(us int64) string { return briefly(showTime(time.UnixMicro(us))) }
-	switch {
-	case w.From > 0 && w.To > 0:
-		parts = append(parts, "timestamps from "+at(w.From)+" to "+at(w.To))
-	case w.From > 0:
-		parts = append(parts, "timestamps from "+at(w.From))
-	case w.To > 0:
-		parts = append(parts, "timestamps to "+at(w.To))
-	default:
-		parts = append(parts, "any timestamp")
-	}
-	return strings.Join(parts, " those with ")
-}
-
-// columnRange says which columns are in a range of names.
-func columnRange(r scan.ColumnRange) string {
-	text := "columns"
-	if r.Begin != "" {
-		text += " from " + binaryOf(r.Begin).Show
-	}
-	if r.End != "" {
-		text += " to " + binaryOf(r.End).Show
+	if w.Walked > 0 {
+		text += "; the server scans " + words.Count(w.Walked, "more row", "more rows")
+		if eachSeries {
+			text += " for each"
+		}
 	}
 	return text
+}
+
+// briefly writes a day without its time.
+func briefly(text string) string {
+	return strings.TrimSuffix(text, "T00:00:00Z")
 }

@@ -135,7 +135,7 @@ func TestCompareSettings(t *testing.T) {
 			base := compared[c.in]
 			changed := strings.Replace(base, c.from, c.to, 1)
 			a, b := explained(t, base), explained(t, changed)
-			if got := explain.Compare(a, b); changed == base || !got.Facts[0].Differs {
+			if got := explain.Compare(a, b, "a.yaml", "b.yaml"); changed == base || len(got.Sections[0].Parts[0].Table.Rows) == 0 {
 				t.Errorf("%s instead of %s: no difference", c.to, c.from)
 			}
 		})
@@ -143,7 +143,7 @@ func TestCompareSettings(t *testing.T) {
 }
 
 // explained explains a schema without errors of the language; rules may find something.
-func explained(t *testing.T, text string) *explain.Schema {
+func explained(t *testing.T, text string) *explain.Document {
 	t.Helper()
 	s, found := schema.Parse("p.yaml", []byte(text))
 	if found.HasErrors() {
@@ -153,8 +153,9 @@ func explained(t *testing.T, text string) *explain.Schema {
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
-	doc := explain.New([]*schema.Schema{s}, []*layout.Layout{l})
-	return &doc.Schemas[0]
+	doc, err := explain.New([]*schema.Schema{s}, []*layout.Layout{l}, explain.Options{})
+	must(t, err)
+	return doc
 }
 
 // change is a change of a setting, or of several, separated by spaces, in a schema of compared.

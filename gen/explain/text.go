@@ -1,16 +1,14 @@
 package explain
 
 import (
-	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// TextOptions say how [Text] renders. The zero value is for files: plain and 100
+// TextOptions say how [Document.Text] renders. The zero value is for files: plain and 100
 // columns wide.
 type TextOptions struct {
 	Color bool // whether to color the text, for a terminal
@@ -25,43 +23,94 @@ const (
 	leastWidth   = 60
 )
 
-// Text renders a document in aligned lines. No line is wider than the width, except for
-// addresses of web pages.
-func Text(doc Document, o TextOptions) string {
+// Text renders a document in aligned lines, without pictures. No line is wider than the width, except for
+// addresses of web pages and lines to paste.
+func (d *Document) Text(o TextOptions) string {
 	if o.Width == 0 {
 		o.Width = defaultWidth
 	}
-	w := textWriter{style: style{o.Color}, width: max(o.Width, leastWidth)}
-	for i, s := range doc.Schemas {
-		if i > 0 {
-			w.line("")
-		}
-		w.schema(&s)
-	}
+	w := textWriter{colored: o.Color, width: max(o.Width, leastWidth)}
+	d.walk(&w)
 	return w.b.String()
 }
 
 // textWriter writes text.
 type textWriter struct {
-	style
-	width int // of a line, in columns
-	b     strings.Builder
+	colored bool
+	width   int // of a line, in columns
+	b       strings.Builder
+	indent  string
+	tabled  bool // the last part was a table
+}
+
+// paints are the colors and weights of styles, as ANSI escape codes.
+var paints = map[Style]string{
+	"title": "1", Muted: "2", Chosen: "1;32", Refused: "31", Warning: "33",
+	"segment0": "36", "segment1": "32", "segment2": "33", "segment3": "35", "segment4": "34",
+}
+
+// paint writes a text in a style.
+func (w *textWriter) paint(style Style, text string) string {
+	if paint := paints[style]; w.colored && paint != "" && text != "" {
+		return "\x1b[" + paint + "m" + text + "\x1b[0m"
+	}
+	return text
 }
 
 // line writes a line.
-func (w *textWriter) line(format string, args ...any) {
-	w.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
-}
+func (w *textWriter) line(text string) { w.b.WriteString(strings.TrimRight(w.indent+text, " ") + "\n") }
 
-// wrapped writes a paragraph with an indent.
-func (w *textWriter) wrapped(indent string, p paint, text string) {
-	for _, line := range wrap(text, w.width-words.Width(indent)) {
-		w.line("%s", indent+w.in(p, strings.TrimRight(line, " ")))
+// wrapped writes a text in lines.
+func (w *textWriter) wrapped(style Style, text string) {
+	for _, line := range wrap(text, w.width-words.Width(w.indent)) {
+		w.line(w.paint(style, strings.TrimRight(line, " ")))
 	}
 }
 
-// grid returns an empty grid as wide as the text.
-func (w *textWriter) grid() grid { return grid{style: w.style, width: w.width} }
+func (w *textWriter) begin(s *Section, level int) {
+	if w.b.Len() > 0 {
+		w.b.WriteString("\n")
+	}
+	w.indent = []string{"", "", "  "}[level-1]
+	w.wrapped("title", s.Title)
+	w.indent, w.tabled = []string{"  ", "  ", "    "}[level-1], false
+}
+
+func (w *textWriter) paragraph(p *Paragraph) {
+	w.tabled = false
+	w.wrapped(p.Style, p.Text)
+	if p.Source != "" {
+		w.line(w.paint(Muted, p.Source))
+	}
+}
+
+func (w *textWriter) table(t *Table) {
+	if w.tabled {
+		w.line("")
+	}
+	w.tabled = true
+	g := w.gridOf(t)
+	g.write(w)
+}
+
+func (w *textWriter) key(k *Key) {
+	for _, spans := range k.draw(w.width - words.Width(w.indent)) {
+		line := ""
+		for _, s := range spans {
+			line += w.paint(s.style, s.text)
+		}
+		w.line(line)
+	}
+}
+
+func (w *textWriter) code(lines []string) {
+	for _, line := range lines {
+		w.line("  " + line)
+	}
+}
+
+func (*textWriter) pictures(*Section, *Pictures) {}
+func (*textWriter) end(*Section)                 {}
 
 // wrap breaks a text into lines between words. A word that is wider than a line, such as a row
 // key, is broken after punctuation and, if a part is still too wide, anywhere; all spaces are
@@ -145,230 +194,7 @@ func elide(text string, to int) string {
 	return head + "…" + string(tail)
 }
 
-// heading begins a section.
-func (w *textWriter) heading(text string) {
-	w.line("")
-	w.wrapped("  ", bold, text)
-}
-
-// schema writes a schema.
-func (w *textWriter) schema(s *Schema) {
-	if file := " (" + s.File + ")"; words.Width(s.Name+file) <= w.width {
-		w.line("%s%s", w.in(bold, s.Name), w.in(dim, file))
-	} else {
-		w.wrapped("", bold, s.Name)
-		w.wrapped("  ", dim, s.File)
-	}
-	if s.Doc != "" {
-		w.wrapped("  ", plain, s.Doc)
-	}
-	for i := range s.Tables {
-		w.table(s, &s.Tables[i])
-	}
-	w.line("")
-	w.line("%s", w.in(bold, "reads of "+s.Name))
-	for i := range s.Reads {
-		w.read(&s.Reads[i])
-	}
-	w.capacity(s)
-}
-
-// table writes a table.
-func (w *textWriter) table(s *Schema, t *Table) {
-	w.line("")
-	w.line("%s: %s", w.in(bold, "table "+t.ID), t.Pattern)
-	if t.Doc != "" {
-		w.wrapped("  ", plain, t.Doc)
-	}
-	w.wrapped("  ", plain, t.Holds)
-	if t.WriteOnly {
-		w.wrapped("  ", plain, writeOnlyNote)
-	}
-	if t.Tier != nil {
-		w.wrapped("  ", plain, t.Tier.Means)
-	}
-	if t.Bundle != nil {
-		w.wrapped("  ", plain, t.Bundle.Means)
-	}
-	if t.Rollup != nil {
-		w.wrapped("  ", plain, t.Rollup.Means)
-	}
-	w.key(t)
-	w.periods(t)
-	w.rows(t)
-	w.families(t)
-	w.size(s, t)
-	w.heat(t)
-	w.choices(t)
-	w.year(s, t)
-	w.excused(t)
-}
-
-// writeOnlyNote explains serves: false.
-const writeOnlyNote = "Events are written to this table but not read from it, because it has serves: false."
-
-// key draws the row key, with a line for each of its segments.
-func (w *textWriter) key(t *Table) {
-	w.heading("row key")
-	w.wrapped("    ", plain, t.Key.Form)
-	if t.Key.Example.Hex != "" {
-		w.example(t)
-	}
-	if text := splitWords(t.Key.Splits); text != "" {
-		w.wrapped("    ", dim, text)
-	}
-	if t.Key.SQL != nil {
-		w.wrapped("    ", dim, "columns in GoogleSQL: "+strings.Join(t.Key.SQL, ", "))
-	}
-}
-
-// splitWords says at which keys a new table is split; nothing if it is not.
-func splitWords(splits []Bytes) string {
-	switch n := len(splits); {
-	case n == 0:
-		return ""
-	case n > 5:
-		return fmt.Sprintf("a new table is split at %d keys, from %s to %s", n, elide(splits[0].Show, longKey/2), elide(splits[n-1].Show, longKey/2))
-	}
-	var keys []string
-	for _, s := range splits {
-		keys = append(keys, elide(s.Show, longKey))
-	}
-	return "a new table is split at " + strings.Join(keys, ", ")
-}
-
-// example draws an example key: its bytes, which segment they belong to, and what each
-// segment means. Where that does not fit, the segments are listed.
-func (w *textWriter) example(t *Table) {
-	parts, delimiter, quote := shownParts(t)
-	size := "  " + words.Count(float64(len(t.Key.Example.Hex)/2), "byte", "bytes")
-	shorten(parts, w.width-6-words.Width(size)-words.Width(delimiter)*len(parts))
-	key, braces := quote, strings.Repeat(" ", len(quote))
-	var at []int // the column at which each segment begins
-	for i, part := range parts {
-		if i > 0 && !t.Key.Segments[i-1].Joined {
-			key += w.in(dim, delimiter)
-			braces = pad(braces, words.Width(braces)+words.Width(delimiter))
-		}
-		at = append(at, words.Width(braces))
-		key += w.in(segmentPaint(i), part)
-		braces += brace(words.Width(part))
-	}
-	if words.Width(braces)+words.Width(quote)+words.Width(size)+4 > w.width {
-		w.wrapped("    ", plain, t.Key.Example.Show+size)
-		w.segments(t)
-		return
-	}
-	w.line("    %s%s%s", key, quote, w.in(dim, size))
-	w.line("    %s", w.braces(braces, at))
-	if !w.ladder(t, at) {
-		w.segments(t)
-	}
-}
-
-// braces paints the braces of the segments, which begin at some columns.
-func (w *textWriter) braces(text string, at []int) string {
-	runes, out := []rune(text), ""
-	for i, begin := range at {
-		end := len(runes)
-		if i+1 < len(at) {
-			end = at[i+1]
-		}
-		if i == 0 {
-			out = string(runes[:begin])
-		}
-		out += w.in(segmentPaint(i), string(runes[begin:end]))
-	}
-	return out
-}
-
-// ladder writes what each segment means on a line below its beginning, the last segment
-// first; false and nothing if that does not fit.
-func (w *textWriter) ladder(t *Table, at []int) bool {
-	for i, begin := range at {
-		if 4+begin+words.Width(segmentText(t.Key.Segments[i])) > w.width {
-			return false
-		}
-	}
-	for i := len(at) - 1; i >= 0; i-- {
-		rung := ""
-		for _, begin := range at[:i] {
-			rung = pad(rung, begin) + "│"
-		}
-		w.line("    %s%s", w.in(dim, pad(rung, at[i])), w.in(segmentPaint(i), segmentText(t.Key.Segments[i])))
-	}
-	return true
-}
-
-// segments lists what each segment means.
-func (w *textWriter) segments(t *Table) {
-	for i, s := range t.Key.Segments {
-		w.wrapped("    ", segmentPaint(i), segmentText(s))
-	}
-}
-
-// shorten elides the longest of the segments of a key until all of them fit in some
-// columns, or are as short as they can be.
-func shorten(parts []string, width int) {
-	for most := width; most > 8 && words.Width(strings.Join(parts, "")) > width; most-- {
-		for i, part := range parts {
-			parts[i] = elide(part, most)
-		}
-	}
-}
-
-// segmentText says what a segment is.
-func segmentText(s Segment) string {
-	text := s.Means
-	if s.Kind == "series" || s.Kind == "const" || s.Kind == "metric" {
-		text = s.Name + ": " + s.Means
-	}
-	if s.Doc != "" {
-		text += " (" + s.Doc + ")"
-	}
-	return text
-}
-
-// brace marks some columns.
-func brace(n int) string {
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return "┴"
-	}
-	return "└" + strings.Repeat("─", n-2) + "┘"
-}
-
-// shownParts returns the segments of the example key and the delimiter as they are
-// shown: quoted, where one of them must be.
-func shownParts(t *Table) (parts []string, delimiter, quote string) {
-	inner := func(s string) string { return s }
-	if strings.HasPrefix(t.Key.Example.Show, `"`) {
-		quote = `"`
-		inner = func(s string) string { return strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(s), `"`), `"`) }
-	}
-	for _, s := range t.Key.Segments {
-		parts = append(parts, inner(s.Example.raw()))
-	}
-	return parts, inner(t.Key.Delimiter), quote
-}
-
-// raw returns the bytes.
-func (b Bytes) raw() string {
-	out, _ := hex.DecodeString(b.Hex) // of bytesOf
-	return string(out)
-}
-
-// excused lists the findings that the schema allows.
-func (w *textWriter) excused(t *Table) {
-	if len(t.Excused) == 0 {
-		return
-	}
-	w.heading("allowed findings")
-	g := w.grid()
-	for _, e := range t.Excused {
-		g.add(cell{text: e.Rule, paint: warned}, cell{text: e.Title}, cell{text: "reason: " + e.Reason, paint: dim})
-	}
-	g.write(&w.b, "    ")
+// pad adds spaces to a text, up to some columns.
+func pad(text string, to int) string {
+	return fmt.Sprintf("%s%*s", text, max(0, to-words.Width(text)), "")
 }

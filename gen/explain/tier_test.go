@@ -1,11 +1,8 @@
 package explain_test
 
 import (
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/capacity"
@@ -52,38 +49,11 @@ queries:
 // TestTier compares the explanation of a schema with an infrequent access tier, and its comparison
 // with the same schema without it, with reviewed ones; -update rewrites them. Prices are made up.
 func TestTier(t *testing.T) {
-	prices := capacity.Prices{"node_hour": 1, "ssd_gib_month": 0.5, "infrequent_access_gib_month": 0.1}
 	without := strings.ReplaceAll(strings.ReplaceAll(tiered, "    tier: {infrequent_access: {after: 60d}}\n", ""), `, T21: "planned"`, "")
-	with := documentOf(t, gen.Input{Name: "tier.yaml", Text: []byte(tiered)})
-	ssd := documentOf(t, gen.Input{Name: "ssd.yaml", Text: []byte(without)})
-	with.Price(prices)
-	ssd.Price(prices)
+	o := explain.Options{Prices: capacity.Prices{"node_hour": 1, "ssd_gib_month": 0.5, "infrequent_access_gib_month": 0.1}}
+	with := documentWith(t, o, gen.Input{Name: "tier.yaml", Text: []byte(tiered)})
+	ssd := documentWith(t, o, gen.Input{Name: "ssd.yaml", Text: []byte(without)})
 	check(t, with)
-	compared := explain.Compare(&ssd.Schemas[0], &with.Schemas[0])
-	for name, got := range map[string]string{"tier.txt": explain.Text(with, explain.TextOptions{}), "tier_compared.txt": compared.Text(explain.TextOptions{Width: 160})} {
-		path := "testdata/" + name
-		if *update {
-			must(t, os.WriteFile(path, []byte(got), 0o666))
-		}
-		want, err := os.ReadFile(path)
-		must(t, err)
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", path, diff)
-		}
-	}
-	all := rendered(t, with)
-	checkHTML(t, all["html"])
-	for _, r := range with.Schemas[0].Reads {
-		for end, text := range all {
-			if end != "txt" && !strings.Contains(strings.ReplaceAll(text, `\`, ""), r.Tier.Means) {
-				t.Errorf("%s does not say %q", end, r.Tier.Means)
-			}
-		}
-		if timed := r.Method != "OfMachine"; r.Tier.TimestampFilter != timed || (r.Tier.Reaches != "") != timed {
-			t.Errorf("%s: %+v", r.Method, r.Tier)
-		}
-		if ssd := r.Method != "OfMachine" && r.Method != "ByPlant"; r.Tier.SSDOnly != ssd {
-			t.Errorf("%s: %+v", r.Method, r.Tier)
-		}
-	}
+	golden(t, "tier.txt", with.Text(explain.TextOptions{}))
+	golden(t, "tier_compared.txt", explain.Compare(ssd, with, "ssd.yaml", "tier.yaml").Text(explain.TextOptions{Width: 160}))
 }

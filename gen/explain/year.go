@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -19,7 +21,7 @@ const oneYear = 365 * 24 * time.Hour
 
 // Year is what a year of the load takes in storage.
 type Year struct {
-	Stored Range `json:"stored"` // after a year, before compression
+	Stored estimate.Bounds `json:"stored"` // after a year, before compression
 	// Compressed is between what Zstandard and Snappy make of it; nil if that was not measured.
 	Compressed *Between `json:"compressed,omitempty"`
 	// Month is what a month of it costs, in all clusters: of the compressed bytes if they are
@@ -38,9 +40,9 @@ type Between struct {
 }
 
 // yearOf returns what a table takes.
-func yearOf(t *layout.Table, e *estimate.Estimate) *Year {
+func yearOf(t *layout.Table, e *estimate.Estimate) Year {
 	stored := e.StoredAfter(oneYear)
-	out := &Year{Stored: Range(stored)}
+	out := Year{Stored: stored}
 	if after, moves := t.Tier.After(); moves && stored.Typical > 0 {
 		warm := e.StoredAfter(after)
 		out.Cold = max(0, 1-warm.Typical/stored.Typical)
@@ -49,7 +51,7 @@ func yearOf(t *layout.Table, e *estimate.Estimate) *Year {
 }
 
 // compress sets the compressed bytes, if an event takes as much as was measured.
-func (y *Year) compress(event *Range, m *Compressed) {
+func (y *Year) compress(event *estimate.Bounds, m *Compressed) {
 	y.Compressed = &Between{y.Stored.Lower / event.Lower * min(m.Zstd, m.Snappy), y.Stored.Upper / event.Upper * max(m.Zstd, m.Snappy)}
 }
 
@@ -77,113 +79,78 @@ func (y *Year) middle() float64 {
 	return y.Stored.Typical
 }
 
-// yearTitle introduces the storage of a year.
-const yearTitle = "storage of a year of the same load, least first"
-
-// yearChoices returns the table and its other patterns, as far as they are possible: those with the
-// smallest storage first.
-func yearChoices(t *Table) []*Choice {
-	var out []*Choice
-	for i := range t.Choices {
-		c := &t.Choices[i]
-		if c.Year != nil && (c.Chosen || c.Pattern != t.Choices[0].Pattern) && (t.Compression == nil || c.Year.Compressed != nil) {
-			out = append(out, c)
+// year compares what a year of the load takes in storage in the layout of a table and with other patterns, as far as they are
+// possible: those with the smallest storage first.
+func (b *builder) year(of *Section, s *schema.Schema, index int, l *layout.Layout, t *layout.Table, all []*choice) {
+	m := b.measured[t]
+	for _, c := range all {
+		if c.table != nil {
+			c.measure(m)
+			c.year.price(b.Prices, max(1, l.Expect.Clusters))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Choice) int { return cmp.Compare(a.Year.middle(), b.Year.middle()) })
+	some := slices.DeleteFunc(slices.Clone(all), func(c *choice) bool {
+		return c.table == nil || !c.chosen && c.pattern == all[0].pattern || m != nil && c.year.Compressed == nil
+	})
+	if len(some) == 0 {
+		return
+	}
+	slices.SortStableFunc(some, func(a, b *choice) int { return cmp.Compare(a.year.middle(), b.year.middle()) })
+	out := of.begin("storage of a year of the same load, least first")
+	costs := all[0].year.Month != nil
+	table := out.table(slices.Concat([]Column{{}}, columns(Number, "after a year", "compressed"))...)
+	if costs {
+		table.Columns = append(table.Columns, Column{"a month then costs", Number})
+	}
+	for _, c := range some {
+		row := table.row(c.year, slices.Concat([]string{c.name()}, c.year.cells(costs))...)
+		if c.chosen {
+			row.Style = Chosen
+			b.fact("stored after a year", t.ID, strings.Join(slices.DeleteFunc(slices.Clone(row.Cells[1:]), func(text string) bool { return text == none }), ", a month then costs "))
+		}
+	}
+	out.note(yearNote(l.Name, &all[0].year, m), yearSource)
+	b.cheaper(of, laterLayout(s, index, l, t), all)
+}
+
+// measure sets the compressed bytes of a choice, if they were measured.
+func (c *choice) measure(m *Compression) {
+	if m == nil {
+		return
+	}
+	same := func(d Compressed) bool { return d.Pattern == c.pattern && d.Bucket == c.bucket }
+	if i := slices.IndexFunc(m.Designs, same); i >= 0 {
+		c.year.compress(&c.size.Event, &m.Designs[i])
+	}
+}
+
+// cells shows what a year takes, with its costs if they are known.
+func (y *Year) cells(costs bool) []string {
+	out := []string{words.Sizes(y.Stored.Lower, y.Stored.Upper), none}
+	if y.Compressed != nil {
+		out[1] = words.Sizes(y.Compressed.Lower, y.Compressed.Upper)
+	}
+	if costs {
+		out = append(out, words.Number(y.Month.Lower)+"–"+words.Number(y.Month.Upper))
+	}
 	return out
 }
 
-// yearHead and yearRow are the table of the storage of a year.
-func yearHead(t *Table) []string {
-	head := []string{"", "after a year", "compressed"}
-	if t.Choices[0].Year != nil && t.Choices[0].Year.Month != nil {
-		head = append(head, "a month then costs")
-	}
-	return head
-}
-
-func yearRow(c *Choice) []string {
-	y := c.Year
-	row := []string{choiceName(c), words.Sizes(y.Stored.Lower, y.Stored.Upper), "–"}
-	if y.Compressed != nil {
-		row[2] = words.Sizes(y.Compressed.Lower, y.Compressed.Upper)
-	}
-	if y.Month != nil {
-		row = append(row, words.Number(y.Month.Lower)+"–"+words.Number(y.Month.Upper))
-	}
-	return row
-}
-
-// yearNote says what the figures mean.
-func yearNote(s *Schema, t *Table) string {
+// yearNote says what the figures of a schema mean.
+func yearNote(name string, y *Year, m *Compression) string {
 	note := "Bigtable bills the bytes that it stores, compressed, but its codec is not public. "
-	if y := t.Choices[0].Year; y != nil && y.LacksPrices != nil {
+	if y.LacksPrices != nil {
 		note += lacksPrices("Costs of a month", y.LacksPrices) + " "
 	}
-	if t.Compression == nil {
-		if y := t.Choices[0].Year; y != nil && y.Month != nil {
+	if m == nil {
+		if y.Month != nil {
 			note += "Costs are for the bytes before compression. "
 		}
-		return note + "Events of a live table say what they take compressed: write the output of btgen-live stats " + s.Name + " --sample 1000 --format json to a file, and name it with --measured."
+		return note + "Events of a live table say what they take compressed: write the output of btgen-live stats " + name + " --sample 1000 --format json to a file, and name it with --measured."
 	}
-	return note + "Compressed is a range between Zstandard and Snappy, measured in blocks of " + strconv.Itoa(t.Compression.BlockBytes>>10) + " KiB with " +
-		words.Count(float64(t.Compression.Events), "event", "events") + " of the table, and scaled to the expected load."
+	return note + "Compressed is a range between Zstandard and Snappy, measured in blocks of " + strconv.Itoa(m.BlockBytes>>10) + " KiB with " +
+		words.Count(float64(m.Events), "event", "events") + " of the table, and scaled to the expected load."
 }
 
 // yearSource is where Bigtable's documentation says what is billed, read on 2026-11-25.
 const yearSource = "https://cloud.google.com/bigtable/pricing"
-
-// year writes what a year of the load takes in storage.
-func (w *textWriter) year(s *Schema, t *Table) {
-	all := yearChoices(t)
-	if len(all) == 0 {
-		return
-	}
-	w.heading(yearTitle)
-	g := w.grid()
-	g.right = []bool{false, true, true, true}
-	var head []cell
-	for _, name := range yearHead(t) {
-		head = append(head, cell{text: name, paint: dim})
-	}
-	g.add(head...)
-	for _, c := range all {
-		var row []cell
-		for i, text := range yearRow(c) {
-			one := cell{text: text}
-			if i == 0 {
-				one.mark = "  "
-				if c.Chosen {
-					one.mark, one.paint = "► ", chosen
-				}
-			}
-			row = append(row, one)
-		}
-		g.add(row...)
-	}
-	g.write(&w.b, "  ")
-	w.wrapped("    ", plain, yearNote(s, t))
-	w.line("    %s", w.in(dim, yearSource))
-	w.cheaper(t)
-}
-
-// year writes what a year of the load takes in storage.
-func (w *markdownWriter) year(s *Schema, t *Table) {
-	all := yearChoices(t)
-	if len(all) == 0 {
-		return
-	}
-	w.section(title(yearTitle))
-	var rows [][]string
-	for _, c := range all {
-		row := yearRow(c)
-		if row[0] = code(row[0]); c.Chosen {
-			row[0] = "**" + row[0] + "** (chosen)"
-		}
-		rows = append(rows, row)
-	}
-	w.table(yearHead(t), rows)
-	w.line("\n%s ([Bigtable documentation](%s))", markdown(yearNote(s, t)), yearSource)
-	w.cheaper(t)
-}

@@ -14,7 +14,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/explain"
-	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // lasting is a schema whose events are cells that live long.
@@ -40,7 +39,7 @@ tables:
 
 // measuredOf returns made-up figures of a table: factors of what its events are estimated to take
 // before compression.
-func measuredOf(t *testing.T, text string, factors map[string][2]float64) ([]explain.Compression, explain.Document, gen.Result) {
+func measuredOf(t *testing.T, text string, factors map[string][2]float64) ([]explain.Compression, gen.Result) {
 	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "reading.yaml", Text: []byte(text)}})
 	must(t, r.Diagnostics.Err())
@@ -54,7 +53,7 @@ func measuredOf(t *testing.T, text string, factors map[string][2]float64) ([]exp
 		event := estimate.Of(d.Layout, d.Table).Event.Typical
 		c.Designs = append(c.Designs, explain.Compressed{Pattern: d.Pattern, Bucket: d.Bucket, Stored: event, Zstd: event * of[0], Snappy: event * of[1]})
 	}
-	return []explain.Compression{*c}, explain.New(r.Schemas, r.Layouts), r
+	return []explain.Compression{*c}, r
 }
 
 // usual are factors by which cells and blobs compress.
@@ -63,23 +62,16 @@ var usual = map[string][2]float64{"bucket_new_cells": {0.1, 0.3}, "bucket_serial
 // TestYear compares the storage of a year, with measured compression and made-up prices, with a
 // reviewed explanation; -update rewrites it.
 func TestYear(t *testing.T) {
-	measured, doc, r := measuredOf(t, lasting, usual)
-	must(t, doc.Compress(measured, r.Layouts))
-	doc.Price(capacity.Prices{"node_hour": 1, "ssd_gib_month": 0.5})
-	check(t, doc)
-	got := explain.Text(doc, explain.TextOptions{})
-	got = got[strings.Index(got, "  storage of a year"):strings.Index(got, "reads of Reading")]
-	const path = "testdata/year.txt"
-	if *update {
-		must(t, os.WriteFile(path, []byte(got), 0o666))
-	}
-	want, err := os.ReadFile(path)
+	measured, r := measuredOf(t, lasting, usual)
+	doc, err := explain.New(r.Schemas, r.Layouts, explain.Options{Measured: measured, Prices: capacity.Prices{"node_hour": 1, "ssd_gib_month": 0.5}})
 	must(t, err)
-	assert.Same(t, string(want), got)
-	table := &doc.Schemas[0].Tables[0]
-	y := table.Choices[0].Year
+	check(t, doc)
+	got := doc.Text(explain.TextOptions{})
+	golden(t, "year.txt", got[strings.Index(got, "  storage of a year"):strings.Index(got, "reads of Reading")])
+	years := table(doc, "storage of a year")
+	y := dataOf[explain.Year](t, row(years, "bucket_new_cells"))
 	const events = 500 * 365 * 24 * 60
-	event := table.Size.Event
+	event := dataOf[estimate.Bounds](t, row(table(doc, "size"), "event"))
 	for what, values := range map[string][2]float64{
 		"stored":            {y.Stored.Lower, events * event.Lower},
 		"compressed, least": {y.Compressed.Lower, events * measured[0].Designs[0].Zstd},
@@ -90,10 +82,13 @@ func TestYear(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, values[0], values[1])
 		}
 	}
-	for i := range table.Choices {
-		if c := &table.Choices[i]; c.Year != nil && c.Year.Compressed != nil != (usual[c.Pattern][0] > 0 && (c.Chosen || c.Pattern != table.Pattern)) {
-			t.Errorf("%s %s: %+v", c.Pattern, c.Bucket, c.Year)
+	for _, r := range years.Rows {
+		if pattern, _, _ := strings.Cut(r.Cells[0], ","); usual[pattern][0] == 0 {
+			t.Errorf("%v was not measured", r.Cells)
 		}
+	}
+	if len(years.Rows) != len(usual) {
+		t.Error(years)
 	}
 }
 
@@ -115,15 +110,14 @@ func TestCheaperLayout(t *testing.T) {
 		"measured to be alike": {nil, map[string][2]float64{"bucket_new_cells": {0.02, 0.04}, "bucket_serialized": {0.3, 0.5}}, false},
 	} {
 		text := strings.NewReplacer(test.edit...).Replace(lasting)
-		measured, doc, r := measuredOf(t, text, test.factors)
-		if test.factors != nil {
-			if err := doc.Compress(measured, r.Layouts); err != nil {
-				t.Fatal(name, err)
-			}
+		measured, r := measuredOf(t, text, test.factors)
+		if test.factors == nil {
+			measured = nil
 		}
+		doc, err := explain.New(r.Schemas, r.Layouts, explain.Options{Measured: measured})
+		must(t, err)
 		check(t, doc)
-		c := doc.Schemas[0].Tables[0].Cheaper
-		if (c != nil) != test.proposes {
+		if c := sections(doc.Sections, "a cheaper layout"); (c != nil) != test.proposes {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -147,7 +141,7 @@ func TestOtherMeasurements(t *testing.T) {
 		"readings are not those of":   func(c *explain.Compression) { c.Designs[1].Pattern = "bucket_cells" },
 		"readings is measured twice":  func(c *explain.Compression) {},
 	} {
-		measured, doc, r := measuredOf(t, lasting, usual)
+		measured, r := measuredOf(t, lasting, usual)
 		if change != nil {
 			change(&measured[0])
 		}
@@ -169,7 +163,7 @@ func TestOtherMeasurements(t *testing.T) {
 		must(t, os.WriteFile(path, text, 0o600))
 		read, err := explain.ReadCompressions(path)
 		if err == nil {
-			err = doc.Compress(read, r.Layouts)
+			_, err = explain.New(r.Schemas, r.Layouts, explain.Options{Measured: read})
 		}
 		var refused *explain.CompressionError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "struct") {
@@ -194,17 +188,18 @@ func TestLackingPrices(t *testing.T) {
 		{tiered, capacity.Prices{ssd: 0.2}, []string{infrequent}, []string{hour, infrequent}},
 		{tiered, capacity.Prices{ssd: 0.2, hour: 1, infrequent: 0.1}, nil, nil},
 	} {
-		_, doc, _ := measuredOf(t, test.schema, nil)
-		doc.Price(test.prices)
+		_, r := measuredOf(t, test.schema, nil)
+		doc, err := explain.New(r.Schemas, r.Layouts, explain.Options{Prices: test.prices})
+		must(t, err)
 		check(t, doc)
-		year, plan := doc.Schemas[0].Tables[0].Choices[0].Year, doc.Schemas[0].Capacity
-		if !slices.Equal(year.LacksPrices, test.year) || !slices.Equal(plan.LacksPrices, test.month) {
-			t.Errorf("%v: %v, %v", test.prices, year.LacksPrices, plan.LacksPrices)
+		year := dataOf[explain.Year](t, row(table(doc, "storage of a year"), "bucket_new_cells"))
+		if !slices.Equal(year.LacksPrices, test.year) {
+			t.Errorf("%v: %v", test.prices, year.LacksPrices)
 		}
-		if len(test.prices) > 0 && ((year.Month == nil) != (test.year != nil) || (plan.Nodes[0].MonthlyCost == nil) != (test.month != nil)) {
-			t.Errorf("%v: costs %v, %v", test.prices, year.Month, plan.Nodes[0].MonthlyCost)
+		text := doc.Text(explain.TextOptions{Width: 1000})
+		if priced := strings.Contains(text, " a month\n"); len(test.prices) > 0 && ((year.Month == nil) != (test.year != nil) || priced != (test.month == nil)) {
+			t.Errorf("%v: costs %v, %v", test.prices, year.Month, priced)
 		}
-		text := strings.Join(strings.Fields(explain.Text(doc, explain.TextOptions{})), " ")
 		if test.month != nil && !strings.Contains(text, strings.Join(test.month, " and ")+", too.") {
 			t.Errorf("%v: %s", test.prices, text)
 		}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -66,11 +65,7 @@ func (d *Designer) Show(s *State) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s.Document != nil {
-		body, err := explain.Body(*s.Document)
-		if err != nil {
-			return err
-		}
-		d.body, d.title = body, titleOf(s.Document)
+		d.body, d.title = s.Document.Body(), s.Document.Title
 	}
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, d.viewOf(s, d.number+1)); err != nil {
@@ -81,15 +76,6 @@ func (d *Designer) Show(s *State) error {
 	close(d.changed)
 	d.changed = make(chan struct{})
 	return nil
-}
-
-// titleOf returns the title of a document: the names of its schemas.
-func titleOf(doc *explain.Document) string {
-	var names []string
-	for i := range doc.Schemas {
-		names = append(names, doc.Schemas[i].Name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // view is the page of a version, as the template reads it.
@@ -176,7 +162,7 @@ func (d *Designer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/designer.js":
 		kind, text = "text/javascript", script
 	case "/designer.css":
-		kind, text = "text/css", append([]byte(explain.Style()), style...)
+		kind, text = "text/css", append([]byte(explain.PageStyle()), style...)
 	default:
 		http.NotFound(w, r)
 		return

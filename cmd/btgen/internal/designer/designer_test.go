@@ -36,8 +36,9 @@ func documentOf(t *testing.T, doc string) *explain.Document {
 	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(strings.Replace(schemaText, "%s", doc, 1))}})
 	must(t, r.Diagnostics.Err())
-	out := explain.New(r.Schemas, r.Layouts)
-	return &out
+	out, err := explain.New(r.Schemas, r.Layouts, explain.Options{})
+	must(t, err)
+	return out
 }
 
 // get returns the answer to a request.
@@ -144,7 +145,7 @@ func TestInert(t *testing.T) {
 			Findings: found, Changes: found, Compared: true, Since: text, Notes: []string{text}, Failure: text,
 			Source: func(string) []byte { return []byte(text + "\n") },
 		}
-		s.Document.Schemas[0].Doc, s.Document.Schemas[0].Name = text, text
+		s.Document.Sections[0].Title, s.Document.Title = text, text
 		page := show(t, New(), s)
 		root, err := html.Parse(strings.NewReader(page))
 		must(t, err)

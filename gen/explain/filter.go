@@ -1,0 +1,211 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/scan"
+)
+
+// filterWords says in words what a filter returns: a line for each filter of a chain.
+func filterWords(f scan.Filter) []string {
+	switch f := f.(type) {
+	case scan.Chain:
+		var out []string
+		for _, f := range f {
+			out = append(out, filterWords(f)...)
+		}
+		return out
+	case scan.Columns:
+		return []string{"columns " + columnsWords(f)}
+	case scan.ColumnRange:
+		return []string{columnRange(f)}
+	case scan.CellsPerColumn:
+		return []string{"the newest remaining cell of each column"}
+	case scan.CellsPerRow:
+		return []string{"one cell per row, without its value, to find rows"}
+	case scan.StripValues:
+		return nil // said with what it is for
+	case scan.ValueRanges:
+		return []string{"values in the given range"}
+	case scan.Condition:
+		return append([]string{"rows that have " + conditionWords(f.If)}, filterWords(f.Then)...)
+	}
+	if present, ok := presentColumns(f); ok {
+		values := f.(scan.Interleave)[0]
+		return append(filterWords(values), "and columns "+columnsWords(present)+" without values, to find events")
+	}
+	kind := ""
+	if ofKeys(f) {
+		kind = "row keys of the form "
+	}
+	return []string{kind + strings.Join(alternatives(f), "; or ")} // a cell is in one of them
+}
+
+// conditionWords says in words which rows meet a condition on a column.
+func conditionWords(f scan.Filter) string {
+	switch f := f.(type) {
+	case scan.Interleave:
+		var all []string
+		for _, f := range f {
+			all = append(all, conditionWords(f))
+		}
+		return strings.Join(all, ", or ")
+	case scan.Condition:
+		return "no cell in " + conditionWords(f.If)
+	case scan.ColumnRange:
+		return "column " + sample.ShowKey(f.Begin)
+	case scan.Chain: // of a column or several
+		text := conditionWords(f[0])
+		for _, f := range f[1:] {
+			if values, ok := f.(scan.ValueRanges); ok {
+				text += " with " + filterWords(values)[0]
+			}
+		}
+		return text
+	}
+	return strings.Join(filterWords(f), ", ")
+}
+
+// presentColumns returns the columns whose cells come without their values besides those
+// that come with them; false if f is another filter.
+func presentColumns(f scan.Filter) (present scan.Columns, ok bool) {
+	branches, _ := f.(scan.Interleave)
+	if len(branches) != 2 {
+		return nil, false
+	}
+	stripped, _ := branches[1].(scan.Chain)
+	if len(stripped) != 2 || stripped[1] != scan.Filter(scan.StripValues{}) {
+		return nil, false
+	}
+	present, ok = stripped[0].(scan.Columns)
+	return present, ok
+}
+
+// ofKeys reports whether a filter is one of row keys.
+func ofKeys(f scan.Filter) bool {
+	switch f := f.(type) {
+	case scan.Interleave:
+		return ofKeys(f[0])
+	case scan.Chain:
+		return ofKeys(f[0])
+	}
+	switch f.(type) {
+	case scan.Keys, scan.AnyKeys:
+		return true
+	}
+	return false
+}
+
+// alternatives says in words what each of the branches of a filter of keys or cells
+// returns.
+func alternatives(f scan.Filter) []string {
+	var out []string
+	switch f := f.(type) {
+	case scan.Interleave:
+		for _, f := range f {
+			out = append(out, alternatives(f)...)
+		}
+	case scan.Chain: // in some columns
+		for _, text := range alternatives(f[0]) {
+			out = append(out, text+", "+strings.Join(filterWords(f[1]), ", "))
+		}
+	case scan.Keys:
+		out = append(out, keyWords(f.Form))
+	case scan.AnyKeys:
+		for _, form := range f {
+			out = append(out, keyWords(form))
+		}
+	case scan.Cells:
+		out = append(out, familyWords(f))
+	}
+	return out
+}
+
+// columnsWords lists the names of columns.
+func columnsWords(columns []string) string {
+	var names []string
+	for _, name := range columns {
+		names = append(names, sample.ShowKey(name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// keyWords shows the form of row keys.
+func keyWords(form codec.KeyPieces) string {
+	text := ""
+	for _, piece := range form {
+		text += pieceWords(piece)
+	}
+	return text
+}
+
+// pieceWords shows a piece of row keys.
+func pieceWords(p codec.KeyPiece) string {
+	switch {
+	case p.Any && p.Width == 0:
+		return "{anything}"
+	case p.Any:
+		return "{" + words.Count(float64(p.Width), "byte", "bytes") + "}"
+	case p.Number && p.High == "":
+		return "{" + p.Text + " and more}"
+	case p.Other:
+		p.Other = false
+		return "{" + strings.Trim(pieceWords(p), "{}") + ", or another length}"
+	case p.High != "":
+		return "{" + sample.ShowKey(p.Text) + " to " + sample.ShowKey(p.High) + "}"
+	}
+	return sample.ShowKey(p.Text)
+}
+
+// familyWords says which cells of some families are asked for.
+func familyWords(g scan.Cells) string {
+	text := "family " + g.Families[0]
+	if len(g.Families) > 1 {
+		text = "families " + strings.Join(g.Families, ", ")
+	}
+	var windows []string
+	for _, w := range g.Windows {
+		windows = append(windows, windowWords(w))
+	}
+	if windows == nil {
+		return text + ", all cells"
+	}
+	return text + ", " + strings.Join(windows, "; and ")
+}
+
+// windowWords says which cells a window has.
+func windowWords(w codec.Window) string {
+	var parts []string
+	if w.Versions > 0 {
+		parts = append(parts, fmt.Sprintf("of the newest %d cells per column", w.Versions))
+	}
+	at := func(us int64) string { return briefly(showTime(time.UnixMicro(us))) }
+	switch {
+	case w.From > 0 && w.To > 0:
+		parts = append(parts, "timestamps from "+at(w.From)+" to "+at(w.To))
+	case w.From > 0:
+		parts = append(parts, "timestamps from "+at(w.From))
+	case w.To > 0:
+		parts = append(parts, "timestamps to "+at(w.To))
+	default:
+		parts = append(parts, "any timestamp")
+	}
+	return strings.Join(parts, " those with ")
+}
+
+// columnRange says which columns are in a range of names.
+func columnRange(r scan.ColumnRange) string {
+	text := "columns"
+	if r.Begin != "" {
+		text += " from " + binaryOf(r.Begin).Show
+	}
+	if r.End != "" {
+		text += " to " + binaryOf(r.End).Show
+	}
+	return text
+}

@@ -1,0 +1,128 @@
+package explain
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// span is a part of a line of a drawing.
+type span struct {
+	text  string
+	style Style // Plain, Muted, or that of a segment
+}
+
+// segmentStyles is the number of styles of segments, which repeat: segment0, segment1 and so on.
+const segmentStyles = 5
+
+// segmentStyle returns the style of the i-th segment.
+func segmentStyle(i int) Style { return Style(fmt.Sprintf("segment%d", i%segmentStyles)) }
+
+// draw draws the example: its bytes, which segment they belong to, and what each segment means. Where that does
+// not fit in some columns, the segments are listed.
+func (k *Key) draw(width int) [][]span {
+	parts, delimiter, quote := k.parts()
+	size := "  " + words.Count(float64(len(k.Example.Hex)/2), "byte", "bytes")
+	shorten(parts, width-2-words.Width(size)-words.Width(delimiter)*len(parts))
+	bytes, braces := []span{{text: quote}}, []span{{text: strings.Repeat(" ", len(quote))}}
+	var at []int // the column at which each segment begins
+	column := len(quote)
+	for i, part := range parts {
+		if i > 0 && !k.Segments[i-1].Joined {
+			bytes = append(bytes, span{delimiter, Muted})
+			braces = append(braces, span{text: strings.Repeat(" ", words.Width(delimiter))})
+			column += words.Width(delimiter)
+		}
+		at = append(at, column)
+		column += words.Width(part)
+		bytes = append(bytes, span{part, segmentStyle(i)})
+		braces = append(braces, span{brace(words.Width(part)), segmentStyle(i)})
+	}
+	if column+len(quote)+words.Width(size) > width {
+		out := [][]span{}
+		for _, line := range wrap(k.Example.Show+size, width) {
+			out = append(out, []span{{text: line}})
+		}
+		return append(out, k.list(width)...)
+	}
+	out := [][]span{append(bytes, span{text: quote}, span{size, Muted}), braces}
+	if rungs := k.rungs(at, width); rungs != nil {
+		return append(out, rungs...)
+	}
+	return append(out, k.list(width)...)
+}
+
+// rungs returns what each segment means on a line below its beginning, the last segment first; nil if that does
+// not fit.
+func (k *Key) rungs(at []int, width int) [][]span {
+	var out [][]span
+	for i := len(at) - 1; i >= 0; i-- {
+		rung := ""
+		for _, begin := range at[:i] {
+			rung = pad(rung, begin) + "│"
+		}
+		text := k.Segments[i].describe()
+		if at[i]+words.Width(text) > width {
+			return nil
+		}
+		out = append(out, []span{{pad(rung, at[i]), Muted}, {text, segmentStyle(i)}})
+	}
+	return out
+}
+
+// list returns what each segment means.
+func (k *Key) list(width int) [][]span {
+	var out [][]span
+	for i := range k.Segments {
+		for _, line := range wrap(k.Segments[i].describe(), width) {
+			out = append(out, []span{{line, segmentStyle(i)}})
+		}
+	}
+	return out
+}
+
+// describe says what a segment is.
+func (s *Segment) describe() string {
+	if s.Kind == "series" || s.Kind == "const" || s.Kind == "metric" {
+		return s.Name + ": " + s.Means
+	}
+	return s.Means
+}
+
+// parts returns the segments of the example and the delimiter as they are shown: quoted, where one of them must be.
+func (k *Key) parts() (parts []string, delimiter, quote string) {
+	inner := func(s string) string { return s }
+	if strings.HasPrefix(k.Example.Show, `"`) {
+		quote = `"`
+		inner = func(s string) string { return strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(s), `"`), `"`) }
+	}
+	for _, s := range k.Segments {
+		bytes, _ := hex.DecodeString(s.Example.Hex) // of bytesOf
+		parts = append(parts, inner(string(bytes)))
+	}
+	return parts, inner(k.Delimiter), quote
+}
+
+// shorten elides the longest of the segments of a key until all of them fit in some
+// columns, or are as short as they can be.
+func shorten(parts []string, width int) {
+	for most := width; most > 8 && words.Width(strings.Join(parts, "")) > width; most-- {
+		for i, part := range parts {
+			parts[i] = elide(part, most)
+		}
+	}
+}
+
+// brace marks some columns.
+func brace(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "┴"
+	}
+	return "└" + strings.Repeat("─", n-2) + "┘"
+}

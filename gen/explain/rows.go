@@ -1,0 +1,222 @@
+package explain
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// The numbers of example events in a bucket and in the next one.
+const (
+	exampleEvents     = 3
+	moreExampleEvents = 1
+)
+
+// How much people see. Data contains everything.
+const (
+	shownRows     = 12 // example rows
+	shownFields   = 8  // fields of an example event
+	shownValue    = 64 // characters of the value of a cell
+	shownRequests = 2  // requests of a read
+	shownRanges   = 3  // ranges or keys of a request
+)
+
+// none is shown for a missing value.
+const none = "–"
+
+// examples shows example events and the rows in which they are stored.
+func examples(of *Section, l *layout.Layout, t *layout.Table) {
+	events := sample.Events(l, t, exampleEvents, moreExampleEvents)
+	rows := sample.Rows(l, t, events)
+	if len(rows) == 0 {
+		of.begin("example rows").paragraph("None: the table cannot store the time of the example.")
+		return
+	}
+	eventTable(of.begin("example events"), l, events)
+	out := of.begin("example rows")
+	table := out.table(Column{"row key", Code}, Column{"column", Code}, Column{"timestamp", Muted}, Column{"value", Code}, Column{"meaning", Muted})
+	table.Grouped = 2
+	for i, row := range rows {
+		for _, c := range row.Cells {
+			table.cell(row.Key, t.Families[c.Family].Name, c, qualifierOf(l, t, &c), valueOf(l, t, &c), meaning(l, t, c, &events[c.Event]))
+		}
+		if in := eventsIn(&row, events); t.Rollup != nil && in != nil {
+			ended := len(rows) == 1 || t.Bucket.Start(in[0].Time).Before(t.Bucket.Start(events[len(events)-1].Time))
+			table.rollupCell(l, t, row.Key, in, ended)
+		}
+		if i == shownRows-1 && len(rows) > shownRows {
+			table.Shown, table.More = len(table.Rows), "… and "+words.Count(float64(len(rows)-shownRows), "more row", "more rows")
+		}
+	}
+	if t.Rollup != nil {
+		out.note("In family "+t.Rollup.Family+", cells whose names begin with m are marks. A d marks a deletion of expired events, and has the times that were deleted. An r is a run: the windows of the bucket, and in its name the number of marks and deletions that it and the runs before it have replaced.", "")
+	}
+}
+
+// eventField is a value of an event besides its fields.
+type eventField struct {
+	name string
+	of   func(e *sample.Event) string // empty for none
+}
+
+// eventTable shows events: their times, what decides when they expire, and their first fields.
+func eventTable(of *Section, l *layout.Layout, events []sample.Event) {
+	all := []eventField{
+		{"time", func(e *sample.Event) string { return showTime(e.Time) }},
+		{"class", func(e *sample.Event) string {
+			if e.Class == 0 {
+				return ""
+			}
+			return l.Classes[e.Class-1]
+		}},
+		{"TTL", func(e *sample.Event) string {
+			if e.TTL == 0 {
+				return ""
+			}
+			return schema.FormatDuration(e.TTL)
+		}},
+		{"expires at", func(e *sample.Event) string {
+			if e.ExpiresAt.IsZero() {
+				return ""
+			}
+			return showTime(e.ExpiresAt)
+		}},
+	}
+	all = slices.DeleteFunc(all, func(f eventField) bool {
+		return !slices.ContainsFunc(events, func(e sample.Event) bool { return f.of(&e) != "" })
+	})
+	if l.Sequence {
+		all = slices.Insert(all, 1, eventField{"sequence", func(e *sample.Event) string { return strconv.Itoa(int(e.Sequence)) }})
+	}
+	for i := range l.Fields {
+		f := &l.Fields[i]
+		name := f.Name
+		if unit := oneLine(f.Unit); unit != "" && unit != f.Name {
+			name += ", " + unit
+		}
+		all = append(all, eventField{name, func(e *sample.Event) string { return sample.ShowValue(f, e.Values[i]) }})
+	}
+	if n := len(l.Fields) - shownFields; n > 0 {
+		all = append(all[:len(all)-n], eventField{words.Count(float64(n), "more field", "more fields"), func(*sample.Event) string { return "…" }})
+	}
+	table := of.table()
+	for _, f := range all {
+		table.Columns = append(table.Columns, Column{Name: f.name})
+	}
+	for i := range events {
+		var cells []string
+		for _, f := range all {
+			text := elide(f.of(&events[i]), longKey)
+			if text == "" {
+				text = none
+			}
+			cells = append(cells, text)
+		}
+		values := map[string]string{}
+		for n, v := range events[i].Values {
+			if v != nil {
+				values[l.Fields[n].Name] = sample.ShowValue(&l.Fields[n], v)
+			}
+		}
+		table.row(values, cells...)
+	}
+}
+
+// stored is the data of a cell of an example row.
+type stored struct {
+	Key       string `json:"key"` // in hex, as are qualifier and value
+	Family    string `json:"family"`
+	Qualifier string `json:"qualifier"`
+	Micros    int64  `json:"timestamp_micros"`
+	Value     string `json:"value"`
+	Event     int    `json:"event"` // index of the example event; -1 for a cell of a rollup
+}
+
+// cell adds a cell of an example row, with its qualifier and value as they are shown.
+func (t *Table) cell(key, family string, c sample.Cell, qualifier, value, means string) {
+	switch {
+	case len(c.Value) == 0:
+		value = "(empty)"
+	case strings.HasSuffix(means, " "+value):
+		means = ""
+	case words.Width(value) > shownValue:
+		value = string([]rune(value)[:shownValue]) + "…"
+	}
+	inHex := func(s string) string { return hex.EncodeToString([]byte(s)) }
+	t.row(stored{inHex(key), family, inHex(c.Qualifier), c.Micros, inHex(string(c.Value)), c.Event},
+		sample.ShowKey(key), family+":"+qualifier, showTime(codec.FromMicros(c.Micros)), value, means)
+}
+
+// qualifierOf shows the qualifier of a cell.
+func qualifierOf(l *layout.Layout, t *layout.Table, c *sample.Cell) string {
+	if naming := t.Pattern.Naming(); naming == codec.NamedByTime || naming == codec.NamedByValue && !sample.Readable(l, t, c.Column) {
+		return binaryOf(c.Qualifier).Show
+	}
+	return bytesOf(c.Qualifier).Show
+}
+
+// valueOf shows the value of a cell.
+func valueOf(l *layout.Layout, t *layout.Table, c *sample.Cell) string {
+	if !sample.Readable(l, t, c.Column) {
+		return binaryOf(string(c.Value)).Show
+	}
+	return bytesOf(string(c.Value)).Show
+}
+
+// meaning says what a cell contains.
+func meaning(l *layout.Layout, t *layout.Table, c sample.Cell, e *sample.Event) string {
+	column := t.Columns[c.Column]
+	text := ""
+	switch column.Field {
+	case layout.WrittenAt:
+		return "written at " + showTime(e.WrittenAt)
+	case layout.WholeEvent:
+		text = sample.ShowEvent(l, e)
+	default:
+		f := &l.Fields[column.Field]
+		text = f.Name + " " + sample.ShowValue(f, e.Values[column.Field])
+	}
+	if t.Pattern.Naming() != codec.NamedByTime {
+		return text
+	}
+	at := schema.FormatDuration(e.Time.Sub(t.Bucket.Start(e.Time))) + " into the bucket"
+	if t.Sequence {
+		at += fmt.Sprintf(", sequence %d", e.Sequence)
+	}
+	return at + ": " + text
+}
+
+// eventsIn returns the events with cells in a row.
+func eventsIn(row *sample.Row, events []sample.Event) []sample.Event {
+	var out []sample.Event
+	for i := range events {
+		if slices.ContainsFunc(row.Cells, func(c sample.Cell) bool { return c.Event == i }) {
+			out = append(out, events[i])
+		}
+	}
+	return out
+}
+
+// rollupCell adds the cell of a rollup in the row of some events: a run, or a mark if the bucket has not ended.
+func (t *Table) rollupCell(l *layout.Layout, of *layout.Table, key string, events []sample.Event, ended bool) {
+	end := of.Bucket.End(events[0].Time)
+	c, value := sample.Mark(of, events[0].Time), ""
+	means := "events have changed: windows come from them until the bucket is summarized, from " + showTime(end.Add(of.Rollup.After)) + " on"
+	if ended {
+		c = sample.Run(l, of, events)
+		value = words.Count(float64(len(c.Value)), "byte", "bytes")
+		means = fmt.Sprintf("windows by %s of %s", schema.FormatDuration(of.Rollup.Every), words.Count(float64(len(events)), "event", "events"))
+		if until := of.RollupFamily.Life.Fresh(c.Micros, true); until.Year() < 9000 && !until.IsZero() {
+			means += "; expires " + showTime(until)
+		}
+	}
+	t.cell(key, of.Rollup.Family, c, bytesOf(c.Qualifier).Show, value, means)
+}

@@ -1,0 +1,273 @@
+// Package explain describes tables and reads for people. [New] builds one tree from the layouts: sections with paragraphs,
+// tables, drawings of keys, code and pictures. It contains example rows and requests as the generated code writes and sends
+// them, and other designs under the same load. Text, Markdown, HTML and JSON are views of the tree, which know nothing of
+// schemas; [Compare] returns a tree of two schemas side by side. Facts about tables come from the layout.
+package explain
+
+import (
+	"strings"
+
+	"github.com/btgen-dev/btgen/gen/words"
+)
+
+// Version is the version of the JSON format. Within a version, fields may be added, but
+// not renamed or removed.
+const Version = 2
+
+// Document explains the schemas of a project, each in a section, or compares two schemas.
+type Document struct {
+	Version  int        `json:"btgen_explain"`
+	Title    string     `json:"title"`
+	Sections []*Section `json:"sections"`
+
+	facts []fact // for [Compare]
+}
+
+// Section is a section of a document.
+type Section struct {
+	ID       string     `json:"id"` // unique in a document
+	Title    string     `json:"title"`
+	Name     string     `json:"name,omitempty"` // in the contents; empty if they omit the section
+	Parts    []Part     `json:"parts,omitempty"`
+	Sections []*Section `json:"sections,omitempty"` // below this one
+	// Beside reports whether wide pages show Sections next to each other.
+	Beside bool `json:"beside,omitempty"`
+}
+
+// Part is a part of a section. Exactly one of its fields is set.
+type Part struct {
+	Paragraph *Paragraph `json:"paragraph,omitempty"`
+	Table     *Table     `json:"table,omitempty"`
+	Key       *Key       `json:"key,omitempty"`
+	Code      []string   `json:"code,omitempty"` // lines to paste
+	Pictures  *Pictures  `json:"pictures,omitempty"`
+}
+
+// Paragraph is a text.
+type Paragraph struct {
+	Text   string `json:"text"`
+	Style  Style  `json:"style,omitempty"`
+	Source string `json:"source,omitempty"` // address of Google's page about it
+}
+
+// Style says how a text looks.
+type Style string
+
+// The styles. Number and Code are of columns only, Chosen and Refused of rows and pictures.
+const (
+	Plain   Style = ""
+	Muted   Style = "muted" // explains something else
+	Number  Style = "number"
+	Code    Style = "code"
+	Warning Style = "warning"
+	Chosen  Style = "chosen"
+	Refused Style = "refused"
+)
+
+// Table is a table of texts.
+type Table struct {
+	Columns []Column `json:"columns"`
+	Rows    []Row    `json:"rows"`
+	// Grouped is the number of first columns whose cells people see only where they differ from the row before.
+	Grouped int `json:"grouped,omitempty"`
+	// Shown is how many rows people see, and More says what is missing; 0 for all.
+	Shown int    `json:"shown,omitempty"`
+	More  string `json:"more,omitempty"`
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name  string `json:"name"` // the heading; empty if it needs none
+	Style Style  `json:"style,omitempty"`
+}
+
+// Row is a row of a table.
+type Row struct {
+	// Cells may have several lines. If there are fewer cells than columns, the last spans the rest.
+	Cells []string `json:"cells"`
+	Style Style    `json:"style,omitempty"`
+	// Data is what the cells show, as numbers and bytes. Bytes are in hex.
+	Data any `json:"data,omitempty"`
+}
+
+// Key is a row key that is drawn with its segments.
+type Key struct {
+	Example   Bytes     `json:"example"`
+	Delimiter string    `json:"delimiter"`
+	Segments  []Segment `json:"segments"`
+}
+
+// Segment is a segment of a row key.
+type Segment struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"` // series, metric, const, bucket, time, salt or sequence
+	Means   string `json:"means"`
+	Example Bytes  `json:"example"`
+	// Joined is set if the next segment follows directly, without the delimiter.
+	Joined bool `json:"joined,omitempty"`
+}
+
+// Bytes are bytes that Bigtable stores.
+type Bytes struct {
+	// Show is the bytes as text, quoted as in Go if they are not printable, or in
+	// hex after 0x if they are binary.
+	Show string `json:"show"`
+	Hex  string `json:"hex"`
+}
+
+// Pictures are drawings for pages, and for files next to Markdown.
+type Pictures struct {
+	Note string    `json:"note"` // what they show
+	All  []Picture `json:"all"`
+}
+
+// Picture is a drawing.
+type Picture struct {
+	Title   string   `json:"title"`
+	Caption []string `json:"caption"` // lines
+	Style   Style    `json:"style,omitempty"`
+	Width   float64  `json:"width"` // in pixels
+	Height  float64  `json:"height"`
+	SVG     string   `json:"svg"` // the elements
+}
+
+// fact is a property of a schema or, unless table is empty, of one of its tables.
+type fact struct{ name, table, text string }
+
+// paragraph adds a paragraph, unless it is empty.
+func (s *Section) paragraph(text string) { s.add(Paragraph{Text: text}) }
+
+// note adds an explanation of what is above, which may have a source.
+func (s *Section) note(text, source string) { s.add(Paragraph{text, Muted, source}) }
+
+func (s *Section) add(p Paragraph) {
+	if p.Text != "" {
+		s.Parts = append(s.Parts, Part{Paragraph: &p})
+	}
+}
+
+// table adds a table and returns it.
+func (s *Section) table(columns ...Column) *Table {
+	t := &Table{Columns: columns, Rows: []Row{}}
+	s.Parts = append(s.Parts, Part{Table: t})
+	return t
+}
+
+// columns are columns with headings and the same style.
+func columns(style Style, names ...string) []Column {
+	var out []Column
+	for _, name := range names {
+		out = append(out, Column{name, style})
+	}
+	return out
+}
+
+// row adds a row and returns it.
+func (t *Table) row(data any, cells ...string) *Row {
+	t.Rows = append(t.Rows, Row{Cells: cells, Data: data})
+	return &t.Rows[len(t.Rows)-1]
+}
+
+// begin adds a section that the contents omit.
+func (s *Section) begin(title string) *Section {
+	out := &Section{ID: s.ID + "+" + anchor(title), Title: title}
+	s.Sections = append(s.Sections, out)
+	return out
+}
+
+// entry adds a section with a name in the contents.
+func (s *Section) entry(id, name, title string) *Section {
+	out := &Section{ID: s.ID + "." + anchor(id), Name: name, Title: title}
+	s.Sections = append(s.Sections, out)
+	return out
+}
+
+// anchor returns a text as a part of an ID.
+func anchor(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' || r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, text)
+}
+
+// headed reports whether columns have headings.
+func (t *Table) headed() bool {
+	for _, c := range t.Columns {
+		if c.Name != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// shown returns the rows that people see.
+func (t *Table) shown() []Row {
+	all := t.Rows
+	if t.Shown > 0 && len(all) > t.Shown {
+		all = append(all[:t.Shown:t.Shown], Row{Cells: []string{t.More}, Style: Muted})
+	}
+	out := make([]Row, len(all))
+	for i, row := range all {
+		out[i] = row
+		out[i].Cells = append([]string(nil), row.Cells...)
+		for c := 0; i > 0 && c < t.Grouped && c < len(row.Cells) && row.Cells[c] == all[i-1].Cells[c]; c++ {
+			out[i].Cells[c] = ""
+		}
+	}
+	return out
+}
+
+// view writes the parts of sections in a format.
+type view interface {
+	begin(s *Section, level int)
+	paragraph(p *Paragraph)
+	table(t *Table)
+	key(k *Key)
+	code(lines []string)
+	pictures(s *Section, p *Pictures)
+	end(s *Section)
+}
+
+// walk writes a section of a level, from 1.
+func walk(v view, s *Section, level int) {
+	v.begin(s, level)
+	for i := range s.Parts {
+		switch p := &s.Parts[i]; {
+		case p.Paragraph != nil:
+			v.paragraph(p.Paragraph)
+		case p.Table != nil:
+			v.table(p.Table)
+		case p.Key != nil:
+			v.key(p.Key)
+		case p.Code != nil:
+			v.code(p.Code)
+		default:
+			v.pictures(s, p.Pictures)
+		}
+	}
+	for _, below := range s.Sections {
+		walk(v, below, level+1)
+	}
+	v.end(s)
+}
+
+// walk writes all sections of a document.
+func (d *Document) walk(v view) {
+	for _, s := range d.Sections {
+		walk(v, s, 1)
+	}
+}
+
+// contents reports whether the document begins with a table of contents: a single schema needs none.
+func (d *Document) contents() bool { return len(d.Sections) > 1 && d.Sections[0].Name != "" }
+
+// title begins a text with a capital letter.
+func title(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// oneLine returns a text of the schema as one line. Characters that are not printable or
+// would control a terminal are escaped as in Go.
+func oneLine(text string) string {
+	return words.Printable(strings.Join(strings.Fields(text), " "))
+}
