@@ -183,18 +183,16 @@ func (b *builder) key(of *Section, l *layout.Layout, t *layout.Table) {
 	b.fact("example key", t.ID, fmt.Sprintf("%s (%s)", key.Example.Show, words.Count(float64(len(key.Example.Hex)/2), "byte", "bytes")))
 }
 
-// kinds are the names of the kinds of segments.
-var kinds = map[codec.SegmentKind]string{
-	codec.SeriesSegment: "series", codec.MetricSegment: "metric", codec.ConstSegment: "const", codec.BucketSegment: "bucket",
-	codec.TimeSegment: "time", codec.SaltSegment: "salt", codec.SequenceSegment: "sequence",
-}
-
 // keyOf returns the drawing of the row key.
 func keyOf(l *layout.Layout, t *layout.Table) *Key {
 	out := &Key{Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
 	parts := sample.KeyParts(l, t)
 	for i, g := range t.Segments {
-		segment := Segment{Name: oneLine(g.Title()), Kind: kinds[g.Kind], Means: prose.Means(l, t, g), Joined: g.Joined}
+		segment := Segment{Name: oneLine(g.Title()), Means: prose.Means(l, t, g), Joined: g.Joined}
+		switch g.Kind {
+		case codec.SeriesSegment, codec.MetricSegment, codec.ConstSegment:
+			segment.Means = segment.Name + ": " + segment.Means
+		}
 		if g.Kind == codec.SeriesSegment && l.Series[g.Series].Doc != "" {
 			segment.Means += " (" + oneLine(l.Series[g.Series].Doc) + ")"
 		}
@@ -213,7 +211,7 @@ const longKey = 48
 func splitWords(splits []string) string {
 	var keys []string
 	for _, s := range splits {
-		keys = append(keys, elide(sample.ShowKey(s), longKey))
+		keys = append(keys, words.Excerpt(sample.ShowKey(s), longKey))
 	}
 	switch n := len(keys); {
 	case n == 0:

@@ -19,6 +19,7 @@ type choice struct {
 	chosen          bool
 	// findings are errors or, if there are none, warnings. A choice with errors is impossible: it has no layout.
 	findings    []Finding
+	schema      *schema.Schema // with only this table
 	layout      *layout.Layout
 	table       *layout.Table
 	size        estimate.Estimate
@@ -59,7 +60,7 @@ func choices(s *schema.Schema, index int, l *layout.Layout, t *layout.Table) []*
 
 // choiceOf estimates a variant.
 func choiceOf(s *schema.Schema) *choice {
-	out := &choice{}
+	out := &choice{schema: s}
 	out.pattern, out.bucket = designOf(&s.Tables[0])
 	l, found := resolved(s)
 	out.findings = findingsOf(found)

@@ -11,7 +11,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Compression is how the events of a table compress in its layout, and would with other patterns. It
@@ -102,8 +101,6 @@ func parseCompressions(text []byte) ([]Compression, error) {
 			return nil, &CompressionError{Reason: fmt.Sprintf("version %d of the figures is unknown", c.Version)}
 		case !c.valid():
 			return nil, &CompressionError{Reason: "the figures of table " + words.Printable(c.Table) + " are not sizes"}
-		case !c.distinct():
-			return nil, &CompressionError{Reason: "the figures of table " + words.Printable(c.Table) + " are not those of different patterns and buckets"}
 		}
 		out = append(out, *c)
 	}
@@ -113,27 +110,12 @@ func parseCompressions(text []byte) ([]Compression, error) {
 	return out, nil
 }
 
-// valid reports whether all figures are sizes that a codec can give, in bytes per event: neither makes
-// much more of a block than it was.
+// valid reports whether all figures are sizes, in bytes per event.
 func (c *Compression) valid() bool {
+	const most = 1 << 30
 	return c.Events > 0 && c.BlockBytes > 0 && len(c.Designs) > 0 && !slices.ContainsFunc(c.Designs, func(d Compressed) bool {
-		const mostStored, header = 1 << 30, 64
-		return !(d.Stored > 0 && d.Stored <= mostStored && d.Zstd > 0 && d.Snappy > 0 && max(d.Zstd, d.Snappy) <= 2*d.Stored+header)
+		return min(d.Stored, d.Zstd, d.Snappy) <= 0 || max(d.Stored, d.Zstd, d.Snappy) > most
 	})
-}
-
-// distinct reports whether each design is another one of a pattern that exists.
-func (c *Compression) distinct() bool {
-	known := map[[2]string]bool{}
-	for _, d := range c.Designs {
-		design := [2]string{d.Pattern, d.Bucket}
-		is := func(p codec.Pattern) bool { return p.String() == d.Pattern }
-		if known[design] || !slices.ContainsFunc(codec.Patterns(), is) {
-			return false
-		}
-		known[design] = true
-	}
-	return true
 }
 
 // match returns the measurements of tables.

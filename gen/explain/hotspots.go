@@ -34,12 +34,6 @@ type Heat struct {
 // assumedSalt is the number of buckets of the salt that designs are compared with.
 const assumedSalt = 16
 
-// design is a key for a table.
-type design struct {
-	name  string
-	table *layout.Table
-}
-
 // simulation is a simulation that has not run.
 type simulation struct {
 	l     *layout.Layout
@@ -77,22 +71,22 @@ func simulate(layouts []*layout.Layout) map[*layout.Table][]Heat {
 // simulationsOf returns the simulations of the load of a table: of its writes, of those with the
 // alternatives to its key, and of its declared reads.
 func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
-	designs := []design{{"as declared", t}}
+	var out []simulation
+	load := hotspot.Load{Load: l.Load(), Seed: hotspot.Seed}
+	add := func(table *layout.Table, load hotspot.Load, of, design string) {
+		out = append(out, simulation{l: l, table: table, load: load, heat: Heat{Load: of, Design: design, Chosen: out == nil}})
+	}
+	add(t, load, "writes", "as declared")
 	if !hotspot.InOnePlace(l, t) && !t.Endless() {
-		designs = append(designs, design{"time first", hotspot.TimeFirst(t)})
+		add(hotspot.TimeFirst(t), load, "writes", "time first")
 	}
 	if !hotspot.IsSalted(t) {
-		designs = append(designs, design{fmt.Sprintf("salted, %d buckets", assumedSalt), hotspot.Salted(l, t, assumedSalt)})
-	}
-	load := hotspot.Load{Load: l.Load(), Seed: hotspot.Seed}
-	var out []simulation
-	for i, d := range designs {
-		out = append(out, simulation{l: l, table: d.table, load: load, heat: Heat{Load: "writes", Design: d.name, Chosen: i == 0}})
+		add(hotspot.Salted(l, t, assumedSalt), load, "writes", fmt.Sprintf("salted, %d buckets", assumedSalt))
 	}
 	if hotspot.NewShare(l, t, load.Load) >= hotspot.HotShare && !t.Allows("K02") {
 		sequential := load
 		sequential.New = true
-		out = append(out, simulation{l: l, table: t, load: sequential, heat: Heat{Load: "writes", Design: "new series, if the numbers are sequential"}})
+		add(t, sequential, "writes", "new series, if the numbers are sequential")
 	}
 	for _, r := range l.Expect.Reads {
 		if l.ReadTable(r.Method) != t {
@@ -101,7 +95,7 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 		if load.Range = r.Range; load.Range == 0 && r.Method != schema.LatestMethod {
 			load.Range = capacity.AssumedRange
 		}
-		out = append(out, simulation{l: l, table: t, load: load, heat: Heat{Load: r.Method, Design: "as declared"}})
+		add(t, load, r.Method, "as declared")
 	}
 	return out
 }
@@ -110,7 +104,7 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 func (s *simulation) run() {
 	r := hotspot.Simulate(s.l, s.table, s.load)
 	h := s.heat
-	h.Key, h.Seed, h.Hottest, h.Step = sample.ShowKey(s.table.Key.String()), s.load.Seed, rounded(r.Hottest), schema.FormatDuration(r.Width.Truncate(time.Second))
+	h.Key, h.Seed, h.Hottest, h.Step = sample.ShowKey(s.table.Key.String()), s.load.Seed, r.Hottest, schema.FormatDuration(r.Width.Truncate(time.Second))
 	h.Hot = h.Load == "writes" && (s.load.New || !hotspot.Spreads(s.l, s.table, s.load.Load))
 	for _, band := range r.Heat {
 		digits := make([]byte, len(band))
@@ -120,11 +114,6 @@ func (s *simulation) run() {
 		h.Bands = append(h.Bands, string(digits))
 	}
 	*s.out = h
-}
-
-// rounded rounds shares to what is shown.
-func rounded(s hotspot.Share) hotspot.Share {
-	return hotspot.Share{Mean: math.Round(s.Mean*1e4) / 1e4, Peak: math.Round(s.Peak*1e4) / 1e4}
 }
 
 // level returns the digit of a share. Its square root makes small shares visible.

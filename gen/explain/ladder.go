@@ -26,7 +26,6 @@ func segmentStyle(i int) Style { return Style(fmt.Sprintf("segment%d", i%segment
 func (k *Key) draw(width int) [][]span {
 	parts, delimiter, quote := k.parts()
 	size := "  " + words.Count(float64(len(k.Example.Hex)/2), "byte", "bytes")
-	shorten(parts, width-2-words.Width(size)-words.Width(delimiter)*len(parts))
 	bytes, braces := []span{{text: quote}}, []span{{text: strings.Repeat(" ", len(quote))}}
 	var at []int // the column at which each segment begins
 	column := len(quote)
@@ -42,11 +41,7 @@ func (k *Key) draw(width int) [][]span {
 		braces = append(braces, span{brace(words.Width(part)), segmentStyle(i)})
 	}
 	if column+len(quote)+words.Width(size) > width {
-		out := [][]span{}
-		for _, line := range wrap(k.Example.Show+size, width) {
-			out = append(out, []span{{text: line}})
-		}
-		return append(out, k.list(width)...)
+		return append(lines(k.Example.Show+size, Plain, width), k.list(width)...)
 	}
 	out := [][]span{append(bytes, span{text: quote}, span{size, Muted}), braces}
 	if rungs := k.rungs(at, width); rungs != nil {
@@ -64,7 +59,7 @@ func (k *Key) rungs(at []int, width int) [][]span {
 		for _, begin := range at[:i] {
 			rung = pad(rung, begin) + "│"
 		}
-		text := k.Segments[i].describe()
+		text := k.Segments[i].Means
 		if at[i]+words.Width(text) > width {
 			return nil
 		}
@@ -77,19 +72,18 @@ func (k *Key) rungs(at []int, width int) [][]span {
 func (k *Key) list(width int) [][]span {
 	var out [][]span
 	for i := range k.Segments {
-		for _, line := range wrap(k.Segments[i].describe(), width) {
-			out = append(out, []span{{line, segmentStyle(i)}})
-		}
+		out = append(out, lines(k.Segments[i].Means, segmentStyle(i), width)...)
 	}
 	return out
 }
 
-// describe says what a segment is.
-func (s *Segment) describe() string {
-	if s.Kind == "series" || s.Kind == "const" || s.Kind == "metric" {
-		return s.Name + ": " + s.Means
+// lines returns a text in lines.
+func lines(text string, style Style, width int) [][]span {
+	var out [][]span
+	for _, line := range wrap(text, width) {
+		out = append(out, []span{{line, style}})
 	}
-	return s.Means
+	return out
 }
 
 // parts returns the segments of the example and the delimiter as they are shown: quoted, where one of them must be.
@@ -104,16 +98,6 @@ func (k *Key) parts() (parts []string, delimiter, quote string) {
 		parts = append(parts, inner(string(bytes)))
 	}
 	return parts, inner(k.Delimiter), quote
-}
-
-// shorten elides the longest of the segments of a key until all of them fit in some
-// columns, or are as short as they can be.
-func shorten(parts []string, width int) {
-	for most := width; most > 8 && words.Width(strings.Join(parts, "")) > width; most-- {
-		for i, part := range parts {
-			parts[i] = elide(part, most)
-		}
-	}
 }
 
 // brace marks some columns.

@@ -51,7 +51,7 @@ type drawing struct {
 func drawPattern(c *choice) Picture {
 	events := sample.Events(c.layout, c.table, pictured, morePictured)
 	rows := sample.Rows(c.layout, c.table, events)
-	d := drawing{events: len(events), next: later(c.table, events), y: 4}
+	d := drawing{events: len(events), next: nextEvents(c.table, events), y: 4}
 	for i := range rows[:min(len(rows), panelRows)] {
 		d.row(rows[i].Key, stacks(c.table, &rows[i]))
 	}
@@ -67,9 +67,9 @@ func drawPattern(c *choice) Picture {
 	return out
 }
 
-// later returns how many events are after the bucket of the first event, or would be if
+// nextEvents returns how many events are after the bucket of the first event, or would be if
 // there were buckets. These events are the last ones.
-func later(t *layout.Table, events []sample.Event) int {
+func nextEvents(t *layout.Table, events []sample.Event) int {
 	if !t.Pattern.Bucketed() || t.Endless() {
 		return max(0, len(events)-pictured)
 	}

@@ -61,73 +61,57 @@ func examples(of *Section, l *layout.Layout, t *layout.Table) {
 	}
 }
 
-// eventField is a value of an event besides its fields.
-type eventField struct {
-	name string
-	of   func(e *sample.Event) string // empty for none
-}
-
 // eventTable shows events: their times, what decides when they expire, and their first fields.
 func eventTable(of *Section, l *layout.Layout, events []sample.Event) {
-	all := []eventField{
-		{"time", func(e *sample.Event) string { return showTime(e.Time) }},
-		{"class", func(e *sample.Event) string {
-			if e.Class == 0 {
-				return ""
-			}
-			return l.Classes[e.Class-1]
-		}},
-		{"TTL", func(e *sample.Event) string {
-			if e.TTL == 0 {
-				return ""
-			}
-			return schema.FormatDuration(e.TTL)
-		}},
-		{"expires at", func(e *sample.Event) string {
-			if e.ExpiresAt.IsZero() {
-				return ""
-			}
-			return showTime(e.ExpiresAt)
-		}},
-	}
-	all = slices.DeleteFunc(all, func(f eventField) bool {
-		return !slices.ContainsFunc(events, func(e sample.Event) bool { return f.of(&e) != "" })
-	})
-	if l.Sequence {
-		all = slices.Insert(all, 1, eventField{"sequence", func(e *sample.Event) string { return strconv.Itoa(int(e.Sequence)) }})
-	}
-	for i := range l.Fields {
-		f := &l.Fields[i]
-		name := f.Name
-		if unit := oneLine(f.Unit); unit != "" && unit != f.Name {
+	table := of.table(columns(Plain, "time", "sequence", "class", "TTL", "expires at")...)
+	shown := l.Fields[:min(len(l.Fields), shownFields)]
+	for i := range shown {
+		name, unit := l.Fields[i].Name, oneLine(l.Fields[i].Unit)
+		if unit != "" && unit != name {
 			name += ", " + unit
 		}
-		all = append(all, eventField{name, func(e *sample.Event) string { return sample.ShowValue(f, e.Values[i]) }})
+		table.Columns = append(table.Columns, Column{Name: name})
 	}
-	if n := len(l.Fields) - shownFields; n > 0 {
-		all = append(all[:len(all)-n], eventField{words.Count(float64(n), "more field", "more fields"), func(*sample.Event) string { return "…" }})
-	}
-	table := of.table()
-	for _, f := range all {
-		table.Columns = append(table.Columns, Column{Name: f.name})
+	if n := len(l.Fields) - len(shown); n > 0 {
+		table.Columns = append(table.Columns, Column{Name: words.Count(float64(n), "more field", "more fields")})
 	}
 	for i := range events {
-		var cells []string
-		for _, f := range all {
-			text := elide(f.of(&events[i]), longKey)
-			if text == "" {
-				text = none
-			}
-			cells = append(cells, text)
-		}
+		cells := expiryCells(l, &events[i])
 		values := map[string]string{}
 		for n, v := range events[i].Values {
+			text := none
 			if v != nil {
-				values[l.Fields[n].Name] = sample.ShowValue(&l.Fields[n], v)
+				text = sample.ShowValue(&l.Fields[n], v)
+				values[l.Fields[n].Name] = text
 			}
+			if n < len(shown) {
+				cells = append(cells, words.Excerpt(text, longKey))
+			}
+		}
+		if len(l.Fields) > len(shown) {
+			cells = append(cells, "…")
 		}
 		table.row(values, cells...)
 	}
+	table.dropEmpty()
+}
+
+// expiryCells shows the time of an event, its sequence number, and what decides when it expires.
+func expiryCells(l *layout.Layout, e *sample.Event) []string {
+	out := []string{showTime(e.Time), "", "", "", ""}
+	if l.Sequence {
+		out[1] = strconv.Itoa(int(e.Sequence))
+	}
+	if e.Class > 0 {
+		out[2] = l.Classes[e.Class-1]
+	}
+	if e.TTL > 0 {
+		out[3] = schema.FormatDuration(e.TTL)
+	}
+	if !e.ExpiresAt.IsZero() {
+		out[4] = showTime(e.ExpiresAt)
+	}
+	return out
 }
 
 // stored is the data of a cell of an example row.

@@ -180,20 +180,6 @@ func fitting(text string, width int) string {
 	return text
 }
 
-// elide shortens a text in the middle to some columns.
-func elide(text string, to int) string {
-	if words.Width(text) <= to {
-		return text
-	}
-	head := fitting(text, to/2)
-	tail := []rune(text[len(head):])
-	tail = tail[max(0, len(tail)-to):]
-	for len(tail) > 1 && words.Width(head+"…"+string(tail)) > to {
-		tail = tail[1:]
-	}
-	return head + "…" + string(tail)
-}
-
 // pad adds spaces to a text, up to some columns.
 func pad(text string, to int) string {
 	return fmt.Sprintf("%s%*s", text, max(0, to-words.Width(text)), "")

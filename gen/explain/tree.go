@@ -5,6 +5,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/words"
@@ -100,7 +101,6 @@ type Key struct {
 // Segment is a segment of a row key.
 type Segment struct {
 	Name    string `json:"name"`
-	Kind    string `json:"kind"` // series, metric, const, bucket, time, salt or sequence
 	Means   string `json:"means"`
 	Example Bytes  `json:"example"`
 	// Joined is set if the next segment follows directly, without the delimiter.
@@ -168,6 +168,19 @@ func (t *Table) row(data any, cells ...string) *Row {
 	return &t.Rows[len(t.Rows)-1]
 }
 
+// dropEmpty removes the columns whose cells are all empty. All rows have all cells.
+func (t *Table) dropEmpty() {
+	for c := len(t.Columns) - 1; c >= 0; c-- {
+		if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[c] != "" }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, c, c+1)
+		for i := range t.Rows {
+			t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, c, c+1)
+		}
+	}
+}
+
 // begin adds a section that the contents omit.
 func (s *Section) begin(title string) *Section {
 	out := &Section{ID: s.ID + "+" + anchor(title), Title: title}
@@ -194,12 +207,7 @@ func anchor(text string) string {
 
 // headed reports whether columns have headings.
 func (t *Table) headed() bool {
-	for _, c := range t.Columns {
-		if c.Name != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name != "" })
 }
 
 // shown returns the rows that people see.
@@ -211,7 +219,7 @@ func (t *Table) shown() []Row {
 	out := make([]Row, len(all))
 	for i, row := range all {
 		out[i] = row
-		out[i].Cells = append([]string(nil), row.Cells...)
+		out[i].Cells = slices.Clone(row.Cells)
 		for c := 0; i > 0 && c < t.Grouped && c < len(row.Cells) && row.Cells[c] == all[i-1].Cells[c]; c++ {
 			out[i].Cells[c] = ""
 		}

@@ -118,7 +118,7 @@ func (v *variants) with(p codec.Pattern, width schema.Span) *schema.Schema {
 	v.reshapeBucket(t, p, width)
 	t.Segments = v.segments(t, p)
 	if layout.Serializes(p, t, len(out.Fields)) {
-		v.serialize(out, t)
+		serialize(out, t)
 	} else {
 		t.Blob = schema.Blob{}
 	}
@@ -185,7 +185,7 @@ func (v *variants) isMetric(g schema.Segment) bool {
 }
 
 // serialize makes a table store events as one value, and numbers the fields.
-func (v *variants) serialize(s *schema.Schema, t *schema.Table) {
+func serialize(s *schema.Schema, t *schema.Table) {
 	t.Values = schema.Value[string]{}
 	if codec.ParsePattern(t.Pattern.V).Naming() == codec.NamedByTime {
 		t.Blob.Column = schema.Value[string]{}

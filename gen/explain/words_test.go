@@ -74,7 +74,7 @@ func TestLongKeys(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	has(t, text, "#2021-03-05T12  316 bytes\n", "┘ └───────────┘\n", "\n    request   rows from\n              0123")
+	has(t, text, "#2021-03-05T12  316 bytes\n", "\n    request   rows from\n              0123")
 }
 
 // Drawings show the number of their events, even if events are rarer than buckets.

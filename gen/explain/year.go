@@ -19,64 +19,54 @@ import (
 // oneYear is the age at which the storage of designs is compared.
 const oneYear = 365 * 24 * time.Hour
 
-// Year is what a year of the load takes in storage.
+// Year is what a year of the load takes in storage: the data of a row. The typical values of Compressed and Month are
+// between their bounds.
 type Year struct {
 	Stored estimate.Bounds `json:"stored"` // after a year, before compression
 	// Compressed is between what Zstandard and Snappy make of it; nil if that was not measured.
-	Compressed *Between `json:"compressed,omitempty"`
+	Compressed *estimate.Bounds `json:"compressed,omitempty"`
 	// Month is what a month of it costs, in all clusters: of the compressed bytes if they are
 	// known. It is nil without prices.
-	Month *Between `json:"month,omitempty"`
+	Month *estimate.Bounds `json:"month,omitempty"`
 	// LacksPrices are the names of prices that Month takes and that are unknown; nil if all are.
 	LacksPrices []string `json:"lacks_prices,omitempty"`
 	// Cold is the share in the infrequent access tier, from 0 to 1.
 	Cold float64 `json:"infrequent_access,omitempty"`
 }
 
-// Between is the bounds of a number.
-type Between struct {
-	Lower float64 `json:"lower"`
-	Upper float64 `json:"upper"`
+// between returns bounds with their middle as the typical value.
+func between(lower, upper float64) *estimate.Bounds {
+	return &estimate.Bounds{Lower: lower, Typical: (lower + upper) / 2, Upper: upper}
 }
 
 // yearOf returns what a table takes.
 func yearOf(t *layout.Table, e *estimate.Estimate) Year {
-	stored := e.StoredAfter(oneYear)
-	out := Year{Stored: stored}
-	if after, moves := t.Tier.After(); moves && stored.Typical > 0 {
-		warm := e.StoredAfter(after)
-		out.Cold = max(0, 1-warm.Typical/stored.Typical)
+	out := Year{Stored: e.StoredAfter(oneYear)}
+	if after, moves := t.Tier.After(); moves && out.Stored.Typical > 0 {
+		out.Cold = max(0, 1-e.StoredAfter(after).Typical/out.Stored.Typical)
 	}
 	return out
 }
 
-// compress sets the compressed bytes, if an event takes as much as was measured.
-func (y *Year) compress(event *estimate.Bounds, m *Compressed) {
-	y.Compressed = &Between{y.Stored.Lower / event.Lower * min(m.Zstd, m.Snappy), y.Stored.Upper / event.Upper * max(m.Zstd, m.Snappy)}
+// best returns the compressed bytes or, if they are unknown, those before compression.
+func (y *Year) best() *estimate.Bounds {
+	if y.Compressed != nil {
+		return y.Compressed
+	}
+	return &y.Stored
 }
 
 // price sets what a month costs, if the prices are known.
 func (y *Year) price(prices capacity.Prices, clusters int64) {
-	of := Between{y.Stored.Lower, y.Stored.Upper}
-	if y.Compressed != nil {
-		of = *y.Compressed
-	}
+	of, n := y.best(), float64(clusters)
 	lower, lacks := prices.StorageMonth(of.Lower*(1-y.Cold), of.Lower*y.Cold)
 	upper, _ := prices.StorageMonth(of.Upper*(1-y.Cold), of.Upper*y.Cold)
 	switch {
 	case len(lacks) == 0:
-		y.Month = &Between{lower * float64(clusters), upper * float64(clusters)}
+		y.Month = between(lower*n, upper*n)
 	case len(prices) > 0:
 		y.LacksPrices = lacks
 	}
-}
-
-// middle is about what a year takes, to compare designs that are all measured, or all not.
-func (y *Year) middle() float64 {
-	if y.Compressed != nil {
-		return (y.Compressed.Lower + y.Compressed.Upper) / 2
-	}
-	return y.Stored.Typical
 }
 
 // year compares what a year of the load takes in storage in the layout of a table and with other patterns, as far as they are
@@ -95,7 +85,7 @@ func (b *builder) year(of *Section, s *schema.Schema, index int, l *layout.Layou
 	if len(some) == 0 {
 		return
 	}
-	slices.SortStableFunc(some, func(a, b *choice) int { return cmp.Compare(a.year.middle(), b.year.middle()) })
+	slices.SortStableFunc(some, func(a, b *choice) int { return cmp.Compare(a.year.best().Typical, b.year.best().Typical) })
 	out := of.begin("storage of a year of the same load, least first")
 	costs := all[0].year.Month != nil
 	table := out.table(slices.Concat([]Column{{}}, columns(Number, "after a year", "compressed"))...)
@@ -110,7 +100,7 @@ func (b *builder) year(of *Section, s *schema.Schema, index int, l *layout.Layou
 		}
 	}
 	out.note(yearNote(l.Name, &all[0].year, m), yearSource)
-	b.cheaper(of, laterLayout(s, index, l, t), all)
+	cheaper(of, s, index, t, all)
 }
 
 // measure sets the compressed bytes of a choice, if they were measured.
@@ -120,7 +110,8 @@ func (c *choice) measure(m *Compression) {
 	}
 	same := func(d Compressed) bool { return d.Pattern == c.pattern && d.Bucket == c.bucket }
 	if i := slices.IndexFunc(m.Designs, same); i >= 0 {
-		c.year.compress(&c.size.Event, &m.Designs[i])
+		d, event := &m.Designs[i], &c.size.Event
+		c.year.Compressed = between(c.year.Stored.Lower/event.Lower*min(d.Zstd, d.Snappy), c.year.Stored.Upper/event.Upper*max(d.Zstd, d.Snappy))
 	}
 }
 

@@ -137,8 +137,6 @@ func TestOtherMeasurements(t *testing.T) {
 		"no table has measured":       nil,
 		"it is no JSON, from byte 1":  nil,
 		"it has no figures of tables": nil,
-		"are not those of different":  func(c *explain.Compression) { c.Designs = append(c.Designs, c.Designs[0]) },
-		"readings are not those of":   func(c *explain.Compression) { c.Designs[1].Pattern = "bucket_cells" },
 		"readings is measured twice":  func(c *explain.Compression) {},
 	} {
 		measured, r := measuredOf(t, lasting, usual)
