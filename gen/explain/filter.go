@@ -27,23 +27,31 @@ func filterWords(f scan.Filter) []string {
 	case scan.CellsPerColumn:
 		return []string{"the newest remaining cell of each column"}
 	case scan.CellsPerRow:
-		return []string{"one cell per row, without its value, to find rows"}
+		return []string{"one cell per row"}
 	case scan.StripValues:
-		return nil // said with what it is for
+		return []string{"without values"}
 	case scan.ValueRanges:
 		return []string{"values in the given range"}
 	case scan.Condition:
 		return append([]string{"rows that have " + conditionWords(f.If)}, filterWords(f.Then)...)
+	case scan.Interleave: // a cell is in one of them
+		var out []string
+		for _, f := range f {
+			out = append(out, strings.Join(filterWords(f), ", "))
+		}
+		return []string{strings.Join(out, "; or ")}
+	case scan.Keys:
+		return []string{"row keys of the form " + keyWords(f.Form)}
+	case scan.AnyKeys:
+		var out []string
+		for _, form := range f {
+			out = append(out, keyWords(form))
+		}
+		return []string{"row keys of the form " + strings.Join(out, "; or ")}
+	case scan.Cells:
+		return []string{familyWords(f)}
 	}
-	if present, ok := presentColumns(f); ok {
-		values := f.(scan.Interleave)[0]
-		return append(filterWords(values), "and columns "+columnsWords(present)+" without values, to find events")
-	}
-	kind := ""
-	if ofKeys(f) {
-		kind = "row keys of the form "
-	}
-	return []string{kind + strings.Join(alternatives(f), "; or ")} // a cell is in one of them
+	return nil
 }
 
 // conditionWords says in words which rows meet a condition on a column.
@@ -69,61 +77,6 @@ func conditionWords(f scan.Filter) string {
 		return text
 	}
 	return strings.Join(filterWords(f), ", ")
-}
-
-// presentColumns returns the columns whose cells come without their values besides those
-// that come with them; false if f is another filter.
-func presentColumns(f scan.Filter) (present scan.Columns, ok bool) {
-	branches, _ := f.(scan.Interleave)
-	if len(branches) != 2 {
-		return nil, false
-	}
-	stripped, _ := branches[1].(scan.Chain)
-	if len(stripped) != 2 || stripped[1] != scan.Filter(scan.StripValues{}) {
-		return nil, false
-	}
-	present, ok = stripped[0].(scan.Columns)
-	return present, ok
-}
-
-// ofKeys reports whether a filter is one of row keys.
-func ofKeys(f scan.Filter) bool {
-	switch f := f.(type) {
-	case scan.Interleave:
-		return ofKeys(f[0])
-	case scan.Chain:
-		return ofKeys(f[0])
-	}
-	switch f.(type) {
-	case scan.Keys, scan.AnyKeys:
-		return true
-	}
-	return false
-}
-
-// alternatives says in words what each of the branches of a filter of keys or cells
-// returns.
-func alternatives(f scan.Filter) []string {
-	var out []string
-	switch f := f.(type) {
-	case scan.Interleave:
-		for _, f := range f {
-			out = append(out, alternatives(f)...)
-		}
-	case scan.Chain: // in some columns
-		for _, text := range alternatives(f[0]) {
-			out = append(out, text+", "+strings.Join(filterWords(f[1]), ", "))
-		}
-	case scan.Keys:
-		out = append(out, keyWords(f.Form))
-	case scan.AnyKeys:
-		for _, form := range f {
-			out = append(out, keyWords(form))
-		}
-	case scan.Cells:
-		out = append(out, familyWords(f))
-	}
-	return out
 }
 
 // columnsWords lists the names of columns.
