@@ -87,7 +87,7 @@ func (b *builder) read(of *Section, l *layout.Layout, r *read) {
 			table.Shown, table.More = len(table.Rows), "… and "+words.Count(float64(len(r.requests)-i), "similar request", "similar requests")
 		}
 		table.row(requestOf(&r.requests[i]), "request", rowsWords(&r.requests[i]))
-		add("filter", strings.Join(filterWords(r.requests[i].Filter), "\n"))
+		add("filter", strings.Join(prose.Filter(r.requests[i].Filter), "\n"))
 	}
 	b.fact(r.method, "", expectedWords(&r.work, eachSeries))
 	if tiers != "" {

@@ -1,4 +1,4 @@
-package explain
+package prose
 
 import (
 	"fmt"
@@ -11,13 +11,13 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// filterWords says in words what a filter returns: a line for each filter of a chain.
-func filterWords(f scan.Filter) []string {
+// Filter says what a filter of a read returns: a line for each filter of a chain.
+func Filter(f scan.Filter) []string {
 	switch f := f.(type) {
 	case scan.Chain:
 		var out []string
 		for _, f := range f {
-			out = append(out, filterWords(f)...)
+			out = append(out, Filter(f)...)
 		}
 		return out
 	case scan.Columns:
@@ -33,11 +33,11 @@ func filterWords(f scan.Filter) []string {
 	case scan.ValueRanges:
 		return []string{"values in the given range"}
 	case scan.Condition:
-		return append([]string{"rows that have " + conditionWords(f.If)}, filterWords(f.Then)...)
+		return append([]string{"rows that have " + conditionWords(f.If)}, Filter(f.Then)...)
 	case scan.Interleave: // a cell is in one of them
 		var out []string
 		for _, f := range f {
-			out = append(out, strings.Join(filterWords(f), ", "))
+			out = append(out, strings.Join(Filter(f), ", "))
 		}
 		return []string{strings.Join(out, "; or ")}
 	case scan.Keys:
@@ -71,12 +71,12 @@ func conditionWords(f scan.Filter) string {
 		text := conditionWords(f[0])
 		for _, f := range f[1:] {
 			if values, ok := f.(scan.ValueRanges); ok {
-				text += " with " + filterWords(values)[0]
+				text += " with " + Filter(values)[0]
 			}
 		}
 		return text
 	}
-	return strings.Join(filterWords(f), ", ")
+	return strings.Join(Filter(f), ", ")
 }
 
 // columnsWords lists the names of columns.
@@ -137,7 +137,9 @@ func windowWords(w codec.Window) string {
 	if w.Versions > 0 {
 		parts = append(parts, fmt.Sprintf("of the newest %d cells per column", w.Versions))
 	}
-	at := func(us int64) string { return briefly(showTime(time.UnixMicro(us))) }
+	at := func(us int64) string {
+		return strings.TrimSuffix(time.UnixMicro(us).UTC().Format(time.RFC3339Nano), "T00:00:00Z")
+	}
 	switch {
 	case w.From > 0 && w.To > 0:
 		parts = append(parts, "timestamps from "+at(w.From)+" to "+at(w.To))
@@ -155,10 +157,10 @@ func windowWords(w codec.Window) string {
 func columnRange(r scan.ColumnRange) string {
 	text := "columns"
 	if r.Begin != "" {
-		text += " from " + binaryOf(r.Begin).Show
+		text += fmt.Sprintf(" from 0x%x", r.Begin)
 	}
 	if r.End != "" {
-		text += " to " + binaryOf(r.End).Show
+		text += fmt.Sprintf(" to 0x%x", r.End)
 	}
 	return text
 }
