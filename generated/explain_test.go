@@ -305,7 +305,7 @@ func spansOf(q *layout.Query, from, to time.Time) [][2]time.Time {
 }
 
 // expectedOf returns the number of requests of a read according to a document.
-func expectedOf(doc *explain.Document, schema, read string) int {
+func expectedOf(doc *explain.Explanation, schema, read string) int {
 	for _, s := range doc.Sections {
 		if s.ID != schema {
 			continue

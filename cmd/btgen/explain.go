@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/project"
@@ -117,11 +118,11 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	if err != nil {
 		return err
 	}
-	return f.write(ctx, stdout, doc)
+	return f.write(ctx, stdout, &doc.Document)
 }
 
 // writePictures writes the pictures of a document next to the output file.
-func (f *explainFlags) writePictures(ctx context.Context, doc *explain.Document, prefix string) error {
+func (f *explainFlags) writePictures(ctx context.Context, doc *document.Document, prefix string) error {
 	dir := filepath.Dir(f.output)
 	pictures := doc.Pictures(prefix)
 	for _, file := range slices.Sorted(maps.Keys(pictures)) {
@@ -141,7 +142,7 @@ func runCompare(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	if err != nil {
 		return err
 	}
-	var docs []*explain.Document
+	var docs []*explain.Explanation
 	var files []string
 	for _, path := range paths {
 		p, err := project.Files([]string{path})
@@ -161,7 +162,7 @@ func runCompare(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 }
 
 // explained explains the schemas of a project with prices, after it has printed the findings.
-func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, config []schema.Price) (*explain.Document, []*layout.Layout, error) {
+func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, config []schema.Price) (*explain.Explanation, []*layout.Layout, error) {
 	prices, err := f.allPrices(config)
 	if err != nil {
 		return nil, nil, err
@@ -230,15 +231,15 @@ func (f *explainFlags) allPrices(config []schema.Price) (capacity.Prices, error)
 }
 
 // textOptions returns how text is rendered.
-func (f *explainFlags) textOptions(stdout io.Writer) explain.TextOptions {
+func (f *explainFlags) textOptions(stdout io.Writer) document.TextOptions {
 	if f.output != "" {
-		return explain.TextOptions{}
+		return document.TextOptions{}
 	}
-	return explain.TextOptions{Color: cli.Colored(stdout), Width: cli.Width(stdout)}
+	return document.TextOptions{Color: cli.Colored(stdout), Width: cli.Width(stdout)}
 }
 
 // render returns a document in the format. Markdown in a file refers to pictures next to it.
-func (f *explainFlags) render(ctx context.Context, stdout io.Writer, doc *explain.Document) ([]byte, error) {
+func (f *explainFlags) render(ctx context.Context, stdout io.Writer, doc *document.Document) ([]byte, error) {
 	switch f.format {
 	case "text":
 		return []byte(doc.Text(f.textOptions(stdout))), nil
@@ -256,7 +257,7 @@ func (f *explainFlags) render(ctx context.Context, stdout io.Writer, doc *explai
 }
 
 // write writes a document to the output.
-func (f *explainFlags) write(ctx context.Context, stdout io.Writer, doc *explain.Document) error {
+func (f *explainFlags) write(ctx context.Context, stdout io.Writer, doc *document.Document) error {
 	text, err := f.render(ctx, stdout, doc)
 	if err != nil {
 		return err

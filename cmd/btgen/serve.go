@@ -71,11 +71,12 @@ func (f *explainFlags) draw(page *designer.Designer, paths []string) error {
 	}
 	f.compareWith(s, p)
 	for _, hotspots := range []bool{false, true} {
-		s.Document, err = explain.New(result.Schemas, result.Layouts, explain.Options{Prices: prices, Hotspots: hotspots})
-		if err == nil {
-			err = page.Show(s)
-		}
+		doc, err := explain.New(result.Schemas, result.Layouts, explain.Options{Prices: prices, Hotspots: hotspots})
 		if err != nil {
+			return err
+		}
+		s.Document = &doc.Document
+		if err := page.Show(s); err != nil {
 			return err
 		}
 	}

@@ -1,15 +1,17 @@
+// Package explain describes tables and reads for people. [New] builds a document from the layouts. It contains example rows and
+// requests as the generated code writes and sends them, and other designs under the same load; [Compare] shows two schemas side
+// by side. Facts about tables come from the layout, and package document renders them.
 package explain
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
@@ -31,8 +33,8 @@ type Options struct {
 
 // New explains schemas. There is one layout per schema, without errors. The error is a *[CompressionError] if a measurement is
 // not of one of the tables, or of other events.
-func New(schemas []*schema.Schema, layouts []*layout.Layout, o Options) (*Document, error) {
-	b := builder{Options: o, doc: &Document{Version: Version, Sections: []*Section{}}}
+func New(schemas []*schema.Schema, layouts []*layout.Layout, o Options) (*Explanation, error) {
+	b := builder{Options: o, doc: &Explanation{Document: document.New()}}
 	var err error
 	if b.measured, err = match(o.Measured, schemas, layouts); err != nil {
 		return nil, err
@@ -49,22 +51,19 @@ func New(schemas []*schema.Schema, layouts []*layout.Layout, o Options) (*Docume
 	return b.doc, nil
 }
 
-// JSON renders a document as indented JSON.
-func (d *Document) JSON() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(d); err != nil {
-		return nil, err
-	}
-	return words.LogJSON(b.Bytes()), nil
+// Explanation explains the schemas of a project, each in a section.
+type Explanation struct {
+	document.Document
+	facts []fact // for [Compare]
 }
+
+// fact is a property of a schema or, unless table is empty, of one of its tables.
+type fact struct{ name, table, text string }
 
 // builder adds schemas to a document.
 type builder struct {
 	Options
-	doc      *Document
+	doc      *Explanation
 	measured map[*layout.Table]*Compression
 	heat     map[*layout.Table][]Heat // nil if nothing is simulated
 }
@@ -78,7 +77,7 @@ func (b *builder) fact(name, table, text string) {
 }
 
 // facts adds the rows of a table of properties: a name, and what is said about it.
-func (b *builder) facts(table string, rows []Row) {
+func (b *builder) facts(table string, rows []document.Row) {
 	for i := range rows {
 		b.fact(rows[i].Cells[0], table, strings.TrimSuffix(strings.Join(rows[i].Cells[1:], ": "), ": "))
 	}
@@ -86,11 +85,11 @@ func (b *builder) facts(table string, rows []Row) {
 
 // explain adds a schema.
 func (b *builder) explain(s *schema.Schema, l *layout.Layout) {
-	out := &Section{ID: anchor(l.Package + "." + l.Name), Name: l.Name, Title: l.Name}
+	out := &document.Section{ID: document.Anchor(l.Package + "." + l.Name), Name: l.Name, Title: l.Name}
 	b.doc.Sections = append(b.doc.Sections, out)
 	load := loadWords(l)
-	out.paragraph(oneLine(l.Doc))
-	out.note("From "+oneLine(l.File)+", for a load of "+load+".", "")
+	out.Say(oneLine(l.Doc))
+	out.Note("From "+oneLine(l.File)+", for a load of "+load+".", "")
 	b.fact("load", "", load)
 	b.settings(s, l)
 	for i, t := range l.Tables {
@@ -126,17 +125,17 @@ func loadWords(l *layout.Layout) string {
 }
 
 // table adds the table of a schema with an index.
-func (b *builder) table(of *Section, s *schema.Schema, index int, l *layout.Layout, t *layout.Table) {
+func (b *builder) table(of *document.Section, s *schema.Schema, index int, l *layout.Layout, t *layout.Table) {
 	e := estimate.Of(l, t)
-	out := of.entry("table."+t.ID, t.ID, "table "+t.ID+": "+t.Pattern.String())
-	out.paragraph(oneLine(t.Doc))
-	out.paragraph(prose.Holds(l, t))
+	out := of.Entry("table."+t.ID, t.ID, "table "+t.ID+": "+t.Pattern.String())
+	out.Say(oneLine(t.Doc))
+	out.Say(prose.Holds(l, t))
 	if t.WriteOnly {
-		out.paragraph("Events are written to this table but not read from it, because it has serves: false.")
+		out.Say("Events are written to this table but not read from it, because it has serves: false.")
 	}
-	out.paragraph(tierWords(t))
-	out.paragraph(bundleWords(l, t))
-	out.paragraph(rollupWords(t, &e))
+	out.Say(tierWords(t))
+	out.Say(bundleWords(l, t))
+	out.Say(rollupWords(t, &e))
 	b.key(out, l, t)
 	periods(out, l, t)
 	examples(out, l, t)
@@ -165,30 +164,30 @@ func bundleWords(l *layout.Layout, t *layout.Table) string {
 }
 
 // key explains the row key.
-func (b *builder) key(of *Section, l *layout.Layout, t *layout.Table) {
-	out := of.begin("row key")
-	out.paragraph(sample.ShowKey(t.Key.String()))
+func (b *builder) key(of *document.Section, l *layout.Layout, t *layout.Table) {
+	out := of.Section("row key")
+	out.Say(sample.ShowKey(t.Key.String()))
 	key := keyOf(l, t)
 	if key.Example.Hex != "" {
-		out.Parts = append(out.Parts, Part{Key: key})
+		out.Add(document.Part{Key: key})
 	}
-	out.note(splitWords(t.Splits), "")
+	out.Note(splitWords(t.Splits), "")
 	var columns []string
 	for _, f := range t.KeyFields {
 		columns = append(columns, f.String())
 	}
 	if columns != nil {
-		out.note("Columns in GoogleSQL: "+strings.Join(columns, ", ")+".", "")
+		out.Note("Columns in GoogleSQL: "+strings.Join(columns, ", ")+".", "")
 	}
 	b.fact("example key", t.ID, fmt.Sprintf("%s (%s)", key.Example.Show, words.Count(float64(len(key.Example.Hex)/2), "byte", "bytes")))
 }
 
 // keyOf returns the drawing of the row key.
-func keyOf(l *layout.Layout, t *layout.Table) *Key {
-	out := &Key{Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
+func keyOf(l *layout.Layout, t *layout.Table) *document.Key {
+	out := &document.Key{Delimiter: t.Delimiter, Example: bytesOf(sample.Key(l, t))}
 	parts := sample.KeyParts(l, t)
 	for i, g := range t.Segments {
-		segment := Segment{Name: oneLine(g.Title()), Means: prose.Means(l, t, g), Joined: g.Joined}
+		segment := document.Segment{Name: oneLine(g.Title()), Means: prose.Means(l, t, g), Joined: g.Joined}
 		switch g.Kind {
 		case codec.SeriesSegment, codec.MetricSegment, codec.ConstSegment:
 			segment.Means = segment.Name + ": " + segment.Means
@@ -223,12 +222,12 @@ func splitWords(splits []string) string {
 }
 
 // periods explains the layouts of a table with several, newest first.
-func periods(of *Section, l *layout.Layout, t *layout.Table) {
+func periods(of *document.Section, l *layout.Layout, t *layout.Table) {
 	if len(t.Older) == 0 {
 		return
 	}
-	out := of.begin("layouts by event time")
-	table := out.table(Column{"events", Plain}, Column{"layout", Plain}, Column{"row key", Code}, Column{"time in the key", Muted}, Column{"example", Code})
+	out := of.Section("layouts by event time")
+	table := out.Table(document.Plain.Column("events"), document.Plain.Column("layout"), document.Code.Column("row key"), document.Muted.Column("time in the key"), document.Code.Column("example"))
 	for _, p := range t.Periods() {
 		means, family := "", ""
 		for _, g := range p.Segments {
@@ -239,9 +238,9 @@ func periods(of *Section, l *layout.Layout, t *layout.Table) {
 		if len(p.Families) > 0 {
 			family = p.Families[0].Name
 		}
-		table.row(nil, spanWords(instant(p.Since), instant(p.Until)), p.Pattern.String()+" in "+p.ID+":"+family, sample.ShowKey(p.Key.String()), means, sample.ShowKey(sample.Key(l, p)))
+		table.Row(nil, spanWords(instant(p.Since), instant(p.Until)), p.Pattern.String()+" in "+p.ID+":"+family, sample.ShowKey(p.Key.String()), means, sample.ShowKey(sample.Key(l, p)))
 	}
-	out.note("The time of an event determines its layout, no matter when it is written. Reads continue from one layout to the next.", "")
+	out.Note("The time of an event determines its layout, no matter when it is written. Reads continue from one layout to the next.", "")
 }
 
 // instant returns a time in the form of schemas; empty for the zero time.
@@ -264,18 +263,18 @@ func spanWords(from, until string) string {
 }
 
 // timeToLive says for each family what the timestamps of cells are, which cells are garbage-collected, and which are read.
-func timeToLive(of *Section, l *layout.Layout, t *layout.Table) {
-	out := of.begin("time to live")
-	table := out.table(Column{}, Column{Style: Muted}, Column{})
+func timeToLive(of *document.Section, l *layout.Layout, t *layout.Table) {
+	out := of.Section("time to live")
+	table := out.Table(document.Plain.Column(""), document.Muted.Column(""), document.Plain.Column(""))
 	table.Grouped = 1
 	add := func(f *layout.Family, timestamp string) {
 		name := "family " + f.Name
 		if f.Class > 0 {
 			name += ", class " + l.Classes[f.Class-1]
 		}
-		table.row(nil, name, "cell timestamp", timestamp)
-		table.row(nil, name, "garbage-collected", prose.Collected(f)+": "+f.GC.String())
-		table.row(nil, name, "reads request", prose.ReadFilter(f))
+		table.Row(nil, name, "cell timestamp", timestamp)
+		table.Row(nil, name, "garbage-collected", prose.Collected(f)+": "+f.GC.String())
+		table.Row(nil, name, "reads request", prose.ReadFilter(f))
 	}
 	for i := range t.Families {
 		add(&t.Families[i], prose.Timestamp(&t.Families[i]))
@@ -286,15 +285,15 @@ func timeToLive(of *Section, l *layout.Layout, t *layout.Table) {
 	if t.RollupFamily != nil {
 		add(t.RollupFamily, "the end of the bucket")
 	}
-	out.note("Garbage collection can take up to a week. Until then, reads filter expired cells out.", "")
+	out.Note("Garbage collection can take up to a week. Until then, reads filter expired cells out.", "")
 }
 
 // size says how large events, rows and the table become.
-func (b *builder) size(of *Section, t *layout.Table, e *estimate.Estimate) {
-	out := of.begin("size and growth")
-	table := out.table(Column{}, Column{Style: Number}, Column{Style: Muted})
+func (b *builder) size(of *document.Section, t *layout.Table, e *estimate.Estimate) {
+	out := of.Section("size and growth")
+	table := out.Table(document.Plain.Column(""), document.Number.Column(""), document.Muted.Column(""))
 	add := func(name string, size estimate.Bounds, means string) {
-		table.row(size, name, words.Sizes(size.Lower, size.Upper), means)
+		table.Row(size, name, words.Sizes(size.Lower, size.Upper), means)
 	}
 	add("event", e.Event, words.Count(float64(e.CellsPerEvent), "cell", "cells")+" in "+words.Count(float64(e.RowsPerEvent), "row", "rows"))
 	add("full row", e.Row, rowWords(e))
@@ -304,12 +303,12 @@ func (b *builder) size(of *Section, t *layout.Table, e *estimate.Estimate) {
 		add("table", e.Table, "steady state: "+retentionWords(e)+", plus a week until garbage collection")
 	case e.Horizon > 0:
 		yearly := e.StoredAfter(begin + oneYear).Minus(e.StoredAfter(begin))
-		table.row(yearly, "table", "grows", "by about "+words.Size(yearly.Typical)+" a year: windows of the rollup are kept forever")
+		table.Row(yearly, "table", "grows", "by about "+words.Size(yearly.Typical)+" a year: windows of the rollup are kept forever")
 	default:
-		table.row(nil, "table", "grows", "without limit, or until its events expire")
+		table.Row(nil, "table", "grows", "without limit, or until its events expire")
 	}
 	b.facts(t.ID, table.Rows)
-	out.note("Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The bounds differ in value sizes that expect does not declare with value_bytes; upper bounds also include data that awaits garbage collection.", "")
+	out.Note("Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The bounds differ in value sizes that expect does not declare with value_bytes; upper bounds also include data that awaits garbage collection.", "")
 }
 
 // retentionWords says how long data lives before garbage collection, or how many events.
@@ -333,37 +332,43 @@ func rowWords(e *estimate.Estimate) string {
 }
 
 // allowed lists the findings that the schema allows.
-func allowed(of *Section, t *layout.Table) {
+func allowed(of *document.Section, t *layout.Table) {
 	if len(t.Allow) == 0 {
 		return
 	}
-	table := of.begin("allowed findings").table(Column{"rule", Warning}, Column{"finding", Plain}, Column{"reason", Muted})
+	table := of.Section("allowed findings").Table(document.Warning.Column("rule"), document.Plain.Column("finding"), document.Muted.Column("reason"))
 	rules := lint.Rules()
 	for _, a := range t.Allow {
 		title := ""
 		if i := slices.IndexFunc(rules, func(r lint.Rule) bool { return r.ID == a.Rule }); i >= 0 {
 			title = rules[i].Title
 		}
-		table.row(nil, a.Rule, title, oneLine(a.Reason))
+		table.Row(nil, a.Rule, title, oneLine(a.Reason))
 	}
 }
 
 // bytesOf shows bytes as text.
-func bytesOf(s string) Bytes {
+func bytesOf(s string) document.Bytes {
 	if s == "" {
-		return Bytes{}
+		return document.Bytes{}
 	}
-	return Bytes{sample.ShowKey(s), hex.EncodeToString([]byte(s))}
+	return document.Bytes{Show: sample.ShowKey(s), Hex: hex.EncodeToString([]byte(s))}
 }
 
 // binaryOf shows bytes in hex, even if they look like text.
-func binaryOf(s string) Bytes {
+func binaryOf(s string) document.Bytes {
 	if s == "" {
-		return Bytes{}
+		return document.Bytes{}
 	}
 	digits := hex.EncodeToString([]byte(s))
-	return Bytes{"0x" + digits, digits}
+	return document.Bytes{Show: "0x" + digits, Hex: digits}
 }
 
 // showTime writes a time with as few digits as possible.
 func showTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// oneLine returns a text of the schema as one line. Characters that are not printable or
+// would control a terminal are escaped as in Go.
+func oneLine(text string) string {
+	return words.Printable(strings.Join(strings.Fields(text), " "))
+}

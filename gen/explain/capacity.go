@@ -6,41 +6,42 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // capacity shows what a schema needs.
-func (b *builder) capacity(of *Section, l *layout.Layout) {
+func (b *builder) capacity(of *document.Section, l *layout.Layout) {
 	plan := capacity.Of(l)
 	p := &plan
 	p.Price(b.Prices)
-	out := of.entry("capacity", "capacity", "capacity of "+l.Name)
-	table := out.table(Column{}, Column{Style: Number}, Column{Style: Muted})
-	table.row(p.Writes, "writes", words.Count(p.Writes.Rows, "row", "rows")+"/s", writesMeans(p))
+	out := of.Entry("capacity", "capacity", "capacity of "+l.Name)
+	table := out.Table(document.Plain.Column(""), document.Number.Column(""), document.Muted.Column(""))
+	table.Row(p.Writes, "writes", words.Count(p.Writes.Rows, "row", "rows")+"/s", writesMeans(p))
 	if len(p.Reads) == 0 {
-		table.row(nil, "reads", "none", "not declared, as in expect: {reads: {Read: 50/s}}")
+		table.Row(nil, "reads", "none", "not declared, as in expect: {reads: {Read: 50/s}}")
 	}
 	for i := range p.Reads {
 		r := &p.Reads[i]
-		table.row(r, "calls of "+r.Method, words.Count(r.Rate, "call", "calls")+"/s", readMeans(r))
+		table.Row(r, "calls of "+r.Method, words.Count(r.Rate, "call", "calls")+"/s", readMeans(r))
 	}
 	if s := p.Summaries; s != nil {
-		table.row(s, "summaries", words.Count(s.Rows, "row", "rows")+"/s", "read and written once when their buckets have ended: up to "+words.Size(s.Bytes)+"/s; each search for them walks over all rows: up to "+words.Size(s.Walked)+" after a year, "+searchMeans(s)+" of an SSD node")
+		table.Row(s, "summaries", words.Count(s.Rows, "row", "rows")+"/s", "read and written once when their buckets have ended: up to "+words.Size(s.Bytes)+"/s; each search for them walks over all rows: up to "+words.Size(s.Walked)+" after a year, "+searchMeans(s)+" of an SSD node")
 	}
-	table.row(nil, "requests", words.Count(p.WritesADay+p.ReadsADay, "request", "requests")+" a day", requestsMeans(p))
+	table.Row(nil, "requests", words.Count(p.WritesADay+p.ReadsADay, "request", "requests")+" a day", requestsMeans(p))
 	for _, s := range p.Storage {
 		name := "storage after " + s.After
 		if s.Steady {
 			name = "storage, steady state"
 		}
-		table.row(s, name, words.Sizes(s.Bytes.Lower, s.Bytes.Upper), storageMeans(&s))
+		table.Row(s, name, words.Sizes(s.Bytes.Lower, s.Bytes.Upper), storageMeans(&s))
 	}
 	b.facts("", table.Rows)
 	b.nodes(out, p)
 	for _, note := range capacityNotes(p) {
-		out.note(note, "")
+		out.Note(note, "")
 	}
 	last := &out.Parts[len(out.Parts)-1]
 	last.Paragraph.Source = capacity.Source
@@ -97,19 +98,19 @@ func storageMeans(s *capacity.Stored) string {
 }
 
 // nodes shows the nodes of each storage type.
-func (b *builder) nodes(of *Section, p *capacity.Plan) {
-	head := []Column{{}}
+func (b *builder) nodes(of *document.Section, p *capacity.Plan) {
+	head := []document.Column{{}}
 	for _, limit := range p.Nodes[0].Limits {
-		head = append(head, Column{limit.Name, Number})
+		head = append(head, document.Number.Column(limit.Name))
 	}
-	head = append(head, Column{"low latency", Number}, Column{"throughput", Number}, Column{"bound by", Plain})
+	head = append(head, document.Number.Column("low latency"), document.Number.Column("throughput"), document.Plain.Column("bound by"))
 	if priced(p) {
-		head = append(head, Column{"a month", Number})
+		head = append(head, document.Number.Column("a month"))
 	}
-	table := of.table(head...)
+	table := of.Table(head...)
 	for i := range p.Nodes {
 		c := &p.Nodes[i]
-		row := table.row(c, nodeCells(c, priced(p))...)
+		row := table.Row(c, nodeCells(c, priced(p))...)
 		var parts []string
 		for i, text := range row.Cells[1:] {
 			parts = append(parts, head[i+1].Name+" "+text)

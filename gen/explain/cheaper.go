@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -22,7 +23,7 @@ const (
 
 // cheaper proposes a layout for later events of a table whose cells live long: one value per event and bucket, if that is
 // possible and takes much less storage.
-func cheaper(of *Section, s *schema.Schema, index int, t *layout.Table, all []*choice) {
+func cheaper(of *document.Section, s *schema.Schema, index int, t *layout.Table, all []*choice) {
 	i := slices.IndexFunc(all, func(c *choice) bool { return c.pattern == codec.BucketSerialized.String() && c.table != nil })
 	if i < 0 || all[0].table == nil {
 		return
@@ -51,9 +52,9 @@ func cheaper(of *Section, s *schema.Schema, index int, t *layout.Table, all []*c
 	if !t.Draft {
 		text += " Buckets of both layouts must begin then, as on " + begin.Format(time.DateOnly) + "; for another time, btgen lint names the nearest."
 	}
-	out := of.begin("a cheaper layout for later events")
-	out.paragraph(text + " Write this in the schema, in place of what it has under these names:")
-	out.Parts = append(out.Parts, Part{Code: lines})
+	out := of.Section("a cheaper layout for later events")
+	out.Say(text + " Write this in the schema, in place of what it has under these names:")
+	out.Add(document.Part{Code: lines})
 }
 
 // later returns the fields, if they get numbers, and the table with a later layout, in the language of schemas; nil if that is

@@ -11,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/lock"
@@ -112,7 +113,7 @@ func TestProposalsArePasted(t *testing.T) {
 var times = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
 
 // checkProposal pastes a proposal into its schema.
-func checkProposal(t *testing.T, text string, r *gen.Result, c *explain.Section) {
+func checkProposal(t *testing.T, text string, r *gen.Result, c *document.Section) {
 	t.Helper()
 	was, means := r.Layouts[0].Tables[0], c.Parts[0].Paragraph.Text
 	starts := times.FindAllString(means, -1)

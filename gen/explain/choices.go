@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
@@ -152,34 +153,37 @@ type choiceData struct {
 }
 
 // patterns compares a table with other patterns and bucket widths.
-func patterns(of *Section, all []*choice) {
-	out := of.begin("the same load with other patterns and bucket widths")
-	out.pictures(all)
-	table := out.table(slices.Concat([]Column{{}}, columns(Number, "event", "stored", "full row", "cells", "read a day", "latest"), columns(Warning, ""))...)
+func patterns(of *document.Section, all []*choice) {
+	out := of.Section("the same load with other patterns and bucket widths")
+	pictures(out, all)
+	table := out.Table(slices.Concat([]document.Column{{}}, document.Columns(document.Number, "event", "stored", "full row", "cells", "read a day", "latest"), document.Columns(document.Warning, ""))...)
 	for _, c := range all {
 		if c.table == nil {
-			table.row(c.findings, c.name(), "no: "+c.reason()).Style = Refused
+			table.Row(c.findings, c.name(), "no: "+c.reason()).Style = document.Refused
 			continue
 		}
 		e := &c.size
-		row := table.row(choiceData{c.findings, e.Event, e.RowsPerEvent, e.CellsPerEvent, e.Row, e.EventsPerRow, e.CellsPerRow, c.day, c.newest},
+		row := table.Row(choiceData{c.findings, e.Event, e.RowsPerEvent, e.CellsPerEvent, e.Row, e.EventsPerRow, e.CellsPerRow, c.day, c.newest},
 			c.name(), words.Sizes(e.Event.Lower, e.Event.Upper), rowsAndCells(float64(e.RowsPerEvent), float64(e.CellsPerEvent)),
 			words.Sizes(e.Row.Lower, e.Row.Upper), words.Number(e.CellsPerRow), rowsAndCells(c.day.Rows, c.day.Cells), rowsAndCells(c.newest.Rows, c.newest.Cells), c.rules())
 		if c.chosen {
-			row.Style = Chosen
+			row.Style = document.Chosen
 		}
 	}
-	out.note("Rows (r) and cells (c) are the numbers that store an event, and that a read of one series returns. For the latest event, they are upper bounds, if the series still reports.", "")
+	out.Note("Rows (r) and cells (c) are the numbers that store an event, and that a read of one series returns. For the latest event, they are upper bounds, if the series still reports.", "")
 	said := map[string]bool{}
 	for _, c := range all {
 		for _, f := range c.findings {
 			if f.Rule != "" && !said[f.Rule] {
 				said[f.Rule] = true
-				out.note(f.Rule+": "+f.Message, "")
+				out.Note(f.Rule+": "+f.Message, "")
 			}
 		}
 	}
-	out.add(Paragraph{all[0].name() + " is chosen. " + schema.TextOf(codec.ParsePattern(all[0].pattern)).Guidance, Plain, timeSeriesPage})
+	out.Add(document.Part{Paragraph: &document.Paragraph{
+		Text:   all[0].name() + " is chosen. " + schema.TextOf(codec.ParsePattern(all[0].pattern)).Guidance,
+		Source: timeSeriesPage,
+	}})
 }
 
 // timeSeriesPage is the page of Bigtable's documentation about patterns.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/explain"
 )
@@ -36,7 +37,7 @@ expect: {series: 20000, rate: 1/15m}
 `
 
 // written returns the explanation of meters with a pattern and a bucket; an error if the schema has errors.
-func written(pattern, bucket, rollup string) (*explain.Document, error) {
+func written(pattern, bucket, rollup string) (*explain.Explanation, error) {
 	segments := "bucket"
 	switch {
 	case bucket == "":
@@ -66,23 +67,23 @@ func TestChoicesAsWritten(t *testing.T) {
 		for _, base := range [][2]string{{"bucket_new_cells", "1w"}, {"bucket_serialized", "1d"}, {"bucket_offsets", "1d"}} {
 			doc, err := written(base[0], base[1], rollup)
 			must(t, err)
-			for _, c := range table(doc, choices).Rows {
+			for _, c := range table(&doc.Document, choices).Rows {
 				pattern, bucket, _ := strings.Cut(c.Cells[0], ", ")
 				own, err := written(pattern, bucket, rollup)
 				if err != nil {
 					reason := strings.TrimPrefix(c.Cells[1], "no: ")
-					if impossible++; c.Style != explain.Refused || reason == c.Cells[1] || !strings.Contains(err.Error(), reason) {
+					if impossible++; c.Style != document.Refused || reason == c.Cells[1] || !strings.Contains(err.Error(), reason) {
 						t.Errorf("%v with rollup %s: %v, want %v", base, rollup, c, err)
 					}
 					continue
 				}
 				possible++
-				want := table(own, choices).Rows[0]
+				want := table(&own.Document, choices).Rows[0]
 				want.Style = c.Style
 				if diff := cmp.Diff(dataOf[any](t, want), dataOf[any](t, c)); diff != "" || !slices.Equal(want.Cells, c.Cells) {
 					t.Errorf("%s beside %v with rollup %s: (-written +choice)\n%s", c.Cells[0], base, rollup, diff)
 				}
-				if size := row(table(own, "size"), "event"); size.Cells[1] != c.Cells[1] {
+				if size := row(table(&own.Document, "size"), "event"); size.Cells[1] != c.Cells[1] {
 					t.Errorf("%s with rollup %s: %v, %v", c.Cells[0], rollup, size, c)
 				}
 			}
@@ -98,9 +99,9 @@ func TestChoicesAsWritten(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	text := fmt.Appendf(nil, meters, "bucket_new_cells", "bucket", "\n    bucket: 1w", "\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}")
 	doc := documentOf(t, gen.Input{Name: "meter.yaml", Text: text})
-	grows := row(table(doc, "size"), "table")
+	grows := row(table(&doc.Document, "size"), "table")
 	var run float64
-	fmt.Sscanf(runSize.FindStringSubmatch(doc.Text(explain.TextOptions{Width: 1000}))[1], "%g", &run)
+	fmt.Sscanf(runSize.FindStringSubmatch(doc.Text(document.TextOptions{Width: 1000}))[1], "%g", &run)
 	perYear := 20000 * 365 / 7 * run * 1000
 	if yearly := dataOf[estimate.Bounds](t, grows); yearly.Typical < perYear*0.99 || yearly.Typical > perYear*1.01 || !strings.Contains(grows.Cells[2], "windows of the rollup are kept forever") {
 		t.Errorf("%v, want growth by %v a year", grows, perYear)

@@ -77,7 +77,7 @@ tables:
     family: m
     ttl: {max_age: 30d}
 `)})
-	if cells := row(table(doc, choices), "bucket_new_columns").Cells; cells[1] != "no: L01" {
+	if cells := row(table(&doc.Document, choices), "bucket_new_columns").Cells; cells[1] != "no: L01" {
 		t.Error(cells)
 	}
 }

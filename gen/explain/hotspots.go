@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/hotspot"
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -190,28 +191,28 @@ func (h *Heat) seen() string {
 }
 
 // hotspots shows how the loads of a table spread, if they are simulated.
-func (b *builder) hotspots(of *Section, t *layout.Table) {
+func (b *builder) hotspots(of *document.Section, t *layout.Table) {
 	if b.heat == nil {
 		return
 	}
-	out := of.begin("hotspots, over the key space")
+	out := of.Section("hotspots, over the key space")
 	all := b.heat[t]
 	if len(all) == 0 {
-		out.paragraph(fmt.Sprintf("Not simulated: only the first %d tables of an explanation are. Explain its schema by name.", mostSimulated))
+		out.Say(fmt.Sprintf("Not simulated: only the first %d tables of an explanation are. Explain its schema by name.", mostSimulated))
 		return
 	}
-	table := out.table(Column{}, Column{}, Column{})
-	pictures := &Pictures{Note: "The share of the load in each part: keys from top to bottom, time from left to right, in a stronger color for a larger share."}
+	table := out.Table(document.Plain.Column(""), document.Plain.Column(""), document.Plain.Column(""))
+	pictures := &document.Pictures{Note: "The share of the load in each part: keys from top to bottom, time from left to right, in a stronger color for a larger share."}
 	for i := range all {
 		h := &all[i]
-		row := table.row(h, h.name(), h.sparkline(), h.words())
+		row := table.Row(h, h.name(), h.sparkline(), h.words())
 		if h.Hot {
-			row.Style = Warning
+			row.Style = document.Warning
 		}
 		pictures.All = append(pictures.All, h.draw())
 	}
 	h := &all[0]
-	out.note(fmt.Sprintf("Counted with real keys, seed %d, in %d steps of %s and %d parts of the key space with equal numbers of keys. Bigtable splits a part that is hot, but not the end of a key prefix. Values without a cardinality are different in each series; strings are random, numbers consecutive.",
+	out.Note(fmt.Sprintf("Counted with real keys, seed %d, in %d steps of %s and %d parts of the key space with equal numbers of keys. Bigtable splits a part that is hot, but not the end of a key prefix. Values without a cardinality are different in each series; strings are random, numbers consecutive.",
 		h.Seed, len(h.Bands[0]), h.Step, len(h.Bands)), "")
-	out.Parts = append(out.Parts, Part{Pictures: pictures})
+	out.Add(document.Part{Pictures: pictures})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -30,14 +31,14 @@ const (
 )
 
 // pictures draws each possible pattern once.
-func (s *Section) pictures(all []*choice) {
-	out := &Pictures{Note: "The same few events in each pattern: a square is a cell, and a stack is a column of a row. Newer cells have a stronger color. Cells of later buckets have a different color."}
+func pictures(of *document.Section, all []*choice) {
+	out := &document.Pictures{Note: "The same few events in each pattern: a square is a cell, and a stack is a column of a row. Newer cells have a stronger color. Cells of later buckets have a different color."}
 	for _, c := range all {
 		if c.table != nil && (c.chosen || c.pattern != all[0].pattern) {
 			out.All = append(out.All, drawPattern(c))
 		}
 	}
-	s.Parts = append(s.Parts, Part{Pictures: out})
+	of.Add(document.Part{Pictures: out})
 }
 
 // drawing is a picture of the events of a pattern.
@@ -48,7 +49,7 @@ type drawing struct {
 }
 
 // drawPattern draws a pattern.
-func drawPattern(c *choice) Picture {
+func drawPattern(c *choice) document.Picture {
 	events := sample.Events(c.layout, c.table, pictured, morePictured)
 	rows := sample.Rows(c.layout, c.table, events)
 	d := drawing{events: len(events), next: nextEvents(c.table, events), y: 4}
@@ -59,10 +60,10 @@ func drawPattern(c *choice) Picture {
 		d.text(7, d.y+9, words.Count(float64(n), "more row", "more rows"))
 		d.y += 16
 	}
-	out := Picture{Title: c.name(), Width: panelWidth, Height: d.y + 2, SVG: d.svg.String()}
+	out := document.Picture{Title: c.name(), Width: panelWidth, Height: d.y + 2, SVG: d.svg.String()}
 	out.Caption = []string{d.words(c), "full row: " + rowWords(&c.size) + ": " + words.Sizes(c.size.Row.Lower, c.size.Row.Upper)}
 	if c.chosen {
-		out.Title, out.Style = out.Title+" (chosen)", Chosen
+		out.Title, out.Style = out.Title+" (chosen)", document.Chosen
 	}
 	return out
 }
@@ -174,10 +175,10 @@ const (
 )
 
 // draw draws a simulation: adjacent steps of a part of the key space with the same share are a rectangle.
-func (h *Heat) draw() Picture {
-	out := Picture{Title: h.name(), Caption: []string{h.Key, h.words(), h.seen()}, Width: float64(len(h.Bands[0]))*heatStep + 2, Height: float64(len(h.Bands))*heatBand + 2}
+func (h *Heat) draw() document.Picture {
+	out := document.Picture{Title: h.name(), Caption: []string{h.Key, h.words(), h.seen()}, Width: float64(len(h.Bands[0]))*heatStep + 2, Height: float64(len(h.Bands))*heatBand + 2}
 	if h.Chosen {
-		out.Style = Chosen
+		out.Style = document.Chosen
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "<rect class=\"row\" x=\"0.5\" y=\"0.5\" width=\"%g\" height=\"%g\"/>\n", out.Width-1, out.Height-1)
@@ -196,21 +197,4 @@ func (h *Heat) draw() Picture {
 	}
 	out.SVG = b.String() + "\n"
 	return out
-}
-
-// pictureStyle is the style of a file of pictures, in light or dark.
-const pictureStyle = `<style>text{fill:#1f2328;font:12px sans-serif}.small{font-size:10px}.row{fill:#fff;stroke:#d1d9e0}.heat{fill:#cf222e}.cell{fill:#0969da}.next{fill:#bc4c00}` +
-	`@media(prefers-color-scheme:dark){text{fill:#e6edf3}.row{fill:#0d1117;stroke:#3d444d}.heat{fill:#ff7b72}.cell{fill:#58a6ff}.next{fill:#f0883e}}</style>`
-
-// stacked returns a file with pictures below each other.
-func stacked(all []Picture) []byte {
-	var b strings.Builder
-	width, y := 0.0, 0.0
-	for i := range all {
-		p := &all[i]
-		fmt.Fprintf(&b, "<text x=\"1\" y=\"%g\">%s</text>\n", y+14, html.EscapeString(words.Excerpt(p.Title, 58)))
-		fmt.Fprintf(&b, "<svg y=\"%g\" width=\"%g\" height=\"%g\">\n%s</svg>\n", y+20, p.Width, p.Height, p.SVG)
-		width, y = max(width, p.Width), y+p.Height+34
-	}
-	return fmt.Appendf(nil, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%[1]g\" height=\"%[2]g\" viewBox=\"0 0 %[1]g %[2]g\">\n%[3]s\n%[4]s</svg>\n", width, y, pictureStyle, b.String())
 }

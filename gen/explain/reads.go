@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
@@ -26,8 +27,8 @@ type read struct {
 }
 
 // reads explains the methods of the reader.
-func (b *builder) reads(of *Section, l *layout.Layout) {
-	out := of.entry("reads", "reads", "reads of "+l.Name)
+func (b *builder) reads(of *document.Section, l *layout.Layout) {
+	out := of.Entry("reads", "reads", "reads of "+l.Name)
 	out.Beside = true
 	all := l.ReadQuery()
 	b.read(out, l, readOf(l, "Read, ReadColumns", &all, nil))
@@ -56,15 +57,15 @@ func readOf(l *layout.Layout, method string, q *layout.Query, columns []int) *re
 }
 
 // read explains a read.
-func (b *builder) read(of *Section, l *layout.Layout, r *read) {
+func (b *builder) read(of *document.Section, l *layout.Layout, r *read) {
 	q := r.query
 	eachSeries := q.MultiSeries()
-	out := of.entry(r.method, r.method, r.method)
-	out.paragraph(oneLine(q.Doc))
-	table := out.table(Column{Style: Muted}, Column{})
+	out := of.Entry(r.method, r.method, r.method)
+	out.Say(oneLine(q.Doc))
+	table := out.Table(document.Muted.Column(""), document.Plain.Column(""))
 	add := func(name, text string) {
 		if text != "" {
-			table.row(nil, name, text)
+			table.Row(nil, name, text)
 		}
 	}
 	add("given", givenWords(l, q))
@@ -81,12 +82,12 @@ func (b *builder) read(of *Section, l *layout.Layout, r *read) {
 	add("deletes", strings.Join(prose.Deletes(q), "; "))
 	tiers := readTiers(l, q, r.from.IsZero())
 	add("tiers", tiers)
-	table.row(r.work, "expected", expectedWords(&r.work, eachSeries))
+	table.Row(r.work, "expected", expectedWords(&r.work, eachSeries))
 	for i := range r.requests {
 		if i == shownRequests {
 			table.Shown, table.More = len(table.Rows), "… and "+words.Count(float64(len(r.requests)-i), "similar request", "similar requests")
 		}
-		table.row(requestOf(&r.requests[i]), "request", rowsWords(&r.requests[i]))
+		table.Row(requestOf(&r.requests[i]), "request", rowsWords(&r.requests[i]))
 		add("filter", strings.Join(prose.Filter(r.requests[i].Filter), "\n"))
 	}
 	b.fact(r.method, "", expectedWords(&r.work, eachSeries))

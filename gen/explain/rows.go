@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -33,47 +34,47 @@ const (
 const none = "–"
 
 // examples shows example events and the rows in which they are stored.
-func examples(of *Section, l *layout.Layout, t *layout.Table) {
+func examples(of *document.Section, l *layout.Layout, t *layout.Table) {
 	events := sample.Events(l, t, exampleEvents, moreExampleEvents)
 	rows := sample.Rows(l, t, events)
 	if len(rows) == 0 {
-		of.begin("example rows").paragraph("None: the table cannot store the time of the example.")
+		of.Section("example rows").Say("None: the table cannot store the time of the example.")
 		return
 	}
-	eventTable(of.begin("example events"), l, events)
-	out := of.begin("example rows")
-	table := out.table(Column{"row key", Code}, Column{"column", Code}, Column{"timestamp", Muted}, Column{"value", Code}, Column{"meaning", Muted})
+	eventTable(of.Section("example events"), l, events)
+	out := of.Section("example rows")
+	table := out.Table(document.Code.Column("row key"), document.Code.Column("column"), document.Muted.Column("timestamp"), document.Code.Column("value"), document.Muted.Column("meaning"))
 	table.Grouped = 2
 	for i, row := range rows {
 		for _, c := range row.Cells {
-			table.cell(row.Key, t.Families[c.Family].Name, c, qualifierOf(l, t, &c), valueOf(l, t, &c), meaning(l, t, c, &events[c.Event]))
+			addCell(table, row.Key, t.Families[c.Family].Name, c, qualifierOf(l, t, &c), valueOf(l, t, &c), meaning(l, t, c, &events[c.Event]))
 		}
 		if in := eventsIn(&row, events); t.Rollup != nil && in != nil {
 			ended := len(rows) == 1 || t.Bucket.Start(in[0].Time).Before(t.Bucket.Start(events[len(events)-1].Time))
-			table.rollupCell(l, t, row.Key, in, ended)
+			addRollupCell(table, l, t, row.Key, in, ended)
 		}
 		if i == shownRows-1 && len(rows) > shownRows {
 			table.Shown, table.More = len(table.Rows), "… and "+words.Count(float64(len(rows)-shownRows), "more row", "more rows")
 		}
 	}
 	if t.Rollup != nil {
-		out.note("In family "+t.Rollup.Family+", cells whose names begin with m are marks. A d marks a deletion of expired events, and has the times that were deleted. An r is a run: the windows of the bucket, and in its name the number of marks and deletions that it and the runs before it have replaced.", "")
+		out.Note("In family "+t.Rollup.Family+", cells whose names begin with m are marks. A d marks a deletion of expired events, and has the times that were deleted. An r is a run: the windows of the bucket, and in its name the number of marks and deletions that it and the runs before it have replaced.", "")
 	}
 }
 
 // eventTable shows events: their times, what decides when they expire, and their first fields.
-func eventTable(of *Section, l *layout.Layout, events []sample.Event) {
-	table := of.table(columns(Plain, "time", "sequence", "class", "TTL", "expires at")...)
+func eventTable(of *document.Section, l *layout.Layout, events []sample.Event) {
+	table := of.Table(document.Columns(document.Plain, "time", "sequence", "class", "TTL", "expires at")...)
 	shown := l.Fields[:min(len(l.Fields), shownFields)]
 	for i := range shown {
 		name, unit := l.Fields[i].Name, oneLine(l.Fields[i].Unit)
 		if unit != "" && unit != name {
 			name += ", " + unit
 		}
-		table.Columns = append(table.Columns, Column{Name: name})
+		table.Columns = append(table.Columns, document.Column{Name: name})
 	}
 	if n := len(l.Fields) - len(shown); n > 0 {
-		table.Columns = append(table.Columns, Column{Name: words.Count(float64(n), "more field", "more fields")})
+		table.Columns = append(table.Columns, document.Column{Name: words.Count(float64(n), "more field", "more fields")})
 	}
 	for i := range events {
 		cells := expiryCells(l, &events[i])
@@ -91,9 +92,9 @@ func eventTable(of *Section, l *layout.Layout, events []sample.Event) {
 		if len(l.Fields) > len(shown) {
 			cells = append(cells, "…")
 		}
-		table.row(values, cells...)
+		table.Row(values, cells...)
 	}
-	table.dropEmpty()
+	table.DropEmpty()
 }
 
 // expiryCells shows the time of an event, its sequence number, and what decides when it expires.
@@ -124,8 +125,8 @@ type stored struct {
 	Event     int    `json:"event"` // index of the example event; -1 for a cell of a rollup
 }
 
-// cell adds a cell of an example row, with its qualifier and value as they are shown.
-func (t *Table) cell(key, family string, c sample.Cell, qualifier, value, means string) {
+// addCell adds a cell of an example row, with its qualifier and value as they are shown.
+func addCell(t *document.Table, key, family string, c sample.Cell, qualifier, value, means string) {
 	switch {
 	case len(c.Value) == 0:
 		value = "(empty)"
@@ -135,7 +136,7 @@ func (t *Table) cell(key, family string, c sample.Cell, qualifier, value, means 
 		value = string([]rune(value)[:shownValue]) + "…"
 	}
 	inHex := func(s string) string { return hex.EncodeToString([]byte(s)) }
-	t.row(stored{inHex(key), family, inHex(c.Qualifier), c.Micros, inHex(string(c.Value)), c.Event},
+	t.Row(stored{inHex(key), family, inHex(c.Qualifier), c.Micros, inHex(string(c.Value)), c.Event},
 		sample.ShowKey(key), family+":"+qualifier, showTime(codec.FromMicros(c.Micros)), value, means)
 }
 
@@ -189,8 +190,8 @@ func eventsIn(row *sample.Row, events []sample.Event) []sample.Event {
 	return out
 }
 
-// rollupCell adds the cell of a rollup in the row of some events: a run, or a mark if the bucket has not ended.
-func (t *Table) rollupCell(l *layout.Layout, of *layout.Table, key string, events []sample.Event, ended bool) {
+// addRollupCell adds the cell of a rollup in the row of some events: a run, or a mark if the bucket has not ended.
+func addRollupCell(t *document.Table, l *layout.Layout, of *layout.Table, key string, events []sample.Event, ended bool) {
 	end := of.Bucket.End(events[0].Time)
 	c, value := sample.Mark(of, events[0].Time), ""
 	means := "events have changed: windows come from them until the bucket is summarized, from " + showTime(end.Add(of.Rollup.After)) + " on"
@@ -202,5 +203,5 @@ func (t *Table) rollupCell(l *layout.Layout, of *layout.Table, key string, event
 			means += "; expires " + showTime(until)
 		}
 	}
-	t.cell(key, of.Rollup.Family, c, bytesOf(c.Qualifier).Show, value, means)
+	addCell(t, key, of.Rollup.Family, c, bytesOf(c.Qualifier).Show, value, means)
 }

@@ -143,7 +143,7 @@ func TestCompareSettings(t *testing.T) {
 }
 
 // explained explains a schema without errors of the language; rules may find something.
-func explained(t *testing.T, text string) *explain.Document {
+func explained(t *testing.T, text string) *explain.Explanation {
 	t.Helper()
 	s, found := schema.Parse("p.yaml", []byte(text))
 	if found.HasErrors() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/explain"
 )
 
@@ -53,7 +54,7 @@ func TestTier(t *testing.T) {
 	o := explain.Options{Prices: capacity.Prices{"node_hour": 1, "ssd_gib_month": 0.5, "infrequent_access_gib_month": 0.1}}
 	with := documentWith(t, o, gen.Input{Name: "tier.yaml", Text: []byte(tiered)})
 	ssd := documentWith(t, o, gen.Input{Name: "ssd.yaml", Text: []byte(without)})
-	check(t, with)
-	golden(t, "tier.txt", with.Text(explain.TextOptions{}))
-	golden(t, "tier_compared.txt", explain.Compare(ssd, with, "ssd.yaml", "tier.yaml").Text(explain.TextOptions{Width: 160}))
+	check(t, &with.Document)
+	golden(t, "tier.txt", with.Text(document.TextOptions{}))
+	golden(t, "tier_compared.txt", explain.Compare(ssd, with, "ssd.yaml", "tier.yaml").Text(document.TextOptions{Width: 160}))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -25,7 +26,7 @@ fields: %s
 tables:
   events: %s
 %s
-`, series, fields, table, more)}).Text(explain.TextOptions{})
+`, series, fields, table, more)}).Text(document.TextOptions{})
 }
 
 // hostTable is a table with hourly buckets.
@@ -92,7 +93,7 @@ expect: {rate: %s}
 `, hostTable, rate)})
 		page := string(doc.HTML())
 		has(t, page, want)
-		text := doc.Text(explain.TextOptions{})
+		text := doc.Text(document.TextOptions{})
 		if strings.Contains(text, "1.00 ") || strings.Contains(text, "0.00 ") || strings.Contains(text, " 0 B") {
 			t.Error(text)
 		}
@@ -113,7 +114,7 @@ queries:
   Named: {by: [region], table: hosts, allow: {K18: "it is a test"}}
   Found: {by: [region]}
 `
-	for end, got := range rendered(t, documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)})) {
+	for end, got := range rendered(t, &documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)}).Document) {
 		named := "hosts (named by the query):"
 		if n := strings.Count(got, named); n != 1 {
 			t.Errorf("%s: %d times %q", end, n, named)
@@ -141,18 +142,18 @@ func TestNoWordIsBroken(t *testing.T) {
 	if err != nil || len(paths) < 12 {
 		t.Fatal(paths, err)
 	}
-	var docs []*explain.Document
+	var docs []*explain.Explanation
 	for _, path := range testlong.Sample(paths, 10) {
 		text, err := os.ReadFile(path)
 		must(t, err)
 		doc := documentOf(t, gen.Input{Name: filepath.Base(path), Text: text})
 		docs = append(docs, doc)
-		check(path, func(width int) string { return doc.Text(explain.TextOptions{Width: width}) })
+		check(path, func(width int) string { return doc.Text(document.TextOptions{Width: width}) })
 	}
 	for i := range docs {
 		a, b := docs[i], docs[(i+5)%len(docs)]
 		c := explain.Compare(a, b, "a.yaml", "b.yaml")
-		check(a.Title+" and "+b.Title, func(width int) string { return c.Text(explain.TextOptions{Width: width}) })
+		check(a.Title+" and "+b.Title, func(width int) string { return c.Text(document.TextOptions{Width: width}) })
 	}
 }
 
@@ -165,7 +166,7 @@ func TestManyTables(t *testing.T) {
 		text += fmt.Sprintf("  t%d: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}\n", i)
 	}
 	doc := simulated(t, gen.Input{Name: "event.yaml", Text: []byte(text)})
-	for end, got := range rendered(t, doc) {
+	for end, got := range rendered(t, &doc.Document) {
 		if n := strings.Count(got, "Not simulated: only"); n != 2 {
 			t.Errorf("%s: %d times", end, n)
 		}

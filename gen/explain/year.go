@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -71,7 +72,7 @@ func (y *Year) price(prices capacity.Prices, clusters int64) {
 
 // year compares what a year of the load takes in storage in the layout of a table and with other patterns, as far as they are
 // possible: those with the smallest storage first.
-func (b *builder) year(of *Section, s *schema.Schema, index int, l *layout.Layout, t *layout.Table, all []*choice) {
+func (b *builder) year(of *document.Section, s *schema.Schema, index int, l *layout.Layout, t *layout.Table, all []*choice) {
 	m := b.measured[t]
 	for _, c := range all {
 		if c.table != nil {
@@ -86,20 +87,20 @@ func (b *builder) year(of *Section, s *schema.Schema, index int, l *layout.Layou
 		return
 	}
 	slices.SortStableFunc(some, func(a, b *choice) int { return cmp.Compare(a.year.best().Typical, b.year.best().Typical) })
-	out := of.begin("storage of a year of the same load, least first")
+	out := of.Section("storage of a year of the same load, least first")
 	costs := all[0].year.Month != nil
-	table := out.table(slices.Concat([]Column{{}}, columns(Number, "after a year", "compressed"))...)
+	table := out.Table(slices.Concat([]document.Column{{}}, document.Columns(document.Number, "after a year", "compressed"))...)
 	if costs {
-		table.Columns = append(table.Columns, Column{"a month then costs", Number})
+		table.Columns = append(table.Columns, document.Number.Column("a month then costs"))
 	}
 	for _, c := range some {
-		row := table.row(c.year, slices.Concat([]string{c.name()}, c.year.cells(costs))...)
+		row := table.Row(c.year, slices.Concat([]string{c.name()}, c.year.cells(costs))...)
 		if c.chosen {
-			row.Style = Chosen
+			row.Style = document.Chosen
 			b.fact("stored after a year", t.ID, strings.Join(slices.DeleteFunc(slices.Clone(row.Cells[1:]), func(text string) bool { return text == none }), ", a month then costs "))
 		}
 	}
-	out.note(yearNote(l.Name, &all[0].year, m), yearSource)
+	out.Note(yearNote(l.Name, &all[0].year, m), yearSource)
 	cheaper(of, s, index, t, all)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/capacity"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/explain"
 )
@@ -65,13 +66,13 @@ func TestYear(t *testing.T) {
 	measured, r := measuredOf(t, lasting, usual)
 	doc, err := explain.New(r.Schemas, r.Layouts, explain.Options{Measured: measured, Prices: capacity.Prices{"node_hour": 1, "ssd_gib_month": 0.5}})
 	must(t, err)
-	check(t, doc)
-	got := doc.Text(explain.TextOptions{})
+	check(t, &doc.Document)
+	got := doc.Text(document.TextOptions{})
 	golden(t, "year.txt", got[strings.Index(got, "  storage of a year"):strings.Index(got, "reads of Reading")])
-	years := table(doc, "storage of a year")
+	years := table(&doc.Document, "storage of a year")
 	y := dataOf[explain.Year](t, row(years, "bucket_new_cells"))
 	const events = 500 * 365 * 24 * 60
-	event := dataOf[estimate.Bounds](t, row(table(doc, "size"), "event"))
+	event := dataOf[estimate.Bounds](t, row(table(&doc.Document, "size"), "event"))
 	for what, values := range map[string][2]float64{
 		"stored":            {y.Stored.Lower, events * event.Lower},
 		"compressed, least": {y.Compressed.Lower, events * measured[0].Designs[0].Zstd},
@@ -116,7 +117,7 @@ func TestCheaperLayout(t *testing.T) {
 		}
 		doc, err := explain.New(r.Schemas, r.Layouts, explain.Options{Measured: measured})
 		must(t, err)
-		check(t, doc)
+		check(t, &doc.Document)
 		if c := sections(doc.Sections, "a cheaper layout"); (c != nil) != test.proposes {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -189,12 +190,12 @@ func TestLackingPrices(t *testing.T) {
 		_, r := measuredOf(t, test.schema, nil)
 		doc, err := explain.New(r.Schemas, r.Layouts, explain.Options{Prices: test.prices})
 		must(t, err)
-		check(t, doc)
-		year := dataOf[explain.Year](t, row(table(doc, "storage of a year"), "bucket_new_cells"))
+		check(t, &doc.Document)
+		year := dataOf[explain.Year](t, row(table(&doc.Document, "storage of a year"), "bucket_new_cells"))
 		if !slices.Equal(year.LacksPrices, test.year) {
 			t.Errorf("%v: %v", test.prices, year.LacksPrices)
 		}
-		text := doc.Text(explain.TextOptions{Width: 1000})
+		text := doc.Text(document.TextOptions{Width: 1000})
 		if priced := strings.Contains(text, " a month\n"); len(test.prices) > 0 && ((year.Month == nil) != (test.year != nil) || priced != (test.month == nil)) {
 			t.Errorf("%v: costs %v, %v", test.prices, year.Month, priced)
 		}

@@ -40,7 +40,7 @@ for (const [text, behind] of [["fg", "bg"], ["fg", "card"], ["muted", "bg"], ["m
 }`
 
 // explained returns an explanation of schemas without errors, with simulations.
-func explained(t *testing.T, pattern string) *explain.Document {
+func explained(t *testing.T, pattern string) *explain.Explanation {
 	t.Helper()
 	r := gen.Resolve(corpus.Inputs(t, "../../../../schemas/"+pattern))
 	assert.Must(t, r.Diagnostics.Err())
@@ -84,7 +84,7 @@ func TestDesigner(t *testing.T) {
 		return diag.List{{Pos: diag.Pos{File: "balloon.yaml", Line: 1, Column: 140}, Message: message + " " + strings.Repeat("long", 60), Hint: "write `bucket: 1w`"}}
 	}
 	changes := diag.List{{Severity: diag.Warning, Class: "ROLLOUT", Message: "a change"}}
-	good := show(designer.State{Document: doc, Compared: true, Since: "btgen.lock", Changes: changes})
+	good := show(designer.State{Document: &doc.Document, Compared: true, Since: "btgen.lock", Changes: changes})
 	acts := map[string]func(){
 		"mistake": show(designer.State{Findings: finding(hostile)}),
 		"good":    good,

@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/gen/document"
 )
 
 // State is what the page shows.
 type State struct {
 	// Document is the explanation; nil if there is none, since schemas have mistakes: the page keeps the last one.
-	Document *explain.Document
+	Document *document.Document
 	// Findings are mistakes, warnings and advice.
 	Findings diag.List
 	// Failure says why the schemas could not be read; it may be empty.
@@ -162,7 +162,7 @@ func (d *Designer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/designer.js":
 		kind, text = "text/javascript", script
 	case "/designer.css":
-		kind, text = "text/css", append([]byte(explain.PageStyle()), style...)
+		kind, text = "text/css", append([]byte(document.PageStyle()), style...)
 	default:
 		http.NotFound(w, r)
 		return

@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/golden/assert"
 )
@@ -32,13 +33,13 @@ tables:
 `
 
 // documentOf explains a schema.
-func documentOf(t *testing.T, doc string) *explain.Document {
+func documentOf(t *testing.T, doc string) *document.Document {
 	t.Helper()
 	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(strings.Replace(schemaText, "%s", doc, 1))}})
 	must(t, r.Diagnostics.Err())
 	out, err := explain.New(r.Schemas, r.Layouts, explain.Options{})
 	must(t, err)
-	return out
+	return &out.Document
 }
 
 // get returns the answer to a request.

@@ -1,10 +1,10 @@
-// Package explain describes tables and reads for people. [New] builds one tree from the layouts: sections with paragraphs,
-// tables, drawings of keys, code and pictures. It contains example rows and requests as the generated code writes and sends
-// them, and other designs under the same load. Text, Markdown, HTML and JSON are views of the tree, which know nothing of
-// schemas; [Compare] returns a tree of two schemas side by side. Facts about tables come from the layout.
-package explain
+// Package document is a tree of sections with paragraphs, tables, drawings of keys, lines to paste, and pictures. Text,
+// Markdown, HTML and JSON are views of it. It knows nothing of schemas: package explain fills it.
+package document
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -15,14 +15,15 @@ import (
 // not renamed or removed.
 const Version = 2
 
-// Document explains the schemas of a project, each in a section, or compares two schemas.
+// Document is a list of sections. There are up to three levels of them.
 type Document struct {
-	Version  int        `json:"btgen_explain"`
+	Version  int        `json:"btgen_explain"` // [Version]
 	Title    string     `json:"title"`
 	Sections []*Section `json:"sections"`
-
-	facts []fact // for [Compare]
 }
+
+// New returns an empty document.
+func New() Document { return Document{Version: Version, Sections: []*Section{}} }
 
 // Section is a section of a document.
 type Section struct {
@@ -82,6 +83,9 @@ type Column struct {
 	Style Style  `json:"style,omitempty"`
 }
 
+// Column returns a column in the style.
+func (s Style) Column(name string) Column { return Column{name, s} }
+
 // Row is a row of a table.
 type Row struct {
 	// Cells may have several lines. If there are fewer cells than columns, the last spans the rest.
@@ -131,30 +135,30 @@ type Picture struct {
 	SVG     string   `json:"svg"` // the elements
 }
 
-// fact is a property of a schema or, unless table is empty, of one of its tables.
-type fact struct{ name, table, text string }
+// Add adds a part.
+func (s *Section) Add(p Part) { s.Parts = append(s.Parts, p) }
 
-// paragraph adds a paragraph, unless it is empty.
-func (s *Section) paragraph(text string) { s.add(Paragraph{Text: text}) }
+// Say adds a paragraph, unless it is empty.
+func (s *Section) Say(text string) { s.add(Paragraph{Text: text}) }
 
-// note adds an explanation of what is above, which may have a source.
-func (s *Section) note(text, source string) { s.add(Paragraph{text, Muted, source}) }
+// Note adds an explanation of what is above, which may have a source.
+func (s *Section) Note(text, source string) { s.add(Paragraph{text, Muted, source}) }
 
 func (s *Section) add(p Paragraph) {
 	if p.Text != "" {
-		s.Parts = append(s.Parts, Part{Paragraph: &p})
+		s.Add(Part{Paragraph: &p})
 	}
 }
 
-// table adds a table and returns it.
-func (s *Section) table(columns ...Column) *Table {
+// Table adds a table and returns it.
+func (s *Section) Table(columns ...Column) *Table {
 	t := &Table{Columns: columns, Rows: []Row{}}
-	s.Parts = append(s.Parts, Part{Table: t})
+	s.Add(Part{Table: t})
 	return t
 }
 
-// columns are columns with headings and the same style.
-func columns(style Style, names ...string) []Column {
+// Columns returns columns with headings and the same style.
+func Columns(style Style, names ...string) []Column {
 	var out []Column
 	for _, name := range names {
 		out = append(out, Column{name, style})
@@ -162,14 +166,14 @@ func columns(style Style, names ...string) []Column {
 	return out
 }
 
-// row adds a row and returns it.
-func (t *Table) row(data any, cells ...string) *Row {
+// Row adds a row and returns it.
+func (t *Table) Row(data any, cells ...string) *Row {
 	t.Rows = append(t.Rows, Row{Cells: cells, Data: data})
 	return &t.Rows[len(t.Rows)-1]
 }
 
-// dropEmpty removes the columns whose cells are all empty. All rows have all cells.
-func (t *Table) dropEmpty() {
+// DropEmpty removes the columns whose cells are all empty. All rows have all cells.
+func (t *Table) DropEmpty() {
 	for c := len(t.Columns) - 1; c >= 0; c-- {
 		if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[c] != "" }) {
 			continue
@@ -181,22 +185,22 @@ func (t *Table) dropEmpty() {
 	}
 }
 
-// begin adds a section that the contents omit.
-func (s *Section) begin(title string) *Section {
-	out := &Section{ID: s.ID + "+" + anchor(title), Title: title}
+// Section adds a section that the contents omit.
+func (s *Section) Section(title string) *Section {
+	out := &Section{ID: s.ID + "+" + Anchor(title), Title: title}
 	s.Sections = append(s.Sections, out)
 	return out
 }
 
-// entry adds a section with a name in the contents.
-func (s *Section) entry(id, name, title string) *Section {
-	out := &Section{ID: s.ID + "." + anchor(id), Name: name, Title: title}
+// Entry adds a section with a name in the contents. Its ID is id below that of s.
+func (s *Section) Entry(id, name, title string) *Section {
+	out := &Section{ID: s.ID + "." + Anchor(id), Name: name, Title: title}
 	s.Sections = append(s.Sections, out)
 	return out
 }
 
-// anchor returns a text as a part of an ID.
-func anchor(text string) string {
+// Anchor returns a text as a part of an ID.
+func Anchor(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '.' || r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
 			return r
@@ -274,8 +278,14 @@ func (d *Document) contents() bool { return len(d.Sections) > 1 && d.Sections[0]
 // title begins a text with a capital letter.
 func title(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// oneLine returns a text of the schema as one line. Characters that are not printable or
-// would control a terminal are escaped as in Go.
-func oneLine(text string) string {
-	return words.Printable(strings.Join(strings.Fields(text), " "))
+// JSON renders a document as indented JSON.
+func (d *Document) JSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(d); err != nil {
+		return nil, err
+	}
+	return words.LogJSON(b.Bytes()), nil
 }

@@ -1,4 +1,4 @@
-package explain
+package document
 
 import (
 	"fmt"
@@ -181,25 +181,4 @@ func code(text string) string {
 		text = " " + text + " "
 	}
 	return fence + strings.ReplaceAll(text, "|", `\|`) + fence
-}
-
-// pictureName returns the name of the file with the pictures of a section.
-func pictureName(prefix string, s *Section) string { return prefix + "." + s.ID + ".svg" }
-
-// Pictures returns the pictures that [Document.Markdown] refers to, by file name.
-func (d *Document) Pictures(prefix string) map[string][]byte {
-	files := map[string][]byte{}
-	var collect func(all []*Section)
-	collect = func(all []*Section) {
-		for _, s := range all {
-			for i := range s.Parts {
-				if pictures := s.Parts[i].Pictures; pictures != nil {
-					files[pictureName(prefix, s)] = stacked(pictures.All)
-				}
-			}
-			collect(s.Sections)
-		}
-	}
-	collect(d.Sections)
-	return files
 }

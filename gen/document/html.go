@@ -1,4 +1,4 @@
-package explain
+package document
 
 import (
 	_ "embed"
