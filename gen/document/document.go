@@ -1,5 +1,5 @@
-// Package document is a tree of sections with paragraphs, tables, drawings of keys, lines to paste, and pictures. Text,
-// Markdown, HTML and JSON are views of it. It knows nothing of schemas: package explain fills it.
+// Package document is a tree of sections with paragraphs, tables, drawings of keys, lines to paste, and pictures.
+// Text, Markdown, HTML and JSON are views of it. It knows nothing of schemas: package explain fills it.
 package document
 
 import (
@@ -138,14 +138,15 @@ type Picture struct {
 // Add adds a part.
 func (s *Section) Add(p Part) { s.Parts = append(s.Parts, p) }
 
-// Say adds a paragraph, unless it is empty.
+// Say adds a paragraph, unless it is empty. Line breaks and tabs become spaces.
 func (s *Section) Say(text string) { s.add(Paragraph{Text: text}) }
 
-// Note adds an explanation of what is above, which may have a source.
+// Note is Say for an explanation of what is above, which may have a source.
 func (s *Section) Note(text, source string) { s.add(Paragraph{text, Muted, source}) }
 
 func (s *Section) add(p Paragraph) {
-	if p.Text != "" {
+	lineBreak := func(r rune) bool { return r == '\n' || r == '\t' }
+	if p.Text = strings.Join(strings.FieldsFunc(p.Text, lineBreak), " "); p.Text != "" {
 		s.Add(Part{Paragraph: &p})
 	}
 }

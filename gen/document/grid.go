@@ -145,7 +145,8 @@ func (g *grid) shrink(widths []int) {
 		for offset(widths)-gap > g.width {
 			widest := -1
 			for i, width := range widths {
-				if g.kind(i) == least.kind && width > least.width && (!least.parts || width > parts[i]) && (widest < 0 || width > widths[widest]) {
+				shrinks := g.kind(i) == least.kind && width > least.width && (!least.parts || width > parts[i])
+				if shrinks && (widest < 0 || width > widths[widest]) {
 					widest = i
 				}
 			}

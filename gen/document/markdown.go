@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Markdown renders a document as GitHub Flavored Markdown. It refers to the files of [Document.Pictures], whose names begin
-// with prefix; without one, there are no pictures.
+// Markdown renders a document as GitHub Flavored Markdown. It refers to the files of [Document.Pictures], whose names
+// begin with prefix; without one, there are no pictures.
 func (d *Document) Markdown(prefix string) string {
 	w := markdownWriter{anchors: map[string]string{}, taken: map[string]bool{}, prefix: prefix}
 	d.walk(&w)

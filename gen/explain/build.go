@@ -1,6 +1,6 @@
-// Package explain describes tables and reads for people. [New] builds a document from the layouts. It contains example rows and
-// requests as the generated code writes and sends them, and other designs under the same load; [Compare] shows two schemas side
-// by side. Facts about tables come from the layout, and package document renders them.
+// Package explain describes tables and reads for people. [New] builds a document from the layouts. It contains example
+// rows and requests as the generated code writes and sends them, and other designs under the same load; [Compare] shows
+// two schemas side by side. Facts about tables come from the layout, and package document renders them.
 package explain
 
 import (
@@ -31,8 +31,8 @@ type Options struct {
 	Hotspots bool
 }
 
-// New explains schemas. There is one layout per schema, without errors. The error is a *[CompressionError] if a measurement is
-// not of one of the tables, or of other events.
+// New explains schemas. There is one layout per schema, without errors. The error is a *[CompressionError] if a
+// measurement is not of one of the tables, or of other events.
 func New(schemas []*schema.Schema, layouts []*layout.Layout, o Options) (*Explanation, error) {
 	b := builder{Options: o, doc: &Explanation{Document: document.New()}}
 	var err error
@@ -64,7 +64,7 @@ type fact struct{ name, table, text string }
 type builder struct {
 	Options
 	doc      *Explanation
-	measured map[*layout.Table]*Compression
+	measured measurements
 	heat     map[*layout.Table][]Heat // nil if nothing is simulated
 }
 
@@ -108,7 +108,8 @@ func loadWords(l *layout.Layout) string {
 		}
 		return ""
 	}
-	text := words.Count(float64(load.Series), "series", "series") + assumed(load.AssumedSeries) + ", " + words.Rate(load.Rate) + " each" + assumed(load.AssumedRate)
+	text := words.Number(float64(load.Series)) + " series" + assumed(load.AssumedSeries) +
+		", " + words.Rate(load.Rate) + " each" + assumed(load.AssumedRate)
 	switch load.Arrival {
 	case schema.Bursts:
 		text += ", in bursts"
@@ -146,7 +147,8 @@ func (b *builder) table(of *document.Section, s *schema.Schema, index int, l *la
 	b.size(out, t, &e)
 	b.hotspots(out, t)
 	patterns(out, all)
-	b.year(out, s, index, l, t, all)
+	b.year(out, l, t, all)
+	cheaper(out, s, index, t, all)
 	allowed(out, t)
 }
 
@@ -159,7 +161,8 @@ func bundleWords(l *layout.Layout, t *layout.Table) string {
 		return "Setup deletes schema bundle " + id + ", if it is permitted by name."
 	default:
 		message := protofile.NameOf(l)
-		return "Schema bundle " + id + " has message " + message + ", so that GoogleSQL reads the fields of an event, as in CAST(… AS " + id + "." + message + ").field, and BigQuery reads events as JSON."
+		return fmt.Sprintf("Schema bundle %[1]s has message %[2]s, so that GoogleSQL reads the fields of an event, "+
+			"as in CAST(… AS %[1]s.%[2]s).field, and BigQuery reads events as JSON.", id, message)
 	}
 }
 
@@ -179,7 +182,7 @@ func (b *builder) key(of *document.Section, l *layout.Layout, t *layout.Table) {
 	if columns != nil {
 		out.Note("Columns in GoogleSQL: "+strings.Join(columns, ", ")+".", "")
 	}
-	b.fact("example key", t.ID, fmt.Sprintf("%s (%s)", key.Example.Show, words.Count(float64(len(key.Example.Hex)/2), "byte", "bytes")))
+	b.fact("example key", t.ID, key.Example.Show+" ("+count(len(key.Example.Hex)/2, "byte")+")")
 }
 
 // keyOf returns the drawing of the row key.
@@ -227,7 +230,8 @@ func periods(of *document.Section, l *layout.Layout, t *layout.Table) {
 		return
 	}
 	out := of.Section("layouts by event time")
-	table := out.Table(document.Plain.Column("events"), document.Plain.Column("layout"), document.Code.Column("row key"), document.Muted.Column("time in the key"), document.Code.Column("example"))
+	table := out.Table(document.Plain.Column("events"), document.Plain.Column("layout"), document.Code.Column("row key"),
+		document.Muted.Column("time in the key"), document.Code.Column("example"))
 	for _, p := range t.Periods() {
 		means, family := "", ""
 		for _, g := range p.Segments {
@@ -238,9 +242,11 @@ func periods(of *document.Section, l *layout.Layout, t *layout.Table) {
 		if len(p.Families) > 0 {
 			family = p.Families[0].Name
 		}
-		table.Row(nil, spanWords(instant(p.Since), instant(p.Until)), p.Pattern.String()+" in "+p.ID+":"+family, sample.ShowKey(p.Key.String()), means, sample.ShowKey(sample.Key(l, p)))
+		table.Row(nil, spanWords(instant(p.Since), instant(p.Until)), p.Pattern.String()+" in "+p.ID+":"+family,
+			sample.ShowKey(p.Key.String()), means, sample.ShowKey(sample.Key(l, p)))
 	}
-	out.Note("The time of an event determines its layout, no matter when it is written. Reads continue from one layout to the next.", "")
+	out.Note(`The time of an event determines its layout, no matter when it is written.
+		Reads continue from one layout to the next.`, "")
 }
 
 // instant returns a time in the form of schemas; empty for the zero time.
@@ -262,7 +268,8 @@ func spanWords(from, until string) string {
 	return from + " to " + until
 }
 
-// timeToLive says for each family what the timestamps of cells are, which cells are garbage-collected, and which are read.
+// timeToLive says for each family what the timestamps of cells are, which cells are garbage-collected, and which are
+// read.
 func timeToLive(of *document.Section, l *layout.Layout, t *layout.Table) {
 	out := of.Section("time to live")
 	table := out.Table(document.Plain.Column(""), document.Muted.Column(""), document.Plain.Column(""))
@@ -293,9 +300,9 @@ func (b *builder) size(of *document.Section, t *layout.Table, e *estimate.Estima
 	out := of.Section("size and growth")
 	table := out.Table(document.Plain.Column(""), document.Number.Column(""), document.Muted.Column(""))
 	add := func(name string, size estimate.Bounds, means string) {
-		table.Row(size, name, words.Sizes(size.Lower, size.Upper), means)
+		table.Row(size, name, sizes(size), means)
 	}
-	add("event", e.Event, words.Count(float64(e.CellsPerEvent), "cell", "cells")+" in "+words.Count(float64(e.RowsPerEvent), "row", "rows"))
+	add("event", e.Event, count(e.CellsPerEvent, "cell")+" in "+count(e.RowsPerEvent, "row"))
 	add("full row", e.Row, rowWords(e))
 	add("one day", e.BytesADay, "written, all series")
 	switch begin := e.Horizon + estimate.CollectionLag; {
@@ -303,30 +310,34 @@ func (b *builder) size(of *document.Section, t *layout.Table, e *estimate.Estima
 		add("table", e.Table, "steady state: "+retentionWords(e)+", plus a week until garbage collection")
 	case e.Horizon > 0:
 		yearly := e.StoredAfter(begin + oneYear).Minus(e.StoredAfter(begin))
-		table.Row(yearly, "table", "grows", "by about "+words.Size(yearly.Typical)+" a year: windows of the rollup are kept forever")
+		means := "by about " + words.Size(yearly.Typical) + " a year: windows of the rollup are kept forever"
+		table.Row(yearly, "table", "grows", means)
 	default:
 		table.Row(nil, "table", "grows", "without limit, or until its events expire")
 	}
 	b.facts(t.ID, table.Rows)
-	out.Note("Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The bounds differ in value sizes that expect does not declare with value_bytes; upper bounds also include data that awaits garbage collection.", "")
+	out.Note(`Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value.
+		The bounds differ in value sizes that expect does not declare with value_bytes; upper bounds also include data that
+		awaits garbage collection.`, "")
 }
 
 // retentionWords says how long data lives before garbage collection, or how many events.
 func retentionWords(e *estimate.Estimate) string {
 	if e.Horizon != e.Retention {
-		return words.Count(e.LivePerRow, "event", "events") + " a series"
+		return count(e.LivePerRow, "event") + " a series"
 	}
 	return schema.FormatDuration(e.Retention)
 }
 
 // rowWords says what a full row contains.
 func rowWords(e *estimate.Estimate) string {
-	text := words.Count(e.CellsPerRow, "cell", "cells")
+	text := count(e.CellsPerRow, "cell")
 	switch {
 	case e.LivePerRow < e.EventsPerRow:
-		text = words.Count(e.LivePerRow, "event", "events") + ", " + words.Number(e.EventsPerRow) + " before garbage collection, " + text
+		text = count(e.LivePerRow, "event") + ", " + words.Number(e.EventsPerRow) +
+			" before garbage collection, " + text
 	case e.EventsPerRow > 1:
-		text = words.Count(e.EventsPerRow, "event", "events") + ", " + text
+		text = count(e.EventsPerRow, "event") + ", " + text
 	}
 	return text + ", " + words.Number(float64(e.KeyBytes)) + "-byte key"
 }
@@ -336,7 +347,8 @@ func allowed(of *document.Section, t *layout.Table) {
 	if len(t.Allow) == 0 {
 		return
 	}
-	table := of.Section("allowed findings").Table(document.Warning.Column("rule"), document.Plain.Column("finding"), document.Muted.Column("reason"))
+	table := of.Section("allowed findings").Table(
+		document.Warning.Column("rule"), document.Plain.Column("finding"), document.Muted.Column("reason"))
 	rules := lint.Rules()
 	for _, a := range t.Allow {
 		title := ""
@@ -346,6 +358,14 @@ func allowed(of *document.Section, t *layout.Table) {
 		table.Row(nil, a.Rule, title, oneLine(a.Reason))
 	}
 }
+
+// count formats a number of things; noun has a regular plural.
+func count[N int | int64 | float64](n N, noun string) string {
+	return words.Count(float64(n), noun, noun+"s")
+}
+
+// sizes formats bounds of bytes.
+func sizes(b estimate.Bounds) string { return words.Sizes(b.Lower, b.Upper) }
 
 // bytesOf shows bytes as text.
 func bytesOf(s string) document.Bytes {

@@ -19,24 +19,26 @@ func (b *builder) capacity(of *document.Section, l *layout.Layout) {
 	p.Price(b.Prices)
 	out := of.Entry("capacity", "capacity", "capacity of "+l.Name)
 	table := out.Table(document.Plain.Column(""), document.Number.Column(""), document.Muted.Column(""))
-	table.Row(p.Writes, "writes", words.Count(p.Writes.Rows, "row", "rows")+"/s", writesMeans(p))
+	table.Row(p.Writes, "writes", count(p.Writes.Rows, "row")+"/s", writesMeans(p))
 	if len(p.Reads) == 0 {
 		table.Row(nil, "reads", "none", "not declared, as in expect: {reads: {Read: 50/s}}")
 	}
 	for i := range p.Reads {
 		r := &p.Reads[i]
-		table.Row(r, "calls of "+r.Method, words.Count(r.Rate, "call", "calls")+"/s", readMeans(r))
+		table.Row(r, "calls of "+r.Method, count(r.Rate, "call")+"/s", readMeans(r))
 	}
 	if s := p.Summaries; s != nil {
-		table.Row(s, "summaries", words.Count(s.Rows, "row", "rows")+"/s", "read and written once when their buckets have ended: up to "+words.Size(s.Bytes)+"/s; each search for them walks over all rows: up to "+words.Size(s.Walked)+" after a year, "+searchMeans(s)+" of an SSD node")
+		table.Row(s, "summaries", count(s.Rows, "row")+"/s", fmt.Sprintf("read and written once when their buckets have ended: "+
+			"up to %s/s; each search for them walks over all rows: up to %s after a year, %s of an SSD node",
+			words.Size(s.Bytes), words.Size(s.Walked), searchMeans(s)))
 	}
-	table.Row(nil, "requests", words.Count(p.WritesADay+p.ReadsADay, "request", "requests")+" a day", requestsMeans(p))
+	table.Row(nil, "requests", count(p.WritesADay+p.ReadsADay, "request")+" a day", requestsMeans(p))
 	for _, s := range p.Storage {
 		name := "storage after " + s.After
 		if s.Steady {
 			name = "storage, steady state"
 		}
-		table.Row(s, name, words.Sizes(s.Bytes.Lower, s.Bytes.Upper), storageMeans(&s))
+		table.Row(s, name, sizes(s.Bytes), storageMeans(&s))
 	}
 	b.facts("", table.Rows)
 	b.nodes(out, p)
@@ -77,16 +79,16 @@ func readMeans(r *capacity.Read) string {
 	if r.RangeAssumed {
 		text += " (assumed)"
 	}
-	text += " of " + words.Count(r.Series, "series", "series")
+	text += " of " + words.Number(r.Series) + " series"
 	if r.SeriesAssumed {
 		text += " (assumed)"
 	}
-	return text + ", in " + words.Count(r.Seeks, "row range", "row ranges") + ": up to " + words.Size(r.Bytes) + " a call"
+	return text + ", in " + count(r.Seeks, "row range") + ": up to " + words.Size(r.Bytes) + " a call"
 }
 
 // requestsMeans splits the requests of a day.
 func requestsMeans(p *capacity.Plan) string {
-	return words.Count(p.WritesADay, "row mutation", "row mutations") + " and " + words.Count(p.ReadsADay, "read", "reads") + ", on average"
+	return count(p.WritesADay, "row mutation") + " and " + count(p.ReadsADay, "read") + ", on average"
 }
 
 // storageMeans says how much of what is stored is in which tier, and since when its size is steady.
@@ -103,7 +105,8 @@ func (b *builder) nodes(of *document.Section, p *capacity.Plan) {
 	for _, limit := range p.Nodes[0].Limits {
 		head = append(head, document.Number.Column(limit.Name))
 	}
-	head = append(head, document.Number.Column("low latency"), document.Number.Column("throughput"), document.Plain.Column("bound by"))
+	head = append(head, document.Number.Column("low latency"), document.Number.Column("throughput"),
+		document.Plain.Column("bound by"))
 	if priced(p) {
 		head = append(head, document.Number.Column("a month"))
 	}
@@ -129,7 +132,7 @@ func nodeCells(c *capacity.Cluster, priced bool) []string {
 	if binds == "" {
 		binds = "nothing"
 	}
-	row = append(row, words.Count(float64(c.LowLatency), "node", "nodes"), words.Count(float64(c.Throughput), "node", "nodes"), binds)
+	row = append(row, count(c.LowLatency, "node"), count(c.Throughput, "node"), binds)
 	switch {
 	case c.MonthlyCost != nil:
 		row = append(row, words.Number(*c.MonthlyCost)+savingWords(c))
@@ -152,8 +155,13 @@ func priced(p *capacity.Plan) bool {
 // capacityNotes say what the figures assume.
 func capacityNotes(p *capacity.Plan) []string {
 	out := []string{
-		"Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The bounds differ in what expect does not declare with value_bytes.",
-		"Nodes are based on Google's figures for rows of 1 KB under optimal conditions; larger rows count as several. The columns writes to storage show each need alone, at 60% CPU, as low latency uses at most, and 50% storage, from which on autoscaling adds nodes by default; throughput uses 90%, which autoscaling does not accept (10% to 80%), and 100%. A node has 5 TiB of SSD, or 16 TiB of HDD. Writes, reads and scans share the CPU, so they add up. A read seeks each row range once, and scans the cells that it returns and the rows that it skips.",
+		`Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value. The
+		bounds differ in what expect does not declare with value_bytes.`,
+		`Nodes are based on Google's figures for rows of 1 KB under optimal conditions; larger rows count as several. The
+		columns writes to storage show each need alone, at 60% CPU, as low latency uses at most, and 50% storage, from which
+		on autoscaling adds nodes by default; throughput uses 90%, which autoscaling does not accept (10% to 80%), and 100%.
+		A node has 5 TiB of SSD, or 16 TiB of HDD. Writes, reads and scans share the CPU, so they add up. A read seeks each
+		row range once, and scans the cells that it returns and the rows that it skips.`,
 	}
 	out = append(out, tierNotes(p)...)
 	if p.Clusters > 1 {
@@ -163,7 +171,9 @@ func capacityNotes(p *capacity.Plan) []string {
 		out = append(out, lacksPrices("Monthly costs of "+p.Nodes[0].Type, p.LacksPrices))
 	}
 	if priced(p) {
-		out = append(out, "Monthly costs are for low latency and the largest storage above, with the given prices of nodes and storage. Not included: network, backups and their copies, moving data between tiers, storage and CPU of views, Data Boost, and discounts of commitments.")
+		out = append(out, `Monthly costs are for low latency and the largest storage above, with the given prices of
+			nodes and storage. Not included: network, backups and their copies, moving data between tiers, storage and CPU of
+			views, Data Boost, and discounts of commitments.`)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -21,10 +22,12 @@ const (
 	muchLessMeasured = 0.7 // of the compressed ones
 )
 
-// cheaper proposes a layout for later events of a table whose cells live long: one value per event and bucket, if that is
-// possible and takes much less storage.
+// cheaper proposes a layout for later events of a table whose cells live long: one value per event and bucket, if that
+// is possible and takes much less storage.
 func cheaper(of *document.Section, s *schema.Schema, index int, t *layout.Table, all []*choice) {
-	i := slices.IndexFunc(all, func(c *choice) bool { return c.pattern == codec.BucketSerialized.String() && c.table != nil })
+	i := slices.IndexFunc(all, func(c *choice) bool {
+		return c.pattern == codec.BucketSerialized.String() && c.table != nil
+	})
 	if i < 0 || all[0].table == nil {
 		return
 	}
@@ -41,24 +44,24 @@ func cheaper(of *document.Section, s *schema.Schema, index int, t *layout.Table,
 	if is > least*was {
 		return
 	}
-	text := "Events live long here, and a year of them takes about " + words.Size(is) + " instead of " + words.Size(was) + ", " + what + ", if each is one value."
-	if !t.Draft {
-		text += " Stored events need not move: later ones can have another layout, from a time on by which all programs run the new code, SINCE."
-	}
 	lines, begin := later(s, index, t, then)
 	if lines == nil {
 		return
 	}
+	text := fmt.Sprintf("Events live long here, and a year of them takes about %s instead of %s, %s, if each is one value.",
+		words.Size(is), words.Size(was), what)
 	if !t.Draft {
-		text += " Buckets of both layouts must begin then, as on " + begin.Format(time.DateOnly) + "; for another time, btgen lint names the nearest."
+		text += ` Stored events need not move: later ones can have another layout, from a time on by which all programs run
+			the new code, SINCE. Buckets of both layouts must begin then, as on ` + begin.Format(time.DateOnly) + `; for another
+			time, btgen lint names the nearest.`
 	}
 	out := of.Section("a cheaper layout for later events")
 	out.Say(text + " Write this in the schema, in place of what it has under these names:")
 	out.Add(document.Part{Code: lines})
 }
 
-// later returns the fields, if they get numbers, and the table with a later layout, in the language of schemas; nil if that is
-// no valid schema. SINCE stands for the time of the first event with the layout, such as begin.
+// later returns the fields, if they get numbers, and the table with a later layout, in the language of schemas; nil if
+// that is no valid schema. SINCE stands for the time of the first event with the layout, such as begin.
 func later(s *schema.Schema, index int, t *layout.Table, then *choice) (lines []string, begin time.Time) {
 	out := *s // with fields that have numbers
 	out.Fields, out.Tables = slices.Clone(s.Fields), slices.Clone(s.Tables)
@@ -93,13 +96,14 @@ func fits(s *schema.Schema, table *schema.Table) bool {
 	return ok
 }
 
-// firstBegin returns the first day from 2030 on at which buckets of both layouts begin: an explanation does not depend on the
-// clock. It is the start of that year, which is refused, if there is none soon.
+// firstBegin returns the first day from 2030 on at which buckets of both layouts begin: an explanation does not depend
+// on the clock. It is the start of that year, which is refused, if there is none soon.
 func firstBegin(layouts ...*layout.Table) time.Time {
 	begin := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for n := range 3 * 365 {
 		day := begin.AddDate(0, 0, n)
-		if !slices.ContainsFunc(layouts, func(t *layout.Table) bool { return t.Pattern.Bucketed() && !t.Bucket.Start(day).Equal(day) }) {
+		within := func(t *layout.Table) bool { return t.Pattern.Bucketed() && !t.Bucket.Start(day).Equal(day) }
+		if !slices.ContainsFunc(layouts, within) {
 			return day
 		}
 	}

@@ -156,21 +156,24 @@ type choiceData struct {
 func patterns(of *document.Section, all []*choice) {
 	out := of.Section("the same load with other patterns and bucket widths")
 	pictures(out, all)
-	table := out.Table(slices.Concat([]document.Column{{}}, document.Columns(document.Number, "event", "stored", "full row", "cells", "read a day", "latest"), document.Columns(document.Warning, ""))...)
+	figures := document.Columns(document.Number, "event", "stored", "full row", "cells", "read a day", "latest")
+	table := out.Table(slices.Concat([]document.Column{{}}, figures, []document.Column{document.Warning.Column("")})...)
 	for _, c := range all {
 		if c.table == nil {
 			table.Row(c.findings, c.name(), "no: "+c.reason()).Style = document.Refused
 			continue
 		}
 		e := &c.size
-		row := table.Row(choiceData{c.findings, e.Event, e.RowsPerEvent, e.CellsPerEvent, e.Row, e.EventsPerRow, e.CellsPerRow, c.day, c.newest},
-			c.name(), words.Sizes(e.Event.Lower, e.Event.Upper), rowsAndCells(float64(e.RowsPerEvent), float64(e.CellsPerEvent)),
-			words.Sizes(e.Row.Lower, e.Row.Upper), words.Number(e.CellsPerRow), rowsAndCells(c.day.Rows, c.day.Cells), rowsAndCells(c.newest.Rows, c.newest.Cells), c.rules())
+		data := choiceData{c.findings, e.Event, e.RowsPerEvent, e.CellsPerEvent, e.Row, e.EventsPerRow, e.CellsPerRow, c.day, c.newest}
+		row := table.Row(data, c.name(), sizes(e.Event), rowsAndCells(float64(e.RowsPerEvent), float64(e.CellsPerEvent)),
+			sizes(e.Row), words.Number(e.CellsPerRow), rowsAndCells(c.day.Rows, c.day.Cells),
+			rowsAndCells(c.newest.Rows, c.newest.Cells), c.rules())
 		if c.chosen {
 			row.Style = document.Chosen
 		}
 	}
-	out.Note("Rows (r) and cells (c) are the numbers that store an event, and that a read of one series returns. For the latest event, they are upper bounds, if the series still reports.", "")
+	out.Note(`Rows (r) and cells (c) are the numbers that store an event, and that a read of one series returns. For the
+		latest event, they are upper bounds, if the series still reports.`, "")
 	said := map[string]bool{}
 	for _, c := range all {
 		for _, f := range c.findings {

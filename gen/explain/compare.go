@@ -4,12 +4,11 @@ import (
 	"slices"
 
 	"github.com/btgen-dev/btgen/gen/document"
-	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// Compare returns a document with two schemas side by side: first the properties that differ, then those that are the same in
-// both. Each explanation is of one schema. Tables are matched by ID or, if each schema has one table, with each other; reads
-// are matched by method.
+// Compare returns a document with two schemas side by side: first the properties that differ, then those that are the
+// same in both. Each explanation is of one schema. Tables are matched by ID or, if each schema has one table, with each
+// other; reads are matched by method.
 func Compare(a, b *Explanation, nameOfA, nameOfB string) *document.Document {
 	single := a.single() && b.single()
 	var names []string
@@ -38,8 +37,9 @@ func Compare(a, b *Explanation, nameOfA, nameOfB string) *document.Document {
 	}
 	out := document.New()
 	out.Title = nameOfA + " and " + nameOfB
+	differences := count(len(different.Rows), "difference")
 	out.Sections = []*document.Section{
-		{ID: "differences", Title: words.Count(float64(len(different.Rows)), "difference", "differences"), Parts: []document.Part{{Table: different}}},
+		{ID: "differences", Title: differences, Parts: []document.Part{{Table: different}}},
 		{ID: "same", Title: "the same in both", Parts: []document.Part{{Table: same}}},
 	}
 	return &out

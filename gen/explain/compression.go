@@ -41,7 +41,9 @@ const compressionVersion = 1
 
 // CompressionOf returns a measurement of a table without figures.
 func CompressionOf(l *layout.Layout, t *layout.Table) *Compression {
-	return &Compression{Version: compressionVersion, Schema: l.Name, Table: t.ID, Series: typesOf(l.Series), Fields: typesOf(l.Fields)}
+	return &Compression{
+		Version: compressionVersion, Schema: l.Name, Table: t.ID, Series: typesOf(l.Series), Fields: typesOf(l.Fields),
+	}
 }
 
 // typesOf describes values by their names and types.
@@ -64,7 +66,8 @@ func (e *CompressionError) Error() string {
 	if e.Table == "" {
 		return e.Reason + "; want the output of: btgen-live stats NAME --sample 1000 --format json"
 	}
-	return fmt.Sprintf("the compression of table %s was measured with other events: %s; measure it again", words.Printable(e.Table), words.Printable(e.Reason))
+	return fmt.Sprintf("the compression of table %s was measured with other events: %s; measure it again",
+		words.Printable(e.Table), words.Printable(e.Reason))
 }
 
 // mostMeasured is the maximum size of a file of measurements, in bytes.
@@ -105,7 +108,8 @@ func parseCompressions(text []byte) ([]Compression, error) {
 		out = append(out, *c)
 	}
 	if out == nil {
-		return nil, &CompressionError{Reason: "no table has measured compression: the sample had no events, or --sample is missing"}
+		const reason = "no table has measured compression: the sample had no events, or --sample is missing"
+		return nil, &CompressionError{Reason: reason}
 	}
 	return out, nil
 }
@@ -113,14 +117,18 @@ func parseCompressions(text []byte) ([]Compression, error) {
 // valid reports whether all figures are sizes, in bytes per event.
 func (c *Compression) valid() bool {
 	const most = 1 << 30
-	return c.Events > 0 && c.BlockBytes > 0 && len(c.Designs) > 0 && !slices.ContainsFunc(c.Designs, func(d Compressed) bool {
+	wrong := func(d Compressed) bool {
 		return min(d.Stored, d.Zstd, d.Snappy) <= 0 || max(d.Stored, d.Zstd, d.Snappy) > most
-	})
+	}
+	return c.Events > 0 && c.BlockBytes > 0 && len(c.Designs) > 0 && !slices.ContainsFunc(c.Designs, wrong)
 }
 
+// measurements are the measurements of tables.
+type measurements map[*layout.Table]*Compression
+
 // match returns the measurements of tables.
-func match(measured []Compression, schemas []*schema.Schema, layouts []*layout.Layout) (map[*layout.Table]*Compression, error) {
-	out := map[*layout.Table]*Compression{}
+func match(measured []Compression, schemas []*schema.Schema, layouts []*layout.Layout) (measurements, error) {
+	out := measurements{}
 	for i := range measured {
 		m := &measured[i]
 		named := func(t *layout.Table) bool { return t.ID == m.Table }

@@ -75,7 +75,8 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 	var out []simulation
 	load := hotspot.Load{Load: l.Load(), Seed: hotspot.Seed}
 	add := func(table *layout.Table, load hotspot.Load, of, design string) {
-		out = append(out, simulation{l: l, table: table, load: load, heat: Heat{Load: of, Design: design, Chosen: out == nil}})
+		heat := Heat{Load: of, Design: design, Chosen: out == nil}
+		out = append(out, simulation{l: l, table: table, load: load, heat: heat})
 	}
 	add(t, load, "writes", "as declared")
 	if !hotspot.InOnePlace(l, t) && !t.Endless() {
@@ -105,7 +106,8 @@ func simulationsOf(l *layout.Layout, t *layout.Table) []simulation {
 func (s *simulation) run() {
 	r := hotspot.Simulate(s.l, s.table, s.load)
 	h := s.heat
-	h.Key, h.Seed, h.Hottest, h.Step = sample.ShowKey(s.table.Key.String()), s.load.Seed, r.Hottest, schema.FormatDuration(r.Width.Truncate(time.Second))
+	h.Key, h.Seed, h.Hottest = sample.ShowKey(s.table.Key.String()), s.load.Seed, r.Hottest
+	h.Step = schema.FormatDuration(r.Width.Truncate(time.Second))
 	h.Hot = h.Load == "writes" && (s.load.New || !hotspot.Spreads(s.l, s.table, s.load.Load))
 	for _, band := range r.Heat {
 		digits := make([]byte, len(band))
@@ -178,7 +180,8 @@ func (h *Heat) seen() string {
 	case h.Hot && even < 1.5:
 		return "An even color, but each key prefix takes more than a node writes."
 	case h.Hot && h.Hottest.Mean < 0.5:
-		return "A stronger stripe: one place takes " + percent(h.Hottest.Mean) + " of the load, and adding nodes does not spread it."
+		return "A stronger stripe: one place takes " + percent(h.Hottest.Mean) +
+			" of the load, and adding nodes does not spread it."
 	case h.Hot:
 		return "Strong lines: few places take the load, so adding nodes does not help."
 	case even < 1.5:
@@ -198,11 +201,13 @@ func (b *builder) hotspots(of *document.Section, t *layout.Table) {
 	out := of.Section("hotspots, over the key space")
 	all := b.heat[t]
 	if len(all) == 0 {
-		out.Say(fmt.Sprintf("Not simulated: only the first %d tables of an explanation are. Explain its schema by name.", mostSimulated))
+		out.Say(fmt.Sprintf("Not simulated: only the first %d tables of an explanation are. Explain its schema by name.",
+			mostSimulated))
 		return
 	}
 	table := out.Table(document.Plain.Column(""), document.Plain.Column(""), document.Plain.Column(""))
-	pictures := &document.Pictures{Note: "The share of the load in each part: keys from top to bottom, time from left to right, in a stronger color for a larger share."}
+	pictures := &document.Pictures{Note: "The share of the load in each part: keys from top to bottom, time from left " +
+		"to right, in a stronger color for a larger share."}
 	for i := range all {
 		h := &all[i]
 		row := table.Row(h, h.name(), h.sparkline(), h.words())
@@ -212,7 +217,9 @@ func (b *builder) hotspots(of *document.Section, t *layout.Table) {
 		pictures.All = append(pictures.All, h.draw())
 	}
 	h := &all[0]
-	out.Note(fmt.Sprintf("Counted with real keys, seed %d, in %d steps of %s and %d parts of the key space with equal numbers of keys. Bigtable splits a part that is hot, but not the end of a key prefix. Values without a cardinality are different in each series; strings are random, numbers consecutive.",
+	out.Note(fmt.Sprintf(`Counted with real keys, seed %d, in %d steps of %s and %d parts of the key space with equal
+		numbers of keys. Bigtable splits a part that is hot, but not the end of a key prefix. Values without a cardinality
+		are different in each series; strings are random, numbers consecutive.`,
 		h.Seed, len(h.Bands[0]), h.Step, len(h.Bands)), "")
 	out.Add(document.Part{Pictures: pictures})
 }

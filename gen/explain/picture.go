@@ -10,7 +10,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
-	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // The numbers of events in the picture of a pattern, in a bucket and in the next one.
@@ -32,7 +31,8 @@ const (
 
 // pictures draws each possible pattern once.
 func pictures(of *document.Section, all []*choice) {
-	out := &document.Pictures{Note: "The same few events in each pattern: a square is a cell, and a stack is a column of a row. Newer cells have a stronger color. Cells of later buckets have a different color."}
+	out := &document.Pictures{Note: "The same few events in each pattern: a square is a cell, and a stack is a column of " +
+		"a row. Newer cells have a stronger color. Cells of later buckets have a different color."}
 	for _, c := range all {
 		if c.table != nil && (c.chosen || c.pattern != all[0].pattern) {
 			out.All = append(out.All, drawPattern(c))
@@ -57,11 +57,11 @@ func drawPattern(c *choice) document.Picture {
 		d.row(rows[i].Key, stacks(c.table, &rows[i]))
 	}
 	if n := len(rows) - panelRows; n > 0 {
-		d.text(7, d.y+9, words.Count(float64(n), "more row", "more rows"))
+		d.text(7, d.y+9, count(n, "more row"))
 		d.y += 16
 	}
 	out := document.Picture{Title: c.name(), Width: panelWidth, Height: d.y + 2, SVG: d.svg.String()}
-	out.Caption = []string{d.words(c), "full row: " + rowWords(&c.size) + ": " + words.Sizes(c.size.Row.Lower, c.size.Row.Upper)}
+	out.Caption = []string{d.words(c), "full row: " + rowWords(&c.size) + ": " + sizes(c.size.Row)}
 	if c.chosen {
 		out.Title, out.Style = out.Title+" (chosen)", document.Chosen
 	}
@@ -85,16 +85,16 @@ func nextEvents(t *layout.Table, events []sample.Event) int {
 
 // words says which events the picture shows.
 func (d *drawing) words(c *choice) string {
-	count := func(n int) string { return words.Count(float64(n), "event", "events") }
+	first := count(d.events-d.next, "event")
 	switch {
 	case c.bucket == "":
-		return count(d.events)
+		return first
 	case c.bucket == noBucket:
-		return count(d.events) + " in one row"
+		return first + " in one row"
 	case d.next == 0:
-		return count(d.events) + " in one bucket"
+		return first + " in one bucket"
 	}
-	return fmt.Sprintf("%s in one bucket, %d later", count(d.events-d.next), d.next)
+	return fmt.Sprintf("%s in one bucket, %d later", first, d.next)
 }
 
 // stacks returns the events with cells in each column of a row, oldest first.
@@ -176,7 +176,10 @@ const (
 
 // draw draws a simulation: adjacent steps of a part of the key space with the same share are a rectangle.
 func (h *Heat) draw() document.Picture {
-	out := document.Picture{Title: h.name(), Caption: []string{h.Key, h.words(), h.seen()}, Width: float64(len(h.Bands[0]))*heatStep + 2, Height: float64(len(h.Bands))*heatBand + 2}
+	out := document.Picture{
+		Title: h.name(), Caption: []string{h.Key, h.words(), h.seen()},
+		Width: float64(len(h.Bands[0]))*heatStep + 2, Height: float64(len(h.Bands))*heatBand + 2,
+	}
 	if h.Chosen {
 		out.Style = document.Chosen
 	}
@@ -190,7 +193,8 @@ func (h *Heat) draw() document.Picture {
 			}
 			if digits[step] != '0' {
 				fmt.Fprintf(&b, `<rect class="heat" x="%g" y="%g" width="%g" height="%g" fill-opacity="%.2f"/>`,
-					1+float64(step)*heatStep, 1+float64(band)*heatBand, float64(end-step)*heatStep, heatBand, float64(digits[step]-'0')/9)
+					1+float64(step)*heatStep, 1+float64(band)*heatBand, float64(end-step)*heatStep, heatBand,
+					float64(digits[step]-'0')/9)
 			}
 			step = end
 		}

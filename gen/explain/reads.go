@@ -11,7 +11,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -51,7 +50,8 @@ func (b *builder) reads(of *document.Section, l *layout.Layout) {
 func readOf(l *layout.Layout, method string, q *layout.Query, columns []int) *read {
 	from, to, now := sample.Day(q.Table)
 	return &read{
-		method: method, query: q, finds: prose.AllRanges(q) + prose.Together(l, q) + prose.State(l, q), order: prose.Order(l, q), from: from, to: to,
+		method: method, query: q, from: from, to: to,
+		finds: prose.AllRanges(q) + prose.Together(l, q) + prose.State(l, q), order: prose.Order(l, q),
 		requests: sample.Requests(l, q, now, from, to, columns), work: estimate.WorkOf(l, q, now, from, to, columns),
 	}
 }
@@ -76,7 +76,7 @@ func (b *builder) read(of *document.Section, l *layout.Layout, r *read) {
 	add("table", q.Table.ID+named+": "+r.finds)
 	add("order", r.order)
 	if !r.from.IsZero() {
-		add("example", "one day, from "+briefly(showTime(r.from))+" to "+briefly(showTime(r.to))+", read at the end of that day")
+		add("example", "one day, from "+briefly(r.from)+" to "+briefly(r.to)+", read at the end of that day")
 	}
 	add("scan", oneLine(q.Scan))
 	add("deletes", strings.Join(prose.Deletes(q), "; "))
@@ -85,7 +85,8 @@ func (b *builder) read(of *document.Section, l *layout.Layout, r *read) {
 	table.Row(r.work, "expected", expectedWords(&r.work, eachSeries))
 	for i := range r.requests {
 		if i == shownRequests {
-			table.Shown, table.More = len(table.Rows), "… and "+words.Count(float64(len(r.requests)-i), "similar request", "similar requests")
+			table.Shown = len(table.Rows)
+			table.More = "… and " + count(len(r.requests)-i, "similar request")
 		}
 		table.Row(requestOf(&r.requests[i]), "request", rowsWords(&r.requests[i]))
 		add("filter", strings.Join(prose.Filter(r.requests[i].Filter), "\n"))
@@ -159,7 +160,7 @@ func rowsWords(r *scan.Request) string {
 	if reverse {
 		text += ", in reverse order"
 	}
-	switch rows := words.Count(float64(r.Limit), "row", "rows"); {
+	switch rows := count(r.Limit, "row"); {
 	case r.Paginated:
 		text += ", in pages of " + rows
 	case r.Limit > 0:
@@ -178,17 +179,17 @@ func boundWords(key, empty string) string {
 
 // expectedWords says what a read returns.
 func expectedWords(w *estimate.Work, eachSeries bool) string {
-	text := words.Count(float64(w.Requests), "request", "requests")
+	text := count(w.Requests, "request")
 	if w.Pages > 0 {
-		text = "at least " + text + " with pages of " + words.Count(float64(w.Pages), "row", "rows")
+		text = "at least " + text + " with pages of " + count(w.Pages, "row")
 	}
-	text += ": " + words.Count(w.Rows, "row", "rows") + ", " +
-		words.Count(w.Cells, "cell", "cells") + ", " + words.Count(w.Events, "event", "events")
+	text += ": " + count(w.Rows, "row") + ", " +
+		count(w.Cells, "cell") + ", " + count(w.Events, "event")
 	if eachSeries {
 		text += " for each series found"
 	}
 	if w.Walked > 0 {
-		text += "; the server scans " + words.Count(w.Walked, "more row", "more rows")
+		text += "; the server scans " + count(w.Walked, "more row")
 		if eachSeries {
 			text += " for each"
 		}
@@ -197,6 +198,4 @@ func expectedWords(w *estimate.Work, eachSeries bool) string {
 }
 
 // briefly writes a day without its time.
-func briefly(text string) string {
-	return strings.TrimSuffix(text, "T00:00:00Z")
-}
+func briefly(t time.Time) string { return strings.TrimSuffix(showTime(t), "T00:00:00Z") }

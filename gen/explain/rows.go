@@ -43,22 +43,27 @@ func examples(of *document.Section, l *layout.Layout, t *layout.Table) {
 	}
 	eventTable(of.Section("example events"), l, events)
 	out := of.Section("example rows")
-	table := out.Table(document.Code.Column("row key"), document.Code.Column("column"), document.Muted.Column("timestamp"), document.Code.Column("value"), document.Muted.Column("meaning"))
+	table := out.Table(document.Code.Column("row key"), document.Code.Column("column"), document.Muted.Column("timestamp"),
+		document.Code.Column("value"), document.Muted.Column("meaning"))
 	table.Grouped = 2
 	for i, row := range rows {
 		for _, c := range row.Cells {
-			addCell(table, row.Key, t.Families[c.Family].Name, c, qualifierOf(l, t, &c), valueOf(l, t, &c), meaning(l, t, c, &events[c.Event]))
+			addCell(table, row.Key, t.Families[c.Family].Name, c,
+				qualifierOf(l, t, &c), valueOf(l, t, &c), meaning(l, t, c, &events[c.Event]))
 		}
 		if in := eventsIn(&row, events); t.Rollup != nil && in != nil {
 			ended := len(rows) == 1 || t.Bucket.Start(in[0].Time).Before(t.Bucket.Start(events[len(events)-1].Time))
 			addRollupCell(table, l, t, row.Key, in, ended)
 		}
 		if i == shownRows-1 && len(rows) > shownRows {
-			table.Shown, table.More = len(table.Rows), "… and "+words.Count(float64(len(rows)-shownRows), "more row", "more rows")
+			table.Shown = len(table.Rows)
+			table.More = "… and " + count(len(rows)-shownRows, "more row")
 		}
 	}
 	if t.Rollup != nil {
-		out.Note("In family "+t.Rollup.Family+", cells whose names begin with m are marks. A d marks a deletion of expired events, and has the times that were deleted. An r is a run: the windows of the bucket, and in its name the number of marks and deletions that it and the runs before it have replaced.", "")
+		out.Note("In family "+t.Rollup.Family+`, cells whose names begin with m are marks. A d marks a deletion of expired
+			events, and has the times that were deleted. An r is a run: the windows of the bucket, and in its name the number
+			of marks and deletions that it and the runs before it have replaced.`, "")
 	}
 }
 
@@ -74,7 +79,7 @@ func eventTable(of *document.Section, l *layout.Layout, events []sample.Event) {
 		table.Columns = append(table.Columns, document.Column{Name: name})
 	}
 	if n := len(l.Fields) - len(shown); n > 0 {
-		table.Columns = append(table.Columns, document.Column{Name: words.Count(float64(n), "more field", "more fields")})
+		table.Columns = append(table.Columns, document.Column{Name: count(n, "more field")})
 	}
 	for i := range events {
 		cells := expiryCells(l, &events[i])
@@ -142,7 +147,8 @@ func addCell(t *document.Table, key, family string, c sample.Cell, qualifier, va
 
 // qualifierOf shows the qualifier of a cell.
 func qualifierOf(l *layout.Layout, t *layout.Table, c *sample.Cell) string {
-	if naming := t.Pattern.Naming(); naming == codec.NamedByTime || naming == codec.NamedByValue && !sample.Readable(l, t, c.Column) {
+	naming := t.Pattern.Naming()
+	if naming == codec.NamedByTime || naming == codec.NamedByValue && !sample.Readable(l, t, c.Column) {
 		return binaryOf(c.Qualifier).Show
 	}
 	return bytesOf(c.Qualifier).Show
@@ -194,11 +200,12 @@ func eventsIn(row *sample.Row, events []sample.Event) []sample.Event {
 func addRollupCell(t *document.Table, l *layout.Layout, of *layout.Table, key string, events []sample.Event, ended bool) {
 	end := of.Bucket.End(events[0].Time)
 	c, value := sample.Mark(of, events[0].Time), ""
-	means := "events have changed: windows come from them until the bucket is summarized, from " + showTime(end.Add(of.Rollup.After)) + " on"
+	means := "events have changed: windows come from them until the bucket is summarized, from " +
+		showTime(end.Add(of.Rollup.After)) + " on"
 	if ended {
 		c = sample.Run(l, of, events)
-		value = words.Count(float64(len(c.Value)), "byte", "bytes")
-		means = fmt.Sprintf("windows by %s of %s", schema.FormatDuration(of.Rollup.Every), words.Count(float64(len(events)), "event", "events"))
+		value = count(len(c.Value), "byte")
+		means = "windows by " + schema.FormatDuration(of.Rollup.Every) + " of " + count(len(events), "event")
 		if until := of.RollupFamily.Life.Fresh(c.Micros, true); until.Year() < 9000 && !until.IsZero() {
 			means += "; expires " + showTime(until)
 		}

@@ -19,8 +19,8 @@ func tierWords(t *layout.Table) string {
 		" old. It is cheaper, but a node reads at most 100 rows a second from it."
 }
 
-// readTiers says which storage tiers a read of a query, or the search for the latest event, touches; empty unless its table
-// has two.
+// readTiers says which storage tiers a read of a query, or the search for the latest event, touches; empty unless its
+// table has two.
 func readTiers(l *layout.Layout, q *layout.Query, latest bool) string {
 	after, moves := q.Table.Tier.After()
 	if !moves {
@@ -31,7 +31,8 @@ func readTiers(l *layout.Layout, q *layout.Query, latest bool) string {
 		method = schema.LatestMethod
 	}
 	age := schema.FormatDuration(after)
-	text := "SSD for the last " + age + ": timestamps from the start of the time range on; both tiers for a range that begins earlier"
+	text := "SSD for the last " + age +
+		": timestamps from the start of the time range on; both tiers for a range that begins earlier"
 	switch {
 	case !q.Table.EventTimed():
 		text = "both: timestamps are those of writes, which do not tell which events are recent"
@@ -59,7 +60,7 @@ func coldWords(s *capacity.Stored) string {
 	case s.Cold.Upper == 0:
 		return "; all on SSD"
 	}
-	return "; " + words.Sizes(s.Cold.Lower, s.Cold.Upper) + " of it in the infrequent access tier"
+	return "; " + sizes(*s.Cold) + " of it in the infrequent access tier"
 }
 
 // savingWords compares a monthly cost with that of SSD alone; empty if that is unknown.
@@ -78,5 +79,8 @@ func tierNotes(p *capacity.Plan) []string {
 	if !slices.ContainsFunc(p.Storage, func(s capacity.Stored) bool { return s.Cold != nil }) {
 		return nil
 	}
-	return []string{"With an infrequent access tier, a node stores up to 32 TiB in all, and 64 TiB in the Enterprise Plus edition, whose nodes cost more, of which up to 5 TiB are on SSD. It reads at most 100 rows a second, or 36 MB/s, from the tier. Reads of both tiers seek their rows in both. The tier requires SSD storage, and is in preview. The row SSD is for the same data without the tier."}
+	return []string{`With an infrequent access tier, a node stores up to 32 TiB in all, and 64 TiB in the Enterprise Plus
+		edition, whose nodes cost more, of which up to 5 TiB are on SSD. It reads at most 100 rows a second, or 36 MB/s, from
+		the tier. Reads of both tiers seek their rows in both. The tier requires SSD storage, and is in preview. The row SSD
+		is for the same data without the tier.`}
 }

@@ -69,7 +69,9 @@ func (v *variants) alone() *schema.Schema {
 	table.Since, table.Before = schema.Value[time.Time]{}, nil
 	out.Tables = []schema.Table{table}
 	out.Queries = slices.DeleteFunc(slices.Clone(v.schema.Queries), func(q schema.Query) bool {
-		return !slices.ContainsFunc(v.layout.Queries, func(other layout.Query) bool { return other.Name == q.Name.V && other.Table == v.table })
+		return !slices.ContainsFunc(v.layout.Queries, func(other layout.Query) bool {
+			return other.Name == q.Name.V && other.Table == v.table
+		})
 	})
 	out.Fields = slices.Clone(v.schema.Fields)
 	for i := range out.Fields {
@@ -147,17 +149,18 @@ func (v *variants) isBucket(p codec.Pattern, width schema.Span) bool {
 // segments returns the segments of the key for another pattern.
 func (v *variants) segments(t *schema.Table, p codec.Pattern) []schema.Segment {
 	var out []schema.Segment
-	timed := slices.ContainsFunc(t.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket })
+	isTime := func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket }
 	metric := func() {
 		if p.RowPerField() {
-			out = append(out, schema.Segment{Pos: t.Key, Kind: schema.SegmentName, Name: schema.Value[string]{V: "metric", Pos: t.Key}})
+			name := schema.Value[string]{V: "metric", Pos: t.Key}
+			out = append(out, schema.Segment{Pos: t.Key, Kind: schema.SegmentName, Name: name})
 		}
 	}
 	for _, g := range t.Segments {
 		switch {
 		case v.isMetric(g):
 			continue // added before the time below
-		case g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket:
+		case isTime(g):
 			metric()
 			if !v.isBucket(p, t.Bucket.Every.V) {
 				g = retimed(g, p)
@@ -167,7 +170,7 @@ func (v *variants) segments(t *schema.Table, p codec.Pattern) []schema.Segment {
 			out = append(out, g)
 		}
 	}
-	if !timed && !(p.Bucketed() && t.Bucket.Every.V.Endless()) { // the table is without buckets, and the variant is not
+	if !slices.ContainsFunc(t.Segments, isTime) && !(p.Bucketed() && t.Bucket.Every.V.Endless()) { // the table is without buckets, and the variant is not
 		metric()
 		kind := schema.SegmentTime
 		if p.Bucketed() {

@@ -2,8 +2,8 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -11,7 +11,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -70,9 +69,9 @@ func (y *Year) price(prices capacity.Prices, clusters int64) {
 	}
 }
 
-// year compares what a year of the load takes in storage in the layout of a table and with other patterns, as far as they are
-// possible: those with the smallest storage first.
-func (b *builder) year(of *document.Section, s *schema.Schema, index int, l *layout.Layout, t *layout.Table, all []*choice) {
+// year compares what a year of the load takes in storage in the layout of a table and with other patterns, as far as
+// they are possible: those with the smallest storage first.
+func (b *builder) year(of *document.Section, l *layout.Layout, t *layout.Table, all []*choice) {
 	m := b.measured[t]
 	for _, c := range all {
 		if c.table != nil {
@@ -86,10 +85,12 @@ func (b *builder) year(of *document.Section, s *schema.Schema, index int, l *lay
 	if len(some) == 0 {
 		return
 	}
-	slices.SortStableFunc(some, func(a, b *choice) int { return cmp.Compare(a.year.best().Typical, b.year.best().Typical) })
+	slices.SortStableFunc(some, func(a, b *choice) int {
+		return cmp.Compare(a.year.best().Typical, b.year.best().Typical)
+	})
 	out := of.Section("storage of a year of the same load, least first")
 	costs := all[0].year.Month != nil
-	table := out.Table(slices.Concat([]document.Column{{}}, document.Columns(document.Number, "after a year", "compressed"))...)
+	table := out.Table(document.Plain.Column(""), document.Number.Column("after a year"), document.Number.Column("compressed"))
 	if costs {
 		table.Columns = append(table.Columns, document.Number.Column("a month then costs"))
 	}
@@ -97,11 +98,11 @@ func (b *builder) year(of *document.Section, s *schema.Schema, index int, l *lay
 		row := table.Row(c.year, slices.Concat([]string{c.name()}, c.year.cells(costs))...)
 		if c.chosen {
 			row.Style = document.Chosen
-			b.fact("stored after a year", t.ID, strings.Join(slices.DeleteFunc(slices.Clone(row.Cells[1:]), func(text string) bool { return text == none }), ", a month then costs "))
+			known := slices.DeleteFunc(slices.Clone(row.Cells[1:]), func(text string) bool { return text == none })
+			b.fact("stored after a year", t.ID, strings.Join(known, ", a month then costs "))
 		}
 	}
 	out.Note(yearNote(l.Name, &all[0].year, m), yearSource)
-	cheaper(of, s, index, t, all)
 }
 
 // measure sets the compressed bytes of a choice, if they were measured.
@@ -112,15 +113,16 @@ func (c *choice) measure(m *Compression) {
 	same := func(d Compressed) bool { return d.Pattern == c.pattern && d.Bucket == c.bucket }
 	if i := slices.IndexFunc(m.Designs, same); i >= 0 {
 		d, event := &m.Designs[i], &c.size.Event
-		c.year.Compressed = between(c.year.Stored.Lower/event.Lower*min(d.Zstd, d.Snappy), c.year.Stored.Upper/event.Upper*max(d.Zstd, d.Snappy))
+		stored := &c.year.Stored
+		c.year.Compressed = between(stored.Lower/event.Lower*min(d.Zstd, d.Snappy), stored.Upper/event.Upper*max(d.Zstd, d.Snappy))
 	}
 }
 
 // cells shows what a year takes, with its costs if they are known.
 func (y *Year) cells(costs bool) []string {
-	out := []string{words.Sizes(y.Stored.Lower, y.Stored.Upper), none}
+	out := []string{sizes(y.Stored), none}
 	if y.Compressed != nil {
-		out[1] = words.Sizes(y.Compressed.Lower, y.Compressed.Upper)
+		out[1] = sizes(*y.Compressed)
 	}
 	if costs {
 		out = append(out, words.Number(y.Month.Lower)+"–"+words.Number(y.Month.Upper))
@@ -138,10 +140,11 @@ func yearNote(name string, y *Year, m *Compression) string {
 		if y.Month != nil {
 			note += "Costs are for the bytes before compression. "
 		}
-		return note + "Events of a live table say what they take compressed: write the output of btgen-live stats " + name + " --sample 1000 --format json to a file, and name it with --measured."
+		return note + "Events of a live table say what they take compressed: write the output of btgen-live stats " + name +
+			" --sample 1000 --format json to a file, and name it with --measured."
 	}
-	return note + "Compressed is a range between Zstandard and Snappy, measured in blocks of " + strconv.Itoa(m.BlockBytes>>10) + " KiB with " +
-		words.Count(float64(m.Events), "event", "events") + " of the table, and scaled to the expected load."
+	return note + fmt.Sprintf("Compressed is a range between Zstandard and Snappy, measured in blocks of %d KiB with %s of "+
+		"the table, and scaled to the expected load.", m.BlockBytes>>10, count(m.Events, "event"))
 }
 
 // yearSource is where Bigtable's documentation says what is billed, read on 2026-11-25.
