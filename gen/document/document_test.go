@@ -1,6 +1,7 @@
 package document_test
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ func example() *document.Document {
 		s.Note("A note.", "https://cloud.google.com/bigtable/docs/overview")
 		d.Sections = append(d.Sections, s)
 	}
+	d.Sections[1].Entry("table.t", "t", "table t") // with the same anchor in Markdown
 	below := d.Sections[0].Entry("table.t", "t", "table t")
 	below.Beside = true
 	key := below.Section("row key")
@@ -45,6 +47,15 @@ func example() *document.Document {
 		{Title: "A & B", Caption: []string{"two <lines>", "of text"}, Style: document.Chosen, Width: 20, Height: 10, SVG: "<rect class=\"row\" width=\"20\" height=\"10\"/>\n"},
 	}}})
 	return &d
+}
+
+// TestContents checks that a document with a single section has no table of contents.
+func TestContents(t *testing.T) {
+	d := example()
+	d.Sections = d.Sections[:1]
+	if strings.Contains(d.Markdown(""), "](#") || bytes.Contains(d.HTML(), []byte("href=\"#")) {
+		t.Error(d.Markdown(""))
+	}
 }
 
 // TestViews compares the views of a document with reviewed ones; -update rewrites them.

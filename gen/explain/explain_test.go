@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -306,44 +305,6 @@ func checkWidth(t testing.TB, text string, width int) {
 		}
 	}
 }
-
-// Pages of several schemas begin with links to all schemas, tables, reads and capacities.
-func TestContents(t *testing.T) {
-	doc := documentOf(t, corpus.Inputs(t, "../../schemas/transit_*.yaml")...)
-	out := rendered(t, &doc.Document)
-	links := map[string]int{"md": len(markdownLink.FindAllString(out["md"], -1)), "html": strings.Count(out["html"], `href="#`)}
-	want := 0
-	for _, s := range doc.Sections {
-		want += 3 + len(sections(s.Sections, "table ")) + len(sections(s.Sections, "reads of ")[0].Sections)
-	}
-	for end, n := range links {
-		if n != want {
-			t.Errorf("%s: %d links, want %d", end, n, want)
-		}
-	}
-	anchors := map[string]bool{}
-	for _, m := range markdownHeading.FindAllStringSubmatch(out["md"], -1) {
-		anchor := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
-		for n, first := 1, anchor; anchors[anchor]; n++ {
-			anchor = first + "-" + strconv.Itoa(n)
-		}
-		anchors[anchor] = true
-	}
-	for _, m := range markdownLink.FindAllStringSubmatch(out["md"], -1) {
-		if !anchors[m[1]] {
-			t.Errorf("no heading for #%s in %v", m[1], anchors)
-		}
-	}
-	if one := rendered(t, &documentOf(t, corpus.Inputs(t, "../../schemas/transit_delays.yaml")...).Document); strings.Contains(one["html"], `href="#`) || markdownLink.MatchString(one["md"]) {
-		t.Error("a single schema has contents")
-	}
-}
-
-var (
-	markdownLink    = regexp.MustCompile(`\]\(#([^)]*)\)`)
-	markdownHeading = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	notInAnchor     = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
-)
 
 var ansi = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
