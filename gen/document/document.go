@@ -141,8 +141,11 @@ func (s *Section) Add(p Part) { s.Parts = append(s.Parts, p) }
 // Say adds a paragraph, unless it is empty. Line breaks and tabs become spaces.
 func (s *Section) Say(text string) { s.add(Paragraph{Text: text}) }
 
-// Note is Say for an explanation of what is above, which may have a source.
-func (s *Section) Note(text, source string) { s.add(Paragraph{text, Muted, source}) }
+// Note is Say for an explanation of what is above.
+func (s *Section) Note(text string) { s.add(Paragraph{Text: text, Style: Muted}) }
+
+// Cite is Note with the address of its source.
+func (s *Section) Cite(text, source string) { s.add(Paragraph{text, Muted, source}) }
 
 func (s *Section) add(p Paragraph) {
 	lineBreak := func(r rune) bool { return r == '\n' || r == '\t' }

@@ -21,7 +21,7 @@ func example() *document.Document {
 	for _, name := range []string{"First", "Second"} {
 		s := &document.Section{ID: document.Anchor(name), Name: name, Title: name}
 		s.Say("A paragraph of <b>" + name + "</b>, which is *longer* than a line of sixty columns.")
-		s.Note("A note.", "https://cloud.google.com/bigtable/docs/overview")
+		s.Cite("A note.", "https://cloud.google.com/bigtable/docs/overview")
 		d.Sections = append(d.Sections, s)
 	}
 	d.Sections[1].Entry("table.t", "t", "table t") // with the same anchor in Markdown

@@ -89,7 +89,7 @@ func (b *builder) explain(s *schema.Schema, l *layout.Layout) {
 	b.doc.Sections = append(b.doc.Sections, out)
 	load := loadWords(l)
 	out.Say(oneLine(l.Doc))
-	out.Note("From "+oneLine(l.File)+", for a load of "+load+".", "")
+	out.Note("From " + oneLine(l.File) + ", for a load of " + load + ".")
 	b.fact("load", "", load)
 	b.settings(s, l)
 	for i, t := range l.Tables {
@@ -174,13 +174,13 @@ func (b *builder) key(of *document.Section, l *layout.Layout, t *layout.Table) {
 	if key.Example.Hex != "" {
 		out.Add(document.Part{Key: key})
 	}
-	out.Note(splitWords(t.Splits), "")
+	out.Note(splitWords(t.Splits))
 	var columns []string
 	for _, f := range t.KeyFields {
 		columns = append(columns, f.String())
 	}
 	if columns != nil {
-		out.Note("Columns in GoogleSQL: "+strings.Join(columns, ", ")+".", "")
+		out.Note("Columns in GoogleSQL: " + strings.Join(columns, ", ") + ".")
 	}
 	b.fact("example key", t.ID, key.Example.Show+" ("+count(len(key.Example.Hex)/2, "byte")+")")
 }
@@ -246,7 +246,7 @@ func periods(of *document.Section, l *layout.Layout, t *layout.Table) {
 			sample.ShowKey(p.Key.String()), means, sample.ShowKey(sample.Key(l, p)))
 	}
 	out.Note(`The time of an event determines its layout, no matter when it is written.
-		Reads continue from one layout to the next.`, "")
+		Reads continue from one layout to the next.`)
 }
 
 // instant returns a time in the form of schemas; empty for the zero time.
@@ -292,7 +292,7 @@ func timeToLive(of *document.Section, l *layout.Layout, t *layout.Table) {
 	if t.RollupFamily != nil {
 		add(t.RollupFamily, "the end of the bucket")
 	}
-	out.Note("Garbage collection can take up to a week. Until then, reads filter expired cells out.", "")
+	out.Note("Garbage collection can take up to a week. Until then, reads filter expired cells out.")
 }
 
 // size says how large events, rows and the table become.
@@ -318,7 +318,7 @@ func (b *builder) size(of *document.Section, t *layout.Table, e *estimate.Estima
 	b.facts(t.ID, table.Rows)
 	out.Note(`Bytes are before compression: each cell counts its row key, family, column name, 8-byte timestamp and value.
 		The bounds differ in value sizes that expect does not declare with value_bytes; upper bounds also include data that
-		awaits garbage collection.`, "")
+		awaits garbage collection.`)
 }
 
 // retentionWords says how long data lives before garbage collection, or how many events.

@@ -43,7 +43,7 @@ func (b *builder) capacity(of *document.Section, l *layout.Layout) {
 	b.facts("", table.Rows)
 	b.nodes(out, p)
 	for _, note := range capacityNotes(p) {
-		out.Note(note, "")
+		out.Note(note)
 	}
 	last := &out.Parts[len(out.Parts)-1]
 	last.Paragraph.Source = capacity.Source

@@ -173,13 +173,13 @@ func patterns(of *document.Section, all []*choice) {
 		}
 	}
 	out.Note(`Rows (r) and cells (c) are the numbers that store an event, and that a read of one series returns. For the
-		latest event, they are upper bounds, if the series still reports.`, "")
+		latest event, they are upper bounds, if the series still reports.`)
 	said := map[string]bool{}
 	for _, c := range all {
 		for _, f := range c.findings {
 			if f.Rule != "" && !said[f.Rule] {
 				said[f.Rule] = true
-				out.Note(f.Rule+": "+f.Message, "")
+				out.Note(f.Rule + ": " + f.Message)
 			}
 		}
 	}

@@ -220,6 +220,6 @@ func (b *builder) hotspots(of *document.Section, t *layout.Table) {
 	out.Note(fmt.Sprintf(`Counted with real keys, seed %d, in %d steps of %s and %d parts of the key space with equal
 		numbers of keys. Bigtable splits a part that is hot, but not the end of a key prefix. Values without a cardinality
 		are different in each series; strings are random, numbers consecutive.`,
-		h.Seed, len(h.Bands[0]), h.Step, len(h.Bands)), "")
+		h.Seed, len(h.Bands[0]), h.Step, len(h.Bands)))
 	out.Add(document.Part{Pictures: pictures})
 }

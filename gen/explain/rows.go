@@ -61,9 +61,9 @@ func examples(of *document.Section, l *layout.Layout, t *layout.Table) {
 		}
 	}
 	if t.Rollup != nil {
-		out.Note("In family "+t.Rollup.Family+`, cells whose names begin with m are marks. A d marks a deletion of expired
+		out.Note("In family " + t.Rollup.Family + `, cells whose names begin with m are marks. A d marks a deletion of expired
 			events, and has the times that were deleted. An r is a run: the windows of the bucket, and in its name the number
-			of marks and deletions that it and the runs before it have replaced.`, "")
+			of marks and deletions that it and the runs before it have replaced.`)
 	}
 }
 

@@ -102,7 +102,7 @@ func (b *builder) year(of *document.Section, l *layout.Layout, t *layout.Table, 
 			b.fact("stored after a year", t.ID, strings.Join(known, ", a month then costs "))
 		}
 	}
-	out.Note(yearNote(l.Name, &all[0].year, m), yearSource)
+	out.Cite(yearNote(l.Name, &all[0].year, m), yearSource)
 }
 
 // measure sets the compressed bytes of a choice, if they were measured.
