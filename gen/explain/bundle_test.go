@@ -29,13 +29,13 @@ tables:
 		"    schema_bundle: {drop: history}\n": "deletes schema bundle history",
 	} {
 		d := documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text + bundle)})
-		for _, out := range rendered(t, &d.Document) {
+		for _, out := range rendered(t, d) {
 			if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 				t.Errorf("no %q:\n%s", want, out)
 			}
 		}
 	}
-	if d := documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)}); strings.Contains(rendered(t, &d.Document)["json"], "bundle") {
+	if d := documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)}); strings.Contains(rendered(t, d)["json"], "bundle") {
 		t.Error("a bundle that the schema does not have")
 	}
 }

@@ -37,7 +37,7 @@ expect: {series: 20000, rate: 1/15m}
 `
 
 // written returns the explanation of meters with a pattern and a bucket; an error if the schema has errors.
-func written(pattern, bucket, rollup string) (*explain.Explanation, error) {
+func written(pattern, bucket, rollup string) (*document.Document, error) {
 	segments := "bucket"
 	switch {
 	case bucket == "":
@@ -55,7 +55,8 @@ func written(pattern, bucket, rollup string) (*explain.Explanation, error) {
 	if err := r.Diagnostics.Err(); err != nil {
 		return nil, err
 	}
-	return explain.New(r.Schemas, r.Layouts, explain.Options{})
+	doc, err := explain.New(r.Schemas, r.Layouts, explain.Options{})
+	return &doc.Document, err
 }
 
 // TestChoicesAsWritten checks figures that stand for those of another schema: each alternative is the schema with another
@@ -67,7 +68,7 @@ func TestChoicesAsWritten(t *testing.T) {
 		for _, base := range [][2]string{{"bucket_new_cells", "1w"}, {"bucket_serialized", "1d"}, {"bucket_offsets", "1d"}} {
 			doc, err := written(base[0], base[1], rollup)
 			must(t, err)
-			for _, c := range table(&doc.Document, choices).Rows {
+			for _, c := range table(doc, choices).Rows {
 				pattern, bucket, _ := strings.Cut(c.Cells[0], ", ")
 				own, err := written(pattern, bucket, rollup)
 				if err != nil {
@@ -78,12 +79,12 @@ func TestChoicesAsWritten(t *testing.T) {
 					continue
 				}
 				possible++
-				want := table(&own.Document, choices).Rows[0]
+				want := table(own, choices).Rows[0]
 				want.Style = c.Style
 				if diff := cmp.Diff(dataOf[any](t, want), dataOf[any](t, c)); diff != "" || !slices.Equal(want.Cells, c.Cells) {
 					t.Errorf("%s beside %v with rollup %s: (-written +choice)\n%s", c.Cells[0], base, rollup, diff)
 				}
-				if size := row(table(&own.Document, "size"), "event"); size.Cells[1] != c.Cells[1] {
+				if size := row(table(own, "size"), "event"); size.Cells[1] != c.Cells[1] {
 					t.Errorf("%s with rollup %s: %v, %v", c.Cells[0], rollup, size, c)
 				}
 			}
@@ -99,7 +100,7 @@ func TestChoicesAsWritten(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	text := fmt.Appendf(nil, meters, "bucket_new_cells", "bucket", "\n    bucket: 1w", "\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}")
 	doc := documentOf(t, gen.Input{Name: "meter.yaml", Text: text})
-	grows := row(table(&doc.Document, "size"), "table")
+	grows := row(table(doc, "size"), "table")
 	var run float64
 	fmt.Sscanf(runSize.FindStringSubmatch(doc.Text(document.TextOptions{Width: 1000}))[1], "%g", &run)
 	perYear := 20000 * 365 / 7 * run * 1000

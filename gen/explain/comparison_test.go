@@ -13,8 +13,8 @@ import (
 
 // TestCompare checks that a comparison begins with the differences, and that every format contains them.
 func TestCompare(t *testing.T) {
-	a := documentOf(t, corpus.Inputs(t, "../../schemas/balloon_new_cells.yaml")...)
-	b := documentOf(t, corpus.Inputs(t, "../../schemas/balloon_serialized.yaml")...)
+	a := explanationOf(t, explain.Options{}, corpus.Inputs(t, "../../schemas/balloon_new_cells.yaml")...)
+	b := explanationOf(t, explain.Options{}, corpus.Inputs(t, "../../schemas/balloon_serialized.yaml")...)
 	c := explain.Compare(a, b, "a.yaml", "b.yaml")
 	check(t, c)
 	different, same := c.Sections[0].Parts[0].Table, c.Sections[1].Parts[0].Table
@@ -53,8 +53,8 @@ tables:
     ttl: {max_age: 30d}
 `
 	padded := strings.Replace(text, "[id,", "[{name: id, pad: 4},", 1)
-	a := documentOf(t, gen.Input{Name: "a.yaml", Text: []byte(text)})
-	b := documentOf(t, gen.Input{Name: "b.yaml", Text: []byte(padded)})
+	a := explanationOf(t, explain.Options{}, gen.Input{Name: "a.yaml", Text: []byte(text)})
+	b := explanationOf(t, explain.Options{}, gen.Input{Name: "b.yaml", Text: []byte(padded)})
 	c := explain.Compare(a, b, "a.yaml", "b.yaml")
 	if cells := row(c.Sections[0].Parts[0].Table, "key").Cells; !strings.Contains(cells[2], "pad: 4") {
 		t.Error(cells)
@@ -77,14 +77,14 @@ tables:
     family: m
     ttl: {max_age: 30d}
 `)})
-	if cells := row(table(&doc.Document, choices), "bucket_new_columns").Cells; cells[1] != "no: L01" {
+	if cells := row(table(doc, choices), "bucket_new_columns").Cells; cells[1] != "no: L01" {
 		t.Error(cells)
 	}
 }
 
 // TestCompareHostile compares schemas whose texts contain markup.
 func TestCompareHostile(t *testing.T) {
-	doc := documentOf(t, gen.Input{Name: "<script>alert(1)</script>.yaml", Text: []byte(hostile)})
+	doc := explanationOf(t, explain.Options{}, gen.Input{Name: "<script>alert(1)</script>.yaml", Text: []byte(hostile)})
 	c := explain.Compare(doc, doc, "<script>.yaml", "b.yaml")
 	check(t, c)
 	if len(c.Sections[0].Parts[0].Table.Rows) > 0 || bytes.Contains(c.HTML(), []byte("<script")) {

@@ -27,8 +27,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// documentWith explains schemas without errors.
-func documentWith(t testing.TB, o explain.Options, inputs ...gen.Input) *explain.Explanation {
+// explanationOf explains schemas without errors.
+func explanationOf(t testing.TB, o explain.Options, inputs ...gen.Input) *explain.Explanation {
 	t.Helper()
 	r := gen.Resolve(inputs)
 	must(t, r.Diagnostics.Err())
@@ -37,16 +37,16 @@ func documentWith(t testing.TB, o explain.Options, inputs ...gen.Input) *explain
 	return doc
 }
 
-// documentOf is documentWith without options.
-func documentOf(t testing.TB, inputs ...gen.Input) *explain.Explanation {
+// documentOf is explanationOf without options.
+func documentOf(t testing.TB, inputs ...gen.Input) *document.Document {
 	t.Helper()
-	return documentWith(t, explain.Options{}, inputs...)
+	return &explanationOf(t, explain.Options{}, inputs...).Document
 }
 
-// simulated is documentWith with hotspots.
-func simulated(t testing.TB, inputs ...gen.Input) *explain.Explanation {
+// simulated is documentOf with hotspots.
+func simulated(t testing.TB, inputs ...gen.Input) *document.Document {
 	t.Helper()
-	return documentWith(t, explain.Options{Hotspots: true}, inputs...)
+	return &explanationOf(t, explain.Options{Hotspots: true}, inputs...).Document
 }
 
 // sections returns the sections whose titles begin with a text, at any level.
@@ -96,8 +96,8 @@ func dataOf[V any](t testing.TB, r document.Row) (v V) {
 // well-formed, and that hostile texts do not get into it.
 func TestPictures(t *testing.T) {
 	doc := simulated(t, gen.Input{Name: "b.yaml", Text: []byte(hostile + "expect: {series: 40, rate: 1/s, reads: {Latest: 1/s, Read: 1/s}}\n")})
-	check(t, &doc.Document)
-	if n := len(table(&doc.Document, "hotspots").Rows); n < 4 {
+	check(t, doc)
+	if n := len(table(doc, "hotspots").Rows); n < 4 {
 		t.Errorf("%d simulations", n)
 	}
 	text, pictures := doc.Markdown("design"), doc.Pictures("design")
@@ -160,7 +160,7 @@ type request struct{ Rows []struct{ Start, End string } }
 func TestExamples(t *testing.T) {
 	for _, in := range testlong.Sample(corpus.Inputs(t, "../../schemas/*.yaml"), 3) {
 		doc := documentOf(t, in)
-		check(t, &doc.Document)
+		check(t, doc)
 		for _, of := range sections(doc.Sections, "table ") {
 			for _, r := range sections(doc.Sections, "reads of ")[0].Sections {
 				if strings.HasPrefix(row(r.Parts[len(r.Parts)-1].Table, "table").Cells[1], of.Name+":") && !asks(t, r, of) {
@@ -201,7 +201,7 @@ func TestChoicesOfTheNewestLayout(t *testing.T) {
 	}
 	was := regexp.MustCompile(`, was: \[.*\]`)
 	alone := gen.Input{Name: input.Name, Text: was.ReplaceAll(before.ReplaceAll(input.Text, nil), nil)}
-	got, want := table(&documentOf(t, input).Document, choices).Rows, table(&documentOf(t, alone).Document, choices).Rows
+	got, want := table(documentOf(t, input), choices).Rows, table(documentOf(t, alone), choices).Rows
 	if diff := cmp.Diff(want[1:], got[1:]); diff != "" || len(want) < 8 {
 		t.Errorf("%d choices: (-without earlier layouts +with them)\n%s", len(want), diff)
 	}
@@ -215,7 +215,7 @@ func TestDrawn(t *testing.T) {
 	some, err := corpus.DrawAll(0, testlong.Pick(4, 400), "../../schemas", "../../golden/code")
 	must(t, err)
 	for _, d := range some {
-		check(t, &documentOf(t, gen.Input{Name: "s.yaml", Text: d.Text}).Document)
+		check(t, documentOf(t, gen.Input{Name: "s.yaml", Text: d.Text}))
 	}
 }
 
@@ -224,8 +224,8 @@ func TestHostileTexts(t *testing.T) {
 	a, err := archive.ParseFile("../../golden/code/hostile_texts.txtar")
 	must(t, err)
 	doc := documentOf(t, gen.Input{Name: "<script>alert(1)</script>\x1b[31m.yaml", Text: a.Files[0].Data}, gen.Input{Name: "b.yaml", Text: []byte(hostile)})
-	check(t, &doc.Document)
-	for end, text := range rendered(t, &doc.Document) {
+	check(t, doc)
+	for end, text := range rendered(t, doc) {
 		if end == "html" && strings.Contains(text, "<script") || strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") {
 			t.Errorf("%s: a text of the schema got out:\n%s", end, text)
 		}

@@ -52,8 +52,8 @@ queries:
 func TestTier(t *testing.T) {
 	without := strings.ReplaceAll(strings.ReplaceAll(tiered, "    tier: {infrequent_access: {after: 60d}}\n", ""), `, T21: "planned"`, "")
 	o := explain.Options{Prices: capacity.Prices{"node_hour": 1, "ssd_gib_month": 0.5, "infrequent_access_gib_month": 0.1}}
-	with := documentWith(t, o, gen.Input{Name: "tier.yaml", Text: []byte(tiered)})
-	ssd := documentWith(t, o, gen.Input{Name: "ssd.yaml", Text: []byte(without)})
+	with := explanationOf(t, o, gen.Input{Name: "tier.yaml", Text: []byte(tiered)})
+	ssd := explanationOf(t, o, gen.Input{Name: "ssd.yaml", Text: []byte(without)})
 	check(t, &with.Document)
 	golden(t, "tier.txt", with.Text(document.TextOptions{}))
 	golden(t, "tier_compared.txt", explain.Compare(ssd, with, "ssd.yaml", "tier.yaml").Text(document.TextOptions{Width: 160}))

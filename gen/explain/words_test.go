@@ -114,7 +114,7 @@ queries:
   Named: {by: [region], table: hosts, allow: {K18: "it is a test"}}
   Found: {by: [region]}
 `
-	for end, got := range rendered(t, &documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)}).Document) {
+	for end, got := range rendered(t, documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)})) {
 		named := "hosts (named by the query):"
 		if n := strings.Count(got, named); n != 1 {
 			t.Errorf("%s: %d times %q", end, n, named)
@@ -146,7 +146,7 @@ func TestNoWordIsBroken(t *testing.T) {
 	for _, path := range testlong.Sample(paths, 10) {
 		text, err := os.ReadFile(path)
 		must(t, err)
-		doc := documentOf(t, gen.Input{Name: filepath.Base(path), Text: text})
+		doc := explanationOf(t, explain.Options{}, gen.Input{Name: filepath.Base(path), Text: text})
 		docs = append(docs, doc)
 		check(path, func(width int) string { return doc.Text(document.TextOptions{Width: width}) })
 	}
@@ -166,7 +166,7 @@ func TestManyTables(t *testing.T) {
 		text += fmt.Sprintf("  t%d: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, bucket]}, bucket: 1h, family: m, ttl: {max_age: 30d}}\n", i)
 	}
 	doc := simulated(t, gen.Input{Name: "event.yaml", Text: []byte(text)})
-	for end, got := range rendered(t, &doc.Document) {
+	for end, got := range rendered(t, doc) {
 		if n := strings.Count(got, "Not simulated: only"); n != 2 {
 			t.Errorf("%s: %d times", end, n)
 		}
