@@ -55,12 +55,13 @@ type Paragraph struct {
 // Style says how a text looks.
 type Style string
 
-// The styles. Number and Code are of columns only, Chosen and Refused of rows and pictures.
+// The styles. Number, Code and Time are of columns only, Chosen and Refused of rows and pictures.
 const (
 	Plain   Style = ""
 	Muted   Style = "muted" // explains something else
 	Number  Style = "number"
 	Code    Style = "code"
+	Time    Style = "time"
 	Warning Style = "warning"
 	Chosen  Style = "chosen"
 	Refused Style = "refused"

@@ -45,7 +45,7 @@ type textWriter struct {
 
 // paints are the colors and weights of styles, as ANSI escape codes.
 var paints = map[Style]string{
-	"title": "1", Muted: "2", Chosen: "1;32", Refused: "31", Warning: "33",
+	"title": "1", Muted: "2", Time: "2", Chosen: "1;32", Refused: "31", Warning: "33",
 	"segment0": "36", "segment1": "32", "segment2": "33", "segment3": "35", "segment4": "34",
 }
 

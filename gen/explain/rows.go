@@ -43,7 +43,7 @@ func examples(of *document.Section, l *layout.Layout, t *layout.Table) {
 	}
 	eventTable(of.Section("example events"), l, events)
 	out := of.Section("example rows")
-	table := out.Table(document.Code.Column("row key"), document.Code.Column("column"), document.Muted.Column("timestamp"),
+	table := out.Table(document.Code.Column("row key"), document.Code.Column("column"), document.Time.Column("timestamp"),
 		document.Code.Column("value"), document.Muted.Column("meaning"))
 	table.Grouped = 2
 	for i, row := range rows {
