@@ -18,7 +18,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/explain"
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -114,7 +113,7 @@ func runExplain(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 	if err != nil {
 		return err
 	}
-	doc, _, err := explained(stdout, stderr, f, p, p.Prices())
+	doc, err := explained(stdout, stderr, f, p, p.Prices())
 	if err != nil {
 		return err
 	}
@@ -143,29 +142,30 @@ func runCompare(ctx context.Context, stdout, stderr io.Writer, f explainFlags, p
 		return err
 	}
 	var docs []*explain.Explanation
-	var files []string
 	for _, path := range paths {
 		p, err := project.Files([]string{path})
 		if err != nil {
 			return err
 		}
-		doc, layouts, err := explained(stdout, stderr, f, p, whole.Prices())
+		doc, err := explained(stdout, stderr, f, p, whole.Prices())
 		if err != nil {
 			return err
 		}
-		if len(layouts) != 1 {
-			return fmt.Errorf("--compare: %s contains %d schemas; name one file", words.Printable(path), len(layouts))
+		if n := len(doc.Sections); n != 1 {
+			return fmt.Errorf("--compare: %s contains %d schemas; name one file", words.Printable(path), n)
 		}
-		docs, files = append(docs, doc), append(files, words.Printable(layouts[0].File))
+		docs = append(docs, doc)
 	}
-	return f.write(ctx, stdout, explain.Compare(docs[0], docs[1], files[0], files[1]))
+	return f.write(ctx, stdout, explain.Compare(docs[0], docs[1]))
 }
 
 // explained explains the schemas of a project with prices, after it has printed the findings.
-func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, config []schema.Price) (*explain.Explanation, []*layout.Layout, error) {
+func explained(
+	stdout, stderr io.Writer, f explainFlags, p *project.Project, config []schema.Price,
+) (*explain.Explanation, error) {
 	prices, err := f.allPrices(config)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	progress := cli.StartProgress(stderr, "btgen")
 	defer progress.Stop()
@@ -177,17 +177,18 @@ func explained(stdout, stderr io.Writer, f explainFlags, p *project.Project, con
 		findings = stderr
 	}
 	if err := cli.Report(findings, p, result.Diagnostics); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	measured, err := f.compressions()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	doc, err := explain.New(result.Schemas, result.Layouts, explain.Options{Prices: prices, Measured: measured, Hotspots: !f.compare})
+	o := explain.Options{Prices: prices, Measured: measured, Hotspots: !f.compare}
+	doc, err := explain.New(result.Schemas, result.Layouts, o)
 	if err != nil {
 		err = fmt.Errorf("--measured %s: %w", words.Printable(strings.Join(f.measured, ", ")), err)
 	}
-	return doc, result.Layouts, err
+	return doc, err
 }
 
 // compressions returns the compressed sizes that were measured.

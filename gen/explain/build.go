@@ -54,7 +54,10 @@ func New(schemas []*schema.Schema, layouts []*layout.Layout, o Options) (*Explan
 // Explanation explains the schemas of a project, each in a section.
 type Explanation struct {
 	document.Document
-	facts []fact // for [Compare]
+
+	// For [Compare]:
+	file  string // of the schema
+	facts []fact
 }
 
 // fact is a property of a schema or, unless table is empty, of one of its tables.
@@ -89,7 +92,8 @@ func (b *builder) explain(s *schema.Schema, l *layout.Layout) {
 	b.doc.Sections = append(b.doc.Sections, out)
 	load := loadWords(l)
 	out.Say(oneLine(l.Doc))
-	out.Note("From " + oneLine(l.File) + ", for a load of " + load + ".")
+	b.doc.file = oneLine(l.File)
+	out.Note("From " + b.doc.file + ", for a load of " + load + ".")
 	b.fact("load", "", load)
 	b.settings(s, l)
 	for i, t := range l.Tables {

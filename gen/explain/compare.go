@@ -9,7 +9,7 @@ import (
 // Compare returns a document with two schemas side by side: first the properties that differ, then those that are the
 // same in both. Each explanation is of one schema. Tables are matched by ID or, if each schema has one table, with each
 // other; reads are matched by method.
-func Compare(a, b *Explanation, nameOfA, nameOfB string) *document.Document {
+func Compare(a, b *Explanation) *document.Document {
 	single := a.single() && b.single()
 	var names []string
 	texts := map[string]*[2]string{}
@@ -27,7 +27,7 @@ func Compare(a, b *Explanation, nameOfA, nameOfB string) *document.Document {
 		}
 	}
 	same := &document.Table{Columns: []document.Column{{Style: document.Muted}, {}}}
-	different := &document.Table{Columns: []document.Column{{Style: document.Muted}, {Name: nameOfA}, {Name: nameOfB}}}
+	different := &document.Table{Columns: []document.Column{{Style: document.Muted}, {Name: a.file}, {Name: b.file}}}
 	for _, name := range names {
 		if text := texts[name]; text[0] == text[1] {
 			same.Row(nil, name, text[0])
@@ -36,7 +36,7 @@ func Compare(a, b *Explanation, nameOfA, nameOfB string) *document.Document {
 		}
 	}
 	out := document.New()
-	out.Title = nameOfA + " and " + nameOfB
+	out.Title = a.file + " and " + b.file
 	differences := count(len(different.Rows), "difference")
 	out.Sections = []*document.Section{
 		{ID: "differences", Title: differences, Parts: []document.Part{{Table: different}}},

@@ -15,7 +15,7 @@ import (
 func TestCompare(t *testing.T) {
 	a := explanationOf(t, explain.Options{}, corpus.Inputs(t, "../../schemas/balloon_new_cells.yaml")...)
 	b := explanationOf(t, explain.Options{}, corpus.Inputs(t, "../../schemas/balloon_serialized.yaml")...)
-	c := explain.Compare(a, b, "a.yaml", "b.yaml")
+	c := explain.Compare(a, b)
 	check(t, c)
 	different, same := c.Sections[0].Parts[0].Table, c.Sections[1].Parts[0].Table
 	for _, r := range different.Rows {
@@ -55,7 +55,7 @@ tables:
 	padded := strings.Replace(text, "[id,", "[{name: id, pad: 4},", 1)
 	a := explanationOf(t, explain.Options{}, gen.Input{Name: "a.yaml", Text: []byte(text)})
 	b := explanationOf(t, explain.Options{}, gen.Input{Name: "b.yaml", Text: []byte(padded)})
-	c := explain.Compare(a, b, "a.yaml", "b.yaml")
+	c := explain.Compare(a, b)
 	if cells := row(c.Sections[0].Parts[0].Table, "key").Cells; !strings.Contains(cells[2], "pad: 4") {
 		t.Error(cells)
 	}
@@ -85,7 +85,7 @@ tables:
 // TestCompareHostile compares schemas whose texts contain markup.
 func TestCompareHostile(t *testing.T) {
 	doc := explanationOf(t, explain.Options{}, gen.Input{Name: "<script>alert(1)</script>.yaml", Text: []byte(hostile)})
-	c := explain.Compare(doc, doc, "<script>.yaml", "b.yaml")
+	c := explain.Compare(doc, doc)
 	check(t, c)
 	if len(c.Sections[0].Parts[0].Table.Rows) > 0 || bytes.Contains(c.HTML(), []byte("<script")) {
 		t.Error("a schema differs from itself, or a text got out")

@@ -135,7 +135,7 @@ func TestCompareSettings(t *testing.T) {
 			base := compared[c.in]
 			changed := strings.Replace(base, c.from, c.to, 1)
 			a, b := explained(t, base), explained(t, changed)
-			if got := explain.Compare(a, b, "a.yaml", "b.yaml"); changed == base || len(got.Sections[0].Parts[0].Table.Rows) == 0 {
+			if got := explain.Compare(a, b); changed == base || len(got.Sections[0].Parts[0].Table.Rows) == 0 {
 				t.Errorf("%s instead of %s: no difference", c.to, c.from)
 			}
 		})

@@ -56,5 +56,5 @@ func TestTier(t *testing.T) {
 	ssd := explanationOf(t, o, gen.Input{Name: "ssd.yaml", Text: []byte(without)})
 	check(t, &with.Document)
 	golden(t, "tier.txt", with.Text(document.TextOptions{}))
-	golden(t, "tier_compared.txt", explain.Compare(ssd, with, "ssd.yaml", "tier.yaml").Text(document.TextOptions{Width: 160}))
+	golden(t, "tier_compared.txt", explain.Compare(ssd, with).Text(document.TextOptions{Width: 160}))
 }

@@ -152,7 +152,7 @@ func TestNoWordIsBroken(t *testing.T) {
 	}
 	for i := range docs {
 		a, b := docs[i], docs[(i+5)%len(docs)]
-		c := explain.Compare(a, b, "a.yaml", "b.yaml")
+		c := explain.Compare(a, b)
 		check(a.Title+" and "+b.Title, func(width int) string { return c.Text(document.TextOptions{Width: width}) })
 	}
 }

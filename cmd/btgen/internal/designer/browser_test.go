@@ -53,7 +53,7 @@ func explained(t *testing.T, pattern string) *explain.Explanation {
 // mode, wide and narrow. testdata/screenshot.sh takes screenshots of them.
 func TestBrowser(t *testing.T) {
 	browser := testbrowser.New(t)
-	compared := explain.Compare(explained(t, "balloon_new_cells.yaml"), explained(t, "seismic_tremors.yaml"), "a.yaml", "b.yaml")
+	compared := explain.Compare(explained(t, "balloon_new_cells.yaml"), explained(t, "seismic_tremors.yaml"))
 	for name, page := range map[string][]byte{"explain": explained(t, "*.yaml").HTML(), "compare": compared.HTML()} {
 		for _, look := range testbrowser.Looks {
 			browser.Inspect(t, name, page, look, inspect)
