@@ -278,23 +278,17 @@ func timeToLive(of *document.Section, l *layout.Layout, t *layout.Table) {
 	out := of.Section("time to live")
 	table := out.Table(document.Plain.Column(""), document.Muted.Column(""), document.Plain.Column(""))
 	table.Grouped = 1
-	add := func(f *layout.Family, timestamp string) {
-		name := "family " + f.Name
+	for i, f := range t.AllFamilies() {
+		name, timestamp := "family "+f.Name, prose.Timestamp(&f)
 		if f.Class > 0 {
 			name += ", class " + l.Classes[f.Class-1]
 		}
+		if t.RollupFamily != nil && i == len(t.Families) {
+			timestamp = "the end of the bucket"
+		}
 		table.Row(nil, name, "cell timestamp", timestamp)
-		table.Row(nil, name, "garbage-collected", prose.Collected(f)+": "+f.GC.String())
-		table.Row(nil, name, "reads request", prose.ReadFilter(f))
-	}
-	for i := range t.Families {
-		add(&t.Families[i], prose.Timestamp(&t.Families[i]))
-	}
-	if sums := t.SumFamily(); sums != nil {
-		add(sums, prose.Timestamp(sums))
-	}
-	if t.RollupFamily != nil {
-		add(t.RollupFamily, "the end of the bucket")
+		table.Row(nil, name, "garbage-collected", prose.Collected(&f)+": "+f.GC.String())
+		table.Row(nil, name, "reads request", prose.ReadFilter(&f))
 	}
 	out.Note("Garbage collection can take up to a week. Until then, reads filter expired cells out.")
 }
@@ -371,22 +365,22 @@ func count[N int | int64 | float64](n N, noun string) string {
 // sizes formats bounds of bytes.
 func sizes(b estimate.Bounds) string { return words.Sizes(b.Lower, b.Upper) }
 
-// bytesOf shows bytes as text.
-func bytesOf(s string) document.Bytes {
-	if s == "" {
-		return document.Bytes{}
+// inHex returns bytes in hex.
+func inHex(s string) string { return hex.EncodeToString([]byte(s)) }
+
+// shown shows bytes as text, quoted as in Go if they are not printable, or in hex.
+func shown(s string, asText bool) string {
+	switch {
+	case s == "":
+		return ""
+	case asText:
+		return sample.ShowKey(s)
 	}
-	return document.Bytes{Show: sample.ShowKey(s), Hex: hex.EncodeToString([]byte(s))}
+	return "0x" + inHex(s)
 }
 
-// binaryOf shows bytes in hex, even if they look like text.
-func binaryOf(s string) document.Bytes {
-	if s == "" {
-		return document.Bytes{}
-	}
-	digits := hex.EncodeToString([]byte(s))
-	return document.Bytes{Show: "0x" + digits, Hex: digits}
-}
+// bytesOf returns bytes as text and in hex.
+func bytesOf(s string) document.Bytes { return document.Bytes{Show: shown(s, true), Hex: inHex(s)} }
 
 // showTime writes a time with as few digits as possible.
 func showTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

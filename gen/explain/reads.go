@@ -127,7 +127,7 @@ type rowRange struct {
 func requestOf(r *scan.Request) request {
 	out := request{Rows: []rowRange{}, Limit: r.Limit, Pages: r.Paginated}
 	add := func(start, end string, reverse bool) {
-		out.Rows = append(out.Rows, rowRange{bytesOf(start).Hex, bytesOf(end).Hex, reverse})
+		out.Rows = append(out.Rows, rowRange{inHex(start), inHex(end), reverse})
 	}
 	for _, rows := range r.Rows {
 		for _, key := range rows.Keys {

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -46,14 +45,17 @@ func examples(of *document.Section, l *layout.Layout, t *layout.Table) {
 	table := out.Table(document.Code.Column("row key"), document.Code.Column("column"), document.Time.Column("timestamp"),
 		document.Code.Column("value"), document.Muted.Column("meaning"))
 	table.Grouped = 2
+	naming := t.Pattern.Naming()
 	for i, row := range rows {
 		for _, c := range row.Cells {
-			addCell(table, row.Key, t.Families[c.Family].Name, c,
-				qualifierOf(l, t, &c), valueOf(l, t, &c), meaning(l, t, c, &events[c.Event]))
+			readable := sample.Readable(l, t, c.Column)
+			name := shown(c.Qualifier, naming == codec.NamedByField || naming == codec.NamedByValue && readable)
+			addCell(table, t, row.Key, c, name, shown(string(c.Value), readable), meaning(l, t, c, &events[c.Event]))
 		}
 		if in := eventsIn(&row, events); t.Rollup != nil && in != nil {
 			ended := len(rows) == 1 || t.Bucket.Start(in[0].Time).Before(t.Bucket.Start(events[len(events)-1].Time))
-			addRollupCell(table, l, t, row.Key, in, ended)
+			c, value, means := rollupCell(l, t, in, ended)
+			addCell(table, t, row.Key, c, shown(c.Qualifier, true), value, means)
 		}
 		if i == shownRows-1 && len(rows) > shownRows {
 			table.Shown = len(table.Rows)
@@ -130,8 +132,8 @@ type stored struct {
 	Event     int    `json:"event"` // index of the example event; -1 for a cell of a rollup
 }
 
-// addCell adds a cell of an example row, with its qualifier and value as they are shown.
-func addCell(t *document.Table, key, family string, c sample.Cell, qualifier, value, means string) {
+// addCell adds a cell of an example row of a table, with its name and value as they are shown.
+func addCell(to *document.Table, t *layout.Table, key string, c sample.Cell, name, value, means string) {
 	switch {
 	case len(c.Value) == 0:
 		value = "(empty)"
@@ -140,26 +142,9 @@ func addCell(t *document.Table, key, family string, c sample.Cell, qualifier, va
 	case words.Width(value) > shownValue:
 		value = string([]rune(value)[:shownValue]) + "…"
 	}
-	inHex := func(s string) string { return hex.EncodeToString([]byte(s)) }
-	t.Row(stored{inHex(key), family, inHex(c.Qualifier), c.Micros, inHex(string(c.Value)), c.Event},
-		sample.ShowKey(key), family+":"+qualifier, showTime(codec.FromMicros(c.Micros)), value, means)
-}
-
-// qualifierOf shows the qualifier of a cell.
-func qualifierOf(l *layout.Layout, t *layout.Table, c *sample.Cell) string {
-	naming := t.Pattern.Naming()
-	if naming == codec.NamedByTime || naming == codec.NamedByValue && !sample.Readable(l, t, c.Column) {
-		return binaryOf(c.Qualifier).Show
-	}
-	return bytesOf(c.Qualifier).Show
-}
-
-// valueOf shows the value of a cell.
-func valueOf(l *layout.Layout, t *layout.Table, c *sample.Cell) string {
-	if !sample.Readable(l, t, c.Column) {
-		return binaryOf(string(c.Value)).Show
-	}
-	return bytesOf(string(c.Value)).Show
+	family := t.AllFamilies()[c.Family].Name
+	to.Row(stored{inHex(key), family, inHex(c.Qualifier), c.Micros, inHex(string(c.Value)), c.Event},
+		sample.ShowKey(key), family+":"+name, showTime(codec.FromMicros(c.Micros)), value, means)
 }
 
 // meaning says what a cell contains.
@@ -196,19 +181,18 @@ func eventsIn(row *sample.Row, events []sample.Event) []sample.Event {
 	return out
 }
 
-// addRollupCell adds the cell of a rollup in the row of some events: a run, or a mark if the bucket has not ended.
-func addRollupCell(t *document.Table, l *layout.Layout, of *layout.Table, key string, events []sample.Event, ended bool) {
-	end := of.Bucket.End(events[0].Time)
-	c, value := sample.Mark(of, events[0].Time), ""
-	means := "events have changed: windows come from them until the bucket is summarized, from " +
-		showTime(end.Add(of.Rollup.After)) + " on"
-	if ended {
-		c = sample.Run(l, of, events)
-		value = count(len(c.Value), "byte")
-		means = "windows by " + schema.FormatDuration(of.Rollup.Every) + " of " + count(len(events), "event")
-		if until := of.RollupFamily.Life.Fresh(c.Micros, true); until.Year() < 9000 && !until.IsZero() {
-			means += "; expires " + showTime(until)
-		}
+// rollupCell returns the cell of a rollup in the row of some events, and its value and meaning: a run, or a mark if the
+// bucket has not ended.
+func rollupCell(l *layout.Layout, t *layout.Table, events []sample.Event, ended bool) (c sample.Cell, value, means string) {
+	if !ended {
+		until := showTime(t.Bucket.End(events[0].Time).Add(t.Rollup.After))
+		means = "events have changed: windows come from them until the bucket is summarized, from " + until + " on"
+		return sample.Mark(t, events[0].Time), "", means
 	}
-	addCell(t, key, of.Rollup.Family, c, bytesOf(c.Qualifier).Show, value, means)
+	c = sample.Run(l, t, events)
+	means = "windows by " + schema.FormatDuration(t.Rollup.Every) + " of " + count(len(events), "event")
+	if until := t.RollupFamily.Life.Fresh(c.Micros, true); until.Year() < 9000 && !until.IsZero() {
+		means += "; expires " + showTime(until)
+	}
+	return c, count(len(c.Value), "byte"), means
 }
