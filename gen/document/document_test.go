@@ -2,9 +2,11 @@ package document_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -31,6 +33,11 @@ func example() *document.Document {
 	key.Add(document.Part{Key: &document.Key{
 		Example: document.Bytes{Show: `"a\n#42"`, Hex: "610a233432"}, Delimiter: "#",
 		Segments: []document.Segment{{Means: "name: a string", Example: document.Bytes{Hex: "610a"}}, {Means: "a number", Example: document.Bytes{Hex: "3432"}}},
+	}})
+	long := "a key that is longer than a line of sixty columns, and thus has no braces below it"
+	below.Section("long key").Add(document.Part{Key: &document.Key{
+		Example:  document.Bytes{Show: long, Hex: hex.EncodeToString([]byte(long))},
+		Segments: []document.Segment{{Means: "text: " + long, Example: document.Bytes{Hex: hex.EncodeToString([]byte(long))}}},
 	}})
 	numbers := below.Section("numbers")
 	t := numbers.Table(document.Plain.Column(""), document.Number.Column("bytes"), document.Muted.Column("meaning"), document.Warning.Column(""))
@@ -67,6 +74,9 @@ func TestViews(t *testing.T) {
 	files := map[string]string{
 		"text": d.Text(document.TextOptions{Width: 60}), "color": d.Text(document.TextOptions{Width: 60, Color: true}),
 		"md": d.Markdown("pictures"), "html": page, "json": string(data),
+	}
+	if plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(files["color"], ""); plain != files["text"] {
+		t.Errorf("colors change the text to\n%s", plain)
 	}
 	for name, picture := range d.Pictures("pictures") {
 		if !strings.Contains(files["md"], "("+name+")") {

@@ -81,7 +81,7 @@ func (k *Key) list(width int) [][]span {
 func lines(text string, style Style, width int) [][]span {
 	var out [][]span
 	for _, line := range wrap(text, width) {
-		out = append(out, []span{{line, style}})
+		out = append(out, []span{{strings.TrimRight(line, " "), style}})
 	}
 	return out
 }
