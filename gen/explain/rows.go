@@ -23,7 +23,7 @@ const (
 // How much people see. Data contains everything.
 const (
 	shownRows     = 12 // example rows
-	shownFields   = 8  // fields of an example event
+	shownFields   = 6  // fields of an example event
 	shownValue    = 64 // characters of the value of a cell
 	shownRequests = 2  // requests of a read
 	shownRanges   = 3  // ranges or keys of a request
