@@ -326,69 +326,9 @@ func (r *csvScanner) split(text []byte, line int) error {
 	}
 }
 
-// cell parses the cell at an offset, and returns the offset after it.
+// cell parses the cell at an offset, and returns the offset after it. In quotes, a quote is doubled; in files with an escape
+// character, that precedes quotes, delimiters and itself, in all cells.
 func (r *csvScanner) cell(text []byte, at int, c *cell) (int, error) {
-	if r.escape != 0 {
-		return r.escaped(text, at, c)
-	}
-	if at < len(text) && text[at] == '"' {
-		c.quoted = true
-		if end := r.unquote(text, at+1, c); end >= 0 {
-			return end, nil
-		}
-		return 0, c.fail("", syntax("the quoted cell has no end"))
-	}
-	c.text = text[at : at+r.cellEnd(text[at:])]
-	if i := bytes.IndexByte(c.text, '"'); i >= 0 {
-		c.before = text[at-len(c.before) : at+i]
-		return 0, c.fail("", syntax("a quote in a cell without quotes"))
-	}
-	return at + len(c.text), nil
-}
-
-// delimiterName returns the delimiter for an error.
-func (r *csvScanner) delimiterName() string {
-	if r.Delimiter == ',' {
-		return "a comma"
-	}
-	return fmt.Sprintf("%q", r.Delimiter)
-}
-
-// cellEnd returns the size of a cell without quotes.
-func (r *csvScanner) cellEnd(text []byte) int {
-	for i, b := range text {
-		if b == r.Delimiter || b == '\n' || b == '\r' {
-			return i
-		}
-	}
-	return len(text)
-}
-
-// unquote sets the text of a cell whose opening quote precedes begin, and returns the offset
-// after its closing quote; -1 if there is none.
-func (r *csvScanner) unquote(text []byte, begin int, c *cell) int {
-	copied := false
-	for i := begin; i < len(text); i++ {
-		switch {
-		case text[i] != '"':
-		case i+1 < len(text) && text[i+1] == '"':
-			i++
-			c.text, copied = append(c.text, text[begin:i]...), true
-			begin = i + 1
-		case copied:
-			c.text = append(c.text, text[begin:i]...)
-			return i + 1
-		default:
-			c.text = text[begin:i]
-			return i + 1
-		}
-	}
-	return -1
-}
-
-// escaped is cell for files with an escape character, which may precede quotes, delimiters and
-// itself.
-func (r *csvScanner) escaped(text []byte, at int, c *cell) (int, error) {
 	fail := func(i int, why string) (int, error) {
 		c.before = text[at-len(c.before) : i]
 		return 0, c.fail("", syntax(why))
@@ -397,29 +337,54 @@ func (r *csvScanner) escaped(text []byte, at int, c *cell) (int, error) {
 	if c.quoted = i < len(text) && text[i] == '"'; c.quoted {
 		i++
 	}
+	begin, copied := i, false // of what is not copied to the cell
+	next := -1                // after the closing quote
+scan:
 	for ; i < len(text); i++ {
-		switch b := text[i]; {
-		case b == r.escape && i+1 == len(text):
-			return fail(i, "a backslash at the end")
-		case b == r.escape:
-			if i++; text[i] != '"' && text[i] != r.escape && text[i] != r.Delimiter {
-				return fail(i-1, "a backslash before another character than a quote, a backslash or a delimiter: old versions of cqlsh write control characters in this way")
+		b := text[i]
+		if b != '"' && b != r.Delimiter && b != '\n' && b != '\r' && b != r.escape {
+			continue
+		}
+		switch {
+		case b == r.escape && b != 0:
+			if i+1 == len(text) {
+				return fail(i, "a backslash at the end")
 			}
-			c.text = append(c.text, text[i])
+			if after := text[i+1]; after != '"' && after != r.escape && after != r.Delimiter {
+				return fail(i, "a backslash before another character than a quote, a backslash or a delimiter: "+
+					"old versions of cqlsh write control characters in this way")
+			}
+			c.text, copied, begin = append(c.text, text[begin:i]...), true, i+1
+			i++
+		case c.quoted && b == '"' && r.escape == 0 && i+1 < len(text) && text[i+1] == '"':
+			i++
+			c.text, copied, begin = append(c.text, text[begin:i]...), true, i+1
 		case c.quoted && b == '"':
-			return i + 1, nil
-		case !c.quoted && (b == r.Delimiter || b == '\n' || b == '\r'):
-			return i, nil
+			next = i + 1
+			break scan
 		case b == '"':
 			return fail(i, "a quote in a cell without quotes")
-		default:
-			c.text = append(c.text, b)
+		case !c.quoted && b != 0:
+			break scan
 		}
 	}
-	if c.quoted {
+	if c.quoted && next < 0 {
 		return fail(at, "the quoted cell has no end")
 	}
-	return i, nil
+	if copied {
+		c.text = append(c.text, text[begin:i]...)
+	} else {
+		c.text = text[begin:i]
+	}
+	return max(next, i), nil
+}
+
+// delimiterName returns the delimiter for an error.
+func (r *csvScanner) delimiterName() string {
+	if r.Delimiter == ',' {
+		return "a comma"
+	}
+	return fmt.Sprintf("%q", r.Delimiter)
 }
 
 // cellScanner reads the records of CSV.
