@@ -134,7 +134,7 @@ const (
 // checkPage compares the designs in the manual, or writes them.
 func checkPage(t *testing.T, want string) {
 	t.Helper()
-	path := filepath.Join("..", "..", "docs", "reference", "designs.md")
+	path := filepath.Join("..", "..", "..", "..", "docs", "reference", "designs.md")
 	text, err := os.ReadFile(path)
 	must(t, err)
 	before, rest, ok1 := strings.Cut(string(text), pageBegin)
