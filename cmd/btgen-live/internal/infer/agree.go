@@ -185,7 +185,7 @@ func (t *table) untimed() string {
 		for _, c := range r.cells {
 			if at := codec.FromMicros(c.at); !plausible(at) {
 				if n++; n == 1 {
-					example = fmt.Sprintf("column %s of row %s, at %s", show([]byte(c.family+":"+c.qualifier)), show([]byte(r.key)), at.UTC().Format(time.RFC3339))
+					example = fmt.Sprintf("column %s of row %s, at %s", show(c.family+":"+c.qualifier), show(r.key), at.UTC().Format(time.RFC3339))
 				}
 			}
 		}

@@ -3,7 +3,6 @@ package infer
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,63 +17,49 @@ var timeColumn = regexp.MustCompile(`(?i)^(time|timestamp|ts|datetime|date_time|
 // idColumn matches the likely names of columns with numbers that tell one series from another.
 var idColumn = regexp.MustCompile(`(?i)(^|_)(id|no|nr|number|key|code)$|[a-z]Id$`)
 
-// addCells decides which columns of CSV are the time and the series, and adds the records.
-func (s *recordSample) addCells() error {
-	if len(s.cells) == 0 {
-		return nil
-	}
+// assign decides which columns of CSV are the time and the series, and makes their values those parts of the records.
+func (s *recordSample) assign() error {
 	if err := s.checkHeader(); err != nil {
 		return err
 	}
-	columns := map[string]*recordColumn{}
+	var columns recordColumns
 	for _, name := range s.columns {
-		if _, err := s.know(columns, nil, name); err != nil {
+		if _, err := columns.know(name, s.Options.Layout); err != nil {
 			return err
 		}
 	}
-	for _, values := range s.cells {
+	for _, values := range s.records {
 		for i := range values {
-			columns[string(values[i].Name)].add(&values[i])
+			columns.byName[string(values[i].Name)].add(&values[i])
 		}
 	}
 	s.takeConstants()
-	given := slices.Clone(s.Series)
-	if s.Time != "" {
-		given = append(given, s.Time)
-	}
-	for _, name := range given {
-		switch c := columns[name]; {
-		case c == nil:
-			return fmt.Errorf("no record has a column %s: %w are %s", show([]byte(name)), ErrColumn, listed(s.columns))
-		case c.bytes == 0:
-			return fmt.Errorf("%w: all values of column %s are empty in the sample: choose another column", ErrNoSchema, show([]byte(name)))
-		}
+	if err := s.checkGiven(columns.byName); err != nil {
+		return err
 	}
 	if s.Time == "" {
-		var unread []string
-		if s.Time, s.otherTimes, unread = s.timeOf(columns); s.Time == "" {
+		var unread data
+		if s.Time, s.otherTimes, unread = s.timeOf(columns.byName); s.Time == "" {
 			return fmt.Errorf("%w: add --time-column COLUMN; %s", ErrNoTime, layoutHint(unread))
 		}
 	}
 	if slices.Contains(s.Options.CSV.Joined, s.Time) {
 		s.left = strings.SplitN(s.Time, "+", 2)
-	} else if all(slices.Collect(maps.Keys(columns[s.Time].distinct)), s.isDate) {
-		s.clock = s.clockOf(columns)
+	} else if columns.byName[s.Time].values.all(s.isDate) {
+		s.clock = s.clockOf(columns.byName)
 	}
 	if s.Series == nil && s.constants == nil {
-		s.Series, s.guessed = s.seriesOf(columns), true
+		s.Series, s.guessed = s.seriesOf(columns.byName), true
 	}
 	for _, name := range s.columns {
 		if name == s.Time || slices.Contains(s.Series, name) || slices.Contains(s.left, name) {
 			continue
 		}
-		var err error
-		if s.fieldOrder, err = s.know(s.fields, s.fieldOrder, name); err != nil {
+		if _, err := s.fields.know(name, s.Options.Layout); err != nil {
 			return err
 		}
 	}
-	ids := make([]string, 0, len(s.cells))
-	for _, values := range s.cells {
+	for r, values := range s.records {
 		for i := range values {
 			switch name := string(values[i].Name); {
 			case name == s.Time:
@@ -85,17 +70,38 @@ func (s *recordSample) addCells() error {
 		}
 		values = slices.DeleteFunc(values, func(v format.Value) bool { return slices.Contains(s.left, string(v.Name)) })
 		slices.SortStableFunc(values, func(a, b format.Value) int { return s.rank(&a) - s.rank(&b) })
-		if err := s.add(values); err != nil {
-			return err
+		s.records[r] = values
+	}
+	return nil
+}
+
+// checkGiven returns an error if flags name columns that the file does not have, or that have no values.
+func (s *recordSample) checkGiven(columns map[string]*recordColumn) error {
+	given := slices.Clone(s.Series)
+	if s.Time != "" {
+		given = append(given, s.Time)
+	}
+	for _, name := range given {
+		switch c := columns[name]; {
+		case c == nil:
+			return fmt.Errorf("no record has a column %s: %w are %s", show(name), ErrColumn, listed(s.columns))
+		case c.isEmpty():
+			return fmt.Errorf("%w: all values of column %s are empty in the sample: choose another column", ErrNoSchema, show(name))
 		}
-		ids = append(ids, s.last)
 	}
-	if len(s.Series)+len(s.constants) == 0 {
+	return nil
+}
+
+// checkSeries returns an error if nothing tells one series of CSV from another. It finds the columns that could, if lines
+// of one series have the same time.
+func (s *recordSample) checkSeries() error {
+	if s.Format.Cells && len(s.records) > 0 && len(s.Series)+len(s.constants) == 0 {
 		err := fmt.Errorf("%w: add --series COLUMN, or if all lines are of one series, its name and value, as in --series source=%s", ErrNoSeries, ShellQuoted(s.Name))
-		return errors.Join(s.times.check(s.Options, s.unit()), err)
+		times := s.timeTexts()
+		return errors.Join(times.check(), err)
 	}
-	if s.replaced > 0 {
-		s.separators = s.separatorsOf(ids)
+	if s.Format.Cells && s.replaced > 0 {
+		s.separators = s.separatorsOf()
 	}
 	return nil
 }
@@ -106,10 +112,11 @@ func (s *recordSample) checkHeader() error {
 	if s.Options.CSV.Columns != nil || s.Time != "" && slices.Contains(s.columns, s.Time) {
 		return nil
 	}
+	isTime := func(name string) bool { return s.isLikelyTime([]byte(name)) }
 	value := func(name string) bool {
-		return name == "" || s.isLikelyTime(name) || isFloat64([]byte(name)) || slices.Contains(missing, name)
+		return name == "" || isTime(name) || isFloat64([]byte(name)) || slices.Contains(missing, name)
 	}
-	at := slices.IndexFunc(s.columns, s.isLikelyTime)
+	at := slices.IndexFunc(s.columns, isTime)
 	if at < 0 && !all(s.columns, value) {
 		return nil
 	}
@@ -119,22 +126,24 @@ func (s *recordSample) checkHeader() error {
 			names[i] = "time"
 		}
 	}
-	return fmt.Errorf("%w: its cells are values, such as %s: add --columns with the names, as in --columns %s", ErrHeader, show([]byte(s.columns[max(at, 0)])), strings.Join(names, ","))
+	return fmt.Errorf("%w: its cells are values, such as %s: add --columns with the names, as in --columns %s", ErrHeader, show(s.columns[max(at, 0)]), strings.Join(names, ","))
 }
 
 // clockOf returns the column with times of a day; empty if there is none.
 func (s *recordSample) clockOf(columns map[string]*recordColumn) string {
-	at := slices.IndexFunc(s.columns, func(name string) bool {
-		return columns[name].n > 0 && all(slices.Collect(maps.Keys(columns[name].distinct)), func(text string) bool {
-			_, err := time.Parse("15:04:05", text)
-			_, short := time.Parse("15:04", text)
-			return err == nil || short == nil
-		})
-	})
-	if at < 0 {
-		return ""
+	for _, name := range s.columns {
+		if columns[name].values.all(isClock) {
+			return name
+		}
 	}
-	return s.columns[at]
+	return ""
+}
+
+// isClock reports whether a text is the time of a day.
+func isClock(b []byte) bool {
+	_, err := time.Parse("15:04:05", string(b))
+	_, short := time.Parse("15:04", string(b))
+	return err == nil || short == nil
 }
 
 // takeConstants moves values of the series that are no columns, such as source=nyc, to constants.
@@ -151,23 +160,18 @@ func (s *recordSample) takeConstants() {
 	}
 }
 
-// separatorsOf returns the columns of which no two records of one series and time, by ID, have the same value.
-func (s *recordSample) separatorsOf(ids []string) (out []string) {
+// separatorsOf returns the columns of which no two records of one point have the same value.
+func (s *recordSample) separatorsOf() (out []string) {
 	seen, twice := map[string]bool{}, map[string]bool{}
-	count := map[string]int{}
-	for r, values := range s.cells {
+	for r, values := range s.records {
 		for _, v := range values {
-			if v.Part != format.AnyPart {
-				continue
-			}
-			id := string(v.Name) + "\x00" + ids[r] + "\x00" + string(v.Text)
-			count[string(v.Name)]++
+			id := string(v.Name) + "\x00" + s.lines[r] + "\x00" + string(v.Text)
 			twice[string(v.Name)] = twice[string(v.Name)] || seen[id]
 			seen[id] = true
 		}
 	}
-	for _, name := range s.fieldOrder {
-		if count[name] == len(s.cells) && !twice[name] {
+	for _, name := range s.fields.order {
+		if len(s.fields.byName[name].values) == len(s.records) && !twice[name] {
 			out = append(out, name)
 		}
 	}
@@ -179,14 +183,13 @@ func (s *recordSample) rank(v *format.Value) int { return slices.Index(s.Series,
 
 // timeOf returns the column with the time, and others with times: the one with the finest times, of which those that need no
 // further flag and those with likely names come first. If there is none, it returns the texts of a column that has times in a layout.
-func (s *recordSample) timeOf(columns map[string]*recordColumn) (name string, others, unread []string) {
+func (s *recordSample) timeOf(columns map[string]*recordColumn) (name string, others []string, unread data) {
 	best := -1
 	for _, of := range s.columns {
-		c := columns[of]
-		texts := slices.Sorted(maps.Keys(c.distinct))
-		typ := c.cellType()
+		texts := columns[of].values
+		typ := columns[of].cellType()
 		timed, named := typ == "timestamp" || typ == localTime, timeColumn.MatchString(of)
-		if c.n == 0 || !timed && !named || !all(texts, s.isTime) && !all(texts, s.isLikelyTime) {
+		if !timed && !named || !texts.all(s.isTime) && !texts.all(s.isLikelyTime) {
 			if typ == "string" && (unread == nil || named) && len(layoutsOf(texts)) > 0 {
 				unread = texts
 			}
@@ -194,7 +197,7 @@ func (s *recordSample) timeOf(columns map[string]*recordColumn) (name string, ot
 		}
 		others = append(others, of)
 		rank := 0
-		for i, has := range []bool{named, all(texts, s.isTime), !all(texts, s.isDate)} {
+		for i, has := range []bool{named, texts.all(s.isTime), !texts.all(s.isDate)} {
 			if has {
 				rank |= 1 << i
 			}
@@ -207,34 +210,35 @@ func (s *recordSample) timeOf(columns map[string]*recordColumn) (name string, ot
 }
 
 // isTime reports whether a text is a time for readers.
-func (s *recordSample) isTime(text string) bool {
-	_, ok := format.ParseTime([]byte(text), s.Options)
+func (s *recordSample) isTime(text []byte) bool {
+	_, ok := format.ParseTime(text, s.Options)
 	return ok
 }
 
 // isDate reports whether a text is a time at midnight.
-func (s *recordSample) isDate(text string) bool {
-	at, ok := wallTime([]byte(text), s.Options.Layout)
+func (s *recordSample) isDate(text []byte) bool {
+	at, ok := wallTime(text, s.Options.Layout)
 	return ok && at.Truncate(day).Equal(at)
 }
 
 // isLikelyTime reports whether a text is a time for readers with some unit and zone.
-func (s *recordSample) isLikelyTime(text string) bool {
-	_, ok := wallTime([]byte(text), s.Options.Layout)
-	return ok || s.Options.Layout == "" && slices.ContainsFunc(units[:], func(u unitFlag) bool {
-		at, ok := format.ParseTime([]byte(text), format.ReaderOptions{Unit: u.unit})
-		return ok && plausible(at)
-	})
+func (s *recordSample) isLikelyTime(text []byte) bool {
+	_, ok := wallTime(text, s.Options.Layout)
+	return ok || s.Options.Layout == "" && slices.ContainsFunc(units, func(u unitFlag) bool { return u.fits(text) })
 }
 
 // seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat, and are not empty.
 func (s *recordSample) seriesOf(columns map[string]*recordColumn) []string {
 	var out []string
 	for _, name := range s.columns {
-		c := columns[name]
-		typ := c.cellType()
-		repeats := len(c.distinct)*2 <= c.n && len(c.distinct) < maxDistinct
-		if name != s.Time && c.n == len(s.cells) && !c.distinct[""] && !slices.Contains(s.left, name) && repeats && (typ == "string" || c.isID() || typ == "int64" && idColumn.MatchString(name)) {
+		values := columns[name].values
+		distinct := values.distinct(maxDistinct)
+		if name == s.Time || len(values) < len(s.records) || distinct[""] || slices.Contains(s.left, name) ||
+			len(distinct)*2 > len(values) || len(distinct) == maxDistinct {
+			continue
+		}
+		typ := columns[name].cellType()
+		if typ == "string" || typ == "uuid" || typ == "int64" && idColumn.MatchString(name) {
 			out = append(out, name)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,36 +14,24 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // localTime is the type of times without an offset, of which at least one lacks it: a timestamp with --zone.
 const localTime = "local time"
 
-// textType is a type of texts.
-type textType struct {
-	typ string
-	is  func(text []byte, layout string) bool // layout is that of times; empty for the usual forms
-}
-
-// cellTypes are the types of texts, in the order in which they are tried, apart from strings. Integers print back as their
-// texts, and other numbers have a usual notation: a text that only looks like a number would become another one.
-var cellTypes = [...]textType{
-	{"int64", func(text []byte, _ string) bool {
-		n, err := strconv.ParseInt(string(text), 10, 64)
-		return err == nil && strconv.FormatInt(n, 10) == string(text)
-	}},
-	{"uint64", func(text []byte, _ string) bool {
-		n, err := strconv.ParseUint(string(text), 10, 64)
-		return err == nil && strconv.FormatUint(n, 10) == string(text)
-	}},
-	{"float64", func(text []byte, _ string) bool { return isFloat64(text) || isSpecial(text) }},
-	{"bool", func(text []byte, _ string) bool { _, err := strconv.ParseBool(string(text)); return err == nil }},
-	{"timestamp", func(text []byte, layout string) bool {
-		_, ok := format.ParseTime(text, format.ReaderOptions{Layout: layout})
-		return ok
-	}},
-	{localTime, func(text []byte, layout string) bool { _, ok := wallTime(text, layout); return ok }},
-	{"json", func(text []byte, _ string) bool { return len(text) > 0 && is(isJSON, text) }},
+// textCodings returns the hypotheses about cells of CSV, the most specific first. layout is that of times; empty for the
+// usual forms. Integers print back as their texts, and other numbers have a usual notation: a text that only looks like a
+// number would become another one.
+func textCodings(layout string) []coding {
+	return []coding{
+		intText, exact(schema.Uint64, codec.TextValues),
+		{typ: "float64", reads: func(b []byte) bool { return isFloat64(b) || isSpecial(b) }, certain: func(d data) bool { return !d.all(isSpecial) }},
+		{typ: "bool", reads: isBool, certain: areBools},
+		{typ: "timestamp", reads: func(b []byte) bool { _, ok := format.ParseTime(b, format.ReaderOptions{Layout: layout}); return ok }},
+		{typ: localTime, reads: func(b []byte) bool { _, ok := wallTime(b, layout); return ok }},
+		jsonText, uuidText,
+	}
 }
 
 // wallTime parses a time without an offset as one in UTC, and others.
@@ -64,124 +51,112 @@ func isFloat64(text []byte) bool {
 	return err == nil
 }
 
-// isSpecial reports whether a text is a floating-point value that is no number.
+// isSpecial reports whether a text is a floating-point value that is no number. Names such as INF are those of numbers only
+// beside numbers.
 func isSpecial(text []byte) bool {
 	word := strings.ToLower(strings.TrimLeft(string(text), "+-"))
 	return word == "nan" || word == "inf" || word == "infinity"
 }
 
-// certain reports whether texts that all are values of a type are hardly anything else: letters that are booleans are
-// codes unless there are both, and names such as INF are those of numbers only beside numbers.
-func (c *recordColumn) certain(typ string) bool {
-	texts := slices.Collect(maps.Keys(c.distinct))
-	switch typ {
-	case "float64":
-		return !all(texts, func(s string) bool { return isSpecial([]byte(s)) })
-	case "bool":
-		const words = "true false"
-		are := map[bool]bool{}
-		for _, s := range texts {
-			is, _ := strconv.ParseBool(s)
-			are[is] = true
-		}
-		return len(are) == 2 || all(texts, func(s string) bool { return strings.Contains(words, strings.ToLower(s)) && len(s) > 1 })
-	}
-	return true
+func isBool(text []byte) bool {
+	_, err := strconv.ParseBool(string(text))
+	return err == nil
 }
 
-// cellType returns the type of texts; that of none is a string.
-func (c *recordColumn) cellType() string {
-	if len(c.nulls) > 0 {
-		return "string"
-	}
-	return c.typeBesidesNulls()
+// areBools reports whether texts that could be booleans are hardly anything else: letters are codes unless there are both.
+func areBools(d data) bool {
+	isTrue := func(b []byte) bool { v, _ := strconv.ParseBool(string(b)); return v }
+	isWord := func(b []byte) bool { return len(b) > 1 && strings.Contains("true false", strings.ToLower(string(b))) }
+	n := d.count(isTrue)
+	return n > 0 && n < len(d) || d.all(isWord)
 }
 
-// typeBesidesNulls returns the type of the texts that are not in nulls.
-func (c *recordColumn) typeBesidesNulls() string {
-	for i := range cellTypes {
-		if !c.not[i] && c.n > c.nulled && c.certain(cellTypes[i].typ) {
-			return cellTypes[i].typ
-		}
-	}
-	return cmp.Or(c.id, "string")
+// isWritten reports whether a text is a number in any notation.
+func isWritten(text []byte) bool {
+	_, err := strconv.ParseFloat(string(text), 64)
+	return err == nil && !bytes.ContainsAny(text, "_xX")
 }
 
-// isID reports whether texts are IDs of a type.
-func (c *recordColumn) isID() bool { return c.cellType() == c.id }
+// decimalComma matches numbers with commas.
+var decimalComma = regexp.MustCompile(`^-?[0-9.]+(,[0-9]+)+$`)
 
 // missing are usual texts of missing values; another one is a cell without any.
 var missing = strings.Fields(`NA N/A n/a #N/A na NULL null Null None none nil \N - -- --- ? . *`)
 
-// isDecimalComma matches numbers with commas.
-var decimalComma = regexp.MustCompile(`^-?[0-9.]+(,[0-9]+)+$`)
-
-// addText examines a text. Readers ignore spaces around numbers, times and booleans.
-func (c *recordColumn) addText(text []byte) {
-	text = bytes.TrimSpace(text)
-	if slices.Contains(missing, string(text)) {
-		c.nulled++
-		if !slices.Contains(c.nulls, string(text)) {
-			c.nulls = append(c.nulls, string(text))
+// texts returns the texts without spaces around them, which readers ignore around numbers, times and booleans, apart from
+// those of missing values: these are nulls.
+func (c *recordColumn) texts() (texts data, nulls []string) {
+	for _, b := range c.values {
+		switch s := string(bytes.TrimSpace(b)); {
+		case !slices.Contains(missing, s):
+			texts = append(texts, bytes.TrimSpace(b))
+		case !slices.Contains(nulls, s):
+			nulls = append(nulls, s)
 		}
-		return
 	}
-	for i := range cellTypes {
-		c.not[i] = c.not[i] || !cellTypes[i].is(text, c.layout)
-	}
-	f, err := strconv.ParseFloat(string(text), 64)
-	number := err == nil && !bytes.ContainsAny(text, "_xX")
-	c.notNumber = c.notNumber || !number
-	comma := !number && decimalComma.Match(text)
-	if c.notComma = c.notComma || !number && !comma; comma && c.comma == "" {
-		c.comma = string(text)
-	}
-	if c.odd == "" && number && !isFloat64(text) && !isSpecial(text) {
-		c.odd = string(text)
-	}
-	if c.rounded == "" && number && isFloat64(text) && !printsBack(text, f) {
-		c.rounded = string(text)
-	}
+	return texts, nulls
 }
 
-// printsBack reports whether a number prints as its text, apart from the notation and zeros.
-func printsBack(text []byte, f float64) bool {
+// cellType returns the type of texts; that of none is a string.
+func (c *recordColumn) cellType() string {
+	texts, nulls := c.texts()
+	if len(nulls) > 0 {
+		return "string"
+	}
+	return c.typeOf(texts)
+}
+
+// typeOf returns the type of some texts of the column.
+func (c *recordColumn) typeOf(texts data) string {
+	if found := codingOf(texts, textCodings(c.layout)); found != nil {
+		return found.typ
+	}
+	return "string"
+}
+
+// isRounded reports whether a number has more digits than its float64.
+func isRounded(text []byte) bool {
+	f, err := strconv.ParseFloat(string(text), 64)
 	digits := func(s []byte) string {
 		mantissa, _, _ := bytes.Cut(bytes.ToLower(s), []byte("e"))
 		return strings.Trim(strings.ReplaceAll(string(mantissa), ".", ""), "-0")
 	}
 	const always = 15 // digits that a float64 has
 	want := digits(text)
-	return len(want) <= always || digits(strconv.AppendFloat(nil, f, 'e', -1, 64)) == want || digits(strconv.AppendFloat(nil, f, 'e', len(want)-1, 64)) == want
+	return err == nil && isFloat64(text) && len(want) > always && digits(strconv.AppendFloat(nil, f, 'e', -1, 64)) != want &&
+		digits(strconv.AppendFloat(nil, f, 'e', len(want)-1, 64)) != want
 }
 
-// doubts asks about texts that may be values of another type than theirs.
-func (c *recordColumn) doubts() []string {
-	typ, other := c.cellType(), c.typeBesidesNulls()
+// doubt asks about texts that may be values of another type than theirs; empty if they hardly are.
+func (c *recordColumn) doubt() string {
+	texts, nulls := c.texts()
+	typ, other := c.cellType(), c.typeOf(texts)
+	unusual := func(b []byte) bool { return !isFloat64(b) && !isSpecial(b) }
 	switch {
-	case typ == "float64" && c.rounded != "":
-		f, _ := strconv.ParseFloat(c.rounded, 64)
-		return []string{fmt.Sprintf("Some of its values have more digits than a float64, such as %s, which would be %s. Is it text?", c.rounded, strconv.FormatFloat(f, 'g', -1, 64))}
+	case typ == "float64" && texts.first(isRounded) != nil:
+		rounded := string(texts.first(isRounded))
+		f, _ := strconv.ParseFloat(rounded, 64)
+		return fmt.Sprintf("Some of its values have more digits than a float64, such as %s, which would be %s. Is it text?", rounded, strconv.FormatFloat(f, 'g', -1, 64))
 	case typ != "string":
-		return nil
-	case len(c.nulls) > 0 && (other != "string" || c.n == c.nulled):
+		return ""
+	case len(nulls) > 0 && (other != "string" || len(texts) == 0):
 		var flags []string
-		for _, s := range c.nulls {
+		for _, s := range nulls {
 			flags = append(flags, "--null "+ShellQuoted(s))
 		}
 		is := "All others are values of type " + strings.TrimPrefix(other, "local ") + "."
-		if c.n == c.nulled {
+		if len(texts) == 0 {
 			is = "It has no others."
 		}
-		return []string{fmt.Sprintf("Some of its values are %s. %s Are these missing values? Then repeat infer with %s.", words.List(c.nulls, "and"), is, strings.Join(flags, " "))}
-	case c.n == 0 || c.bytes == 0:
-		return nil
-	case !c.notNumber && c.n > c.nulled:
-		return []string{fmt.Sprintf("All of its values may be numbers, but a number would not keep texts such as %s. Is it text?", show([]byte(cmp.Or(c.odd, c.example))))}
-	case !c.notComma && c.comma != "":
-		return []string{fmt.Sprintf("Its values are numbers with commas, such as %s. Are they numbers? Write them with a point, and without separators of thousands.", show([]byte(c.comma)))}
-	case !c.not[slices.IndexFunc(cellTypes[:], func(t textType) bool { return t.typ == "bool" })]:
-		return []string{fmt.Sprintf("Its only value is %s. Is it a bool?", show([]byte(c.example)))}
+		return fmt.Sprintf("Some of its values are %s. %s Are these missing values? Then repeat infer with %s.", words.List(nulls, "and"), is, strings.Join(flags, " "))
+	case c.isEmpty():
+		return ""
+	case texts.all(isWritten):
+		return fmt.Sprintf("All of its values may be numbers, but a number would not keep texts such as %s. Is it text?", show(cmp.Or(string(texts.first(unusual)), c.example())))
+	case texts.all(func(b []byte) bool { return isWritten(b) || decimalComma.Match(b) }):
+		return fmt.Sprintf("Its values are numbers with commas, such as %s. Are they numbers? Write them with a point, and without separators of thousands.", show(texts.first(decimalComma.Match)))
+	case texts.all(isBool):
+		return fmt.Sprintf("Its only value is %s. Is it a bool?", show(c.example()))
 	}
-	return nil
+	return ""
 }

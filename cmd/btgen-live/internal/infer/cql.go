@@ -46,6 +46,22 @@ func ProposeCQL(text, table string, flags ...string) (*Proposal, error) {
 
 const day = 24 * time.Hour
 
+// cqlTypes are the types of fields for those of columns in CQL. The text of others is stored.
+var cqlTypes = map[string]string{
+	"ascii": "string", "text": "string", "varchar": "string", "bigint": "int64", "int": "int32", "smallint": "int32", "tinyint": "int32",
+	"float": "float32", "double": "float64", "boolean": "bool", "blob": "bytes", "uuid": "uuid", "timeuuid": "uuid", "timestamp": "timestamp",
+	"counter": "int64",
+}
+
+// cqlTimeID is the type of IDs in CQL that have a time.
+const cqlTimeID = "timeuuid"
+
+// cqlDate is the type of days in CQL.
+const cqlDate = "date"
+
+// cqlTimes are the types in CQL whose values are times of events, the likeliest first.
+var cqlTimes = [][]string{{"timestamp", cqlTimeID}, {cqlDate}}
+
 // design derives the design.
 func (t *cqlTable) design() (*design, error) {
 	at := -1

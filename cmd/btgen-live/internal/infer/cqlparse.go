@@ -170,7 +170,7 @@ func (p *cqlParser) fail(want string) error {
 		return fmt.Errorf("%w: want %s at the end", ErrCQL, want)
 	}
 	t := p.tokens[p.at]
-	return fmt.Errorf("%w: line %d: want %s, not %s", ErrCQL, t.line, want, show([]byte(t.text)))
+	return fmt.Errorf("%w: line %d: want %s, not %s", ErrCQL, t.line, want, show(t.text))
 }
 
 // skip skips a symbol. It returns false if there is something else.

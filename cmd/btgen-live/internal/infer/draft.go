@@ -58,14 +58,14 @@ type field struct {
 	optional  bool
 	doubt     string
 	example   string
-	bytes     int64 // the average size
+	bytes     int // the average size
 }
 
 // column is what is known of a column.
 type column struct {
 	family, qualifier string
-	rows, cells       int
-	values            values
+	rows              int
+	values            data // of all cells
 }
 
 const maxColumns = 300 // fixed columns of a table
@@ -87,11 +87,11 @@ func columns(rows []row, as func(family string) string) []*column {
 				of = &column{family: id[0], qualifier: c.qualifier}
 				found[id] = of
 			}
-			if of.cells++; of.rows == 0 || seen != id {
+			if seen != id {
 				of.rows++
 			}
 			seen = id
-			of.values.add(c.value)
+			of.values = append(of.values, c.value)
 		}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b *column) int {
@@ -129,7 +129,7 @@ func (k *key) drafts() []*draft {
 	add(k.offsets())
 	cols := k.columns()
 	if len(cols) == 0 || len(cols) > maxColumns {
-		k.table.refuse(fmt.Sprintf("there are over %d columns, such as %s: columns must be named by fields [C08]", maxColumns, show([]byte(k.rows[0].cells[0].qualifier))))
+		k.table.refuse(fmt.Sprintf("there are over %d columns, such as %s: columns must be named by fields [C08]", maxColumns, show(k.rows[0].cells[0].qualifier)))
 		return out
 	}
 	if !slices.ContainsFunc(cols, func(c *column) bool { return c.qualifier != "" }) {
@@ -138,12 +138,12 @@ func (k *key) drafts() []*draft {
 	}
 	names = k.named(cols)
 	if names.certain {
-		k.table.refuse(fmt.Sprintf("%d columns are named after times, counts or other values, such as %s: columns must be named by fields [C08]", names.n, show([]byte(names.example))))
+		k.table.refuse(fmt.Sprintf("%d columns are named after times, counts or other values, such as %s: columns must be named by fields [C08]", names.n, show(names.example)))
 		return out
 	}
 	versions := false
 	for _, c := range cols {
-		versions = versions || c.cells > c.rows
+		versions = versions || len(c.values) > c.rows
 	}
 	if k.time != nil || k.number != nil {
 		add(k.plain(cols))
@@ -247,7 +247,7 @@ func (k *key) cells(cols []*column) *draft {
 func (d *draft) apart(cols []*column) {
 	required := 0
 	for _, c := range cols {
-		if c.cells*2 > int(d.events) {
+		if len(c.values)*2 > int(d.events) {
 			required++
 		}
 	}
@@ -286,7 +286,7 @@ func (k *key) plain(cols []*column) *draft {
 	without.at, without.time, without.number = -1, nil, nil
 	d := without.untimed(cols)
 	d.weight = plainWeight
-	d.asks = []string{fmt.Sprintf("Part %d of the keys, such as %s, may be a time, but not that of the timestamps of cells. Which of them is the time of the event? %s", k.at+1, show([]byte(k.parts[k.at].values[0])), k.zone())}
+	d.asks = []string{fmt.Sprintf("Part %d of the keys, such as %s, may be a time, but not that of the timestamps of cells. Which of them is the time of the event? %s", k.at+1, show(k.parts[k.at].values[0]), k.zone())}
 	return d
 }
 
@@ -365,14 +365,14 @@ func (d *draft) serialize(cols []*column) {
 	cols = d.classify(cols)
 	for _, c := range cols {
 		if c.qualifier == "" {
-			d.asks = append(d.asks, fmt.Sprintf("The column without a name in family %s, with values such as %s, is not in the schema, because columns must have one. Can its writers name it?", c.family, show(c.values.example)))
+			d.asks = append(d.asks, fmt.Sprintf("The column without a name in family %s, with values such as %s, is not in the schema, because columns must have one. Can its writers name it?", c.family, show(c.values.first(func(b []byte) bool { return len(b) > 0 }))))
 			continue
 		}
 		n := c.rows
 		if d.bucket != "" {
-			n = c.cells
+			n = len(c.values)
 		}
-		d.addColumn(c.qualifier, c.family, &c.values, n < events)
+		d.addColumn(c.qualifier, c.family, c.values, n < events)
 	}
 }
 
@@ -398,8 +398,8 @@ func (d *draft) classify(cols []*column) []*column {
 }
 
 // blobs returns some of the values of all cells.
-func (d *draft) blobs() [][]byte {
-	var out [][]byte
+func (d *draft) blobs() data {
+	var out data
 	for _, r := range d.key.rows {
 		for _, c := range r.cells {
 			out = append(out, c.value)
@@ -410,13 +410,10 @@ func (d *draft) blobs() [][]byte {
 
 // blobFields returns the fields of serialized events, and their format; nil if they are not
 // serialized.
-func blobFields(blobs [][]byte) (fields []field, format, ask string) {
+func blobFields(blobs data) (fields []field, format, ask string) {
 	format, members := "json", jsonMembers(blobs)
-	if len(blobs) == 0 || !all2(blobs, func(b []byte) bool { return len(b) > 0 && is(isObject, b) && is(isJSON, b) }) {
-		var ok bool
-		if members, ok = protoMembers(blobs); !ok {
-			return nil, "", ""
-		}
+	if !blobs.all(isObject) {
+		members = protoMembers(blobs)
 		format, ask = "protobuf", "What are the fields of the message called, and which integers are uint64, bool, enum or sint64? Protobuf does not store it."
 	}
 	for _, m := range members {
@@ -439,14 +436,10 @@ func blobFields(blobs [][]byte) (fields []field, format, ask string) {
 	return fields, format, ask
 }
 
-func all2(values [][]byte, has func([]byte) bool) bool {
-	return !slices.ContainsFunc(values, func(v []byte) bool { return !has(v) })
-}
-
 // addColumn adds the field of a column.
-func (d *draft) addColumn(qualifier, family string, v *values, optional bool) {
+func (d *draft) addColumn(qualifier, family string, v data, optional bool) {
 	c := v.coding()
-	f := field{name: qualifier, column: qualifier, typ: c.typ, values: c.values, family: family, doubt: c.doubt, optional: optional, bytes: v.total / max(1, int64(v.n))}
+	f := field{name: qualifier, column: qualifier, typ: c.typ, values: c.values, family: family, doubt: c.doubt, optional: optional, bytes: v.bytes()}
 	if d.column == "" {
 		d.column = family
 	}
@@ -560,20 +553,17 @@ func (k *key) newColumns() *draft {
 // metrics sets the fields, one per metric, and what the times of events tell.
 func (d *draft) metrics() {
 	k := d.key
-	found, families, times := map[string]*values{}, map[string]string{}, map[eventTime]bool{}
+	found, families, times := map[string]data{}, map[string]string{}, map[eventTime]bool{}
 	for r, name := range k.parts[d.metric].values {
-		if found[name] == nil {
-			found[name] = &values{}
-		}
 		id := k.id(r, d.metric)
 		for _, c := range k.rows[r].cells {
-			found[name].add([]byte(c.qualifier))
+			found[name] = append(found[name], []byte(c.qualifier))
 			families[name] = c.family
 			times[eventTime{id, c.at * 1000}] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		d.addColumn(name, families[name], found[name], found[name].n < len(times))
+		d.addColumn(name, families[name], found[name], len(found[name]) < len(times))
 	}
 	d.count(slices.Collect(maps.Keys(times)))
 }
@@ -623,7 +613,7 @@ type offsets struct {
 // draft returns the draft for the columns; nil if they do not fit any bucket.
 func (o *offsets) draft() *draft {
 	k, most := o.key, uint64(0)
-	var data values
+	var stored data
 	for _, r := range k.rows {
 		for _, c := range r.cells {
 			most = max(most, o.steps(c.qualifier))
@@ -647,13 +637,13 @@ func (o *offsets) draft() *draft {
 	d.column = k.rows[0].cells[0].family
 	for _, r := range k.rows {
 		for _, c := range r.cells {
-			data.add(c.value)
+			stored = append(stored, c.value)
 		}
 	}
-	if fields, format, ask := blobFields(d.blobs()); fields != nil && data.isBlob() {
+	if fields, format, ask := blobFields(d.blobs()); fields != nil && stored.isBlob() {
 		d.fields, d.blob, d.blobAsk = fields, "{format: "+format+"}", ask
 	} else {
-		d.addColumn("value", d.column, &data, false)
+		d.addColumn("value", d.column, stored, false)
 		d.fields[0].column = ""
 	}
 	d.count(times)

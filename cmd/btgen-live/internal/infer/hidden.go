@@ -262,7 +262,7 @@ func (k *key) calendar(p *part) string {
 // refusedTime asks about a part of the keys in a form of times that the language refuses.
 func (k *key) refusedTime(p *part) string {
 	ask := func(what string) string {
-		return fmt.Sprintf("Is it a time? %s is %s, which is not a time that keys can have [K24].", show([]byte(p.values[0])), what)
+		return fmt.Sprintf("Is it a time? %s is %s, which is not a time that keys can have [K24].", show(p.values[0]), what)
 	}
 	for _, form := range notSorting {
 		if mostly(p.values, form.syntax.MatchString) {
@@ -326,7 +326,7 @@ func (k *key) within(p *part) string {
 					}
 					l := lagOf(k.rows, values, f)
 					if f.binary() == isBytes(values) && l.n > 0 && l.class() == 0 && l.agree == l.n && (differ(values) || strings.ContainsAny(values[0], "-/:.")) {
-						return fmt.Sprintf("It contains %s, which looks like a time (%s). Is it one that keys can have? If not, see [K24].", show([]byte(values[0])), schemaTime(f))
+						return fmt.Sprintf("It contains %s, which looks like a time (%s). Is it one that keys can have? If not, see [K24].", show(values[0]), schemaTime(f))
 					}
 				}
 			}

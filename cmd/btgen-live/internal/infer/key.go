@@ -137,7 +137,7 @@ func splitKey(key, delimiter string, tail int) []string {
 
 // isBytes reports whether some of the values are not text.
 func isBytes(values []string) bool {
-	return slices.ContainsFunc(values, func(v string) bool { return !text([]byte(v)) })
+	return slices.ContainsFunc(values, func(v string) bool { return !isText(v) })
 }
 
 // whole takes a key as one part, which may be followed by a time of so many bytes.
@@ -351,7 +351,7 @@ func (t *table) fixed(rows []row) []*key {
 			return nil
 		}
 	}
-	if width > 128 || !slices.ContainsFunc(rows, func(r row) bool { return !text([]byte(r.key)) }) {
+	if width > 128 || !slices.ContainsFunc(rows, func(r row) bool { return !isText(r.key) }) {
 		return nil
 	}
 	var out []*key
@@ -474,9 +474,9 @@ func (k *key) seriesOf(i int) (series, bool) {
 		if s.typ, options = "bytes", fmt.Sprintf("encoding: raw, pad: %d", w); w == 0 {
 			options = "encoding: raw, escape: true"
 		}
-	case identified(p.values, identifier) != "":
-		s.typ = identified(p.values, identifier)
-	case all(p.values, func(v string) bool { return is(isInt, []byte(v)) && v[0] != '+' }):
+	case dataOf(p.values).all(uuidText.reads):
+		s.typ = "uuid"
+	case dataOf(p.values).all(intText.reads):
 		if s.typ = "int64"; strings.Contains(k.delimiter, "-") {
 			s.typ = "uint64" // the text of others may contain the delimiter
 		}
@@ -506,8 +506,8 @@ func binaryPart(p *part, w int) (typ, options string) {
 	first := []byte(p.values[0])
 	top := func(v string) bool { return v[0] < 0x80 }
 	switch {
-	case identified(p.values, binaryIdentifier) != "":
-		return identified(p.values, binaryIdentifier), "encoding: binary"
+	case dataOf(p.values).all(binaryUUID.reads):
+		return "uuid", "encoding: binary"
 	case w == 8 && all(p.values, top):
 		return "uint64", "encoding: binary"
 	case w == 4 && all(p.values, top):

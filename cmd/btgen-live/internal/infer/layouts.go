@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -11,16 +12,17 @@ import (
 
 // Layouts of package time that readers need --time-layout for: those of a date, and of what follows it.
 var (
-	dateLayouts = strings.Split("1/2/2006,2/1/2006,1-2-2006,2-1-2006,2.1.2006,1/2/06,2/1/06,2.1.06,Jan 2 2006,2 Jan 2006,2-Jan-2006,2-Jan-06,January 2 2006,2 January 2006,2006-01,2006.1.2,2006-002", ",")
+	dateLayouts = append(strings.Split("1/2/2006,2/1/2006,1-2-2006,2-1-2006,2.1.2006,1/2/06,2/1/06,2.1.06,Jan 2 2006,2 Jan 2006,2-Jan-2006,2-Jan-06,"+
+		"January 2 2006,2 January 2006,2006-01,2006.1.2,2006-002", ","), "Jan 2, 2006", "January 2, 2006")
 	timeLayouts = []string{"", " 15:04", " 15:04:05", " 3:04 PM", " 3:04:05 PM", " 15:04:05 -0700"}
 )
 
 // layoutsOf returns the layouts that all texts have.
-func layoutsOf(texts []string) (layouts []string) {
-	for _, date := range append(dateLayouts, "Jan 2, 2006", "January 2, 2006") {
+func layoutsOf(texts data) (layouts []string) {
+	for _, date := range dateLayouts {
 		for _, clock := range timeLayouts {
 			layout := date + clock
-			if len(texts) > 0 && all(texts, func(s string) bool { _, err := time.Parse(layout, strings.TrimSpace(s)); return err == nil }) {
+			if texts.all(func(b []byte) bool { _, err := time.Parse(layout, string(bytes.TrimSpace(b))); return err == nil }) {
 				layouts = append(layouts, layout)
 			}
 		}
@@ -29,7 +31,7 @@ func layoutsOf(texts []string) (layouts []string) {
 }
 
 // layoutHint says how texts that are no times are read: with the layout that all have, if there is only one.
-func layoutHint(texts []string) string {
+func layoutHint(texts data) string {
 	switch layouts := layoutsOf(texts); len(layouts) {
 	case 0:
 		return format.TimeForms + "; for other forms, add --time-layout with how the file writes January 2, 2006, 15:04:05, as in --time-layout '1/2/2006 15:04'"
@@ -39,6 +41,6 @@ func layoutHint(texts []string) string {
 		for i := range layouts {
 			layouts[i] = ShellQuoted(layouts[i])
 		}
-		return fmt.Sprintf("%s is ambiguous: add --time-layout with %s", show([]byte(texts[0])), words.List(layouts, "or"))
+		return fmt.Sprintf("%s is ambiguous: add --time-layout with %s", show(texts[0]), words.List(layouts, "or"))
 	}
 }

@@ -49,7 +49,7 @@ func (k *key) named(cols []*column) named {
 		if !like {
 			continue // many sensors have such names, too
 		}
-		if c.rows*5 < len(k.rows) || !text([]byte(c.qualifier)) {
+		if c.rows*5 < len(k.rows) || !isText(c.qualifier) {
 			rare++
 		}
 	}
@@ -62,7 +62,7 @@ func (k *key) named(cols []*column) named {
 
 // likeValue reports whether a column name looks like a number, a time, an ID, or bytes.
 func likeValue(name string) bool {
-	return name != "" && (isDigits(name) || !text([]byte(name)) || identifier([]byte(name)) != "" || is(isTime, []byte(name)) ||
+	return name != "" && (isDigits(name) || !isText(name) || uuidText.reads([]byte(name)) || timeText.reads([]byte(name)) ||
 		slices.ContainsFunc(timeForms([]string{name}), func(f *timeForm) bool { return !f.binary() }) || len(name) == 26 && upperULID(name))
 }
 
@@ -78,7 +78,7 @@ func (k *key) namesAreTimes() bool {
 	for _, unit := range units {
 		if k.namesFit(func(start time.Time, c *cell) (time.Time, bool) {
 			n, err := strconv.ParseInt(c.qualifier, 10, 64)
-			if !text([]byte(c.qualifier)) || err != nil && len(c.qualifier) <= 8 {
+			if !isText(c.qualifier) || err != nil && len(c.qualifier) <= 8 {
 				n, err = int64(bigEndian(c.qualifier)), nil
 			}
 			if err != nil || n < 0 || n > int64(400*24*time.Hour/unit) {
@@ -131,5 +131,5 @@ func (n named) question() string {
 	if n.n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d columns have names like %s: are these times, counts or other values? Columns must be named by fields [C08].", n.n, show([]byte(n.example)))
+	return fmt.Sprintf("%d columns have names like %s: are these times, counts or other values? Columns must be named by fields [C08].", n.n, show(n.example))
 }

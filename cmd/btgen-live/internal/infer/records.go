@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -52,14 +51,14 @@ var (
 const (
 	maxMetrics  = 10_000
 	maxNames    = 1000     // of tags and fields
-	maxDistinct = 1000     // values of a column
-	maxBytes    = 64 << 20 // of the cells of CSV
+	maxDistinct = 1000     // values of a series
+	maxBytes    = 64 << 20 // of names and values
 )
 
 // ProposeRecords returns a schema for a new table for the events of another system. The result depends
 // on the records alone. Report is nil.
 func ProposeRecords(r Records) (*Proposal, error) {
-	s := &recordSample{Records: r, metrics: map[string]int{}, tags: map[string]*recordColumn{}, fields: map[string]*recordColumn{}, points: map[string]recordPoint{}}
+	s := &recordSample{Records: r, metrics: map[string]int{}, points: map[string]recordPoint{}}
 	p, err := s.propose()
 	return p, format.Uncommented(s.columns, err)
 }
@@ -69,10 +68,18 @@ func (s *recordSample) propose() (*Proposal, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	if s.Format.Cells {
-		if err := s.addCells(); err != nil {
+	if s.Format.Cells && len(s.records) > 0 {
+		if err := s.assign(); err != nil {
 			return nil, err
 		}
+	}
+	for _, values := range s.records {
+		if err := s.add(values); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.checkSeries(); err != nil {
+		return nil, err
 	}
 	if len(s.points) == 0 {
 		if len(s.errors) == 0 {
@@ -90,29 +97,27 @@ func (s *recordSample) propose() (*Proposal, error) {
 // recordSample is what is known of the records.
 type recordSample struct {
 	Records
-	lines, failed int
-	errors        []string // the first
-	metrics       map[string]int
-	metricOrder   []string
-	tags, fields  map[string]*recordColumn
-	tagOrder      []string
-	fieldOrder    []string
-	points        map[string]recordPoint // by series and time
-	scattered     bool                   // whether lines of a point do not follow each other
-	last          string                 // point
-	untimed       int                    // lines without a time
-	times         timeTexts              // of the others
-	replaced      int                    // lines with the series and the time of an earlier one, which are not parts of one point
-	replacedOne   string                 // the first of them
-	cells         [][]format.Value       // of CSV, until it is known what they are
-	columns       []string               // of CSV
-	otherTimes    []string               // columns of CSV with times, if Time is a guess
-	left          []string               // columns of CSV that are joined as the time
-	clock         string                 // the column of CSV with the times of days, if that of the time has dates
-	constants     []designValue          // values of the series that lines lack
-	notText       int                    // records that are not in UTF-8
-	guessed       bool                   // whether Series are a guess
-	separators    []string               // columns of CSV that tell lines of one series and time apart
+	records      [][]format.Value
+	failed       int
+	errors       []string // the first
+	metrics      map[string]int
+	metricOrder  []string
+	tags, fields recordColumns
+	points       map[string]recordPoint // by series and time
+	scattered    bool                   // whether lines of a point do not follow each other
+	lines        []string               // the points of lines
+	untimed      int                    // lines without a time
+	times        data                   // of the others
+	replaced     int                    // lines with the series and the time of an earlier one, which are not parts of one point
+	replacedOne  string                 // the first of them
+	columns      []string               // of CSV
+	otherTimes   []string               // columns of CSV with times, if Time is a guess
+	left         []string               // columns of CSV that are joined as the time
+	clock        string                 // the column of CSV with the times of days, if that of the time has dates
+	constants    []designValue          // values of the series that lines lack
+	notText      int                    // records that are not in UTF-8
+	guessed      bool                   // whether Series are a guess
+	separators   []string               // columns of CSV that tell lines of one series and time apart
 }
 
 // recordPoint is an event.
@@ -121,57 +126,56 @@ type recordPoint struct {
 	timed bool
 }
 
-// recordColumn is what is known of a tag, a field or a column.
-type recordColumn struct {
-	n, bytes int
-	kinds    [format.StringKind + 1]int
-	example  string // the first value that is not empty
-	hash     bool   // whether a value contains the delimiter of keys
-	distinct map[string]bool
-	not      [len(cellTypes)]bool
-	id       string // the type of IDs that all texts are; empty if there is none
-
-	layout    string   // of times
-	nulls     []string // usual texts of missing values among the texts
-	nulled    int      // texts that are in nulls
-	notNumber bool     // whether a text is no number in any notation
-	notComma  bool     // whether a text is neither a number nor one with commas
-	odd       string   // the first number in an unusual notation
-	comma     string   // the first number with commas
-	rounded   string   // the first number with more digits than a float64 has
+// recordColumns are tags, fields or columns.
+type recordColumns struct {
+	order  []string
+	byName map[string]*recordColumn
 }
 
-// add examines a value.
+// know returns a column.
+func (c *recordColumns) know(name, layout string) (*recordColumn, error) {
+	if found := c.byName[name]; found != nil {
+		return found, nil
+	}
+	if len(c.order) == maxNames {
+		return nil, fmt.Errorf("%w: there are over %d tags or fields: columns must be named by fields [C08]", ErrNoSchema, maxNames)
+	}
+	if c.byName == nil {
+		c.byName = map[string]*recordColumn{}
+	}
+	c.byName[name] = &recordColumn{layout: layout}
+	c.order = append(c.order, name)
+	return c.byName[name], nil
+}
+
+// recordColumn is what is known of a tag, a field or a column.
+type recordColumn struct {
+	values data
+	kinds  [format.StringKind + 1]int
+	layout string // of times
+}
+
+// add adds a value.
 func (c *recordColumn) add(v *format.Value) {
-	c.n++
-	c.bytes += len(v.Text)
+	c.values = append(c.values, v.Text)
 	c.kinds[v.Kind]++
+}
+
+// isEmpty reports whether there is no value that is not empty.
+func (c *recordColumn) isEmpty() bool {
+	return c.values.first(func(b []byte) bool { return len(b) > 0 }) == nil
+}
+
+// example returns the first short value that is not empty.
+func (c *recordColumn) example() string {
 	const longest = 64
-	if text := string(v.Text); c.example == "" && len(text) <= longest {
-		c.example = text
-	}
-	c.hash = c.hash || bytes.IndexByte(v.Text, '#') >= 0
-	if c.distinct == nil {
-		c.distinct = map[string]bool{}
-	}
-	if len(c.distinct) < maxDistinct {
-		c.distinct[string(v.Text[:min(len(v.Text), longest)])] = true
-	}
-	if id := identifier(v.Text); c.n == 1 || id != c.id {
-		c.id = id
-		if c.n > 1 {
-			c.id = ""
-		}
-	}
-	if v.Kind == format.TextKind {
-		c.addText(v.Text)
-	}
+	return string(c.values.first(func(b []byte) bool { return len(b) > 0 && len(b) <= longest }))
 }
 
 // read reads the records.
 func (s *recordSample) read() error {
 	var r format.Record
-	for total := 0; s.lines+len(s.cells) < s.Limit && total < maxBytes; {
+	for total := 0; len(s.records) < s.Limit && total < maxBytes; {
 		err := s.Scanner.Scan(&r)
 		s.columns = r.Columns
 		_, refused := errors.AsType[*format.InputError](err)
@@ -187,24 +191,27 @@ func (s *recordSample) read() error {
 			}
 		case err != nil:
 			return err
-		case s.Format.Cells:
-			var values []format.Value
-			for _, v := range r.Values {
+		case s.isChosen(r.Values):
+			values := slices.Clone(r.Values)
+			for i := range values {
+				v := &values[i]
 				v.Name, v.Text = bytes.Clone(v.Name), bytes.Clone(v.Text)
-				values = append(values, v)
 				total += len(v.Name) + len(v.Text)
 			}
-			s.cells = append(s.cells, values)
-		default:
-			if err := s.add(r.Values); err != nil {
-				return err
-			}
+			s.records = append(s.records, values)
 		}
 	}
 	return nil
 }
 
-// add examines a record.
+// isChosen reports whether a record is of the metric that is read, if only one is.
+func (s *recordSample) isChosen(values []format.Value) bool {
+	return s.Options.Metric == "" || !slices.ContainsFunc(values, func(v format.Value) bool {
+		return v.Part == format.MetricPart && string(v.Text) != s.Options.Metric
+	})
+}
+
+// add examines a record, and returns the ID of its point.
 func (s *recordSample) add(values []format.Value) error {
 	var point recordPoint
 	var series strings.Builder
@@ -213,9 +220,6 @@ func (s *recordSample) add(values []format.Value) error {
 		switch v := &values[i]; v.Part {
 		case format.MetricPart:
 			name := string(v.Text)
-			if s.Options.Metric != "" && name != s.Options.Metric {
-				return nil
-			}
 			if len(s.metrics) == maxMetrics {
 				return fmt.Errorf("%w: over %d", ErrMetrics, maxMetrics)
 			}
@@ -228,53 +232,64 @@ func (s *recordSample) add(values []format.Value) error {
 		case format.TimePart:
 			at, ok := s.parseTime(v.Text)
 			point.at, point.timed, has = at.UnixNano(), ok, true
-			s.times.add(v.Text, at, ok, s.Options.Layout)
+			s.times = append(s.times, v.Text)
 		}
 	}
 	if slices.ContainsFunc(values, func(v format.Value) bool { return !utf8.Valid(v.Text) || !utf8.Valid(v.Name) }) {
 		s.notText++
 	}
-	if s.lines++; !has {
+	if !has {
 		s.untimed++
 	}
 	point.series = series.String()
 	id := fmt.Sprintf("%s\x00%d", point.series, point.at)
 	_, known := s.points[id]
-	follows := s.Format.Points && s.last == id
-	s.scattered = s.scattered || known && !follows && s.Format.Points
-	if known && point.timed && !s.Format.Points {
+	follows := len(s.lines) > 0 && s.lines[len(s.lines)-1] == id
+	switch {
+	case known && s.Format.Points && !follows:
+		s.scattered = true
+	case known && !s.Format.Points && point.timed:
 		if s.replaced++; s.replacedOne == "" {
 			s.replacedOne = shownPoint(values)
 		}
 	}
-	s.points[id], s.last = point, id
+	s.points[id] = point
+	s.lines = append(s.lines, id)
+	return s.addValues(values, known && s.Format.Points)
+}
+
+// addValues examines the tags, unless they are those of an earlier record, and the fields of a record.
+func (s *recordSample) addValues(values []format.Value, known bool) error {
 	for i := range values {
-		var err error
-		switch v := &values[i]; v.Part {
+		in := &s.fields
+		switch values[i].Part {
 		case format.MetricPart, format.TimePart:
+			continue
 		case format.TagPart:
-			if !known || !s.Format.Points {
-				s.tagOrder, err = s.column(s.tags, s.tagOrder, v)
+			if in = &s.tags; known {
+				continue
 			}
-		default:
-			s.fieldOrder, err = s.column(s.fields, s.fieldOrder, v)
 		}
+		column, err := in.know(string(values[i].Name), s.Options.Layout)
 		if err != nil {
 			return err
 		}
+		column.add(&values[i])
 	}
 	return nil
 }
 
-// parseTime parses a time as readers do.
-func (s *recordSample) parseTime(text []byte) (time.Time, bool) {
+// readerOptions returns the options of readers of the file.
+func (s *recordSample) readerOptions() format.ReaderOptions {
 	o := s.Options
-	o.Unit = s.unit()
-	return format.ParseTime(text, o)
+	o.Unit = cmp.Or(o.Unit, s.Format.Unit)
+	return o
 }
 
-// unit returns the unit of times that are numbers; 0 if it is unknown.
-func (s *recordSample) unit() time.Duration { return cmp.Or(s.Options.Unit, s.Format.Unit) }
+// parseTime parses a time as readers do.
+func (s *recordSample) parseTime(text []byte) (time.Time, bool) {
+	return format.ParseTime(text, s.readerOptions())
+}
 
 // shownPoint returns the series and the time of a record for a question.
 func shownPoint(values []format.Value) string {
@@ -290,33 +305,12 @@ func shownPoint(values []format.Value) string {
 	return strings.Join(out[:min(len(out), 4)], " ")
 }
 
-// column examines a value of a tag or a field.
-func (s *recordSample) column(in map[string]*recordColumn, order []string, v *format.Value) ([]string, error) {
-	order, err := s.know(in, order, string(v.Name))
-	if err == nil {
-		in[string(v.Name)].add(v)
-	}
-	return order, err
-}
-
-// know adds a tag or a field, unless it is known.
-func (s *recordSample) know(in map[string]*recordColumn, order []string, name string) ([]string, error) {
-	if in[name] != nil {
-		return order, nil
-	}
-	if len(in) == maxNames {
-		return order, fmt.Errorf("%w: there are over %d tags or fields: columns must be named by fields [C08]", ErrNoSchema, maxNames)
-	}
-	in[name] = &recordColumn{layout: s.Options.Layout}
-	return append(order, name), nil
-}
-
 // events returns the number of events: lines, or points if lines are parts of them.
 func (s *recordSample) events() int {
 	if s.Format.Points {
 		return len(s.points)
 	}
-	return s.lines
+	return len(s.lines)
 }
 
 // design derives the design.
@@ -325,17 +319,18 @@ func (s *recordSample) design() (*design, error) {
 	if narrow && s.Format.Points {
 		return nil, fmt.Errorf("%w: %s: choose one with --metric", ErrMetrics, listed(s.metricOrder))
 	}
-	if err := s.times.check(s.Options, s.unit()); err != nil {
+	times := s.timeTexts()
+	if err := times.check(); err != nil {
 		return nil, err
 	}
-	if s.notText > 0 && s.notText == s.lines {
+	if s.notText > 0 && s.notText == len(s.lines) {
 		return nil, s.notTextError()
 	}
 	d := &design{table: s.Name, partition: -1, words: []string{s.Format.Metric, s.Format.Rest}, ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}."}
 	if len(s.metrics) == 1 {
 		d.table = s.metricOrder[0]
 	}
-	d.about = []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title, words.Count(float64(s.lines), "line", "lines"), words.Count(float64(s.events()), "event", "events"))}
+	d.about = []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title, words.Count(float64(len(s.lines)), "line", "lines"), words.Count(float64(s.events()), "event", "events"))}
 	for _, e := range s.errors {
 		d.about = append(d.about, "Not read: "+e)
 	}
@@ -366,7 +361,7 @@ func (s *recordSample) design() (*design, error) {
 	}
 	d.series = append(d.series, s.constants...)
 	s.addTags(d)
-	for _, name := range s.fieldOrder {
+	for _, name := range s.fields.order {
 		d.fields = append(d.fields, s.field(name))
 	}
 	if len(d.series) == 0 && s.Format.Metric != "" {
@@ -405,19 +400,20 @@ func averageLength(texts []string) int {
 func (s *recordSample) addTags(d *design) {
 	others := 0
 	if !s.Format.Cells {
-		slices.Sort(s.tagOrder)
+		slices.Sort(s.tags.order)
 	}
-	for _, name := range s.tagOrder {
-		c := s.tags[name]
-		if c.n < s.events() && !s.Format.Cells {
+	for _, name := range s.tags.order {
+		c := s.tags.byName[name]
+		if len(c.values) < s.events() && !s.Format.Cells {
 			others++
 			continue
 		}
-		v := designValue{source: name, part: s.part(format.TagPart), typ: "string", escape: c.hash, example: c.example, bytes: max(1, c.bytes/c.n)}
-		if t := c.cellType(); s.Format.Cells && (t == "int64" || c.isID()) {
+		v := designValue{source: name, part: s.part(format.TagPart), typ: "string", example: c.example(), bytes: max(1, c.values.bytes())}
+		v.escape = c.values.first(func(b []byte) bool { return bytes.IndexByte(b, '#') >= 0 }) != nil
+		if t := c.cellType(); s.Format.Cells && (t == "int64" || t == "uuid") {
 			v.typ, v.escape = t, false
 		}
-		if c.n < s.events() {
+		if len(c.values) < s.events() {
 			v.asks = append(v.asks, "Some events lack it, and are refused. What is it for them?")
 		}
 		d.series = append(d.series, v)
@@ -432,30 +428,31 @@ func (s *recordSample) addTags(d *design) {
 
 // field derives a field.
 func (s *recordSample) field(name string) designValue {
-	c := s.fields[name]
-	v := designValue{source: name, part: s.part(format.FieldPart), optional: c.n < s.events()}
+	c := s.fields.byName[name]
+	n := len(c.values)
+	v := designValue{source: name, part: s.part(format.FieldPart), optional: n < s.events()}
 	integers := c.kinds[format.IntKind] + c.kinds[format.UintKind]
 	switch text := c.kinds[format.TextKind] + c.kinds[format.StringKind]; {
-	case c.n == 0 || c.bytes == 0 && s.Format.Cells:
+	case n == 0 || s.Format.Cells && c.isEmpty():
 		v.typ = "string"
 		v.asks = append(v.asks, "All values in the sample are empty. Which type is it?")
 	case s.Format.Cells:
-		v.asks = append(v.asks, c.doubts()...)
-		if v.typ = c.cellType(); v.typ == localTime && s.Options.Zone != nil && all(slices.Collect(maps.Keys(c.distinct)), s.isTime) {
+		v.asks = append(v.asks, c.doubt())
+		if v.typ = c.cellType(); v.typ == localTime && s.Options.Zone != nil && c.values.all(s.isTime) {
 			v.typ = "timestamp"
 		} else if v.typ == localTime {
 			v.typ = "string"
-			v.asks = append(v.asks, fmt.Sprintf("It has times without a time zone, such as %s. Are they instants? With --zone, such as --zone UTC, it is a timestamp.", show([]byte(c.example))))
+			v.asks = append(v.asks, fmt.Sprintf("It has times without a time zone, such as %s. Are they instants? With --zone, such as --zone UTC, it is a timestamp.", show(c.example())))
 		}
-	case c.kinds[format.BoolKind] == c.n:
+	case c.kinds[format.BoolKind] == n:
 		v.typ = "bool"
-	case text == c.n:
+	case text == n:
 		v.typ = "string"
-	case s.Format.Typed && c.kinds[format.UintKind] == c.n:
+	case s.Format.Typed && c.kinds[format.UintKind] == n:
 		v.typ = "uint64"
-	case s.Format.Typed && c.kinds[format.IntKind] == c.n:
+	case s.Format.Typed && c.kinds[format.IntKind] == n:
 		v.typ = "int64"
-	case integers+c.kinds[format.FloatKind] == c.n:
+	case integers+c.kinds[format.FloatKind] == n:
 		v.typ = "float64"
 	default:
 		v.typ = "string"
@@ -465,28 +462,29 @@ func (s *recordSample) field(name string) designValue {
 	case v.typ == "float64" && integers > 0 && s.Format.Typed:
 		v.asks = append(v.asks, "Some of its values are integers, and others are not. Is it a floating-point number?")
 	case v.typ == "string" || v.typ == "json":
-		v.bytes = max(1, c.bytes/max(1, c.n))
+		v.bytes = max(1, c.values.bytes())
 	}
 	return v
 }
 
 // time sets the precision, the load and the bucket.
 func (s *recordSample) time(d *design) {
-	var times draftTimes
+	var at draftTimes
 	for _, p := range s.points {
 		if p.timed {
-			times = append(times, p.eventTime)
+			at = append(at, p.eventTime)
 		}
 	}
 	var finer time.Duration
-	if d.precision, finer, d.step, d.count = times.measure(); finer > 0 {
+	if d.precision, finer, d.step, d.count = at.measure(); finer > 0 {
 		d.precisionAsk = fmt.Sprintf("Times have digits to %s, and write drops what is below a millisecond. Are these digits needed? No series has two events in a millisecond; "+
 			"with a precision of %s, each event is a row (%s).", schema.FormatDuration(finer), schema.FormatDuration(finer), unserialized(true))
 	}
 	if s.untimed > 0 {
 		d.asks = append(d.asks, fmt.Sprintf("%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have")))
 	}
-	d.asks = append(d.asks, s.times.questions()...)
+	times := s.timeTexts()
+	d.asks = append(d.asks, times.questions()...)
 	if s.replaced > 0 {
 		d.asks = append(d.asks, s.replacedQuestion())
 	}
@@ -494,7 +492,7 @@ func (s *recordSample) time(d *design) {
 		d.asks = append(d.asks, "Lines of a point do not follow each other, and --merge joins them if fewer than 100,000 are between them. If not, can they be sorted by series and time?")
 		d.loading = append(d.loading, "--merge")
 	}
-	if d.bucket = bucketFor(d.step, len(d.fields)); d.bucket == "1w" && slices.ContainsFunc(times, func(e eventTime) bool { return e.at < firstWeek.UnixNano() }) {
+	if d.bucket = bucketFor(d.step, len(d.fields)); d.bucket == "1w" && slices.ContainsFunc(at, func(e eventTime) bool { return e.at < firstWeek.UnixNano() }) {
 		d.bucket = "1d" // the first week with days before 1970 has no label
 	}
 	if d.step == 0 {
@@ -507,7 +505,7 @@ var firstWeek = time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC)
 
 // replacedQuestion asks about lines that would replace others.
 func (s *recordSample) replacedQuestion() string {
-	q := fmt.Sprintf("%d of %d lines have the series and the time of an earlier one, such as %s, and would replace it. ", s.replaced, s.lines, s.replacedOne)
+	q := fmt.Sprintf("%d of %d lines have the series and the time of an earlier one, such as %s, and would replace it. ", s.replaced, len(s.lines), s.replacedOne)
 	switch {
 	case len(s.separators) > 0:
 		return q + fmt.Sprintf("Columns that tell all lines apart: %s. Is one of them a part of the series, to be added to --series?", listed(s.separators))

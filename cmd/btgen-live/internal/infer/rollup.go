@@ -101,7 +101,7 @@ func (d *draft) writeRollups(w *writer, o options) {
 		case i == 0 && o.rollup:
 			d.writeRollup(w, r)
 		case i > 0:
-			w.ask("    ", fmt.Sprintf("Family %s has cells of another rollup, which the schema leaves out. Is it one that was removed?", show([]byte(r.family))))
+			w.ask("    ", fmt.Sprintf("Family %s has cells of another rollup, which the schema leaves out. Is it one that was removed?", show(r.family)))
 		default:
 			every, why := "WIDTH", "the sample does not tell the width of its windows"
 			if r.every > 0 {
@@ -109,7 +109,7 @@ func (d *draft) writeRollups(w *writer, o options) {
 			}
 			w.ask("    ", fmt.Sprintf("Family %s has cells of a rollup, which the schema leaves out: %s. A program without it changes events without marks, so that windows "+
 				"are wrong until btgen-live rollup --all. Which program writes it? Its schema has a line like rollup: {every: %s, family: %s, ttl: %s}.",
-				show([]byte(r.family)), why, every, schema.Quoted(r.family), d.rollupTTL(r)))
+				show(r.family), why, every, schema.Quoted(r.family), d.rollupTTL(r)))
 		}
 	}
 }
@@ -170,9 +170,9 @@ func (d *draft) leftOut() (asks []string) {
 		switch n := cells[family]; {
 		case slices.Contains(has, family) || d.key.table.isRollup(family):
 		case n == 0:
-			asks = append(asks, fmt.Sprintf("The schema leaves out family %s, of which the sample has no cells. What is it for?", show([]byte(family))))
+			asks = append(asks, fmt.Sprintf("The schema leaves out family %s, of which the sample has no cells. What is it for?", show(family)))
 		default:
-			asks = append(asks, fmt.Sprintf("The schema leaves out family %s, of which the sample has %s. What is it for?", show([]byte(family)), words.Count(float64(n), "cell", "cells")))
+			asks = append(asks, fmt.Sprintf("The schema leaves out family %s, of which the sample has %s. What is it for?", show(family), words.Count(float64(n), "cell", "cells")))
 		}
 	}
 	return asks

@@ -188,14 +188,14 @@ func (d *draft) salt(indexes []int) int {
 // writeSeries writes a series value.
 func (d *draft) writeSeries(w *writer, s series) {
 	if strings.HasPrefix(s.name, "key_") {
-		w.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", words.Count(float64(s.part.distinct), "value", "values"), show([]byte(s.part.values[0]))))
+		w.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", words.Count(float64(s.part.distinct), "value", "values"), show(s.part.values[0])))
 	}
 	if d.likeSalt(s) {
 		w.ask("  ", "Is it a salt? Generated code would compute another one, so callers must specify it.")
 	}
 	w.ask("  ", d.key.saltWithin(s))
 	if s.part.distinct == 1 && len(s.part.values) > 1 && !s.part.binary {
-		w.ask("  ", "It has a single value in the sample: is it constant, as in {const: "+show([]byte(s.part.values[0]))+"}?")
+		w.ask("  ", "It has a single value in the sample: is it constant, as in {const: "+show(s.part.values[0])+"}?")
 	}
 	if q := d.key.hiddenTime(s.part); q != "" {
 		w.ask("  ", q)
@@ -261,7 +261,7 @@ func (k *key) saltWithin(s series) string {
 	if len(salts) < 2 || !digits {
 		return ""
 	}
-	return fmt.Sprintf("It begins with numbers, as in %s. Is the number a salt? Generated code would not compute it, so callers must specify it.", show([]byte(p.values[0])))
+	return fmt.Sprintf("It begins with numbers, as in %s. Is the number a salt? Generated code would not compute it, so callers must specify it.", show(p.values[0]))
 }
 
 // hexadecimal matches numbers with hexadecimal digits of one case.
@@ -279,7 +279,7 @@ func short(text string) string {
 // writeField writes a field.
 func (d *draft) writeField(w *writer, f *field) {
 	if f.was != "" {
-		w.ask("  ", fmt.Sprintf("The member %s has a name that a field cannot have. Can its writers use %s?", show([]byte(f.was)), f.name))
+		w.ask("  ", fmt.Sprintf("The member %s has a name that a field cannot have. Can its writers use %s?", show(f.was), f.name))
 	}
 	if f.number > 0 && f.example != "" {
 		w.note("  ", "For example, "+f.example+".")

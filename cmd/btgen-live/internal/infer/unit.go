@@ -3,6 +3,7 @@ package infer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
@@ -19,69 +20,36 @@ type unitFlag struct {
 }
 
 // units are the usual units of times that are numbers.
-var units = [...]unitFlag{{"s", time.Second}, {"ms", time.Millisecond}, {"us", time.Microsecond}, {"ns", time.Nanosecond}}
+var units = []unitFlag{{"s", time.Second}, {"ms", time.Millisecond}, {"us", time.Microsecond}, {"ns", time.Nanosecond}}
+
+// fits reports whether a number is a plausible time in the unit.
+func (u unitFlag) fits(number []byte) bool {
+	at, ok := format.ParseTime(number, format.ReaderOptions{Unit: u.unit})
+	return ok && plausible(at)
+}
 
 // epoch is the first time that rows can have.
 var epoch = time.Unix(0, 0)
 
-// timeTexts is what is known of the texts of times.
+// timeTexts are the texts of the times of records.
 type timeTexts struct {
-	n         int
-	numbers   int             // that are numbers of units
-	number    string          // the first of them
-	hours     int             // numbers that also are hours in digits, such as 2024013112
-	fits      [len(units)]int // numbers that are plausible times in a unit
-	local     string          // the first without an offset that needs a zone; empty if there is none
-	unread    int             // that are no times
-	unreadOne string          // the first of them
-	texts     []string        // some of them
-	early     int             // before 1970
-	earlyOne  string          // the first of them
-	unlikely  int             // numbers that are no plausible times in the unit of the reader
+	numbers data                 // of units
+	others  data                 // times as readers write them, and texts that are none
+	options format.ReaderOptions // of readers, with the unit of the format
+	given   time.Duration        // the unit of the flag; 0 without it
 }
 
-// add examines the text of a time, which is at if it is one for a reader with a unit and a zone.
-func (t *timeTexts) add(text []byte, at time.Time, read bool, layout string) {
-	if read && at.Before(epoch) {
-		if t.early++; t.earlyOne == "" {
-			t.earlyOne = string(text)
+// timeTexts returns the texts of times.
+func (s *recordSample) timeTexts() timeTexts {
+	t := timeTexts{options: s.readerOptions(), given: s.Options.Unit}
+	for _, b := range s.times {
+		if s.Options.Layout == "" && isNumberOfUnits(b) {
+			t.numbers = append(t.numbers, b)
+		} else {
+			t.others = append(t.others, b)
 		}
 	}
-	if t.n++; layout != "" || !isNumberOfUnits(text) {
-		_, local := wallTime(text, layout)
-		switch {
-		case read:
-		case local && t.local == "":
-			t.local = string(text)
-		case !local:
-			t.addUnread(text)
-		}
-		return
-	}
-	if t.numbers++; t.number == "" {
-		t.number = string(text)
-	}
-	if _, err := time.Parse("2006010215", string(text)); err == nil {
-		t.hours++
-	}
-	for i, u := range units {
-		if at, ok := format.ParseTime(text, format.ReaderOptions{Unit: u.unit}); ok && plausible(at) {
-			t.fits[i]++
-		}
-	}
-	if !read || !plausible(at) {
-		t.unlikely++
-	}
-}
-
-// addUnread counts a text that is no time.
-func (t *timeTexts) addUnread(text []byte) {
-	if len(t.texts) < maxDistinct {
-		t.texts = append(t.texts, string(text))
-	}
-	if t.unread++; t.unreadOne == "" {
-		t.unreadOne = string(text)
-	}
+	return t
 }
 
 // isNumberOfUnits reports whether a text is a time only if a unit is known.
@@ -91,36 +59,72 @@ func isNumberOfUnits(text []byte) bool {
 	return !is && number
 }
 
+// isRead reports whether a text is a time for readers.
+func (t *timeTexts) isRead(b []byte) bool {
+	_, ok := format.ParseTime(b, t.options)
+	return ok
+}
+
+// isLocal reports whether a text is a time only if a zone is known.
+func (t *timeTexts) isLocal(b []byte) bool {
+	_, wall := wallTime(b, t.options.Layout)
+	return wall && !t.isRead(b)
+}
+
+// isUnread reports whether a text is no time.
+func (t *timeTexts) isUnread(b []byte) bool { return !t.isRead(b) && !t.isLocal(b) }
+
+// isEarly reports whether a time is before 1970.
+func (t *timeTexts) isEarly(b []byte) bool {
+	at, ok := format.ParseTime(b, t.options)
+	return ok && at.Before(epoch)
+}
+
+// isUnlikely reports whether a number is no plausible time.
+func (t *timeTexts) isUnlikely(b []byte) bool {
+	at, ok := format.ParseTime(b, t.options)
+	return !ok || !plausible(at)
+}
+
+// isHour reports whether a number also is an hour in digits, such as 2024013112.
+func isHour(b []byte) bool {
+	_, err := time.Parse("2006010215", string(b))
+	return err == nil
+}
+
 // unit returns the unit in which all numbers are plausible times, as its flag; empty if there is none.
 func (t *timeTexts) unit() string {
-	for i, n := range t.fits {
-		if n == t.numbers {
-			return units[i].flag
+	for _, u := range units {
+		if t.numbers.all(u.fits) {
+			return u.flag
 		}
 	}
 	return ""
 }
 
-// check returns an error for times that readers with options take for others, or refuse, if a flag is missing.
-func (t *timeTexts) check(o format.ReaderOptions, unit time.Duration) error {
-	number := show([]byte(t.number))
-	switch likely := t.unit(); {
-	case t.unread == t.n && t.n > 0:
-		return fmt.Errorf("%w: none of %s is a time, such as %s: choose another column; %s", ErrTimes, words.Count(float64(t.n), "text", "texts"), show([]byte(t.unreadOne)), layoutHint(t.texts))
-	case t.early == t.n && t.n > 0:
-		return fmt.Errorf("%w: all are before 1970, such as %s, and no row can have them", ErrTimes, show([]byte(t.earlyOne)))
-	case t.local != "" && o.Zone == nil:
-		return fmt.Errorf("%w: %s has no time zone: add --zone, such as --zone UTC", ErrTimes, show([]byte(t.local)))
-	case t.numbers == 0 || o.Unit != 0:
+// check returns an error for times that readers take for others, or refuse, if a flag is missing.
+func (t *timeTexts) check() error {
+	switch {
+	case len(t.numbers) == 0 && t.others.all(t.isUnread):
+		return fmt.Errorf("%w: none of %s is a time, such as %s: choose another column; %s", ErrTimes,
+			words.Count(float64(len(t.others)), "text", "texts"), show(t.others[0]), layoutHint(t.others))
+	case len(t.numbers)+len(t.others) > 0 && t.numbers.count(t.isEarly) == len(t.numbers) && t.others.count(t.isEarly) == len(t.others):
+		return fmt.Errorf("%w: all are before 1970, such as %s, and no row can have them", ErrTimes, show(slices.Concat(t.numbers, t.others)[0]))
+	case t.options.Zone == nil && t.others.first(t.isLocal) != nil:
+		return fmt.Errorf("%w: %s has no time zone: add --zone, such as --zone UTC", ErrTimes, show(t.others.first(t.isLocal)))
+	case len(t.numbers) == 0 || t.given != 0:
 		return nil
-	case unit == 0 && t.hours == t.numbers:
+	}
+	number, likely := show(t.numbers[0]), t.unit()
+	switch none := t.options.Unit == 0; {
+	case none && t.numbers.all(isHour):
 		return fmt.Errorf("%w: %s may be an hour in digits, or a number of seconds: write hours as 2024-01-31 12:00:00, or add --time-unit s", ErrTimes, number)
-	case unit == 0 && likely == "":
+	case none && likely == "":
 		return fmt.Errorf("%w: %s is no time between 1995 and 2099 in s, ms, us or ns: write times as 2024-01-31T12:00:00Z, or add --time-unit with the right unit", ErrTimes, number)
-	case unit == 0:
+	case none:
 		return fmt.Errorf("%w: %s is a number of an unknown unit: add --time-unit %s", ErrTimes, number, likely)
-	case t.unlikely == t.numbers && likely != "":
-		at, _ := format.ParseTime([]byte(t.number), format.ReaderOptions{Unit: unit})
+	case likely != "" && t.numbers.all(t.isUnlikely):
+		at, _ := format.ParseTime(t.numbers[0], t.options)
 		return fmt.Errorf("%w: %s is %s in the unit of the format: add --time-unit %s, or that unit if it is right", ErrTimes, number, shownTime(at), likely)
 	}
 	return nil
@@ -136,17 +140,17 @@ func shownTime(at time.Time) string {
 
 // questions asks about times that [timeTexts.check] accepts.
 func (t *timeTexts) questions() (asks []string) {
-	if t.unlikely > 0 {
+	if n := t.numbers.count(t.isUnlikely); n > 0 {
 		asks = append(asks, fmt.Sprintf("%d of %s that are numbers, such as %s, are before 1995, after 2099 or no times. Is --time-unit right?",
-			t.unlikely, words.Count(float64(t.numbers), "time", "times"), show([]byte(t.number))))
+			n, words.Count(float64(len(t.numbers)), "time", "times"), show(t.numbers[0])))
 	}
-	if t.early > 0 {
+	if early := slices.Concat(t.numbers, t.others); early.first(t.isEarly) != nil {
 		asks = append(asks, fmt.Sprintf("%s before 1970, such as %s. No row can have them, and write refuses their lines. Can they be left out?",
-			words.Count(float64(t.early), "time is", "times are"), show([]byte(t.earlyOne))))
+			words.Count(float64(early.count(t.isEarly)), "time is", "times are"), show(early.first(t.isEarly))))
 	}
-	if t.unread > 0 {
+	if n := t.others.count(t.isUnread); n > 0 {
 		asks = append(asks, fmt.Sprintf("%s cannot be read, such as %s, and write reports their lines. What are they?",
-			words.Count(float64(t.unread), "time", "times"), show([]byte(t.unreadOne))))
+			words.Count(float64(n), "time", "times"), show(t.others.first(t.isUnread))))
 	}
 	return asks
 }

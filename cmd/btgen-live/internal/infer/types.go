@@ -1,0 +1,306 @@
+package infer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/runtime/codec"
+)
+
+// The type of values is a hypothesis that all of them must bear out: the codec reads each, and each is plausible for the
+// type. Hypotheses are tried from the most specific to the least; what none explains are bytes.
+
+// data are the values of a column, a member or a field, in the order of the sample.
+type data [][]byte
+
+// dataOf returns texts as data.
+func dataOf(texts []string) data {
+	out := make(data, len(texts))
+	for i, s := range texts {
+		out[i] = []byte(s)
+	}
+	return out
+}
+
+// all reports whether there are values, and all have a property.
+func (d data) all(has func(b []byte) bool) bool {
+	return len(d) > 0 && !slices.ContainsFunc(d, func(b []byte) bool { return !has(b) })
+}
+
+// first returns the first value with a property; nil if there is none.
+func (d data) first(has func(b []byte) bool) []byte {
+	if i := slices.IndexFunc(d, has); i >= 0 {
+		return d[i]
+	}
+	return nil
+}
+
+// count returns the number of values with a property.
+func (d data) count(has func(b []byte) bool) int {
+	n := 0
+	for _, b := range d {
+		if has(b) {
+			n++
+		}
+	}
+	return n
+}
+
+// distinct returns the different values: at most so many, of many more.
+func (d data) distinct(most int) map[string]bool {
+	out := map[string]bool{}
+	for _, b := range d {
+		if out[string(b)] = true; len(out) == most {
+			break
+		}
+	}
+	return out
+}
+
+// bytes returns the average size.
+func (d data) bytes() int {
+	total := 0
+	for _, b := range d {
+		total += len(b)
+	}
+	return total / max(1, len(d))
+}
+
+// coding is a hypothesis: a type of the schema language, and how its values are stored.
+type coding struct {
+	typ     string
+	values  string // in the schema language; empty if it makes no difference
+	reads   func(b []byte) bool
+	certain func(d data) bool // what values that all are read must have in common; nil for nothing
+	doubt   string            // a question about the type; empty if there is none
+}
+
+// codingOf returns the first of some hypotheses that all values bear out; nil if there is none.
+func codingOf(d data, hypotheses []coding) *coding {
+	for i := range hypotheses {
+		if c := &hypotheses[i]; d.all(c.reads) && (c.certain == nil || c.certain(d)) {
+			return c
+		}
+	}
+	return nil
+}
+
+// stored returns the hypothesis that the codec reads values as those of a type, which are plausible.
+func stored(typ schema.Type, as codec.Values, plausible func(v any, b []byte) bool) coding {
+	decode := value.Coding(&layout.Field{Type: typ}, as).Decode
+	c := coding{typ: typ.String(), values: as.String()}
+	if typ == schema.String || typ == schema.JSON {
+		c.values = ""
+	}
+	c.reads = func(b []byte) bool {
+		if len(b) == 0 {
+			return false
+		}
+		v, err := decode(b)
+		return err == nil && plausible(v, b)
+	}
+	return c
+}
+
+// exact returns the hypothesis that values are what the codec writes.
+func exact(typ schema.Type, as codec.Values) coding {
+	write := value.Coding(&layout.Field{Type: typ}, as).Append
+	return stored(typ, as, func(v any, b []byte) bool { return bytes.Equal(write(nil, v), b) })
+}
+
+// Hypotheses about texts.
+var (
+	intText   = exact(schema.Int64, codec.TextValues) // without leading zeros, as postal codes have them
+	floatText = stored(schema.Float64, codec.TextValues, func(_ any, b []byte) bool { return isDigits(string(b[len(b)-1:])) && isDecimal(string(b)) })
+	boolText  = exact(schema.Bool, codec.TextValues)
+	uuidText  = exact(schema.UUID, codec.TextValues)
+	timeText  = stored(schema.Timestamp, codec.TextValues, func(any, []byte) bool { return true })
+	jsonText  = stored(schema.JSON, codec.TextValues, func(_ any, b []byte) bool { return (b[0] == '{' || b[0] == '[') && json.Valid(b) })
+	anyText   = stored(schema.String, codec.TextValues, func(_ any, b []byte) bool { return text(b) })
+)
+
+// Hypotheses about bytes.
+var (
+	binaryUUID    = stored(schema.UUID, codec.BinaryValues, func(_ any, b []byte) bool { return b[6]>>4 >= 1 && b[6]>>4 <= 8 && b[8]>>6 == 2 })
+	littleFloat64 = stored(schema.Float64, codec.LittleEndianValues, isMeasurement)
+	littleFloat32 = stored(schema.Float32, codec.LittleEndianValues, isMeasurement)
+)
+
+// cellCodings are the hypotheses about the values of a column, the most specific first.
+var cellCodings = []coding{
+	intText, floatText, boolText, uuidText, timeText, jsonText, anyText,
+	stored(schema.Float64, codec.BinaryValues, isMeasurement),
+	evident(littleFloat64),
+	stored(schema.Int64, codec.BinaryValues, fewBits(52)),
+	stored(schema.Timestamp, codec.BinaryValues, func(v any, _ []byte) bool { return plausible(v.(time.Time)) }).doubted("Are these times, in nanoseconds since 1970?"),
+	littleFloat64,
+	stored(schema.Int64, codec.LittleEndianValues, fewBits(52)),
+	stored(schema.Float32, codec.BinaryValues, isMeasurement),
+	evident(littleFloat32),
+	stored(schema.Int32, codec.BigEndianValues, fewBits(24)),
+	littleFloat32,
+	stored(schema.Int32, codec.LittleEndianValues, fewBits(24)),
+	exact(schema.Bool, codec.BinaryValues),
+	binaryUUID,
+}
+
+// doubted returns the hypothesis with a question.
+func (c coding) doubted(doubt string) coding {
+	c.doubt = doubt
+	return c
+}
+
+// evident returns the hypothesis that numbers, which could be integers, are little-endian floats: the last byte of a float is the
+// sign and most of the exponent, which hardly varies.
+func evident(c coding) coding {
+	exponent := func(b []byte) bool {
+		last := b[len(b)-1] &^ 0x80
+		return last >= 0x3d && last <= 0x42 || isZero(b)
+	}
+	c.certain = func(d data) bool { return d.all(exponent) && len(d.distinct(4)) == 4 }
+	return c
+}
+
+// isMeasurement reports whether a number is probably a measurement.
+func isMeasurement(v any, _ []byte) bool {
+	f, _ := v.(float64)
+	return f == 0 || math.Abs(f) > 1e-12 && math.Abs(f) < 1e15
+}
+
+// fewBits returns whether an integer has so few bits that it is plausible.
+func fewBits(bits int) func(v any, b []byte) bool {
+	return func(v any, _ []byte) bool {
+		n, _ := v.(int64)
+		return n > -1<<bits && n < 1<<bits
+	}
+}
+
+// isZero reports whether all bytes are zero.
+func isZero(b []byte) bool { return bytes.Count(b, []byte{0}) == len(b) }
+
+// isNumber reports whether a text is a number.
+func isNumber(b []byte) bool { return intText.reads(b) || floatText.reads(b) }
+
+// isDecimal reports whether a number is likely one that a float64 holds: one without leading zeros,
+// as IDs and postal codes have them, without a plus sign, as phone numbers have it, with digits
+// that a float64 keeps, and not like 12e5, which programs write as 1.2e+06.
+func isDecimal(s string) bool {
+	if s[0] == '+' {
+		return false
+	}
+	s = strings.TrimPrefix(s, "-")
+	mantissa, exponent, has := strings.Cut(strings.ToLower(s), "e")
+	if has && !strings.Contains(mantissa, ".") && strings.Trim(exponent[:1], "+-") != "" {
+		return false
+	}
+	padded := len(mantissa) > 1 && mantissa[0] == '0' && mantissa[1] != '.'
+	f, err := strconv.ParseFloat(mantissa, 64)
+	return !padded && err == nil && significant(mantissa) == significant(strconv.FormatFloat(f, 'f', -1, 64))
+}
+
+// significant returns the digits of a number without an exponent, without zeros at both ends.
+func significant(s string) string {
+	return strings.Trim(strings.Replace(s, ".", "", 1), "0")
+}
+
+// text reports whether b is text without control characters other than white space.
+func text(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f {
+			return false
+		}
+	}
+	return utf8.Valid(b)
+}
+
+// isText reports whether s is text.
+func isText(s string) bool { return text([]byte(s)) }
+
+// coding returns the coding of the values of a column, with the question that it raises.
+func (d data) coding() coding {
+	isEmpty := func(b []byte) bool { return len(b) == 0 }
+	switch empty := d.count(isEmpty); {
+	case empty == len(d):
+		return coding{typ: "string", doubt: "All values in the sample are empty. Which type is it?"}
+	case empty > 0:
+		doubt := fmt.Sprintf("%d of %d values are empty. What do they mean?", empty, len(d))
+		if d.all(text) {
+			return coding{typ: "string", doubt: doubt}
+		}
+		return coding{typ: "bytes", values: "binary", doubt: doubt}
+	}
+	c := codingOf(d, cellCodings)
+	if c == nil {
+		return coding{typ: "bytes", values: "binary", doubt: "What do these bytes mean? An example is " + show(d[0]) + "."}
+	}
+	return c.doubted(d.doubt(*c))
+}
+
+// doubt returns the question that a coding of the values raises; empty if there is none.
+func (d data) doubt(c coding) string {
+	number, zoned := d.count(isNumber), func(b []byte) bool { return b[len(b)-1] != 'Z' }
+	switch as := c.typ + " " + c.values; {
+	case c.typ == "string" && number*2 > len(d):
+		other := d.first(func(b []byte) bool { return !isNumber(b) })
+		return fmt.Sprintf("%d of %d values are numbers, and others are not, such as %s. Is it a number, and what do the others mean?", number, len(d), show(other))
+	case c.values != "" && c.values != "text" && d.all(isZero):
+		return "All values in the sample are zero bytes. Is it an integer, a floating-point number or another type?"
+	case as == "float64 text" && d.rounded() != nil:
+		return fmt.Sprintf("Values such as %s end with zeros, which a float64 does not keep. Are they numbers, or text such as versions?", show(d.rounded()))
+	case as == "timestamp text" && d.first(zoned) != nil:
+		return fmt.Sprintf("Values such as %s have an offset, which a timestamp does not keep. Is the instant enough, or is it text?", show(d.first(zoned)))
+	case as == "int64 text" && d.all(isMillis):
+		return "Are these milliseconds since 1970?"
+	}
+	return c.doubt
+}
+
+// isMillis reports whether an integer is that of the milliseconds of a plausible time.
+func isMillis(b []byte) bool {
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	return err == nil && plausible(time.UnixMilli(n))
+}
+
+// rounded returns the first number that ends with zeros after the point, other than .0, if numbers have different decimals.
+func (d data) rounded() []byte {
+	decimals := func(b []byte) string {
+		_, after, _ := strings.Cut(string(b), ".")
+		return after
+	}
+	same := len(decimals(d[0]))
+	if d.all(func(b []byte) bool { return len(decimals(b)) == same }) {
+		return nil
+	}
+	return d.first(func(b []byte) bool {
+		s := decimals(b)
+		return len(s) > 1 && strings.HasSuffix(s, "0") && isDigits(s)
+	})
+}
+
+// show returns a value for a comment, shortened.
+func show[T ~string | ~[]byte](b T) string {
+	const most = 40
+	s := strconv.QuoteToASCII(string(b[:min(len(b), most)]))
+	if len(b) > most {
+		s += "…"
+	}
+	return s
+}
+
+// isBlob reports whether all values are serialized events: JSON objects or protobuf messages.
+func (d data) isBlob() bool {
+	return d.all(isObject) || !d.all(text) && d.coding().typ == "bytes"
+}
+
+// isObject reports whether a value is a JSON object.
+func isObject(b []byte) bool { return jsonText.reads(b) && b[0] == '{' }
