@@ -17,7 +17,7 @@ import (
 // events. If the text defines several tables, table names the one. flags are those of the command that loads the
 // events. Errors are [ErrCQL] and [ErrNoSchema]. Report is nil.
 func ProposeCQL(text, table string, flags ...string) (*Proposal, error) {
-	tables, _, err := parseCQL(text)
+	tables, err := parseCQL(text)
 	if err != nil {
 		return nil, err
 	}

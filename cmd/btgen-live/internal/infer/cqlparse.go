@@ -3,6 +3,7 @@ package infer
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,6 @@ type cqlTable struct {
 	name                  string
 	columns               []cqlColumn
 	partition, clustering []string
-	descending            map[string]bool
 	ttl                   int64 // seconds; 0 for none
 	compaction            map[string]string
 }
@@ -44,210 +44,201 @@ func (t *cqlTable) column(name string) *cqlColumn {
 	return nil
 }
 
-// cqlToken is a word, a string, a number or a symbol.
-type cqlToken struct {
+// cqlNode is a token, or a list in parentheses or braces.
+type cqlNode struct {
 	text string // without quotes; in lower case without them
-	kind byte   // 'w' for words and numbers, 'n' for names in quotes, 's' for strings, or the symbol
+	kind byte   // 'w' for words and numbers, 'n' for names in quotes, 's' for strings, or the first byte of a symbol
 	line int
+	list [][]cqlNode // what commas separate
 }
+
+// cqlNodes are the nodes of a statement, or a part of them.
+type cqlNodes []cqlNode
 
 // MaxCQL is the maximum size of a text in bytes.
 const MaxCQL = 16 << 20
 
+// cqlToken matches a token. The last symbols are those of a comment, a string or a name that has no end.
+var cqlToken = regexp.MustCompile(`(?s)\s+|--[^\n]*|//[^\n]*|/\*.*?\*/|\$\$.*?\$\$|'(?:[^']|'')*'|"(?:[^"]|"")*"|[0-9]+\.[0-9]+|[A-Za-z0-9_]+|/\*|\$\$|.`)
+
 // cqlTokens splits a text.
-func cqlTokens(text string) ([]cqlToken, error) {
+func cqlTokens(text string) (out cqlNodes, err error) {
 	if len(text) > MaxCQL {
 		return nil, fmt.Errorf("%w: the text is longer than %d MiB", ErrCQL, MaxCQL>>20)
 	}
 	if !utf8.ValidString(text) {
 		return nil, fmt.Errorf("%w: it is not valid UTF-8", ErrCQL)
 	}
-	var out []cqlToken
 	line := 1
-	for at := 0; at < len(text); {
-		rest := text[at:]
-		size, token, ok := cqlNext(rest)
-		if !ok {
-			return nil, fmt.Errorf("%w: line %d: a string, name or comment has no end", ErrCQL, line)
+	for _, token := range cqlToken.FindAllString(text, -1) {
+		n := cqlNode{text: token, kind: token[0], line: line}
+		line += strings.Count(token, "\n")
+		switch {
+		case slices.Contains([]string{"'", `"`, "/*", "$$"}, token):
+			return nil, fmt.Errorf("%w: line %d: a string, name or comment has no end", ErrCQL, n.line)
+		case strings.TrimSpace(token) == "", strings.HasPrefix(token, "--"), strings.HasPrefix(token, "//"), strings.HasPrefix(token, "/*"):
+			continue
+		case n.kind == '\'' || n.kind == '"':
+			quote := token[:1]
+			n.text, n.kind = strings.ReplaceAll(token[1:len(token)-1], quote+quote, quote), map[string]byte{"'": 's', `"`: 'n'}[quote]
+		case strings.HasPrefix(token, "$$"):
+			n.text, n.kind = token[2:len(token)-2], 's'
+		case isWordByte(n.kind):
+			n.text, n.kind = strings.ToLower(token), 'w'
 		}
-		if token.kind != 0 {
-			token.line = line
-			out = append(out, token)
-		}
-		line += strings.Count(rest[:size], "\n")
-		at += size
+		out = append(out, n)
 	}
 	return out, nil
-}
-
-// cqlNext returns the size of what a text begins with, and the token if it is one. It returns false if
-// that has no end.
-func cqlNext(text string) (int, cqlToken, bool) {
-	c := text[0]
-	switch {
-	case strings.ContainsRune(" \t\r\n", rune(c)):
-		return 1, cqlToken{}, true
-	case strings.HasPrefix(text, "--"), strings.HasPrefix(text, "//"):
-		end := strings.IndexByte(text, '\n')
-		if end < 0 {
-			end = len(text)
-		}
-		return end, cqlToken{}, true
-	case strings.HasPrefix(text, "/*"):
-		end := strings.Index(text[2:], "*/")
-		return end + 4, cqlToken{}, end >= 0
-	case strings.HasPrefix(text, "$$"):
-		end := strings.Index(text[2:], "$$")
-		return end + 4, cqlToken{text: text[2:max(2, end+2)], kind: 's'}, end >= 0
-	case c == '\'' || c == '"':
-		return cqlQuoted(text)
-	case isWordByte(c):
-		end := 1
-		for end < len(text) && (isWordByte(text[end]) || text[end] == '.' && isDigits(text[:end])) {
-			end++
-		}
-		return end, cqlToken{text: strings.ToLower(text[:end]), kind: 'w'}, true
-	}
-	_, size := utf8.DecodeRuneInString(text)
-	return size, cqlToken{text: text[:size], kind: c}, true
-}
-
-// cqlQuoted is cqlNext for quotes.
-func cqlQuoted(text string) (int, cqlToken, bool) {
-	quote := text[:1]
-	for end := 1; end < len(text); end++ {
-		switch {
-		case text[end] != quote[0]:
-		case end+1 < len(text) && text[end+1] == quote[0]:
-			end++
-		default:
-			kind := map[string]byte{"'": 's', `"`: 'n'}[quote]
-			return end + 1, cqlToken{text: strings.ReplaceAll(text[1:end], quote+quote, quote), kind: kind}, true
-		}
-	}
-	return 0, cqlToken{}, false
 }
 
 func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// cqlParser parses the tables of a text.
-type cqlParser struct {
-	tokens []cqlToken
-	at     int
+// cqlLists moves what parentheses and braces enclose to lists.
+func cqlLists(tokens cqlNodes) (cqlNodes, error) {
+	levels := []cqlNode{{list: [][]cqlNode{nil}}}
+	types := 0 // depth of the parameters of a type
+	for _, n := range tokens {
+		top := &levels[len(levels)-1]
+		last := &top.list[len(top.list)-1]
+		switch {
+		case n.kind == '(' || n.kind == '{':
+			n.list = [][]cqlNode{nil}
+			levels, types = append(levels, n), 0
+			continue
+		case len(levels) > 1 && n.kind == top.closing():
+			levels = levels[:len(levels)-1]
+			of := &levels[len(levels)-1]
+			of.list[len(of.list)-1] = append(of.list[len(of.list)-1], *top)
+			continue
+		case n.kind == ';' && len(levels) > 1:
+			return nil, fmt.Errorf("%w: line %d: want a comma or %c before ;", ErrCQL, n.line, top.closing())
+		case n.kind == '<':
+			types++
+		case n.kind == '>':
+			types = max(0, types-1)
+		case n.kind == ',' && len(levels) > 1 && types == 0:
+			top.list = append(top.list, nil)
+			continue
+		}
+		*last = append(*last, n)
+	}
+	if top := levels[len(levels)-1]; len(levels) > 1 {
+		return nil, fmt.Errorf("%w: line %d: no %c follows %s", ErrCQL, top.line, top.closing(), top.text)
+	}
+	return levels[0].list[0], nil
 }
 
-// parseCQL returns the tables that a text creates, and the number of other statements.
-func parseCQL(text string) (tables []*cqlTable, others int, err error) {
+// closing returns the symbol that ends a list; 0 for the whole text.
+func (n *cqlNode) closing() byte { return map[byte]byte{'(': ')', '{': '}'}[n.kind] }
+
+// words returns the nodes after words; false if they do not begin with these.
+func (n cqlNodes) words(words ...string) (cqlNodes, bool) {
+	for i, w := range words {
+		if i >= len(n) || n[i].text != w || n[i].kind != 'w' {
+			return n, false
+		}
+	}
+	return n[len(words):], true
+}
+
+// split splits nodes at words or symbols.
+func (n cqlNodes) split(separator string) (out []cqlNodes) {
+	for begin, i := 0, 0; i <= len(n); i++ {
+		if i == len(n) || n[i].text == separator && n[i].kind != 's' && n[i].kind != 'n' {
+			out = append(out, n[begin:i])
+			begin = i + 1
+		}
+	}
+	return out
+}
+
+// name returns the name with which nodes begin, and the nodes after it.
+func (n cqlNodes) name(of string) (string, cqlNodes, error) {
+	if len(n) > 0 && (n[0].kind == 'w' || n[0].kind == 'n') && n[0].text != "" {
+		return n[0].text, n[1:], nil
+	}
+	return "", nil, n.fail(of)
+}
+
+// qualified is name for a name that may follow that of a keyspace.
+func (n cqlNodes) qualified(of string) (string, cqlNodes, error) {
+	name, rest, err := n.name(of)
+	if err == nil && len(rest) > 0 && rest[0].kind == '.' {
+		return rest[1:].name(of)
+	}
+	return name, rest, err
+}
+
+// inParentheses returns the list with which nodes begin, without an empty last part.
+func (n cqlNodes) inParentheses() ([][]cqlNode, error) {
+	if len(n) == 0 || n[0].kind != '(' {
+		return nil, n.fail("(")
+	}
+	list := n[0].list
+	if last := len(list) - 1; last > 0 && len(list[last]) == 0 {
+		list = list[:last]
+	}
+	return list, nil
+}
+
+// fail returns an error about what nodes should begin with.
+func (n cqlNodes) fail(want string) error {
+	if len(n) == 0 {
+		return fmt.Errorf("%w: want %s at the end of a statement or a list", ErrCQL, want)
+	}
+	return fmt.Errorf("%w: line %d: want %s, not %s", ErrCQL, n[0].line, want, show(n[0].text))
+}
+
+// parseCQL returns the tables that a text creates.
+func parseCQL(text string) (tables []*cqlTable, err error) {
 	tokens, err := cqlTokens(text)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	p := &cqlParser{tokens: tokens}
-	for p.at < len(p.tokens) {
-		switch {
-		case p.skip(";"):
-		case p.word("create", "table"):
-			t, err := p.table()
+	nodes, err := cqlLists(tokens)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range nodes.split(";") {
+		if rest, ok := statement.words("create", "table"); ok {
+			t, err := parseCQLTable(rest)
 			if err != nil {
-				return nil, 0, err
+				return nil, err
 			}
 			tables = append(tables, t)
-		default:
-			others++
-			for p.at < len(p.tokens) && !p.skip(";") {
-				p.at++
-			}
 		}
 	}
-	return tables, others, nil
+	return tables, nil
 }
 
-// fail returns an error at the next token.
-func (p *cqlParser) fail(want string) error {
-	if p.at >= len(p.tokens) {
-		return fmt.Errorf("%w: want %s at the end", ErrCQL, want)
-	}
-	t := p.tokens[p.at]
-	return fmt.Errorf("%w: line %d: want %s, not %s", ErrCQL, t.line, want, show(t.text))
-}
-
-// skip skips a symbol. It returns false if there is something else.
-func (p *cqlParser) skip(symbol string) bool {
-	if p.at < len(p.tokens) && p.tokens[p.at].text == symbol && p.tokens[p.at].kind == symbol[0] {
-		p.at++
-		return true
-	}
-	return false
-}
-
-// word skips words. It returns false, and skips none, if there is something else.
-func (p *cqlParser) word(words ...string) bool {
-	for i, w := range words {
-		if p.at+i >= len(p.tokens) || p.tokens[p.at+i].text != w || p.tokens[p.at+i].kind != 'w' {
-			return false
-		}
-	}
-	p.at += len(words)
-	return true
-}
-
-// name parses a name.
-func (p *cqlParser) name() (string, error) {
-	if p.at < len(p.tokens) && (p.tokens[p.at].kind == 'w' || p.tokens[p.at].kind == 'n') && p.tokens[p.at].text != "" {
-		p.at++
-		return p.tokens[p.at-1].text, nil
-	}
-	return "", p.fail("a name")
-}
-
-// names parses a list of names in parentheses.
-func (p *cqlParser) names() ([]string, error) {
-	var out []string
-	for first := true; first || p.skip(","); first = false {
-		name, err := p.name()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, name)
-	}
-	if !p.skip(")") {
-		return nil, p.fail(")")
-	}
-	return out, nil
-}
-
-// table parses a table after CREATE TABLE.
-func (p *cqlParser) table() (*cqlTable, error) {
-	t := &cqlTable{descending: map[string]bool{}, compaction: map[string]string{}}
-	p.word("if", "not", "exists")
+// parseCQLTable parses a table after CREATE TABLE.
+func parseCQLTable(n cqlNodes) (*cqlTable, error) {
+	t := &cqlTable{compaction: map[string]string{}}
+	n, _ = n.words("if", "not", "exists")
 	var err error
-	if t.name, err = p.name(); err != nil {
+	if t.name, n, err = n.qualified("the name of a table"); err != nil {
 		return nil, err
 	}
-	if p.skip(".") {
-		if t.name, err = p.name(); err != nil {
+	elements, err := n.inParentheses()
+	if err != nil {
+		return nil, err
+	}
+	for _, element := range elements {
+		if err := t.addElement(element); err != nil {
 			return nil, err
 		}
 	}
-	if !p.skip("(") {
-		return nil, p.fail("(")
+	n = n[1:]
+	options, ok := n.words("with")
+	if !ok && len(n) > 0 {
+		return nil, n.fail("WITH or ;")
 	}
-	closed := false // also after a comma
-	for first := true; !closed && (first || p.skip(",")); first = false {
-		if closed = !first && p.skip(")"); closed {
-			break
-		}
-		if err := p.element(t); err != nil {
+	for _, option := range options.split("and") {
+		if err := t.addOption(option); err != nil {
 			return nil, err
 		}
-	}
-	if !closed && !p.skip(")") {
-		return nil, p.fail("a comma or )")
-	}
-	if err := p.options(t); err != nil {
-		return nil, err
 	}
 	if len(t.partition) == 0 {
 		return nil, fmt.Errorf("%w: table %s has no PRIMARY KEY", ErrCQL, t.name)
@@ -260,174 +251,86 @@ func (p *cqlParser) table() (*cqlTable, error) {
 	return t, nil
 }
 
-// element parses a column or the primary key.
-func (p *cqlParser) element(t *cqlTable) error {
-	if p.word("primary", "key") {
-		return p.primaryKey(t)
+// addElement parses a column or the primary key.
+func (t *cqlTable) addElement(n cqlNodes) (err error) {
+	if rest, ok := n.words("primary", "key"); ok {
+		return t.setPrimaryKey(rest)
 	}
-	name, err := p.name()
-	if err != nil {
+	var c cqlColumn
+	if c.name, n, err = n.name("a column or PRIMARY KEY"); err != nil {
 		return err
 	}
-	if t.column(name) != nil {
-		return fmt.Errorf("%w: table %s has two columns %s", ErrCQL, t.name, name)
+	if t.column(c.name) != nil {
+		return fmt.Errorf("%w: table %s has two columns %s", ErrCQL, t.name, c.name)
 	}
-	c := cqlColumn{name: name}
-	if c.typ, err = p.typ(0); err != nil {
+	if c.typ, n, err = n.qualified("the type of column " + c.name); err != nil {
 		return err
 	}
-	c.static = p.word("static")
-	if p.word("primary", "key") {
-		t.partition = []string{name}
-	}
-	for p.at < len(p.tokens) && p.tokens[p.at].text != "," && p.tokens[p.at].text != ")" { // a mask
-		if p.skip("(") {
-			for p.at < len(p.tokens) && !p.skip(")") {
-				p.at++
-			}
-			continue
+	for depth := 0; len(n) > 0 && (depth > 0 || n[0].kind == '<'); n = n[1:] { // parameters
+		switch n[0].kind {
+		case '<':
+			depth++
+		case '>':
+			depth--
 		}
-		p.at++
+		c.typ += strings.ReplaceAll(n[0].text, ",", ", ")
+	}
+	n, c.static = n.words("static")
+	if rest, ok := n.words("primary", "key"); ok {
+		t.partition, n = []string{c.name}, rest
+	}
+	if _, masked := n.words("masked"); len(n) > 0 && !masked {
+		return n.fail("a comma or )")
 	}
 	t.columns = append(t.columns, c)
 	return nil
 }
 
-// typ parses a type.
-func (p *cqlParser) typ(depth int) (string, error) {
-	const deepest = 20
-	name, err := p.name()
-	if err != nil || depth > deepest {
-		return name, err
-	}
-	if p.skip(".") { // a type of another keyspace
-		if name, err = p.name(); err != nil {
-			return name, err
-		}
-	}
-	if !p.skip("<") {
-		return name, nil
-	}
-	var of []string
-	for first := true; first || p.skip(","); first = false {
-		inner, err := p.typ(depth + 1)
-		if err != nil {
-			return name, err
-		}
-		of = append(of, inner)
-	}
-	if !p.skip(">") {
-		return name, p.fail(">")
-	}
-	return name + "<" + strings.Join(of, ", ") + ">", nil
-}
-
-// primaryKey parses the primary key after its words.
-func (p *cqlParser) primaryKey(t *cqlTable) (err error) {
-	if !p.skip("(") {
-		return p.fail("(")
-	}
-	var first string
-	if p.skip("(") {
-		t.partition, err = p.names()
-	} else if first, err = p.name(); err == nil {
-		t.partition = []string{first}
-	}
+// setPrimaryKey parses the primary key after its words.
+func (t *cqlTable) setPrimaryKey(n cqlNodes) error {
+	parts, err := n.inParentheses()
 	if err != nil {
 		return err
 	}
-	if p.skip(",") {
-		t.clustering, err = p.names()
-		return err
+	partition := parts[:1]
+	if first := cqlNodes(parts[0]); len(first) > 0 && first[0].kind == '(' {
+		partition = first[0].list
 	}
-	if !p.skip(")") {
-		return p.fail("a comma or )")
-	}
-	return nil
-}
-
-// options parses the options of a table.
-func (p *cqlParser) options(t *cqlTable) error {
-	if !p.word("with") {
-		p.skip(";")
-		return nil
-	}
-	for first := true; first || p.word("and"); first = false {
-		switch {
-		case p.word("clustering", "order", "by"):
-			if err := p.order(t); err != nil {
-				return err
-			}
-		case p.word("compact", "storage"):
-		case p.word("default_time_to_live"):
-			if !p.skip("=") {
-				return p.fail("=")
-			}
-			text, err := p.name()
-			if err != nil {
-				return err
-			}
-			if t.ttl, err = strconv.ParseInt(text, 10, 64); err != nil || t.ttl < 0 {
-				p.at--
-				return p.fail("a number of seconds")
-			}
-		case p.word("compaction"):
-			if err := p.properties(t.compaction); err != nil {
-				return err
-			}
-		default:
-			p.unknownOption()
-		}
-	}
-	if p.at < len(p.tokens) && !p.skip(";") {
-		return p.fail("AND or ;")
-	}
-	return nil
-}
-
-// order parses the order of clustering columns.
-func (p *cqlParser) order(t *cqlTable) error {
-	if !p.skip("(") {
-		return p.fail("(")
-	}
-	for first := true; first || p.skip(","); first = false {
-		name, err := p.name()
+	for _, part := range partition {
+		name, _, err := cqlNodes(part).name("a column")
 		if err != nil {
 			return err
 		}
-		if t.descending[name] = p.word("desc"); !t.descending[name] {
-			p.word("asc")
-		}
+		t.partition = append(t.partition, name)
 	}
-	if !p.skip(")") {
-		return p.fail(")")
+	for _, part := range parts[1:] {
+		name, _, err := cqlNodes(part).name("a column")
+		if err != nil {
+			return err
+		}
+		t.clustering = append(t.clustering, name)
 	}
 	return nil
 }
 
-// properties parses a map of strings.
-func (p *cqlParser) properties(into map[string]string) error {
-	if !p.skip("=") || !p.skip("{") {
-		return p.fail("= {")
-	}
-	for !p.skip("}") {
-		if p.at+2 >= len(p.tokens) || p.tokens[p.at+1].text != ":" {
-			return p.fail("'key': 'value'")
+// addOption parses an option, unless it does not matter.
+func (t *cqlTable) addOption(n cqlNodes) (err error) {
+	if value, ok := n.words("default_time_to_live"); ok {
+		if len(value) == 2 {
+			t.ttl, err = strconv.ParseInt(value[1].text, 10, 64)
 		}
-		into[p.tokens[p.at].text] = p.tokens[p.at+2].text
-		p.at += 3
-		p.skip(",")
+		if len(value) != 2 || err != nil || t.ttl < 0 {
+			return n.fail("default_time_to_live = a number of seconds")
+		}
+	}
+	value, ok := n.words("compaction")
+	if !ok || len(value) < 2 {
+		return nil
+	}
+	for _, property := range value[1].list {
+		if pair := cqlNodes(property).split(":"); len(pair) == 2 && len(pair[0]) > 0 && len(pair[1]) > 0 {
+			t.compaction[pair[0][0].text] = pair[1][0].text
+		}
 	}
 	return nil
-}
-
-// unknownOption skips an option that does not matter.
-func (p *cqlParser) unknownOption() {
-	for p.at < len(p.tokens) {
-		t := p.tokens[p.at]
-		if t.kind == ';' || t.kind == 'w' && t.text == "and" {
-			return
-		}
-		p.at++
-	}
 }
