@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -159,37 +160,56 @@ func guessValue(s Schema, c layout.Column, qualifier string, item bigtable.ReadI
 		return "the bucket was wider with the same label, or a program wrote the cell with a server timestamp"
 	case errors.Is(err, errImplausible):
 		return "the column was an integer: its bits are not those of a plausible float"
-	case c.Field == layout.WholeEvent && s.Table.Blob == layout.Protobuf && strings.HasPrefix(string(datum), "{"):
-		return "events were stored as JSON: the format of the blob changed"
-	case c.Field == layout.WholeEvent && s.Table.Blob == layout.JSONText:
-		return "events were stored as protobuf, or by another program: the format of the blob changed"
-	case c.Field == layout.WholeEvent && errors.Is(err, codec.ErrMissing):
-		return "a required field was added, or its number or name changed, without a default"
-	case c.Field == layout.WholeEvent && errors.Is(err, codec.ErrEnum):
-		return "a value of an enum was removed"
+	case c.Field == layout.WholeEvent:
+		return guessBlob(s.Table.Blob, datum, err)
 	case c.Field < 0:
-		return "the types or numbers of fields changed"
+		return blobChanged
 	}
-	f := &s.Layout.Fields[c.Field]
-	for as := codec.BinaryValues; as <= codec.LittleEndianValues; as++ {
-		if _, err := value.Coding(f, as).Decode(datum); err == nil && as != c.Values {
-			return fmt.Sprintf("values were stored as %s: `values` changed", as)
+	return guessCoding(&s.Layout.Fields[c.Field], c.Values, datum, err)
+}
+
+// blobChanged is the guess about an event that none of the known edits explains.
+const blobChanged = "the types or numbers of fields changed"
+
+// guessBlob guesses why a serialized event cannot be read.
+func guessBlob(format layout.Format, datum []byte, err error) string {
+	switch {
+	case format == layout.Protobuf && strings.HasPrefix(string(datum), "{"):
+		return "events were stored as JSON: the format of the blob changed"
+	case format == layout.JSONText && !json.Valid(datum):
+		return "events were stored as protobuf, or by another program: the format of the blob changed"
+	case errors.Is(err, codec.ErrMissing):
+		return "a required field was added, or its number or name changed, without a default"
+	case errors.Is(err, codec.ErrEnum):
+		return "a value of an enum was removed"
+	}
+	return blobChanged
+}
+
+// guessCoding guesses which coding a value has that its field cannot read: one of the same type, or else one of another type.
+func guessCoding(f *layout.Field, as codec.Values, datum []byte, err error) string {
+	reads := func(f *layout.Field, as codec.Values) bool {
+		_, err := value.Coding(f, as).Decode(datum)
+		return err == nil
+	}
+	for other := codec.BinaryValues; other <= codec.LittleEndianValues; other++ {
+		if other != as && reads(f, other) {
+			return fmt.Sprintf("values were stored as %s: `values` changed", other)
 		}
 	}
-	if errors.Is(err, codec.ErrEnum) {
+	switch {
+	case errors.Is(err, codec.ErrEnum):
 		return "a value of the enum was removed or renamed"
-	}
-	if len(datum) == 8 && c.Values.Text() {
+	case len(datum) == 8 && as.Text():
 		return "the value has 8 bytes, like a binary number: `values` or the type changed"
 	}
 	for _, other := range schema.Types() {
-		if other == f.Type || !other.Traits().Usual {
-			continue
-		}
-		for _, as := range []codec.Values{codec.TextValues, codec.BinaryValues} {
-			if _, err := value.Coding(&layout.Field{Type: other}, as).Decode(datum); err == nil {
-				return fmt.Sprintf("the type was different: the value is %s %s", map[bool]string{true: "the text of a", false: "as long as a binary"}[as.Text()], other)
-			}
+		switch of := (&layout.Field{Type: other}); {
+		case other == f.Type || !other.Traits().Usual:
+		case reads(of, codec.TextValues):
+			return fmt.Sprintf("the type was different: the value is the text of a %s", other)
+		case reads(of, codec.BinaryValues):
+			return fmt.Sprintf("the type was different: the value is as long as a binary %s", other)
 		}
 	}
 	return "the type of the field changed, or another program wrote the value"
