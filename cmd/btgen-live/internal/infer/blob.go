@@ -81,7 +81,7 @@ func quotedJSON(name string) []byte {
 
 // Hypotheses about JSON values that are strings, and about others.
 var (
-	stringCodings = []coding{timeText, uuidText, {typ: "string", reads: func([]byte) bool { return true }}}
+	stringCodings = slices.Concat([]coding{timeText}, textIDs, []coding{{typ: "string", reads: func([]byte) bool { return true }}})
 	jsonCodings   = []coding{boolText, intText, floatText, jsonText}
 )
 
@@ -188,10 +188,9 @@ var protoCodings = map[protowire.Type][]coding{
 	protowire.VarintType:  {{typ: "int64", reads: func([]byte) bool { return true }}},
 	protowire.Fixed64Type: {littleFloat64},
 	protowire.Fixed32Type: {littleFloat32},
-	protowire.BytesType: {
-		{typ: "timestamp", reads: isProtoTimestamp}, {typ: "string", reads: text}, binaryUUID,
+	protowire.BytesType: slices.Concat([]coding{{typ: "timestamp", reads: isProtoTimestamp}, {typ: "string", reads: text}}, binaryIDs, []coding{
 		{typ: "bytes", reads: func([]byte) bool { return true }, doubt: "Is it bytes or a message?"},
-	},
+	}),
 }
 
 // shown returns the first value as an example.

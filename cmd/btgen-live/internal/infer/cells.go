@@ -92,8 +92,8 @@ func (s *recordSample) checkGiven(columns map[string]*recordColumn) error {
 	return nil
 }
 
-// checkSeries returns an error if nothing tells one series of CSV from another. It finds the columns that could, if lines
-// of one series have the same time.
+// checkSeries returns an error if nothing tells one series of CSV from another. It finds the columns that could, if
+// lines of one series have the same time.
 func (s *recordSample) checkSeries() error {
 	if s.Format.Cells && len(s.records) > 0 && len(s.Series)+len(s.constants) == 0 {
 		err := fmt.Errorf("%w: add --series COLUMN, or if all lines are of one series, its name and value, as in --series source=%s", ErrNoSeries, ShellQuoted(s.Name))
@@ -106,8 +106,8 @@ func (s *recordSample) checkSeries() error {
 	return nil
 }
 
-// checkHeader returns an error if the names of the columns seem to be the first record: one is a time, or none is a name. A
-// name that is given is one.
+// checkHeader returns an error if the names of the columns seem to be the first record: one is a time, or none is a
+// name. A name that is given is one.
 func (s *recordSample) checkHeader() error {
 	if s.Options.CSV.Columns != nil || s.Time != "" && slices.Contains(s.columns, s.Time) {
 		return nil
@@ -181,8 +181,9 @@ func (s *recordSample) separatorsOf() (out []string) {
 // rank sorts the columns of the series in their order.
 func (s *recordSample) rank(v *format.Value) int { return slices.Index(s.Series, string(v.Name)) }
 
-// timeOf returns the column with the time, and others with times: the one with the finest times, of which those that need no
-// further flag and those with likely names come first. If there is none, it returns the texts of a column that has times in a layout.
+// timeOf returns the column with the time, and others with times: the one with the finest times, of which those that
+// need no further flag and those with likely names come first. If there is none, it returns the texts of a column that
+// has times in a layout.
 func (s *recordSample) timeOf(columns map[string]*recordColumn) (name string, others []string, unread data) {
 	best := -1
 	for _, of := range s.columns {
@@ -227,7 +228,8 @@ func (s *recordSample) isLikelyTime(text []byte) bool {
 	return ok || s.Options.Layout == "" && slices.ContainsFunc(units, func(u unitFlag) bool { return u.fits(text) })
 }
 
-// seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat, and are not empty.
+// seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat, and are not
+// empty.
 func (s *recordSample) seriesOf(columns map[string]*recordColumn) []string {
 	var out []string
 	for _, name := range s.columns {
@@ -238,7 +240,7 @@ func (s *recordSample) seriesOf(columns map[string]*recordColumn) []string {
 			continue
 		}
 		typ := columns[name].cellType()
-		if typ == "string" || typ == "uuid" || typ == "int64" && idColumn.MatchString(name) {
+		if typ == "string" || isID(typ) || typ == "int64" && idColumn.MatchString(name) {
 			out = append(out, name)
 		}
 	}

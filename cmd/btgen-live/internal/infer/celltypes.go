@@ -20,18 +20,21 @@ import (
 // localTime is the type of times without an offset, of which at least one lacks it: a timestamp with --zone.
 const localTime = "local time"
 
-// textCodings returns the hypotheses about cells of CSV, the most specific first. layout is that of times; empty for the
-// usual forms. Integers print back as their texts, and other numbers have a usual notation: a text that only looks like a
-// number would become another one.
+// textCodings returns the hypotheses about cells of CSV, the most specific first. layout is that of times; empty for
+// the usual forms. Integers print back as their texts, and other numbers have a usual notation: a text that only looks
+// like a number would become another one.
 func textCodings(layout string) []coding {
-	return []coding{
+	return append([]coding{
 		intText, exact(schema.Uint64, codec.TextValues),
-		{typ: "float64", reads: func(b []byte) bool { return isFloat64(b) || isSpecial(b) }, certain: func(d data) bool { return !d.all(isSpecial) }},
+		{typ: "float64", reads: isFloat, certain: func(d data) bool { return !d.all(isSpecial) }},
 		{typ: "bool", reads: isBool, certain: areBools},
-		{typ: "timestamp", reads: func(b []byte) bool { _, ok := format.ParseTime(b, format.ReaderOptions{Layout: layout}); return ok }},
+		{typ: "timestamp", reads: func(b []byte) bool {
+			_, ok := format.ParseTime(b, format.ReaderOptions{Layout: layout})
+			return ok
+		}},
 		{typ: localTime, reads: func(b []byte) bool { _, ok := wallTime(b, layout); return ok }},
-		jsonText, uuidText,
-	}
+		jsonText,
+	}, textIDs...)
 }
 
 // wallTime parses a time without an offset as one in UTC, and others.
@@ -51,19 +54,23 @@ func isFloat64(text []byte) bool {
 	return err == nil
 }
 
-// isSpecial reports whether a text is a floating-point value that is no number. Names such as INF are those of numbers only
-// beside numbers.
+// isSpecial reports whether a text is a floating-point value that is no number. Names such as INF are those of numbers
+// only beside numbers.
 func isSpecial(text []byte) bool {
 	word := strings.ToLower(strings.TrimLeft(string(text), "+-"))
 	return word == "nan" || word == "inf" || word == "infinity"
 }
+
+// isFloat reports whether a text is a floating-point value.
+func isFloat(text []byte) bool { return isFloat64(text) || isSpecial(text) }
 
 func isBool(text []byte) bool {
 	_, err := strconv.ParseBool(string(text))
 	return err == nil
 }
 
-// areBools reports whether texts that could be booleans are hardly anything else: letters are codes unless there are both.
+// areBools reports whether texts that could be booleans are hardly anything else: letters are codes unless there are
+// both.
 func areBools(d data) bool {
 	isTrue := func(b []byte) bool { v, _ := strconv.ParseBool(string(b)); return v }
 	isWord := func(b []byte) bool { return len(b) > 1 && strings.Contains("true false", strings.ToLower(string(b))) }
@@ -83,8 +90,8 @@ var decimalComma = regexp.MustCompile(`^-?[0-9.]+(,[0-9]+)+$`)
 // missing are usual texts of missing values; another one is a cell without any.
 var missing = strings.Fields(`NA N/A n/a #N/A na NULL null Null None none nil \N - -- --- ? . *`)
 
-// texts returns the texts without spaces around them, which readers ignore around numbers, times and booleans, apart from
-// those of missing values: these are nulls.
+// texts returns the texts without spaces around them, which readers ignore around numbers, times and booleans, apart
+// from those of missing values: these are nulls.
 func (c *recordColumn) texts() (texts data, nulls []string) {
 	for _, b := range c.values {
 		switch s := string(bytes.TrimSpace(b)); {
@@ -131,7 +138,7 @@ func isRounded(text []byte) bool {
 func (c *recordColumn) doubt() string {
 	texts, nulls := c.texts()
 	typ, other := c.cellType(), c.typeOf(texts)
-	unusual := func(b []byte) bool { return !isFloat64(b) && !isSpecial(b) }
+	unusual := func(b []byte) bool { return !isFloat(b) }
 	switch {
 	case typ == "float64" && texts.first(isRounded) != nil:
 		rounded := string(texts.first(isRounded))

@@ -10,12 +10,12 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// ProposeCQL returns a schema for a new table for the events of a table of Apache Cassandra, whose
-// definition is a text in CQL: the partition key and the clustering columns before the time are the
-// series, the first clustering column that is a timestamp or a timeuuid, or else a date, is the time, columns that only
-// tell partitions of a series apart become the bucket, and the default time to live is that of the
-// events. If the text defines several tables, table names the one. flags are those of the command that loads the
-// events. Errors are [ErrCQL] and [ErrNoSchema]. Report is nil.
+// ProposeCQL returns a schema for a new table for the events of a table of Apache Cassandra, whose definition is a
+// text in CQL: the partition key and the clustering columns before the time are the series, the first clustering
+// column that is a timestamp or a timeuuid, or else a date, is the time, columns that only tell partitions of a series
+// apart become the bucket, and the default time to live is that of the events. If the text defines several tables,
+// table names the one. flags are those of the command that loads the events. Errors are [ErrCQL] and [ErrNoSchema].
+// Report is nil.
 func ProposeCQL(text, table string, flags ...string) (*Proposal, error) {
 	tables, err := parseCQL(text)
 	if err != nil {
@@ -45,16 +45,6 @@ func ProposeCQL(text, table string, flags ...string) (*Proposal, error) {
 }
 
 const day = 24 * time.Hour
-
-// cqlTypes are the types of fields for those of columns in CQL. The text of others is stored.
-var cqlTypes = map[string]string{
-	"ascii": "string", "text": "string", "varchar": "string", "bigint": "int64", "int": "int32", "smallint": "int32", "tinyint": "int32",
-	"float": "float32", "double": "float64", "boolean": "bool", "blob": "bytes", "uuid": "uuid", "timeuuid": "uuid", "timestamp": "timestamp",
-	"counter": "int64",
-}
-
-// cqlTimeID is the type of IDs in CQL that have a time.
-const cqlTimeID = "timeuuid"
 
 // cqlDate is the type of days in CQL.
 const cqlDate = "date"

@@ -10,7 +10,6 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -56,10 +55,10 @@ type designValue struct {
 
 // propose returns the proposal. Its schema has no errors.
 func (d *design) propose() (*Proposal, error) {
-	text, _ := d.schema()
+	text, _ := d.outline().write()
 	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
 	for r.Diagnostics.HasErrors() && d.names.learn(text, r.Diagnostics) {
-		text, _ = d.schema()
+		text, _ = d.outline().write()
 		r = gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
 	}
 	if r.Diagnostics.HasErrors() {
@@ -73,15 +72,55 @@ func (d *design) propose() (*Proposal, error) {
 	if command := d.command(); oneLine(command) != command {
 		return nil, fmt.Errorf("%s: %w: a name has characters that no command can have: %q", d.table, ErrNoSchema, command)
 	}
-	text, asks := d.schema()
-	if formatted, found := schema.Format("schema.yaml", text); !found.HasErrors() {
-		text = formatted
-	}
-	return &Proposal{Schema: text, Questions: asks}, nil
+	text, asks := d.outline().write()
+	return &Proposal{Schema: formatted(text), Questions: asks}, nil
 }
 
-// schema writes the schema.
-func (d *design) schema() ([]byte, []string) {
+// outline returns the schema: a row per series and bucket, or per event if events are closer than the timestamps of
+// cells.
+func (d *design) outline() *outline {
+	d.nameValues()
+	out := &outline{
+		about: append(slices.Clone(d.about), "Load them with "+d.command()), pkg: d.names.packageName(d.table), event: d.names.eventName(d.table),
+		precision: d.precision, precisionAsk: d.precisionAsk, id: tableID(d.table), tableEvidence: asked(d.asks...),
+		step: d.step, count: d.count, partial: true,
+	}
+	single := d.sequence || d.precision < time.Millisecond
+	at, place := "bucket", d.partition
+	if single {
+		at, place = "{time: "+d.timeForm()+"}", -1
+	}
+	var segments []string
+	for i, v := range d.series {
+		if i == place {
+			segments = append(segments, at)
+		}
+		out.series = append(out.series, v.item())
+		if v.escape {
+			segments = append(segments, "{name: "+v.name+", escape: true}")
+		} else {
+			segments = append(segments, v.name)
+		}
+	}
+	if place < 0 || place >= len(d.series) {
+		segments = append(segments, at)
+	}
+	if d.sequence {
+		segments = append(segments, "{sequence: true}")
+	}
+	for _, v := range d.fields {
+		out.fields = append(out.fields, v.item())
+	}
+	out.table = []conclusion{concluded("draft: true"), concluded("pattern: %s", unserialized(single)), keyOf("#", segments)}
+	if !single {
+		out.table = append(out.table, conclusion{"bucket: " + d.bucket, asked(d.bucketAsk)})
+	}
+	out.table = append(out.table, concluded("family: m"), conclusion{"ttl: " + d.ttl, asked(d.ttlAsk)})
+	return out
+}
+
+// nameValues gives series values and fields their names. What readers find by the name in the schema keeps it.
+func (d *design) nameValues() {
 	names := &d.names
 	names.reset()
 	for i := range d.series {
@@ -100,18 +139,18 @@ func (d *design) schema() ([]byte, []string) {
 	for i := range d.fields {
 		d.fields[i].name = names.name(d.fields[i].source, "field_")
 	}
-	body := &writer{}
-	d.writeEvent(body)
-	d.writeTable(body)
-	d.writeLoad(body)
-	head := &writer{}
-	for _, line := range append(d.about, "Load them with "+d.command()) {
-		head.note("", line)
+}
+
+// item returns a value in the schema language.
+func (v designValue) item() item {
+	out := item{name: v.name, typ: v.typ, evidence: asked(v.asks...), bytes: v.bytes}
+	if v.optional {
+		out.options = append(out.options, "optional: true")
 	}
-	if len(body.asks) > 0 {
-		head.note("", "Comments with a question mark are about what it does not tell.")
+	if v.typ == "string" && !strings.Contains(v.example, "#") {
+		out.addExample(v.example)
 	}
-	return []byte(head.b.String() + body.b.String()), body.asks
+	return out
 }
 
 // command returns the command that loads the events.
@@ -142,76 +181,6 @@ func ShellQuoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// writeEvent writes the series and the fields.
-func (d *design) writeEvent(w *writer) {
-	w.line("btgen: v1\npackage: %s\nname: %s\nseries:", d.names.packageName(d.table), schema.Quoted(d.names.eventName(d.table)))
-	for _, v := range d.series {
-		v.write(w)
-	}
-	w.ask("", d.precisionAsk)
-	w.line("time: {precision: %s}\nfields:", schema.FormatDuration(d.precision))
-	for _, v := range d.fields {
-		v.write(w)
-	}
-}
-
-// write writes a value.
-func (v designValue) write(w *writer) {
-	for _, q := range v.asks {
-		w.ask("  ", q)
-	}
-	text := "type: " + v.typ
-	if v.optional {
-		text += ", optional: true"
-	}
-	if v.example != "" && v.typ == "string" && oneLine(v.example) == v.example && len(v.example) <= 64 && !strings.Contains(v.example, "#") {
-		text += ", example: " + schema.Quoted(v.example)
-	}
-	w.line("  %s: %s", v.name, short(text))
-}
-
-// writeTable writes the table: a row per series and bucket, or per event if events are closer than the
-// timestamps of cells.
-func (d *design) writeTable(w *writer) {
-	w.line("tables:")
-	for _, q := range d.asks {
-		w.ask("  ", q)
-	}
-	w.line("  %s:", schema.Quoted(tableID(d.table)))
-	single := d.sequence || d.precision < time.Millisecond
-	at := "bucket"
-	if single {
-		at = "{time: " + d.timeForm() + "}"
-	}
-	w.line("    draft: true")
-	w.line("    pattern: %s", unserialized(single))
-	var segments []string
-	for i, v := range d.series {
-		if i == d.partition && !single {
-			segments = append(segments, at)
-		}
-		if v.escape {
-			segments = append(segments, "{name: "+v.name+", escape: true}")
-		} else {
-			segments = append(segments, v.name)
-		}
-	}
-	if single || d.partition < 0 || d.partition >= len(d.series) {
-		segments = append(segments, at)
-	}
-	if d.sequence {
-		segments = append(segments, "{sequence: true}")
-	}
-	w.line("    key: {delimiter: \"#\", segments: [%s]}", strings.Join(segments, ", "))
-	if !single {
-		w.ask("    ", d.bucketAsk)
-		w.line("    bucket: %s", d.bucket)
-	}
-	w.line("    family: m")
-	w.ask("    ", d.ttlAsk)
-	w.line("    ttl: %s", d.ttl)
-}
-
 // timeForm returns the form of the time in row keys that has the precision.
 func (d *design) timeForm() string {
 	switch {
@@ -221,24 +190,6 @@ func (d *design) timeForm() string {
 		return "unix_us"
 	}
 	return "unix_ms"
-}
-
-// writeLoad writes the expected load.
-func (d *design) writeLoad(w *writer) {
-	if d.step <= 0 || d.count == 0 {
-		return
-	}
-	w.ask("", fmt.Sprintf("How many series are there? The sample has %d.", d.count))
-	w.line("expect:\n  series: %d\n  rate: %s", d.count, rate(d.step))
-	var sizes []string
-	for _, v := range slices.Concat(d.series, d.fields) {
-		if v.bytes > 0 && (v.typ == "string" || v.typ == "bytes" || v.typ == "json") {
-			sizes = append(sizes, fmt.Sprintf("%s: %d", v.name, v.bytes))
-		}
-	}
-	if len(sizes) > 0 {
-		w.line("  value_bytes: {%s}", strings.Join(sizes, ", "))
-	}
 }
 
 // bucketFor returns the largest usual bucket in which a row has few cells.

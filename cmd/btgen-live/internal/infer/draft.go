@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -28,22 +29,19 @@ type draft struct {
 	blob      string // in the schema language; empty if events are not serialized
 	blobAsk   string
 	sequence  bool // whether a sequence number follows offsets
-	precision time.Duration
-	events    int64         // in the sample
-	step      time.Duration // between the events of a series; 0 if unknown
-	series    int           // in the sample
-	lag       *lag          // between times in keys and timestamps of cells; nil if keys have no time, or are buckets
-	timed     bool          // whether cells have the times of their events
-	column    string        // family of the events, if there is one
-	classes   []string      // families with the same columns, whose times to live are classes
-	prior     float64
+	load
+	lag      *lag     // between times in keys and timestamps of cells; nil if keys have no time, or are buckets
+	timed    bool     // whether cells have the times of their events
+	column   string   // family of the events, if there is one
+	classes  []string // families with the same columns, whose times to live are classes
+	standing standing
+	fit      fit
 
 	noRollup   string // why the schema lacks the rollup of the table; empty if it does not
 	noVersions string // why the schema lacks max_versions; empty if it does not
 	names      namer
 	asks       []string
-	reads      float64 // the share of the sample that the schema reads
-	weight     float64 // of this share: less than 1 if the schema says less than others, and 0 stands for 1
+	reads      verify.Share // of a part of the sample
 	final      *verified
 }
 
@@ -118,7 +116,6 @@ func (k *key) drafts() []*draft {
 	var names named
 	add := func(d *draft) {
 		if d != nil {
-			d.prior += k.prior
 			if d.pattern.Naming() == codec.NamedByField {
 				d.asks = append(d.asks, names.question())
 			}
@@ -159,7 +156,7 @@ func (k *key) drafts() []*draft {
 		}
 		if d := k.single(cols); d != nil {
 			if versions {
-				d.prior -= 5
+				d.fit = doubtfulFit
 				d.asks = append(d.asks, "Some columns have several cells in a row. Are the older ones replaced events, or is a row a bucket of events?")
 			}
 			add(d)
@@ -232,9 +229,8 @@ func (k *key) cells(cols []*column) *draft {
 	if d == nil {
 		return nil
 	}
-	d.prior += 10
 	d.serialize(cols)
-	d.count(k.eventTimes())
+	d.load = loadOf(k.eventTimes(), d.finest())
 	d.apart(cols)
 	if k.times() == 1 {
 		d.asks = append(d.asks, "Each row has cells of one timestamp. Are the timestamps the times of events, in buckets, or those of writes?")
@@ -247,7 +243,7 @@ func (k *key) cells(cols []*column) *draft {
 func (d *draft) apart(cols []*column) {
 	required := 0
 	for _, c := range cols {
-		if len(c.values)*2 > int(d.events) {
+		if len(c.values)*2 > d.events {
 			required++
 		}
 	}
@@ -258,34 +254,61 @@ func (d *draft) apart(cols []*column) {
 
 // untimed returns the draft for rows without a time in their key.
 func (k *key) untimed(cols []*column) *draft {
-	d := &draft{key: k, pattern: codec.BucketNewCells, bucket: "none", metric: -1, timed: true, prior: -10}
+	d := &draft{key: k, pattern: codec.BucketNewCells, bucket: "none", metric: -1, timed: true, fit: doubtfulFit}
+	d.standing = untimedStanding
 	d.serialize(cols)
-	d.count(k.eventTimes())
-	if d.weight = untimedWeight; len(k.parts) == 1 && k.delimiter == "" {
-		d.weight = wholeWeight
-	} else if slices.ContainsFunc(k.parts, func(p *part) bool { return k.refusedTime(p) != "" }) {
-		d.weight = refusedWeight
+	d.load = loadOf(k.eventTimes(), d.finest())
+	if len(k.parts) == 1 && k.whole {
+		d.standing = wholeStanding
+	} else if slices.ContainsFunc(k.parts, func(p *part) bool { return k.foreignTime(p) != "" }) {
+		d.standing = refusedStanding
 	}
 	d.asks = append(d.asks, "The keys have no time that the sample shows. Are timestamps of cells the times of events?")
 	return d
 }
 
-// Weights of what drafts read that are right if others are not.
+// standing is what the time of a draft rests on: of drafts that read most of the sample, the one with the least is
+// taken.
+type standing int
+
 const (
-	untimedWeight = 0.42 // without a time in keys that show none
-	plainWeight   = 0.45 // without the time in the keys
-	wholeWeight   = 0.4  // with a key of one part
-	refusedWeight = 0.47 // with a part that is a time in another form
-	farWeight     = 0.5  // with times that are months from those of cells
-	localWeight   = 0.3  // with times that are probably local
+	agreeingStanding standing = iota // a time in the keys, which the timestamps of cells confirm or do not contradict
+	farStanding                      // a time in the keys that is months from the timestamps of cells
+	refusedStanding                  // the timestamps of cells, as the time in the keys is in a form that the language refuses
+	plainStanding                    // the timestamps of cells, as the time in the keys may be another one
+	untimedStanding                  // the timestamps of cells, as keys show no time
+	wholeStanding                    // likewise, with keys of one part
+	localStanding                    // a time in the keys that is probably local
 )
+
+// fit is how much of the cells a pattern explains.
+type fit int
+
+const (
+	timedFit    fit = iota // the timestamps as well
+	offsetFit              // the names of columns as offsets
+	writtenFit             // timestamps are those of writes
+	doubtfulFit            // a row has more cells than an event should have, or no time
+)
+
+// order says what makes a draft better than others: less is better.
+func (d *draft) order() []int {
+	order := []int{0, int(d.standing), -1000 * d.reads.Readable / max(1, d.reads.Total), 0, int(d.fit), d.key.place}
+	if d.reads.Readable*2 < d.reads.Total {
+		order[0] = 1 // the sample refutes it
+	}
+	if d.key.whole {
+		order[3] = 1
+	}
+	return order
+}
 
 // plain returns the draft in which the time in the keys is a value like the others.
 func (k *key) plain(cols []*column) *draft {
 	without := *k
 	without.at, without.time, without.number = -1, nil, nil
 	d := without.untimed(cols)
-	d.weight = plainWeight
+	d.standing = plainStanding
 	d.asks = []string{fmt.Sprintf("Part %d of the keys, such as %s, may be a time, but not that of the timestamps of cells. Which of them is the time of the event? %s", k.at+1, show(k.parts[k.at].values[0]), k.zone())}
 	return d
 }
@@ -319,7 +342,7 @@ func unserialized(single bool) codec.Pattern {
 
 // single returns the draft with a row per event.
 func (k *key) single(cols []*column) *draft {
-	d := &draft{key: k, pattern: codec.SingleUnserialized, metric: -1, timed: true, lag: newLag(k.time.width())}
+	d := &draft{key: k, pattern: codec.SingleUnserialized, metric: -1, timed: true, fit: writtenFit, lag: newLag(k.time.width())}
 	d.lag.unit = k.time.unit
 	if k.time.months > 0 || k.time.format == "iso_week" {
 		return nil
@@ -335,14 +358,14 @@ func (k *key) single(cols []*column) *draft {
 	}
 	switch {
 	case d.timed:
-		d.prior += 10
+		d.fit = timedFit
 	case d.lag.local():
-		d.weight = localWeight
+		d.standing = localStanding
 	case d.lag.class() > 1:
-		d.weight = farWeight
+		d.standing = farStanding
 	}
 	d.serialize(cols)
-	d.count(times)
+	d.load = loadOf(times, d.finest())
 	d.precision = max(d.precision, k.time.unit)
 	return d
 }
@@ -439,7 +462,10 @@ func blobFields(blobs data) (fields []field, format, ask string) {
 // addColumn adds the field of a column.
 func (d *draft) addColumn(qualifier, family string, v data, optional bool) {
 	c := v.coding()
-	f := field{name: qualifier, column: qualifier, typ: c.typ, values: c.values, family: family, doubt: c.doubt, optional: optional, bytes: v.bytes()}
+	f := field{
+		name: qualifier, column: qualifier, typ: c.typ, values: c.values, family: family,
+		doubt: c.doubt, optional: optional, bytes: v.bytes(),
+	}
 	if d.column == "" {
 		d.column = family
 	}
@@ -478,29 +504,35 @@ func (k *key) eventTimes() []eventTime {
 	return out
 }
 
+// load is what the times of events tell.
+type load struct {
+	precision time.Duration
+	events    int
+	series    int
+	step      time.Duration // the usual one between the events of a series; 0 if unknown
+}
+
 // steps are the usual precisions of times, in descending order.
 var steps = []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond, time.Nanosecond}
 
-// count sets what the times of events tell: the precision and the load.
-func (d *draft) count(times []eventTime) {
-	d.events = int64(len(times))
+// loadOf returns what times tell. The precision is finest or coarser: few times do not tell whether later ones have
+// seconds.
+func loadOf(times []eventTime, finest time.Duration) load {
+	out := load{precision: time.Millisecond, events: len(times)}
+	for _, step := range steps {
+		if len(times) < 10 && step > time.Second || step < finest {
+			continue
+		}
+		if !slices.ContainsFunc(times, func(e eventTime) bool { return e.at%int64(step) != 0 }) {
+			out.precision = step
+			break
+		}
+	}
 	series := map[string][]int64{}
 	for _, e := range times {
 		series[e.series] = append(series[e.series], e.at)
 	}
-	d.series = len(series)
-	for _, step := range steps {
-		if len(times) < 10 && step > time.Second || step < time.Millisecond && d.pattern.EventTimed() {
-			continue
-		}
-		if !slices.ContainsFunc(times, func(e eventTime) bool { return e.at%int64(step) != 0 }) {
-			d.precision = step
-			break
-		}
-	}
-	if d.precision == 0 {
-		d.precision = time.Millisecond
-	}
+	out.series = len(series)
 	var gaps []int64
 	for _, at := range series {
 		slices.Sort(at)
@@ -509,8 +541,17 @@ func (d *draft) count(times []eventTime) {
 		}
 	}
 	if slices.Sort(gaps); len(gaps) > 0 {
-		d.step = time.Duration(gaps[len(gaps)/2])
+		out.step = time.Duration(gaps[len(gaps)/2])
 	}
+	return out
+}
+
+// finest returns the finest precision of times in the pattern.
+func (d *draft) finest() time.Duration {
+	if d.pattern.EventTimed() {
+		return time.Millisecond
+	}
+	return time.Nanosecond
 }
 
 // mostly reports whether most values have a property.
@@ -546,7 +587,6 @@ func (k *key) newColumns() *draft {
 		return nil
 	}
 	d.metrics()
-	d.prior += 10
 	return d
 }
 
@@ -565,7 +605,7 @@ func (d *draft) metrics() {
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		d.addColumn(name, families[name], found[name], len(found[name]) < len(times))
 	}
-	d.count(slices.Collect(maps.Keys(times)))
+	d.load = loadOf(slices.Collect(maps.Keys(times)), d.finest())
 }
 
 // offsets returns the draft with a row per bucket, and columns named after the time since its
@@ -625,14 +665,10 @@ func (o *offsets) draft() *draft {
 	if d == nil {
 		return nil
 	}
-	precisions := offsetPrecisions(b, o.width, most)
-	if len(precisions) == 0 {
+	if !o.choose(offsetPrecisions(b, o.width, most)) {
 		return nil
 	}
-	if p := o.evident(); p > 0 && !slices.Contains(precisions, p) {
-		return nil // offsets of another width: C08
-	}
-	times, timed := o.choose(precisions)
+	times, timed := o.times()
 	d.timed, d.sequence = timed, o.sequence
 	d.column = k.rows[0].cells[0].family
 	for _, r := range k.rows {
@@ -646,7 +682,7 @@ func (o *offsets) draft() *draft {
 		d.addColumn("value", d.column, stored, false)
 		d.fields[0].column = ""
 	}
-	d.count(times)
+	d.load = loadOf(times, d.finest())
 	d.precision = o.precision
 	d.lag = newLag(o.precision)
 	for i, e := range times {
@@ -655,7 +691,7 @@ func (o *offsets) draft() *draft {
 	if !timed {
 		d.asks = append(d.asks, fmt.Sprintf("Are column names counts of %s since the start of the bucket?", schema.FormatDuration(o.precision)))
 	}
-	d.prior += 5
+	d.fit = offsetFit
 	return d
 }
 
@@ -665,28 +701,11 @@ type offsetCell struct {
 	at  int64 // microseconds since 1970
 }
 
-// choose sets the precision with which the columns have the times of the cells, or else the
-// coarsest. It returns the result of times.
-func (o *offsets) choose(precisions []time.Duration) (times []eventTime, timed bool) {
-	for _, o.precision = range precisions {
-		if times, timed = o.times(); timed {
-			return times, true
-		}
-	}
-	if o.precision = o.evident(); o.precision == 0 {
-		o.precision = precisions[0]
-	}
-	return o.times()
-}
-
-// evident returns the precision with which timestamps of cells follow the times of columns most
-// evenly; 0 if the timestamps do not tell.
-func (o *offsets) evident() time.Duration {
-	type spread struct {
-		precision time.Duration
-		width     float64
-	}
-	var found []spread
+// choose sets that of some precisions with which timestamps of cells follow the times of columns most evenly. It
+// returns false if there is none, or if another one explains the timestamps far better: offsets have another width
+// then, by rule C08.
+func (o *offsets) choose(precisions []time.Duration) bool {
+	spreads := map[time.Duration]float64{}
 	for _, o.precision = range offsetSteps {
 		times, _ := o.times()
 		least, most := math.MaxFloat64, -math.MaxFloat64
@@ -694,13 +713,16 @@ func (o *offsets) evident() time.Duration {
 			d := float64(o.cells[i].at)*1000 - float64(e.at)
 			least, most = min(least, d), max(most, d)
 		}
-		found = append(found, spread{o.precision, most - least})
+		spreads[o.precision] = most - least
 	}
-	slices.SortStableFunc(found, func(a, b spread) int { return cmp.Compare(a.width, b.width) })
-	if found[0].width*4 < found[1].width && found[0].width < float64(time.Hour) {
-		return found[0].precision
+	compare := func(a, b time.Duration) int { return cmp.Compare(spreads[a], spreads[b]) }
+	all := slices.SortedStableFunc(slices.Values(offsetSteps), compare)
+	evident := spreads[all[0]]*4 < spreads[all[1]] && spreads[all[0]] < float64(time.Hour)
+	if len(precisions) == 0 || evident && !slices.Contains(precisions, all[0]) {
+		return false
 	}
-	return 0
+	o.precision = slices.MinFunc(precisions, compare)
+	return true
 }
 
 // steps returns the number that a qualifier contains.

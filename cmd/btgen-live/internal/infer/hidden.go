@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,40 +12,40 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// notSorting are forms of times that the schema language refuses in keys, by rule K24.
-var notSorting = []struct {
-	syntax *regexp.Regexp
-	name   string
-}{
-	{regexp.MustCompile(`^[0-3]?[0-9][-./ ][01]?[0-9][-./ ](19|20)[0-9]{2}`), "a date with the day or the month before the year"},
-	{regexp.MustCompile(`^(19|20)[0-9]{2}[-./]([0-9]|1[0-2])[-./][0-9]{1,2}($|[T ])`), "a date without padding"},
-	{regexp.MustCompile(`^(19|20)[0-9]{2}-[01][0-9]-[0-3][0-9][T ].*[0-9](Z|UTC|[-+][0-9]{2}:?[0-9]{2})$`), "a time with a time zone"},
-	{regexp.MustCompile(`(?i)^([a-z]{3}[, ]+)?[0-9]{0,2}[-. /]?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-. /]?[0-9]{2,4}`), "a date with the name of a month"},
-	{regexp.MustCompile(`(?i)^(19|20)[0-9]{2}[-. /]?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`), "a date with the name of a month"},
-	{regexp.MustCompile(`^(19|20)[0-9]{2}[-/.]?[01][0-9][-/.]?[0-3][0-9] [0-2][0-9]`), "a time with a space"},
-	{regexp.MustCompile(`^(19|20)[0-9]{2}-?Q[1-4]$`), "a quarter"},
+// A part of the keys that is no time of the schema language may be a time nevertheless, or contain one, by rule K24.
+// The timestamps of cells show most of these: a time is in their order, or each of its values has its own period.
+
+// hiddenTime asks about a part of the keys that is not the time of the schema, but is one that
+// the language does not have, or contains one; empty if it does not look like one.
+func (k *key) hiddenTime(p *part) string {
+	for _, ask := range []func(p *part) string{k.foreignTime, k.otherTime, k.calendar, k.within, k.following} {
+		if q := ask(p); q != "" {
+			return q
+		}
+	}
+	return ""
 }
 
-// crockford are the digits of ULIDs.
-const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-
-// ulid returns the time of a ULID.
-func ulid(s string) (time.Time, bool) {
-	if len(s) != 26 || s[0] > '7' {
-		return time.Time{}, false
+// foreignTime asks about a part of the keys in a form of times that the language refuses.
+func (k *key) foreignTime(p *part) string {
+	ask := func(is string) string {
+		return fmt.Sprintf("Is it a time? %s is %s, which is not a time that keys can have [K24].", show(p.values[0]), is)
 	}
-	ms := int64(0)
-	for i, c := range strings.ToUpper(s) {
-		d := strings.IndexRune(crockford, c)
-		if d < 0 {
-			return time.Time{}, false
+	if layouts := layoutsOf(dataOf(p.values)); len(layouts) > 0 && len(timeForms(p.values)) == 0 {
+		return ask("a time in the form " + layouts[0])
+	}
+	for _, f := range []*timeForm{
+		{format: "a UUID that contains a time", unit: time.Second, parse: uuidTime},
+		{format: "a little-endian time", unit: time.Second, parse: littleTime},
+	} {
+		if !f.fits(p.values) || !differ(p.values) {
+			continue
 		}
-		if i < 10 {
-			ms = ms<<5 | int64(d)
+		if l := lagOf(k.rows, p.values, f); l.n > 0 && l.class() <= 1 {
+			return ask(f.format)
 		}
 	}
-	t := time.UnixMilli(ms)
-	return t, plausible(t)
+	return ""
 }
 
 // uuidTime returns the time of a UUID of version 7 or 1.
@@ -72,20 +71,6 @@ func uuidTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// hexTime returns the time of hexadecimal seconds or milliseconds since 1970.
-func hexTime(s string) (time.Time, bool) {
-	n, err := strconv.ParseInt(s, 16, 64)
-	if err != nil || strings.Trim(s, "0123456789") == "" {
-		return time.Time{}, false
-	}
-	for _, t := range []time.Time{time.Unix(n, 0), time.UnixMilli(n)} {
-		if plausible(t) {
-			return t, true
-		}
-	}
-	return time.Time{}, false
-}
-
 // littleTime returns the time of a little-endian number of 4 or 8 bytes.
 func littleTime(s string) (time.Time, bool) {
 	n := int64(0)
@@ -103,122 +88,84 @@ func littleTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// dateIn returns a function that parses dates; reversed ones are subtracted from nines.
-func dateIn(layout string, reversed bool) func(s string) (time.Time, bool) {
-	return func(s string) (time.Time, bool) {
-		if !isDigits(s) || len(s) != len(layout) {
-			return time.Time{}, false
-		}
-		if reversed {
-			b := []byte(s)
-			for i := range b {
-				b[i] = '0' + '9' - b[i]
-			}
-			s = string(b)
-		}
-		t, err := time.Parse(layout, s)
-		return t, err == nil && plausible(t)
-	}
-}
-
-// base36Time returns the time of milliseconds since 1970 in base 36.
-func base36Time(s string) (time.Time, bool) {
-	n, err := strconv.ParseInt(s, 36, 64)
-	t := time.UnixMilli(n)
-	return t, err == nil && len(s) == 8 && plausible(t)
-}
-
-// hiddenTime asks about a part of the keys that is not the time of the schema, but is one that
-// the language does not have, or contains one; empty if it does not look like one.
-func (k *key) hiddenTime(p *part) string {
-	if q := k.refusedTime(p); q != "" {
-		return q
-	}
+// otherTime asks about a part of the keys that is a time of the language, but not the one of the schema.
+func (k *key) otherTime(p *part) string {
 	for _, f := range timeForms(p.values) {
-		if l := lagOf(k.rows, p.values, f); f.binary() == isBytes(p.values) && l.n > 0 && l.class() == 0 && l.agree*10 >= l.n*9 {
-			return fmt.Sprintf("Is it a time, such as %s? Is it derived from the time of the event, or local?", schemaTime(f))
+		l := lagOf(k.rows, p.values, f)
+		if f.binary() == isBytes(p.values) && l.n > 0 && l.class() == 0 && l.agree*10 >= l.n*9 {
+			return fmt.Sprintf("Is it a time, such as %s? Is it derived from the time of the event, or local?", f.name())
 		}
 	}
-	if q := k.calendar(p); q != "" {
-		return q
+	return ""
+}
+
+// following asks about a part of the keys that follows the timestamps of cells: a time in a form that this package
+// does not know, or a number that is derived from one. It is empty if the part does not.
+func (k *key) following(p *part) string {
+	found := k.observations(p)
+	numbers := all(p.values, isDigits) && inOrder(found, compareNumbers)
+	if !numbers && !inOrder(found, strings.Compare) && !inPeriods(found) {
+		return ""
 	}
-	if q := k.within(p); q != "" {
-		return q
-	}
-	return k.rising(p)
+	return "Its values follow the timestamps of cells. Is it a time, or does it contain one, in a form that keys cannot have [K24]?"
+}
+
+// observation is a value of a part of a key, and the times of the oldest and the newest cell of its row.
+type observation struct {
+	value          string
+	oldest, newest int64
 }
 
 // maxPairs is the number of rows whose parts are compared in pairs.
 const maxPairs = 300
 
-// rising asks about a part of the keys whose order is that of the timestamps of cells, or the
-// opposite: a time in a form that this package does not know, or a number that is derived from
-// one. It is empty if the order is another one.
-func (k *key) rising(p *part) string {
-	if p.distinct < 10 {
-		return ""
-	}
-	type value struct {
-		at     int64
-		number string // digits without leading zeros, by length and value; or bytes
-		base64 string // with characters in the order of the alphabet of base64
-	}
-	step := max(1, len(p.values)/maxPairs)
-	digits := all(p.values, isDigits)
-	var found []value
-	for r := 0; r < len(p.values); r += step {
-		at, _ := k.rows[r].bounds()
-		if !plausible(codec.FromMicros(at)) {
-			return ""
+// observations returns some values of a part, sorted by time; nil if a timestamp is no time.
+func (k *key) observations(p *part) (found []observation) {
+	for r := 0; r < len(p.values); r += max(1, len(p.values)/maxPairs) {
+		oldest, newest := k.rows[r].bounds()
+		if !plausible(codec.FromMicros(oldest)) {
+			return nil
 		}
-		v := value{at: at, number: p.values[r], base64: base64Order.Replace(p.values[r])}
-		if digits {
-			v.number = strings.TrimLeft(v.number, "0")
-			v.number = string(rune(len(v.number))) + v.number
-		}
-		found = append(found, v)
+		found = append(found, observation{p.values[r], oldest, newest})
 	}
-	var numbers, letters trend
-	for i := range found {
-		for j := range i {
-			numbers.add(cmp.Compare(found[i].at, found[j].at), cmp.Compare(found[i].number, found[j].number))
-			letters.add(cmp.Compare(found[i].at, found[j].at), cmp.Compare(found[i].base64, found[j].base64))
-		}
-	}
-	if !numbers.certain() && !letters.certain() {
-		return ""
-	}
-	return "Its values are in the order of the timestamps of cells, or in the opposite order. Is it a time, or does it contain one, in a form that keys cannot have [K24]?"
+	slices.SortStableFunc(found, func(a, b observation) int { return cmp.Compare(a.oldest, b.oldest) })
+	return found
 }
 
-// base64Order replaces the characters of base64 with others that sort as the numbers do for which
-// they stand.
-var base64Order = func() *strings.Replacer {
-	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	pairs := []string{"+", "~", "-", "~", "/", "\x7f", "_", "\x7f", "=", " "}
-	for i, c := range alphabet {
-		pairs = append(pairs, string(c), string(rune('!'+i)))
-	}
-	return strings.NewReplacer(pairs...)
-}()
-
-// trend counts pairs of values that are in the order of other values, or in the opposite order.
-type trend struct{ same, opposite int }
-
-// add adds a pair. Values that are equal say nothing.
-func (t *trend) add(a, b int) {
-	switch a * b {
-	case 1:
-		t.same++
-	case -1:
-		t.opposite++
-	}
+// compareNumbers compares digits as numbers.
+func compareNumbers(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// certain reports whether all but a few pairs are in the same order.
-func (t *trend) certain() bool {
-	n := t.same + t.opposite
-	return n > 0 && max(t.same, t.opposite)*100 >= n*98
+// inOrder reports whether all but a few pairs of many values are in the order of their times, or in the opposite
+// order.
+func inOrder(found []observation, compare func(a, b string) int) bool {
+	distinct, up, down := map[string]bool{}, 0, 0
+	for i, o := range found {
+		distinct[o.value] = true
+		for _, before := range found[:i] {
+			if order := compare(o.value, before.value); before.oldest != o.oldest && order != 0 {
+				up, down = up+(1+order)/2, down+(1-order)/2
+			}
+		}
+	}
+	return len(distinct) >= 10 && up+down > 0 && max(up, down)*100 >= (up+down)*98
+}
+
+// inPeriods reports whether values repeat, and each has a period that hardly overlaps with those of others.
+func inPeriods(found []observation) bool {
+	distinct, periods, overlaps := map[string]bool{}, 0, 0
+	for i, o := range found {
+		if distinct[o.value] = true; i > 0 && o.value == found[i-1].value {
+			continue
+		}
+		if periods++; i > 0 && found[i-1].newest >= o.oldest {
+			overlaps++
+		}
+	}
+	n := len(distinct)
+	return n >= 3 && len(found) >= 2*n && periods+overlaps <= n+n/10
 }
 
 // calendarFields are the parts of times that calendars count.
@@ -259,41 +206,6 @@ func (k *key) calendar(p *part) string {
 	return ""
 }
 
-// refusedTime asks about a part of the keys in a form of times that the language refuses.
-func (k *key) refusedTime(p *part) string {
-	ask := func(what string) string {
-		return fmt.Sprintf("Is it a time? %s is %s, which is not a time that keys can have [K24].", show(p.values[0]), what)
-	}
-	for _, form := range notSorting {
-		if mostly(p.values, form.syntax.MatchString) {
-			return ask(form.name)
-		}
-	}
-	for _, form := range []struct {
-		name  string
-		parse func(string) (time.Time, bool)
-	}{{"a ULID, which contains a time,", ulid}, {"a UUID that contains a time", uuidTime}, {"a hexadecimal time", hexTime}, {"a little-endian time", littleTime},
-		{"a date without the century", dateIn("060102", false)}, {"a time without the century", dateIn("0601021504", false)},
-		{"a time without the century", dateIn("060102150405", false)}, {"a date with the month before the year", dateIn("01022006", false)},
-		{"a date with the day before the year", dateIn("02012006", false)}, {"a reversed date", dateIn("20060102", true)}, {"a reversed time", dateIn("2006010215", true)},
-		{"a reversed time", dateIn("200601021504", true)}, {"a reversed time", dateIn("20060102150405", true)}, {"a time in base 36", base36Time}} {
-		f := &timeForm{unit: time.Second, parse: form.parse}
-		l := lagOf(k.rows, p.values, f)
-		if f.fits(p.values) && l.n > 0 && l.class() <= 1 && differ(p.values) {
-			return ask(form.name)
-		}
-	}
-	return ""
-}
-
-// schemaTime names a form of a time.
-func schemaTime(f *timeForm) string {
-	if f.reverse != "" {
-		return f.format + ", reversed"
-	}
-	return f.format
-}
-
 // within asks about times inside of the values of a part.
 func (k *key) within(p *part) string {
 	for _, size := range []int{14, 8, 10, 13, 16, 19, 12, 7, 6, 4} {
@@ -326,7 +238,7 @@ func (k *key) within(p *part) string {
 					}
 					l := lagOf(k.rows, values, f)
 					if f.binary() == isBytes(values) && l.n > 0 && l.class() == 0 && l.agree == l.n && (differ(values) || strings.ContainsAny(values[0], "-/:.")) {
-						return fmt.Sprintf("It contains %s, which looks like a time (%s). Is it one that keys can have? If not, see [K24].", show(values[0]), schemaTime(f))
+						return fmt.Sprintf("It contains %s, which looks like a time (%s). Is it one that keys can have? If not, see [K24].", show(values[0]), f.name())
 					}
 				}
 			}

@@ -1,8 +1,10 @@
 // Package infer proposes a schema for a table that other programs write, from a sample of
 // its rows: the segments of the row keys, the place and the form of the time, the pattern,
-// columns and their types, and the time to live. It makes several guesses, keeps the one
-// that reads most of the sample, and asks about what a sample cannot tell. It accesses
-// neither tables nor the disk.
+// columns and their types, and the time to live. Each is a hypothesis that is tried against
+// the sample, and refuted or kept; of those that are kept, a plain order takes the one that
+// explains most: [draft.order], [key.order], and the order of the codings of a type. A
+// proposal prints what shows its conclusions, and asks about what a sample cannot tell. The
+// package accesses neither tables nor the disk.
 package infer
 
 import (
@@ -46,9 +48,8 @@ var (
 	ErrNoSchema = errors.New("the schema language cannot describe the rows")
 )
 
-// Propose returns the schema that reads the largest part of a sample; of several, the
-// likeliest. The result depends on the sample alone. Errors are [ErrEmpty] and
-// [ErrNoSchema].
+// Propose returns a schema that reads most of a sample; of several, the one that explains more of it: see
+// [draft.order]. The result depends on the sample alone. Errors are [ErrEmpty] and [ErrNoSchema].
 func Propose(s Sample) (*Proposal, error) {
 	s.withoutSums()
 	t := newTable(s)
@@ -65,7 +66,7 @@ func Propose(s Sample) (*Proposal, error) {
 			switch err := d.resolve(); {
 			case err != nil:
 				why = append(why, err.Error())
-			case best == nil || d.reads > best.reads || d.reads == best.reads && d.prior > best.prior:
+			case best == nil || slices.Compare(d.order(), best.order()) < 0:
 				best = d
 			}
 		}
@@ -106,7 +107,8 @@ type cell struct {
 	value             []byte
 }
 
-// withoutSums leaves out the sums of versions, which belong to a table of states: the table has none of their families.
+// withoutSums leaves out the sums of versions, which belong to a table of states: the table has none of their
+// families.
 func (s *Sample) withoutSums() {
 	var rows []bigtable.Row
 	for _, r := range s.Rows {
@@ -122,7 +124,8 @@ func (s *Sample) withoutSums() {
 	s.Rows = rows
 }
 
-// newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events are stored.
+// newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events
+// are stored.
 func newTable(s Sample) *table {
 	t := &table{Sample: s, rollups: rollupsOf(s.Rows)}
 	for _, r := range s.Rows {

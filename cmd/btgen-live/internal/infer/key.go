@@ -2,7 +2,6 @@ package infer
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,18 +12,19 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// key is a guess at the structure of the row keys.
+// key is a hypothesis about the structure of the row keys.
 type key struct {
 	table     *table
 	delimiter string
+	whole     bool  // whether nothing divides the keys, apart from a time at the end
 	rows      []row // those whose keys have the structure
 	parts     []*part
 	at        int       // index of the part that is the time; -1 if there is none
 	time      *timeForm // nil if there is none, or if buckets are numbered
 	number    *number   // nil unless buckets are numbered
-	prior     float64
-	asks      []string // questions about the whole key
+	asks      []string  // questions about the whole key
 	reason    string
+	place     int // in the order of hypotheses
 }
 
 // part is a part of the row keys.
@@ -55,33 +55,67 @@ const (
 // delimiters are the delimiters that are tried, the likeliest first.
 var delimiters = []string{"#", "|", "/", ":", "\x00", "\x1f", "_", ";", "~", "@", "$", "!", "&", "*", "+", "=", ",", "%", " ", "\t", ".", "-", "##", "||", "::", "__", "--"}
 
-// keys returns guesses at the structure of the row keys, the likeliest first.
+// tails are the numbers of bytes of a binary time at the end of keys; 0 if there is none.
+var tails = []int{0, 8, 4}
+
+// keys returns the hypotheses about the structure of the row keys that most of them bear out, the likeliest first:
+// those whose time agrees with the cells, then those with a likelier delimiter, then those with a form of times that
+// less looks like.
 func (t *table) keys() []*key {
 	var out []*key
 	rows := spread(t.rows, maxKeys)
-	for i, delimiter := range delimiters {
-		prior := 10 - float64(i)/3
-		for _, tail := range []int{0, 8, 4} {
-			for _, k := range t.split(rows, delimiter, tail) {
-				k.prior += prior
-				out = append(out, k)
+	for _, delimiter := range delimiters {
+		for _, tail := range tails {
+			if tail > 0 && strings.Contains(delimiter, "\x00") {
+				continue
 			}
+			split := func(key string) []string { return splitKey(key, delimiter, tail) }
+			out = append(out, t.cut(rows, &key{delimiter: delimiter}, tail, split)...)
 		}
 	}
 	out = append(out, t.fixed(rows)...)
-	for _, tail := range []int{0, 8, 4} {
-		out = append(out, t.whole(rows, tail)...)
+	for _, tail := range tails {
+		split := func(key string) []string { return splitEnd(key, tail) }
+		out = append(out, t.cut(rows, &key{whole: true, reason: "row keys have no delimiter"}, tail, split)...)
 	}
-	slices.SortStableFunc(out, func(a, b *key) int { return cmp.Compare(b.prior, a.prior) })
+	slices.SortStableFunc(out, compareKeys)
+	for i, k := range out {
+		k.place = i
+	}
 	return out[:min(len(out), maxTries)]
 }
 
-// split splits keys at a delimiter. The last tail bytes are a part that may contain the
-// delimiter. It returns nil if less than half of the keys have the same number of parts.
-func (t *table) split(rows []row, delimiter string, tail int) []*key {
+// order says what makes a hypothesis likelier than others that the keys also bear out: less is likelier.
+func (k *key) order() []int {
+	delimiter := slices.Index(delimiters, k.delimiter)
+	if delimiter < 0 {
+		delimiter = len(delimiters)
+	}
+	order := []int{0, 0, delimiter, 0, 0}
+	if k.whole {
+		order[0] = 1
+	}
+	switch {
+	case k.time != nil:
+		agreement := lagOf(k.rows, k.parts[k.at].values, k.time).class()
+		order[1], order[3], order[4] = []int{0, 2, 3, 5}[agreement], -k.aligned(), -k.time.rank
+	case k.number != nil:
+		order[1] = 1
+	default:
+		order[1] = 4
+	}
+	return order
+}
+
+// compareKeys compares hypotheses; the likelier one is less.
+func compareKeys(a, b *key) int { return slices.Compare(a.order(), b.order()) }
+
+// cut cuts keys into parts. The last one is a time of tail bytes, unless that is 0. It returns nil if less than half
+// of the keys have the same number of parts.
+func (t *table) cut(rows []row, k *key, tail int, split func(key string) []string) []*key {
 	counts := map[int]int{}
 	for _, r := range rows {
-		if parts := splitKey(r.key, delimiter, tail); parts != nil {
+		if parts := split(r.key); parts != nil {
 			counts[len(parts)]++
 		}
 	}
@@ -91,15 +125,15 @@ func (t *table) split(rows []row, delimiter string, tail int) []*key {
 			n, most = count, of
 		}
 	}
-	if n < 2 || n > maxParts || most*2 < len(rows) || strings.Contains(delimiter, "\x00") && tail > 0 {
+	if n == 0 || n > maxParts || most*2 < len(rows) {
 		return nil
 	}
-	k := &key{table: t, delimiter: delimiter, at: -1, parts: make([]*part, n)}
+	k.table, k.at, k.parts = t, -1, make([]*part, n)
 	for i := range k.parts {
-		k.parts[i] = &part{binary: tail > 0 && i == n-1}
+		k.parts[i] = &part{binary: tail > 0 && i == n-1, joined: k.whole && i == 0}
 	}
 	for _, r := range rows {
-		parts := splitKey(r.key, delimiter, tail)
+		parts := split(r.key)
 		if len(parts) != n || slices.Contains(parts, "") {
 			continue
 		}
@@ -108,18 +142,26 @@ func (t *table) split(rows []row, delimiter string, tail int) []*key {
 			k.parts[i].values = append(k.parts[i].values, v)
 		}
 	}
-	if len(k.rows)*2 < len(rows) {
+	switch {
+	case len(k.rows)*2 < len(rows):
+		return nil
+	case tail > 0 && !isBytes(k.parts[n-1].values):
+		return nil // the tail is text
+	case tail > 0 && k.whole && isBytes(k.parts[0].values):
 		return nil
 	}
-	if tail > 0 && !isBytes(k.parts[n-1].values) {
-		return nil // the tail is text
+	if k.reason == "" {
+		k.reason = fmt.Sprintf("%s have %d parts with the delimiter %q", share(len(k.rows), len(rows), "row key"), n, k.delimiter)
+		k.kinds()
 	}
-	k.reason = fmt.Sprintf("%s have %d parts with the delimiter %q", share(len(k.rows), len(rows), "row key"), n, delimiter)
-	k.kinds()
-	return k.timed()
+	out := k.timed()
+	if tail > 0 && k.whole && out[0].time == nil {
+		return nil
+	}
+	return out
 }
 
-// splitKey splits one key; nil if it is too short.
+// splitKey splits one key at a delimiter; nil if it has none. The last tail bytes may contain the delimiter.
 func splitKey(key, delimiter string, tail int) []string {
 	if tail == 0 {
 		if parts := strings.Split(key, delimiter); len(parts) > 1 {
@@ -135,70 +177,42 @@ func splitKey(key, delimiter string, tail int) []string {
 	return append(strings.Split(head, delimiter), last)
 }
 
+// splitEnd splits the last bytes of one key off; nil if there are no others.
+func splitEnd(key string, tail int) []string {
+	switch n := len(key) - tail; {
+	case n <= 0:
+		return nil
+	case tail == 0:
+		return []string{key}
+	default:
+		return []string{key[:n], key[n:]}
+	}
+}
+
 // isBytes reports whether some of the values are not text.
 func isBytes(values []string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return !isText(v) })
 }
 
-// whole takes a key as one part, which may be followed by a time of so many bytes.
-func (t *table) whole(rows []row, tail int) []*key {
-	k := &key{table: t, at: -1, rows: rows, parts: []*part{{joined: true}}, reason: "row keys have no delimiter"}
-	if tail > 0 {
-		k.parts = append(k.parts, &part{binary: true})
-	}
-	for _, r := range rows {
-		n := len(r.key) - tail
-		if n <= 0 {
-			return nil
-		}
-		k.parts[0].values = append(k.parts[0].values, r.key[:n])
-		if tail > 0 {
-			k.parts[1].values = append(k.parts[1].values, r.key[n:])
-		}
-	}
-	if tail > 0 && (isBytes(k.parts[0].values) || !isBytes(k.parts[1].values)) {
-		return nil
-	}
-	k.prior -= 20
-	out := k.timed()
-	if tail > 0 && out[0].time == nil {
-		return nil
-	}
-	return out
-}
-
 // maxTimes is the number of parts that are tried as the time.
 const maxTimes = 3
-
-// disagreeing is how much less likely a time is with each class of [lag.class].
-const disagreeing = 8
 
 // timed returns the key with each part that may be the time, the likeliest first; with none if
 // there is none.
 func (k *key) timed() []*key {
 	var out []*key
 	for i, p := range k.parts {
-		distinct := map[string]bool{}
-		for _, v := range p.values {
-			distinct[v] = true
-		}
-		p.distinct = len(distinct)
-		var best *timeForm
-		worst := 0 // the class of the best
+		p.distinct = len(dataOf(p.values).distinct(len(p.values)))
+		var forms []*key
 		for _, f := range timeForms(p.values) {
-			if f.binary() != p.binary {
-				continue
-			}
-			class := lagOf(k.rows, p.values, f).class()
-			if best == nil || class < worst || class == worst && f.rank > best.rank {
-				best, worst = f, class
+			if f.binary() == p.binary {
+				with := *k
+				with.at, with.time = i, f
+				forms = append(forms, &with)
 			}
 		}
-		if best != nil {
-			with := *k
-			with.at, with.time = i, best
-			with.prior += 20 + float64(best.rank)/10 - disagreeing*float64(worst)
-			out = append(out, &with)
+		if len(forms) > 0 {
+			out = append(out, slices.MinFunc(forms, compareKeys))
 		}
 	}
 	if n := k.numbered(); n != nil {
@@ -207,7 +221,7 @@ func (k *key) timed() []*key {
 	if len(out) == 0 {
 		return []*key{k}
 	}
-	slices.SortStableFunc(out, func(a, b *key) int { return cmp.Compare(b.prior, a.prior) })
+	slices.SortStableFunc(out, compareKeys)
 	return out[:min(len(out), maxTimes)]
 }
 
@@ -227,7 +241,6 @@ func (k *key) numbered() *key {
 		if b := countedBuckets(k.rows, n); b != nil && (word || n.prefix+n.suffix == "" && k.parts[i].distinct > 2) {
 			with := *k
 			with.at, with.number = i, n
-			with.prior += 15
 			return &with
 		}
 	}
@@ -368,7 +381,6 @@ func (t *table) fixed(rows []row) []*key {
 					k.at = len(k.parts)
 					k.add(begin, begin+size)
 					k.chunk(begin+size, width)
-					k.prior = float64(f.rank) + aligned(values, f) - disagreeing*float64(lagOf(rows, values, f).class())
 					out = append(out, k)
 				}
 			}
@@ -389,27 +401,27 @@ func near(rows []row, values []string, f *timeForm) bool {
 	return true
 }
 
-// aligned returns how likely it is that values are times, from the seconds that they are
-// multiples of.
-func aligned(values []string, f *timeForm) float64 {
-	score := 0.0
+// aligned returns of how many of a minute, an hour and a day all times in keys are multiples, if the keys are not
+// delimited: bytes that are no times hardly are.
+func (k *key) aligned() (n int) {
+	if k.delimiter != "" {
+		return 0
+	}
 	for _, seconds := range []int64{60, 3600, 86400} {
-		if !slices.ContainsFunc(values, func(v string) bool { at, _ := f.parse(v); return at.Unix()%seconds != 0 }) {
-			score += 6
+		if all(k.parts[k.at].values, func(v string) bool { at, _ := k.time.parse(v); return at.Unix()%seconds == 0 }) {
+			n++
 		}
 	}
-	return score
+	return n
 }
 
 // add adds a part of all keys.
 func (k *key) add(begin, end int) {
 	p := &part{binary: true}
-	distinct := map[string]bool{}
 	for _, r := range k.rows {
 		p.values = append(p.values, r.key[begin:end])
-		distinct[r.key[begin:end]] = true
 	}
-	p.distinct = len(distinct)
+	p.distinct = len(dataOf(p.values).distinct(len(p.values)))
 	k.parts = append(k.parts, p)
 }
 
@@ -474,8 +486,8 @@ func (k *key) seriesOf(i int) (series, bool) {
 		if s.typ, options = "bytes", fmt.Sprintf("encoding: raw, pad: %d", w); w == 0 {
 			options = "encoding: raw, escape: true"
 		}
-	case dataOf(p.values).all(uuidText.reads):
-		s.typ = "uuid"
+	case codingOf(dataOf(p.values), textIDs) != nil:
+		s.typ = codingOf(dataOf(p.values), textIDs).typ
 	case dataOf(p.values).all(intText.reads):
 		if s.typ = "int64"; strings.Contains(k.delimiter, "-") {
 			s.typ = "uint64" // the text of others may contain the delimiter
@@ -506,8 +518,8 @@ func binaryPart(p *part, w int) (typ, options string) {
 	first := []byte(p.values[0])
 	top := func(v string) bool { return v[0] < 0x80 }
 	switch {
-	case dataOf(p.values).all(binaryUUID.reads):
-		return "uuid", "encoding: binary"
+	case codingOf(dataOf(p.values), binaryIDs) != nil:
+		return codingOf(dataOf(p.values), binaryIDs).typ, "encoding: binary"
 	case w == 8 && all(p.values, top):
 		return "uint64", "encoding: binary"
 	case w == 4 && all(p.values, top):

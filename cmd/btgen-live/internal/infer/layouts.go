@@ -13,7 +13,7 @@ import (
 // Layouts of package time that readers need --time-layout for: those of a date, and of what follows it.
 var (
 	dateLayouts = append(strings.Split("1/2/2006,2/1/2006,1-2-2006,2-1-2006,2.1.2006,1/2/06,2/1/06,2.1.06,Jan 2 2006,2 Jan 2006,2-Jan-2006,2-Jan-06,"+
-		"January 2 2006,2 January 2006,2006-01,2006.1.2,2006-002", ","), "Jan 2, 2006", "January 2, 2006")
+		"January 2 2006,2 January 2006,2006-01,2006.1.2,2006-002", ","), "Jan 2, 2006", "January 2, 2006", "Mon, 02 Jan 2006", "2006-01-02")
 	timeLayouts = []string{"", " 15:04", " 15:04:05", " 3:04 PM", " 3:04:05 PM", " 15:04:05 -0700"}
 )
 

@@ -62,13 +62,8 @@ func (k *key) named(cols []*column) named {
 
 // likeValue reports whether a column name looks like a number, a time, an ID, or bytes.
 func likeValue(name string) bool {
-	return name != "" && (isDigits(name) || !isText(name) || uuidText.reads([]byte(name)) || timeText.reads([]byte(name)) ||
-		slices.ContainsFunc(timeForms([]string{name}), func(f *timeForm) bool { return !f.binary() }) || len(name) == 26 && upperULID(name))
-}
-
-func upperULID(s string) bool {
-	_, ok := ulid(s)
-	return ok
+	return name != "" && (isDigits(name) || !isText(name) || codingOf(data{[]byte(name)}, textIDs) != nil || timeText.reads([]byte(name)) ||
+		slices.ContainsFunc(timeForms([]string{name}), func(f *timeForm) bool { return !f.binary() }))
 }
 
 // namesAreTimes reports whether the names of all columns are those of the timestamps of their

@@ -410,7 +410,7 @@ func (s *recordSample) addTags(d *design) {
 		}
 		v := designValue{source: name, part: s.part(format.TagPart), typ: "string", example: c.example(), bytes: max(1, c.values.bytes())}
 		v.escape = c.values.first(func(b []byte) bool { return bytes.IndexByte(b, '#') >= 0 }) != nil
-		if t := c.cellType(); s.Format.Cells && (t == "int64" || t == "uuid") {
+		if t := c.cellType(); s.Format.Cells && (t == "int64" || isID(t)) {
 			v.typ, v.escape = t, false
 		}
 		if len(c.values) < s.events() {
@@ -469,22 +469,22 @@ func (s *recordSample) field(name string) designValue {
 
 // time sets the precision, the load and the bucket.
 func (s *recordSample) time(d *design) {
-	var at draftTimes
+	var times []eventTime
 	for _, p := range s.points {
 		if p.timed {
-			at = append(at, p.eventTime)
+			times = append(times, p.eventTime)
 		}
 	}
-	var finer time.Duration
-	if d.precision, finer, d.step, d.count = at.measure(); finer > 0 {
+	load, finer := recordLoad(times)
+	if d.precision, d.step, d.count = load.precision, load.step, load.series; finer > 0 {
 		d.precisionAsk = fmt.Sprintf("Times have digits to %s, and write drops what is below a millisecond. Are these digits needed? No series has two events in a millisecond; "+
 			"with a precision of %s, each event is a row (%s).", schema.FormatDuration(finer), schema.FormatDuration(finer), unserialized(true))
 	}
 	if s.untimed > 0 {
 		d.asks = append(d.asks, fmt.Sprintf("%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have")))
 	}
-	times := s.timeTexts()
-	d.asks = append(d.asks, times.questions()...)
+	texts := s.timeTexts()
+	d.asks = append(d.asks, texts.questions()...)
 	if s.replaced > 0 {
 		d.asks = append(d.asks, s.replacedQuestion())
 	}
@@ -492,7 +492,7 @@ func (s *recordSample) time(d *design) {
 		d.asks = append(d.asks, "Lines of a point do not follow each other, and --merge joins them if fewer than 100,000 are between them. If not, can they be sorted by series and time?")
 		d.loading = append(d.loading, "--merge")
 	}
-	if d.bucket = bucketFor(d.step, len(d.fields)); d.bucket == "1w" && slices.ContainsFunc(at, func(e eventTime) bool { return e.at < firstWeek.UnixNano() }) {
+	if d.bucket = bucketFor(d.step, len(d.fields)); d.bucket == "1w" && slices.ContainsFunc(times, func(e eventTime) bool { return e.at < firstWeek.UnixNano() }) {
 		d.bucket = "1d" // the first week with days before 1970 has no label
 	}
 	if d.step == 0 {
@@ -515,25 +515,23 @@ func (s *recordSample) replacedQuestion() string {
 	return q + "Are they copies, or does something that the lines lack tell them apart?"
 }
 
-// draftTimes are the times of a sample.
-type draftTimes []eventTime
-
-// measure returns the precision of times, the usual time between the events of a series, and the number
-// of series. The precision is a second at most: later times may have seconds. Precisions below a millisecond are those of events that are as close: finer is then the precision that
-// the times have; else, it is 0.
-func (t draftTimes) measure() (precision, finer, step time.Duration, series int) {
-	d := draft{}
-	d.count(t)
-	if d.precision >= time.Millisecond {
-		return min(d.precision, time.Second), 0, d.step, d.series
+// recordLoad returns what the times of records tell. The precision is a second at most: later times may have seconds.
+// Precisions below a millisecond are those of events that are as close: finer is then the precision that the times
+// have; else, it is 0.
+func recordLoad(times []eventTime) (out load, finer time.Duration) {
+	out = loadOf(times, time.Nanosecond)
+	if out.precision >= time.Millisecond {
+		out.precision = min(out.precision, time.Second)
+		return out, 0
 	}
 	seen := map[eventTime]bool{}
-	for _, e := range t {
+	for _, e := range times {
 		of := eventTime{e.series, e.at / int64(time.Millisecond)}
 		if seen[of] {
-			return d.precision, 0, d.step, d.series
+			return out, 0
 		}
 		seen[of] = true
 	}
-	return time.Millisecond, d.precision, d.step, d.series
+	finer, out.precision = out.precision, time.Millisecond
+	return out, finer
 }

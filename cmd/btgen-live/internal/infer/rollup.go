@@ -94,24 +94,25 @@ func (t *table) isRollup(family string) bool {
 // summarizes reports whether the sample tells what the rollup of the table is.
 func (t *table) summarizes() bool { return len(t.rollups) > 0 && t.rollups[0].every > 0 }
 
-// writeRollups writes the rollup of the table, or asks about it.
-func (d *draft) writeRollups(w *writer, o options) {
+// rollupLines returns the rollup of the table, or questions about it.
+func (d *draft) rollupLines(o options) (lines []conclusion) {
 	for i, r := range d.key.table.rollups {
 		switch {
 		case i == 0 && o.rollup:
-			d.writeRollup(w, r)
+			lines = append(lines, d.rollup(r))
 		case i > 0:
-			w.ask("    ", fmt.Sprintf("Family %s has cells of another rollup, which the schema leaves out. Is it one that was removed?", show(r.family)))
+			lines = append(lines, conclusion{evidence: asked(fmt.Sprintf("Family %s has cells of another rollup, which the schema leaves out. Is it one that was removed?", show(r.family)))})
 		default:
 			every, why := "WIDTH", "the sample does not tell the width of its windows"
 			if r.every > 0 {
 				every, why = schema.FormatDuration(r.every), cmp.Or(d.noRollup, "of the rest of the schema")
 			}
-			w.ask("    ", fmt.Sprintf("Family %s has cells of a rollup, which the schema leaves out: %s. A program without it changes events without marks, so that windows "+
+			lines = append(lines, conclusion{evidence: asked(fmt.Sprintf("Family %s has cells of a rollup, which the schema leaves out: %s. A program without it changes events without marks, so that windows "+
 				"are wrong until btgen-live rollup --all. Which program writes it? Its schema has a line like rollup: {every: %s, family: %s, ttl: %s}.",
-				show(r.family), why, every, schema.Quoted(r.family), d.rollupTTL(r)))
+				show(r.family), why, every, schema.Quoted(r.family), d.rollupTTL(r)))})
 		}
 	}
+	return lines
 }
 
 // rollupTTL returns the time to live of a rollup in the schema language.
@@ -123,8 +124,10 @@ func (d *draft) rollupTTL(r *rolled) string {
 	return ruleText(rule, false)
 }
 
-// writeRollup writes the rollup. Its windows name the fields as reads of the table do.
-func (d *draft) writeRollup(w *writer, r *rolled) {
+// rollup returns the rollup. Its windows name the fields as reads of the table do.
+func (d *draft) rollup(r *rolled) conclusion {
+	var out conclusion
+	ask := func(question string) { out.evidence = append(out.evidence, evidence{asks: question}) }
 	var has, lacks []string
 	unknown := slices.Clone(r.fields)
 	for _, f := range d.fields {
@@ -141,17 +144,18 @@ func (d *draft) writeRollup(w *writer, r *rolled) {
 		for _, every := range slices.Sorted(maps.Keys(r.widths)) {
 			all = append(all, schema.FormatDuration(every))
 		}
-		w.ask("    ", fmt.Sprintf("The windows are of different widths: %s. Is the one of the last bucket that of the rollup?", words.List(all, "and")))
+		ask(fmt.Sprintf("The windows are of different widths: %s. Is the one of the last bucket that of the rollup?", words.List(all, "and")))
 	}
 	if len(unknown) > 0 {
-		w.ask("    ", fmt.Sprintf("The windows also have fields that the schema does not have: %s. Which fields are they? Those of the schema must have the same names.", listed(unknown)))
+		ask(fmt.Sprintf("The windows also have fields that the schema does not have: %s. Which fields are they? Those of the schema must have the same names.", listed(unknown)))
 	}
 	text := fmt.Sprintf("every: %s, family: %s, ttl: %s", schema.FormatDuration(r.every), schema.Quoted(r.family), d.rollupTTL(r))
 	if len(has) > 0 && len(lacks) > 0 {
-		w.ask("    ", fmt.Sprintf("The windows lack %s. Does the rollup leave that out, or is it newer than the windows of the sample?", listed(lacks)))
+		ask(fmt.Sprintf("The windows lack %s. Does the rollup leave that out, or is it newer than the windows of the sample?", listed(lacks)))
 		text += ", fields: [" + strings.Join(has, ", ") + "]"
 	}
-	w.line("    rollup: {%s}", text)
+	out.text = "rollup: {" + text + "}"
+	return out
 }
 
 // leftOut asks about the families of which the schema has nothing.

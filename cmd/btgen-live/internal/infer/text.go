@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,42 +22,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// writer writes a schema.
-type writer struct {
-	b    strings.Builder
-	asks []string
-}
-
-// line writes a line.
-func (w *writer) line(format string, args ...any) {
-	fmt.Fprintf(&w.b, format+"\n", args...)
-}
-
-// note writes comments.
-func (w *writer) note(indent, text string) {
-	if text = oneLine(text); text != "" {
-		w.line("%s# %s", indent, text)
-	}
-}
-
-// ask writes a question as a comment.
-func (w *writer) ask(indent, question string) {
-	if question = oneLine(question); question != "" {
-		w.asks = append(w.asks, question)
-		w.line("%s# ? %s", indent, question)
-	}
-}
-
-// oneLine replaces what a comment cannot contain.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffd' {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
 // options are what the text of a draft may contain or not.
 type options struct {
 	expect bool     // the load
@@ -66,38 +31,31 @@ type options struct {
 	allow  []string // rules that the table breaks
 }
 
-// schema writes the schema of a draft.
-func (d *draft) schema(o options) ([]byte, []string) {
-	w := &writer{}
+// outline returns the schema of a draft.
+func (d *draft) outline(o options) *outline {
 	names := &d.names
 	names.reset()
 	for i := range d.fields {
 		d.nameField(&d.fields[i], names)
 	}
 	segments, values := d.segments(names)
-	id := d.key.table.Table
-	w.line("btgen: v1\npackage: %s\nname: %s", names.packageName(id), schema.Quoted(names.eventName(id)))
-	w.note("", strings.ToUpper(d.key.reason[:1])+d.key.reason[1:]+".")
-	w.line("series:")
+	t := d.key.table
+	out := &outline{
+		pkg: names.packageName(t.Table), event: names.eventName(t.Table), reason: strings.ToUpper(d.key.reason[:1]) + d.key.reason[1:] + ".",
+		precision: d.precision, fieldsAsk: d.blobAsk, id: t.Table, count: d.series, partial: t.Sampled != nil && !t.Sampled.Complete,
+	}
 	for _, s := range values {
-		d.writeSeries(w, s)
+		out.series = append(out.series, d.seriesItem(s))
 	}
-	w.line("time: {precision: %s}", schema.FormatDuration(d.precision))
-	w.line("fields:")
-	w.ask("  ", d.blobAsk)
 	for i := range d.fields {
-		d.writeField(w, &d.fields[i])
+		out.fields = append(out.fields, d.fieldItem(&d.fields[i]))
 	}
-	w.line("tables:")
-	for _, q := range slices.Concat(d.key.asks, d.asks, []string{d.lag.question(), d.key.table.untimed()}, d.leftOut()) {
-		w.ask("  ", q)
-	}
-	w.line("  %s:", schema.Quoted(id))
-	d.writeTable(w, segments, o)
+	out.tableEvidence = asked(slices.Concat(d.key.asks, d.asks, []string{d.lag.question(), t.untimed()}, d.leftOut())...)
+	out.table = d.tableLines(segments, o)
 	if o.expect {
-		d.writeLoad(w, values)
+		out.step = d.step
 	}
-	return []byte(w.b.String()), w.asks
+	return out
 }
 
 // nameField gives a field a valid name, and the column or the member that it has if that is
@@ -185,32 +143,28 @@ func (d *draft) salt(indexes []int) int {
 	return -1
 }
 
-// writeSeries writes a series value.
-func (d *draft) writeSeries(w *writer, s series) {
+// seriesItem returns a series value in the schema language.
+func (d *draft) seriesItem(s series) item {
+	out := item{name: s.name, typ: s.typ, evidence: asked(s.notes...)}
+	ask := func(question string) {
+		out.evidence = slices.Insert(out.evidence, len(out.evidence)-len(s.notes), evidence{asks: question})
+	}
 	if strings.HasPrefix(s.name, "key_") {
-		w.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", words.Count(float64(s.part.distinct), "value", "values"), show(s.part.values[0])))
+		ask(fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", words.Count(float64(s.part.distinct), "value", "values"), show(s.part.values[0])))
 	}
 	if d.likeSalt(s) {
-		w.ask("  ", "Is it a salt? Generated code would compute another one, so callers must specify it.")
+		ask("Is it a salt? Generated code would compute another one, so callers must specify it.")
 	}
-	w.ask("  ", d.key.saltWithin(s))
+	ask(d.key.saltWithin(s))
 	if s.part.distinct == 1 && len(s.part.values) > 1 && !s.part.binary {
-		w.ask("  ", "It has a single value in the sample: is it constant, as in {const: "+show(s.part.values[0])+"}?")
+		ask("It has a single value in the sample: is it constant, as in {const: " + show(s.part.values[0]) + "}?")
 	}
-	if q := d.key.hiddenTime(s.part); q != "" {
-		w.ask("  ", q)
+	ask(d.key.hiddenTime(s.part))
+	if s.typ == "string" {
+		out.bytes = max(1, dataOf(s.part.values).bytes())
 	}
-	for _, q := range s.notes {
-		w.ask("  ", q)
-	}
-	text := "type: " + s.typ
-	switch {
-	case s.example != "" && s.typ == "string" && oneLine(s.example) == s.example && len(s.example) <= 64:
-		text += ", example: " + schema.Quoted(s.example)
-	case s.example != "" && (s.typ == "int64" || s.typ == "uint64"):
-		text += ", example: " + s.example
-	}
-	w.line("  %s: %s", s.name, short(text))
+	out.addExample(s.example)
+	return out
 }
 
 // likeSalt reports whether a series value may be a salt: few numbers at the start of keys, or
@@ -267,44 +221,28 @@ func (k *key) saltWithin(s series) string {
 // hexadecimal matches numbers with hexadecimal digits of one case.
 var hexadecimal = regexp.MustCompile(`^([0-9a-f]+|[0-9A-F]+)$`)
 
-// short returns a series value or a field in the schema language: its type, if it has nothing
-// else.
-func short(text string) string {
-	if typ, ok := strings.CutPrefix(text, "type: "); ok && !strings.Contains(typ, ",") {
-		return typ
+// fieldItem returns a field in the schema language.
+func (d *draft) fieldItem(f *field) item {
+	out := item{name: f.name, typ: f.typ, bytes: f.bytes}
+	add := func(has bool, option string) {
+		if has {
+			out.options = append(out.options, option)
+		}
 	}
-	return "{" + text + "}"
-}
-
-// writeField writes a field.
-func (d *draft) writeField(w *writer, f *field) {
 	if f.was != "" {
-		w.ask("  ", fmt.Sprintf("The member %s has a name that a field cannot have. Can its writers use %s?", show(f.was), f.name))
+		out.evidence = asked(fmt.Sprintf("The member %s has a name that a field cannot have. Can its writers use %s?", show(f.was), f.name))
 	}
 	if f.number > 0 && f.example != "" {
-		w.note("  ", "For example, "+f.example+".")
+		out.evidence = append(out.evidence, evidence{shows: "For example, " + f.example + "."})
 	}
-	w.ask("  ", f.doubt)
-	text := "type: " + f.typ
-	if f.optional {
-		text += ", optional: true"
-	}
-	if f.column != "" {
-		text += ", column: " + schema.Quoted(f.column)
-	}
-	if len(d.families()) > 1 {
-		text += ", family: " + schema.Quoted(f.family)
-	}
-	if d.blob == "" && f.values != "" && f.values != d.values() {
-		text += ", values: " + f.values
-	}
-	if f.number > 0 {
-		text += fmt.Sprintf(", number: %d", f.number)
-	}
-	if f.was != "" {
-		text += ", was: [" + schema.Quoted(f.was) + "]"
-	}
-	w.line("  %s: %s", f.name, short(text))
+	out.evidence = append(out.evidence, evidence{asks: f.doubt})
+	add(f.optional, "optional: true")
+	add(f.column != "", "column: "+schema.Quoted(f.column))
+	add(len(d.families()) > 1, "family: "+schema.Quoted(f.family))
+	add(d.blob == "" && f.values != "" && f.values != d.values(), "values: "+f.values)
+	add(f.number > 0, fmt.Sprintf("number: %d", f.number))
+	add(f.was != "", "was: ["+schema.Quoted(f.was)+"]")
+	return out
 }
 
 // values returns how most fields are stored in cells: text or binary.
@@ -335,52 +273,92 @@ func (d *draft) families() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// writeTable writes the table.
-func (d *draft) writeTable(w *writer, segments []string, o options) {
-	w.line("    pattern: %s", d.pattern)
-	delimiter := ""
-	if d.key.delimiter != "" {
-		delimiter = "delimiter: " + schema.Quoted(d.key.delimiter) + ", "
+// tableLines returns the lines of the table.
+func (d *draft) tableLines(segments []string, o options) []conclusion {
+	key := keyOf(d.key.delimiter, segments)
+	key.evidence = []evidence{{shows: d.timeEvidence()}}
+	lines := []conclusion{{"pattern: " + d.pattern.String(), []evidence{{shows: d.patternEvidence()}}}, key}
+	if lines = append(lines, conclusion{evidence: asked(d.bucketAsk)}); d.bucket != "" {
+		lines = append(lines, concluded("bucket: %s", d.bucket))
 	}
-	w.line("    key: {%ssegments: [%s]}", delimiter, strings.Join(segments, ", "))
-	w.ask("    ", d.bucketAsk)
-	if d.bucket != "" {
-		w.line("    bucket: %s", d.bucket)
-	}
-	families := d.families()
 	if d.blob == "" && d.values() == "text" {
-		w.line("    values: text")
+		lines = append(lines, concluded("values: text"))
 	}
 	if d.blob != "" {
-		w.line("    blob: %s", d.blob)
+		lines = append(lines, concluded("blob: %s", d.blob))
 	}
+	lines = append(lines, d.familyLines(o)...)
+	lines = append(lines, d.rollupLines(o)...)
+	lines = append(lines, d.tier(), d.granularity())
+	if len(o.allow) > 0 {
+		lines = append(lines, concluded("allow:"))
+		for _, rule := range o.allow {
+			lines = append(lines, concluded("  %s: %q", rule, "the table exists"))
+		}
+	}
+	return lines
+}
+
+// familyLines returns the families, with their times to live.
+func (d *draft) familyLines(o options) (lines []conclusion) {
+	families := d.families()
 	switch {
 	case d.classes != nil:
 		var ages []string
 		for _, f := range d.classes {
 			ages = append(ages, schema.Quoted(f)+": "+schema.FormatDuration(d.key.table.Families[f].MaxAge))
 		}
-		w.line("    ttl: {classes: {%s}}", strings.Join(ages, ", "))
+		return []conclusion{concluded("ttl: {classes: {%s}}", strings.Join(ages, ", "))}
 	case len(families) == 1:
-		w.line("    family: %s", schema.Quoted(families[0]))
-		w.ask("    ", d.versionsQuestion(families[0], o))
-		w.line("    ttl: %s", d.ttl(families[0], o))
-	default:
-		w.line("    families:")
-		for _, f := range families {
-			w.ask("      ", d.versionsQuestion(f, o))
-			w.line("      %s: {ttl: %s}", schema.Quoted(f), d.ttl(f, o))
+		ttl := conclusion{"ttl: " + d.ttl(families[0], o), asked(d.versionsQuestion(families[0], o))}
+		return []conclusion{concluded("family: %s", schema.Quoted(families[0])), ttl}
+	}
+	lines = append(lines, concluded("families:"))
+	for _, f := range families {
+		ttl := "  " + schema.Quoted(f) + ": {ttl: " + d.ttl(f, o) + "}"
+		lines = append(lines, conclusion{ttl, asked(d.versionsQuestion(f, o))})
+	}
+	return lines
+}
+
+// tier returns the tier of the table. Rules reject one that stays empty: a comment is left.
+func (d *draft) tier() conclusion {
+	after, moves := d.key.table.Tier.After()
+	if !moves {
+		return conclusion{}
+	}
+	age := schema.FormatDuration(after)
+	for _, f := range d.families() {
+		alive := d.key.table.Families[f].Retention(0)
+		if alive == nil || alive[len(alive)-1].MaxAge == 0 || alive[len(alive)-1].MaxAge > after {
+			return concluded("tier: {infrequent_access: {after: %s}}", age)
 		}
 	}
-	d.writeRollups(w, o)
-	d.writeTier(w)
-	d.writeGranularity(w)
-	if len(o.allow) > 0 {
-		w.line("    allow:")
-		for _, rule := range o.allow {
-			w.line("      %s: %q", rule, "the table exists")
+	empty := fmt.Sprintf("The table has an infrequent access tier from %s on, which stays empty: everything expires before.", age)
+	return conclusion{evidence: []evidence{{shows: empty}}}
+}
+
+// granularity says what the granularity MICROS of the table means for the schema: its precision cannot say it.
+func (d *draft) granularity() conclusion {
+	table := d.key.table
+	inMicros := func(row bigtable.Row) bool {
+		for _, items := range row {
+			if slices.ContainsFunc(items, func(i bigtable.ReadItem) bool { return i.Timestamp%1000 != 0 }) {
+				return true
+			}
 		}
+		return false
 	}
+	if !table.Micros && !slices.ContainsFunc(table.Rows, inMicros) {
+		return conclusion{}
+	}
+	text := "The table has the granularity MICROS: timestamps are in microseconds. "
+	if d.pattern.EventTimed() {
+		text += "Reads are exact, but writers store whole milliseconds, and replace other events of theirs: do not write to this table with the schema."
+	} else {
+		text += "Writers store whole milliseconds."
+	}
+	return conclusion{evidence: []evidence{{shows: text}}}
 }
 
 // ways is the number of ways to write a time to live.
@@ -424,53 +402,10 @@ func ruleText(r codec.GCRule, fromWrite bool) string {
 	return map[codec.GCKind]string{codec.GCUnion: "{any_of: [", codec.GCIntersection: "{all_of: ["}[r.Kind] + strings.Join(rules, ", ") + "]}"
 }
 
-// writeLoad writes the expected load.
-func (d *draft) writeLoad(w *writer, values []series) {
-	if d.step <= 0 || d.series == 0 {
-		return
-	}
-	if of := d.key.table.Sampled; of != nil && !of.Complete {
-		w.ask("", fmt.Sprintf("How many series are there? The sample has %d.", d.series))
-	}
-	w.line("expect:\n  series: %d\n  rate: %s", d.series, rate(d.step))
-	var sizes []string
-	for _, s := range values {
-		if s.typ == "string" {
-			total := 0
-			for _, v := range s.part.values {
-				total += len(v)
-			}
-			sizes = append(sizes, fmt.Sprintf("%s: %d", s.name, max(1, total/len(s.part.values))))
-		}
-	}
-	for _, f := range d.fields {
-		if f.bytes > 0 && (f.typ == "string" || f.typ == "bytes" || f.typ == "json") {
-			sizes = append(sizes, fmt.Sprintf("%s: %d", f.name, f.bytes))
-		}
-	}
-	if len(sizes) > 0 {
-		w.line("  value_bytes: {%s}", strings.Join(sizes, ", "))
-	}
-}
-
-// rate returns the rate of events so far apart.
-func rate(step time.Duration) string {
-	for _, u := range []struct {
-		per  time.Duration
-		name string
-	}{{time.Second, "s"}, {time.Minute, "m"}, {time.Hour, "h"}, {24 * time.Hour, "d"}} {
-		if n := (u.per + step/2) / step; n >= 1 {
-			return fmt.Sprintf("%d/%s", n, u.name)
-		}
-	}
-	return fmt.Sprintf("1/%s", schema.FormatDuration(step.Round(24*time.Hour)))
-}
-
 // verified is a draft that the language accepts.
 type verified struct {
-	layout *layout.Layout
-	text   []byte
-	asks   []string
+	layout  *layout.Layout
+	outline *outline
 }
 
 const (
@@ -528,10 +463,7 @@ func (d *draft) measure() {
 		}
 		rows = append(rows, r)
 	}
-	d.reads = float64(d.final.report(rows).Values.Readable) / float64(max(1, total))
-	if d.weight > 0 {
-		d.reads *= d.weight
-	}
+	d.reads = verify.Share{Readable: d.final.report(rows).Values.Readable, Total: total}
 }
 
 // report reads rows with the schema.
@@ -543,7 +475,8 @@ func (v *verified) report(rows []bigtable.Row) *verify.Report {
 func (d *draft) accepted(o options) (*verified, error) {
 	const most = 5 // rounds: each allows rules or changes names
 	for range most {
-		text, asks := d.schema(o)
+		outline := d.outline(o)
+		text, _ := outline.write()
 		result := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
 		more := false
 		for _, f := range result.Diagnostics {
@@ -561,7 +494,7 @@ func (d *draft) accepted(o options) (*verified, error) {
 			return nil, refusal(text, result.Diagnostics...)
 		}
 		if !more {
-			return &verified{result.Layouts[0], text, asks}, nil
+			return &verified{result.Layouts[0], outline}, nil
 		}
 		slices.Sort(o.allow)
 	}
@@ -597,26 +530,60 @@ func (d *draft) propose() *Proposal {
 	r := d.final.report(d.key.table.Rows)
 	r.Sample = d.key.table.Sampled
 	d.lag.report(r)
-	w := &writer{}
-	of := d.key.table.Sampled
-	if of == nil {
-		of = &verify.Sampled{Rows: len(d.key.table.Rows), Complete: true}
+	of := cmp.Or(d.key.table.Sampled, &verify.Sampled{Rows: len(d.key.table.Rows), Complete: true})
+	about := []string{
+		fmt.Sprintf("Proposed by btgen-live infer from table %s: %s, %s.", d.key.table.Table, of, words.Count(float64(d.key.table.cells), "cell", "cells")),
+		fmt.Sprintf("Of these, the schema reads %s row keys, %s columns and %s values.", r.Rows, r.Columns, r.Values),
 	}
-	w.note("", fmt.Sprintf("Proposed by btgen-live infer from table %s: %s, %s.", d.key.table.Table, of, words.Count(float64(d.key.table.cells), "cell", "cells")))
-	w.note("", fmt.Sprintf("Of these, the schema reads %s row keys, %s columns and %s values.", r.Rows, r.Columns, r.Values))
 	for _, f := range r.Findings[:min(3, len(r.Findings))] {
 		where := "row " + f.Row
 		if f.Column != "" {
 			where += ", column " + f.Column
 		}
-		w.note("", fmt.Sprintf("Not read: %d like %s: %s", f.Count, where, f.Problem))
+		about = append(about, fmt.Sprintf("Not read: %d like %s: %s", f.Count, where, f.Problem))
 	}
-	if len(d.final.asks) > 0 {
-		w.note("", "Comments with a question mark are about what the sample does not tell.")
+	d.final.outline.about = about
+	text, asks := d.final.outline.write()
+	return &Proposal{Schema: formatted(text), Questions: asks, Report: r}
+}
+
+// timeEvidence says what shows that a part of the keys is a time.
+func (d *draft) timeEvidence() string {
+	k := d.key
+	if k.time == nil {
+		return ""
 	}
-	text := append([]byte(w.b.String()), d.final.text...)
-	if formatted, found := schema.Format("schema.yaml", text); !found.HasErrors() {
-		text = formatted
+	var first, last time.Time
+	for _, v := range k.parts[k.at].values {
+		at, _ := k.time.parse(v)
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
 	}
-	return &Proposal{Schema: text, Questions: d.final.asks, Report: r}
+	days := first.Format(time.DateOnly)
+	if to := last.Format(time.DateOnly); to != days {
+		days += " to " + to
+	}
+	return fmt.Sprintf("Part %d of all %d keys is a time in the form %s: %s.", k.at+1, len(k.rows), k.time.name(), days)
+}
+
+// patternEvidence says what of the cells shows the pattern.
+func (d *draft) patternEvidence() string {
+	switch several := d.key.times() > 1; {
+	case d.pattern.Naming() != codec.NamedByField:
+		return ""
+	case d.bucket == "" && d.timed:
+		return "Each row is an event: the timestamps of its cells are the time in its key."
+	case d.bucket == "" && d.lag.n > 0 && d.lag.agree == d.lag.n:
+		far := gap(d.lag.farthest())
+		return fmt.Sprintf("Each row is an event: the timestamps of its cells are up to %s from the time in its key.", far)
+	case several && d.bucket == "none":
+		return "Rows have cells of several timestamps, and no time in their keys."
+	case several:
+		return "Rows have cells of several timestamps, all of them in the bucket of their row."
+	}
+	return ""
 }

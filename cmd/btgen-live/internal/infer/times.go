@@ -1,9 +1,8 @@
 package infer
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,6 +28,14 @@ func (f *timeForm) label() bool {
 	return f.format == "iso_week" || strings.HasPrefix(f.format, "2006")
 }
 
+// name names the form.
+func (f *timeForm) name() string {
+	if f.reverse != "" {
+		return f.format + ", reversed"
+	}
+	return f.format
+}
+
 // segment returns a segment with the form in the schema language; kind is time or bucket.
 func (f *timeForm) segment(kind string) string {
 	s := kind + ": " + schema.Quoted(f.format)
@@ -46,69 +53,50 @@ var (
 
 func plausible(t time.Time) bool { return !t.Before(earliest) && t.Before(latest) }
 
-// counted are the forms of times that count from 1970. A reversed one is written as a
-// maximum minus the count.
-var counted = []struct {
-	format, reverse string
-	unit            time.Duration
-	digits, bytes   int
-	max             uint64 // 0 if the time is not reversed
-}{
-	{"unix_s", "", time.Second, 10, 0, 0},
-	{"unix_ms", "", time.Millisecond, 13, 0, 0},
-	{"unix_us", "", time.Microsecond, 16, 0, 0},
-	{"unix_ns", "", time.Nanosecond, 19, 0, 0},
-	{"unix_s", "true", time.Second, 10, 0, 1e10 - 1},
-	{"unix_ms", "true", time.Millisecond, 13, 0, 1e13 - 1},
-	{"unix_us", "true", time.Microsecond, 16, 0, 1e16 - 1},
-	{"unix_ns", "true", time.Nanosecond, 19, 0, math.MaxInt64},
-	{"unix_s", "max_int32", time.Second, 10, 0, math.MaxInt32},
-	{"unix_s", "max_uint32", time.Second, 10, 0, math.MaxUint32},
-	{"unix_s", "max_int64", time.Second, 19, 0, math.MaxInt64},
-	{"unix_ms", "max_int64", time.Millisecond, 19, 0, math.MaxInt64},
-	{"unix_us", "max_int64", time.Microsecond, 19, 0, math.MaxInt64},
-	{"unix_s", "max_uint64", time.Second, 20, 0, math.MaxUint64},
-	{"unix_ms", "max_uint64", time.Millisecond, 20, 0, math.MaxUint64},
-	{"unix_us", "max_uint64", time.Microsecond, 20, 0, math.MaxUint64},
-	{"binary", "", time.Microsecond, 0, 8, 0},
-	{"binary_s", "", time.Second, 0, 8, 0},
-	{"binary_ms", "", time.Millisecond, 0, 8, 0},
-	{"binary_ns", "", time.Nanosecond, 0, 8, 0},
-	{"binary", "true", time.Microsecond, 0, 8, math.MaxInt64},
-	{"binary_s", "true", time.Second, 0, 8, math.MaxInt64},
-	{"binary_ms", "true", time.Millisecond, 0, 8, math.MaxInt64},
-	{"binary_ns", "true", time.Nanosecond, 0, 8, math.MaxInt64},
-	{"binary_ms", "max_uint64", time.Millisecond, 0, 8, math.MaxUint64},
-	{"binary", "max_uint64", time.Microsecond, 0, 8, math.MaxUint64},
-	{"binary4_s", "", time.Second, 0, 4, 0},
-	{"binary4_s", "max_int32", time.Second, 0, 4, math.MaxInt32},
-	{"binary4_s", "true", time.Second, 0, 4, math.MaxUint32},
+// formOf returns a form of the codec.
+func formOf(c codec.TimeFormat, rank int) *timeForm {
+	plain := c
+	plain.Reverse, plain.From = false, codec.Largest
+	f := &timeForm{format: plain.String(), unit: c.Resolution(), months: c.Months(), rank: rank}
+	if c.Reverse {
+		f.reverse = c.From.String()
+	}
+	f.parse = func(s string) (time.Time, bool) {
+		if len(s) != c.Width() {
+			return time.Time{}, false
+		}
+		t, err := c.Parse(s)
+		return t, err == nil && plausible(t)
+	}
+	return f
 }
+
+// counted are the forms of times that count from 1970, and of those that a number minus such a time is.
+var counted = func() (out []*timeForm) {
+	add := func(c codec.TimeFormat) {
+		rank := c.Width()
+		if c.InBytes() {
+			rank *= 2
+		}
+		out = append(out, formOf(c, rank))
+	}
+	for kind := codec.UnixSeconds; kind <= codec.BinaryShortSeconds; kind++ {
+		plain := codec.TimeFormat{Kind: kind}
+		add(plain)
+		for from := codec.Largest; from <= codec.MaxUint64; from++ {
+			if c, err := plain.Reversed(from); err == nil && c.From == from {
+				add(c)
+			}
+		}
+	}
+	return out
+}()
 
 // timeForms returns the forms of times that all values have, the likeliest first.
 func timeForms(values []string) []*timeForm {
 	var out []*timeForm
-	for i := range counted {
-		c := &counted[i]
-		f := &timeForm{format: c.format, reverse: c.reverse, unit: c.unit, rank: c.digits + 2*c.bytes}
-		f.parse = func(s string) (time.Time, bool) {
-			n, ok := count(s, c.digits, c.bytes)
-			if c.max > 0 {
-				ok, n = ok && n <= c.max, c.max-n
-			}
-			if !ok || n > math.MaxInt64 {
-				return time.Time{}, false
-			}
-			per := int64(time.Second / c.unit)
-			t := time.Unix(int64(n)/per, int64(n)%per*int64(c.unit)).UTC()
-			return t, plausible(t)
-		}
-		if f.fits(values) {
-			out = append(out, f)
-		}
-	}
-	for _, f := range []*timeForm{layoutOf(values), isoWeek(values)} {
-		if f != nil {
+	for _, f := range append(counted[:len(counted):len(counted)], layoutOf(values), isoWeek) {
+		if f != nil && f.fits(values) {
 			out = append(out, f)
 		}
 	}
@@ -125,35 +113,11 @@ func (f *timeForm) fits(values []string) bool {
 	return len(values) > 0
 }
 
-// count parses a number of so many digits or bytes.
-func count(s string, digits, bytes int) (uint64, bool) {
-	switch {
-	case digits > 0:
-		if len(s) != digits {
-			return 0, false
-		}
-		n := uint64(0)
-		for i := range len(s) {
-			d := uint64(s[i] - '0')
-			if d > 9 || n > (math.MaxUint64-d)/10 {
-				return 0, false
-			}
-			n = n*10 + d
-		}
-		return n, true
-	case len(s) != bytes:
-		return 0, false
-	case bytes == 4:
-		return uint64(binary.BigEndian.Uint32([]byte(s))), true
-	}
-	return binary.BigEndian.Uint64([]byte(s)), true
-}
-
 // elements are the elements of a layout of package time, in order. The year is followed by the
 // month or by the day of the year.
 var elements = []string{"2006", "01", "02", "15", "04", "05"}
 
-// layoutOf returns the layout of package time that all values have; nil if there is none.
+// layoutOf returns the layout of package time that the first of some values has; nil if there is none.
 func layoutOf(values []string) *timeForm {
 	if len(values) == 0 {
 		return nil
@@ -163,18 +127,11 @@ func layoutOf(values []string) *timeForm {
 	if layout == "" || err != nil {
 		return nil
 	}
-	f := &timeForm{format: layout, unit: format.Resolution(), months: format.Months(), rank: len(layout)}
-	f.parse = func(s string) (time.Time, bool) {
-		t, err := format.Parse(s)
-		return t, err == nil && plausible(t)
-	}
+	rank := len(layout)
 	if strings.ContainsAny(layout, "-_/:.T") {
-		f.rank += 5
+		rank += 5
 	}
-	if !f.fits(values) {
-		return nil
-	}
-	return f
+	return formOf(format, rank)
 }
 
 // guessLayout returns the layout of a value: its runs of digits are years, months, days and so
@@ -248,13 +205,13 @@ func numberOf(values []string) *number {
 		if !ok1 || !ok2 || v == "" || len(v) > 18 {
 			return nil
 		}
-		c, ok := count(v, len(v), 0)
-		if !ok || c == 0 {
+		c, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || c <= 0 || !isDigits(v) {
 			return nil
 		}
 		padded = padded || v[0] == '0'
 		same = same && len(v) == end-begin
-		n.numbers = append(n.numbers, int64(c))
+		n.numbers = append(n.numbers, c)
 	}
 	if padded && !same || strings.Contains(n.prefix+n.suffix, "%") {
 		return nil
@@ -265,15 +222,11 @@ func numberOf(values []string) *number {
 	return n
 }
 
-// isoWeek returns the label of ISO 8601 weeks, if all values have it; else nil.
-func isoWeek(values []string) *timeForm {
+// isoWeek is the label of ISO 8601 weeks.
+var isoWeek = func() *timeForm {
 	b := codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Kind: codec.ISOWeekLabel}}
-	f := &timeForm{format: "iso_week", unit: b.Every, rank: 12, parse: func(s string) (time.Time, bool) {
+	return &timeForm{format: "iso_week", unit: b.Every, rank: 12, parse: func(s string) (time.Time, bool) {
 		t, err := b.ParseLabel(s)
 		return t, err == nil && plausible(t)
 	}}
-	if !f.fits(values) {
-		return nil
-	}
-	return f
-}
+}()

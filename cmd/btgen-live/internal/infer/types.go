@@ -17,8 +17,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// The type of values is a hypothesis that all of them must bear out: the codec reads each, and each is plausible for the
-// type. Hypotheses are tried from the most specific to the least; what none explains are bytes.
+// The type of values is a hypothesis that all of them must bear out: the codec reads each, and each is plausible for
+// the type. Hypotheses are tried from the most specific to the least; what none explains are bytes.
 
 // data are the values of a column, a member or a field, in the order of the sample.
 type data [][]byte
@@ -121,28 +121,38 @@ func exact(typ schema.Type, as codec.Values) coding {
 // Hypotheses about texts.
 var (
 	intText   = exact(schema.Int64, codec.TextValues) // without leading zeros, as postal codes have them
-	floatText = stored(schema.Float64, codec.TextValues, func(_ any, b []byte) bool { return isDigits(string(b[len(b)-1:])) && isDecimal(string(b)) })
+	floatText = stored(schema.Float64, codec.TextValues, func(_ any, b []byte) bool { return isDecimal(string(b)) })
 	boolText  = exact(schema.Bool, codec.TextValues)
-	uuidText  = exact(schema.UUID, codec.TextValues)
 	timeText  = stored(schema.Timestamp, codec.TextValues, func(any, []byte) bool { return true })
-	jsonText  = stored(schema.JSON, codec.TextValues, func(_ any, b []byte) bool { return (b[0] == '{' || b[0] == '[') && json.Valid(b) })
+	jsonText  = stored(schema.JSON, codec.TextValues, func(_ any, b []byte) bool { return isComposite(b) })
 	anyText   = stored(schema.String, codec.TextValues, func(_ any, b []byte) bool { return text(b) })
 )
 
 // Hypotheses about bytes.
 var (
-	binaryUUID    = stored(schema.UUID, codec.BinaryValues, func(_ any, b []byte) bool { return b[6]>>4 >= 1 && b[6]>>4 <= 8 && b[8]>>6 == 2 })
+	binaryTime    = stored(schema.Timestamp, codec.BinaryValues, func(v any, _ []byte) bool { return plausible(v.(time.Time)) })
 	littleFloat64 = stored(schema.Float64, codec.LittleEndianValues, isMeasurement)
 	littleFloat32 = stored(schema.Float32, codec.LittleEndianValues, isMeasurement)
 )
 
+// Hypotheses about IDs: hardly any other value looks like theirs.
+var (
+	textIDs   = []coding{exact(schema.UUID, codec.TextValues)}
+	binaryIDs = []coding{stored(schema.UUID, codec.BinaryValues, func(_ any, b []byte) bool { return isVersioned(b) })}
+)
+
+// isID reports whether a type is one of IDs.
+func isID(typ string) bool {
+	return slices.ContainsFunc(textIDs, func(c coding) bool { return c.typ == typ })
+}
+
 // cellCodings are the hypotheses about the values of a column, the most specific first.
-var cellCodings = []coding{
-	intText, floatText, boolText, uuidText, timeText, jsonText, anyText,
+var cellCodings = slices.Concat([]coding{intText, floatText, boolText}, textIDs, []coding{
+	timeText, jsonText, anyText,
 	stored(schema.Float64, codec.BinaryValues, isMeasurement),
 	evident(littleFloat64),
 	stored(schema.Int64, codec.BinaryValues, fewBits(52)),
-	stored(schema.Timestamp, codec.BinaryValues, func(v any, _ []byte) bool { return plausible(v.(time.Time)) }).doubted("Are these times, in nanoseconds since 1970?"),
+	binaryTime.doubted("Are these times, in nanoseconds since 1970?"),
 	littleFloat64,
 	stored(schema.Int64, codec.LittleEndianValues, fewBits(52)),
 	stored(schema.Float32, codec.BinaryValues, isMeasurement),
@@ -151,8 +161,7 @@ var cellCodings = []coding{
 	littleFloat32,
 	stored(schema.Int32, codec.LittleEndianValues, fewBits(24)),
 	exact(schema.Bool, codec.BinaryValues),
-	binaryUUID,
-}
+}, binaryIDs)
 
 // doubted returns the hypothesis with a question.
 func (c coding) doubted(doubt string) coding {
@@ -160,8 +169,8 @@ func (c coding) doubted(doubt string) coding {
 	return c
 }
 
-// evident returns the hypothesis that numbers, which could be integers, are little-endian floats: the last byte of a float is the
-// sign and most of the exponent, which hardly varies.
+// evident returns the hypothesis that numbers, which could be integers, are little-endian floats: the last byte of a
+// float is the sign and most of the exponent, which hardly varies.
 func evident(c coding) coding {
 	exponent := func(b []byte) bool {
 		last := b[len(b)-1] &^ 0x80
@@ -170,6 +179,12 @@ func evident(c coding) coding {
 	c.certain = func(d data) bool { return d.all(exponent) && len(d.distinct(4)) == 4 }
 	return c
 }
+
+// isComposite reports whether a text is a JSON object or array.
+func isComposite(b []byte) bool { return (b[0] == '{' || b[0] == '[') && json.Valid(b) }
+
+// isVersioned reports whether 16 bytes have the version and the variant of a UUID.
+func isVersioned(b []byte) bool { return b[6]>>4 >= 1 && b[6]>>4 <= 8 && b[8]>>6 == 2 }
 
 // isMeasurement reports whether a number is probably a measurement.
 func isMeasurement(v any, _ []byte) bool {
@@ -195,7 +210,7 @@ func isNumber(b []byte) bool { return intText.reads(b) || floatText.reads(b) }
 // as IDs and postal codes have them, without a plus sign, as phone numbers have it, with digits
 // that a float64 keeps, and not like 12e5, which programs write as 1.2e+06.
 func isDecimal(s string) bool {
-	if s[0] == '+' {
+	if s[0] == '+' || !isDigits(s[len(s)-1:]) {
 		return false
 	}
 	s = strings.TrimPrefix(s, "-")
@@ -252,7 +267,8 @@ func (d data) doubt(c coding) string {
 	switch as := c.typ + " " + c.values; {
 	case c.typ == "string" && number*2 > len(d):
 		other := d.first(func(b []byte) bool { return !isNumber(b) })
-		return fmt.Sprintf("%d of %d values are numbers, and others are not, such as %s. Is it a number, and what do the others mean?", number, len(d), show(other))
+		return fmt.Sprintf("%d of %d values are numbers, and others are not, such as %s. Is it a number, and what do the others mean?",
+			number, len(d), show(other))
 	case c.values != "" && c.values != "text" && d.all(isZero):
 		return "All values in the sample are zero bytes. Is it an integer, a floating-point number or another type?"
 	case as == "float64 text" && d.rounded() != nil:
@@ -271,7 +287,8 @@ func isMillis(b []byte) bool {
 	return err == nil && plausible(time.UnixMilli(n))
 }
 
-// rounded returns the first number that ends with zeros after the point, other than .0, if numbers have different decimals.
+// rounded returns the first number that ends with zeros after the point, other than .0, if numbers have different
+// decimals.
 func (d data) rounded() []byte {
 	decimals := func(b []byte) string {
 		_, after, _ := strings.Cut(string(b), ".")
@@ -304,3 +321,13 @@ func (d data) isBlob() bool {
 
 // isObject reports whether a value is a JSON object.
 func isObject(b []byte) bool { return jsonText.reads(b) && b[0] == '{' }
+
+// cqlTypes are the types of fields for those of columns in CQL. The text of others is stored.
+var cqlTypes = map[string]string{
+	"ascii": "string", "text": "string", "varchar": "string", "bigint": "int64", "int": "int32", "smallint": "int32", "tinyint": "int32",
+	"float": "float32", "double": "float64", "boolean": "bool", "blob": "bytes", "uuid": "uuid", "timeuuid": "uuid", "timestamp": "timestamp",
+	"counter": "int64",
+}
+
+// cqlTimeID is the type of IDs in CQL that have a time.
+const cqlTimeID = "timeuuid"

@@ -42,8 +42,9 @@ func (d *draft) countsVersions() bool {
 	return slices.ContainsFunc(d.families(), func(f string) bool { return versionsOf(d.key.table.Families[f]) > 0 })
 }
 
-// versionsQuestion asks about a family that keeps a number of cells of each column: where that is one in a row without a time, the
-// table may have the newest event of each series; else, the schema may lack the number. It is empty if nothing is unclear.
+// versionsQuestion asks about a family that keeps a number of cells of each column: where that is one in a row without
+// a time, the table may have the newest event of each series; else, the schema may lack the number. It is empty if
+// nothing is unclear.
 func (d *draft) versionsQuestion(family string, o options) string {
 	rule := d.key.table.Families[family].Normalize()
 	n := versionsOf(rule)
