@@ -64,11 +64,17 @@ BIGTABLE_EMULATOR_HOST accept rows of up to 4 MiB.
 }
 
 // interruptible returns a context that is canceled when the process is interrupted or
-// terminated, and makes it that of the command.
+// terminated, and makes it that of the command until the returned function is called, or for good if it was canceled.
 func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	before := cmd.Context()
+	ctx, stop := signal.NotifyContext(before, os.Interrupt, syscall.SIGTERM)
 	cmd.SetContext(ctx)
-	return ctx, stop
+	return ctx, func() {
+		if ctx.Err() == nil {
+			cmd.SetContext(before)
+		}
+		stop()
+	}
 }
 
 // emulator are the flags of the command emulator.
