@@ -70,9 +70,9 @@ func TestWindowCoder(t *testing.T) {
 	}
 	options := window.Options{ID: func(any) string { return "" }, Clone: func(series any) any { return series }}
 	n := 0
-	fold, err := kinds.BeamKindWindows().Start(window.Every(2*time.Minute), begin, begin.Add(time.Hour), options, func(of any) bool {
+	fold, err := kinds.BeamKindWindows().Any().Start(window.Every(2*time.Minute), begin, begin.Add(time.Hour), options, func(of *window.Summary) bool {
 		n++
-		w := *of.(*kinds.KindWindow)
+		w := *of.Window.(*kinds.KindWindow)
 		encoded := kindsbeam.KindWindows.Encode(w)
 		got, err := kindsbeam.KindWindows.Decode(encoded)
 		if diff := cmp.Diff(w, got, cmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.EquateNaNs()); err != nil || diff != "" {
@@ -87,7 +87,7 @@ func TestWindowCoder(t *testing.T) {
 	})
 	check(t, err)
 	series := kind(0).KindSeries
-	if _, err := fold.Add(&series, &c); err != nil {
+	if _, err := fold.Add(&series, window.SlicesOf(&c)); err != nil {
 		t.Fatal(err)
 	}
 	fold.End()

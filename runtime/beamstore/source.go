@@ -172,7 +172,7 @@ func (fn *readFn[E]) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, s
 	if err != nil {
 		return err
 	}
-	timeOf := s.Mappings[0].Time
+	timeOf := store.TimeIn(s.Mappings[0])
 	for row, err := range scanner.Rows(ctx, rt.GetRestriction().(store.KeyRange), source.From, source.To) {
 		var broken *store.DecodeError
 		switch {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"time"
 )
 
 // NewMapping completes the mapping l of a table from its columns: how events are converted to cells
@@ -33,6 +34,12 @@ func ColumnsOf[C, E any](m *Mapping[E]) *Columns[E, C] { return &Columns[E, C]{m
 func SeriesIn[S, E any](m *Mapping[E]) func(e *E) *S {
 	of := m.alone()
 	return func(e *E) *S { return of.series(event{e}).(*S) }
+}
+
+// TimeIn returns the function that returns a pointer to the time of an event.
+func TimeIn[E any](m *Mapping[E]) func(e *E) *time.Time {
+	of := m.alone()
+	return func(e *E) *time.Time { return of.Time(event{e}) }
 }
 
 // put sets the cells of an event in its row, or in one row per column.

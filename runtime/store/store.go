@@ -159,7 +159,8 @@ type Mapping[E any] struct {
 	// Check rejects an event that no table can store, with a *codec.FieldError.
 	Check func(e *E) error
 
-	// The functions below are those of a mapping without [NewMapping], which makes them from the parts of events.
+	// The functions below are those of a mapping without [NewMapping], which makes them from the parts of events and leaves
+	// them nil here.
 
 	// Time returns a pointer to the event's time.
 	Time func(e *E) *time.Time
