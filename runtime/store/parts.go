@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -161,8 +162,12 @@ func SeriesPart[S comparable](index int, values func(s *S, to []any) []any) Part
 
 // BytesSeriesPart is [SeriesPart] for a series that contains slices.
 func BytesSeriesPart[S any](index int, values func(s *S, to []any) []any) Part {
+	buffers := sync.Pool{New: func() any { return new([2][]any) }}
 	p := seriesPart(index, values, func(a, b any) bool {
-		return slices.EqualFunc(values(a.(*S), nil), values(b.(*S), nil), codec.SameSeriesValue)
+		buffer := buffers.Get().(*[2][]any)
+		defer buffers.Put(buffer)
+		buffer[0], buffer[1] = values(a.(*S), buffer[0][:0]), values(b.(*S), buffer[1][:0])
+		return slices.EqualFunc(buffer[0], buffer[1], codec.SameSeriesValue)
 	})
 	p.own = func(v any) {
 		for _, v := range values(v.(*S), nil) {
