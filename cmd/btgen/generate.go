@@ -30,6 +30,8 @@ func newGenerate() *cobra.Command {
 		Long: `Generate the code of the schemas. Either all files are written or none. Files that
 btgen has not generated, or that belong to another project, are never changed. The
 code of deleted schemas is removed; for more than one schema, this requires --prune.
+A run that had nothing to do is not repeated until a file that it has read changes; the
+user's cache folder remembers it.
 
 The file btgen.lock records how events are stored. A change that would make stored
 events unreadable, wrong or deleted is an error, unless --accept names it.
@@ -41,7 +43,13 @@ schema or btgen.yaml changes.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			generate := func() error { return runGenerate(cmd, paths, out, prune, changes) }
+			generate := func() error {
+				changed, err := runGenerate(cmd, paths, out, prune, changes)
+				if !changed && err == nil && !watching {
+					cli.MayRepeat(cmd)
+				}
+				return err
+			}
 			if watching {
 				ctx, stop := interruptible(cmd.Context())
 				defer stop()
@@ -78,17 +86,17 @@ func (a accepting) clock() (time.Time, error) {
 	return now, nil
 }
 
-// runGenerate generates code. It holds the locks of the modules while it reads schemas and
-// writes files.
-func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, accept accepting) error {
+// runGenerate generates code, and reports whether any file has changed. It holds the locks of the modules
+// while it reads schemas and writes files.
+func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, accept accepting) (changed bool, err error) {
 	modules, err := project.Modules(paths, out)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, module := range modules {
 		unlock, err := output.Lock(module)
 		if err != nil {
-			return err
+			return false, err
 		}
 		defer unlock()
 	}
@@ -96,20 +104,21 @@ func runGenerate(cmd *cobra.Command, paths []string, out string, prune bool, acc
 	defer progress.Stop()
 	c, err := compare(cmd, progress, paths, out, accept)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !prune {
 		if err := c.changes.CheckRemovals(); err != nil {
-			return err
+			return false, err
 		}
 	}
 	progress.Step("writing %s", count(len(c.changes.Steps), "file"))
 	if err := cli.Commit(cmd.Context(), c.changes); err != nil {
-		return err
+		return false, err
 	}
 	progress.Stop()
 	c.note(cmd)
-	return c.print(cmd)
+	created, updated, removed := c.changes.Changed()
+	return created+updated+removed > 0, c.print(cmd)
 }
 
 // print prints how many files have changed, which tables are locked for the first time, and how
@@ -155,6 +164,7 @@ make stored events unreadable, wrong or deleted is an error. No file is changed.
 			}
 			progress.Stop()
 			c.note(cmd)
+			cli.MayRepeat(cmd)
 			return printDiff(cmd.OutOrStdout(), c.changes)
 		},
 	}

@@ -13,7 +13,7 @@ import (
 
 func main() {
 	collectGarbage(300) // a run is too short to collect it more often
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(cli.RunOnce(newRoot(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // collectGarbage sets how much garbage there may be, in percent of the live memory, unless GOGC

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -204,7 +203,7 @@ func beforeOf(p *project.Project, against string, exact bool, locks []project.Lo
 	case isGit:
 		return revisionsOf(p, ref, exact, locks, new)
 	}
-	if _, err := os.Stat(against); errors.Is(err, fs.ErrNotExist) {
+	if _, err := files.Stat(against); errors.Is(err, fs.ErrNotExist) {
 		name := words.Printable(against)
 		return nil, fmt.Errorf("--against %s: there is no such folder, so nothing is compared; for a branch, tag or commit of git, write --against git:%s", name, name)
 	}

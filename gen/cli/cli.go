@@ -39,7 +39,11 @@ var ErrFindings = errors.New("findings")
 // failures to stderr after the name of the root command. All output is escaped, so that no
 // untrusted text steers a terminal or a CI system: see [Unguarded].
 func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
-	out, failures := guarded(stdout), guarded(stderr)
+	return run(root, args, guarded(stdout), guarded(stderr))
+}
+
+// run is Run with guards.
+func run(root *cobra.Command, args []string, out, failures *guard) int {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetArgs(args)
 	root.SetOut(out)

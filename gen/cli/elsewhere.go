@@ -229,7 +229,7 @@ func realPath(name string) string {
 	if err != nil {
 		return name
 	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
+	if real, err := files.Real(abs); err == nil {
 		return real
 	}
 	return abs

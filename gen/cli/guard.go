@@ -22,6 +22,9 @@ type guard struct {
 	rest     []byte // an incomplete line
 	terminal bool
 	colored  bool
+	written  bytes.Buffer // what was written
+	// repeatable reports whether the run only depends on what it has read; see [MayRepeat].
+	repeatable bool
 }
 
 // guarded returns out with a guard.
@@ -89,7 +92,7 @@ func (g *guard) Write(text []byte) (int, error) {
 	}
 	g.rest = bytes.Clone(rest)
 	if len(lines) > 0 {
-		if _, err := g.out.Write(lines); err != nil {
+		if err := g.print(lines); err != nil {
 			return 0, err
 		}
 	}
@@ -109,8 +112,15 @@ func (g *guard) flush() error {
 	if len(g.rest) == 0 {
 		return nil
 	}
-	_, err := g.out.Write(g.escape(nil, g.rest))
+	err := g.print(g.escape(nil, g.rest))
 	g.rest = nil
+	return err
+}
+
+// print writes escaped text.
+func (g *guard) print(text []byte) error {
+	g.written.Write(text)
+	_, err := g.out.Write(text)
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -211,7 +210,7 @@ func moveTable(from *lock.Lock, t *lock.Table, to *lock.Lock, where string) {
 
 // lockStep returns the step for a lock file, and whether there is anything to write.
 func lockStep(path string, next *lock.Lock) (output.Step, bool, error) {
-	_, err := os.Lstat(path)
+	_, err := files.Lstat(path)
 	if len(next.Tables) == 0 && errors.Is(err, fs.ErrNotExist) {
 		return output.Step{}, false, nil
 	}

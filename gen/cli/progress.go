@@ -30,7 +30,7 @@ type Progress struct {
 // command. The caller must call Stop. From the first call of Step until Stop, nothing else
 // may write to out.
 func StartProgress(out io.Writer, name string) *Progress {
-	p := &Progress{out: out, name: name, done: make(chan struct{}), gone: make(chan struct{}), begun: time.Now()}
+	p := &Progress{out: unwrapped(out), name: name, done: make(chan struct{}), gone: make(chan struct{}), begun: time.Now()}
 	go p.watch()
 	return p
 }

@@ -126,7 +126,7 @@ func isPartial(path string) bool {
 
 // partialsOf returns the partial files of a file.
 func partialsOf(p place) ([]place, error) {
-	entries, err := os.ReadDir(filepath.Dir(p.path))
+	entries, err := files.ReadDir(filepath.Dir(p.path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -338,7 +337,7 @@ func (p *Changes) others(dir string, packages []string, w *wanted) bool {
 // subfolders returns the names of the folders in dir that may be packages, including symbolic
 // links.
 func subfolders(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := files.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -353,7 +352,7 @@ func subfolders(dir string) ([]string, error) {
 
 // leftoversIn is leftovers for one folder. name is its path relative to the output folder.
 func (p *Changes) leftoversIn(dir, name string, wanted *wanted, owner Owner) error {
-	entries, err := os.ReadDir(dir)
+	entries, err := files.ReadDir(dir)
 	if isAny(err, fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR) {
 		return nil // nothing that btgen could have written
 	}
@@ -420,13 +419,13 @@ func (w *wanted) same(path string) bool {
 	if w.infos == nil {
 		w.infos = []fs.FileInfo{}
 		for path := range w.paths {
-			if info, err := os.Stat(path); err == nil {
+			if info, err := files.Stat(path); err == nil {
 				w.infos = append(w.infos, info)
 			}
 		}
 	}
-	info, err := os.Stat(path)
-	return err == nil && slices.ContainsFunc(w.infos, func(have fs.FileInfo) bool { return os.SameFile(have, info) })
+	info, err := files.Stat(path)
+	return err == nil && slices.ContainsFunc(w.infos, func(have fs.FileInfo) bool { return files.Same(have, info) })
 }
 
 // isAny reports whether err matches any of the other errors.

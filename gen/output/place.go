@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -86,5 +87,5 @@ func realPath(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.EvalSymlinks(abs)
+	return files.Real(abs)
 }

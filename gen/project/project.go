@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -187,7 +186,7 @@ func (p *Project) loadPath(root string, seen map[string]bool) error {
 	}
 	p.folders = append(p.folders, root)
 	for _, own := range roots {
-		if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
+		if _, err := files.Stat(own); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err := p.load(own, seen); err != nil {
@@ -199,7 +198,7 @@ func (p *Project) loadPath(root string, seen map[string]bool) error {
 
 // load adds the schemas of a file or a folder.
 func (p *Project) load(root string, seen map[string]bool) error {
-	info, err := os.Stat(root)
+	info, err := files.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		if file := fileOf(root); file != "" {
 			return fmt.Errorf("%s is the name of a schema, and not of a file or folder: write %s instead", words.Printable(root), words.Printable(file))
@@ -222,7 +221,7 @@ func (p *Project) load(root string, seen map[string]bool) error {
 // hidden files and folders, which belong to editors and version control.
 func (p *Project) walk(root string, f func(name string) error) error {
 	root += string(filepath.Separator)
-	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	return files.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -249,7 +248,7 @@ func (p *Project) loadFile(name string, seen map[string]bool) error {
 	if err != nil || pkg == "" {
 		return err
 	}
-	beside, err := os.ReadDir(filepath.Dir(name))
+	beside, err := files.ReadDir(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
@@ -389,8 +388,12 @@ func (c *config) names(file string) bool {
 // is none.
 func fileOf(name string) string {
 	const most = 1000 // files
-	found, _ := filepath.Glob(filepath.Join(DefaultSchemas, "*.yaml"))
-	for _, file := range found[:min(len(found), most)] {
+	found, _ := files.ReadDir(DefaultSchemas)
+	for _, d := range found[:min(len(found), most)] {
+		file := filepath.Join(DefaultSchemas, d.Name())
+		if !isSchema(file) {
+			continue
+		}
 		text, err := files.Head(file, schema.MaxFile)
 		if err != nil {
 			continue

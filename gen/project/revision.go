@@ -164,7 +164,7 @@ func locksOfModule() []string {
 	}
 	var out []string
 	left := maxEntries
-	_ = filepath.WalkDir(m.dir, func(file string, d fs.DirEntry, err error) error {
+	_ = files.WalkDir(m.dir, func(file string, d fs.DirEntry, err error) error {
 		left--
 		switch {
 		case left == 0:
@@ -183,10 +183,7 @@ func locksOfModule() []string {
 }
 
 // Ignored reports whether git ignores a file: it is then in no commit, unless it was added before.
-func Ignored(file string) bool {
-	_, err := git("HEAD", nil, "check-ignore", "-q", "--", file)
-	return err == nil
-}
+func Ignored(file string) bool { return files.Ignored(file) }
 
 // LockAt returns a lock as it was at a revision of git; nil if git has none.
 func LockAt(ref, file string) []byte {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -175,7 +174,7 @@ func realPath(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.EvalSymlinks(abs)
+	return files.Real(abs)
 }
 
 // missing reports whether a recorded schema was in one of the searched folders, and no longer
@@ -219,7 +218,7 @@ func (t *Target) Rival(pkg string, made output.Record) string {
 func (t *Target) Elsewhere() []string {
 	var found []string
 	left := maxEntries
-	_ = filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+	_ = files.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		left--
 		switch {
 		case left == 0:
@@ -316,7 +315,7 @@ func findModule(out string) (module, error) {
 	for dir := abs; ; dir = filepath.Dir(dir) {
 		file := filepath.Join(dir, "go.mod")
 		if !files.IsRegular(file) {
-			if _, err := os.Stat(file); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			if _, err := files.Stat(file); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 				return module{}, err
 			}
 			if dir == filepath.Dir(dir) {
@@ -332,7 +331,7 @@ func findModule(out string) (module, error) {
 		if name == "" {
 			return module{}, fmt.Errorf("%s has no module line", words.Printable(file))
 		}
-		real, err := filepath.EvalSymlinks(dir)
+		real, err := files.Real(dir)
 		has := func(path string) bool { return name == path || requires(file, text, path) }
 		return module{name, dir, real, has(runtime.Module), has(runtime.BeamModule)}, err
 	}
@@ -397,7 +396,7 @@ func (m module) inside(file string) (string, bool) {
 	if err != nil {
 		return filepath.Base(file), false
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	real, err := files.Real(abs)
 	if err != nil {
 		real = abs
 	}

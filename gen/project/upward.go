@@ -27,7 +27,7 @@ func Above(paths []string) (string, error) {
 			}
 			return dir, nil // a command reports the error
 		}
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		if _, err := files.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return "", nil
 		}
 	}
