@@ -110,7 +110,8 @@ func schemaFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File,
 // goPackage contains the schemas that share a Go package.
 type goPackage struct {
 	name    string
-	schemas []*names.Schema // in the order of the layouts
+	layouts []*layout.Layout
+	schemas []*names.Schema // of the layouts, in their order
 	origin  []output.Record
 	locked  []string // the tables that btgen.lock has
 	drafts  bool     // whether any table is a draft
@@ -127,7 +128,7 @@ func packagesOf(layouts []*layout.Layout, all []*names.Schema) []*goPackage {
 			known[l.Package] = p
 			out = append(out, p)
 		}
-		p.schemas = append(p.schemas, all[i])
+		p.layouts, p.schemas = append(p.layouts, l), append(p.schemas, all[i])
 		p.origin = append(p.origin, recordOf(l))
 		for _, t := range l.Tables {
 			p.drafts = p.drafts || t.Draft

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/output"
-	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/runtime"
 )
 
@@ -36,17 +38,36 @@ func packageFile(p *goPackage, paths paths) ([]byte, error) {
 	origin.Locked = p.locked
 	slices.Sort(origin.Locked)
 	s := newSource(paths.pkg(p.name), p.name, origin, paths)
-	var titles []string
-	for _, n := range p.schemas {
-		titles = append(titles, n.Name)
+	s.PackageComment(fmt.Sprintf("// Package %s writes and reads time series in Bigtable:\n//", p.name))
+	for line := range strings.Lines(p.picture()) {
+		s.PackageComment(gocode.Comment("\t" + strings.TrimSpace(line)))
 	}
-	s.PackageComment(fmt.Sprintf("// Package %s writes and reads the time series %s in Bigtable.", p.name, words.List(titles, "and")))
 	s.PackageComment("//\n// Options and most errors are in the first of these packages, those of setup in the second, and\n// the reasons why a value is refused in the third:")
 	s.PackageComment(fmt.Sprintf("//\n//\t%s\n//\t%s\n//\t%s", paths.store, paths.setup, paths.codec))
+	s.PackageComment("//\n// Functions that call generic ones are not inlined, since each package that calls them would compile\n// these again.")
 	// const _ = store.IsAtLeastVersion1
 	s.Add(gocode.Doc("This code requires a runtime that is at least as new. To update it, run: go get " + runtime.Module + "@latest")).Line().
 		Const().Id("_").Op("=").Add(s.store("IsAtLeastVersion1")).Line()
 	return s.render()
+}
+
+// picture shows the tables: whose events they have, their row keys, and which cells are deleted.
+func (p *goPackage) picture() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "events\ttable\tgarbage collection\trow key")
+	for _, l := range p.layouts {
+		for _, t := range l.Tables {
+			var rules []string
+			for _, f := range t.Families {
+				rules = append(rules, f.GC.String())
+			}
+			slices.Sort(rules)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Name, t.ID, strings.Join(slices.Compact(rules), "; "), sample.ShowKey(t.Key.String()))
+		}
+	}
+	_ = w.Flush() // to a builder
+	return b.String()
 }
 
 // testFile renders the package with an in-memory Bigtable for tests.

@@ -15,7 +15,22 @@
 // locked: sparse_columns/m
 // locked: sparse_unserialized/m
 
-// Package alltypes writes and reads the time series Sample and Sparse in Bigtable.
+// Package alltypes writes and reads time series in Bigtable:
+//
+//	events  table                     garbage collection                 row key
+//	Sample  sample_columns            never                              site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#metric#bucket
+//	Sample  sample_columns_text       never                              site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#metric#bucket
+//	Sample  sample_cells              never                              site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#bucket
+//	Sample  sample_cells_text         never                              site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#bucket
+//	Sample  sample_combined           (age() > 1d && versions() > 3)     site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#bucket
+//	Sample  sample_combined_json      never                              site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#bucket
+//	Sample  sample_serialized         never                              site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
+//	Sample  sample_serialized_json    (age() > 1820d || versions() > 1)  site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
+//	Sample  sample_unserialized       never                              site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
+//	Sample  sample_unserialized_text  never                              site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
+//	Sparse  sparse_columns            never                              sensor#metric#bucket
+//	Sparse  sparse_cells              never                              sensor#bucket
+//	Sparse  sparse_unserialized       never                              sensor#time
 //
 // Options and most errors are in the first of these packages, those of setup in the second, and
 // the reasons why a value is refused in the third:
@@ -23,6 +38,9 @@
 //	github.com/btgen-dev/btgen/runtime/store
 //	github.com/btgen-dev/btgen/runtime/setup
 //	github.com/btgen-dev/btgen/runtime/codec
+//
+// Functions that call generic ones are not inlined, since each package that calls them would compile
+// these again.
 package alltypes
 
 import "github.com/btgen-dev/btgen/runtime/store"

@@ -56,7 +56,43 @@
 // locked: vehicle_events/m
 // locked: vehicle_now/n
 
-// Package examples writes and reads the time series Click, Measurement, State, View, Usage, Alarm, Reading, Activity, Meter, Tick, MeterReading, Point, Sample, Daily, Normal, Tremor, Delay, Position, UsageClasses, UsageDefault, UsageOneSecond and Vehicle in Bigtable.
+// Package examples writes and reads time series in Bigtable:
+//
+//	events          table                     garbage collection                  row key
+//	Click           activity                  age() > 90d                         user#user#click#time
+//	Measurement     readings                  versions() > 1                      device time
+//	State           states                    age() > 30d                         tenant#device
+//	View            activity                  age() > 90d                         user#user#view#time
+//	Usage           cpu                       never                               salt#bucket#hostname#region#datacenter#rack#os#arch#team#service#service_version#service_environment
+//	Usage           cpu_readings              never                               salt#time#hostname#region#datacenter#rack#os#arch#team#service#service_version#service_environment
+//	Alarm           devices                   age() > 30d                         device#alarm#kind#bucket
+//	Alarm           alarms_by_kind            age() > 3d                          kind#device#time
+//	Reading         devices                   age() > 7d; age() > 90d             device#bucket
+//	Activity        activities_by_repository  age() > 90d                         repository#time#id#actor
+//	Activity        activities_by_actor       age() > 90d                         actor#time#id#repository
+//	Meter           meter_quarters            age() > 90d                         region#meter#bucket
+//	Tick            ticks                     age() > 365d                        exchange#symbol#bucket
+//	MeterReading    meter_readings            age() > 1095d                       region#meter#bucket
+//	Point           points                    age() > 30d                         metric bucket host
+//	Sample          samples                   age() > 30d                         salt#metric#bucket#host
+//	Daily           daily_columns             never                               location#metric#bucket
+//	Daily           daily_cells               never                               location#bucket
+//	Daily           daily_serialized          never                               location#time
+//	Daily           daily_unserialized        never                               location#time
+//	Daily           daily_combined            never                               location#bucket
+//	Normal          normal_columns            never                               station#metric#bucket
+//	Normal          normal_cells              never                               station#bucket
+//	Normal          normal_serialized         never                               station#time
+//	Normal          normal_unserialized       never                               station#time
+//	Normal          normal_combined           never                               station#bucket
+//	Tremor          tremors                   age() > 3640d                       network#station#channel#time
+//	Delay           delays                    age() > 30d                         region/bucket/line/vehicle
+//	Position        positions                 age() > 30d                         region/line/bucket/vehicle
+//	UsageClasses    usage_classes             age() > 1h; age() > 2d; age() > 3d  customer#bucket
+//	UsageDefault    usage_default             age() > 2d                          customer#time
+//	UsageOneSecond  usage_one_second          age() > 1s                          customer#time
+//	Vehicle         vehicle_events            age() > 30d                         region/line/bucket/vehicle
+//	Vehicle         vehicle_now               (age() > 7d || versions() > 1)      region/line/vehicle
 //
 // Options and most errors are in the first of these packages, those of setup in the second, and
 // the reasons why a value is refused in the third:
@@ -64,6 +100,9 @@
 //	github.com/btgen-dev/btgen/runtime/store
 //	github.com/btgen-dev/btgen/runtime/setup
 //	github.com/btgen-dev/btgen/runtime/codec
+//
+// Functions that call generic ones are not inlined, since each package that calls them would compile
+// these again.
 package examples
 
 import "github.com/btgen-dev/btgen/runtime/store"

@@ -12,7 +12,15 @@
 // locked: balloon_serialized/measurements
 // locked: balloon_unserialized/measurements
 
-// Package weather writes and reads the time series BalloonCombined, BalloonLayouts, BalloonNewCells, BalloonNewColumns, BalloonSerialized and BalloonUnserialized in Bigtable.
+// Package weather writes and reads time series in Bigtable:
+//
+//	events               table                 garbage collection  row key
+//	BalloonCombined      balloon_combined      age() > 364d        location#balloon_id#bucket
+//	BalloonLayouts       balloon_layouts       age() > 364d        location#balloon_id#bucket
+//	BalloonNewCells      balloon_new_cells     age() > 364d        location#balloon_id#bucket
+//	BalloonNewColumns    balloon_new_columns   age() > 364d        location#balloon_id#metric#bucket
+//	BalloonSerialized    balloon_serialized    age() > 364d        location#balloon_id#time
+//	BalloonUnserialized  balloon_unserialized  age() > 364d        location#balloon_id#time
 //
 // Options and most errors are in the first of these packages, those of setup in the second, and
 // the reasons why a value is refused in the third:
@@ -20,6 +28,9 @@
 //	github.com/btgen-dev/btgen/runtime/store
 //	github.com/btgen-dev/btgen/runtime/setup
 //	github.com/btgen-dev/btgen/runtime/codec
+//
+// Functions that call generic ones are not inlined, since each package that calls them would compile
+// these again.
 package weather
 
 import "github.com/btgen-dev/btgen/runtime/store"

@@ -3,7 +3,10 @@
 // project: btgen.yaml
 // locked: kinds/long
 
-// Package kinds writes and reads the time series Kind in Bigtable.
+// Package kinds writes and reads time series in Bigtable:
+//
+//	events  table  garbage collection      row key
+//	Kind    kinds  age() > 1h; age() > 3d  kinds#e#raw#since#time#sequence
 //
 // Options and most errors are in the first of these packages, those of setup in the second, and
 // the reasons why a value is refused in the third:
@@ -11,6 +14,9 @@
 //	github.com/btgen-dev/btgen/runtime/store
 //	github.com/btgen-dev/btgen/runtime/setup
 //	github.com/btgen-dev/btgen/runtime/codec
+//
+// Functions that call generic ones are not inlined, since each package that calls them would compile
+// these again.
 package kinds
 
 import "github.com/btgen-dev/btgen/runtime/store"

@@ -5,7 +5,12 @@
 // locked: samples_now/n
 // locked: samples_salted/m
 
-// Package plant writes and reads the time series Sample in Bigtable.
+// Package plant writes and reads time series in Bigtable:
+//
+//	events  table           garbage collection                 row key
+//	Sample  samples         age() > 3650d                      area#sensor#bucket
+//	Sample  samples_salted  age() > 3650d                      salt#area#sensor#bucket
+//	Sample  samples_now     (age() > 3650d || versions() > 1)  area#sensor
 //
 // Options and most errors are in the first of these packages, those of setup in the second, and
 // the reasons why a value is refused in the third:
@@ -13,6 +18,9 @@
 //	github.com/btgen-dev/btgen/runtime/store
 //	github.com/btgen-dev/btgen/runtime/setup
 //	github.com/btgen-dev/btgen/runtime/codec
+//
+// Functions that call generic ones are not inlined, since each package that calls them would compile
+// these again.
 package plant
 
 import "github.com/btgen-dev/btgen/runtime/store"
