@@ -164,7 +164,7 @@ func writeTested(t *testing.T, dir string, first int, files []output.File) (test
 		name := strings.ReplaceAll(folder, "/", "_")
 		content := packageClause.ReplaceAll(f.Content, []byte("package tests_test"))
 		content = testNames.ReplaceAll(content, []byte("${0}_"+name))
-		write(t, filepath.Join(testFolder(dir, (first+tests)/2), name+"_btgen_test.go"), content)
+		write(t, filepath.Join(testFolder(dir, first+tests), name+"_btgen_test.go"), content)
 		tests += bytes.Count(f.Content, []byte("\nfunc Test"))
 	}
 	return tests
@@ -173,7 +173,7 @@ func writeTested(t *testing.T, dir string, first int, files []output.File) (test
 // Replacements in generated tests that are merged into one package.
 var (
 	packageClause = regexp.MustCompile(`(?m)^package \w+_test$`)
-	testNames     = regexp.MustCompile(`\b(Test[A-Z]\w*(?:RoundTrip|Stored)|example[A-Z]\w*)\b`)
+	testNames     = regexp.MustCompile(`\bTest[A-Z]\w*Stored\b`)
 )
 
 // write writes a file and creates its folders.

@@ -27,6 +27,14 @@ func (in *Input) Of(l *Layout) *Field {
 	return &l.Series[in.Index]
 }
 
+// From returns the value of the input among those of the series and of the fields.
+func (in *Input) From(series, fields []any) any {
+	if in.Where {
+		return fields[in.Index]
+	}
+	return series[in.Index]
+}
+
 // Ends returns how many values describe one of what callers give: two for a range, whose end is
 // excluded, else one.
 func (in *Input) Ends() int {

@@ -44,7 +44,7 @@ type Schema struct {
 	ParseJSON string
 	Class, ClassNames string // the type of TTL classes, and the variable with their names
 
-	Test, Stored, Example string // in the test package: the tests, and the function that returns events
+	Test string // in the test package
 
 	classes   map[string]string
 	ttlFields map[layout.TTLField]string
@@ -138,7 +138,7 @@ func register(l *layout.Layout, pkg *scope) (*Schema, map[diag.Pos]diag.Diagnost
 	n := &Schema{
 		Name: l.Name,
 		File: words.Snake(l.Name), Proto: words.Snake(l.Name) + ".proto",
-		Test: "Test" + l.Name + "RoundTrip", Stored: "Test" + l.Name + "Stored", Example: "example" + l.Name,
+		Test:    "Test" + l.Name + "Stored",
 		classes: map[string]string{}, ttlFields: map[layout.TTLField]string{},
 		fields: map[string]*Field{}, tables: map[string]*Table{}, ids: map[string]*IDs{}, queries: map[string]*Query{},
 	}

@@ -15,8 +15,8 @@ import (
 var reserved = []string{
 	"beamstore", "bigtable", "codec", "context", "errors", "iter", "json", "setup", "slices", "store", "storetest", "testing", "time", "window",
 	"admin", "at", "b", "begin", "blob", "bt", "c", "client", "clock", "columns", "ctx", "dst", "e", "encoded", "end", "err", "event", "events",
-	"failed", "field", "from", "i", "k", "mappings", "n", "now", "old", "opts", "queries", "r", "row", "s", "series", "t", "text", "times", "to",
-	"unstamped", "updated", "v", "w", "width", "written",
+	"failed", "field", "from", "i", "k", "mappings", "n", "now", "old", "opts", "queries", "r", "row", "s", "series", "t", "text", "to",
+	"unstamped", "updated", "v", "w", "width",
 }
 
 // Reserved reports whether generated code uses a name for itself, so that nothing that comes from a

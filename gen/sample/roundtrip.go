@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -32,7 +31,8 @@ type RoundTrip struct {
 	// Sequence reports that all tables that are read store the sequence.
 	Sequence bool
 	// Stored are events of the first series whose cells a test compares, before and after the end of a bucket and,
-	// if there are TTL classes, of several. Their fields differ. Those that specify an expiry expire at Expires.
+	// if there are TTL classes, of several. Their fields differ, and the last one lacks its optional fields, except for
+	// those of Always. Those that specify an expiry expire at Expires.
 	Stored  []Event
 	Expires time.Time
 }
@@ -43,37 +43,31 @@ type Series struct {
 	Differs int   // index of the value in which it differs from the first series; -1 for the first
 }
 
-// Matches reports whether a query by the values of the first series returns events of the n-th. A
-// prefix is the whole value of the first series, a range ends with [RoundTrip.End], and the second of several
-// values is that of [RoundTrip.Other].
-func (r *RoundTrip) Matches(n int, q *layout.Query) bool {
-	s := &r.Series[n]
-	part := q.Part()
-	switch {
-	case part == nil:
-	case part.Form == codec.GivenPrefix:
-		if text, _ := s.Values[part.Index].(string); !strings.HasPrefix(text, r.Series[0].Values[part.Index].(string)) {
-			return false
+// Given returns the value that a query of the events has for an input, or both ends of its range, which
+// contains the value of the first event. A prefix is the whole value.
+func (r *RoundTrip) Given(in *layout.Input) (low, high any) {
+	low = in.From(r.Series[0].Values, r.Stored[0].Values)
+	return low, above(low)
+}
+
+// Meets reports whether a query with the values of [RoundTrip.Given] returns the n-th event of Stored.
+func (r *RoundTrip) Meets(n int, q *layout.Query) bool {
+	return !slices.ContainsFunc(q.Inputs, func(in layout.Input) bool {
+		low, high := r.Given(&in)
+		switch at := in.From(r.Series[0].Values, r.Stored[n].Values); {
+		case at == nil:
+			return true
+		case in.Ends() == 2:
+			return less(at, low) || !less(at, high)
+		default:
+			return !reflect.DeepEqual(at, low)
 		}
-	case less(s.Values[part.Index], r.Series[0].Values[part.Index]) || !less(s.Values[part.Index], r.End(part.Index)):
-		return false
-	}
-	if several := q.Several(); several != nil && several.Form == codec.GivenValue && several.Index == s.Differs && n == r.Other(s.Differs) {
-		return true
-	}
-	return !slices.Contains(q.By, s.Differs)
+	})
 }
 
-// Other returns the series that differs from the first one in a value, which queries of several values have,
-// too; 0 if there is none.
-func (r *RoundTrip) Other(value int) int {
-	return max(0, slices.IndexFunc(r.Series, func(s Series) bool { return s.Differs == value }))
-}
-
-// End returns the end of a range that begins with the value of the first series: a greater one or, for
-// types without any, the same, so that the range is empty.
-func (r *RoundTrip) End(series int) any {
-	switch v := r.Series[0].Values[series].(type) {
+// above returns a greater value or, for types without any, the same, so that a range with both ends is empty.
+func above(v any) any {
+	switch v := v.(type) {
 	case string:
 		if _, err := codec.ParseUUID(v); err == nil {
 			return "ffffffff-ffff-ffff-ffff-ffffffffffff"
@@ -85,6 +79,8 @@ func (r *RoundTrip) End(series int) any {
 		return v + 1
 	case uint64:
 		return v + 1
+	case float64:
+		return v + 1
 	case time.Time:
 		return v.Add(time.Second)
 	case time.Duration:
@@ -94,7 +90,7 @@ func (r *RoundTrip) End(series int) any {
 	}
 }
 
-// less reports whether a series value precedes another one.
+// less reports whether a value precedes another one.
 func less(a, b any) bool {
 	switch a := a.(type) {
 	case string:
@@ -105,6 +101,8 @@ func less(a, b any) bool {
 		return a < b.(int64)
 	case uint64:
 		return a < b.(uint64)
+	case float64:
+		return a < b.(float64)
 	case time.Time:
 		return a.Before(b.(time.Time))
 	case time.Duration:
@@ -122,6 +120,12 @@ func NewRoundTrip(l *layout.Layout) (*RoundTrip, bool) {
 		for n := range r.Times {
 			if n != 1 || len(l.Classes) > n {
 				r.Stored = append(r.Stored, r.stored(l, n))
+			}
+		}
+		last := &r.Stored[len(r.Stored)-1]
+		for i := range l.Fields {
+			if l.Fields[i].Optional && !r.Always[i] {
+				last.Values[i] = nil
 			}
 		}
 	}

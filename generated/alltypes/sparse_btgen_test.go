@@ -4,7 +4,6 @@
 package alltypes_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,32 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/alltypes/alltypestest"
 )
 
-// exampleSparse returns the n-th event of the test.
-func exampleSparse(series alltypes.SparseSeries, at time.Time, n int) alltypes.SparseEvent {
-	return alltypes.SparseEvent{
-		SparseSeries: series,
-		Time:         at,
-		Level:        storetest.Present(storetest.Int64(n)),
-		Note:         storetest.Optional(n, storetest.String(n)),
-		Opened:       storetest.Optional(n, storetest.Bool(n)),
-	}
-}
-
-// TestSparseRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestSparseRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]alltypes.SparseSeries{{Sensor: "north"}}, 2)
-	series[1].Sensor = "north0"
+// TestSparseStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestSparseStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC),
-		time.Date(2100, time.March, 5, 23, 59, 59, 0, time.UTC),
-		time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleSparse, series, times)
+	series := alltypes.SparseSeries{Sensor: "north"}
+	events := []alltypes.SparseEvent{
+		{SparseSeries: series, Time: time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC), Level: storetest.Present[int64](64), Note: storetest.Present[string]("filter 2 replaced"), Opened: storetest.Present[bool](true)},
+		{SparseSeries: series, Time: time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC), Level: storetest.Present[int64](61)},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Second)
 
 	bt := alltypestest.New(t)
 	ctx := t.Context()
@@ -50,45 +36,29 @@ func TestSparseRoundTrip(t *testing.T) {
 	r := alltypes.NewSparseReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Level", events[:3]...)(r.Points(ctx, series[0], times[0], end, alltypes.SparseFieldLevel, 1000))
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, alltypes.SparseColumnsTableID,
+			`family m: never`,
+			`row "north#level#2100-03-05" m 4107974398000000 "64"=""`,
+			`row "north#level#2100-03-06" m 4107974400000000 "61"=""`,
+			`row "north#note#2100-03-05" m 4107974398000000 "filter 2 replaced"=""`,
+			`row "north#opened#2100-03-05" m 4107974398000000 "true"=""`,
+		)
+		storetest.Stored(
+			t, bt, alltypes.SparseCellsTableID,
+			`family m: never`,
+			`row "north#2100-03-05" m 4107974398000000 "level"="\x00\x00\x00\x00\x00\x00\x00@" "note"="filter 2 replaced" "opened"="\x01"`,
+			`row "north#2100-03-06" m 4107974400000000 "level"="\x00\x00\x00\x00\x00\x00\x00="`,
+		)
+		storetest.Stored(
+			t, bt, alltypes.SparseUnserializedTableID,
+			`family m: never`,
+			`row "north#4107974398" m 4107974398000000 "level"="\x00\x00\x00\x00\x00\x00\x00@" "note"="filter 2 replaced" "opened"="\x01"`,
+			`row "north#4107974400" m 4107974400000000 "level"="\x00\x00\x00\x00\x00\x00\x00="`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Level", events...)(r.Points(ctx, series, from, end, alltypes.SparseFieldLevel, 1000))
 	}
-}
-
-// TestSparseStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestSparseStored(t *testing.T) {
-	bt := alltypestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC) }
-	w := alltypes.NewSparseWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []alltypes.SparseEvent{
-		{SparseSeries: alltypes.SparseSeries{Sensor: "north"}, Time: time.Date(2100, time.March, 5, 23, 59, 58, 0, time.UTC), Level: storetest.Present[int64](64), Note: storetest.Present[string]("filter 2 replaced"), Opened: storetest.Present[bool](true)},
-		{SparseSeries: alltypes.SparseSeries{Sensor: "north"}, Time: time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC), Level: storetest.Present[int64](61), Note: storetest.Present[string]("filter 4 replaced"), Opened: storetest.Present[bool](true)},
-	})
-	storetest.Stored(
-		t, bt, alltypes.SparseColumnsTableID,
-		`family m: never`,
-		`row "north#level#2100-03-05" m 4107974398000000 "64"=""`,
-		`row "north#level#2100-03-06" m 4107974400000000 "61"=""`,
-		`row "north#note#2100-03-05" m 4107974398000000 "filter 2 replaced"=""`,
-		`row "north#note#2100-03-06" m 4107974400000000 "filter 4 replaced"=""`,
-		`row "north#opened#2100-03-05" m 4107974398000000 "true"=""`,
-		`row "north#opened#2100-03-06" m 4107974400000000 "true"=""`,
-	)
-	storetest.Stored(
-		t, bt, alltypes.SparseCellsTableID,
-		`family m: never`,
-		`row "north#2100-03-05" m 4107974398000000 "level"="\x00\x00\x00\x00\x00\x00\x00@" "note"="filter 2 replaced" "opened"="\x01"`,
-		`row "north#2100-03-06" m 4107974400000000 "level"="\x00\x00\x00\x00\x00\x00\x00=" "note"="filter 4 replaced" "opened"="\x01"`,
-	)
-	storetest.Stored(
-		t, bt, alltypes.SparseUnserializedTableID,
-		`family m: never`,
-		`row "north#4107974398" m 4107974398000000 "level"="\x00\x00\x00\x00\x00\x00\x00@" "note"="filter 2 replaced" "opened"="\x01"`,
-		`row "north#4107974400" m 4107974400000000 "level"="\x00\x00\x00\x00\x00\x00\x00=" "note"="filter 4 replaced" "opened"="\x01"`,
-	)
 }

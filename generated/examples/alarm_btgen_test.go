@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,31 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleAlarm returns the n-th event of the test.
-func exampleAlarm(series examples.AlarmSeries, at time.Time, n int) examples.AlarmEvent {
-	return examples.AlarmEvent{
-		AlarmSeries: series,
-		Time:        at,
-		Text:        storetest.String(n),
-	}
-}
-
-// TestAlarmRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestAlarmRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.AlarmSeries{{Device: "pump-7", Kind: examples.AlarmKindLeak}}, 3)
-	series[1].Device = "pump-70"
-	series[2].Kind = examples.AlarmKindHeat
+// TestAlarmStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestAlarmStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 23, 59, 59, 998000000, time.UTC),
-		time.Date(2100, time.March, 5, 23, 59, 59, 999000000, time.UTC),
-		time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Millisecond)
 	now := time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleAlarm, series, times)
+	series := examples.AlarmSeries{Device: "pump-7", Kind: examples.AlarmKindLeak}
+	events := []examples.AlarmEvent{
+		{AlarmSeries: series, Time: time.Date(2100, time.March, 5, 23, 59, 59, 998000000, time.UTC), Text: "water under pump 7"},
+		{AlarmSeries: series, Time: time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC), Text: "water under pump 9"},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Millisecond)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -49,34 +36,20 @@ func TestAlarmRoundTrip(t *testing.T) {
 	r := examples.NewAlarmReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.AlarmDevicesTableID,
+			`family alarms: age() > 30d`,
+			`row "pump-7#alarm#leak#2100-03-05" alarms 4107974399998000 "event"="\n\x12water under pump 7"`,
+			`row "pump-7#alarm#leak#2100-03-06" alarms 4107974400000000 "event"="\n\x12water under pump 9"`,
+		)
+		storetest.Stored(
+			t, bt, examples.AlarmsByKindTableID,
+			`family m: age() > 3d`,
+			`row "leak#pump-7#4107974399998" m 4107974401000000 "event"="\n\x12water under pump 7"`,
+			`row "leak#pump-7#4107974400000" m 4107974401000000 "event"="\n\x12water under pump 9"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
 	}
-}
-
-// TestAlarmStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestAlarmStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 6, 0, 0, 1, 0, time.UTC) }
-	w := examples.NewAlarmWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.AlarmEvent{
-		{AlarmSeries: examples.AlarmSeries{Device: "pump-7", Kind: examples.AlarmKindLeak}, Time: time.Date(2100, time.March, 5, 23, 59, 59, 998000000, time.UTC), Text: "water under pump 7"},
-		{AlarmSeries: examples.AlarmSeries{Device: "pump-7", Kind: examples.AlarmKindLeak}, Time: time.Date(2100, time.March, 6, 0, 0, 0, 0, time.UTC), Text: "water under pump 9"},
-	})
-	storetest.Stored(
-		t, bt, examples.AlarmDevicesTableID,
-		`family alarms: age() > 30d`,
-		`row "pump-7#alarm#leak#2100-03-05" alarms 4107974399998000 "event"="\n\x12water under pump 7"`,
-		`row "pump-7#alarm#leak#2100-03-06" alarms 4107974400000000 "event"="\n\x12water under pump 9"`,
-	)
-	storetest.Stored(
-		t, bt, examples.AlarmsByKindTableID,
-		`family m: age() > 3d`,
-		`row "leak#pump-7#4107974399998" m 4107974401000000 "event"="\n\x12water under pump 7"`,
-		`row "leak#pump-7#4107974400000" m 4107974401000000 "event"="\n\x12water under pump 9"`,
-	)
 }

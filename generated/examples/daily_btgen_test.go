@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,34 +15,21 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleDaily returns the n-th event of the test.
-func exampleDaily(series examples.DailySeries, at time.Time, n int) examples.DailyEvent {
-	return examples.DailyEvent{
-		DailySeries:   series,
-		Time:          at,
-		Precipitation: storetest.Float64(n),
-		TempMax:       storetest.Float64(n),
-		TempMin:       storetest.Float64(n),
-		Wind:          storetest.Float32(n),
-		Weather:       storetest.Pick(n, examples.DailyWeatherDrizzle, examples.DailyWeatherRain, examples.DailyWeatherSun, examples.DailyWeatherSnow, examples.DailyWeatherFog),
-	}
-}
-
-// TestDailyRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestDailyRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.DailySeries{{Location: "Seattle"}}, 2)
-	series[1].Location = "Seattle0"
+// TestDailyStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestDailyStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.December, 30, 0, 0, 0, 0, time.UTC),
-		time.Date(2100, time.December, 31, 0, 0, 0, 0, time.UTC),
-		time.Date(2101, time.January, 1, 0, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(24 * time.Hour)
 	now := time.Date(2101, time.January, 1, 0, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleDaily, series, times)
+	series := examples.DailySeries{Location: "Seattle"}
+	events := []examples.DailyEvent{
+		{DailySeries: series, Time: time.Date(2100, time.December, 30, 0, 0, 0, 0, time.UTC), Precipitation: 10.9, TempMax: 12.8, TempMin: 5.6, Wind: 4.699999809265137,
+			Weather: examples.DailyWeatherRain},
+		{DailySeries: series, Time: time.Date(2101, time.January, 1, 0, 0, 0, 0, time.UTC), Precipitation: 10.6, TempMax: 12.4, TempMin: 5.4, Wind: 4.559999942779541,
+			Weather: examples.DailyWeatherSnow},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(24 * time.Hour)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -52,68 +38,52 @@ func TestDailyRoundTrip(t *testing.T) {
 	r := examples.NewDailyReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Precipitation", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.DailyFieldPrecipitation, 1000))
-		storetest.SameInAnyOrder(t, "AllCities", r.AllCities(ctx, times[0], end), events[0], events[1], events[2], events[3])
-		storetest.Same(t, "AllCitiesColumns of a range", storetest.Columns[examples.DailyEvent](func(c *examples.DailyColumns) error { return r.AllCitiesColumns(ctx, times[1], times[2], c) }), events[1])
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.DailyColumnsTableID,
+			`family m: never`,
+			`row "Seattle#precipitation#2100" m 4133808000000000 "10.9"=""`,
+			`row "Seattle#precipitation#2101" m 4133980800000000 "10.6"=""`,
+			`row "Seattle#temp_max#2100" m 4133808000000000 "12.8"=""`,
+			`row "Seattle#temp_max#2101" m 4133980800000000 "12.4"=""`,
+			`row "Seattle#temp_min#2100" m 4133808000000000 "5.6"=""`,
+			`row "Seattle#temp_min#2101" m 4133980800000000 "5.4"=""`,
+			`row "Seattle#weather#2100" m 4133808000000000 "rain"=""`,
+			`row "Seattle#weather#2101" m 4133980800000000 "snow"=""`,
+			`row "Seattle#wind#2100" m 4133808000000000 "4.7"=""`,
+			`row "Seattle#wind#2101" m 4133980800000000 "4.56"=""`,
+		)
+		storetest.Stored(
+			t, bt, examples.DailyCellsTableID,
+			`family m: never`,
+			`row "Seattle#2100" m 4133808000000000 "precipitation"="@%\xcc\xcc\xcc\xcc\xcc\xcd" "temp_max"="@)\x99\x99\x99\x99\x99\x9a"`,
+			`row "Seattle#2100" m 4133808000000000 "temp_min"="@\x16ffffff" "weather"="\x00\x00\x00\x00\x00\x00\x00\x02" "wind"="@\x96ff"`,
+			`row "Seattle#2101" m 4133980800000000 "precipitation"="@%333333" "temp_max"="@(\xcc\xcc\xcc\xcc\xcc\xcd"`,
+			`row "Seattle#2101" m 4133980800000000 "temp_min"="@\x15\x99\x99\x99\x99\x99\x9a" "weather"="\x00\x00\x00\x00\x00\x00\x00\x04"`,
+			`row "Seattle#2101" m 4133980800000000 "wind"="@\x91\xeb\x85"`,
+		)
+		storetest.Stored(
+			t, bt, examples.DailySerializedTableID,
+			`family m: never`,
+			`row "Seattle#2100-12-30" m 4133808000000000 "e"="\t\xcd\xcc\xcc\xcc\xcc\xcc%@\x11\x9a\x99\x99\x99\x99\x99)@\x19ffffff\x16@%ff\x96@(\x02"`,
+			`row "Seattle#2101-01-01" m 4133980800000000 "e"="\t333333%@\x11\xcd\xcc\xcc\xcc\xcc\xcc(@\x19\x9a\x99\x99\x99\x99\x99\x15@%\x85\xeb\x91@(\x04"`,
+		)
+		storetest.Stored(
+			t, bt, examples.DailyUnserializedTableID,
+			`family m: never`,
+			`row "Seattle#4133808000000" m 4133808000000000 "precipitation"="10.9" "temp_max"="12.8" "temp_min"="5.6" "weather"="rain" "wind"="4.7"`,
+			`row "Seattle#4133980800000" m 4133980800000000 "precipitation"="10.6" "temp_max"="12.4" "temp_min"="5.4" "weather"="snow" "wind"="4.56"`,
+		)
+		storetest.Stored(
+			t, bt, examples.DailyCombinedTableID,
+			`family m: never`,
+			`row "Seattle#2100-10" m 4133808000000000 "json"="{\"precipitation\":10.9,\"temp_max\":12.8,\"temp_min\":5.6,\"wind\":4.7,\"weather\":\"rain\"}"`,
+			`row "Seattle#2101-01" m 4133980800000000 "json"="{\"precipitation\":10.6,\"temp_max\":12.4,\"temp_min\":5.4,\"wind\":4.56,\"weather\":\"snow\"}"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Precipitation", events...)(r.Points(ctx, series, from, end, examples.DailyFieldPrecipitation, 1000))
+		storetest.SameInAnyOrder(t, "AllCities", r.AllCities(ctx, from, end), events...)
+		storetest.Same(t, "AllCitiesColumns of a range", storetest.Columns[examples.DailyEvent](func(c *examples.DailyColumns) error { return r.AllCitiesColumns(ctx, to, end, c) }), events[1])
 	}
-}
-
-// TestDailyStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestDailyStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2101, time.January, 1, 0, 0, 1, 0, time.UTC) }
-	w := examples.NewDailyWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.DailyEvent{
-		{DailySeries: examples.DailySeries{Location: "Seattle"}, Time: time.Date(2100, time.December, 30, 0, 0, 0, 0, time.UTC), Precipitation: 10.9, TempMax: 12.8, TempMin: 5.6, Wind: 4.699999809265137,
-			Weather: examples.DailyWeatherRain},
-		{DailySeries: examples.DailySeries{Location: "Seattle"}, Time: time.Date(2101, time.January, 1, 0, 0, 0, 0, time.UTC), Precipitation: 10.6, TempMax: 12.4, TempMin: 5.4, Wind: 4.559999942779541,
-			Weather: examples.DailyWeatherSnow},
-	})
-	storetest.Stored(
-		t, bt, examples.DailyColumnsTableID,
-		`family m: never`,
-		`row "Seattle#precipitation#2100" m 4133808000000000 "10.9"=""`,
-		`row "Seattle#precipitation#2101" m 4133980800000000 "10.6"=""`,
-		`row "Seattle#temp_max#2100" m 4133808000000000 "12.8"=""`,
-		`row "Seattle#temp_max#2101" m 4133980800000000 "12.4"=""`,
-		`row "Seattle#temp_min#2100" m 4133808000000000 "5.6"=""`,
-		`row "Seattle#temp_min#2101" m 4133980800000000 "5.4"=""`,
-		`row "Seattle#weather#2100" m 4133808000000000 "rain"=""`,
-		`row "Seattle#weather#2101" m 4133980800000000 "snow"=""`,
-		`row "Seattle#wind#2100" m 4133808000000000 "4.7"=""`,
-		`row "Seattle#wind#2101" m 4133980800000000 "4.56"=""`,
-	)
-	storetest.Stored(
-		t, bt, examples.DailyCellsTableID,
-		`family m: never`,
-		`row "Seattle#2100" m 4133808000000000 "precipitation"="@%\xcc\xcc\xcc\xcc\xcc\xcd" "temp_max"="@)\x99\x99\x99\x99\x99\x9a"`,
-		`row "Seattle#2100" m 4133808000000000 "temp_min"="@\x16ffffff" "weather"="\x00\x00\x00\x00\x00\x00\x00\x02" "wind"="@\x96ff"`,
-		`row "Seattle#2101" m 4133980800000000 "precipitation"="@%333333" "temp_max"="@(\xcc\xcc\xcc\xcc\xcc\xcd"`,
-		`row "Seattle#2101" m 4133980800000000 "temp_min"="@\x15\x99\x99\x99\x99\x99\x9a" "weather"="\x00\x00\x00\x00\x00\x00\x00\x04"`,
-		`row "Seattle#2101" m 4133980800000000 "wind"="@\x91\xeb\x85"`,
-	)
-	storetest.Stored(
-		t, bt, examples.DailySerializedTableID,
-		`family m: never`,
-		`row "Seattle#2100-12-30" m 4133808000000000 "e"="\t\xcd\xcc\xcc\xcc\xcc\xcc%@\x11\x9a\x99\x99\x99\x99\x99)@\x19ffffff\x16@%ff\x96@(\x02"`,
-		`row "Seattle#2101-01-01" m 4133980800000000 "e"="\t333333%@\x11\xcd\xcc\xcc\xcc\xcc\xcc(@\x19\x9a\x99\x99\x99\x99\x99\x15@%\x85\xeb\x91@(\x04"`,
-	)
-	storetest.Stored(
-		t, bt, examples.DailyUnserializedTableID,
-		`family m: never`,
-		`row "Seattle#4133808000000" m 4133808000000000 "precipitation"="10.9" "temp_max"="12.8" "temp_min"="5.6" "weather"="rain" "wind"="4.7"`,
-		`row "Seattle#4133980800000" m 4133980800000000 "precipitation"="10.6" "temp_max"="12.4" "temp_min"="5.4" "weather"="snow" "wind"="4.56"`,
-	)
-	storetest.Stored(
-		t, bt, examples.DailyCombinedTableID,
-		`family m: never`,
-		`row "Seattle#2100-10" m 4133808000000000 "json"="{\"precipitation\":10.9,\"temp_max\":12.8,\"temp_min\":5.6,\"wind\":4.7,\"weather\":\"rain\"}"`,
-		`row "Seattle#2101-01" m 4133980800000000 "json"="{\"precipitation\":10.6,\"temp_max\":12.4,\"temp_min\":5.4,\"wind\":4.56,\"weather\":\"snow\"}"`,
-	)
 }

@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,31 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleMeasurement returns the n-th event of the test.
-func exampleMeasurement(series examples.MeasurementSeries, at time.Time, n int) examples.MeasurementEvent {
-	return examples.MeasurementEvent{
-		MeasurementSeries: series,
-		Time:              at,
-		Celsius:           storetest.Float32(n),
-		Status:            storetest.Int32(n),
-	}
-}
-
-// TestMeasurementRoundTrip writes events to an in-memory Bigtable twice, and
-// reads them with Read, Latest, Windows, Points and every query.
-func TestMeasurementRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.MeasurementSeries{{Device: "pump-17"}}, 2)
-	series[1].Device = "pump-170"
+// TestMeasurementStored writes events to an in-memory Bigtable twice, compares
+// the families and the cells that it stores, and reads the events with every
+// method.
+func TestMeasurementStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 0, 1000000, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
-	}
-	end := times[2].Add(time.Millisecond)
 	now := time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleMeasurement, series, times)
+	series := examples.MeasurementSeries{Device: "pump-17"}
+	events := []examples.MeasurementEvent{
+		{MeasurementSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Celsius: 21.5, Status: 3},
+		{MeasurementSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Celsius: 20.899999618530273, Status: 3},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Millisecond)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -49,29 +36,15 @@ func TestMeasurementRoundTrip(t *testing.T) {
 	r := examples.NewMeasurementReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Celsius", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.MeasurementFieldCelsius, 1000))
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.MeasurementReadingsTableID,
+			`family d: versions() > 1`,
+			`row "pump-17\x7f\xff\xfcC\x8c8U\xfd" d 4107931201000000 "celsius"="A\xa733" "status"="\x00\x00\x00\x03"`,
+			`row "pump-17\x7f\xff\xfcC\x8c8U\xff" d 4107931201000000 "celsius"="A\xac\x00\x00" "status"="\x00\x00\x00\x03"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Celsius", events...)(r.Points(ctx, series, from, end, examples.MeasurementFieldCelsius, 1000))
 	}
-}
-
-// TestMeasurementStored writes events to an in-memory Bigtable, and compares
-// the families and the cells that it stores.
-func TestMeasurementStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
-	w := examples.NewMeasurementWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.MeasurementEvent{
-		{MeasurementSeries: examples.MeasurementSeries{Device: "pump-17"}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Celsius: 21.5, Status: 3},
-		{MeasurementSeries: examples.MeasurementSeries{Device: "pump-17"}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Celsius: 20.899999618530273, Status: 3},
-	})
-	storetest.Stored(
-		t, bt, examples.MeasurementReadingsTableID,
-		`family d: versions() > 1`,
-		`row "pump-17\x7f\xff\xfcC\x8c8U\xfd" d 4107931201000000 "celsius"="A\xa733" "status"="\x00\x00\x00\x03"`,
-		`row "pump-17\x7f\xff\xfcC\x8c8U\xff" d 4107931201000000 "celsius"="A\xac\x00\x00" "status"="\x00\x00\x00\x03"`,
-	)
 }

@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,32 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleNormal returns the n-th event of the test.
-func exampleNormal(series examples.NormalSeries, at time.Time, n int) examples.NormalEvent {
-	return examples.NormalEvent{
-		NormalSeries: series,
-		Time:         at,
-		Pressure:     storetest.Float64(n),
-		Temperature:  storetest.Float64(n),
-		Wind:         storetest.Float64(n),
-	}
-}
-
-// TestNormalRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestNormalRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.NormalSeries{{Station: "seattle"}}, 2)
-	series[1].Station = "seattle0"
+// TestNormalStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestNormalStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 31, 22, 0, 0, 0, time.UTC),
-		time.Date(2100, time.March, 31, 23, 0, 0, 0, time.UTC),
-		time.Date(2100, time.April, 1, 0, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Hour)
 	now := time.Date(2100, time.April, 1, 0, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleNormal, series, times)
+	series := examples.NormalSeries{Station: "seattle"}
+	events := []examples.NormalEvent{
+		{NormalSeries: series, Time: time.Date(2100, time.March, 31, 22, 0, 0, 0, time.UTC), Pressure: 945.6, Temperature: 9.6, Wind: 4.7},
+		{NormalSeries: series, Time: time.Date(2100, time.April, 1, 0, 0, 0, 0, time.UTC), Pressure: 939.9, Temperature: 9.3, Wind: 4.56},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Hour)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -50,59 +36,45 @@ func TestNormalRoundTrip(t *testing.T) {
 	r := examples.NewNormalReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Pressure", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.NormalFieldPressure, 1000))
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.NormalColumnsTableID,
+			`family m: never`,
+			`row "seattle#pressure#2100-03" m 4110213600000000 "945.6"=""`,
+			`row "seattle#pressure#2100-04" m 4110220800000000 "939.9"=""`,
+			`row "seattle#temperature#2100-03" m 4110213600000000 "9.6"=""`,
+			`row "seattle#temperature#2100-04" m 4110220800000000 "9.3"=""`,
+			`row "seattle#wind#2100-03" m 4110213600000000 "4.7"=""`,
+			`row "seattle#wind#2100-04" m 4110220800000000 "4.56"=""`,
+		)
+		storetest.Stored(
+			t, bt, examples.NormalCellsTableID,
+			`family m: never`,
+			`row "seattle#2100-W13" m 4110213600000000 "pressure"="@\x8d\x8c\xcc\xcc\xcc\xcc\xcd" "temperature"="@#333333"`,
+			`row "seattle#2100-W13" m 4110213600000000 "wind"="@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
+			`row "seattle#2100-W13" m 4110220800000000 "pressure"="@\x8d_33333" "temperature"="@\"\x99\x99\x99\x99\x99\x9a" "wind"="@\x12=p\xa3\xd7\n="`,
+		)
+		storetest.Stored(
+			t, bt, examples.NormalSerializedTableID,
+			`family m: never`,
+			`row "seattle#4110213600" m 4110213600000000 "json"="{\"pressure\":945.6,\"temperature\":9.6,\"wind\":4.7}"`,
+			`row "seattle#4110220800" m 4110220800000000 "json"="{\"pressure\":939.9,\"temperature\":9.3,\"wind\":4.56}"`,
+		)
+		storetest.Stored(
+			t, bt, examples.NormalUnserializedTableID,
+			`family m: never`,
+			`row "seattle#2100-03-31T22" m 4110213600000000 "pressure"="@\x8d\x8c\xcc\xcc\xcc\xcc\xcd" "temperature"="@#333333"`,
+			`row "seattle#2100-03-31T22" m 4110213600000000 "wind"="@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
+			`row "seattle#2100-04-01T00" m 4110220800000000 "pressure"="@\x8d_33333" "temperature"="@\"\x99\x99\x99\x99\x99\x9a" "wind"="@\x12=p\xa3\xd7\n="`,
+		)
+		storetest.Stored(
+			t, bt, examples.NormalCombinedTableID,
+			`family m: never`,
+			`row "seattle#2100-03-10" m 4110213600000000 "e"="\t\xcd\xcc\xcc\xcč\x8d@\x11333333#@\x19\xcd\xcc\xcc\xcc\xcc\xcc\x12@"`,
+			`row "seattle#2100-03-10" m 4110220800000000 "e"="\t33333_\x8d@\x11\x9a\x99\x99\x99\x99\x99\"@\x19=\nףp=\x12@"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Pressure", events...)(r.Points(ctx, series, from, end, examples.NormalFieldPressure, 1000))
 	}
-}
-
-// TestNormalStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestNormalStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.April, 1, 0, 0, 1, 0, time.UTC) }
-	w := examples.NewNormalWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.NormalEvent{
-		{NormalSeries: examples.NormalSeries{Station: "seattle"}, Time: time.Date(2100, time.March, 31, 22, 0, 0, 0, time.UTC), Pressure: 945.6, Temperature: 9.6, Wind: 4.7},
-		{NormalSeries: examples.NormalSeries{Station: "seattle"}, Time: time.Date(2100, time.April, 1, 0, 0, 0, 0, time.UTC), Pressure: 939.9, Temperature: 9.3, Wind: 4.56},
-	})
-	storetest.Stored(
-		t, bt, examples.NormalColumnsTableID,
-		`family m: never`,
-		`row "seattle#pressure#2100-03" m 4110213600000000 "945.6"=""`,
-		`row "seattle#pressure#2100-04" m 4110220800000000 "939.9"=""`,
-		`row "seattle#temperature#2100-03" m 4110213600000000 "9.6"=""`,
-		`row "seattle#temperature#2100-04" m 4110220800000000 "9.3"=""`,
-		`row "seattle#wind#2100-03" m 4110213600000000 "4.7"=""`,
-		`row "seattle#wind#2100-04" m 4110220800000000 "4.56"=""`,
-	)
-	storetest.Stored(
-		t, bt, examples.NormalCellsTableID,
-		`family m: never`,
-		`row "seattle#2100-W13" m 4110213600000000 "pressure"="@\x8d\x8c\xcc\xcc\xcc\xcc\xcd" "temperature"="@#333333"`,
-		`row "seattle#2100-W13" m 4110213600000000 "wind"="@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
-		`row "seattle#2100-W13" m 4110220800000000 "pressure"="@\x8d_33333" "temperature"="@\"\x99\x99\x99\x99\x99\x9a" "wind"="@\x12=p\xa3\xd7\n="`,
-	)
-	storetest.Stored(
-		t, bt, examples.NormalSerializedTableID,
-		`family m: never`,
-		`row "seattle#4110213600" m 4110213600000000 "json"="{\"pressure\":945.6,\"temperature\":9.6,\"wind\":4.7}"`,
-		`row "seattle#4110220800" m 4110220800000000 "json"="{\"pressure\":939.9,\"temperature\":9.3,\"wind\":4.56}"`,
-	)
-	storetest.Stored(
-		t, bt, examples.NormalUnserializedTableID,
-		`family m: never`,
-		`row "seattle#2100-03-31T22" m 4110213600000000 "pressure"="@\x8d\x8c\xcc\xcc\xcc\xcc\xcd" "temperature"="@#333333"`,
-		`row "seattle#2100-03-31T22" m 4110213600000000 "wind"="@\x12\xcc\xcc\xcc\xcc\xcc\xcd"`,
-		`row "seattle#2100-04-01T00" m 4110220800000000 "pressure"="@\x8d_33333" "temperature"="@\"\x99\x99\x99\x99\x99\x9a" "wind"="@\x12=p\xa3\xd7\n="`,
-	)
-	storetest.Stored(
-		t, bt, examples.NormalCombinedTableID,
-		`family m: never`,
-		`row "seattle#2100-03-10" m 4110213600000000 "e"="\t\xcd\xcc\xcc\xcč\x8d@\x11333333#@\x19\xcd\xcc\xcc\xcc\xcc\xcc\x12@"`,
-		`row "seattle#2100-03-10" m 4110220800000000 "e"="\t33333_\x8d@\x11\x9a\x99\x99\x99\x99\x99\"@\x19=\nףp=\x12@"`,
-	)
 }

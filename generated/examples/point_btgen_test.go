@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,31 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// examplePoint returns the n-th event of the test.
-func examplePoint(series examples.PointSeries, at time.Time, n int) examples.PointEvent {
-	return examples.PointEvent{
-		PointSeries: series,
-		Time:        at,
-		Value:       storetest.Float64(n),
-	}
-}
-
-// TestPointRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestPointRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.PointSeries{{Metric: 1, Host: 258}}, 3)
-	series[1].Metric = 11
-	series[2].Host = 2581
+// TestPointStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestPointStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
-		time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	events := storetest.Events(examplePoint, series, times)
+	series := examples.PointSeries{Metric: 1, Host: 258}
+	events := []examples.PointEvent{
+		{PointSeries: series, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Value: 0.37},
+		{PointSeries: series, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Value: 0.359},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Second)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -49,33 +36,17 @@ func TestPointRoundTrip(t *testing.T) {
 	r := examples.NewPointReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Value", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.PointFieldValue, 1000))
-		storetest.SameInAnyOrder(t, "ByMetric", r.ByMetric(ctx, series[0].Metric, times[0], end), events[0], events[1], events[2], events[4])
-		storetest.Same(t, "ByMetricColumns of a range", storetest.Columns[examples.PointEvent](func(c *examples.PointColumns) error {
-			return r.ByMetricColumns(ctx, series[0].Metric, times[1], times[2], c)
-		}), events[1])
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.PointsTableID,
+			`family t: age() > 30d`,
+			`row "\x00\x00\x00\x014107931200\x00\x00\x01\x02" t 4107934798000000 "\x0e\x0e"="?\u05ee\x14z\xe1G\xae"`,
+			"row \"\\x00\\x00\\x00\\x014107934800\\x00\\x00\\x01\\x02\" t 4107934800000000 \"\\x00\\x00\"=\"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Value", events...)(r.Points(ctx, series, from, end, examples.PointFieldValue, 1000))
+		storetest.SameInAnyOrder(t, "ByMetric", r.ByMetric(ctx, series.Metric, from, end), events...)
+		storetest.Same(t, "ByMetricColumns of a range", storetest.Columns[examples.PointEvent](func(c *examples.PointColumns) error { return r.ByMetricColumns(ctx, series.Metric, to, end, c) }), events[1])
 	}
-}
-
-// TestPointStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestPointStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
-	w := examples.NewPointWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.PointEvent{
-		{PointSeries: examples.PointSeries{Metric: 1, Host: 258}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Value: 0.37},
-		{PointSeries: examples.PointSeries{Metric: 1, Host: 258}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Value: 0.359},
-	})
-	storetest.Stored(
-		t, bt, examples.PointsTableID,
-		`family t: age() > 30d`,
-		`row "\x00\x00\x00\x014107931200\x00\x00\x01\x02" t 4107934798000000 "\x0e\x0e"="?\u05ee\x14z\xe1G\xae"`,
-		"row \"\\x00\\x00\\x00\\x014107934800\\x00\\x00\\x01\\x02\" t 4107934800000000 \"\\x00\\x00\"=\"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
-	)
 }

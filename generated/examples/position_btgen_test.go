@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,33 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// examplePosition returns the n-th event of the test.
-func examplePosition(series examples.PositionSeries, at time.Time, n int) examples.PositionEvent {
-	return examples.PositionEvent{
-		PositionSeries: series,
-		Time:           at,
-		Latitude:       storetest.Float64(n),
-		Longitude:      storetest.Float64(n),
-	}
-}
-
-// TestPositionRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestPositionRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.PositionSeries{{Region: "nyc", Line: "m86", Vehicle: 5824}}, 4)
-	series[1].Region = "nyc0"
-	series[2].Line = "m860"
-	series[3].Vehicle = 58241
+// TestPositionStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestPositionStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
-		time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	events := storetest.Events(examplePosition, series, times)
+	series := examples.PositionSeries{Region: "nyc", Line: "m86", Vehicle: 5824}
+	events := []examples.PositionEvent{
+		{PositionSeries: series, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Latitude: 40.758, Longitude: -73.9855},
+		{PositionSeries: series, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Latitude: 40.7568, Longitude: -73.9833},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Second)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -51,48 +36,32 @@ func TestPositionRoundTrip(t *testing.T) {
 	r := examples.NewPositionReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Latitude", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.PositionFieldLatitude, 1000))
-		storetest.SameInAnyOrder(t, "ByLine", r.ByLine(ctx, series[0].Region, series[0].Line, times[0], end), events[0], events[1], events[2], events[5])
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.PositionsTableID,
+			`family m: age() > 30d`,
+			`row "nyc/m86/2100-03-05T12/5824" m 4107934798000000 "latitude"="@Da\x06$\xdd/\x1b" "longitude"="\xc0R\x7f\x12n\x97\x8dP"`,
+			"row \"nyc/m86/2100-03-05T13/5824\" m 4107934800000000 \"latitude\"=\"@D`\\xde҈\\xcep\" \"longitude\"=\"\\xc0R~\\xeec\\x1f\\x8a\\t\"",
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Latitude", events...)(r.Points(ctx, series, from, end, examples.PositionFieldLatitude, 1000))
+		storetest.SameInAnyOrder(t, "ByLine", r.ByLine(ctx, series.Region, series.Line, from, end), events...)
 		storetest.Same(t, "ByLineColumns of a range", storetest.Columns[examples.PositionEvent](func(c *examples.PositionColumns) error {
-			return r.ByLineColumns(ctx, series[0].Region, series[0].Line, times[1], times[2], c)
+			return r.ByLineColumns(ctx, series.Region, series.Line, to, end, c)
 		}), events[1])
-		storetest.SameInAnyOrder(t, "ByLines", r.ByLines(ctx, series[0].Region, []string{series[0].Line, series[2].Line}, times[0], end), events[0], events[1], events[2], events[4], events[5])
+		storetest.SameInAnyOrder(t, "ByLines", r.ByLines(ctx, series.Region, []string{series.Line, series.Line}, from, end), events...)
 		storetest.Same(t, "ByLinesColumns of a range", storetest.Columns[examples.PositionEvent](func(c *examples.PositionColumns) error {
-			return r.ByLinesColumns(ctx, series[0].Region, []string{series[0].Line, series[2].Line}, times[1], times[2], c)
+			return r.ByLinesColumns(ctx, series.Region, []string{series.Line, series.Line}, to, end, c)
 		}), events[1])
-		storetest.SameInAnyOrder(t, "ByVehicle", r.ByVehicle(ctx, series[0].Region, series[0].Vehicle, times[0], end), events[0], events[1], events[2], events[4])
+		storetest.SameInAnyOrder(t, "ByVehicle", r.ByVehicle(ctx, series.Region, series.Vehicle, from, end), events...)
 		storetest.Same(t, "ByVehicleColumns of a range", storetest.Columns[examples.PositionEvent](func(c *examples.PositionColumns) error {
-			return r.ByVehicleColumns(ctx, series[0].Region, series[0].Vehicle, times[1], times[2], c)
+			return r.ByVehicleColumns(ctx, series.Region, series.Vehicle, to, end, c)
 		}), events[1])
-		storetest.Deletes(t, "DeleteByVehicle", 4)(w.DeleteByVehicle(ctx, series[0].Region, series[0].Vehicle, times[0], end, store.DeleteOptions{DryRun: true}))
-		storetest.SameInAnyOrder(t, "ByRegion", r.ByRegion(ctx, series[0].Region, times[0], end), events[0], events[1], events[2], events[4], events[5])
-		storetest.Same(t, "ByRegionColumns of a range", storetest.Columns[examples.PositionEvent](func(c *examples.PositionColumns) error {
-			return r.ByRegionColumns(ctx, series[0].Region, times[1], times[2], c)
-		}), events[1])
-		storetest.SameInAnyOrder(t, "Export", r.Export(ctx, times[0], end), events[0], events[1], events[2], events[3], events[4], events[5])
-		storetest.Same(t, "ExportColumns of a range", storetest.Columns[examples.PositionEvent](func(c *examples.PositionColumns) error { return r.ExportColumns(ctx, times[1], times[2], c) }), events[1])
+		storetest.Deletes(t, "DeleteByVehicle", 2)(w.DeleteByVehicle(ctx, series.Region, series.Vehicle, from, end, store.DeleteOptions{DryRun: true}))
+		storetest.SameInAnyOrder(t, "ByRegion", r.ByRegion(ctx, series.Region, from, end), events...)
+		storetest.Same(t, "ByRegionColumns of a range", storetest.Columns[examples.PositionEvent](func(c *examples.PositionColumns) error { return r.ByRegionColumns(ctx, series.Region, to, end, c) }), events[1])
+		storetest.SameInAnyOrder(t, "Export", r.Export(ctx, from, end), events...)
+		storetest.Same(t, "ExportColumns of a range", storetest.Columns[examples.PositionEvent](func(c *examples.PositionColumns) error { return r.ExportColumns(ctx, to, end, c) }), events[1])
 	}
-}
-
-// TestPositionStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestPositionStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
-	w := examples.NewPositionWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.PositionEvent{
-		{PositionSeries: examples.PositionSeries{Region: "nyc", Line: "m86", Vehicle: 5824}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Latitude: 40.758, Longitude: -73.9855},
-		{PositionSeries: examples.PositionSeries{Region: "nyc", Line: "m86", Vehicle: 5824}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Latitude: 40.7568, Longitude: -73.9833},
-	})
-	storetest.Stored(
-		t, bt, examples.PositionsTableID,
-		`family m: age() > 30d`,
-		`row "nyc/m86/2100-03-05T12/5824" m 4107934798000000 "latitude"="@Da\x06$\xdd/\x1b" "longitude"="\xc0R\x7f\x12n\x97\x8dP"`,
-		"row \"nyc/m86/2100-03-05T13/5824\" m 4107934800000000 \"latitude\"=\"@D`\\xde҈\\xcep\" \"longitude\"=\"\\xc0R~\\xeec\\x1f\\x8a\\t\"",
-	)
 }

@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,32 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleReading returns the n-th event of the test.
-func exampleReading(series examples.ReadingSeries, at time.Time, n int) examples.ReadingEvent {
-	return examples.ReadingEvent{
-		ReadingSeries: series,
-		Time:          at,
-		Level:         storetest.Float64(n),
-		Errors:        storetest.Int64(n),
-		Signal:        storetest.OptionalSlice(n, storetest.Bytes(n)),
-	}
-}
-
-// TestReadingRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestReadingRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.ReadingSeries{{Device: "pump-7"}}, 2)
-	series[1].Device = "pump-70"
+// TestReadingStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestReadingStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
-		time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleReading, series, times)
+	series := examples.ReadingSeries{Device: "pump-7"}
+	events := []examples.ReadingEvent{
+		{ReadingSeries: series, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Level: 71.5, Errors: 2, Signal: []byte("\x00\x01\x04\a\x04\x01")},
+		{ReadingSeries: series, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Level: 69.4, Errors: 1},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Second)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -50,32 +36,17 @@ func TestReadingRoundTrip(t *testing.T) {
 	r := examples.NewReadingReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Level", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.ReadingFieldLevel, 1000))
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.ReadingDevicesTableID,
+			`family raw: age() > 7d`,
+			`family stats: age() > 90d`,
+			`row "pump-7#2100-03-05T12" raw 4107934798000000 "signal"="\x00\x01\x04\a\x04\x01"`,
+			`row "pump-7#2100-03-05T12" stats 4107934798000000 "errors"="\x00\x00\x00\x00\x00\x00\x00\x02" "level"="@Q\xe0\x00\x00\x00\x00\x00"`,
+			`row "pump-7#2100-03-05T13" stats 4107934800000000 "errors"="\x00\x00\x00\x00\x00\x00\x00\x01" "level"="@QY\x99\x99\x99\x99\x9a"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Level", events...)(r.Points(ctx, series, from, end, examples.ReadingFieldLevel, 1000))
 	}
-}
-
-// TestReadingStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestReadingStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
-	w := examples.NewReadingWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.ReadingEvent{
-		{ReadingSeries: examples.ReadingSeries{Device: "pump-7"}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Level: 71.5, Errors: 2, Signal: []byte("\x00\x01\x04\a\x04\x01")},
-		{ReadingSeries: examples.ReadingSeries{Device: "pump-7"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Level: 69.4, Errors: 1, Signal: []byte("\x00\x01\x04\a\x04\x03")},
-	})
-	storetest.Stored(
-		t, bt, examples.ReadingDevicesTableID,
-		`family raw: age() > 7d`,
-		`family stats: age() > 90d`,
-		`row "pump-7#2100-03-05T12" raw 4107934798000000 "signal"="\x00\x01\x04\a\x04\x01"`,
-		`row "pump-7#2100-03-05T12" stats 4107934798000000 "errors"="\x00\x00\x00\x00\x00\x00\x00\x02" "level"="@Q\xe0\x00\x00\x00\x00\x00"`,
-		`row "pump-7#2100-03-05T13" raw 4107934800000000 "signal"="\x00\x01\x04\a\x04\x03"`,
-		`row "pump-7#2100-03-05T13" stats 4107934800000000 "errors"="\x00\x00\x00\x00\x00\x00\x00\x01" "level"="@QY\x99\x99\x99\x99\x9a"`,
-	)
 }

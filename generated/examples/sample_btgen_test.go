@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,37 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleSample returns the n-th event of the test.
-func exampleSample(series examples.SampleSeries, at time.Time, n int) examples.SampleEvent {
-	return examples.SampleEvent{
-		SampleSeries: series,
-		Time:         at,
-		Value:        storetest.Float64(n),
-	}
-}
-
-// TestSampleRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestSampleRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.SampleSeries{{Metric: "cpu.load", Host: "web-1"}}, 3)
-	series[1].Metric = "cpu.load0"
-	series[2].Host = "web-10"
+// TestSampleStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestSampleStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
-		time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleSample, series, times)
-	for i := range events {
-		events[i].ExpiresAt = now.Add(time.Hour)
+	series := examples.SampleSeries{Metric: "cpu.load", Host: "web-1"}
+	events := []examples.SampleEvent{
+		{SampleSeries: series, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC), Value: 0.37},
+		{SampleSeries: series, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC), Value: 0.359},
 	}
-	written := slices.Clone(events)
-	written[1].TTL, written[1].ExpiresAt = time.Hour, time.Time{}
-	written[2].ExpiresAt, events[2].ExpiresAt = time.Time{}, now.Add(30*24*time.Hour)
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Second)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -55,37 +36,21 @@ func TestSampleRoundTrip(t *testing.T) {
 	r := examples.NewSampleReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, written); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Value", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.SampleFieldValue, 1000))
-		storetest.SameInAnyOrder(t, "ByMetric", r.ByMetric(ctx, series[0].Metric, times[0], end), events[0], events[1], events[2], events[4])
-		storetest.Same(t, "ByMetricColumns of a range", storetest.Columns[examples.SampleEvent](func(c *examples.SampleColumns) error {
-			return r.ByMetricColumns(ctx, series[0].Metric, times[1], times[2], c)
-		}), events[1])
-		storetest.Same(t, "BySeries", r.BySeries(ctx, series[0].Metric, series[0].Host, times[0], end), events[0], events[1], events[2])
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.SamplesTableID,
+			`family m: age() > 30d`,
+			`row "04#cpu.load#2100-03-05T12#web-1" m 4105346401000000 "\x0e\x0e"="?\u05ee\x14z\xe1G\xae"`,
+			"row \"04#cpu.load#2100-03-05T13#web-1\" m 4105346401000000 \"\\x00\\x00\"=\"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Value", events...)(r.Points(ctx, series, from, end, examples.SampleFieldValue, 1000))
+		storetest.SameInAnyOrder(t, "ByMetric", r.ByMetric(ctx, series.Metric, from, end), events...)
+		storetest.Same(t, "ByMetricColumns of a range", storetest.Columns[examples.SampleEvent](func(c *examples.SampleColumns) error { return r.ByMetricColumns(ctx, series.Metric, to, end, c) }), events[1])
+		storetest.Same(t, "BySeries", r.BySeries(ctx, series.Metric, series.Host, from, end), events...)
 		storetest.Same(t, "BySeriesColumns of a range", storetest.Columns[examples.SampleEvent](func(c *examples.SampleColumns) error {
-			return r.BySeriesColumns(ctx, series[0].Metric, series[0].Host, times[1], times[2], c)
+			return r.BySeriesColumns(ctx, series.Metric, series.Host, to, end, c)
 		}), events[1])
 	}
-}
-
-// TestSampleStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestSampleStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
-	w := examples.NewSampleWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.SampleEvent{
-		{SampleSeries: examples.SampleSeries{Metric: "cpu.load", Host: "web-1"}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC), Value: 0.37},
-		{SampleSeries: examples.SampleSeries{Metric: "cpu.load", Host: "web-1"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 14, 0, 1, 0, time.UTC), Value: 0.359},
-	})
-	storetest.Stored(
-		t, bt, examples.SamplesTableID,
-		`family m: age() > 30d`,
-		`row "04#cpu.load#2100-03-05T12#web-1" m 4105346401000000 "\x0e\x0e"="?\u05ee\x14z\xe1G\xae"`,
-		"row \"04#cpu.load#2100-03-05T13#web-1\" m 4105346401000000 \"\\x00\\x00\"=\"?\\xd6\\xf9\\xdb\\\"\\xd0\\xe5`\"",
-	)
 }

@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,32 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleState returns the n-th event of the test.
-func exampleState(series examples.StateSeries, at time.Time, n int) examples.StateEvent {
-	return examples.StateEvent{
-		StateSeries: series,
-		Time:        at,
-		Mode:        storetest.String(n),
-		Load:        storetest.Optional(n, storetest.Float64(n)),
-	}
-}
-
-// TestStateRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestStateRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.StateSeries{{Tenant: "acme", Device: "pump-17"}}, 3)
-	series[1].Tenant = "acme0"
-	series[2].Device = "pump-170"
+// TestStateStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestStateStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC)
-	events := storetest.Events(exampleState, series, times)
+	series := examples.StateSeries{Tenant: "acme", Device: "pump-17"}
+	events := []examples.StateEvent{
+		{StateSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Mode: "idle", Load: storetest.Present[float64](0.5)},
+		{StateSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC), Mode: "idle"},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Second)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -50,45 +36,27 @@ func TestStateRoundTrip(t *testing.T) {
 	r := examples.NewStateReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Load", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.StateFieldLoad, 1000))
-		storetest.SameInAnyOrder(t, "StatesOf", r.StatesOf(ctx, series[0].Tenant, times[0], end), events[0], events[1], events[2], events[4])
-		storetest.Same(t, "StatesOfColumns of a range", storetest.Columns[examples.StateEvent](func(c *examples.StateColumns) error {
-			return r.StatesOfColumns(ctx, series[0].Tenant, times[1], times[2], c)
-		}), events[1])
-		storetest.Deletes(t, "DeleteStatesOf", 4)(w.DeleteStatesOf(ctx, series[0].Tenant, times[0], end, store.DeleteOptions{DryRun: true}))
-		storetest.SameInAnyOrder(t, "StatesOfSeries", r.StatesOfSeries(ctx, series[0].Tenant, times[0], end), storetest.SeriesOf(func(e examples.StateEvent) examples.StateSeries {
-			return e.StateSeries
-		}, events[0], events[1], events[2], events[4])...)
-		storetest.SameInAnyOrder(t, "StatesOfSome", r.StatesOfSome(ctx, series[0].Tenant, []string{series[0].Device, series[2].Device}, times[0], end), events[0], events[1], events[2], events[4])
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.StatesTableID,
+			`family s: age() > 30d`,
+			`row "acme#pump-17" s 4107931200000000 "load"="?\xe0\x00\x00\x00\x00\x00\x00" "mode"="idle"`,
+			`row "acme#pump-17" s 4107931202000000 "mode"="idle"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Load", events...)(r.Points(ctx, series, from, end, examples.StateFieldLoad, 1000))
+		storetest.SameInAnyOrder(t, "StatesOf", r.StatesOf(ctx, series.Tenant, from, end), events...)
+		storetest.Same(t, "StatesOfColumns of a range", storetest.Columns[examples.StateEvent](func(c *examples.StateColumns) error { return r.StatesOfColumns(ctx, series.Tenant, to, end, c) }), events[1])
+		storetest.Deletes(t, "DeleteStatesOf", 2)(w.DeleteStatesOf(ctx, series.Tenant, from, end, store.DeleteOptions{DryRun: true}))
+		storetest.Same(t, "StatesOfSeries", r.StatesOfSeries(ctx, series.Tenant, from, end), series)
+		storetest.SameInAnyOrder(t, "StatesOfSome", r.StatesOfSome(ctx, series.Tenant, []string{series.Device, series.Device}, from, end), events...)
 		storetest.Same(t, "StatesOfSomeColumns of a range", storetest.Columns[examples.StateEvent](func(c *examples.StateColumns) error {
-			return r.StatesOfSomeColumns(ctx, series[0].Tenant, []string{series[0].Device, series[2].Device}, times[1], times[2], c)
+			return r.StatesOfSomeColumns(ctx, series.Tenant, []string{series.Device, series.Device}, to, end, c)
 		}), events[1])
-		storetest.SameInAnyOrder(t, "StatesByPrefix", r.StatesByPrefix(ctx, series[0].Tenant, series[0].Device, times[0], end), events[0], events[1], events[2], events[4])
+		storetest.SameInAnyOrder(t, "StatesByPrefix", r.StatesByPrefix(ctx, series.Tenant, series.Device, from, end), events...)
 		storetest.Same(t, "StatesByPrefixColumns of a range", storetest.Columns[examples.StateEvent](func(c *examples.StateColumns) error {
-			return r.StatesByPrefixColumns(ctx, series[0].Tenant, series[0].Device, times[1], times[2], c)
+			return r.StatesByPrefixColumns(ctx, series.Tenant, series.Device, to, end, c)
 		}), events[1])
 	}
-}
-
-// TestStateStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestStateStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC) }
-	w := examples.NewStateWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.StateEvent{
-		{StateSeries: examples.StateSeries{Tenant: "acme", Device: "pump-17"}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Mode: "idle", Load: storetest.Present[float64](0.5)},
-		{StateSeries: examples.StateSeries{Tenant: "acme", Device: "pump-17"}, Time: time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC), Mode: "idle", Load: storetest.Present[float64](0.48)},
-	})
-	storetest.Stored(
-		t, bt, examples.StatesTableID,
-		`family s: age() > 30d`,
-		`row "acme#pump-17" s 4107931200000000 "load"="?\xe0\x00\x00\x00\x00\x00\x00" "mode"="idle"`,
-		`row "acme#pump-17" s 4107931202000000 "load"="?\u07b8Q\xeb\x85\x1e\xb8" "mode"="idle"`,
-	)
 }

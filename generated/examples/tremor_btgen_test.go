@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,35 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleTremor returns the n-th event of the test.
-func exampleTremor(series examples.TremorSeries, at time.Time, n int) examples.TremorEvent {
-	return examples.TremorEvent{
-		TremorSeries: series,
-		Time:         at,
-		Magnitude:    storetest.Float64(n),
-		Kind:         storetest.Pick(n, examples.TremorKindEarthquake, examples.TremorKindExplosion, examples.TremorKindRockfall),
-		Depth:        storetest.Optional(n, storetest.Float64(n)),
-		Reviewed:     storetest.Bool(n),
-	}
-}
-
-// TestTremorRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestTremorRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.TremorSeries{{Network: "NC", Station: "PKD1", Channel: 3}}, 4)
-	series[1].Network = "NC0"
-	series[2].Station = "PKD10"
-	series[3].Channel = 31
+// TestTremorStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestTremorStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 0, 1000000, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
-	}
-	end := times[2].Add(time.Millisecond)
 	now := time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleTremor, series, times)
+	series := examples.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3}
+	events := []examples.TremorEvent{
+		{TremorSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Magnitude: 4.5, Kind: examples.TremorKindEarthquake, Depth: storetest.Present[float64](0.612), Reviewed: true},
+		{TremorSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Magnitude: 4.37, Kind: examples.TremorKindRockfall, Reviewed: true},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Millisecond)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -53,66 +36,37 @@ func TestTremorRoundTrip(t *testing.T) {
 	r := examples.NewTremorReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Magnitude", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.TremorFieldMagnitude, 1000))
-		storetest.SameInAnyOrder(t, "ByStations", r.ByStations(ctx, series[0].Network, series[0].Station, times[0], end), events[0], events[1], events[2], events[4], events[5])
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.TremorsTableID,
+			`family m: age() > 3640d`,
+			`row "NC#PKD1#0003#4107931200000" m 4107931200000000 "depth"="?㕁\x06$\xdd/" "kind"="\x00\x00\x00\x00\x00\x00\x00\x01"`,
+			`row "NC#PKD1#0003#4107931200000" m 4107931200000000 "magnitude"="@\x12\x00\x00\x00\x00\x00\x00" "reviewed"="\x01"`,
+			`row "NC#PKD1#0003#4107931200002" m 4107931200002000 "kind"="\x00\x00\x00\x00\x00\x00\x00\x03" "magnitude"="@\x11z\xe1G\xae\x14{" "reviewed"="\x01"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Magnitude", events...)(r.Points(ctx, series, from, end, examples.TremorFieldMagnitude, 1000))
+		storetest.SameInAnyOrder(t, "ByStations", r.ByStations(ctx, series.Network, series.Station, from, end), events...)
 		storetest.Same(t, "ByStationsColumns of a range", storetest.Columns[examples.TremorEvent](func(c *examples.TremorColumns) error {
-			return r.ByStationsColumns(ctx, series[0].Network, series[0].Station, times[1], times[2], c)
+			return r.ByStationsColumns(ctx, series.Network, series.Station, to, end, c)
 		}), events[1])
-		storetest.SameInAnyOrder(t, "ByStationsSeries", r.ByStationsSeries(ctx, series[0].Network, series[0].Station, times[0], end), storetest.SeriesOf(func(e examples.TremorEvent) examples.TremorSeries {
-			return e.TremorSeries
-		}, events[0], events[1], events[2], events[4], events[5])...)
-		storetest.SameInAnyOrder(t, "ByChannels", r.ByChannels(ctx, series[0].Network, series[0].Station, series[0].Channel, 4, times[0], end), events[0], events[1], events[2])
+		storetest.Same(t, "ByStationsSeries", r.ByStationsSeries(ctx, series.Network, series.Station, from, end), series)
+		storetest.SameInAnyOrder(t, "ByChannels", r.ByChannels(ctx, series.Network, series.Station, series.Channel, 4, from, end), events...)
 		storetest.Same(t, "ByChannelsColumns of a range", storetest.Columns[examples.TremorEvent](func(c *examples.TremorColumns) error {
-			return r.ByChannelsColumns(ctx, series[0].Network, series[0].Station, series[0].Channel, 4, times[1], times[2], c)
+			return r.ByChannelsColumns(ctx, series.Network, series.Station, series.Channel, 4, to, end, c)
 		}), events[1])
-		storetest.Same(t, "ByMagnitude", r.ByMagnitude(ctx, series[0].Network, series[0].Station, series[0].Channel, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[0], end), storetest.Filter(func(e examples.TremorEvent) bool {
-			return storetest.Within(e.Magnitude, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
-		}, events[0], events[1], events[2])...)
+		storetest.Same(t, "ByMagnitude", r.ByMagnitude(ctx, series.Network, series.Station, series.Channel, 4.5, 5.5, from, end), events[0])
 		storetest.Same(t, "ByMagnitudeColumns of a range", storetest.Columns[examples.TremorEvent](func(c *examples.TremorColumns) error {
-			return r.ByMagnitudeColumns(ctx, series[0].Network, series[0].Station, series[0].Channel, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[1], times[2], c)
-		}), storetest.Filter(func(e examples.TremorEvent) bool {
-			return storetest.Within(e.Magnitude, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
-		}, events[1])...)
-		storetest.SameInAnyOrder(t, "ByKindAndMagnitude", r.ByKindAndMagnitude(ctx, series[0].Network, storetest.Pick(1, examples.TremorKindEarthquake, examples.TremorKindExplosion, examples.TremorKindRockfall), storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[0], end), storetest.Filter(func(e examples.TremorEvent) bool {
-			return storetest.Equal(e.Kind, storetest.Pick(1, examples.TremorKindEarthquake, examples.TremorKindExplosion, examples.TremorKindRockfall)) && storetest.Within(e.Magnitude, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
-		}, events[0], events[1], events[2], events[4], events[5])...)
+			return r.ByMagnitudeColumns(ctx, series.Network, series.Station, series.Channel, 4.5, 5.5, to, end, c)
+		}))
+		storetest.SameInAnyOrder(t, "ByKindAndMagnitude", r.ByKindAndMagnitude(ctx, series.Network, examples.TremorKindEarthquake, 4.5, 5.5, from, end), events[0])
 		storetest.Same(t, "ByKindAndMagnitudeColumns of a range", storetest.Columns[examples.TremorEvent](func(c *examples.TremorColumns) error {
-			return r.ByKindAndMagnitudeColumns(ctx, series[0].Network, storetest.Pick(1, examples.TremorKindEarthquake, examples.TremorKindExplosion, examples.TremorKindRockfall), storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[1], times[2], c)
-		}), storetest.Filter(func(e examples.TremorEvent) bool {
-			return storetest.Equal(e.Kind, storetest.Pick(1, examples.TremorKindEarthquake, examples.TremorKindExplosion, examples.TremorKindRockfall)) && storetest.Within(e.Magnitude, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
-		}, events[1])...)
-		storetest.SameInAnyOrder(t, "Unreviewed", r.Unreviewed(ctx, series[0].Network, series[0].Station, storetest.Bool(1), times[0], end), storetest.Filter(func(e examples.TremorEvent) bool {
-			return storetest.Equal(e.Reviewed, storetest.Bool(1))
-		}, events[0], events[1], events[2], events[4], events[5])...)
+			return r.ByKindAndMagnitudeColumns(ctx, series.Network, examples.TremorKindEarthquake, 4.5, 5.5, to, end, c)
+		}))
+		storetest.SameInAnyOrder(t, "Unreviewed", r.Unreviewed(ctx, series.Network, series.Station, true, from, end), events...)
 		storetest.Same(t, "UnreviewedColumns of a range", storetest.Columns[examples.TremorEvent](func(c *examples.TremorColumns) error {
-			return r.UnreviewedColumns(ctx, series[0].Network, series[0].Station, storetest.Bool(1), times[1], times[2], c)
-		}), storetest.Filter(func(e examples.TremorEvent) bool {
-			return storetest.Equal(e.Reviewed, storetest.Bool(1))
-		}, events[1])...)
+			return r.UnreviewedColumns(ctx, series.Network, series.Station, true, to, end, c)
+		}), events[1])
 	}
-}
-
-// TestTremorStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestTremorStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
-	w := examples.NewTremorWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.TremorEvent{
-		{TremorSeries: examples.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Magnitude: 4.5, Kind: examples.TremorKindEarthquake, Depth: storetest.Present[float64](0.612), Reviewed: true},
-		{TremorSeries: examples.TremorSeries{Network: "NC", Station: "PKD1", Channel: 3}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Magnitude: 4.37, Kind: examples.TremorKindRockfall, Depth: storetest.Present[float64](0.594), Reviewed: true},
-	})
-	storetest.Stored(
-		t, bt, examples.TremorsTableID,
-		`family m: age() > 3640d`,
-		`row "NC#PKD1#0003#4107931200000" m 4107931200000000 "depth"="?㕁\x06$\xdd/" "kind"="\x00\x00\x00\x00\x00\x00\x00\x01"`,
-		`row "NC#PKD1#0003#4107931200000" m 4107931200000000 "magnitude"="@\x12\x00\x00\x00\x00\x00\x00" "reviewed"="\x01"`,
-		`row "NC#PKD1#0003#4107931200002" m 4107931200002000 "depth"="?\xe3\x02\fI\xba^5" "kind"="\x00\x00\x00\x00\x00\x00\x00\x03"`,
-		`row "NC#PKD1#0003#4107931200002" m 4107931200002000 "magnitude"="@\x11z\xe1G\xae\x14{" "reviewed"="\x01"`,
-	)
 }

@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,48 +15,21 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleUsage returns the n-th event of the test.
-func exampleUsage(series examples.UsageSeries, at time.Time, n int) examples.UsageEvent {
-	return examples.UsageEvent{
-		UsageSeries:    series,
-		Time:           at,
-		UsageUser:      storetest.Float64(n),
-		UsageSystem:    storetest.Float64(n),
-		UsageIdle:      storetest.Float64(n),
-		UsageNice:      storetest.Float64(n),
-		UsageIowait:    storetest.Float64(n),
-		UsageIrq:       storetest.Float64(n),
-		UsageSoftirq:   storetest.Float64(n),
-		UsageSteal:     storetest.Float64(n),
-		UsageGuest:     storetest.Float64(n),
-		UsageGuestNice: storetest.Float64(n),
-	}
-}
-
-// TestUsageRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestUsageRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.UsageSeries{{Hostname: "host_0", Region: "eu-central-1", Datacenter: "eu-central-1a", Rack: "21", OS: "Ubuntu15.10", Arch: "x86", Team: "SF", Service: "6", ServiceVersion: "0", ServiceEnvironment: "test"}}, 11)
-	series[1].Hostname = "host_00"
-	series[2].Region = "eu-central-10"
-	series[3].Datacenter = "eu-central-1a0"
-	series[4].Rack = "210"
-	series[5].OS = "Ubuntu15.100"
-	series[6].Arch = "x860"
-	series[7].Team = "SF0"
-	series[8].Service = "60"
-	series[9].ServiceVersion = "00"
-	series[10].ServiceEnvironment = "test0"
+// TestUsageStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestUsageStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
-		time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleUsage, series, times)
+	series := examples.UsageSeries{Hostname: "host_0", Region: "eu-central-1", Datacenter: "eu-central-1a", Rack: "21", OS: "Ubuntu15.10", Arch: "x86", Team: "SF", Service: "6", ServiceVersion: "0", ServiceEnvironment: "test"}
+	events := []examples.UsageEvent{
+		{UsageSeries: series, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), UsageUser: 37, UsageSystem: 36.6, UsageIdle: 35.9, UsageNice: 36.3,
+			UsageIowait: 36.3, UsageIrq: 36.3, UsageSoftirq: 36.3, UsageSteal: 36.3, UsageGuest: 36.3, UsageGuestNice: 36.3},
+		{UsageSeries: series, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), UsageUser: 35.9, UsageSystem: 36.3, UsageIdle: 37, UsageNice: 36.6,
+			UsageIowait: 36.6, UsageIrq: 36.6, UsageSoftirq: 36.6, UsageSteal: 36.6, UsageGuest: 36.6, UsageGuestNice: 36.6},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Second)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -66,76 +38,48 @@ func TestUsageRoundTrip(t *testing.T) {
 	r := examples.NewUsageReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "UsageUser", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.UsageFieldUsageUser, 1000))
-		storetest.SameInAnyOrder(t, "ByHosts", r.ByHosts(ctx, []string{series[0].Hostname, series[1].Hostname}, times[0], end), events[0], events[1], events[2], events[3], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.UsageCPUTableID,
+			`family m: never`,
+			`row "5#2100-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_guest"="@B&fffff" "usage_guest_nice"="@B&fffff" "usage_idle"="@A\xf333333"`,
+			`row "5#2100-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_iowait"="@B&fffff" "usage_irq"="@B&fffff" "usage_nice"="@B&fffff" "usage_softirq"="@B&fffff"`,
+			`row "5#2100-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_steal"="@B&fffff" "usage_system"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#2100-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_user"="@B\x80\x00\x00\x00\x00\x00"`,
+			`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_guest"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_guest_nice"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_idle"="@B\x80\x00\x00\x00\x00\x00" "usage_iowait"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_irq"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_nice"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_softirq"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_steal"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_system"="@B&fffff" "usage_user"="@A\xf333333"`,
+		)
+		storetest.Stored(
+			t, bt, examples.UsageCPUReadingsTableID,
+			`family m: never`,
+			`row "5#4107934798#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_guest"="@B&fffff" "usage_guest_nice"="@B&fffff" "usage_idle"="@A\xf333333"`,
+			`row "5#4107934798#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_iowait"="@B&fffff" "usage_irq"="@B&fffff" "usage_nice"="@B&fffff" "usage_softirq"="@B&fffff"`,
+			`row "5#4107934798#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_steal"="@B&fffff" "usage_system"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#4107934798#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_user"="@B\x80\x00\x00\x00\x00\x00"`,
+			`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_guest"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_guest_nice"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_idle"="@B\x80\x00\x00\x00\x00\x00" "usage_iowait"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_irq"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_nice"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_softirq"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_steal"="@BL\xcc\xcc\xcc\xcc\xcd"`,
+			`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_system"="@B&fffff" "usage_user"="@A\xf333333"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "UsageUser", events...)(r.Points(ctx, series, from, end, examples.UsageFieldUsageUser, 1000))
+		storetest.SameInAnyOrder(t, "ByHosts", r.ByHosts(ctx, []string{series.Hostname, series.Hostname}, from, end), events...)
 		storetest.Same(t, "ByHostsColumns of a range", storetest.Columns[examples.UsageEvent](func(c *examples.UsageColumns) error {
-			return r.ByHostsColumns(ctx, []string{series[0].Hostname, series[1].Hostname}, times[1], times[2], c)
+			return r.ByHostsColumns(ctx, []string{series.Hostname, series.Hostname}, to, end, c)
 		}), events[1])
-		storetest.SameInAnyOrder(t, "All", r.All(ctx, times[0], end), events[0], events[1], events[2], events[3], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])
-		storetest.Same(t, "AllColumns of a range", storetest.Columns[examples.UsageEvent](func(c *examples.UsageColumns) error { return r.AllColumns(ctx, times[1], times[2], c) }), events[1])
-		storetest.SameInAnyOrder(t, "AllSeries", r.AllSeries(ctx, times[0], end), storetest.SeriesOf(func(e examples.UsageEvent) examples.UsageSeries {
-			return e.UsageSeries
-		}, events[0], events[1], events[2], events[3], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])...)
-		storetest.SameInAnyOrder(t, "BusyByHost", r.BusyByHost(ctx, series[0].Hostname, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[0], end), storetest.Filter(func(e examples.UsageEvent) bool {
-			return storetest.Within(e.UsageUser, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
-		}, events[0], events[1], events[2], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])...)
+		storetest.SameInAnyOrder(t, "All", r.All(ctx, from, end), events...)
+		storetest.Same(t, "AllColumns of a range", storetest.Columns[examples.UsageEvent](func(c *examples.UsageColumns) error { return r.AllColumns(ctx, to, end, c) }), events[1])
+		storetest.Same(t, "AllSeries", r.AllSeries(ctx, from, end), series)
+		storetest.SameInAnyOrder(t, "BusyByHost", r.BusyByHost(ctx, series.Hostname, 37, 38, from, end), events[0])
 		storetest.Same(t, "BusyByHostColumns of a range", storetest.Columns[examples.UsageEvent](func(c *examples.UsageColumns) error {
-			return r.BusyByHostColumns(ctx, series[0].Hostname, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[1], times[2], c)
-		}), storetest.Filter(func(e examples.UsageEvent) bool {
-			return storetest.Within(e.UsageUser, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
-		}, events[1])...)
-		storetest.SameInAnyOrder(t, "Busy", r.Busy(ctx, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[0], end), storetest.Filter(func(e examples.UsageEvent) bool {
-			return storetest.Within(e.UsageUser, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
-		}, events[0], events[1], events[2], events[3], events[4], events[5], events[6], events[7], events[8], events[9], events[10], events[11], events[12])...)
-		storetest.Same(t, "BusyColumns of a range", storetest.Columns[examples.UsageEvent](func(c *examples.UsageColumns) error {
-			return r.BusyColumns(ctx, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)), times[1], times[2], c)
-		}), storetest.Filter(func(e examples.UsageEvent) bool {
-			return storetest.Within(e.UsageUser, storetest.Lower(storetest.Float64(1), storetest.Float64(2)), storetest.Higher(storetest.Float64(1), storetest.Float64(2)))
-		}, events[1])...)
+			return r.BusyByHostColumns(ctx, series.Hostname, 37, 38, to, end, c)
+		}))
+		storetest.SameInAnyOrder(t, "Busy", r.Busy(ctx, 37, 38, from, end), events[0])
+		storetest.Same(t, "BusyColumns of a range", storetest.Columns[examples.UsageEvent](func(c *examples.UsageColumns) error { return r.BusyColumns(ctx, 37, 38, to, end, c) }))
 	}
-}
-
-// TestUsageStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestUsageStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
-	w := examples.NewUsageWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.UsageEvent{
-		{UsageSeries: examples.UsageSeries{Hostname: "host_0", Region: "eu-central-1", Datacenter: "eu-central-1a", Rack: "21", OS: "Ubuntu15.10", Arch: "x86", Team: "SF", Service: "6", ServiceVersion: "0", ServiceEnvironment: "test"}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), UsageUser: 37, UsageSystem: 36.6, UsageIdle: 35.9, UsageNice: 36.3,
-			UsageIowait: 36.3, UsageIrq: 36.3, UsageSoftirq: 36.3, UsageSteal: 36.3, UsageGuest: 36.3, UsageGuestNice: 36.3},
-		{UsageSeries: examples.UsageSeries{Hostname: "host_0", Region: "eu-central-1", Datacenter: "eu-central-1a", Rack: "21", OS: "Ubuntu15.10", Arch: "x86", Team: "SF", Service: "6", ServiceVersion: "0", ServiceEnvironment: "test"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), UsageUser: 35.9, UsageSystem: 36.3, UsageIdle: 37, UsageNice: 36.6,
-			UsageIowait: 36.6, UsageIrq: 36.6, UsageSoftirq: 36.6, UsageSteal: 36.6, UsageGuest: 36.6, UsageGuestNice: 36.6},
-	})
-	storetest.Stored(
-		t, bt, examples.UsageCPUTableID,
-		`family m: never`,
-		`row "5#2100-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_guest"="@B&fffff" "usage_guest_nice"="@B&fffff" "usage_idle"="@A\xf333333"`,
-		`row "5#2100-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_iowait"="@B&fffff" "usage_irq"="@B&fffff" "usage_nice"="@B&fffff" "usage_softirq"="@B&fffff"`,
-		`row "5#2100-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_steal"="@B&fffff" "usage_system"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#2100-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_user"="@B\x80\x00\x00\x00\x00\x00"`,
-		`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_guest"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_guest_nice"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_idle"="@B\x80\x00\x00\x00\x00\x00" "usage_iowait"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_irq"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_nice"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_softirq"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_steal"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#2100-03-05T13#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_system"="@B&fffff" "usage_user"="@A\xf333333"`,
-	)
-	storetest.Stored(
-		t, bt, examples.UsageCPUReadingsTableID,
-		`family m: never`,
-		`row "5#4107934798#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_guest"="@B&fffff" "usage_guest_nice"="@B&fffff" "usage_idle"="@A\xf333333"`,
-		`row "5#4107934798#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_iowait"="@B&fffff" "usage_irq"="@B&fffff" "usage_nice"="@B&fffff" "usage_softirq"="@B&fffff"`,
-		`row "5#4107934798#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_steal"="@B&fffff" "usage_system"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#4107934798#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934798000000 "usage_user"="@B\x80\x00\x00\x00\x00\x00"`,
-		`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_guest"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_guest_nice"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_idle"="@B\x80\x00\x00\x00\x00\x00" "usage_iowait"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_irq"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_nice"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_softirq"="@BL\xcc\xcc\xcc\xcc\xcd" "usage_steal"="@BL\xcc\xcc\xcc\xcc\xcd"`,
-		`row "5#4107934800#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test" m 4107934800000000 "usage_system"="@B&fffff" "usage_user"="@A\xf333333"`,
-	)
 }

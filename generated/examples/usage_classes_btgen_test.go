@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,32 +15,20 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleUsageClasses returns the n-th event of the test.
-func exampleUsageClasses(series examples.UsageClassesSeries, at time.Time, n int) examples.UsageClassesEvent {
-	return examples.UsageClassesEvent{
-		UsageClassesSeries: series,
-		Time:               at,
-		Class:              storetest.Pick(n, examples.UsageClassLong, examples.UsageClassShort, examples.UsageClassStandard),
-		Requests:           storetest.Int64(n),
-		Bytes:              storetest.Int64(n),
-	}
-}
-
-// TestUsageClassesRoundTrip writes events to an in-memory Bigtable twice, and
-// reads them with Read, Latest, Windows, Points and every query.
-func TestUsageClassesRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.UsageClassesSeries{{Customer: "customer-07"}}, 2)
-	series[1].Customer = "customer-070"
+// TestUsageClassesStored writes events to an in-memory Bigtable twice, compares
+// the families and the cells that it stores, and reads the events with every
+// method.
+func TestUsageClassesStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
-		time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleUsageClasses, series, times)
+	series := examples.UsageClassesSeries{Customer: "customer-07"}
+	events := []examples.UsageClassesEvent{
+		{UsageClassesSeries: series, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Class: examples.UsageClassLong, Requests: 128, Bytes: 48213},
+		{UsageClassesSeries: series, Time: time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC), Class: examples.UsageClassShort, Requests: 127, Bytes: 47731},
+		{UsageClassesSeries: series, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Class: examples.UsageClassStandard, Requests: 125, Bytes: 46767},
+	}
+	from, to := events[0].Time, events[2].Time
+	end := to.Add(time.Second)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -50,33 +37,18 @@ func TestUsageClassesRoundTrip(t *testing.T) {
 	r := examples.NewUsageClassesReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Requests", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.UsageClassesFieldRequests, 1000))
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.UsageClassesTableID,
+			`family long: age() > 3d`,
+			`family short: age() > 1h`,
+			`family standard: age() > 2d`,
+			`row "customer-07#2100-03-05T12" long 4107934798000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbcU" "requests"="\x00\x00\x00\x00\x00\x00\x00\x80"`,
+			`row "customer-07#2100-03-05T12" short 4107934799000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbas" "requests"="\x00\x00\x00\x00\x00\x00\x00\x7f"`,
+			`row "customer-07#2100-03-05T13" standard 4107934800000000 "bytes"="\x00\x00\x00\x00\x00\x00\xb6\xaf" "requests"="\x00\x00\x00\x00\x00\x00\x00}"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Requests", events...)(r.Points(ctx, series, from, end, examples.UsageClassesFieldRequests, 1000))
 	}
-}
-
-// TestUsageClassesStored writes events to an in-memory Bigtable, and compares
-// the families and the cells that it stores.
-func TestUsageClassesStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
-	w := examples.NewUsageClassesWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.UsageClassesEvent{
-		{UsageClassesSeries: examples.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Class: examples.UsageClassLong, Requests: 128, Bytes: 48213},
-		{UsageClassesSeries: examples.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC), Class: examples.UsageClassShort, Requests: 127, Bytes: 47731},
-		{UsageClassesSeries: examples.UsageClassesSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Class: examples.UsageClassStandard, Requests: 125, Bytes: 46767},
-	})
-	storetest.Stored(
-		t, bt, examples.UsageClassesTableID,
-		`family long: age() > 3d`,
-		`family short: age() > 1h`,
-		`family standard: age() > 2d`,
-		`row "customer-07#2100-03-05T12" long 4107934798000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbcU" "requests"="\x00\x00\x00\x00\x00\x00\x00\x80"`,
-		`row "customer-07#2100-03-05T12" short 4107934799000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbas" "requests"="\x00\x00\x00\x00\x00\x00\x00\x7f"`,
-		`row "customer-07#2100-03-05T13" standard 4107934800000000 "bytes"="\x00\x00\x00\x00\x00\x00\xb6\xaf" "requests"="\x00\x00\x00\x00\x00\x00\x00}"`,
-	)
 }

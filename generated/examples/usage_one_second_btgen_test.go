@@ -4,7 +4,6 @@
 package examples_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,35 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/examples/examplestest"
 )
 
-// exampleUsageOneSecond returns the n-th event of the test.
-func exampleUsageOneSecond(series examples.UsageOneSecondSeries, at time.Time, n int) examples.UsageOneSecondEvent {
-	return examples.UsageOneSecondEvent{
-		UsageOneSecondSeries: series,
-		Time:                 at,
-		Requests:             storetest.Int64(n),
-		Bytes:                storetest.Int64(n),
-	}
-}
-
-// TestUsageOneSecondRoundTrip writes events to an in-memory Bigtable twice, and
-// reads them with Read, Latest, Windows, Points and every query.
-func TestUsageOneSecondRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]examples.UsageOneSecondSeries{{Customer: "customer-07"}}, 2)
-	series[1].Customer = "customer-070"
+// TestUsageOneSecondStored writes events to an in-memory Bigtable twice,
+// compares the families and the cells that it stores, and reads the events with
+// every method.
+func TestUsageOneSecondStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC)
-	events := storetest.Events(exampleUsageOneSecond, series, times)
-	for i := range events {
-		events[i].ExpiresAt = now.Add(time.Hour)
-		events[i].WrittenAt = now
+	series := examples.UsageOneSecondSeries{Customer: "customer-07"}
+	events := []examples.UsageOneSecondEvent{
+		{UsageOneSecondSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC), WrittenAt: now, Requests: 128, Bytes: 48213},
+		{UsageOneSecondSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC), WrittenAt: now, Requests: 125, Bytes: 46767},
 	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Second)
 
 	bt := examplestest.New(t)
 	ctx := t.Context()
@@ -53,31 +36,17 @@ func TestUsageOneSecondRoundTrip(t *testing.T) {
 	r := examples.NewUsageOneSecondReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Requests", events[:3]...)(r.Points(ctx, series[0], times[0], end, examples.UsageOneSecondFieldRequests, 1000))
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, examples.UsageOneSecondTableID,
+			`family m: age() > 1s`,
+			`row "customer-07#2100-03-05T120000" m 4107934803000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbcU" "requests"="\x00\x00\x00\x00\x00\x00\x00\x80"`,
+			`row "customer-07#2100-03-05T120000" m 4107934803000000 "written_at"="9\x02M\xaa\x14\x8e\xde\x00"`,
+			`row "customer-07#2100-03-05T120002" m 4107934803000000 "bytes"="\x00\x00\x00\x00\x00\x00\xb6\xaf" "requests"="\x00\x00\x00\x00\x00\x00\x00}"`,
+			`row "customer-07#2100-03-05T120002" m 4107934803000000 "written_at"="9\x02M\xaa\x14\x8e\xde\x00"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Requests", events...)(r.Points(ctx, series, from, end, examples.UsageOneSecondFieldRequests, 1000))
 	}
-}
-
-// TestUsageOneSecondStored writes events to an in-memory Bigtable, and compares
-// the families and the cells that it stores.
-func TestUsageOneSecondStored(t *testing.T) {
-	bt := examplestest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 3, 0, time.UTC) }
-	w := examples.NewUsageOneSecondWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []examples.UsageOneSecondEvent{
-		{UsageOneSecondSeries: examples.UsageOneSecondSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC), Requests: 128, Bytes: 48213},
-		{UsageOneSecondSeries: examples.UsageOneSecondSeries{Customer: "customer-07"}, Time: time.Date(2100, time.March, 5, 12, 0, 2, 0, time.UTC), ExpiresAt: time.Date(2100, time.March, 5, 13, 0, 3, 0, time.UTC), Requests: 125, Bytes: 46767},
-	})
-	storetest.Stored(
-		t, bt, examples.UsageOneSecondTableID,
-		`family m: age() > 1s`,
-		`row "customer-07#2100-03-05T120000" m 4107934803000000 "bytes"="\x00\x00\x00\x00\x00\x00\xbcU" "requests"="\x00\x00\x00\x00\x00\x00\x00\x80"`,
-		`row "customer-07#2100-03-05T120000" m 4107934803000000 "written_at"="9\x02M\xaa\x14\x8e\xde\x00"`,
-		`row "customer-07#2100-03-05T120002" m 4107934803000000 "bytes"="\x00\x00\x00\x00\x00\x00\xb6\xaf" "requests"="\x00\x00\x00\x00\x00\x00\x00}"`,
-		`row "customer-07#2100-03-05T120002" m 4107934803000000 "written_at"="9\x02M\xaa\x14\x8e\xde\x00"`,
-	)
 }

@@ -4,7 +4,6 @@
 package weather_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -16,34 +15,19 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 )
 
-// exampleBalloonLayouts returns the n-th event of the test.
-func exampleBalloonLayouts(series weather.BalloonLayoutsSeries, at time.Time, n int) weather.BalloonLayoutsEvent {
-	return weather.BalloonLayoutsEvent{
-		BalloonLayoutsSeries: series,
-		Time:                 at,
-		Pressure:             storetest.Int64(n),
-		Temperature:          storetest.Float64(n),
-		Humidity:             storetest.Int64(n),
-		Altitude:             storetest.Int64(n),
-	}
-}
-
-// TestBalloonLayoutsRoundTrip writes events to an in-memory Bigtable twice, and
-// reads them with Read, Latest, Windows, Points and every query.
-func TestBalloonLayoutsRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]weather.BalloonLayoutsSeries{{Location: "us-west2", BalloonID: 3698}}, 3)
-	series[1].Location = "us-west20"
-	series[2].BalloonID = 36981
+// TestBalloonLayoutsStored writes events to an in-memory Bigtable twice,
+// compares the families and the cells that it stores, and reads the events with
+// every method.
+func TestBalloonLayoutsStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC),
-		time.Date(2100, time.March, 7, 23, 59, 0, 0, time.UTC),
-		time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Minute)
 	now := time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleBalloonLayouts, series, times)
+	series := weather.BalloonLayoutsSeries{Location: "us-west2", BalloonID: 3698}
+	events := []weather.BalloonLayoutsEvent{
+		{BalloonLayoutsSeries: series, Time: time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
+		{BalloonLayoutsSeries: series, Time: time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC), Pressure: 93991, Temperature: 9.3, Humidity: 58, Altitude: 594},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Minute)
 
 	bt := weathertest.New(t)
 	ctx := t.Context()
@@ -52,29 +36,15 @@ func TestBalloonLayoutsRoundTrip(t *testing.T) {
 	r := weather.NewBalloonLayoutsReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Pressure", events[:3]...)(r.Points(ctx, series[0], times[0], end, weather.BalloonLayoutsFieldPressure, 1000))
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, weather.BalloonLayoutsTableID,
+			`family measurements: age() > 364d`,
+			`row "us-west2#3698#week4123" measurements 4108147080000000 "altitude"="612" "humidity"="61" "pressure"="94558" "temperature"="9.6"`,
+			`row "us-west2#3698#week4124" measurements 4108147200000000 "altitude"="594" "humidity"="58" "pressure"="93991" "temperature"="9.3"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Pressure", events...)(r.Points(ctx, series, from, end, weather.BalloonLayoutsFieldPressure, 1000))
 	}
-}
-
-// TestBalloonLayoutsStored writes events to an in-memory Bigtable, and compares
-// the families and the cells that it stores.
-func TestBalloonLayoutsStored(t *testing.T) {
-	bt := weathertest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC) }
-	w := weather.NewBalloonLayoutsWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []weather.BalloonLayoutsEvent{
-		{BalloonLayoutsSeries: weather.BalloonLayoutsSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 7, 23, 58, 0, 0, time.UTC), Pressure: 94558, Temperature: 9.6, Humidity: 61, Altitude: 612},
-		{BalloonLayoutsSeries: weather.BalloonLayoutsSeries{Location: "us-west2", BalloonID: 3698}, Time: time.Date(2100, time.March, 8, 0, 0, 0, 0, time.UTC), Pressure: 93991, Temperature: 9.3, Humidity: 58, Altitude: 594},
-	})
-	storetest.Stored(
-		t, bt, weather.BalloonLayoutsTableID,
-		`family measurements: age() > 364d`,
-		`row "us-west2#3698#week4123" measurements 4108147080000000 "altitude"="612" "humidity"="61" "pressure"="94558" "temperature"="9.6"`,
-		`row "us-west2#3698#week4124" measurements 4108147200000000 "altitude"="594" "humidity"="58" "pressure"="93991" "temperature"="9.3"`,
-	)
 }

@@ -2,6 +2,7 @@ package beamstore_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -13,26 +14,26 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/kinds"
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/kinds/kindsbeam"
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// kind returns the n-th event with values of all types.
+// kind returns the n-th event with values of all types. Every second one lacks its optional fields.
 func kind(n int) kinds.KindEvent {
-	series := kinds.KindSeries{Kinds: storetest.String(n), E: kinds.KindEGreen, Raw: storetest.Bytes(n), Since: storetest.Timestamp(n)}
-	return kinds.KindEvent{
-		KindSeries: series, Time: storetest.Timestamp(n), Sequence: storetest.Uint32(n), Class: kinds.KindClassLong,
-		Text: storetest.String(n), Bytes: storetest.Bytes(n), Flag: storetest.Bool(n),
-		Small: storetest.Int32(n), Number: storetest.Int64(n), Unsigned: storetest.Uint32(n), Large: storetest.Uint64(n),
-		Single: storetest.Float32(n), Double: storetest.Float64(n), At: storetest.Timestamp(n), Span: storetest.Duration(n),
-		ID: storetest.UUID(n), Color: storetest.Pick(n, kinds.KindColorNone, kinds.KindColorBlue), JSON: storetest.JSON(n),
-		TextOr: storetest.Optional(n, storetest.String(n)), BytesOr: storetest.OptionalSlice(n, storetest.Bytes(n)),
-		FlagOr: storetest.Optional(n, false), NumberOr: storetest.Optional(n, int64(0)), DoubleOr: storetest.Optional(n, 0.0),
-		AtOr: storetest.Optional(n, storetest.Timestamp(n)), SpanOr: storetest.Optional(n, storetest.Duration(n)),
-		IDOr: storetest.Optional(n, storetest.UUID(n)), ColorOr: storetest.Optional(n, kinds.KindColorOrBlue),
-		JSONOr: storetest.OptionalSlice(n, storetest.JSON(n)),
+	text, raw, at, span := fmt.Sprintf("%d: \"é#\\\"", n), []byte{0xff, 0, byte(n)}, time.Date(2021, time.March, 5, 12, 0, 0, n+1, time.UTC), time.Duration(n+1)*time.Hour+1
+	id, object := codec.UUID{0: 0xf8, 6: 0x40, 8: 0x80, 15: byte(n)}, json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))
+	e := kinds.KindEvent{
+		KindSeries: kinds.KindSeries{Kinds: text, E: kinds.KindEGreen, Raw: raw, Since: at}, Time: at, Sequence: math.MaxUint32 - uint32(n), Class: kinds.KindClassLong,
+		Text: text, Bytes: raw, Flag: n%2 == 0, Small: int32(n+1) * 1000, Number: int64(n+1) << 33, Unsigned: math.MaxUint32 - uint32(n), Large: math.MaxUint64 - uint64(n),
+		Single: float32(n+1) / 10, Double: -float64(n+1) / 10, At: at, Span: span, ID: id, Color: kinds.KindColorNone, JSON: object,
 	}
+	if n%2 == 0 {
+		e.TextOr, e.BytesOr, e.FlagOr, e.NumberOr, e.DoubleOr, e.AtOr, e.SpanOr = &text, raw, new(bool), new(int64), new(float64), &at, &span
+		e.IDOr, e.ColorOr, e.JSONOr = &id, storetest.Present(kinds.KindColorOrBlue), object
+	}
+	return e
 }
 
 // Events of all types survive the transport between workers, and equal events have equal
@@ -108,14 +109,14 @@ func TestLines(t *testing.T) {
 	var got map[string]any
 	check(t, json.Unmarshal([]byte(line), &got))
 	want := map[string]any{
-		"kinds": storetest.String(0), "e": "green", "raw": "/wAA", "since": "2021-03-05T12:00:00.000000001Z",
-		"time": "2021-03-05T12:00:00.000000001Z", "sequence": float64(storetest.Uint32(0)), "class": "long",
-		"text": storetest.String(0), "bytes": "/wAA", "flag": true,
-		"small": 1000.0, "number": float64(1 << 33), "unsigned": float64(storetest.Uint32(0)), "large": float64(math.MaxUint64),
+		"kinds": kind(0).Text, "e": "green", "raw": "/wAA", "since": "2021-03-05T12:00:00.000000001Z",
+		"time": "2021-03-05T12:00:00.000000001Z", "sequence": float64(math.MaxUint32), "class": "long",
+		"text": kind(0).Text, "bytes": "/wAA", "flag": true,
+		"small": 1000.0, "number": float64(1 << 33), "unsigned": float64(math.MaxUint32), "large": float64(math.MaxUint64),
 		"single": "-Infinity", "double": "NaN", "at": "2021-03-05T12:00:00.000000001Z", "span": "1h0m0.000000001s",
-		"id": storetest.UUID(0).String(), "color": "none", "json": map[string]any{"a": []any{1.0, 2.0}},
-		"text_or": storetest.String(0), "bytes_or": "/wAA", "flag_or": false, "number_or": 0.0, "double_or": 0.0,
-		"at_or": "2021-03-05T12:00:00.000000001Z", "span_or": "1h0m0.000000001s", "id_or": storetest.UUID(0).String(),
+		"id": kind(0).ID.String(), "color": "none", "json": map[string]any{"a": []any{1.0, 2.0}},
+		"text_or": kind(0).Text, "bytes_or": "/wAA", "flag_or": false, "number_or": 0.0, "double_or": 0.0,
+		"at_or": "2021-03-05T12:00:00.000000001Z", "span_or": "1h0m0.000000001s", "id_or": kind(0).ID.String(),
 		"color_or": "blue", "json_or": map[string]any{"n": 0.0},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -11,19 +11,6 @@ import (
 	"time"
 )
 
-// Events returns the events of a test: one of the first series at each time, then one of each other
-// series at the first time. example returns the n-th of them.
-func Events[S, E any](example func(series S, at time.Time, n int) E, series []S, times []time.Time) []E {
-	var out []E
-	for _, at := range times {
-		out = append(out, example(series[0], at, len(out)))
-	}
-	for _, other := range series[1:] {
-		out = append(out, example(other, times[0], len(out)))
-	}
-	return out
-}
-
 // Reader has those methods that every generated reader has.
 type Reader[S, E, C, O any] interface {
 	Read(ctx context.Context, series S, from, to time.Time, opts ...O) iter.Seq2[E, error]
@@ -31,20 +18,22 @@ type Reader[S, E, C, O any] interface {
 	Latest(ctx context.Context, series S) (E, error)
 }
 
-// Reads fails the test unless a generated reader reads the events that [Events] returns for three
-// times, in ascending order. end is after the last time, and newest are the options for the two newest
-// events, in descending order.
-func Reads[S, E, C, O any](t testing.TB, r Reader[S, E, C, O], series []S, times []time.Time, end time.Time, events []E, newest O) {
+// Reads fails the test unless a generated reader reads the events of a series, which are in order of their times.
+// end is after the last one, and newest are the options for the newest event.
+func Reads[S, E, C, O any](t testing.TB, r Reader[S, E, C, O], series S, end time.Time, events []E, newest O) {
 	t.Helper()
-	ctx, first := t.Context(), series[0]
-	Same(t, "Read", r.Read(ctx, first, times[0], end), events[:3]...)
-	Same(t, "Read of a range", r.Read(ctx, first, times[1], times[2]), events[1])
-	Same(t, "Read, newest first", r.Read(ctx, first, times[0], end, newest), events[2], events[1])
-	Same(t, "ReadColumns", Columns[E](func(c *C) error { return r.ReadColumns(ctx, first, times[0], end, c) }), events[:3]...)
-	Same(t, "Latest", One(r.Latest(ctx, first)), events[2])
-	for i, other := range series[1:] {
-		Same(t, "Read of another series", r.Read(ctx, other, times[0], end), events[3+i])
-	}
+	ctx, last := t.Context(), len(events)-1
+	from, to := timeOf(events[0]), timeOf(events[last])
+	Same(t, "Read", r.Read(ctx, series, from, end), events...)
+	Same(t, "Read of a range", r.Read(ctx, series, from, to), events[:last]...)
+	Same(t, "Read, newest first", r.Read(ctx, series, from, end, newest), events[last])
+	Same(t, "ReadColumns", Columns[E](func(c *C) error { return r.ReadColumns(ctx, series, from, end, c) }), events...)
+	Same(t, "Latest", One(r.Latest(ctx, series)), events[last])
+}
+
+// timeOf returns the time of an event.
+func timeOf(event any) time.Time {
+	return reflect.ValueOf(event).FieldByName("Time").Interface().(time.Time)
 }
 
 // Same fails the test unless a read yields exactly the wanted events, in order, and no

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -69,8 +68,7 @@ func Drawn[E any](t testing.TB, field string, events ...E) func(got []window.Poi
 		var want []window.Point
 		for _, e := range events {
 			for _, v := range valuesOf([]E{e}, field) {
-				at := reflect.ValueOf(e).FieldByName("Time").Interface().(time.Time)
-				want = append(want, window.Point{Time: at, Value: reflect.ValueOf(v).Convert(reflect.TypeFor[float64]()).Float()})
+				want = append(want, window.Point{Time: timeOf(e), Value: reflect.ValueOf(v).Convert(reflect.TypeFor[float64]()).Float()})
 			}
 		}
 		if err != nil || len(got) != len(want) {

@@ -6,7 +6,6 @@ package kinds_test
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 	"time"
 
@@ -19,58 +18,30 @@ import (
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/kinds/kindstest"
 )
 
-// exampleKind returns the n-th event of the test.
-func exampleKind(series kinds.KindSeries, at time.Time, n int) kinds.KindEvent {
-	return kinds.KindEvent{
-		KindSeries: series,
-		Time:       at,
-		Sequence:   uint32(n),
-		Class:      storetest.Pick(n, kinds.KindClassLong, kinds.KindClassShort),
-		Text:       storetest.String(n),
-		Bytes:      storetest.Bytes(n),
-		Flag:       storetest.Bool(n),
-		Small:      storetest.Int32(n),
-		Number:     storetest.Int64(n),
-		Unsigned:   storetest.Uint32(n),
-		Large:      storetest.Uint64(n),
-		Single:     storetest.Float32(n),
-		Double:     storetest.Float64(n),
-		At:         storetest.Timestamp(n),
-		Span:       storetest.Duration(n),
-		ID:         storetest.UUID(n),
-		Color:      storetest.Pick(n, kinds.KindColorNone, kinds.KindColorBlue),
-		JSON:       storetest.JSON(n),
-		TextOr:     storetest.Optional(n, storetest.String(n)),
-		BytesOr:    storetest.OptionalSlice(n, storetest.Bytes(n)),
-		FlagOr:     storetest.Optional(n, storetest.Bool(n)),
-		NumberOr:   storetest.Optional(n, storetest.Int64(n)),
-		DoubleOr:   storetest.Optional(n, storetest.Float64(n)),
-		AtOr:       storetest.Optional(n, storetest.Timestamp(n)),
-		SpanOr:     storetest.Optional(n, storetest.Duration(n)),
-		IDOr:       storetest.Optional(n, storetest.UUID(n)),
-		ColorOr:    storetest.Optional(n, storetest.Pick(n, kinds.KindColorOrNone, kinds.KindColorOrBlue)),
-		JSONOr:     storetest.OptionalSlice(n, storetest.JSON(n)),
-	}
-}
-
-// TestKindRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestKindRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]kinds.KindSeries{{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)}}, 5)
-	series[1].Kinds = "kinds0"
-	series[2].E = kinds.KindEGreen
-	series[3].Raw = []byte("\xca\xfeZ")
-	series[4].Since = time.Date(2021, time.March, 1, 0, 0, 1, 0, time.UTC)
+// TestKindStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestKindStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 0, 1000000, time.UTC),
-		time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC),
-	}
-	end := times[2].Add(time.Millisecond)
 	now := time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleKind, series, times)
+	series := kinds.KindSeries{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)}
+	events := []kinds.KindEvent{
+		{KindSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Sequence: 7, Class: kinds.KindClassLong, Text: "text 1", Bytes: []byte("\xca\xfe\x01"),
+			Flag: true, Small: 42, Number: 41, Unsigned: 42, Large: 41, Single: 42,
+			Double: 41.6, At: time.Date(2100, time.March, 5, 11, 59, 59, 0, time.UTC), Span: 90 * time.Second, ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf0}, Color: kinds.KindColorNone, JSON: json.RawMessage("{\"n\":1}"),
+			TextOr: storetest.Present[string]("text 2"), BytesOr: []byte("\xca\xfe\x02"), FlagOr: storetest.Present[bool](false), NumberOr: storetest.Present[int64](39), DoubleOr: storetest.Present[float64](40.7), AtOr: storetest.Present[time.Time](time.Date(2100, time.March, 5, 11, 59, 58, 0, time.UTC)),
+			SpanOr: storetest.Present[time.Duration](89 * time.Second), IDOr: storetest.Present[codec.UUID](codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf1}), ColorOr: storetest.Present[kinds.KindColorOr](kinds.KindColorOrBlue), JSONOr: json.RawMessage("{\"n\":2}")},
+		{KindSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 0, 1000000, time.UTC), Sequence: 7, Class: kinds.KindClassShort, Text: "text 2", Bytes: []byte("\xca\xfe\x02"),
+			Flag: false, Small: 41, Number: 39, Unsigned: 41, Large: 39, Single: 41.599998474121094,
+			Double: 41.6, At: time.Date(2100, time.March, 5, 11, 59, 58, 1000000, time.UTC), Span: 89 * time.Second, ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf1}, Color: kinds.KindColorBlue, JSON: json.RawMessage("{\"n\":2}"),
+			TextOr: storetest.Present[string]("text 3"), BytesOr: []byte("\xca\xfe\x03"), FlagOr: storetest.Present[bool](true), NumberOr: storetest.Present[int64](40), DoubleOr: storetest.Present[float64](40.7), AtOr: storetest.Present[time.Time](time.Date(2100, time.March, 5, 11, 59, 57, 1000000, time.UTC)),
+			SpanOr: storetest.Present[time.Duration](87 * time.Second), IDOr: storetest.Present[codec.UUID](codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf2}), ColorOr: storetest.Present[kinds.KindColorOr](kinds.KindColorOrNone), JSONOr: json.RawMessage("{\"n\":3}")},
+		{KindSeries: series, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Sequence: 7, Class: kinds.KindClassLong, Text: "text 3", Bytes: []byte("\xca\xfe\x03"),
+			Flag: true, Small: 39, Number: 40, Unsigned: 39, Large: 40, Single: 40.70000076293945,
+			Double: 40.7, At: time.Date(2100, time.March, 5, 11, 59, 57, 2000000, time.UTC), Span: 87 * time.Second, ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf2}, Color: kinds.KindColorNone, JSON: json.RawMessage("{\"n\":3}")},
+	}
+	from, to := events[0].Time, events[2].Time
+	end := to.Add(time.Millisecond)
 
 	bt := kindstest.New(t)
 	ctx := t.Context()
@@ -79,79 +50,46 @@ func TestKindRoundTrip(t *testing.T) {
 	r := kinds.NewKindReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Small", events[:3]...)(r.Points(ctx, series[0], times[0], end, kinds.KindFieldSmall, 1000))
-		storetest.SameInAnyOrder(t, "ByKinds", r.ByKinds(ctx, series[0].Kinds, times[0], end), events[0], events[1], events[2], events[4], events[5], events[6])
-		storetest.Same(t, "ByKindsColumns of a range", storetest.Columns[kinds.KindEvent](func(c *kinds.KindColumns) error { return r.ByKindsColumns(ctx, series[0].Kinds, times[1], times[2], c) }), events[1])
-		storetest.SameInAnyOrder(t, "ByE", r.ByE(ctx, series[0].Kinds, series[0].E, series[0].Raw, times[0], end), events[0], events[1], events[2], events[6])
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, kinds.KindsTableID,
+			`family long: age() > 3d`,
+			`family short: age() > 1h`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "at"="9\x02M\xa9&#\xb6\x00" "at_or"="9\x02M\xa8\xea\x88\xec\x00" "bytes"="\xca\xfe\x01"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "bytes_or"="\xca\xfe\x02" "color"="\x00\x00\x00\x00\x00\x00\x00\x01"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "color_or"="\x00\x00\x00\x00\x00\x00\x00\x02" "double"="@D\xcc\xcc\xcc\xcc\xcc\xcd"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "double_or"="@DY\x99\x99\x99\x99\x9a" "flag"="\x01" "flag_or"="\x00"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "id"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf0"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "id_or"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf1" "json"="{\"n\":1}" "json_or"="{\"n\":2}"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "large"="\x00\x00\x00\x00\x00\x00\x00)" "number"="\x00\x00\x00\x00\x00\x00\x00)"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "number_or"="\x00\x00\x00\x00\x00\x00\x00'" "single"="B(\x00\x00"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "small"="\x00\x00\x00\x00\x00\x00\x00*" "span"="\x00\x00\x00\x14\xf4k\x04\x00"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "span_or"="\x00\x00\x00\x14\xb8\xd0:\x00" "text"="text 1" "text_or"="text 2"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "unsigned"="\x00\x00\x00\x00\x00\x00\x00*"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "at"="9\x02M\xa8\xea\x98.@" "at_or"="9\x02M\xa8\xae\xfdd@" "bytes"="\xca\xfe\x02"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "bytes_or"="\xca\xfe\x03" "color"="\x00\x00\x00\x00\x00\x00\x00\x02"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "color_or"="\x00\x00\x00\x00\x00\x00\x00\x01" "double"="@D\xcc\xcc\xcc\xcc\xcc\xcd"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "double_or"="@DY\x99\x99\x99\x99\x9a" "flag"="\x00" "flag_or"="\x01"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "id"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf1"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "id_or"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf2" "json"="{\"n\":2}" "json_or"="{\"n\":3}"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "large"="\x00\x00\x00\x00\x00\x00\x00'" "number"="\x00\x00\x00\x00\x00\x00\x00'"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "number_or"="\x00\x00\x00\x00\x00\x00\x00(" "single"="B&ff" "small"="\x00\x00\x00\x00\x00\x00\x00)"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "span"="\x00\x00\x00\x14\xb8\xd0:\x00" "span_or"="\x00\x00\x00\x14A\x9a\xa6\x00" "text"="text 2"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "text_or"="text 3" "unsigned"="\x00\x00\x00\x00\x00\x00\x00)"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "at"="9\x02M\xa8\xaf\f\xa6\x80" "bytes"="\xca\xfe\x03" "color"="\x00\x00\x00\x00\x00\x00\x00\x01"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "double"="@DY\x99\x99\x99\x99\x9a" "flag"="\x01" "id"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf2"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "json"="{\"n\":3}" "large"="\x00\x00\x00\x00\x00\x00\x00(" "number"="\x00\x00\x00\x00\x00\x00\x00("`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "single"="B\"\xcc\xcd" "small"="\x00\x00\x00\x00\x00\x00\x00'"`,
+			`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "span"="\x00\x00\x00\x14A\x9a\xa6\x00" "text"="text 3" "unsigned"="\x00\x00\x00\x00\x00\x00\x00'"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Small", events...)(r.Points(ctx, series, from, end, kinds.KindFieldSmall, 1000))
+		storetest.SameInAnyOrder(t, "ByKinds", r.ByKinds(ctx, series.Kinds, from, end), events...)
+		storetest.Same(t, "ByKindsColumns of a range", storetest.Columns[kinds.KindEvent](func(c *kinds.KindColumns) error { return r.ByKindsColumns(ctx, series.Kinds, to, end, c) }), events[2])
+		storetest.SameInAnyOrder(t, "ByE", r.ByE(ctx, series.Kinds, series.E, series.Raw, from, end), events...)
 		storetest.Same(t, "ByEColumns of a range", storetest.Columns[kinds.KindEvent](func(c *kinds.KindColumns) error {
-			return r.ByEColumns(ctx, series[0].Kinds, series[0].E, series[0].Raw, times[1], times[2], c)
-		}), events[1])
+			return r.ByEColumns(ctx, series.Kinds, series.E, series.Raw, to, end, c)
+		}), events[2])
 	}
-}
-
-// TestKindStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestKindStored(t *testing.T) {
-	bt := kindstest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 12, 0, 1, 0, time.UTC) }
-	w := kinds.NewKindWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []kinds.KindEvent{
-		{KindSeries: kinds.KindSeries{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 0, time.UTC), Sequence: 7, Class: kinds.KindClassLong, Text: "text 1", Bytes: []byte("\xca\xfe\x01"),
-			Flag: true, Small: 42, Number: 41, Unsigned: 42, Large: 41, Single: 42,
-			Double: 41.6, At: time.Date(2100, time.March, 5, 11, 59, 59, 0, time.UTC), Span: 90 * time.Second, ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf0}, Color: kinds.KindColorNone, JSON: json.RawMessage("{\"n\":1}"),
-			TextOr: storetest.Present[string]("text 2"), BytesOr: []byte("\xca\xfe\x02"), FlagOr: storetest.Present[bool](false), NumberOr: storetest.Present[int64](39), DoubleOr: storetest.Present[float64](40.7), AtOr: storetest.Present[time.Time](time.Date(2100, time.March, 5, 11, 59, 58, 0, time.UTC)),
-			SpanOr: storetest.Present[time.Duration](89 * time.Second), IDOr: storetest.Present[codec.UUID](codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf1}), ColorOr: storetest.Present[kinds.KindColorOr](kinds.KindColorOrBlue), JSONOr: json.RawMessage("{\"n\":2}")},
-		{KindSeries: kinds.KindSeries{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 1000000, time.UTC), Sequence: 7, Class: kinds.KindClassShort, Text: "text 2", Bytes: []byte("\xca\xfe\x02"),
-			Flag: false, Small: 41, Number: 39, Unsigned: 41, Large: 39, Single: 41.599998474121094,
-			Double: 41.6, At: time.Date(2100, time.March, 5, 11, 59, 58, 1000000, time.UTC), Span: 89 * time.Second, ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf1}, Color: kinds.KindColorBlue, JSON: json.RawMessage("{\"n\":2}"),
-			TextOr: storetest.Present[string]("text 3"), BytesOr: []byte("\xca\xfe\x03"), FlagOr: storetest.Present[bool](true), NumberOr: storetest.Present[int64](40), DoubleOr: storetest.Present[float64](40.7), AtOr: storetest.Present[time.Time](time.Date(2100, time.March, 5, 11, 59, 57, 1000000, time.UTC)),
-			SpanOr: storetest.Present[time.Duration](87 * time.Second), IDOr: storetest.Present[codec.UUID](codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf2}), ColorOr: storetest.Present[kinds.KindColorOr](kinds.KindColorOrNone), JSONOr: json.RawMessage("{\"n\":3}")},
-		{KindSeries: kinds.KindSeries{Kinds: "kinds", E: kinds.KindERed, Raw: []byte("\xca\xfe"), Since: time.Date(2021, time.March, 1, 0, 0, 0, 0, time.UTC)}, Time: time.Date(2100, time.March, 5, 12, 0, 0, 2000000, time.UTC), Sequence: 7, Class: kinds.KindClassLong, Text: "text 3", Bytes: []byte("\xca\xfe\x03"),
-			Flag: true, Small: 39, Number: 40, Unsigned: 39, Large: 40, Single: 40.70000076293945,
-			Double: 40.7, At: time.Date(2100, time.March, 5, 11, 59, 57, 2000000, time.UTC), Span: 87 * time.Second, ID: codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf2}, Color: kinds.KindColorNone, JSON: json.RawMessage("{\"n\":3}"),
-			TextOr: storetest.Present[string]("text 4"), BytesOr: []byte("\xca\xfe\x04"), FlagOr: storetest.Present[bool](false), NumberOr: storetest.Present[int64](42), DoubleOr: storetest.Present[float64](41.2), AtOr: storetest.Present[time.Time](time.Date(2100, time.March, 5, 11, 59, 56, 2000000, time.UTC)),
-			SpanOr: storetest.Present[time.Duration](88 * time.Second), IDOr: storetest.Present[codec.UUID](codec.UUID{0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x41, 0xd0, 0xa7, 0x65, 0x00, 0xa0, 0xc9, 0x1e, 0x6b, 0xf3}), ColorOr: storetest.Present[kinds.KindColorOr](kinds.KindColorOrBlue), JSONOr: json.RawMessage("{\"n\":4}")},
-	})
-	storetest.Stored(
-		t, bt, kinds.KindsTableID,
-		`family long: age() > 3d`,
-		`family short: age() > 1h`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "at"="9\x02M\xa9&#\xb6\x00" "at_or"="9\x02M\xa8\xea\x88\xec\x00" "bytes"="\xca\xfe\x01"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "bytes_or"="\xca\xfe\x02" "color"="\x00\x00\x00\x00\x00\x00\x00\x01"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "color_or"="\x00\x00\x00\x00\x00\x00\x00\x02" "double"="@D\xcc\xcc\xcc\xcc\xcc\xcd"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "double_or"="@DY\x99\x99\x99\x99\x9a" "flag"="\x01" "flag_or"="\x00"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "id"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf0"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "id_or"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf1" "json"="{\"n\":1}" "json_or"="{\"n\":2}"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "large"="\x00\x00\x00\x00\x00\x00\x00)" "number"="\x00\x00\x00\x00\x00\x00\x00)"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "number_or"="\x00\x00\x00\x00\x00\x00\x00'" "single"="B(\x00\x00"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "small"="\x00\x00\x00\x00\x00\x00\x00*" "span"="\x00\x00\x00\x14\xf4k\x04\x00"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "span_or"="\x00\x00\x00\x14\xb8\xd0:\x00" "text"="text 1" "text_or"="text 2"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200000#0000000007" long 4107931200000000 "unsigned"="\x00\x00\x00\x00\x00\x00\x00*"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "at"="9\x02M\xa8\xea\x98.@" "at_or"="9\x02M\xa8\xae\xfdd@" "bytes"="\xca\xfe\x02"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "bytes_or"="\xca\xfe\x03" "color"="\x00\x00\x00\x00\x00\x00\x00\x02"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "color_or"="\x00\x00\x00\x00\x00\x00\x00\x01" "double"="@D\xcc\xcc\xcc\xcc\xcc\xcd"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "double_or"="@DY\x99\x99\x99\x99\x9a" "flag"="\x00" "flag_or"="\x01"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "id"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf1"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "id_or"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf2" "json"="{\"n\":2}" "json_or"="{\"n\":3}"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "large"="\x00\x00\x00\x00\x00\x00\x00'" "number"="\x00\x00\x00\x00\x00\x00\x00'"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "number_or"="\x00\x00\x00\x00\x00\x00\x00(" "single"="B&ff" "small"="\x00\x00\x00\x00\x00\x00\x00)"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "span"="\x00\x00\x00\x14\xb8\xd0:\x00" "span_or"="\x00\x00\x00\x14A\x9a\xa6\x00" "text"="text 2"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200001#0000000007" short 4107931200001000 "text_or"="text 3" "unsigned"="\x00\x00\x00\x00\x00\x00\x00)"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "at"="9\x02M\xa8\xaf\f\xa6\x80" "at_or"="9\x02M\xa8sq܀" "bytes"="\xca\xfe\x03"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "bytes_or"="\xca\xfe\x04" "color"="\x00\x00\x00\x00\x00\x00\x00\x01"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "color_or"="\x00\x00\x00\x00\x00\x00\x00\x02" "double"="@DY\x99\x99\x99\x99\x9a"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "double_or"="@D\x99\x99\x99\x99\x99\x9a" "flag"="\x01" "flag_or"="\x00"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "id"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf2"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "id_or"="\xf8\x1dO\xae}\xecAЧe\x00\xa0\xc9\x1ek\xf3" "json"="{\"n\":3}" "json_or"="{\"n\":4}"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "large"="\x00\x00\x00\x00\x00\x00\x00(" "number"="\x00\x00\x00\x00\x00\x00\x00("`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "number_or"="\x00\x00\x00\x00\x00\x00\x00*" "single"="B\"\xcc\xcd"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "small"="\x00\x00\x00\x00\x00\x00\x00'" "span"="\x00\x00\x00\x14A\x9a\xa6\x00"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "span_or"="\x00\x00\x00\x14}5p\x00" "text"="text 3" "text_or"="text 4"`,
-		`row "kinds#red#cafe#1614556800000000000#4107931200002#0000000007" long 4107931200002000 "unsigned"="\x00\x00\x00\x00\x00\x00\x00'"`,
-	)
 }

@@ -5,7 +5,6 @@
 package plant_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -17,31 +16,19 @@ import (
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/plant/planttest"
 )
 
-// exampleSample returns the n-th event of the test.
-func exampleSample(series plant.SampleSeries, at time.Time, n int) plant.SampleEvent {
-	return plant.SampleEvent{
-		SampleSeries: series,
-		Time:         at,
-		Value:        storetest.Int64(n),
-	}
-}
-
-// TestSampleRoundTrip writes events to an in-memory Bigtable twice, and reads
-// them with Read, Latest, Windows, Points and every query.
-func TestSampleRoundTrip(t *testing.T) {
-	// Each of the other series differs from the first in one value.
-	series := slices.Repeat([]plant.SampleSeries{{Area: "area", Sensor: 3698}}, 3)
-	series[1].Area = "area0"
-	series[2].Sensor = 36981
+// TestSampleStored writes events to an in-memory Bigtable twice, compares the
+// families and the cells that it stores, and reads the events with every
+// method.
+func TestSampleStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
-	times := []time.Time{
-		time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC),
-		time.Date(2100, time.March, 5, 12, 59, 59, 0, time.UTC),
-		time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC),
-	}
-	end := times[2].Add(time.Second)
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)
-	events := storetest.Events(exampleSample, series, times)
+	series := plant.SampleSeries{Area: "area", Sensor: 3698}
+	events := []plant.SampleEvent{
+		{SampleSeries: series, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Value: 42},
+		{SampleSeries: series, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Value: 39},
+	}
+	from, to := events[0].Time, events[1].Time
+	end := to.Add(time.Second)
 
 	bt := planttest.New(t)
 	ctx := t.Context()
@@ -50,64 +37,42 @@ func TestSampleRoundTrip(t *testing.T) {
 	r := plant.NewSampleReader(bt.Client, store.ReaderOptions{Now: clock})
 	// Writing the events again changes nothing.
 	for range 2 {
-		if err := w.WriteAll(ctx, events); err != nil {
-			t.Fatal(err)
-		}
-		storetest.Reads(t, r, series, times, end, events, store.ReadOptions{NewestFirst: true, Limit: 2})
-		storetest.Summarized(t, "Windows", r.Windows(ctx, series[0], times[0], end, window.Whole()), events[:3]...)
-		storetest.Drawn(t, "Value", events[:3]...)(r.Points(ctx, series[0], times[0], end, plant.SampleFieldValue, 1000))
-		storetest.SameInAnyOrder(t, "ByArea", r.ByArea(ctx, series[0].Area, times[0], end), events[0], events[1], events[2], events[4])
-		storetest.Same(t, "ByAreaColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error { return r.ByAreaColumns(ctx, series[0].Area, times[1], times[2], c) }), events[1])
-		storetest.SameInAnyOrder(t, "ByAreas", r.ByAreas(ctx, []string{series[0].Area, series[1].Area}, times[0], end), events[0], events[1], events[2], events[3], events[4])
+		storetest.Write(t, w.WriteAll, events)
+		storetest.Stored(
+			t, bt, plant.SamplesTableID,
+			`family m: age() > 3650d`,
+			`rollup h: never`,
+			`row "area#003698#2100-03-05T12" m 4107934798000000 "value"="\x00\x00\x00\x00\x00\x00\x00*"`,
+			`row "area#003698#2100-03-05T13" m 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
+		)
+		storetest.Stored(
+			t, bt, plant.SamplesSaltedTableID,
+			`family m: age() > 3650d`,
+			`row "00#area#003698#2100-03-05T12" m 4107934798000000 "value"="\x00\x00\x00\x00\x00\x00\x00*"`,
+			`row "00#area#003698#2100-03-05T13" m 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
+		)
+		storetest.Stored(
+			t, bt, plant.SamplesNowTableID,
+			`family n: (age() > 3650d || versions() > 1)`,
+			`sums n-versions: (age() > 3650d || versions() > 1)`,
+			`row "area#003698" n 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
+		)
+		storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})
+		storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)
+		storetest.Drawn(t, "Value", events...)(r.Points(ctx, series, from, end, plant.SampleFieldValue, 1000))
+		storetest.SameInAnyOrder(t, "ByArea", r.ByArea(ctx, series.Area, from, end), events...)
+		storetest.Same(t, "ByAreaColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error { return r.ByAreaColumns(ctx, series.Area, to, end, c) }), events[1])
+		storetest.SameInAnyOrder(t, "ByAreas", r.ByAreas(ctx, []string{series.Area, series.Area}, from, end), events...)
 		storetest.Same(t, "ByAreasColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
-			return r.ByAreasColumns(ctx, []string{series[0].Area, series[1].Area}, times[1], times[2], c)
+			return r.ByAreasColumns(ctx, []string{series.Area, series.Area}, to, end, c)
 		}), events[1])
-		storetest.SameInAnyOrder(t, "ByAreaPrefix", r.ByAreaPrefix(ctx, series[0].Area, times[0], end), events[0], events[1], events[2], events[3], events[4])
-		storetest.Same(t, "ByAreaPrefixColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
-			return r.ByAreaPrefixColumns(ctx, series[0].Area, times[1], times[2], c)
-		}), events[1])
-		storetest.SameInAnyOrder(t, "BySensors", r.BySensors(ctx, series[0].Area, series[0].Sensor, 3699, times[0], end), events[0], events[1], events[2])
+		storetest.SameInAnyOrder(t, "ByAreaPrefix", r.ByAreaPrefix(ctx, series.Area, from, end), events...)
+		storetest.Same(t, "ByAreaPrefixColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error { return r.ByAreaPrefixColumns(ctx, series.Area, to, end, c) }), events[1])
+		storetest.SameInAnyOrder(t, "BySensors", r.BySensors(ctx, series.Area, series.Sensor, 3699, from, end), events...)
 		storetest.Same(t, "BySensorsColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
-			return r.BySensorsColumns(ctx, series[0].Area, series[0].Sensor, 3699, times[1], times[2], c)
+			return r.BySensorsColumns(ctx, series.Area, series.Sensor, 3699, to, end, c)
 		}), events[1])
-		storetest.SameInAnyOrder(t, "HighByArea", r.HighByArea(ctx, series[0].Area, storetest.Lower(storetest.Int64(1), storetest.Int64(2)), storetest.Higher(storetest.Int64(1), storetest.Int64(2)), times[0], end), storetest.Filter(func(e plant.SampleEvent) bool {
-			return storetest.Within(e.Value, storetest.Lower(storetest.Int64(1), storetest.Int64(2)), storetest.Higher(storetest.Int64(1), storetest.Int64(2)))
-		}, events[0], events[1], events[2], events[4])...)
-		storetest.Same(t, "HighByAreaColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error {
-			return r.HighByAreaColumns(ctx, series[0].Area, storetest.Lower(storetest.Int64(1), storetest.Int64(2)), storetest.Higher(storetest.Int64(1), storetest.Int64(2)), times[1], times[2], c)
-		}), storetest.Filter(func(e plant.SampleEvent) bool {
-			return storetest.Within(e.Value, storetest.Lower(storetest.Int64(1), storetest.Int64(2)), storetest.Higher(storetest.Int64(1), storetest.Int64(2)))
-		}, events[1])...)
+		storetest.SameInAnyOrder(t, "HighByArea", r.HighByArea(ctx, series.Area, 42, 43, from, end), events[0])
+		storetest.Same(t, "HighByAreaColumns of a range", storetest.Columns[plant.SampleEvent](func(c *plant.SampleColumns) error { return r.HighByAreaColumns(ctx, series.Area, 42, 43, to, end, c) }))
 	}
-}
-
-// TestSampleStored writes events to an in-memory Bigtable, and compares the
-// families and the cells that it stores.
-func TestSampleStored(t *testing.T) {
-	bt := planttest.New(t)
-	clock := func() time.Time { return time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC) }
-	w := plant.NewSampleWriter(bt.Client, store.WriterOptions{Now: clock})
-	storetest.Write(t, w.WriteAll, []plant.SampleEvent{
-		{SampleSeries: plant.SampleSeries{Area: "area", Sensor: 3698}, Time: time.Date(2100, time.March, 5, 12, 59, 58, 0, time.UTC), Value: 42},
-		{SampleSeries: plant.SampleSeries{Area: "area", Sensor: 3698}, Time: time.Date(2100, time.March, 5, 13, 0, 0, 0, time.UTC), Value: 39},
-	})
-	storetest.Stored(
-		t, bt, plant.SamplesTableID,
-		`family m: age() > 3650d`,
-		`rollup h: never`,
-		`row "area#003698#2100-03-05T12" m 4107934798000000 "value"="\x00\x00\x00\x00\x00\x00\x00*"`,
-		`row "area#003698#2100-03-05T13" m 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
-	)
-	storetest.Stored(
-		t, bt, plant.SamplesSaltedTableID,
-		`family m: age() > 3650d`,
-		`row "00#area#003698#2100-03-05T12" m 4107934798000000 "value"="\x00\x00\x00\x00\x00\x00\x00*"`,
-		`row "00#area#003698#2100-03-05T13" m 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
-	)
-	storetest.Stored(
-		t, bt, plant.SamplesNowTableID,
-		`family n: (age() > 3650d || versions() > 1)`,
-		`sums n-versions: (age() > 3650d || versions() > 1)`,
-		`row "area#003698" n 4107934800000000 "value"="\x00\x00\x00\x00\x00\x00\x00'"`,
-	)
 }
