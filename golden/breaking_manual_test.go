@@ -1,10 +1,7 @@
 package golden
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -16,36 +13,30 @@ import (
 	"github.com/btgen-dev/btgen/gen/evolve"
 )
 
-// TestBreakingManual checks the table of edits in the manual, which is written by
+// TestBreakingManual checks the list of edits for btgen explain rule, which is written by
 //
 //	go test ./golden -run TestBreakingManual -update
 func TestBreakingManual(t *testing.T) {
-	const file, begin, end = "../docs/reference/edits.md", "<!-- edits -->\n", "<!-- end of edits -->\n"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, _ := bytes.Cut(text, []byte(begin))
-	_, after, found := bytes.Cut(rest, []byte(end))
-	if !found {
-		t.Fatal("no place for the table")
-	}
-	want := slices.Concat(before, []byte(begin), []byte(editTable(t)), []byte(end), after)
+	const file = "../gen/lint/edits.tsv"
+	want := editList(t)
 	if *update {
-		if err := os.WriteFile(file, want, 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(want), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := compare.Diff(string(want), string(text)); diff != "" {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := compare.Diff(want, string(text)); diff != "" {
 		t.Errorf("go test ./golden -run TestBreakingManual -update would change %s (-want +got)\n%s", file, diff)
 	}
 }
 
-// editTable returns the catalog as a table, the worst edits first.
-func editTable(t *testing.T) string {
-	type group struct{ rule, consequence string }
-	var groups [4]map[group][]string // by class: the edits
+// editList returns the catalog, an edit per line: the rule of its worst finding, its title, and the consequence.
+func editList(t *testing.T) string {
+	var lines []string
 	for _, e := range edits(t) {
 		_, c := e.compare(t)
 		if len(c.Findings) == 0 {
@@ -59,24 +50,14 @@ func editTable(t *testing.T) string {
 		} else if data == "" || worst.Rule.Class == evolve.Safe {
 			data = "stored events are read as before"
 		}
-		in := &groups[worst.Rule.Class]
-		if *in == nil {
-			*in = map[group][]string{}
-		}
-		g := group{worst.Diagnostic.Rule, epochs.ReplaceAllString(strings.ReplaceAll(data, "|", `\|`), "an earlier version")}
-		(*in)[g] = append((*in)[g], e.title)
+		data = epochs.ReplaceAllString(data, "an earlier version")
+		lines = append(lines, worst.Diagnostic.Rule+"\t"+e.title+"\t"+data+"\n")
 	}
-	var b strings.Builder
-	for class, all := range groups {
-		fmt.Fprintf(&b, "\n## %s\n\n| rule | edits | consequence |\n|---|---|---|\n", evolve.Class(class))
-		for _, g := range slices.SortedFunc(maps.Keys(all), func(a, b group) int {
-			return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.consequence, b.consequence))
-		}) {
-			slices.Sort(all[g])
-			fmt.Fprintf(&b, "| [%s](rules.md#%s) | %s | %s |\n", g.rule, strings.ToLower(g.rule), strings.Join(all[g], "<br>"), g.consequence)
-		}
-	}
-	return b.String() + "\n"
+	slices.SortFunc(lines, func(a, b string) int {
+		x, y := strings.Split(a, "\t"), strings.Split(b, "\t")
+		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[2], y[2]), cmp.Compare(x[1], y[1]))
+	})
+	return strings.Join(lines, "")
 }
 
 // epochs are names of those of one lock.

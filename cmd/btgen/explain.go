@@ -55,6 +55,8 @@ Bigtable bills compressed bytes. To see what a year of the load takes compressed
 layout and with other patterns, measure a live table: write the output of
 btgen-live stats NAME --sample 1000 --format json to a file, and name it with --measured.
 
+btgen explain rule K01 describes a rule of lint or of changes.
+
 --compare shows two schemas side by side, with their differences first.
 
 --serve shows the schemas in a browser until interrupted, and draws them again whenever a schema,
@@ -89,6 +91,7 @@ file is shown alone; with --serve, with the schemas next to it that have the sam
 	cli.Exclusive(cmd, "a measurement is of one layout of a table", "measured", "compare")
 	cli.Exclusive(cmd, "a measurement is of one layout of a table, and --serve follows changes", "measured", "serve")
 	cmd.Flags().StringArrayVar(&f.measured, "measured", nil, "a `file` of btgen-live stats with compressed sizes")
+	cmd.AddCommand(newExplainRule())
 	cmd.Flags().StringSliceVar(&f.prices, "price", nil, "`prices` for monthly costs, such as node_hour=0.65")
 	return cmd
 }

@@ -122,7 +122,7 @@ func hostileRuns(file string) [][]string {
 	out := [][]string{
 		{"generate"}, {"generate", schema}, {"check"}, {"generate", "--accept", termtest.Hostile},
 		{"fmt", "--check"}, {"fmt", "--check", "btgen.yaml"}, {"schema"}, {"version"}, {"--help"},
-		{termtest.Hostile}, {"lint", "--" + termtest.Hostile}, {"lint", termtest.Hostile}, {"lint", "--explain", termtest.Hostile},
+		{termtest.Hostile}, {"lint", "--" + termtest.Hostile}, {"lint", termtest.Hostile}, {"explain", "rule", termtest.Hostile},
 		{"explain", "--price", termtest.Hostile + "=" + termtest.Hostile}, {"init", termtest.Hostile}, {"init", "--" + termtest.Hostile, "x"},
 		{"breaking", "--against", "git:" + termtest.Hostile}, {"breaking", "--now", termtest.Hostile}, {"breaking", "--fail-on", termtest.Hostile},
 		{"explain", "--format", termtest.Hostile}, {"generate", "--out", termtest.Hostile}, {"check", "--out", termtest.Hostile},

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,17 +12,13 @@ import (
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/neighbor"
 	"github.com/btgen-dev/btgen/gen/project"
 )
 
-// allRules is the value of --explain that stands for all rules.
-const allRules = "all"
-
 // lintFlags are the flags of lint.
 type lintFlags struct {
-	format, failOn, explain string
+	format, failOn string
 }
 
 // newLint returns the command lint.
@@ -36,18 +30,15 @@ func newLint() *cobra.Command {
 		Long: `Print the errors, warnings and advice for the schemas, and exit with 1 if any of them
 is at least as severe as --fail-on. btgen generate prints the same errors and
 warnings, but no advice. Output to a terminal is in color, unless NO_COLOR is set.
+btgen explain rule K01 prints why a rule exists and what to do.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			if cmd.Flags().Changed("explain") {
-				return explainRule(cmd.OutOrStdout(), f.explain)
-			}
 			return runLint(cmd, f, paths)
 		},
 	}
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, sarif (for code scanning) or github (annotations for GitHub Actions)")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "lowest severity that makes the command exit with 1: error, warning, advice, or never")
-	cmd.Flags().StringVar(&f.explain, "explain", "", `print the description of a rule, such as K01, or of "all"`)
 	return cmd
 }
 
@@ -157,31 +148,4 @@ func threshold(failOn string) (diag.Severity, error) {
 		return diag.Error - 1, nil
 	}
 	return 0, fmt.Errorf("--fail-on %s: want error, warning, advice or never", failOn)
-}
-
-// explainRule prints the description of a rule, or of all rules.
-func explainRule(stdout io.Writer, id string) error {
-	page := lint.Page()
-	if id != allRules {
-		rules := lint.Rules()
-		i := slices.IndexFunc(rules, func(r lint.Rule) bool { return strings.EqualFold(r.ID, id) })
-		if i < 0 {
-			return noRule(id, rules)
-		}
-		page = rules[i].Markdown()
-	}
-	_, err := io.WriteString(stdout, page)
-	return err
-}
-
-// noRule returns the error for an unknown rule.
-func noRule(id string, rules []lint.Rule) error {
-	ids := []string{}
-	for _, r := range rules {
-		ids = append(ids, r.ID)
-	}
-	if near, ok := diag.Nearest(id, ids); ok {
-		return fmt.Errorf("--explain %s: unknown rule; did you mean %s?", id, near)
-	}
-	return errors.New("--explain " + id + ": unknown rule; the rules are " + strings.Join(ids, ", ") + ", or all")
 }

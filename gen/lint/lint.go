@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,10 +44,14 @@ type Rule struct {
 	// HowToAllow replaces the usual instruction for a rule that is allowed by other means
 	// than allow; empty for all others.
 	HowToAllow string
+	class      string                                                   // of a change; see Class
 	check      func(l *layout.Layout, t *layout.Table, report reporter) // set for rules about tables
 	query      func(l *layout.Layout, q *layout.Query, report reporter) // set for rules about queries
 	shared     func(tables []*layout.Table, report reporter)            // set for rules about tables with all schemas that share them
 }
+
+// Class returns what the finding of a change is called, such as "DATA", and the severity of other findings.
+func (r Rule) Class() string { return cmp.Or(r.class, r.Severity.String()) }
 
 // Allowable reports whether a schema can allow the findings of the rule.
 func (r Rule) Allowable() bool { return !r.Limit && r.By == BySchema }

@@ -7,43 +7,34 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// pageURL is where [Page] is published.
-const pageURL = "https://github.com/btgen-dev/btgen/blob/main/docs/reference/rules.md"
-
-// URL returns the URL of the rule's description in the manual.
-func (r Rule) URL() string { return pageURL + "#" + r.anchor() }
-
-// anchor returns the HTML id of the rule's description.
-func (r Rule) anchor() string { return strings.ToLower(r.ID) }
-
-// Markdown returns the description of the rule, followed by its URL.
-func (r Rule) Markdown() string { return r.section() + "Documentation: <" + r.URL() + ">\n" }
-
-// section returns the description of the rule as [Page] contains it.
-func (r Rule) section() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "### %s: %s\n\n", r.ID, r.Title)
-	fmt.Fprintf(&b, "*%s; %s.*\n\n", kind(r.Severity), r.by())
-	fmt.Fprintf(&b, "%s\n\n**What to do:** %s\n\n", r.Reason, r.Fix)
-	switch {
-	case r.HowToAllow != "":
-		fmt.Fprintf(&b, "To allow it, %s.\n\n", r.HowToAllow)
-	case r.Allowable():
-		fmt.Fprintf(&b, "To allow it for a %s: `allow: {%s: \"the reason\"}`\n\n", r.kind(), r.ID)
-	case r.By == BySchema || r.By == ByLanguage:
-		b.WriteString("It cannot be allowed.\n\n")
-	}
-	source := r.Source
-	if strings.HasPrefix(source, "https:") {
-		source = "<" + source + ">"
-	}
-	fmt.Fprintf(&b, "Source: %s\n\n", source)
-	return b.String()
+// Markdown returns the description of the rule with a heading.
+func (r Rule) Markdown() string {
+	return "### " + r.ID + ": " + r.Title + "\n\n" + strings.Join(r.Description(), "\n\n") + "\n"
 }
 
-// kind returns the severity as a noun phrase.
-func kind(s diag.Severity) string {
-	return map[diag.Severity]string{diag.Error: "An error", diag.Warning: "A warning", diag.Advice: "Advice"}[s]
+// Description returns paragraphs in Markdown: what the rule is about, why, what to do, the edits that it finds, and its source.
+func (r Rule) Description() []string {
+	out := []string{r.kindOfFinding() + "; " + r.by() + ".", r.Reason, "What to do: " + r.Fix}
+	switch {
+	case r.HowToAllow != "":
+		out = append(out, "To allow it, "+r.HowToAllow+".")
+	case r.Allowable():
+		out = append(out, fmt.Sprintf("To allow it for a %s: `allow: {%s: \"the reason\"}`", r.kind(), r.ID))
+	case r.By == BySchema || r.By == ByLanguage:
+		out = append(out, "It cannot be allowed.")
+	}
+	for _, e := range editsOf(r.ID) {
+		out = append(out, "Edits: "+strings.Join(e.titles, "; ")+". Consequence: "+e.consequence+".")
+	}
+	return append(out, "Source: "+r.Source)
+}
+
+// kindOfFinding returns the class of the rule's worst findings as a noun phrase.
+func (r Rule) kindOfFinding() string {
+	if r.class != "" {
+		return "Class " + r.class
+	}
+	return map[diag.Severity]string{diag.Error: "An error", diag.Warning: "A warning", diag.Advice: "Advice"}[r.Severity]
 }
 
 // by returns which part of btgen applies the rule, as a verb phrase.
@@ -54,25 +45,21 @@ func (r Rule) by() string {
 	}[r.By]
 }
 
-// Page returns docs/reference/rules.md, which describes all rules in Markdown.
+// Page returns docs/reference/rules.md, which lists all rules in Markdown.
 func Page() string {
 	var b strings.Builder
 	b.WriteString(`# Rules
 
-These are the rules that btgen applies to schemas, live tables and events. Errors stop code
-generation, warnings are printed during code generation, and advice is printed by ` + "`btgen lint`" + `
-only. A schema can [allow a rule](../explain.md#allowing-a-rule) if it gives a reason; an unused
-` + "`allow`" + ` is a warning. ` + "`btgen lint --explain K01`" + ` prints the description of a rule.
+` + "`btgen explain rule K01`" + ` prints why a rule exists, with a source, what to do, how to allow it, and which edits of
+schemas it finds. Errors stop code generation, warnings are printed during code generation, and advice is printed by
+` + "`btgen lint`" + ` only. A schema can [allow a rule](../explain.md#allowing-a-rule) if it gives a reason. Rules of changes
+have [classes](../evolution.md#what-a-change-does) instead.
 
-| rule | severity | about |
+| rule | about | class |
 |---|---|---|
 `)
-	rules := Rules()
-	for _, r := range rules {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, r.anchor(), r.Severity, r.Title)
-	}
-	for _, r := range rules {
-		fmt.Fprintf(&b, "\n<a id=\"%s\"></a>\n\n%s", r.anchor(), strings.TrimSuffix(r.section(), "\n"))
+	for _, r := range Rules() {
+		fmt.Fprintf(&b, "| <a id=\"%s\"></a>%s | %s | %s |\n", strings.ToLower(r.ID), r.ID, r.Title, r.Class())
 	}
 	return b.String()
 }
