@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/templates"
 )
 
@@ -23,8 +24,8 @@ func newInit() *cobra.Command {
 		Use:   "init [file]",
 		Short: "Create a starter schema",
 		Long: `Create a commented schema to start from, in schemas/balloon.yaml or the given file,
-and next to it ` + editorSchema + `, which editors use to complete and check schemas.
-Existing files are not overwritten.`,
+and next to it ` + editorSchema + `, with which editors complete and check schemas,
+and which Git ignores. Existing files are not overwritten.`,
 		Args: cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := filepath.Join(project.DefaultSchemas, "balloon.yaml")
@@ -34,11 +35,10 @@ Existing files are not overwritten.`,
 					return fmt.Errorf("%s: schemas are files with the extension .yaml: write btgen init %s.yaml", file, file)
 				}
 			}
-			wrote, err := writeStarter(file, pattern)
-			if err != nil {
+			if err := writeStarter(file, pattern); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; next: btgen generate\n", filepath.ToSlash(strings.Join(wrote, " and ")))
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; next: btgen generate\n", filepath.ToSlash(file))
 			return nil
 		},
 	}
@@ -46,25 +46,34 @@ Existing files are not overwritten.`,
 	return cmd
 }
 
-// editorSchema is the name of the JSON Schema file that starter schemas refer to.
-const editorSchema = "btgen.schema.json"
+// editorSchema is the JSON Schema that starter schemas refer to. It is not checked in: a new clone, or another version of
+// btgen, makes it anew.
+const editorSchema = ".btgen/schema.json"
 
-// writeStarter creates a file with the starter schema of a pattern, and editorSchema next to
-// it unless that exists. It returns the files that it has created.
-func writeStarter(file, pattern string) ([]string, error) {
+// writeStarter creates a file with the starter schema of a pattern, and next to it the file for editors, which Git
+// ignores, unless they exist.
+func writeStarter(file, pattern string) error {
 	text, err := templates.Starter(pattern)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := output.WriteNew(file, text); errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%s already exists; name another file: btgen init FILE", filepath.ToSlash(file))
+		return fmt.Errorf("%s already exists; name another file: btgen init FILE", filepath.ToSlash(file))
 	} else if err != nil {
-		return nil, err
+		return err
 	}
-	beside := filepath.Join(filepath.Dir(file), editorSchema)
-	err = output.WriteNew(beside, schema.JSONSchema())
-	if errors.Is(err, fs.ErrExist) {
-		return []string{file}, nil
+	forEditors := filepath.Join(filepath.Dir(file), editorSchema)
+	ignore := fmt.Sprintf("# Editors read it; made by: btgen schema -o %s\n/%s\n", words.Shell(filepath.ToSlash(forEditors)), filepath.Base(forEditors))
+	return errors.Join(
+		writeUnlessThere(forEditors, schema.JSONSchema()),
+		writeUnlessThere(filepath.Join(filepath.Dir(forEditors), ".gitignore"), []byte(ignore)),
+	)
+}
+
+// writeUnlessThere creates a file unless it exists.
+func writeUnlessThere(file string, text []byte) error {
+	if err := output.WriteNew(file, text); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	return []string{file, beside}, err
+	return nil
 }

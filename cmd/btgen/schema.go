@@ -19,7 +19,8 @@ documentation and underline errors. A schema refers to it in its first line:
 
   # yaml-language-server: $schema=` + editorSchema + `
 
-btgen init creates both. After updating btgen, generate the file again:
+btgen init creates both, and Git ignores the file. In a new clone, or after updating
+btgen, generate it again:
 
   btgen schema -o schemas/` + editorSchema,
 		Args: cli.AtMost(0),
