@@ -115,7 +115,7 @@ func TestServe(t *testing.T) {
 	write("schemas/event.yaml", strings.Replace(schema, "int64", "string", 1))
 	page.waitFor("1 change since btgen.lock")
 	write("btgen.yaml", "btgen: v1\nprices: {node_hour: 1, ssd_gib_month: 0.5}\n")
-	page.waitFor("<th class=\"num\">a month")
+	page.waitFor("<th class=\"number\">a month")
 	write("btgen.yaml", "btgen: v1\nprices: []\n")
 	page.waitFor("btgen.yaml:2:9")
 }
