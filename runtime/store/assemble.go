@@ -481,7 +481,7 @@ func (a *rowAssembler) inBucket(start time.Time, report func(error) bool) bool {
 				stray = c.cells[len(c.cells)-1].Micros
 			}
 			c.cells = slices.DeleteFunc(c.cells, func(cell wire.Cell) bool { return cell.Micros < from || cell.Micros >= to })
-			a.strayed = a.fail(c.row.Key(), a.columns[i].Name, codec.FromMicros(stray), errStray)
+			a.strayed = &DecodeError{Table: a.table, Row: c.row.Key(), Column: a.columns[i].Name, Time: codec.FromMicros(stray), Err: errStray, bucket: start}
 			if !report(a.strayed) {
 				return false
 			}

@@ -8,6 +8,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // offsets returns days with one column per sample.
@@ -83,6 +84,22 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 				var decode *DecodeError
 				if events != 3 || len(failed) != 1 || !errors.As(failed[0], &decode) || !errors.Is(failed[0], codec.ErrTimeRange) || decode.Row != row || !decode.Time.Equal(stray) {
 					t.Errorf("%s, %v, %+v: %v, %v", l.Table.ID, stray, o, events, failed)
+				}
+			}
+			for _, newestFirst := range []bool{false, true} {
+				events, undecodable, failed := int64(0), int64(0), 0
+				for w, err := range Windows(t.Context(), r, intoColumns(one.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(0), at(100*86400), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
+					if err != nil {
+						if !errors.Is(err, codec.ErrTimeRange) {
+							t.Errorf("%s, %v: %v", l.Table.ID, stray, err)
+						}
+						failed++
+						continue
+					}
+					events, undecodable = events+w.Events, undecodable+w.Undecodable
+				}
+				if events != 2 || undecodable != 1 || failed != 1 {
+					t.Errorf("windows of %s, %v, newest first %t: %d events, %d undecodable, %d errors", l.Table.ID, stray, newestFirst, events, undecodable, failed)
 				}
 			}
 			if e, err := r.Latest(t.Context(), sample{Series: "s"}); stray.After(at(86400)) && !errors.Is(err, codec.ErrTimeRange) {

@@ -286,6 +286,16 @@ type DecodeError struct {
 	Column string    // column qualifier; empty for an invalid row key
 	Time   time.Time // of the event; zero for an invalid row key
 	Err    error
+
+	bucket time.Time // where the bucket of the row begins, for a cell outside of it; else zero
+}
+
+// place returns the time at which a read meets the event: its own or, for a cell outside the bucket of its row, that of the row.
+func (e *DecodeError) place() time.Time {
+	if e.bucket.IsZero() {
+		return e.Time
+	}
+	return e.bucket
 }
 
 // Error describes the place of the cell and what is wrong with it.

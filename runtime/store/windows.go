@@ -64,7 +64,7 @@ const maxFolded = 512
 //
 // Windows count exactly the events that [Reader.Read] yields. For an event that cannot be decoded,
 // it yields a *DecodeError, and the loop may continue; the window of that event counts it as
-// Undecodable. Any other error is the last value yielded, and the window that was being read is
+// Undecodable, or that of its row if its cell is not in the bucket of the row. Any other error is the last value yielded, and the window that was being read is
 // not: windows that are yielded without an error are complete.
 func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, W], of Selection[E], from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
 	reader, err := readerOf(r)
@@ -509,11 +509,15 @@ func (r *windowsReading) undecodable(e event, err error) bool {
 	if r.parts != nil && failed.Row != "" && !r.parts.owns(failed.Row) {
 		return r.end() // a part yields it
 	}
-	if !failed.Time.IsZero() && !failed.Time.Before(r.reading.assembler.from) && failed.Time.Before(r.reading.assembler.to) {
+	from, at := r.reading.assembler.from, failed.place()
+	if !failed.bucket.IsZero() && at.Before(from) {
+		at = from
+	}
+	if !failed.Time.IsZero() && !at.Before(from) && at.Before(r.reading.assembler.to) {
 		if !r.flush() {
 			return false
 		}
-		if err := r.fold.Flag(r.seriesOf(e), failed.Time); err != nil {
+		if err := r.fold.Flag(r.seriesOf(e), at); err != nil {
 			return r.failWith(err)
 		}
 		r.flagged = r.seriesOf(r.mapping.clone(e))

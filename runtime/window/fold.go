@@ -271,11 +271,14 @@ func (f *Fold) doubtUntil(s *series, at time.Time) error {
 	return nil
 }
 
-// Flag marks the window with a time as one that lacks an event of a series, which cannot be decoded.
+// Flag marks the window with a time as one that lacks an event of a series, which cannot be decoded. If the time
+// precedes the window that is open, that one lacks it.
 func (f *Fold) Flag(of any, at time.Time) error {
 	s := f.enter(of)
-	if err := f.openAt(s, at); err != nil {
-		return err
+	if !at.Before(s.window.start) {
+		if err := f.openAt(s, at); err != nil {
+			return err
+		}
 	}
 	s.open.common.Undecodable++
 	return nil
