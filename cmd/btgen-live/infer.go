@@ -173,6 +173,9 @@ func (n *inference) print(stdout, stderr io.Writer, p *infer.Proposal) error {
 	if r != nil {
 		summary = reportText(r)
 	}
+	if p.Partial {
+		summary = "some lines were not read: the first comments of the schema name them\n"
+	}
 	if len(p.Questions) > 0 {
 		summary += fmt.Sprintf("%s in the schema\n", countOf(len(p.Questions), "question"))
 	}
@@ -185,7 +188,7 @@ func (n *inference) print(stdout, stderr io.Writer, p *infer.Proposal) error {
 	if err == nil {
 		_, err = io.WriteString(stdout, summary)
 	}
-	if err == nil && r != nil && len(r.Findings) > 0 {
+	if err == nil && (p.Partial || r != nil && len(r.Findings) > 0) {
 		err = cli.ErrFindings
 	}
 	return err

@@ -16,6 +16,7 @@ import (
 // design is a schema for a new table: events of another system that are moved to it.
 type design struct {
 	about        []string // comments at the top
+	partial      bool     // lines were not read; see Proposal.Partial
 	table        string   // in the other system
 	series       []designValue
 	partition    int // number of series values before the bucket; -1 for all
@@ -73,7 +74,7 @@ func (d *design) propose() (*Proposal, error) {
 		return nil, fmt.Errorf("%s: %w: a name has characters that no command can have: %q", d.table, ErrNoSchema, command)
 	}
 	text, asks := d.outline().write()
-	return &Proposal{Schema: formatted(text), Questions: asks}, nil
+	return &Proposal{Schema: formatted(text), Questions: asks, Partial: d.partial}, nil
 }
 
 // outline returns the schema: a row per series and bucket, or per event if events are closer than the timestamps of

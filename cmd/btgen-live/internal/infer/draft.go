@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -387,8 +388,13 @@ func (d *draft) serialize(cols []*column) {
 	}
 	cols = d.classify(cols)
 	for _, c := range cols {
-		if c.qualifier == "" {
-			d.asks = append(d.asks, fmt.Sprintf("The column without a name in family %s, with values such as %s, is not in the schema, because columns must have one. Can its writers name it?", c.family, show(c.values.first(func(b []byte) bool { return len(b) > 0 }))))
+		example := show(c.values.first(func(b []byte) bool { return len(b) > 0 }))
+		switch {
+		case c.qualifier == "":
+			d.asks = append(d.asks, fmt.Sprintf("The column without a name in family %s, with values such as %s, is not in the schema, because columns must have one. Can its writers name it?", c.family, example))
+			continue
+		case !utf8.ValidString(c.qualifier):
+			d.asks = append(d.asks, fmt.Sprintf("The column %s in family %s, with values such as %s, is not in the schema, because names of columns are UTF-8. Can its writers rename it?", show(c.qualifier), c.family, example))
 			continue
 		}
 		n := c.rows

@@ -39,6 +39,8 @@ type Proposal struct {
 	Questions []string
 	// Report is what of the sample the schema reads.
 	Report *verify.Report
+	// Partial reports whether lines of a file could not be read. Comments of the schema name them.
+	Partial bool
 }
 
 // Errors of [Propose].

@@ -332,7 +332,7 @@ func (s *recordSample) design() (*design, error) {
 	}
 	d.about = []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title, words.Count(float64(len(s.lines)), "line", "lines"), words.Count(float64(s.events()), "event", "events"))}
 	for _, e := range s.errors {
-		d.about = append(d.about, "Not read: "+e)
+		d.about, d.partial = append(d.about, "Not read: "+e), true
 	}
 	d.loading = append([]string{"--format " + s.Format.Name}, s.Flags...)
 	if d.file = ShellQuoted(s.File); s.File == "" || oneLine(s.File) != s.File || strings.HasPrefix(s.File, "-") {

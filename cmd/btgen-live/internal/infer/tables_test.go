@@ -134,6 +134,9 @@ func later(n, events int, step, delay time.Duration, key func(s int, at time.Tim
 
 func be8(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
+// le4 returns the little-endian bytes of a float32.
+func le4(f float32) []byte { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(f)) }
+
 func ulidOf(at time.Time, n int) string {
 	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	ms, out := at.UnixMilli(), make([]byte, 26)
@@ -587,6 +590,16 @@ var doubtful = []tableCase{
 	{name: "versions", asks: "such as versions", write: valued(func(i int) any { return fmt.Sprintf("1.%d", i%30) })},
 	{name: "times with an offset", asks: "an offset", write: valued(func(i int) any { return fmt.Sprintf("2026-11-20T01:%02d:00+02:00", i) })},
 	{name: "a counter that is zero", asks: "zero", write: valued(func(int) any { return make([]byte, 8) })},
+	{name: "binary floats 1 and infinity", asks: "Which is right", write: valued(func(i int) any { return be8(int64(math.Float64bits([]float64{1, math.Inf(1)}[i%2]))) })},
+	{name: "little-endian flags as float32", asks: "1 here", write: valued(func(i int) any { return le4(float32(i % 2)) })},
+	{name: "little-endian counts as float32", asks: "1 here", write: valued(func(i int) any { return le4(float32(i)) })},
+	{name: "integers that could be floats", asks: "65 here", write: valued(func(i int) any { return []byte{0, 0, 0, byte(65 + i%3)} })},
+	{name: "long integers beside decimals", asks: "does not keep \"9007199254740993\"", write: valued(func(i int) any { return []string{"9007199254740993", "1.5"}[i%2] })},
+	{name: "a column of bytes", asks: "names of columns are UTF-8", write: each(4, 60, 13*time.Minute, func(w *written, s, i int, at time.Time) {
+		row := fmt.Sprintf("s%d#%d", s, at.Unix())
+		w.cell(row, "m:v", at, i)
+		w.cell(row, "m:\xff\xfe", at, i)
+	})},
 	{name: "4 zero bytes", asks: "zero", write: valued(func(int) any { return make([]byte, 4) })},
 }
 

@@ -81,8 +81,9 @@ type coding struct {
 	typ     string
 	values  string // in the schema language; empty if it makes no difference
 	reads   func(b []byte) bool
-	certain func(d data) bool // what values that all are read must have in common; nil for nothing
-	doubt   string            // a question about the type; empty if there is none
+	certain func(d data) bool     // what values that all are read must have in common; nil for nothing
+	text    func(b []byte) string // of a value that is read
+	doubt   string                // a question about the type; empty if there is none
 }
 
 // codingOf returns the first of some hypotheses that all values bear out; nil if there is none.
@@ -97,7 +98,8 @@ func codingOf(d data, hypotheses []coding) *coding {
 
 // stored returns the hypothesis that the codec reads values as those of a type, which are plausible.
 func stored(typ schema.Type, as codec.Values, plausible func(v any, b []byte) bool) coding {
-	decode := value.Coding(&layout.Field{Type: typ}, as).Decode
+	f := &layout.Field{Type: typ}
+	decode := value.Coding(f, as).Decode
 	c := coding{typ: typ.String(), values: as.String()}
 	if typ == schema.String || typ == schema.JSON {
 		c.values = ""
@@ -108,6 +110,10 @@ func stored(typ schema.Type, as codec.Values, plausible func(v any, b []byte) bo
 		}
 		v, err := decode(b)
 		return err == nil && plausible(v, b)
+	}
+	c.text = func(b []byte) string {
+		v, _ := decode(b)
+		return string(value.Append(nil, f, codec.TextValues, v))
 	}
 	return c
 }
@@ -147,36 +153,55 @@ func isID(typ string) bool {
 }
 
 // cellCodings are the hypotheses about the values of a column, the most specific first.
-var cellCodings = slices.Concat([]coding{intText, floatText, boolText}, textIDs, []coding{
-	timeText, jsonText, anyText,
+var cellCodings = slices.Concat([]coding{intText, floatText, boolText}, textIDs, []coding{timeText, jsonText, anyText}, binaryNumbers,
+	[]coding{exact(schema.Bool, codec.BinaryValues)}, binaryIDs)
+
+// binaryNumbers are the hypotheses about binary numbers. The bytes of a float may also be those of a small integer in the other order:
+// see numberOf.
+var binaryNumbers = []coding{
 	stored(schema.Float64, codec.BinaryValues, isMeasurement),
-	evident(littleFloat64),
 	stored(schema.Int64, codec.BinaryValues, fewBits(52)),
 	binaryTime.doubted("Are these times, in nanoseconds since 1970?"),
 	littleFloat64,
 	stored(schema.Int64, codec.LittleEndianValues, fewBits(52)),
 	stored(schema.Float32, codec.BinaryValues, isMeasurement),
-	evident(littleFloat32),
 	stored(schema.Int32, codec.BigEndianValues, fewBits(24)),
 	littleFloat32,
 	stored(schema.Int32, codec.LittleEndianValues, fewBits(24)),
-	exact(schema.Bool, codec.BinaryValues),
-}, binaryIDs)
+}
+
+// numberOf returns the hypothesis about binary numbers that all values bear out, and that shows them with the fewest digits:
+// 0, 1 and 0.5 rather than 0, 32831 and 63. If others are borne out, it has a question. It returns nil if there is none.
+func (d data) numberOf() *coding {
+	digits := func(c *coding) (n int) {
+		for b := range d.distinct(100) {
+			n += len(significant(c.text([]byte(b))))
+		}
+		return n
+	}
+	var first, second *coding
+	for i := range binaryNumbers {
+		c := &binaryNumbers[i]
+		switch {
+		case !d.all(c.reads):
+		case first == nil || digits(c) < digits(first):
+			first, second = c, first
+		case second == nil:
+			second = c
+		}
+	}
+	if second == nil || d.all(isZero) || first.typ == schema.Timestamp.String() {
+		return first
+	}
+	example := d.first(func(b []byte) bool { return !isZero(b) })
+	doubted := first.doubted(fmt.Sprintf("Values such as %s are %s here, and would be %s as %s, `values: %s`. Which is right?",
+		show(example), first.text(example), second.text(example), second.typ, second.values))
+	return &doubted
+}
 
 // doubted returns the hypothesis with a question.
 func (c coding) doubted(doubt string) coding {
 	c.doubt = doubt
-	return c
-}
-
-// evident returns the hypothesis that numbers, which could be integers, are little-endian floats: the last byte of a
-// float is the sign and most of the exponent, which hardly varies.
-func evident(c coding) coding {
-	exponent := func(b []byte) bool {
-		last := b[len(b)-1] &^ 0x80
-		return last >= 0x3d && last <= 0x42 || isZero(b)
-	}
-	c.certain = func(d data) bool { return d.all(exponent) && len(d.distinct(4)) == 4 }
 	return c
 }
 
@@ -189,7 +214,7 @@ func isVersioned(b []byte) bool { return b[6]>>4 >= 1 && b[6]>>4 <= 8 && b[8]>>6
 // isMeasurement reports whether a number is probably a measurement.
 func isMeasurement(v any, _ []byte) bool {
 	f, _ := v.(float64)
-	return f == 0 || math.Abs(f) > 1e-12 && math.Abs(f) < 1e15
+	return f == 0 || math.Abs(f) > 1e-12 && math.Abs(f) < 1e15 || math.IsInf(f, 0) || math.IsNaN(f)
 }
 
 // fewBits returns whether an integer has so few bits that it is plausible.
@@ -255,6 +280,9 @@ func (d data) coding() coding {
 		return coding{typ: "bytes", values: "binary", doubt: doubt}
 	}
 	c := codingOf(d, cellCodings)
+	if c != nil && slices.ContainsFunc(binaryNumbers, func(n coding) bool { return n.typ == c.typ && n.values == c.values }) {
+		c = d.numberOf()
+	}
 	if c == nil {
 		return coding{typ: "bytes", values: "binary", doubt: "What do these bytes mean? An example is " + show(d[0]) + "."}
 	}
@@ -267,6 +295,9 @@ func (d data) doubt(c coding) string {
 	switch as := c.typ + " " + c.values; {
 	case c.typ == "string" && number*2 > len(d):
 		other := d.first(func(b []byte) bool { return !isNumber(b) })
+		if other == nil {
+			return fmt.Sprintf("All values are numbers, but a float64 does not keep %s. Is it text?", show(d.first(func(b []byte) bool { return !floatText.reads(b) })))
+		}
 		return fmt.Sprintf("%d of %d values are numbers, and others are not, such as %s. Is it a number, and what do the others mean?",
 			number, len(d), show(other))
 	case c.values != "" && c.values != "text" && d.all(isZero):
