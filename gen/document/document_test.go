@@ -65,6 +65,13 @@ func TestContents(t *testing.T) {
 	}
 }
 
+// TestPictureLinks checks that links to pictures are links whatever the name of the file is.
+func TestPictureLinks(t *testing.T) {
+	if text := example().Markdown("my design (1)"); !strings.Contains(text, "](my%20design%20%281%29.") {
+		t.Error(text)
+	}
+}
+
 // TestViews compares the views of a document with reviewed ones; -update rewrites them.
 func TestViews(t *testing.T) {
 	d := example()

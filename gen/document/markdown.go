@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"unicode"
@@ -134,7 +135,9 @@ func (w *markdownWriter) block(language string, lines []string) {
 
 func (w *markdownWriter) pictures(s *Section, p *Pictures) {
 	if w.prefix != "" {
-		w.line("\n![%s](%s)\n\n%s", markdown(title(s.Title)), pictureName(w.prefix, s), markdown(p.Note))
+		of := url.URL{Path: pictureName(w.prefix, s)}
+		link := strings.NewReplacer("(", "%28", ")", "%29").Replace(of.EscapedPath())
+		w.line("\n![%s](%s)\n\n%s", markdown(title(s.Title)), link, markdown(p.Note))
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // A file of records begins with magic. Each record has a header of 12 bytes, little-endian: the length of the
@@ -58,8 +60,8 @@ func (e *DamagedError) Error() string {
 			"Restore the file, or remove it to begin without tables", e.Name, e.Size, e.Reason)
 	}
 	return fmt.Sprintf("%s: the record at byte %d of %d is damaged: %s; nothing was loaded. "+
-		"Restore the file, or copy it and give up what follows its first %d records: truncate -s %d %[1]s",
-		e.Name, e.Offset, e.Size, e.Reason, e.Records, e.Offset)
+		"Restore the file, or copy it and give up what follows its first %d records: truncate -s %d %s",
+		e.Name, e.Offset, e.Size, e.Reason, e.Records, e.Offset, words.Shell(e.Name))
 }
 
 // createRecords creates a file without records.

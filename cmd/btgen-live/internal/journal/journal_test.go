@@ -391,7 +391,8 @@ func TestBundles(t *testing.T) {
 
 // TestDamaged changes each byte of a file. Nothing may be loaded then, and the file stays as it is.
 func TestDamaged(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "my tables")
+	must(t, os.Mkdir(dir, 0o700))
 	k := started(t, dir)
 	for _, r := range requests[:4] {
 		_ = r.do(t.Context(), k)
@@ -416,7 +417,7 @@ func TestDamaged(t *testing.T) {
 	whole[len(magic)+20] ^= 1
 	must(t, os.WriteFile(name, whole, 0o600))
 	want := fmt.Sprintf("%s: the record at byte 39 of %d is damaged: its contents have another checksum; nothing was loaded. "+
-		"Restore the file, or copy it and give up what follows its first 0 records: truncate -s 39 %s", name, len(whole), name)
+		"Restore the file, or copy it and give up what follows its first 0 records: truncate -s 39 '%s'", name, len(whole), name)
 	if _, _, err := start(t, dir, operating); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -188,8 +188,8 @@ func (s *source) sinceEpoch(v pq.Value) (any, error) {
 // duration converts a number of units.
 func (s *source) duration(v pq.Value) (any, error) {
 	n, unsigned := s.integer(v)
-	limit := math.MaxInt64 / int64(s.unit())
-	if n > limit || n < -limit || unsigned && n < 0 {
+	unit := int64(s.unit())
+	if n > math.MaxInt64/unit || n < math.MinInt64/unit || unsigned && n < 0 {
 		return nil, s.beyond(v)
 	}
 	return time.Duration(n) * s.unit(), nil

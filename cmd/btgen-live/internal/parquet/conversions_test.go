@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,7 @@ var conversionCases = []struct {
 		"timestamp": "INT64 INTEGER has no unit: add --time-unit", "duration": "has no unit: add --time-unit", "string": "INT64 INTEGER is no string", "bool": "is no bool",
 	}},
 	{pq.Leaf(pq.Int64Type), pq.Int64Value(1772366400), format.ReaderOptions{Unit: time.Second}, map[string]string{"timestamp": "2026-03-01T12:00:00Z", "duration": "492324h0m0s"}},
+	{pq.Leaf(pq.Int64Type), pq.Int64Value(math.MinInt64), format.ReaderOptions{Unit: time.Nanosecond}, map[string]string{"duration": "-2562047h47m16.854775808s"}},
 	{pq.Int(64), pq.Int64Value(1 << 62), format.ReaderOptions{Unit: time.Second}, map[string]string{"timestamp": "beyond the range", "duration": "beyond the range of a duration"}},
 	{pq.Uint(64), pq.Int64Value(-1), format.ReaderOptions{Unit: time.Nanosecond}, map[string]string{
 		"uint64": "18446744073709551615", "int64": `"18446744073709551615" is not a valid int64`, "timestamp": "beyond the range", "duration": "beyond the range",
