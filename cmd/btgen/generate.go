@@ -25,8 +25,9 @@ func newGenerate() *cobra.Command {
 	var prune, watching bool
 	var changes accepting
 	cmd := &cobra.Command{
-		Use:   "generate [path...]",
-		Short: "Generate the code of the schemas",
+		Use:         "generate [path...]",
+		Short:       "Generate the code of the schemas",
+		Annotations: cli.Once(),
 		Long: `Generate the code of the schemas. Either all files are written or none. Files that
 btgen has not generated, or that belong to another project, are never changed. The
 code of deleted schemas is removed; for more than one schema, this requires --prune.
@@ -148,8 +149,9 @@ func (c *comparison) print(cmd *cobra.Command) error {
 func newCheck() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use:   "check [path...]",
-		Short: "Check that the code is up to date",
+		Use:         "check [path...]",
+		Short:       "Check that the code is up to date",
+		Annotations: cli.Once(),
 		Long: `Compare the generated code and btgen.lock with the schemas. If a file is missing, was
 edited or should be removed, print a unified diff and exit with 1. A change that would
 make stored events unreadable, wrong or deleted is an error. No file is changed.

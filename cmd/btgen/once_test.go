@@ -55,6 +55,12 @@ func TestRunOnce(t *testing.T) {
 		t.Fatalf("after removing all files, a run printed %s", again)
 	}
 	must(t, os.Remove("other/btgen.lock"))
+	before, err := os.ReadDir(filepath.Join(cache, "btgen", "runs"))
+	must(t, err)
+	do("lint")
+	if after, err := os.ReadDir(filepath.Join(cache, "btgen", "runs")); err != nil || len(after) != len(before) {
+		t.Errorf("lint is remembered: %v", err)
+	}
 
 	for _, args := range testlong.Pick([][]string{{"check"}}, [][]string{{"check"}, {"check", "schemas/event.yaml"}, {"generate"}}) {
 		files, err := filepath.Glob(filepath.Join(cache, "btgen", "runs", "*"))

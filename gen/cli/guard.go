@@ -22,10 +22,13 @@ type guard struct {
 	rest     []byte // an incomplete line
 	terminal bool
 	colored  bool
-	written  bytes.Buffer // what was written
+	recorded *bytes.Buffer // what was written, for RunOnce; nil if that is not wanted, or too much
 	// repeatable reports whether the run only depends on what it has read; see [MayRepeat].
 	repeatable bool
 }
+
+// maxRecorded is the number of bytes of an output that are recorded.
+const maxRecorded = 4 << 20
 
 // guarded returns out with a guard.
 func guarded(out io.Writer) *guard {
@@ -119,7 +122,12 @@ func (g *guard) flush() error {
 
 // print writes escaped text.
 func (g *guard) print(text []byte) error {
-	g.written.Write(text)
+	if g.recorded != nil && g.recorded.Len()+len(text) > maxRecorded {
+		g.recorded = nil
+	}
+	if g.recorded != nil {
+		g.recorded.Write(text)
+	}
 	_, err := g.out.Write(text)
 	return err
 }

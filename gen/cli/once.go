@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,8 +16,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/files"
 )
 
-// RunOnce is [Run], but prints what an earlier run has printed if that had nothing to do and the same run
-// would read the same: `go generate` is usually called when no schema has changed.
+// RunOnce is [Run], but a command with the annotations Once prints what an earlier run has printed if that had nothing to do
+// and the same run would read the same: `go generate` is usually called when no schema has changed.
 //
 // A run is remembered in the user's cache folder, under the digest of the program, its arguments, its
 // working directory and its kinds of outputs, with all that it has read of the disk ([files.Trace]). It is
@@ -24,6 +25,9 @@ import (
 // that the run is remembered.
 func RunOnce(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	out, failures := guarded(stdout), guarded(stderr)
+	if cmd, _, err := root.Find(args); err != nil || cmd.Annotations[once] == "" {
+		return run(root, args, out, failures)
+	}
 	path, err := memoryPath(args, out, failures)
 	if err != nil {
 		return run(root, args, out, failures) // without a cache folder
@@ -32,15 +36,22 @@ func RunOnce(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 		return ExitClean
 	}
 	trace := files.StartTrace()
+	out.recorded, failures.recorded = new(bytes.Buffer), new(bytes.Buffer)
 	code := run(root, args, out, failures)
-	if code == ExitClean && out.repeatable {
-		remember(path, memory{trace.Text(), out.written.Bytes(), failures.written.Bytes()})
+	if code == ExitClean && out.repeatable && out.recorded != nil && failures.recorded != nil {
+		remember(path, memory{trace.Text(), out.recorded.Bytes(), failures.recorded.Bytes()})
 	}
 	return code
 }
 
+// once is the annotation of commands that call [MayRepeat].
+const once = "once"
+
+// Once are the annotations of a command that calls [MayRepeat]. Others need no digest of the program.
+func Once() map[string]string { return map[string]string{once: "true"} }
+
 // MayRepeat says that a run changes nothing, and that what it prints depends on its arguments and on what it reads
-// through package files alone.
+// through package files alone. The command has the annotations Once.
 func MayRepeat(cmd *cobra.Command) {
 	if g, ok := cmd.OutOrStdout().(*guard); ok {
 		g.repeatable = true
