@@ -152,9 +152,12 @@ func isID(typ string) bool {
 	return slices.ContainsFunc(textIDs, func(c coding) bool { return c.typ == typ })
 }
 
-// cellCodings are the hypotheses about the values of a column, the most specific first.
-var cellCodings = slices.Concat([]coding{intText, floatText, boolText}, textIDs, []coding{timeText, jsonText, anyText}, binaryNumbers,
-	[]coding{exact(schema.Bool, codec.BinaryValues)}, binaryIDs)
+// cellTexts are the hypotheses about the values of a column that are texts, the most specific first, and cellBytes those about
+// other bytes that are no numbers.
+var (
+	cellTexts = slices.Concat([]coding{intText, floatText, boolText}, textIDs, []coding{timeText, jsonText, anyText})
+	cellBytes = slices.Concat([]coding{exact(schema.Bool, codec.BinaryValues)}, binaryIDs)
+)
 
 // binaryNumbers are the hypotheses about binary numbers. The bytes of a float may also be those of a small integer in the other order:
 // see numberOf.
@@ -279,9 +282,12 @@ func (d data) coding() coding {
 		}
 		return coding{typ: "bytes", values: "binary", doubt: doubt}
 	}
-	c := codingOf(d, cellCodings)
-	if c != nil && slices.ContainsFunc(binaryNumbers, func(n coding) bool { return n.typ == c.typ && n.values == c.values }) {
+	c := codingOf(d, cellTexts)
+	if c == nil {
 		c = d.numberOf()
+	}
+	if c == nil {
+		c = codingOf(d, cellBytes)
 	}
 	if c == nil {
 		return coding{typ: "bytes", values: "binary", doubt: "What do these bytes mean? An example is " + show(d[0]) + "."}
