@@ -128,7 +128,7 @@ func (r *roundTrip) seriesFields() jen.Code {
 	var fields []field
 	for i := range r.layout.Series {
 		f := &r.layout.Series[i]
-		fields = append(fields, field{r.names.Field(f).Name, r.literal(f, r.Series[0].Values[i])})
+		fields = append(fields, field{r.names.Field(f).Name, r.literal(f, r.Series[0][i])})
 	}
 	return inline(fields...)
 }

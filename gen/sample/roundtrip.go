@@ -13,9 +13,9 @@ import (
 // RoundTrip is what a test of the generated code writes and reads. The values are
 // chosen so that reading returns what was written.
 type RoundTrip struct {
-	// Series are different series values. The first series has an event at each of
-	// Times. Each of the others differs from it in one value and has one event.
-	Series []Series
+	// Series are different series, each with its values, typed like Field.Example. Each of the others differs from the first
+	// one in one value.
+	Series [][]any
 	// Times are multiples of the precision: the first two are in one bucket, unless the
 	// table keeps fewer versions or a bucket has room for only one, and the third is in
 	// another.
@@ -32,21 +32,14 @@ type RoundTrip struct {
 	Sequence bool
 	// Stored are events of the first series whose cells a test compares, before and after the end of a bucket and,
 	// if there are TTL classes, of several. Their fields differ, and the last one lacks its optional fields, except for
-	// those of Always. Those that specify an expiry expire at Expires.
-	Stored  []Event
-	Expires time.Time
-}
-
-// Series is one set of series values.
-type Series struct {
-	Values  []any // typed like Field.Example
-	Differs int   // index of the value in which it differs from the first series; -1 for the first
+	// those of Always. Those that specify an expiry expire an hour after Now.
+	Stored []Event
 }
 
 // Given returns the value that a query of the events has for an input, or both ends of its range, which
 // contains the value of the first event. A prefix is the whole value.
 func (r *RoundTrip) Given(in *layout.Input) (low, high any) {
-	low = in.From(r.Series[0].Values, r.Stored[0].Values)
+	low = in.From(r.Series[0], r.Stored[0].Values)
 	return low, above(low)
 }
 
@@ -54,7 +47,7 @@ func (r *RoundTrip) Given(in *layout.Input) (low, high any) {
 func (r *RoundTrip) Meets(n int, q *layout.Query) bool {
 	return !slices.ContainsFunc(q.Inputs, func(in layout.Input) bool {
 		low, high := r.Given(&in)
-		switch at := in.From(r.Series[0].Values, r.Stored[n].Values); {
+		switch at := in.From(r.Series[0], r.Stored[n].Values); {
 		case at == nil:
 			return true
 		case in.Ends() == 2:
@@ -116,7 +109,6 @@ func NewRoundTrip(l *layout.Layout) (*RoundTrip, bool) {
 	r := &RoundTrip{Series: roundTripSeries(l), Always: always(l), Sequence: readsSequence(l)}
 	ok := roundTripTimes(l, r) && r.Series != nil
 	if ok {
-		r.Expires = r.Now.Add(expiry)
 		for n := range r.Times {
 			if n != 1 || len(l.Classes) > n {
 				r.Stored = append(r.Stored, r.stored(l, n))
@@ -137,7 +129,7 @@ const expiry = time.Hour
 
 // stored returns the n-th event whose cells are compared.
 func (r *RoundTrip) stored(l *layout.Layout, n int) Event {
-	e := Event{Series: r.Series[0].Values, Time: r.Times[n], WrittenAt: r.Now, Values: make([]any, len(l.Fields))}
+	e := Event{Series: r.Series[0], Time: r.Times[n], WrittenAt: r.Now, Values: make([]any, len(l.Fields))}
 	for i := range l.Fields {
 		for try := range 20 {
 			if e.Values[i] = Value(&l.Fields[i], n+try, e.Time); !slices.ContainsFunc(e.Values[:i], func(v any) bool { return reflect.DeepEqual(v, e.Values[i]) }) {
@@ -152,14 +144,14 @@ func (r *RoundTrip) stored(l *layout.Layout, n int) Event {
 		e.Sequence = 7
 	}
 	if l.MustExpire() || l.MayExpire() {
-		e.ExpiresAt = r.Expires
+		e.ExpiresAt = r.Now.Add(expiry)
 	}
 	return e
 }
 
 // roundTripSeries returns a series, and for each of its values another series that
 // differs in it; nil if the tables cannot store any.
-func roundTripSeries(l *layout.Layout) []Series {
+func roundTripSeries(l *layout.Layout) [][]any {
 	values := make([]any, len(l.Series))
 	own := *l
 	own.Series = slices.Clone(l.Series)
@@ -179,13 +171,13 @@ func roundTripSeries(l *layout.Layout) []Series {
 	if slices.ContainsFunc(l.Tables, func(t *layout.Table) bool { return Key(&own, t) == "" }) {
 		return nil
 	}
-	out := []Series{{values, -1}}
+	out := [][]any{values}
 	for i := range l.Series {
 		same := func(v any) bool { return reflect.DeepEqual(v, values[i]) }
 		if fit(i, slices.DeleteFunc(slices.Clone(samplesOf(l.Series[i].Type).other(&l.Series[i], values[i])), same)) {
 			other := slices.Clone(values)
 			other[i] = own.Series[i].Example
-			out = append(out, Series{other, i})
+			out = append(out, other)
 		}
 		own.Series[i].Example = values[i]
 	}

@@ -35,13 +35,7 @@ func NewTraffic(l *layout.Layout) (*Traffic, bool) {
 }
 
 // Series returns the values of the series that events are of.
-func (g *Traffic) Series() [][]any {
-	var out [][]any
-	for _, s := range g.trip.Series {
-		out = append(out, s.Values)
-	}
-	return out
-}
+func (g *Traffic) Series() [][]any { return g.trip.Series }
 
 // Edges returns times at and next to events, in ascending order.
 func (g *Traffic) Edges() []time.Time {
