@@ -290,10 +290,14 @@ type DecodeError struct {
 	bucket time.Time // where the bucket of the row begins, for a cell outside of it; else zero
 }
 
-// place returns the time at which a read meets the event: its own or, for a cell outside the bucket of its row, that of the row.
-func (e *DecodeError) place() time.Time {
-	if e.bucket.IsZero() {
+// place returns the time at which a read from a time meets the event: its own or, for a cell outside the bucket of its row, that
+// at which the read meets the row.
+func (e *DecodeError) place(from time.Time) time.Time {
+	switch {
+	case e.bucket.IsZero():
 		return e.Time
+	case e.bucket.Before(from):
+		return from
 	}
 	return e.bucket
 }

@@ -509,10 +509,8 @@ func (r *windowsReading) undecodable(e event, err error) bool {
 	if r.parts != nil && failed.Row != "" && !r.parts.owns(failed.Row) {
 		return r.end() // a part yields it
 	}
-	from, at := r.reading.assembler.from, failed.place()
-	if !failed.bucket.IsZero() && at.Before(from) {
-		at = from
-	}
+	from := r.reading.assembler.from
+	at := failed.place(from)
 	if !failed.Time.IsZero() && !at.Before(from) && at.Before(r.reading.assembler.to) {
 		if !r.flush() {
 			return false
