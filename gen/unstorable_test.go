@@ -34,20 +34,20 @@ tables:
 		all, writer := store.WriterOptions{}, l.NewWriter(b.Client, store.WriterOptions{Tables: []string{"own"}})
 		series := dynamic.Event{Series: e.Series}
 		given := dynamic.Values{"a/b"}
-		for name, remove := range map[string]func(w *store.Writer[dynamic.Event]) (store.Deletion, error){
-			"Delete": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+		for name, remove := range map[string]func(w *dynamic.Writer) (store.Deletion, error){
+			"Delete": func(w *dynamic.Writer) (store.Deletion, error) {
 				return w.Delete(t.Context(), []dynamic.Event{e})
 			},
-			"DeleteRange": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return w.DeleteRange(t.Context(), store.SeriesOf(series), at, at.Add(1))
+			"DeleteRange": func(w *dynamic.Writer) (store.Deletion, error) {
+				return w.DeleteRange(t.Context(), store.SeriesOf(&series), at, at.Add(1))
 			},
-			"DeleteSeries": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
-				return w.DeleteAll(t.Context(), store.SeriesOf(series))
+			"DeleteSeries": func(w *dynamic.Writer) (store.Deletion, error) {
+				return w.DeleteAll(t.Context(), store.SeriesOf(&series))
 			},
-			"DeleteBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+			"DeleteBySite": func(w *dynamic.Writer) (store.Deletion, error) {
 				return l.Delete(t.Context(), w, dynamic.Query("BySite", given), at, at.Add(1))
 			},
-			"DeleteAllBySite": func(w *store.Writer[dynamic.Event]) (store.Deletion, error) {
+			"DeleteAllBySite": func(w *dynamic.Writer) (store.Deletion, error) {
 				return l.DeleteAll(t.Context(), w, dynamic.Query("BySite", given))
 			},
 		} {
@@ -61,7 +61,7 @@ tables:
 			}
 		}
 		nowhere := dynamic.Event{Series: []any{"a/b#", "u"}}
-		_, err := l.NewWriter(b.Client, all).DeleteAll(t.Context(), store.SeriesOf(nowhere))
+		_, err := l.NewWriter(b.Client, all).DeleteAll(t.Context(), store.SeriesOf(&nowhere))
 		if _, refused := errors.AsType[*codec.FieldError](err); !refused {
 			t.Errorf("%s first: a series that no table can store: %v", tables, err)
 		}

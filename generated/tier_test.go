@@ -198,7 +198,7 @@ func runTiered(t *testing.T, l *layout.Layout, connect dial, tier bool) *tieredR
 	d, err := w.Delete(ctx, events[:1])
 	check(t, err)
 	note("Delete", d.Tables)
-	d, err = w.DeleteRange(ctx, store.SeriesOf(last), from, to)
+	d, err = w.DeleteRange(ctx, store.SeriesOf(&last), from, to)
 	check(t, err)
 	note("DeleteRange", d.Tables)
 	return run

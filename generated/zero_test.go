@@ -34,6 +34,8 @@ func TestWithoutClient(t *testing.T) {
 	} {
 		v := reflect.ValueOf(of)
 		field := fields[strings.NewReplacer("Reader", "", "Writer", "", "Batcher", "").Replace(v.Type().Elem().Name())]
+		// One that its constructor did not make, or that has such a writer, knows no table.
+		made := !v.Elem().IsZero() && v.Elem().Type() != reflect.TypeFor[examples.UsageBatcher]()
 		for i := range v.NumMethod() {
 			name := v.Type().Method(i).Name
 			if name == "Flush" || name == "Close" || name == "Stats" {
@@ -42,7 +44,7 @@ func TestWithoutClient(t *testing.T) {
 			}
 			called++
 			var missing *store.NoClientError
-			if err := errorOf(v.Method(i).Call(arguments(v.Method(i).Type(), field))); !errors.As(err, &missing) || missing.Table == "" {
+			if err := errorOf(v.Method(i).Call(arguments(v.Method(i).Type(), field))); !errors.As(err, &missing) || missing.Table == "" && made {
 				t.Errorf("%T.%s: %v", of, name, err)
 			}
 		}

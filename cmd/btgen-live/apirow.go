@@ -182,7 +182,7 @@ func cellsOf(t *layout.Table, family string, items []bigtable.ReadItem, now time
 
 // describeRollup shows what the cells of a rollup say, in place of their bytes.
 func describeRollup(l *layout.Layout, t *layout.Table, cells []shownCell, items []bigtable.ReadItem) {
-	spec := value.Windows(l, 0).Any()
+	spec := value.Windows(l, 0)
 	for i, item := range items {
 		var found rollup.Row
 		found.Add(strings.TrimPrefix(item.Column, t.Rollup.Family+":"), item.Value)

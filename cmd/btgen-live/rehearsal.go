@@ -23,7 +23,7 @@ import (
 // rehearsal writes events to an in-memory Bigtable, and prints what it then contains.
 type rehearsal struct {
 	server *storetest.Bigtable
-	writer *store.Writer[dynamic.Event]
+	writer *dynamic.Writer
 	tables []string
 	out    io.Writer
 }

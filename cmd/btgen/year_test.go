@@ -58,7 +58,7 @@ func (y *year) code(ts *testscript.TestScript, file, date string) (*dynamic.Sche
 }
 
 // writer sets up the tables of a schema, and returns a writer.
-func (y *year) writer(ts *testscript.TestScript, s *dynamic.Schema, now time.Time, allowed ...string) *store.Writer[dynamic.Event] {
+func (y *year) writer(ts *testscript.TestScript, s *dynamic.Schema, now time.Time, allowed ...string) *dynamic.Writer {
 	_, err := setup.Setup(context.Background(), y.server.Admin, y.server.Client, s.Tables(), setup.Options{Allow: allowed, Now: func() time.Time { return now }})
 	ts.Check(err)
 	return s.NewWriter(y.server.Client, store.WriterOptions{Now: func() time.Time { return now }})

@@ -10,15 +10,38 @@ import (
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
+// Writer writes events. Its methods are those of [store.Writer], whose other methods it has, too.
+type Writer struct{ *store.Writer }
+
 // NewWriter returns a writer of events to all tables of the schema.
-func (s *Schema) NewWriter(client store.Client, opts ...store.WriterOptions) *store.Writer[Event] {
-	return store.NewWriter(client, s.Mappings(), opts...)
+func (s *Schema) NewWriter(client store.Client, opts ...store.WriterOptions) *Writer {
+	return &Writer{store.NewWriter(client, s.Mappings(), opts...)}
+}
+
+// Write stores an event; see [store.Writer.Write].
+func (w *Writer) Write(ctx context.Context, e Event, opts ...store.WriteOptions) error {
+	return w.Writer.Write(ctx, &e, opts...)
+}
+
+// WriteAll stores events; see [store.Writer.WriteAll].
+func (w *Writer) WriteAll(ctx context.Context, events []Event, opts ...store.WriteOptions) error {
+	return w.Writer.WriteAll(ctx, store.ListOf(events), opts...)
+}
+
+// Delete deletes events; see [store.Writer.Delete].
+func (w *Writer) Delete(ctx context.Context, events []Event, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.Writer.Delete(ctx, store.ListOf(events), opts...)
+}
+
+// Replace replaces an event; see [store.Writer.Replace].
+func (w *Writer) Replace(ctx context.Context, old, updated Event, opts ...store.WriteOptions) error {
+	return w.Writer.Replace(ctx, &old, &updated, opts...)
 }
 
 // Delete deletes the events of a selection with from <= time < to from all tables, as
 // [store.Writer.DeleteRange] does. If it is that of a query, the schema must allow it with delete. w is
 // a writer of the schema.
-func (s *Schema) Delete(ctx context.Context, w *store.Writer[Event], of Selection, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+func (s *Schema) Delete(ctx context.Context, w *Writer, of Selection, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
 	selected, err := s.deletes(of)
 	if err != nil {
 		return store.Deletion{}, err
@@ -28,7 +51,7 @@ func (s *Schema) Delete(ctx context.Context, w *store.Writer[Event], of Selectio
 
 // DeleteAll deletes the events of a selection, whatever their times, as [store.Writer.DeleteAll] does.
 // The other arguments are those of Delete.
-func (s *Schema) DeleteAll(ctx context.Context, w *store.Writer[Event], of Selection, opts ...store.DeleteOptions) (store.Deletion, error) {
+func (s *Schema) DeleteAll(ctx context.Context, w *Writer, of Selection, opts ...store.DeleteOptions) (store.Deletion, error) {
 	selected, err := s.deletes(of)
 	if err != nil {
 		return store.Deletion{}, err
@@ -37,7 +60,7 @@ func (s *Schema) DeleteAll(ctx context.Context, w *store.Writer[Event], of Selec
 }
 
 // deletes returns what a selection deletes.
-func (s *Schema) deletes(of Selection) (store.Selection[Event], error) {
+func (s *Schema) deletes(of Selection) (store.Selection, error) {
 	_, selected, err := s.resolve(of)
 	if q := selected.Query; err == nil && q != nil {
 		if by := s.queries[q.Name]; by == nil || by.query != q || by.of.Deletes == nil {
@@ -63,7 +86,7 @@ func (s *Schema) NewScanners(client store.Client, table string, opts ...store.Re
 				continue
 			}
 			seen[period.Table.ID] = true
-			scanner, err := store.NewScanner(client, []*store.Mapping[Event]{m}, period.Table.ID, opts...)
+			scanner, err := store.NewScanner[Event](client, []*store.Mapping{m}, period.Table.ID, opts...)
 			if err != nil {
 				return nil, err
 			}
@@ -79,12 +102,12 @@ func (s *Schema) NewScanners(client store.Client, table string, opts ...store.Re
 // Reader reads events. It is safe for concurrent use.
 type Reader struct {
 	schema  *Schema
-	readers map[*table]*store.Reader[Event]
+	readers map[*table]*store.Reader
 }
 
 // NewReader returns a reader of the tables of the schema.
 func (s *Schema) NewReader(client store.Client, opts ...store.ReaderOptions) *Reader {
-	r := &Reader{schema: s, readers: map[*table]*store.Reader[Event]{}}
+	r := &Reader{schema: s, readers: map[*table]*store.Reader{}}
 	for _, t := range s.layout.Tables {
 		of := s.tables[t]
 		r.readers[of] = store.NewReader(client, of.layout, opts...)
@@ -93,7 +116,7 @@ func (s *Schema) NewReader(client store.Client, opts ...store.ReaderOptions) *Re
 }
 
 // of returns the reader of a selection, and the columns of its table.
-func (r *Reader) of(of Selection) (*table, *store.Reader[Event], store.Selection[Event], error) {
+func (r *Reader) of(of Selection) (*table, *store.Reader, store.Selection, error) {
 	t, selected, err := r.schema.resolve(of)
 	return t, r.readers[t], selected, err
 }
@@ -107,31 +130,39 @@ func (r *Reader) Read(ctx context.Context, of Selection, from, to time.Time, opt
 	return r.complete(reader.Read(ctx, selected, from, to, opts...))
 }
 
-// ReadColumns appends what Read yields to columns, as [store.ReadColumns] does.
+// ReadColumns appends what Read yields to columns, as [store.Reader.ReadColumns] does.
 func (r *Reader) ReadColumns(ctx context.Context, of Selection, from, to time.Time, columns *Columns, opts ...store.ReadOptions) error {
 	t, reader, selected, err := r.of(of)
 	if err != nil {
 		return err
 	}
-	return store.ReadColumns(ctx, reader, t.columns, columns, selected, from, to, opts...)
+	return reader.ReadColumns(ctx, t.columns, columns, selected, from, to, opts...)
 }
 
-// ReadSeries yields the series of the events of a selection, as [store.ReadSeries] does.
+// ReadSeries yields the series of the events of a selection, as [store.Reader.ReadSeries] does.
 func (r *Reader) ReadSeries(ctx context.Context, of Selection, from, to time.Time, opts ...store.SeriesOptions) iter.Seq2[[]any, error] {
 	_, reader, selected, err := r.of(of)
 	if err != nil {
 		return failed[[]any](err)
 	}
-	return store.ReadSeries[[]any](ctx, reader, selected, from, to, opts...)
+	return store.ResultsOf[[]any](reader.ReadSeries(ctx, selected, from, to, opts...))
 }
 
-// Windows summarizes the events of a selection, as [store.Windows] does.
+// Windows summarizes the events of a selection, as [store.Reader.Windows] does.
 func (r *Reader) Windows(ctx context.Context, of Selection, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[Window, error] {
 	t, reader, selected, err := r.of(of)
 	if err != nil {
 		return failed[Window](err)
 	}
-	return store.Windows(ctx, reader, t.columns, r.schema.windows, selected, from, to, width, opts...)
+	windows := store.ResultsOf[Window](reader.Windows(ctx, t.columns, r.schema.windows, selected, from, to, width, opts...))
+	return func(yield func(Window, error) bool) {
+		for w, err := range windows {
+			w.Own()
+			if !yield(w, err) {
+				return
+			}
+		}
+	}
 }
 
 // Latest returns the newest event of a series, as [store.Reader.Latest] does.
@@ -140,7 +171,7 @@ func (r *Reader) Latest(ctx context.Context, series []any) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	e, err := reader.Latest(ctx, selected.Low[0])
+	e, err := store.ResultOf[Event](reader.Latest(ctx, selected.Low[0]))
 	return r.sized(e), err
 }
 
@@ -155,9 +186,9 @@ func (r *Reader) LatestMany(ctx context.Context, series [][]any) iter.Seq2[Event
 }
 
 // complete gives all events a value for each field.
-func (r *Reader) complete(events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
+func (r *Reader) complete(events store.Results) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		for e, err := range events {
+		for e, err := range store.ResultsOf[Event](events) {
 			if !yield(r.sized(e), err) {
 				return
 			}

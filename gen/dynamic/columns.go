@@ -11,7 +11,7 @@ import (
 )
 
 // columns describes the parts of an event, and the columns of a table that contain them.
-func (s *Schema) columns(t *layout.Table) *store.Columns[Event, Columns] {
+func (s *Schema) columns(t *layout.Table) *store.Columns {
 	parts := []store.Part{
 		store.AnySeriesPart(seriesIndex,
 			func(series, to []any) []any { return value.Pointers(s.layout, series, to) },

@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/value"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // Event is an event of any schema. Values have the types that package value lists.
@@ -62,21 +63,21 @@ type Schema struct {
 	layout  *layout.Layout
 	tables  map[*layout.Table]*table
 	queries map[string]*query
-	windows *windowsSpec
+	windows *window.Spec
 }
 
 // table is a table as described to the store.
 type table struct {
 	of      *layout.Table
-	columns *store.Columns[Event, Columns]
-	layout  *store.Mapping[Event]
+	columns *store.Columns
+	layout  *store.Mapping
 }
 
 // query is a query as described to the store.
 type query struct {
 	of    *layout.Query
 	table *table
-	query *store.Query[Event]
+	query *store.Query
 }
 
 // New returns the schema of a layout without errors.
@@ -92,7 +93,7 @@ func New(l *layout.Layout) *Schema {
 	}
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		of := store.Query[Event](q.Definition(l))
+		of := store.Query(q.Definition(l))
 		s.queries[q.Name] = &query{of: q, table: s.tables[q.Table], query: &of}
 	}
 	return s
@@ -103,8 +104,8 @@ func (s *Schema) Layout() *layout.Layout { return s.layout }
 
 // Mappings returns how events are stored in the tables of the schema, for functions of
 // package store.
-func (s *Schema) Mappings() []*store.Mapping[Event] {
-	var out []*store.Mapping[Event]
+func (s *Schema) Mappings() []*store.Mapping {
+	var out []*store.Mapping
 	for _, t := range s.layout.Tables {
 		out = append(out, s.tables[t].layout)
 	}
@@ -137,7 +138,7 @@ func tableOf(l *layout.Layout, t *layout.Table) store.Table {
 
 // table describes a table to the store.
 func (s *Schema) table(t *layout.Table) *table {
-	l := store.Mapping[Event]{Table: tableOf(s.layout, t), Pattern: t.Pattern, Key: t.Key, Precision: s.layout.Precision, Check: s.check, Rollup: t.Rollup, SequenceInColumns: t.Sequence}
+	l := store.Mapping{Table: tableOf(s.layout, t), Pattern: t.Pattern, Key: t.Key, Precision: s.layout.Precision, Check: s.check, Rollup: t.Rollup, SequenceInColumns: t.Sequence}
 	if t.Pattern.OneValue() {
 		for i := range s.layout.Fields {
 			l.Fields = append(l.Fields, store.Field(s.layout.FieldName(&s.layout.Fields[i])))
@@ -168,7 +169,8 @@ func (s *Schema) sized(values []any) []any {
 
 // check rejects an event that no table can store, or whose values do not have the Go types
 // of the schema.
-func (s *Schema) check(e *Event) error {
+func (s *Schema) check(event any) error {
+	e := event.(*Event)
 	if len(e.Series) != len(s.layout.Series) || len(e.Values) > len(s.layout.Fields) {
 		return fmt.Errorf("%w: an event has %d series values and %d fields, not %d and %d",
 			codec.ErrValue, len(s.layout.Series), len(s.layout.Fields), len(e.Series), len(e.Values))

@@ -14,35 +14,35 @@ import (
 // a schema, what it is passed to returns the error.
 type Selection struct {
 	// resolve returns the selection, and the table that is read.
-	resolve func(s *Schema) (*table, store.Selection[Event], error)
+	resolve func(s *Schema) (*table, store.Selection, error)
 }
 
 // resolve returns a selection, and the table that is read.
-func (s *Schema) resolve(of Selection) (*table, store.Selection[Event], error) {
+func (s *Schema) resolve(of Selection) (*table, store.Selection, error) {
 	if of.resolve == nil {
-		return nil, store.Selection[Event]{}, errors.New("nothing is selected")
+		return nil, store.Selection{}, errors.New("nothing is selected")
 	}
 	return of.resolve(s)
 }
 
 // Series selects the events of a series.
 func Series(series []any) Selection {
-	return Selection{func(s *Schema) (*table, store.Selection[Event], error) {
+	return Selection{func(s *Schema) (*table, store.Selection, error) {
 		base, err := s.base(series)
-		return s.tables[s.layout.Read], store.SeriesOf(base), err
+		return s.tables[s.layout.Read], store.SeriesOf(&base), err
 	}}
 }
 
 // ManySeries selects the events of several series.
 func ManySeries(series [][]any) Selection {
-	return Selection{func(s *Schema) (*table, store.Selection[Event], error) {
-		var bases []Event
+	return Selection{func(s *Schema) (*table, store.Selection, error) {
+		var bases []any
 		for _, values := range series {
 			base, err := s.base(values)
 			if err != nil {
-				return nil, store.Selection[Event]{}, err
+				return nil, store.Selection{}, err
 			}
-			bases = append(bases, base)
+			bases = append(bases, &base)
 		}
 		return s.tables[s.layout.Read], store.ManySeriesOf(bases), nil
 	}}
@@ -50,10 +50,10 @@ func ManySeries(series [][]any) Selection {
 
 // Query selects the events that a query of the schema finds.
 func Query(name string, v Values) Selection {
-	return Selection{func(s *Schema) (*table, store.Selection[Event], error) {
+	return Selection{func(s *Schema) (*table, store.Selection, error) {
 		q := s.queries[name]
 		if q == nil {
-			return nil, store.Selection[Event]{}, fmt.Errorf("the schema has no query %q", name)
+			return nil, store.Selection{}, fmt.Errorf("the schema has no query %q", name)
 		}
 		return s.selects(q, v)
 	}}
@@ -61,8 +61,8 @@ func Query(name string, v Values) Selection {
 
 // Begin selects the events whose series values begin, in row keys, with the values of a query of [layout.Layout.Begin].
 func Begin(q *layout.Query, v Values) Selection {
-	return Selection{func(s *Schema) (*table, store.Selection[Event], error) {
-		of := store.Query[Event](q.Definition(s.layout))
+	return Selection{func(s *Schema) (*table, store.Selection, error) {
+		of := store.Query(q.Definition(s.layout))
 		return s.selects(&query{of: q, table: s.tables[q.Table], query: &of}, v)
 	}}
 }
@@ -70,8 +70,8 @@ func Begin(q *layout.Query, v Values) Selection {
 // Table selects all events in a table of the schema. If the schema does not have the table, the error
 // is a [*store.UnknownTableError].
 func Table(id string) Selection {
-	return Selection{func(s *Schema) (*table, store.Selection[Event], error) {
-		all := (&store.Query[Event]{Name: "Table"}).Bind(Event{Series: make([]any, len(s.layout.Series))})
+	return Selection{func(s *Schema) (*table, store.Selection, error) {
+		all := (&store.Query{Name: "Table"}).Bind(&Event{Series: make([]any, len(s.layout.Series))})
 		var known []string
 		for _, t := range s.layout.Tables {
 			if t.ID == id {
@@ -103,12 +103,12 @@ func (s *Schema) base(series []any) (Event, error) {
 type Values []any
 
 // selects returns what a query selects with given values, and the table that is read.
-func (s *Schema) selects(q *query, v Values) (t *table, of store.Selection[Event], err error) {
+func (s *Schema) selects(q *query, v Values) (t *table, of store.Selection, err error) {
 	inputs := q.of.Inputs
 	if len(v) != len(inputs) {
 		return nil, of, fmt.Errorf("%w: query %s takes %d values, not %d", codec.ErrValue, q.of.Name, len(inputs), len(v))
 	}
-	of = store.Selection[Event]{Query: q.query, Many: q.of.Several() != nil}
+	of = store.Selection{Query: q.query, Many: q.of.Several() != nil}
 	if len(q.of.Where()) > 0 {
 		low, high := Event{Values: make([]any, len(s.layout.Fields))}, Event{Values: make([]any, len(s.layout.Fields))}
 		for i := range inputs {
@@ -118,7 +118,7 @@ func (s *Schema) selects(q *query, v Values) (t *table, of store.Selection[Event
 				}
 			}
 		}
-		of = of.Where(low, high)
+		of = of.Where(&low, &high)
 	}
 	several := 1
 	for i := range inputs {
@@ -143,8 +143,8 @@ func (s *Schema) selects(q *query, v Values) (t *table, of store.Selection[Event
 				return nil, of, err
 			}
 		}
-		if of.Low = append(of.Low, low); q.of.Selects().Last == codec.GivenRange {
-			of.High = append(of.High, high)
+		if of.Low = append(of.Low, &low); q.of.Selects().Last == codec.GivenRange {
+			of.High = append(of.High, &high)
 		}
 	}
 	return q.table, of, nil

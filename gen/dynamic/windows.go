@@ -14,11 +14,8 @@ import (
 // the statistics of its fields.
 type Window = value.Window
 
-// windowsSpec is how events are summarized.
-type windowsSpec = window.Spec[[]any, Window]
-
 // windows says how events are summarized.
-func windows(l *layout.Layout) *windowsSpec {
+func windows(l *layout.Layout) *window.Spec {
 	return value.Windows(l, valueIndex)
 }
 
@@ -42,7 +39,7 @@ func (s *Schema) RollupParts(client store.Client, o store.RollupOptions) (*store
 }
 
 // rollupColumns returns the columns of the first table with a rollup; nil if there is none.
-func (s *Schema) rollupColumns() *store.Columns[Event, Columns] {
+func (s *Schema) rollupColumns() *store.Columns {
 	i := slices.IndexFunc(s.layout.Tables, (*layout.Table).Rolled)
 	if i < 0 {
 		return nil

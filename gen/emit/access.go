@@ -31,43 +31,32 @@ func (s *schemaFile) eventSeq() *jen.Statement {
 // writer and reader render what writes and what reads a table.
 func (s *schemaFile) writer() *jen.Statement { return jen.Id("w").Dot("held").Call() }
 func (s *schemaFile) reader(t *layout.Table) *jen.Statement {
-	return jen.Id("r").Dot(s.names.Table(t).From).Call()
+	return jen.Id("r").Dot(s.names.Table(t).Reader)
 }
 
-// held declares the method of a type, whose receiver is named, that returns what it holds:
-//
-//	func (r *BalloonReader) fromBalloons() store.TableReader[BalloonEvent] { return store.TableReaderOf(r.balloons, balloonsMapping) }
-func (s *schemaFile) held(receiver, typ, method, field, held, mappings string) jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s returns what %s holds; that of a zero %s refuses all calls.", method, receiver, typ)).Add(notInlined()).
-		Func().Params(jen.Id(receiver).Op("*").Id(typ)).Id(method).Params().Add(s.store(held)).Types(jen.Id(s.names.Event)).Add(oneLine(
-		jen.Return(s.store(held+"Of").Call(jen.Id(receiver).Dot(field), jen.Id(mappings)))))
+// results renders the results of a call that reads, with their type.
+func (s *schemaFile) results(typ *jen.Statement) func(call jen.Code) *jen.Statement {
+	return func(call jen.Code) *jen.Statement { return s.store("ResultsOf").Types(typ).Call(call) }
 }
 
-// heldReaders declares the methods that return the readers of tables.
-func (s *schemaFile) heldReaders() (out []jen.Code) {
-	for _, t := range s.readTables() {
-		names := s.names.Table(t)
-		out = append(out, s.held("r", s.names.Reader, names.From, names.Reader, "TableReader", names.Mapping))
-	}
-	return out
+// resultEvents and resultEvent are results of events.
+func (s *schemaFile) resultEvents(call jen.Code) *jen.Statement {
+	return s.results(jen.Id(s.names.Event))(call)
 }
-
-// notInlined ends the comment of a function that calls generic ones. If it were
-// inlined, every package that calls it would compile them again.
-func notInlined() *jen.Statement {
-	return jen.Line().Comment("//").Line().Comment("//go:noinline").Line()
+func (s *schemaFile) resultEvent(call jen.Code) *jen.Statement {
+	return s.store("ResultOf").Types(jen.Id(s.names.Event)).Call(call)
 }
 
 // writerType declares the writer:
 //
-//	type BalloonWriter struct { writer store.TableWriter[BalloonEvent] }
+//	type BalloonWriter struct { writer *store.Writer }
 func (s *schemaFile) writerType() jen.Code {
 	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.Writer, s.layout.Name, s.destinations(), s.replaces())}
 	if note := s.notIfAbsent(); note != "" {
 		text = append(text, note)
 	}
 	return gocode.Doc(text...).Line().
-		Type().Id(s.names.Writer).Struct(jen.Id("writer").Add(s.store("TableWriter").Types(jen.Id(s.names.Event))))
+		Type().Id(s.names.Writer).Struct(jen.Id("writer").Op("*").Add(s.store("Writer")))
 }
 
 // method is a method of every writer or reader.
@@ -76,7 +65,8 @@ type method struct {
 	see       string // what package store says about it, and about its errors
 	params    []param
 	results   []jen.Code
-	call      jen.Code // what it calls with the values of its parameters
+	call      jen.Code                           // what it calls with the values of its parameters
+	result    func(call jen.Code) *jen.Statement // what it returns of the call; nil for all
 }
 
 // param is a parameter.
@@ -108,9 +98,17 @@ func (s *schemaFile) methods(receiver, typ string, all []method) jen.Code {
 		}
 		out.Add(gocode.Doc(fmt.Sprintf("%s %s; see store.%s.", m.name, m.doc, m.see))).Line().
 			Func().Params(jen.Id(receiver).Op("*").Id(typ)).Id(m.name).Params(params...).Params(m.results...).
-			Add(oneLine(jen.Return(jen.Add(m.call).Call(args...))))
+			Add(oneLine(jen.Return(m.returns(jen.Add(m.call).Call(args...)))))
 	}
 	return out
+}
+
+// returns renders what the method returns of a call.
+func (m *method) returns(call *jen.Statement) *jen.Statement {
+	if m.result == nil {
+		return call
+	}
+	return m.result(call)
 }
 
 // ctx, opts, ofTime, event, events and series return parameters of many methods.
@@ -118,9 +116,13 @@ func ctx() param { return param{name: "ctx", typ: jen.Qual("context", "Context")
 func (s *schemaFile) opts(kind string) param {
 	return param{name: "opts", typ: s.store(kind), variadic: true}
 }
-func ofTime(name string) param                { return param{name: name, typ: jen.Qual("time", "Time")} }
-func (s *schemaFile) event(name string) param { return param{name: name, typ: jen.Id(s.names.Event)} }
-func (s *schemaFile) events() param           { return param{name: "events", typ: jen.Index().Id(s.names.Event)} }
+func ofTime(name string) param { return param{name: name, typ: jen.Qual("time", "Time")} }
+func (s *schemaFile) event(name string) param {
+	return param{name: name, typ: jen.Id(s.names.Event), value: jen.Op("&").Id(name)}
+}
+func (s *schemaFile) events() param {
+	return param{name: "events", typ: jen.Index().Id(s.names.Event), value: s.store("ListOf").Call(jen.Id("events"))}
+}
 func (s *schemaFile) series() param {
 	return param{name: "series", typ: jen.Id(s.names.Series), value: s.oneSeries()}
 }
@@ -135,18 +137,18 @@ func (s *schemaFile) writerMethods() jen.Code {
 	writer := func(method string) jen.Code { return s.writer().Dot(method) }
 	failed, deleted := []jen.Code{jen.Error()}, []jen.Code{s.store("Deletion"), jen.Error()}
 	return s.methods("w", s.names.Writer, []method{
-		{"Write", "stores one event; the error is a *store.WriteError", "Writer.WriteAll", []param{ctx(), s.event("event"), s.opts("WriteOptions")}, failed, writer("Write")},
-		{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored", "Writer.WriteAll", []param{ctx(), s.events(), s.opts("WriteOptions")}, failed, writer("WriteAll")},
-		{"Delete", "deletes events from all tables, by their " + s.place(), "Writer.Delete", []param{ctx(), s.events(), s.opts("DeleteOptions")}, deleted, writer("Delete")},
-		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", "Writer.DeleteRange", []param{ctx(), s.series(), ofTime("from"), ofTime("to"), s.opts("DeleteOptions")}, deleted, writer("DeleteRange")},
-		{"DeleteSeries", "deletes all events of a series from all tables", "Writer.DeleteAll", []param{ctx(), s.series(), s.opts("DeleteOptions")}, deleted, writer("DeleteAll")},
-		{"Replace", "stores an event in place of another one", "Writer.Replace", []param{ctx(), s.event("old"), s.event("updated"), s.opts("WriteOptions")}, failed, writer("Replace")},
+		{"Write", "stores one event; the error is a *store.WriteError", "Writer.WriteAll", []param{ctx(), s.event("event"), s.opts("WriteOptions")}, failed, writer("Write"), nil},
+		{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored", "Writer.WriteAll", []param{ctx(), s.events(), s.opts("WriteOptions")}, failed, writer("WriteAll"), nil},
+		{"Delete", "deletes events from all tables, by their " + s.place(), "Writer.Delete", []param{ctx(), s.events(), s.opts("DeleteOptions")}, deleted, writer("Delete"), nil},
+		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", "Writer.DeleteRange", []param{ctx(), s.series(), ofTime("from"), ofTime("to"), s.opts("DeleteOptions")}, deleted, writer("DeleteRange"), nil},
+		{"DeleteSeries", "deletes all events of a series from all tables", "Writer.DeleteAll", []param{ctx(), s.series(), s.opts("DeleteOptions")}, deleted, writer("DeleteAll"), nil},
+		{"Replace", "stores an event in place of another one", "Writer.Replace", []param{ctx(), s.event("old"), s.event("updated"), s.opts("WriteOptions")}, failed, writer("Replace"), nil},
 	})
 }
 
 // newWriter declares the writer's constructor.
 func (s *schemaFile) newWriter() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Add(notInlined()).
+	return gocode.Doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Line().
 		Func().Id(s.names.NewWriter).Params(s.clientParam(), s.optsParam("WriterOptions")).Op("*").Id(s.names.Writer).Block(
 		jen.Return(jen.Op("&").Id(s.names.Writer).Values(
 			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("...")),
@@ -189,44 +191,44 @@ func (s *schemaFile) place() string {
 
 // batcherType declares the batcher:
 //
-//	type BalloonBatcher struct { batcher store.EventBatcher[BalloonEvent] }
+//	type BalloonBatcher struct { batcher *store.Batcher }
 func (s *schemaFile) batcherType() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s gathers %s events from any number of goroutines and writes them in batches; see store.Batcher.", s.names.Batcher, s.layout.Name)).Line().
-		Type().Id(s.names.Batcher).Struct(jen.Id("batcher").Add(s.store("EventBatcher")).Types(jen.Id(s.names.Event)))
+		Type().Id(s.names.Batcher).Struct(jen.Id("batcher").Op("*").Add(s.store("Batcher")))
 }
 
 // batcherMethods declares the methods that every batcher has.
 func (s *schemaFile) batcherMethods() jen.Code {
-	batcher := func(method string) jen.Code { return jen.Id("b").Dot("held").Call().Dot(method) }
+	batcher := func(method string) jen.Code { return jen.Id("b").Dot("batcher").Dot(method) }
 	failed := []jen.Code{jen.Error()}
 	return s.methods("b", s.names.Batcher, []method{
-		{"Add", "queues a copy of an event, and blocks while the batcher is full", "Batcher.Add", []param{ctx(), s.event("event")}, failed, batcher("Add")},
-		{"Flush", "sends the queued events and waits for them; the error is a *store.BatchError", "Batcher.Flush", []param{ctx()}, failed, batcher("Flush")},
-		{"Close", "flushes, then rejects further events", "Batcher.Close", []param{ctx()}, failed, batcher("Close")},
-		{"Stats", "returns the number and the age of the events that are not yet written", "Batcher.Stats", nil, []jen.Code{s.store("BatcherStats")}, batcher("Stats")},
+		{"Add", "queues a copy of an event, and blocks while the batcher is full", "Batcher.Add", []param{ctx(), s.event("event")}, failed, batcher("Add"), nil},
+		{"Flush", "sends the queued events and waits for them; the error is a *store.BatchError", "Batcher.Flush", []param{ctx()}, failed, batcher("Flush"), nil},
+		{"Close", "flushes, then rejects further events", "Batcher.Close", []param{ctx()}, failed, batcher("Close"), nil},
+		{"Stats", "returns the number and the age of the events that are not yet written", "Batcher.Stats", nil, []jen.Code{s.store("BatcherStats")}, batcher("Stats"), nil},
 	})
 }
 
 // heldWriter declares the method that returns the writer: that of a batcher may be nil.
 func (s *schemaFile) heldWriter() jen.Code {
-	return gocode.Doc("held returns what w holds; that of a nil or zero "+s.names.Writer+" refuses all calls.").Add(notInlined()).
-		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id("held").Params().Add(s.store("TableWriter")).Types(jen.Id(s.names.Event)).Block(
-		jen.If(jen.Id("w").Op("==").Nil()).Block(jen.Id("w").Op("=").Op("&").Id(s.names.Writer).Values()),
-		jen.Return(s.store("TableWriterOf").Call(jen.Id("w").Dot("writer"), jen.Id(s.names.Mappings))))
+	return gocode.Doc("held returns what w holds; nil, which refuses all calls, for a nil or zero "+s.names.Writer+".").Line().
+		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id("held").Params().Op("*").Add(s.store("Writer")).Block(
+		jen.If(jen.Id("w").Op("==").Nil()).Block(jen.Return(jen.Nil())),
+		jen.Return(jen.Id("w").Dot("writer")))
 }
 
 // newBatcher declares the batcher's constructor.
 func (s *schemaFile) newBatcher() jen.Code {
 	return gocode.Doc(
 		s.names.NewBatcher+" returns a batcher that writes through w; see store.NewBatcher.",
-	).Add(notInlined()).
+	).Line().
 		Func().Id(s.names.NewBatcher).Params(
 		jen.Id("w").Op("*").Id(s.names.Writer),
 		jen.Id("failed").Func().Params(jen.Id("event").Id(s.names.Event), jen.Err().Error()),
 		s.optsParam("BatcherOptions"),
 	).Op("*").Id(s.names.Batcher).Block(
 		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
-			s.store("NewBatcher").Call(s.writer(), jen.Id("failed"), jen.Id("opts").Op("...")),
+			s.store("NewBatcher").Call(s.writer(), s.store("FailedOf").Call(jen.Id("failed")), jen.Id("opts").Op("...")),
 		)),
 	)
 }
@@ -259,7 +261,7 @@ func olderTables(t *layout.Table, preposition string) string {
 
 // readerType declares the reader:
 //
-//	type BalloonReader struct { reader store.TableReader[BalloonEvent] }
+//	type BalloonReader struct { reader *store.Reader }
 func (s *schemaFile) readerType() jen.Code {
 	text := fmt.Sprintf("%s reads %s events from table %s%s. Read holds %s in memory at a time.", s.names.Reader, s.layout.Name, s.layout.Read.ID, olderTables(s.layout.Read, "from"), holds(s.layout.Read))
 	if s.layout.Read.Metrics() {
@@ -268,7 +270,7 @@ func (s *schemaFile) readerType() jen.Code {
 	return gocode.Doc(text).Line().
 		Type().Id(s.names.Reader).StructFunc(func(g *jen.Group) {
 		for _, t := range s.readTables() {
-			g.Id(s.names.Table(t).Reader).Add(s.store("TableReader").Types(jen.Id(s.names.Event)))
+			g.Id(s.names.Table(t).Reader).Op("*").Add(s.store("Reader"))
 		}
 	})
 }
@@ -286,7 +288,7 @@ func (s *schemaFile) readTables() []*layout.Table {
 
 // newReader declares the reader's constructor.
 func (s *schemaFile) newReader() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Add(notInlined()).
+	return gocode.Doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Line().
 		Func().Id(s.names.NewReader).Params(s.clientParam(), s.optsParam("ReaderOptions")).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
 		var fields []field
 		for _, t := range s.readTables() {
@@ -303,17 +305,17 @@ func (s *schemaFile) newReader() jen.Code {
 // readerMethods declares the methods that every reader has.
 func (s *schemaFile) readerMethods() jen.Code {
 	reader := func(method string) jen.Code { return s.reader(s.layout.Read).Dot(method) }
-	each := s.store("Each").Call(jen.Id("series"), jen.Func().Params(jen.Id("s").Id(s.names.Series)).Id(s.names.Event).Add(oneLine(jen.Return(s.eventOf("s")))))
+	each := s.store("Each").Call(jen.Id("series"), jen.Func().Params(jen.Id("s").Id(s.names.Series)).Any().Add(oneLine(jen.Return(jen.Op("&").Add(s.eventOf("s"))))))
 	events := []jen.Code{s.eventSeq()}
 	state := ""
 	if s.layout.StateServes(nil) {
 		state = ", from table " + s.layout.State.ID
 	}
 	return s.methods("r", s.names.Reader, []method{
-		{"Read", "yields the events of a series with from <= time < to, in order of time", "Reader.Read", []param{ctx(), s.series(), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read")},
-		{"ReadMany", "yields the events of several series with from <= time < to, by series", "Query.Many", []param{ctx(), s.several(s.store("ManySeriesOf").Call(each)), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read")},
-		{"Latest", "returns the newest event of a series" + state + ", or store.ErrNotFound", "Reader.Latest", []param{ctx(), {name: "series", typ: jen.Id(s.names.Series), value: s.eventOf("series")}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest")},
-		{"LatestMany", "yields the newest event of each of several series that has any" + state, "Reader.LatestMany", []param{ctx(), s.several(each)}, events, reader("LatestMany")},
+		{"Read", "yields the events of a series with from <= time < to, in order of time", "Reader.Read", []param{ctx(), s.series(), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents},
+		{"ReadMany", "yields the events of several series with from <= time < to, by series", "Query.Many", []param{ctx(), s.several(s.store("ManySeriesOf").Call(each)), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents},
+		{"Latest", "returns the newest event of a series" + state + ", or store.ErrNotFound", "Reader.Latest", []param{ctx(), {name: "series", typ: jen.Id(s.names.Series), value: jen.Op("&").Add(s.eventOf("series"))}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest"), s.resultEvent},
+		{"LatestMany", "yields the newest event of each of several series that has any" + state, "Reader.LatestMany", []param{ctx(), s.several(each)}, events, reader("LatestMany"), s.resultEvents},
 	})
 }
 
@@ -332,7 +334,7 @@ func holds(t *layout.Table) string {
 func (s *schemaFile) setup() jen.Code {
 	return gocode.Doc(
 		fmt.Sprintf("%s reconciles %s with the schema; see setup.Setup.", s.names.Setup, tableList(s.layout.AllPeriods())),
-	).Add(notInlined()).
+	).Line().
 		Func().Id(s.names.Setup).
 		Params(ctxParam(), jen.Id("admin").Add(s.runtimeSetup("Admin")), s.clientParam(), jen.Id("opts").Op("...").Add(s.runtimeSetup("Options"))).
 		Params(s.runtimeSetup("Plan"), jen.Error()).Block(
@@ -347,7 +349,7 @@ func (s *schemaFile) setup() jen.Code {
 //	func RollupBalloon(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error)
 func (s *schemaFile) rollup() jen.Code {
 	rollups := s.layout.Rollups()
-	return gocode.Doc(fmt.Sprintf("%s summarizes the buckets of %s that have ended and have changed; see store.Rollup.", s.names.Rollup, tableList(rollups))).Add(notInlined()).
+	return gocode.Doc(fmt.Sprintf("%s summarizes the buckets of %s that have ended and have changed; see store.Rollup.", s.names.Rollup, tableList(rollups))).Line().
 		Func().Id(s.names.Rollup).
 		Params(ctxParam(), s.clientParam(), s.optsParam("RollupOptions")).
 		Params(s.store("RollupReport"), jen.Error()).Block(
@@ -361,7 +363,7 @@ func (s *schemaFile) rollup() jen.Code {
 //
 //	func BackfillBalloon(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error)
 func (s *schemaFile) backfill() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s copies events from one table to another, by default to the one with serves: false, or compares them; see store.Backfill.", s.names.Backfill)).Add(notInlined()).
+	return gocode.Doc(fmt.Sprintf("%s copies events from one table to another, by default to the one with serves: false, or compares them; see store.Backfill.", s.names.Backfill)).Line().
 		Func().Id(s.names.Backfill).
 		Params(ctxParam(), s.clientParam(), s.optsParam("BackfillOptions")).
 		Params(s.store("BackfillReport"), jen.Error()).Block(
@@ -371,7 +373,7 @@ func (s *schemaFile) backfill() jen.Code {
 
 // mappings declares the list of the mappings to all tables.
 func (s *schemaFile) mappings() jen.Code {
-	return jen.Var().Id(s.names.Mappings).Op("=").Index().Op("*").Add(s.store("Mapping")).Types(jen.Id(s.names.Event)).
+	return jen.Var().Id(s.names.Mappings).Op("=").Index().Op("*").Add(s.store("Mapping")).
 		ValuesFunc(func(g *jen.Group) {
 			for _, t := range s.layout.Tables {
 				g.Id(s.names.Table(t).Mapping)

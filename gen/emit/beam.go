@@ -91,16 +91,15 @@ func beamPackageFile(p *goPackage, paths paths) ([]output.File, error) {
 // beamAccess declares the function that gives the package for pipelines access to how events
 // are stored:
 //
-//	func BeamReading() ([]*store.Mapping[ReadingEvent], []*store.Query[ReadingEvent])
+//	func BeamReading() ([]*store.Mapping, []*store.Query)
 func (s *schemaFile) beamAccess() jen.Code {
 	if !s.layout.Beam {
 		return nil
 	}
-	event := jen.Id(s.names.Event)
 	return gocode.Doc(fmt.Sprintf("%s gives package %sbeam access to the tables and the queries.", s.names.Beam, s.layout.Package)).Line().
 		Func().Id(s.names.Beam).Params().Params(
-		jen.Index().Op("*").Add(s.store("Mapping")).Types(event), jen.Index().Op("*").Add(s.store("Query")).Types(event),
-	).Block(jen.Return(jen.Id(s.names.Mappings), jen.Index().Op("*").Add(s.store("Query")).Types(event).ValuesFunc(func(g *jen.Group) {
+		jen.Index().Op("*").Add(s.store("Mapping")), jen.Index().Op("*").Add(s.store("Query")),
+	).Block(jen.Return(jen.Id(s.names.Mappings), jen.Index().Op("*").Add(s.store("Query")).ValuesFunc(func(g *jen.Group) {
 		for i := range s.layout.Queries {
 			g.Op("&").Id(s.names.Query(&s.layout.Queries[i]).Var)
 		}
@@ -110,13 +109,13 @@ func (s *schemaFile) beamAccess() jen.Code {
 // beamSpec declares the function that gives the package for pipelines access to how events are
 // summarized:
 //
-//	func BeamReadingWindows() *window.Spec[ReadingSeries, ReadingWindow]
+//	func BeamReadingWindows() *window.Spec
 func (s *schemaFile) beamSpec() jen.Code {
 	if !s.layout.Beam {
 		return nil
 	}
 	return gocode.Doc(fmt.Sprintf("%s gives package %sbeam access to how events are summarized.", s.names.BeamSpec, s.layout.Package)).Line().
-		Func().Id(s.names.BeamSpec).Params().Op("*").Add(s.window("Spec")).Types(jen.Id(s.names.Series), jen.Id(s.names.Window)).
+		Func().Id(s.names.BeamSpec).Params().Op("*").Add(s.window("Spec")).
 		Block(jen.Return(jen.Id(s.names.Windows)))
 }
 
@@ -195,7 +194,7 @@ func (s *beamFile) schemaVar() jen.Code {
 // beamWindows declares the variable with the windows of the schema.
 func (s *beamFile) beamWindows() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s summarizes %s events by windows of time in pipelines.", s.names.BeamWindows, s.layout.Name)).Line().
-		Var().Id(s.names.BeamWindows).Op("=").Add(s.beamstore("RegisterWindows").Types(s.own(s.names.Columns))).Call(jen.Id(s.layout.Name), s.own(s.names.BeamSpec).Call())
+		Var().Id(s.names.BeamWindows).Op("=").Add(s.beamstore("RegisterWindows").Types(s.own(s.names.Series), s.own(s.names.Window))).Call(jen.Id(s.layout.Name), s.own(s.names.BeamSpec).Call())
 }
 
 // newSchema declares the function that describes the schema and registers it.
@@ -217,7 +216,7 @@ func (s *beamFile) newSchema() jen.Code {
 			jen.Return(s.event().Values(jen.Id(s.names.Series).Op(":").Add(e).Dot(s.names.Series))))},
 	}
 	if queries != "_" {
-		fields = append(fields, field{"Queries", jen.Map(jen.String()).Add(s.beamstore("SchemaQuery")).Types(s.event()).
+		fields = append(fields, field{"Queries", jen.Map(jen.String()).Add(s.beamstore("SchemaQuery")).
 			CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
 				for i := range s.layout.Queries {
 					q := &s.layout.Queries[i]

@@ -251,7 +251,7 @@ func (s *schemaFile) fieldConsts() jen.Code {
 
 // readColumns declares the method that reads a series in columnar form.
 func (s *schemaFile) readColumns() jen.Code {
-	return s.ofSeries("ReadColumns", "ReadColumns appends the events of Read to columns; see store.ReadColumns.").columns()
+	return s.ofSeries("ReadColumns", "ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.").columns()
 }
 
 // queryColumns declares the method that reads a query in columnar form.

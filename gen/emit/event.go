@@ -13,7 +13,8 @@ import (
 // check declares the function that rejects events that no table can store.
 func (s *schemaFile) check() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s rejects an event that no table can store.", s.names.Check)).Line().
-		Func().Id(s.names.Check).Params(jen.Id("e").Op("*").Id(s.names.Event)).Error().BlockFunc(func(g *jen.Group) {
+		Func().Id(s.names.Check).Params(jen.Id("event").Any()).Error().BlockFunc(func(g *jen.Group) {
+		g.Id("e").Op(":=").Id("event").Assert(jen.Op("*").Id(s.names.Event))
 		g.Var().Id("c").Add(s.codec("Checker"))
 		g.Id("c").Dot("Time").Call(jen.Lit("time"), jen.Id("e").Dot("Time"))
 		for _, fields := range [][]layout.Field{s.layout.Series, s.layout.Fields} {

@@ -29,7 +29,7 @@ func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
 		s.queryParams(g, q)
 		g.Add(s.optsParam("ReadOptions"))
 	}).Add(s.eventSeq()).Block(
-		jen.Return(s.reader(q.Table).Dot("Read").Call(jen.Id("ctx"), s.selected(q), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("..."))),
+		jen.Return(s.resultEvents(s.reader(q.Table).Dot("Read").Call(jen.Id("ctx"), s.selected(q), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))),
 	)
 }
 
@@ -42,11 +42,11 @@ func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
 	}
 	names := s.names.Query(q)
 	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once, without reading the events. %s Its errors are those of Read.", names.SeriesMethod, names.Method, prose.Listing(s.layout, q))
-	return gocode.Doc(text).Add(notInlined()).
+	return gocode.Doc(text).Line().
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(names.SeriesMethod).ParamsFunc(func(g *jen.Group) {
 		s.queryParams(g, q)
 	}).Qual("iter", "Seq2").Types(jen.Id(s.names.Series), jen.Error()).Block(
-		jen.Return(s.store("ReadSeries").Types(jen.Id(s.names.Series)).Call(jen.Id("ctx"), s.reader(q.Table), s.selected(q), jen.Id("from"), jen.Id("to"))),
+		jen.Return(s.results(jen.Id(s.names.Series))(s.reader(q.Table).Dot("ReadSeries").Call(jen.Id("ctx"), s.selected(q), jen.Id("from"), jen.Id("to")))),
 	)
 }
 
@@ -73,7 +73,7 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 // deleting declares a method of the writer that calls one of package store. ends are the
 // ends of the time range, none for all times.
 func (s *schemaFile) deleting(q *layout.Query, method, text, called string, ends []jen.Code) jen.Code {
-	return gocode.Doc(text).Add(notInlined()).
+	return gocode.Doc(text).Line().
 		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id(method).ParamsFunc(func(g *jen.Group) {
 		g.Add(ctxParam())
 		s.valueParams(g, q)
@@ -89,20 +89,20 @@ func (s *schemaFile) deleting(q *layout.Query, method, text, called string, ends
 
 // queryVar declares a query:
 //
-//	var balloonByLocation = store.Query[BalloonEvent]{Name: "ByLocation", Given: codec.Given{Series: []int{0}}}
+//	var balloonByLocation = store.Query{Name: "ByLocation", Given: codec.Given{Series: []int{0}}}
 func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
-	return jen.Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Types(jen.Id(s.names.Event)).Add(inline(s.fields(reflect.ValueOf(q.Definition(s.layout)))...))
+	return jen.Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Add(inline(s.fields(reflect.ValueOf(q.Definition(s.layout)))...))
 }
 
 // querySelect declares a query and the function that gives it its values:
 //
-//	var balloonByLocation = store.Query[BalloonEvent]{…}
+//	var balloonByLocation = store.Query{…}
 //
-//	func selectBalloonByLocation(location string) store.Selection[BalloonEvent] { … }
+//	func selectBalloonByLocation(location string) store.Selection { … }
 func (s *schemaFile) querySelect(q *layout.Query) jen.Code {
 	return jen.Add(s.queryVar(q)).Line().Line().Add(gocode.Doc(fmt.Sprintf("%s returns what %s selects.", s.names.Query(q).Select, q.Name))).Line().
 		Func().Id(s.names.Query(q).Select).ParamsFunc(func(g *jen.Group) { s.valueParams(g, q) }).
-		Add(s.store("Selection")).Types(jen.Id(s.names.Event)).Block(jen.Return(s.bound(q, jen.Id(s.names.Query(q).Var))))
+		Add(s.store("Selection")).Block(jen.Return(s.bound(q, jen.Id(s.names.Query(q).Var))))
 }
 
 // bound renders a query, the variable, with its values.
@@ -144,14 +144,14 @@ func (s *schemaFile) given(q *layout.Query, end int) jen.Code {
 				value.Index(jen.Lit(end))
 			}
 			each = func(of jen.Code) *jen.Statement {
-				return s.store("Each").Call(several, jen.Func().Params(jen.Id(names.One).Add(s.oneOf(&in))).Add(s.own(s.names.Event)).Block(jen.Return(of)))
+				return s.store("Each").Call(several, jen.Func().Params(jen.Id(names.One).Add(s.oneOf(&in))).Any().Block(jen.Return(of)))
 			}
 		}
 		if !in.Where {
 			fields = append(fields, field{s.names.Field(in.Of(s.layout)).Name, value})
 		}
 	}
-	event := s.own(s.names.Event).ValuesFunc(func(g *jen.Group) {
+	event := jen.Op("&").Add(s.own(s.names.Event)).ValuesFunc(func(g *jen.Group) {
 		if fields != nil {
 			g.Id(s.names.Series).Op(":").Add(s.own(s.names.Series)).Add(inline(fields...))
 		}
@@ -174,7 +174,7 @@ func (s *schemaFile) bounds(q *layout.Query, end int) jen.Code {
 			fields = append(fields, field{s.names.Field(f).Name, value})
 		}
 	}
-	return s.own(s.names.Event).Add(inline(fields...))
+	return jen.Op("&").Add(s.own(s.names.Event)).Add(inline(fields...))
 }
 
 // selected renders the call of the function that gives a query its values, with the parameters of

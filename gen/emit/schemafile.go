@@ -50,10 +50,8 @@ func (s *schemaFile) declare() {
 	for i := range s.layout.Queries {
 		s.add(s.deleteMethod(&s.layout.Queries[i]))
 	}
-	s.add(s.batcherType(), s.newBatcher(), s.held("b", s.names.Batcher, "held", "batcher", "EventBatcher", s.names.Mappings), s.batcherMethods())
-	s.add(s.readerType(), s.newReader())
-	s.add(s.heldReaders()...)
-	s.add(s.readerMethods(), s.readColumns(), s.windowsMethod(), s.pointsMethod())
+	s.add(s.batcherType(), s.newBatcher(), s.batcherMethods())
+	s.add(s.readerType(), s.newReader(), s.readerMethods(), s.readColumns(), s.windowsMethod(), s.pointsMethod())
 	for i := range s.layout.Queries {
 		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]), s.queryWindows(&s.layout.Queries[i]), s.queryPoints(&s.layout.Queries[i]), s.seriesMethod(&s.layout.Queries[i]))
 	}

@@ -136,13 +136,12 @@ func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
 
 // mappingVar declares everything that the store needs to know about a table:
 //
-//	var balloonCellsMapping = store.NewMapping(balloonCellsColumns, store.Mapping[BalloonEvent]{…})
+//	var balloonCellsMapping = store.NewMapping(balloonCellsColumns, store.Mapping{…})
 func (s *schemaFile) mappingVar(t *layout.Table) jen.Code {
-	event := func() *jen.Statement { return jen.Id(s.names.Event) }
 	return gocode.Doc(fmt.Sprintf("%s maps events to table %s%s.", s.names.Table(t).Mapping, t.ID, ofEvents(t))).Line().
 		Var().Id(s.names.Table(t).Mapping).Op("=").Add(s.store("NewMapping")).Call(
 		jen.Id(s.names.Table(t).Columns),
-		s.store("Mapping").Types(event()).Add(lines(s.mappingFields(t)...)),
+		s.store("Mapping").Add(lines(s.mappingFields(t)...)),
 	)
 }
 
@@ -175,7 +174,7 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 		fields = append(fields, field{"Since", gocode.Date(t.Since)})
 	}
 	if len(t.Older) > 0 {
-		fields = append(fields, field{"Older", jen.Index().Op("*").Add(s.store("Mapping")).Types(jen.Id(s.names.Event)).ValuesFunc(func(g *jen.Group) {
+		fields = append(fields, field{"Older", jen.Index().Op("*").Add(s.store("Mapping")).ValuesFunc(func(g *jen.Group) {
 			for _, older := range t.Older {
 				g.Id(s.names.Table(older).Mapping)
 			}

@@ -109,7 +109,7 @@ func (s *schemaFile) windowsVar() jen.Code {
 //
 //	func (r *BalloonReader) Windows(ctx context.Context, series BalloonSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonWindow, error]
 func (s *schemaFile) windowsMethod() jen.Code {
-	const text = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Windows."
+	const text = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Reader.Windows."
 	return s.ofSeries("Windows", withNote(text, prose.Windows(s.layout.Read))).windows()
 }
 
@@ -125,12 +125,12 @@ func withNote(text, note string) string {
 //
 //	func (r *BalloonReader) Points(ctx context.Context, series BalloonSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error)
 func (s *schemaFile) pointsMethod() jen.Code {
-	text := "Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <= time < to; see store.Points."
+	text := "Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <= time < to; see store.Reader.Points."
 	if s.layout.Read.Rolled() {
 		text += " A rollup has no points: draw windows where events have expired."
 	}
 	return s.ofSeries("Points", text).
-		points("Points", jen.Params(jen.Index().Add(s.window("Point")), jen.Error()))
+		points("Points", nil, jen.Params(jen.Index().Add(s.window("Point")), jen.Error()))
 }
 
 // seriesParam adds the parameter for a series.
@@ -142,7 +142,9 @@ func (s *schemaFile) eventOf(series string) *jen.Statement {
 }
 
 // oneSeries renders the selection of the events of a series.
-func (s *schemaFile) oneSeries() jen.Code { return s.store("SeriesOf").Call(s.eventOf("series")) }
+func (s *schemaFile) oneSeries() jen.Code {
+	return s.store("SeriesOf").Call(jen.Op("&").Add(s.eventOf("series")))
+}
 
 // queryWindows declares the reader's method that summarizes the events of a query.
 func (s *schemaFile) queryWindows(q *layout.Query) jen.Code {
@@ -161,12 +163,12 @@ func (s *schemaFile) queryWindows(q *layout.Query) jen.Code {
 // queryPoints declares the reader's method that yields a chart of each series of a query.
 func (s *schemaFile) queryPoints(q *layout.Query) jen.Code {
 	names := s.names.Query(q)
-	text := fmt.Sprintf("%s yields, for each series of %s, the values of a number that a chart of n pixels shows; see store.Charts.", names.PointsMethod, names.Method)
+	text := fmt.Sprintf("%s yields, for each series of %s, the values of a number that a chart of n pixels shows; see store.Reader.Charts.", names.PointsMethod, names.Method)
 	return s.ofQuery(q, names.PointsMethod, text).
-		points("Charts", jen.Qual("iter", "Seq2").Types(s.window("Chart").Types(jen.Id(s.names.Series)), jen.Error()))
+		points("Charts", s.window("Chart").Types(jen.Id(s.names.Series)), jen.Qual("iter", "Seq2").Types(s.window("Chart").Types(jen.Id(s.names.Series)), jen.Error()))
 }
 
-// summary is a method of readers that passes a selection to a function of package store.
+// summary is a method of readers that passes a selection to one of store.Reader.
 type summary struct {
 	*schemaFile
 	method, text string
@@ -188,24 +190,34 @@ func (s *schemaFile) ofQuery(q *layout.Query, method, text string) summary {
 // columns declares the method for columns.
 func (s summary) columns() jen.Code {
 	params := []jen.Code{jen.Id("columns").Op("*").Id(s.names.Columns), s.optsParam("ReadOptions")}
-	return s.declare("ReadColumns", jen.Error(), params, jen.Id("columns"), jen.Id("opts").Op("..."))
+	return s.declare("ReadColumns", nil, jen.Error(), params, jen.Id("columns"), jen.Id("opts").Op("..."))
 }
 
 // windows declares the method for windows of time.
 func (s summary) windows() jen.Code {
 	result := jen.Qual("iter", "Seq2").Types(jen.Id(s.names.Window), jen.Error())
-	return s.declare("Windows", result, []jen.Code{jen.Id("width").Add(s.window("Width")), s.optsParam("WindowOptions")}, jen.Id(s.names.Windows), jen.Id("width"), jen.Id("opts").Op("..."))
+	return s.declare("Windows", jen.Id(s.names.Window), result, []jen.Code{jen.Id("width").Add(s.window("Width")), s.optsParam("WindowOptions")}, jen.Id(s.names.Windows), jen.Id("width"), jen.Id("opts").Op("..."))
 }
 
 // points declares the method for points of a chart.
-func (s summary) points(function string, result jen.Code) jen.Code {
-	return s.declare(function, result, []jen.Code{jen.Id("field").Add(s.store("Field")), jen.Id("n").Int()}, jen.Id(s.names.Windows), jen.Id("field"), jen.Id("n"))
+func (s summary) points(method string, typ *jen.Statement, result jen.Code) jen.Code {
+	return s.declare(method, typ, result, []jen.Code{jen.Id("field").Add(s.store("Field")), jen.Id("n").Int()}, jen.Id(s.names.Windows), jen.Id("field"), jen.Id("n"))
 }
 
-// declare declares the method, which calls a function of package store: with what into says before the
-// selection, and args after the time range.
-func (s summary) declare(function string, result jen.Code, params []jen.Code, into jen.Code, args ...jen.Code) jen.Code {
-	return gocode.Doc(s.text).Add(notInlined()).
+// declare declares the method, which calls one of store.Reader, whose results have the type, if it is not nil: with what into
+// says before the selection, and args after the time range.
+func (s summary) declare(method string, typ *jen.Statement, result jen.Code, params []jen.Code, into jen.Code, args ...jen.Code) jen.Code {
+	call := s.reader(s.table).Dot(method).CallFunc(func(g *jen.Group) {
+		for _, arg := range append([]jen.Code{
+			jen.Id("ctx"), jen.Id(s.names.Table(s.table).Columns), into, s.selected, jen.Id("from"), jen.Id("to"),
+		}, args...) {
+			g.Add(arg)
+		}
+	})
+	if typ != nil {
+		call = s.results(typ)(call)
+	}
+	return gocode.Doc(s.text).Line().
 		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.method).ParamsFunc(func(g *jen.Group) {
 		g.Add(ctxParam())
 		s.params(g)
@@ -213,11 +225,5 @@ func (s summary) declare(function string, result jen.Code, params []jen.Code, in
 		for _, p := range params {
 			g.Add(p)
 		}
-	}).Add(result).Block(jen.Return(s.store(function).CallFunc(func(g *jen.Group) {
-		for _, arg := range append([]jen.Code{
-			jen.Id("ctx"), s.reader(s.table), jen.Id(s.names.Table(s.table).Columns), into, s.selected, jen.Id("from"), jen.Id("to"),
-		}, args...) {
-			g.Add(arg)
-		}
-	})))
+	}).Add(result).Block(jen.Return(call))
 }

@@ -900,10 +900,10 @@ func (h *life) store(v *version, written map[place]*stored, tables []string) err
 		h.events[k] = e
 	}
 	h.count.Events += len(events)
-	mappings := slices.DeleteFunc(v.schema.Mappings(), func(m *store.Mapping[dynamic.Event]) bool {
+	mappings := slices.DeleteFunc(v.schema.Mappings(), func(m *store.Mapping) bool {
 		return tables != nil && !slices.Contains(tables, m.Table.ID)
 	})
-	if err := store.NewWriter(h.bench.client, mappings, store.WriterOptions{Now: h.clock}).WriteAll(h.ctx, events); err != nil {
+	if err := store.NewWriter(h.bench.client, mappings, store.WriterOptions{Now: h.clock}).WriteAll(h.ctx, store.ListOf(events)); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
 	return nil

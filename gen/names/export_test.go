@@ -13,7 +13,7 @@ func Declared(layouts []*layout.Layout) (pkg map[string]bool, readers map[string
 	for _, l := range layouts {
 		n, _ := register(l, s)
 		for _, t := range n.tables {
-			readers[t.Reader], readers[t.From] = true, true
+			readers[t.Reader] = true
 		}
 		for _, q := range n.queries {
 			readers[q.Method], readers[q.ColumnsMethod], readers[q.WindowsMethod], readers[q.PointsMethod], readers[q.SeriesMethod] = true, true, true, true, true

@@ -80,7 +80,7 @@ type Table struct {
 	Mapping       string // the variable with the mapping of events to the table
 	Columns       string // the variable with the columns
 	KeyVar        string // the variable that describes the row keys
-	Reader, From  string // the field of the reader that reads the table, and the method that returns it
+	Reader        string // the field of the reader that reads the table
 }
 
 // IDs contains the constants for a table.
@@ -289,7 +289,7 @@ func (n *Schema) ofTables(r *registrar, l *layout.Layout) {
 			Key: as(base + "Key"), ParseKey: as("Parse" + base + "Key"),
 			Mapping: as(unexported(base) + "Mapping"), Columns: as(unexported(base) + "Columns"),
 			KeyVar: as(unexported(base) + "Key"),
-			Reader: "read" + Exported(t.ID), From: "from" + Exported(t.ID),
+			Reader: "read" + Exported(t.ID),
 		}
 		if t == l.Read {
 			n.tables[t.ID+period(t)].Reader = "reader"

@@ -32,7 +32,7 @@ func Run(l *layout.Layout, t *layout.Table, events []Event) Cell {
 	for field := range values {
 		slices = append(slices, &values[field])
 	}
-	spec := value.Windows(l, 2).Any()
+	spec := value.Windows(l, 2)
 	if t.Rollup.Fields != nil {
 		spec = spec.Of(t.Rollup.Fields)
 	}

@@ -19,7 +19,7 @@ type Window struct {
 	Fields []any
 }
 
-// Own clones what the window shares with the one of which it is a copy. Package store calls it.
+// Own clones what the window shares with the one of which it is a copy.
 func (w *Window) Own() {
 	w.Fields = slices.Clone(w.Fields)
 	for i, f := range w.Fields {
@@ -40,7 +40,7 @@ func (w *Window) Own() {
 
 // Windows says how the events of a schema are summarized, as generated code does: of the columnar form of
 // events, the slices from an index have the values of Layout.Fields, each a *[]any.
-func Windows(l *layout.Layout, slice int) *window.Spec[[]any, Window] {
+func Windows(l *layout.Layout, slice int) *window.Spec {
 	parts := make([]window.Part, len(l.Fields))
 	for i := range l.Fields {
 		f := &l.Fields[i]
@@ -57,7 +57,8 @@ func Windows(l *layout.Layout, slice int) *window.Spec[[]any, Window] {
 			parts[i] = window.AnyValuesPart(name, slice+i, stored(f))
 		}
 	}
-	return window.NewSpecOf[[]any](func(w *Window) *window.Summary {
+	return window.NewSpecOf[[]any, Window](func(of any) *window.Summary {
+		w := of.(*Window)
 		if w.Fields == nil {
 			w.Fields = make([]any, len(l.Fields))
 		}

@@ -80,12 +80,11 @@ func TestBatcherDistinguishesSeries(t *testing.T) {
 	}
 	check(t, b.Close(t.Context()))
 	for _, l := range sampleMappings {
-		r := store.NewReader(bt.Client, l, options)
 		for i, tag := range []string{"one", "two"} {
 			base := seriesOf(shared())
 			base.Tag = []byte(tag)
 			var counts []int64
-			for _, e := range all(t, r.Read(t.Context(), store.SeriesOf(base), start, end)) {
+			for _, e := range all(t, readTable(t, bt.Client, l, base)) {
 				counts = append(counts, e.Count)
 			}
 			if diff := cmp.Diff([]int64{int64(i)}, counts); diff != "" {

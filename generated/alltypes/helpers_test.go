@@ -45,8 +45,8 @@ func newServer(t testing.TB) *storetest.Bigtable {
 }
 
 // layoutWriter returns a writer to a single table.
-func layoutWriter(client store.Client, l *store.Mapping[SampleEvent]) *store.Writer[SampleEvent] {
-	return store.NewWriter(client, []*store.Mapping[SampleEvent]{l}, writing)
+func layoutWriter(client store.Client, l *store.Mapping) *SampleWriter {
+	return &SampleWriter{store.NewWriter(client, []*store.Mapping{l}, writing)}
 }
 
 // tb is a test, or one of the checks of a property.
@@ -75,7 +75,7 @@ func all(t rapid.TB, seq iter.Seq2[SampleEvent, error]) []SampleEvent {
 }
 
 // compare fails the test if got is not want.
-func compare(t rapid.TB, l *store.Mapping[SampleEvent], want, got any) {
+func compare(t rapid.TB, l *store.Mapping, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, equality()); diff != "" {
 		t.Fatalf("%s (-want +got)\n%s", l.Table.ID, diff)
@@ -222,4 +222,15 @@ func decodeError(t testing.TB, err error) *store.DecodeError {
 		t.Fatalf("got %v, want a store.DecodeError", err)
 	}
 	return decode
+}
+
+// readTable reads the events of the series of an event from one table.
+func readTable(t testing.TB, client store.Client, l *store.Mapping, of SampleEvent) iter.Seq2[SampleEvent, error] {
+	return store.ResultsOf[SampleEvent](store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(&of), start, end))
+}
+
+// readLatest reads the newest event of the series of an event from one table.
+func readLatest(client store.Client, l *store.Mapping, of SampleEvent) (SampleEvent, error) {
+	base := seriesOf(of)
+	return store.ResultOf[SampleEvent](store.NewReader(client, l, options).Latest(context.Background(), &base))
 }

@@ -84,7 +84,7 @@ func setProto(m *dynamicpb.Message, field protoreflect.FieldDescriptor, value an
 }
 
 // protoMappings are the tables that store events as protobuf.
-var protoMappings = []*store.Mapping[SampleEvent]{sampleCombinedMapping, sampleSerializedMapping}
+var protoMappings = []*store.Mapping{sampleCombinedMapping, sampleSerializedMapping}
 
 // storedCells returns all cells of a table.
 func storedCells(t tb, client *bigtable.Client, table string) []bigtable.ReadItem {
@@ -134,7 +134,7 @@ func TestProtobufOfOtherWritersIsRead(t *testing.T) {
 		check(t, err)
 		for _, l := range protoMappings {
 			putBlob(t, bt.Client, l, e, blob)
-			got, err := store.NewReader(bt.Client, l, options).Latest(t.Context(), seriesOf(e))
+			got, err := readLatest(bt.Client, l, e)
 			check(t, err)
 			compare(t, l, e, got)
 		}
@@ -142,7 +142,7 @@ func TestProtobufOfOtherWritersIsRead(t *testing.T) {
 }
 
 // putBlob stores a serialized event with the plain client.
-func putBlob(t tb, client *bigtable.Client, l *store.Mapping[SampleEvent], e SampleEvent, blob []byte) {
+func putBlob(t tb, client *bigtable.Client, l *store.Mapping, e SampleEvent, blob []byte) {
 	t.Helper()
 	var key []byte
 	var err error

@@ -12,7 +12,7 @@ import (
 )
 
 // forEachTable runs a test for every table, all on one server.
-func forEachTable(t *testing.T, f func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent])) {
+func forEachTable(t *testing.T, f func(t *testing.T, client store.Client, l *store.Mapping)) {
 	bt := newServer(t)
 	for _, l := range sampleMappings {
 		t.Run(l.Table.ID, func(t *testing.T) { f(t, bt.Client, l) })
@@ -21,13 +21,13 @@ func forEachTable(t *testing.T, f func(t *testing.T, client store.Client, l *sto
 
 // Times are read in UTC, regardless of the zone in which they were written.
 func TestTimesAreReadInUTC(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping) {
 		zone := time.FixedZone("LMT", 1172)
 		e := plain()
 		e.Time, e.At, e.DefaultAt = e.Time.In(zone), e.At.In(zone), e.DefaultAt.In(zone)
 		e.MaybeAt = &e.At
 		check(t, layoutWriter(client, l).Write(t.Context(), e))
-		got, err := store.NewReader(client, l, options).Latest(t.Context(), seriesOf(e))
+		got, err := readLatest(client, l, e)
 		check(t, err)
 		for name, at := range map[string]time.Time{"Time": got.Time, "At": got.At, "MaybeAt": *got.MaybeAt, "DefaultAt": got.DefaultAt} {
 			if at.Location() != time.UTC {
@@ -56,13 +56,13 @@ func TestKeysRoundTrip(t *testing.T) {
 // The series of an event is that of its key, even if the reader was given a different
 // value with the same key.
 func TestSeriesComeFromKeys(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping) {
 		e := rapid.Custom(func(t *rapid.T) SampleEvent { return newEvent(t, newSeries(t)) }).Example(1)
 		check(t, layoutWriter(client, l).Write(t.Context(), e))
 		base := SampleEvent{SampleSeries: e.SampleSeries}
 		base.Since = e.Since.In(time.FixedZone("CET", 3600))
 		base.Tag = slices.Clone(e.Tag)
-		got := all(t, store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(base), start, end))
+		got := all(t, readTable(t, client, l, base))
 		if len(got) != 1 || got[0].Since != e.Since.UTC() {
 			t.Fatal(got)
 		}

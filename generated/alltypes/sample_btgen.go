@@ -271,166 +271,138 @@ func (v *SampleDefaultState) UnmarshalText(text []byte) error {
 // sample_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type SampleWriter struct {
-	writer store.TableWriter[SampleEvent]
+	writer *store.Writer
 }
 
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero SampleWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *SampleWriter) held() store.TableWriter[SampleEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// SampleWriter.
+func (w *SampleWriter) held() *store.Writer {
 	if w == nil {
-		w = &SampleWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, sampleMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type SampleBatcher struct {
-	batcher store.EventBatcher[SampleEvent]
+	batcher *store.Batcher
 }
 
 // NewSampleBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero SampleBatcher refuses all calls.
-//
-//go:noinline
-func (b *SampleBatcher) held() store.EventBatcher[SampleEvent] {
-	return store.EventBatcherOf(b.batcher, sampleMappings)
+	return &SampleBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *SampleBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *SampleBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *SampleBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *SampleBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *SampleBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *SampleBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // SampleReader reads Sample events from table sample_cells. Read holds one
 // bucket in memory at a time.
 type SampleReader struct {
-	reader store.TableReader[SampleEvent]
+	reader *store.Reader
 }
 
 // NewSampleReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
 	return &SampleReader{store.NewReader(client, sampleCellsMapping, opts...)}
-}
-
-// fromSampleCells returns what r holds; that of a zero SampleReader refuses all
-// calls.
-//
-//go:noinline
-func (r *SampleReader) fromSampleCells() store.TableReader[SampleEvent] {
-	return store.TableReaderOf(r.reader, sampleCellsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSampleCells().Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSampleCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.fromSampleCells().Latest(ctx, SampleEvent{SampleSeries: series})
+	return store.ResultOf[SampleEvent](r.reader.Latest(ctx, &SampleEvent{SampleSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return r.fromSampleCells().LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
+	return store.ResultsOf[SampleEvent](r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSampleCells(), sampleCellsColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, sampleCellsColumns, columns, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSampleCells(), sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, sampleCellsColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromSampleCells(), sampleCellsColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, sampleCellsColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, field, n)
 }
 
 // The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
@@ -743,16 +715,12 @@ const (
 // sample_cells, sample_cells_text, sample_combined, sample_combined_json,
 // sample_serialized, sample_serialized_json, sample_unserialized and
 // sample_unserialized_text with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(sampleMappings), opts...)
 }
 
 // BackfillSample copies events from one table to another, by default to the one
 // with serves: false, or compares them; see store.Backfill.
-//
-//go:noinline
 func BackfillSample(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, sampleMappings, opts...)
 }
@@ -1257,7 +1225,7 @@ func (k *SampleUnserializedTextKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Time}
 }
 
-var sampleMappings = []*store.Mapping[SampleEvent]{sampleColumnsMapping, sampleColumnsTextMapping, sampleCellsMapping, sampleCellsTextMapping, sampleCombinedMapping, sampleCombinedJSONMapping, sampleSerializedMapping, sampleSerializedJSONMapping, sampleUnserializedMapping, sampleUnserializedTextMapping}
+var sampleMappings = []*store.Mapping{sampleColumnsMapping, sampleColumnsTextMapping, sampleCellsMapping, sampleCellsTextMapping, sampleCombinedMapping, sampleCombinedJSONMapping, sampleSerializedMapping, sampleSerializedJSONMapping, sampleUnserializedMapping, sampleUnserializedTextMapping}
 
 // samplePart returns a pointer to what an event has for a slice of
 // SampleColumns, by its index.
@@ -1440,7 +1408,7 @@ var sampleColumnsColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // sampleColumnsMapping maps events to table sample_columns.
-var sampleColumnsMapping = store.NewMapping(sampleColumnsColumns, store.Mapping[SampleEvent]{
+var sampleColumnsMapping = store.NewMapping(sampleColumnsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleColumnsTableID,
 		Families: []store.Family{{Name: SampleColumnsFamilyM}},
@@ -1528,7 +1496,7 @@ var sampleColumnsTextColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // sampleColumnsTextMapping maps events to table sample_columns_text.
-var sampleColumnsTextMapping = store.NewMapping(sampleColumnsTextColumns, store.Mapping[SampleEvent]{
+var sampleColumnsTextMapping = store.NewMapping(sampleColumnsTextColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleColumnsTextTableID,
 		Families: []store.Family{{Name: SampleColumnsTextFamilyM}},
@@ -1615,7 +1583,7 @@ var sampleCellsColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // sampleCellsMapping maps events to table sample_cells.
-var sampleCellsMapping = store.NewMapping(sampleCellsColumns, store.Mapping[SampleEvent]{
+var sampleCellsMapping = store.NewMapping(sampleCellsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleCellsTableID,
 		Families: []store.Family{{Name: SampleCellsFamilyOddFamily1X}},
@@ -1702,7 +1670,7 @@ var sampleCellsTextColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // sampleCellsTextMapping maps events to table sample_cells_text.
-var sampleCellsTextMapping = store.NewMapping(sampleCellsTextColumns, store.Mapping[SampleEvent]{
+var sampleCellsTextMapping = store.NewMapping(sampleCellsTextColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleCellsTextTableID,
 		Families: []store.Family{{Name: SampleCellsTextFamilyM}},
@@ -1791,7 +1759,7 @@ var sampleCombinedColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // sampleCombinedMapping maps events to table sample_combined.
-var sampleCombinedMapping = store.NewMapping(sampleCombinedColumns, store.Mapping[SampleEvent]{
+var sampleCombinedMapping = store.NewMapping(sampleCombinedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleCombinedTableID,
 		Families: []store.Family{{Name: SampleCombinedFamilyM, GC: codec.GCRule{Kind: codec.GCIntersection, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}}}},
@@ -1928,7 +1896,7 @@ var sampleCombinedJSONColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // sampleCombinedJSONMapping maps events to table sample_combined_json.
-var sampleCombinedJSONMapping = store.NewMapping(sampleCombinedJSONColumns, store.Mapping[SampleEvent]{
+var sampleCombinedJSONMapping = store.NewMapping(sampleCombinedJSONColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleCombinedJSONTableID,
 		Families: []store.Family{{Name: SampleCombinedJSONFamilyM}},
@@ -2065,7 +2033,7 @@ var sampleSerializedColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // sampleSerializedMapping maps events to table sample_serialized.
-var sampleSerializedMapping = store.NewMapping(sampleSerializedColumns, store.Mapping[SampleEvent]{
+var sampleSerializedMapping = store.NewMapping(sampleSerializedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleSerializedTableID,
 		Families: []store.Family{{Name: SampleSerializedFamilyM}},
@@ -2203,7 +2171,7 @@ var sampleSerializedJSONColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // sampleSerializedJSONMapping maps events to table sample_serialized_json.
-var sampleSerializedJSONMapping = store.NewMapping(sampleSerializedJSONColumns, store.Mapping[SampleEvent]{
+var sampleSerializedJSONMapping = store.NewMapping(sampleSerializedJSONColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleSerializedJSONTableID,
 		Families: []store.Family{{Name: SampleSerializedJSONFamilyM, GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 1820 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
@@ -2339,7 +2307,7 @@ var sampleUnserializedColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // sampleUnserializedMapping maps events to table sample_unserialized.
-var sampleUnserializedMapping = store.NewMapping(sampleUnserializedColumns, store.Mapping[SampleEvent]{
+var sampleUnserializedMapping = store.NewMapping(sampleUnserializedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleUnserializedTableID,
 		Families: []store.Family{{Name: SampleUnserializedFamilyM}},
@@ -2427,7 +2395,7 @@ var sampleUnserializedTextColumns = store.NewColumns[SampleEvent, SampleColumns]
 )
 
 // sampleUnserializedTextMapping maps events to table sample_unserialized_text.
-var sampleUnserializedTextMapping = store.NewMapping(sampleUnserializedTextColumns, store.Mapping[SampleEvent]{
+var sampleUnserializedTextMapping = store.NewMapping(sampleUnserializedTextColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SampleUnserializedTextTableID,
 		Families: []store.Family{{Name: SampleUnserializedTextFamilyM}},
@@ -2491,7 +2459,8 @@ var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 )
 
 // checkSample rejects an event that no table can store.
-func checkSample(e *SampleEvent) error {
+func checkSample(event any) error {
+	e := event.(*SampleEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("site", e.Site)

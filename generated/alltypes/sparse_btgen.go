@@ -37,166 +37,138 @@ type SparseEvent struct {
 // has one row per field, and Bigtable cannot check and write several rows
 // atomically.
 type SparseWriter struct {
-	writer store.TableWriter[SparseEvent]
+	writer *store.Writer
 }
 
 // NewSparseWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWriter {
 	return &SparseWriter{store.NewWriter(client, sparseMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero SparseWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *SparseWriter) held() store.TableWriter[SparseEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// SparseWriter.
+func (w *SparseWriter) held() *store.Writer {
 	if w == nil {
-		w = &SparseWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, sparseMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *SparseWriter) Write(ctx context.Context, event SparseEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *SparseWriter) WriteAll(ctx context.Context, events []SparseEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *SparseWriter) Delete(ctx context.Context, events []SparseEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *SparseWriter) DeleteRange(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *SparseWriter) DeleteSeries(ctx context.Context, series SparseSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&SparseEvent{SparseSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SparseWriter) Replace(ctx context.Context, old SparseEvent, updated SparseEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // SparseBatcher gathers Sparse events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type SparseBatcher struct {
-	batcher store.EventBatcher[SparseEvent]
+	batcher *store.Batcher
 }
 
 // NewSparseBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...store.BatcherOptions) *SparseBatcher {
-	return &SparseBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero SparseBatcher refuses all calls.
-//
-//go:noinline
-func (b *SparseBatcher) held() store.EventBatcher[SparseEvent] {
-	return store.EventBatcherOf(b.batcher, sparseMappings)
+	return &SparseBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *SparseBatcher) Add(ctx context.Context, event SparseEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *SparseBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *SparseBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *SparseBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *SparseBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *SparseBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *SparseBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // SparseReader reads Sparse events from table sparse_cells. Read holds one
 // bucket in memory at a time.
 type SparseReader struct {
-	reader store.TableReader[SparseEvent]
+	reader *store.Reader
 }
 
 // NewSparseReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewSparseReader(client store.Client, opts ...store.ReaderOptions) *SparseReader {
 	return &SparseReader{store.NewReader(client, sparseCellsMapping, opts...)}
-}
-
-// fromSparseCells returns what r holds; that of a zero SparseReader refuses all
-// calls.
-//
-//go:noinline
-func (r *SparseReader) fromSparseCells() store.TableReader[SparseEvent] {
-	return store.TableReaderOf(r.reader, sparseCellsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
-	return r.fromSparseCells().Read(ctx, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
+	return store.ResultsOf[SparseEvent](r.reader.Read(ctx, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *SparseReader) ReadMany(ctx context.Context, series []SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
-	return r.fromSparseCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s SparseSeries) SparseEvent { return SparseEvent{SparseSeries: s} })), from, to, opts...)
+	return store.ResultsOf[SparseEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SparseSeries) any { return &SparseEvent{SparseSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *SparseReader) Latest(ctx context.Context, series SparseSeries) (SparseEvent, error) {
-	return r.fromSparseCells().Latest(ctx, SparseEvent{SparseSeries: series})
+	return store.ResultOf[SparseEvent](r.reader.Latest(ctx, &SparseEvent{SparseSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *SparseReader) LatestMany(ctx context.Context, series []SparseSeries) iter.Seq2[SparseEvent, error] {
-	return r.fromSparseCells().LatestMany(ctx, store.Each(series, func(s SparseSeries) SparseEvent { return SparseEvent{SparseSeries: s} }))
+	return store.ResultsOf[SparseEvent](r.reader.LatestMany(ctx, store.Each(series, func(s SparseSeries) any { return &SparseEvent{SparseSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from, to time.Time, columns *SparseColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSparseCells(), sparseCellsColumns, columns, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, sparseCellsColumns, columns, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *SparseReader) Windows(ctx context.Context, series SparseSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SparseWindow, error] {
-	return store.Windows(ctx, r.fromSparseCells(), sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[SparseWindow](r.reader.Windows(ctx, sparseCellsColumns, sparseWindows, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *SparseReader) Points(ctx context.Context, series SparseSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromSparseCells(), sparseCellsColumns, sparseWindows, store.SeriesOf(SparseEvent{SparseSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, sparseCellsColumns, sparseWindows, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, field, n)
 }
 
 // The fields of SparseEvent, for store.ReadOptions and store.WindowOptions.
@@ -268,16 +240,12 @@ const (
 
 // SetupSparse reconciles tables sparse_columns, sparse_cells and
 // sparse_unserialized with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupSparse(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(sparseMappings), opts...)
 }
 
 // BackfillSparse copies events from one table to another, by default to the one
 // with serves: false, or compares them; see store.Backfill.
-//
-//go:noinline
 func BackfillSparse(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, sparseMappings, opts...)
 }
@@ -400,7 +368,7 @@ func (k *SparseUnserializedKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Sensor}, At: &k.Time}
 }
 
-var sparseMappings = []*store.Mapping[SparseEvent]{sparseColumnsMapping, sparseCellsMapping, sparseUnserializedMapping}
+var sparseMappings = []*store.Mapping{sparseColumnsMapping, sparseCellsMapping, sparseUnserializedMapping}
 
 // sparsePart returns a pointer to what an event has for a slice of
 // SparseColumns, by its index.
@@ -442,7 +410,7 @@ var sparseColumnsColumns = store.NewColumns[SparseEvent, SparseColumns](
 )
 
 // sparseColumnsMapping maps events to table sparse_columns.
-var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Mapping[SparseEvent]{
+var sparseColumnsMapping = store.NewMapping(sparseColumnsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SparseColumnsTableID,
 		Families: []store.Family{{Name: SparseColumnsFamilyM}},
@@ -474,7 +442,7 @@ var sparseCellsColumns = store.NewColumns[SparseEvent, SparseColumns](
 )
 
 // sparseCellsMapping maps events to table sparse_cells.
-var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Mapping[SparseEvent]{
+var sparseCellsMapping = store.NewMapping(sparseCellsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SparseCellsTableID,
 		Families: []store.Family{{Name: SparseCellsFamilyM}},
@@ -506,7 +474,7 @@ var sparseUnserializedColumns = store.NewColumns[SparseEvent, SparseColumns](
 )
 
 // sparseUnserializedMapping maps events to table sparse_unserialized.
-var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, store.Mapping[SparseEvent]{
+var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SparseUnserializedTableID,
 		Families: []store.Family{{Name: SparseUnserializedFamilyM}},
@@ -527,7 +495,8 @@ var sparseWindows = window.NewSpec[SparseSeries, SparseWindow](
 )
 
 // checkSparse rejects an event that no table can store.
-func checkSparse(e *SparseEvent) error {
+func checkSparse(event any) error {
+	e := event.(*SparseEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("sensor", e.Sensor)

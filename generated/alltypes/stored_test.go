@@ -19,7 +19,7 @@ import (
 
 // strip removes fields from the stored events of a table, as if they had been written
 // before the fields existed.
-func strip(t *testing.T, client *bigtable.Client, l *store.Mapping[SampleEvent], dropped func(field string) bool) {
+func strip(t *testing.T, client *bigtable.Client, l *store.Mapping, dropped func(field string) bool) {
 	t.Helper()
 	for _, cell := range storedCells(t, client, l.Table.ID) {
 		_, column, _ := strings.Cut(cell.Column, ":")
@@ -43,7 +43,7 @@ func strip(t *testing.T, client *bigtable.Client, l *store.Mapping[SampleEvent],
 }
 
 // stripBlob is strip for a serialized event.
-func stripBlob(t *testing.T, l *store.Mapping[SampleEvent], blob []byte, dropped func(field string) bool) []byte {
+func stripBlob(t *testing.T, l *store.Mapping, blob []byte, dropped func(field string) bool) []byte {
 	t.Helper()
 	if strings.HasSuffix(l.Table.ID, "_json") {
 		var fields map[string]json.RawMessage
@@ -93,16 +93,15 @@ func TestFieldsMissingFromOlderEvents(t *testing.T) {
 	want.DefaultExact = 0.5
 	for _, l := range sampleMappings {
 		t.Run(l.Table.ID, func(t *testing.T) {
-			r := store.NewReader(bt.Client, l, options)
 			check(t, layoutWriter(bt.Client, l).Write(t.Context(), full()))
-			got, err := r.Latest(t.Context(), seriesOf(full()))
+			got, err := readLatest(bt.Client, l, full())
 			check(t, err)
 			compare(t, l, full(), got)
 
 			strip(t, bt.Client, l, func(field string) bool {
 				return strings.HasPrefix(field, "maybe_") || strings.HasPrefix(field, "default_")
 			})
-			got, err = r.Latest(t.Context(), seriesOf(full()))
+			got, err = readLatest(bt.Client, l, full())
 			check(t, err)
 			compare(t, l, want, got)
 		})
@@ -129,7 +128,7 @@ func TestMissingRequiredFields(t *testing.T) {
 				e.Time = e.Time.Add(time.Millisecond)
 				check(t, layoutWriter(bt.Client, l).Write(t.Context(), e))
 
-				errs, events := errorsOf(store.NewReader(bt.Client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(e)), start, end))
+				errs, events := errorsOf(readTable(t, bt.Client, l, seriesOf(e)))
 				if events != 1 || len(errs) != 1 || !errors.Is(errs[0], codec.ErrMissing) {
 					t.Errorf("%s: %d events and errors %v, want the later event and codec.ErrMissing", l.Table.ID, events, errs)
 				}
@@ -141,7 +140,7 @@ func TestMissingRequiredFields(t *testing.T) {
 // A cell that cannot be decoded is an error with its position, and the events before
 // and after it are read.
 func TestStoredGarbage(t *testing.T) {
-	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping[SampleEvent]) {
+	forEachTable(t, func(t *testing.T, client store.Client, l *store.Mapping) {
 		events := []SampleEvent{plain(), plain(), plain()}
 		for i := range events {
 			events[i].Time = events[i].Time.Add(time.Duration(i) * time.Minute)
@@ -149,7 +148,7 @@ func TestStoredGarbage(t *testing.T) {
 		check(t, layoutWriter(client, l).WriteAll(t.Context(), events))
 		row, column := spoil(t, client.(*bigtable.Client), l, events[1].Time)
 
-		errs, n := errorsOf(store.NewReader(client, l, options).Read(t.Context(), store.SeriesOf(seriesOf(events[0])), start, end))
+		errs, n := errorsOf(readTable(t, client, l, seriesOf(events[0])))
 		if len(errs) != 1 || n != 2 {
 			t.Fatalf("%d events and errors %v, want 2 and 1", n, errs)
 		}
@@ -170,7 +169,7 @@ func TestStoredGarbage(t *testing.T) {
 
 // spoil writes garbage to the state of the event at a time, and returns the row and
 // the column that an error must name.
-func spoil(t *testing.T, client *bigtable.Client, l *store.Mapping[SampleEvent], at time.Time) (row, column string) {
+func spoil(t *testing.T, client *bigtable.Client, l *store.Mapping, at time.Time) (row, column string) {
 	t.Helper()
 	column = "state"
 	if len(l.Columns) == 1 {

@@ -70,110 +70,95 @@ func (v *ActivityKind) UnmarshalText(text []byte) error {
 // activities_by_actor. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type ActivityWriter struct {
-	writer store.TableWriter[ActivityEvent]
+	writer *store.Writer
 }
 
 // NewActivityWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *ActivityWriter {
 	return &ActivityWriter{store.NewWriter(client, activityMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero ActivityWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *ActivityWriter) held() store.TableWriter[ActivityEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// ActivityWriter.
+func (w *ActivityWriter) held() *store.Writer {
 	if w == nil {
-		w = &ActivityWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, activityMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *ActivityWriter) Write(ctx context.Context, event ActivityEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *ActivityWriter) WriteAll(ctx context.Context, events []ActivityEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *ActivityWriter) Delete(ctx context.Context, events []ActivityEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *ActivityWriter) DeleteRange(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *ActivityWriter) DeleteSeries(ctx context.Context, series ActivitySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ActivityWriter) Replace(ctx context.Context, old ActivityEvent, updated ActivityEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // ActivityBatcher gathers Activity events from any number of goroutines and
 // writes them in batches; see store.Batcher.
 type ActivityBatcher struct {
-	batcher store.EventBatcher[ActivityEvent]
+	batcher *store.Batcher
 }
 
 // NewActivityBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...store.BatcherOptions) *ActivityBatcher {
-	return &ActivityBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero ActivityBatcher refuses all calls.
-//
-//go:noinline
-func (b *ActivityBatcher) held() store.EventBatcher[ActivityEvent] {
-	return store.EventBatcherOf(b.batcher, activityMappings)
+	return &ActivityBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *ActivityBatcher) Add(ctx context.Context, event ActivityEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *ActivityBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *ActivityBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *ActivityBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *ActivityBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *ActivityBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *ActivityBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // ActivityReader reads Activity events from table activities_by_repository.
 // Read holds one event in memory at a time.
 type ActivityReader struct {
-	reader                store.TableReader[ActivityEvent]
-	readActivitiesByActor store.TableReader[ActivityEvent]
+	reader                *store.Reader
+	readActivitiesByActor *store.Reader
 }
 
 // NewActivityReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *ActivityReader {
 	return &ActivityReader{
 		reader:                store.NewReader(client, activityActivitiesByRepositoryMapping, opts...),
@@ -181,128 +166,95 @@ func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *Activi
 	}
 }
 
-// fromActivitiesByRepository returns what r holds; that of a zero
-// ActivityReader refuses all calls.
-//
-//go:noinline
-func (r *ActivityReader) fromActivitiesByRepository() store.TableReader[ActivityEvent] {
-	return store.TableReaderOf(r.reader, activityActivitiesByRepositoryMapping)
-}
-
-// fromActivitiesByActor returns what r holds; that of a zero ActivityReader
-// refuses all calls.
-//
-//go:noinline
-func (r *ActivityReader) fromActivitiesByActor() store.TableReader[ActivityEvent] {
-	return store.TableReaderOf(r.readActivitiesByActor, activityActivitiesByActorMapping)
-}
-
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.fromActivitiesByRepository().Read(ctx, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
+	return store.ResultsOf[ActivityEvent](r.reader.Read(ctx, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *ActivityReader) ReadMany(ctx context.Context, series []ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.fromActivitiesByRepository().Read(ctx, store.ManySeriesOf(store.Each(series, func(s ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: s} })), from, to, opts...)
+	return store.ResultsOf[ActivityEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ActivitySeries) any { return &ActivityEvent{ActivitySeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *ActivityReader) Latest(ctx context.Context, series ActivitySeries) (ActivityEvent, error) {
-	return r.fromActivitiesByRepository().Latest(ctx, ActivityEvent{ActivitySeries: series})
+	return store.ResultOf[ActivityEvent](r.reader.Latest(ctx, &ActivityEvent{ActivitySeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *ActivityReader) LatestMany(ctx context.Context, series []ActivitySeries) iter.Seq2[ActivityEvent, error] {
-	return r.fromActivitiesByRepository().LatestMany(ctx, store.Each(series, func(s ActivitySeries) ActivityEvent { return ActivityEvent{ActivitySeries: s} }))
+	return store.ResultsOf[ActivityEvent](r.reader.LatestMany(ctx, store.Each(series, func(s ActivitySeries) any { return &ActivityEvent{ActivitySeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, columns, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, activityActivitiesByRepositoryColumns, columns, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *ActivityReader) Windows(ctx context.Context, series ActivitySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
-	return store.Windows(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, width, opts...)
+	return store.ResultsOf[ActivityWindow](r.reader.Windows(ctx, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *ActivityReader) Points(ctx context.Context, series ActivitySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(ActivityEvent{ActivitySeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, field, n)
 }
 
 // ByRepository yields the events with from <= time < to of the series with the
 // given repository, in time order. Its errors are those of Read. It reads from
 // table activities_by_repository: one range of rows.
 func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.fromActivitiesByRepository().Read(ctx, selectActivityByRepository(repository), from, to, opts...)
+	return store.ResultsOf[ActivityEvent](r.reader.Read(ctx, selectActivityByRepository(repository), from, to, opts...))
 }
 
 // ByRepositoryColumns appends the events of ByRepository to columns, as
 // ReadColumns does.
-//
-//go:noinline
 func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, columns, selectActivityByRepository(repository), from, to, opts...)
+	return r.reader.ReadColumns(ctx, activityActivitiesByRepositoryColumns, columns, selectActivityByRepository(repository), from, to, opts...)
 }
 
 // ByRepositoryWindows summarizes the events of ByRepository by windows of time,
 // as Windows does: by series, then by time.
-//
-//go:noinline
 func (r *ActivityReader) ByRepositoryWindows(ctx context.Context, repository string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
-	return store.Windows(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, width, opts...)
+	return store.ResultsOf[ActivityWindow](r.reader.Windows(ctx, activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, width, opts...))
 }
 
 // ByRepositoryPoints yields, for each series of ByRepository, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *ActivityReader) ByRepositoryPoints(ctx context.Context, repository string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ActivitySeries], error] {
-	return store.Charts(ctx, r.fromActivitiesByRepository(), activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, field, n)
+	return store.ResultsOf[window.Chart[ActivitySeries]](r.reader.Charts(ctx, activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, field, n))
 }
 
 // ByActor yields the events with from <= time < to of the series with the given
 // actor, in time order. Its errors are those of Read. It reads from table
 // activities_by_actor: one range of rows.
 func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return r.fromActivitiesByActor().Read(ctx, selectActivityByActor(actor), from, to, opts...)
+	return store.ResultsOf[ActivityEvent](r.readActivitiesByActor.Read(ctx, selectActivityByActor(actor), from, to, opts...))
 }
 
 // ByActorColumns appends the events of ByActor to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromActivitiesByActor(), activityActivitiesByActorColumns, columns, selectActivityByActor(actor), from, to, opts...)
+	return r.readActivitiesByActor.ReadColumns(ctx, activityActivitiesByActorColumns, columns, selectActivityByActor(actor), from, to, opts...)
 }
 
 // ByActorWindows summarizes the events of ByActor by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *ActivityReader) ByActorWindows(ctx context.Context, actor string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
-	return store.Windows(ctx, r.fromActivitiesByActor(), activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, width, opts...)
+	return store.ResultsOf[ActivityWindow](r.readActivitiesByActor.Windows(ctx, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, width, opts...))
 }
 
 // ByActorPoints yields, for each series of ByActor, the values of a number that
-// a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// a chart of n pixels shows; see store.Reader.Charts.
 func (r *ActivityReader) ByActorPoints(ctx context.Context, actor string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ActivitySeries], error] {
-	return store.Charts(ctx, r.fromActivitiesByActor(), activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, field, n)
+	return store.ResultsOf[window.Chart[ActivitySeries]](r.readActivitiesByActor.Charts(ctx, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, field, n))
 }
 
 // The fields of ActivityEvent, for store.ReadOptions and store.WindowOptions.
@@ -371,16 +323,12 @@ const (
 
 // SetupActivity reconciles tables activities_by_repository and
 // activities_by_actor with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupActivity(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(activityMappings), opts...)
 }
 
 // BackfillActivity copies events from one table to another, by default to the
 // one with serves: false, or compares them; see store.Backfill.
-//
-//go:noinline
 func BackfillActivity(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, activityMappings, opts...)
 }
@@ -471,7 +419,7 @@ func (k *ActivityActivitiesByActorKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Repository, &k.Actor, &k.ID}, At: &k.Time}
 }
 
-var activityMappings = []*store.Mapping[ActivityEvent]{activityActivitiesByRepositoryMapping, activityActivitiesByActorMapping}
+var activityMappings = []*store.Mapping{activityActivitiesByRepositoryMapping, activityActivitiesByActorMapping}
 
 // activityPart returns a pointer to what an event has for a slice of
 // ActivityColumns, by its index.
@@ -516,7 +464,7 @@ var activityActivitiesByRepositoryColumns = store.NewColumns[ActivityEvent, Acti
 
 // activityActivitiesByRepositoryMapping maps events to table
 // activities_by_repository.
-var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesByRepositoryColumns, store.Mapping[ActivityEvent]{
+var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesByRepositoryColumns, store.Mapping{
 	Table: store.Table{
 		ID:        ActivityActivitiesByRepositoryTableID,
 		Families:  []store.Family{{Name: ActivityActivitiesByRepositoryFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
@@ -557,7 +505,7 @@ var activityActivitiesByActorColumns = store.NewColumns[ActivityEvent, ActivityC
 )
 
 // activityActivitiesByActorMapping maps events to table activities_by_actor.
-var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActorColumns, store.Mapping[ActivityEvent]{
+var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActorColumns, store.Mapping{
 	Table: store.Table{
 		ID:       ActivityActivitiesByActorTableID,
 		Families: []store.Family{{Name: ActivityActivitiesByActorFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
@@ -580,22 +528,23 @@ var activityWindows = window.NewSpec[ActivitySeries, ActivityWindow](
 	window.ValuesPart[string]("text", 3),
 )
 
-var activityByRepository = store.Query[ActivityEvent]{Name: "ByRepository", Given: codec.Given{Series: []int{0}}}
+var activityByRepository = store.Query{Name: "ByRepository", Given: codec.Given{Series: []int{0}}}
 
 // selectActivityByRepository returns what ByRepository selects.
-func selectActivityByRepository(repository string) store.Selection[ActivityEvent] {
-	return activityByRepository.Bind(ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}})
+func selectActivityByRepository(repository string) store.Selection {
+	return activityByRepository.Bind(&ActivityEvent{ActivitySeries: ActivitySeries{Repository: repository}})
 }
 
-var activityByActor = store.Query[ActivityEvent]{Name: "ByActor", Given: codec.Given{Series: []int{1}}}
+var activityByActor = store.Query{Name: "ByActor", Given: codec.Given{Series: []int{1}}}
 
 // selectActivityByActor returns what ByActor selects.
-func selectActivityByActor(actor string) store.Selection[ActivityEvent] {
-	return activityByActor.Bind(ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}})
+func selectActivityByActor(actor string) store.Selection {
+	return activityByActor.Bind(&ActivityEvent{ActivitySeries: ActivitySeries{Actor: actor}})
 }
 
 // checkActivity rejects an event that no table can store.
-func checkActivity(e *ActivityEvent) error {
+func checkActivity(event any) error {
+	e := event.(*ActivityEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("repository", e.Repository)

@@ -62,166 +62,138 @@ func (v *AlarmKind) UnmarshalText(text []byte) error {
 // AlarmWriter writes Alarm events to tables devices and alarms_by_kind. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type AlarmWriter struct {
-	writer store.TableWriter[AlarmEvent]
+	writer *store.Writer
 }
 
 // NewAlarmWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWriter {
 	return &AlarmWriter{store.NewWriter(client, alarmMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero AlarmWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *AlarmWriter) held() store.TableWriter[AlarmEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// AlarmWriter.
+func (w *AlarmWriter) held() *store.Writer {
 	if w == nil {
-		w = &AlarmWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, alarmMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *AlarmWriter) Write(ctx context.Context, event AlarmEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *AlarmWriter) Delete(ctx context.Context, events []AlarmEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *AlarmWriter) DeleteRange(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *AlarmWriter) DeleteSeries(ctx context.Context, series AlarmSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *AlarmWriter) Replace(ctx context.Context, old AlarmEvent, updated AlarmEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // AlarmBatcher gathers Alarm events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type AlarmBatcher struct {
-	batcher store.EventBatcher[AlarmEvent]
+	batcher *store.Batcher
 }
 
 // NewAlarmBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...store.BatcherOptions) *AlarmBatcher {
-	return &AlarmBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero AlarmBatcher refuses all calls.
-//
-//go:noinline
-func (b *AlarmBatcher) held() store.EventBatcher[AlarmEvent] {
-	return store.EventBatcherOf(b.batcher, alarmMappings)
+	return &AlarmBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *AlarmBatcher) Add(ctx context.Context, event AlarmEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *AlarmBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *AlarmBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *AlarmBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *AlarmBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *AlarmBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *AlarmBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // AlarmReader reads Alarm events from table devices. Read holds one bucket in
 // memory at a time.
 type AlarmReader struct {
-	reader store.TableReader[AlarmEvent]
+	reader *store.Reader
 }
 
 // NewAlarmReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmReader {
 	return &AlarmReader{store.NewReader(client, alarmDevicesMapping, opts...)}
-}
-
-// fromDevices returns what r holds; that of a zero AlarmReader refuses all
-// calls.
-//
-//go:noinline
-func (r *AlarmReader) fromDevices() store.TableReader[AlarmEvent] {
-	return store.TableReaderOf(r.reader, alarmDevicesMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
-	return r.fromDevices().Read(ctx, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
+	return store.ResultsOf[AlarmEvent](r.reader.Read(ctx, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *AlarmReader) ReadMany(ctx context.Context, series []AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
-	return r.fromDevices().Read(ctx, store.ManySeriesOf(store.Each(series, func(s AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: s} })), from, to, opts...)
+	return store.ResultsOf[AlarmEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s AlarmSeries) any { return &AlarmEvent{AlarmSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *AlarmReader) Latest(ctx context.Context, series AlarmSeries) (AlarmEvent, error) {
-	return r.fromDevices().Latest(ctx, AlarmEvent{AlarmSeries: series})
+	return store.ResultOf[AlarmEvent](r.reader.Latest(ctx, &AlarmEvent{AlarmSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *AlarmReader) LatestMany(ctx context.Context, series []AlarmSeries) iter.Seq2[AlarmEvent, error] {
-	return r.fromDevices().LatestMany(ctx, store.Each(series, func(s AlarmSeries) AlarmEvent { return AlarmEvent{AlarmSeries: s} }))
+	return store.ResultsOf[AlarmEvent](r.reader.LatestMany(ctx, store.Each(series, func(s AlarmSeries) any { return &AlarmEvent{AlarmSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from, to time.Time, columns *AlarmColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromDevices(), alarmDevicesColumns, columns, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, alarmDevicesColumns, columns, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *AlarmReader) Windows(ctx context.Context, series AlarmSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[AlarmWindow, error] {
-	return store.Windows(ctx, r.fromDevices(), alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[AlarmWindow](r.reader.Windows(ctx, alarmDevicesColumns, alarmWindows, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *AlarmReader) Points(ctx context.Context, series AlarmSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromDevices(), alarmDevicesColumns, alarmWindows, store.SeriesOf(AlarmEvent{AlarmSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, alarmDevicesColumns, alarmWindows, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, field, n)
 }
 
 // The fields of AlarmEvent, for store.ReadOptions and store.WindowOptions.
@@ -282,16 +254,12 @@ const (
 
 // SetupAlarm reconciles tables devices and alarms_by_kind with the schema; see
 // setup.Setup.
-//
-//go:noinline
 func SetupAlarm(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(alarmMappings), opts...)
 }
 
 // BackfillAlarm copies events from one table to another, by default to the one
 // with serves: false, or compares them; see store.Backfill.
-//
-//go:noinline
 func BackfillAlarm(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, alarmMappings, opts...)
 }
@@ -374,7 +342,7 @@ func (k *AlarmsByKindKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Device, (*int64)(&k.Kind)}, At: &k.Time}
 }
 
-var alarmMappings = []*store.Mapping[AlarmEvent]{alarmDevicesMapping, alarmsByKindMapping}
+var alarmMappings = []*store.Mapping{alarmDevicesMapping, alarmsByKindMapping}
 
 // alarmPart returns a pointer to what an event has for a slice of AlarmColumns,
 // by its index.
@@ -413,7 +381,7 @@ var alarmDevicesColumns = store.NewColumns[AlarmEvent, AlarmColumns](
 )
 
 // alarmDevicesMapping maps events to table devices.
-var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Mapping[AlarmEvent]{
+var alarmDevicesMapping = store.NewMapping(alarmDevicesColumns, store.Mapping{
 	Table: store.Table{
 		ID:       AlarmDevicesTableID,
 		Families: []store.Family{{Name: AlarmDevicesFamilyAlarms, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
@@ -449,7 +417,7 @@ var alarmsByKindColumns = store.NewColumns[AlarmEvent, AlarmColumns](
 )
 
 // alarmsByKindMapping maps events to table alarms_by_kind.
-var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Mapping[AlarmEvent]{
+var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Mapping{
 	Table: store.Table{
 		ID:       AlarmsByKindTableID,
 		Families: []store.Family{{Name: AlarmsByKindFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
@@ -471,7 +439,8 @@ var alarmWindows = window.NewSpec[AlarmSeries, AlarmWindow](
 )
 
 // checkAlarm rejects an event that no table can store.
-func checkAlarm(e *AlarmEvent) error {
+func checkAlarm(event any) error {
+	e := event.(*AlarmEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("device", e.Device)

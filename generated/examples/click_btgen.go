@@ -29,166 +29,138 @@ type ClickEvent struct {
 // ClickWriter writes Click events to table activity. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ClickWriter struct {
-	writer store.TableWriter[ClickEvent]
+	writer *store.Writer
 }
 
 // NewClickWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewClickWriter(client store.Client, opts ...store.WriterOptions) *ClickWriter {
 	return &ClickWriter{store.NewWriter(client, clickMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero ClickWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *ClickWriter) held() store.TableWriter[ClickEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// ClickWriter.
+func (w *ClickWriter) held() *store.Writer {
 	if w == nil {
-		w = &ClickWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, clickMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *ClickWriter) Write(ctx context.Context, event ClickEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *ClickWriter) WriteAll(ctx context.Context, events []ClickEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *ClickWriter) Delete(ctx context.Context, events []ClickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *ClickWriter) DeleteRange(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *ClickWriter) DeleteSeries(ctx context.Context, series ClickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&ClickEvent{ClickSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ClickWriter) Replace(ctx context.Context, old ClickEvent, updated ClickEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // ClickBatcher gathers Click events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type ClickBatcher struct {
-	batcher store.EventBatcher[ClickEvent]
+	batcher *store.Batcher
 }
 
 // NewClickBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewClickBatcher(w *ClickWriter, failed func(event ClickEvent, err error), opts ...store.BatcherOptions) *ClickBatcher {
-	return &ClickBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero ClickBatcher refuses all calls.
-//
-//go:noinline
-func (b *ClickBatcher) held() store.EventBatcher[ClickEvent] {
-	return store.EventBatcherOf(b.batcher, clickMappings)
+	return &ClickBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *ClickBatcher) Add(ctx context.Context, event ClickEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *ClickBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *ClickBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *ClickBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *ClickBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *ClickBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *ClickBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // ClickReader reads Click events from table activity. Read holds one event in
 // memory at a time.
 type ClickReader struct {
-	reader store.TableReader[ClickEvent]
+	reader *store.Reader
 }
 
 // NewClickReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewClickReader(client store.Client, opts ...store.ReaderOptions) *ClickReader {
 	return &ClickReader{store.NewReader(client, clickActivityMapping, opts...)}
-}
-
-// fromActivity returns what r holds; that of a zero ClickReader refuses all
-// calls.
-//
-//go:noinline
-func (r *ClickReader) fromActivity() store.TableReader[ClickEvent] {
-	return store.TableReaderOf(r.reader, clickActivityMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *ClickReader) Read(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return r.fromActivity().Read(ctx, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
+	return store.ResultsOf[ClickEvent](r.reader.Read(ctx, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *ClickReader) ReadMany(ctx context.Context, series []ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return r.fromActivity().Read(ctx, store.ManySeriesOf(store.Each(series, func(s ClickSeries) ClickEvent { return ClickEvent{ClickSeries: s} })), from, to, opts...)
+	return store.ResultsOf[ClickEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ClickSeries) any { return &ClickEvent{ClickSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *ClickReader) Latest(ctx context.Context, series ClickSeries) (ClickEvent, error) {
-	return r.fromActivity().Latest(ctx, ClickEvent{ClickSeries: series})
+	return store.ResultOf[ClickEvent](r.reader.Latest(ctx, &ClickEvent{ClickSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *ClickReader) LatestMany(ctx context.Context, series []ClickSeries) iter.Seq2[ClickEvent, error] {
-	return r.fromActivity().LatestMany(ctx, store.Each(series, func(s ClickSeries) ClickEvent { return ClickEvent{ClickSeries: s} }))
+	return store.ResultsOf[ClickEvent](r.reader.LatestMany(ctx, store.Each(series, func(s ClickSeries) any { return &ClickEvent{ClickSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *ClickReader) ReadColumns(ctx context.Context, series ClickSeries, from, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromActivity(), clickActivityColumns, columns, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, clickActivityColumns, columns, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *ClickReader) Windows(ctx context.Context, series ClickSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ClickWindow, error] {
-	return store.Windows(ctx, r.fromActivity(), clickActivityColumns, clickWindows, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[ClickWindow](r.reader.Windows(ctx, clickActivityColumns, clickWindows, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *ClickReader) Points(ctx context.Context, series ClickSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromActivity(), clickActivityColumns, clickWindows, store.SeriesOf(ClickEvent{ClickSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, clickActivityColumns, clickWindows, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, field, n)
 }
 
 // AllClicks yields the events with from <= time < to of all series, by series
@@ -197,31 +169,25 @@ func (r *ClickReader) Points(ctx context.Context, series ClickSeries, from, to t
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ClickReader) AllClicks(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return r.fromActivity().Read(ctx, selectClickAllClicks(), from, to, opts...)
+	return store.ResultsOf[ClickEvent](r.reader.Read(ctx, selectClickAllClicks(), from, to, opts...))
 }
 
 // AllClicksColumns appends the events of AllClicks to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *ClickReader) AllClicksColumns(ctx context.Context, from, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromActivity(), clickActivityColumns, columns, selectClickAllClicks(), from, to, opts...)
+	return r.reader.ReadColumns(ctx, clickActivityColumns, columns, selectClickAllClicks(), from, to, opts...)
 }
 
 // AllClicksWindows summarizes the events of AllClicks by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *ClickReader) AllClicksWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ClickWindow, error] {
-	return store.Windows(ctx, r.fromActivity(), clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, width, opts...)
+	return store.ResultsOf[ClickWindow](r.reader.Windows(ctx, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, width, opts...))
 }
 
 // AllClicksPoints yields, for each series of AllClicks, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *ClickReader) AllClicksPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ClickSeries], error] {
-	return store.Charts(ctx, r.fromActivity(), clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, field, n)
+	return store.ResultsOf[window.Chart[ClickSeries]](r.reader.Charts(ctx, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, field, n))
 }
 
 // The fields of ClickEvent, for store.ReadOptions and store.WindowOptions.
@@ -278,8 +244,6 @@ const (
 )
 
 // SetupClick reconciles table activity with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupClick(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(clickMappings), opts...)
 }
@@ -322,7 +286,7 @@ func (k *ClickActivityKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.User}, At: &k.Time}
 }
 
-var clickMappings = []*store.Mapping[ClickEvent]{clickActivityMapping}
+var clickMappings = []*store.Mapping{clickActivityMapping}
 
 // clickPart returns a pointer to what an event has for a slice of ClickColumns,
 // by its index.
@@ -359,7 +323,7 @@ var clickActivityColumns = store.NewColumns[ClickEvent, ClickColumns](
 )
 
 // clickActivityMapping maps events to table activity.
-var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Mapping[ClickEvent]{
+var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Mapping{
 	Table: store.Table{
 		ID:       ClickActivityTableID,
 		Families: []store.Family{{Name: ClickActivityFamilyA, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
@@ -377,15 +341,16 @@ var clickWindows = window.NewSpec[ClickSeries, ClickWindow](
 	window.ValuesPart[string]("target", 2),
 )
 
-var clickAllClicks = store.Query[ClickEvent]{Name: "AllClicks"}
+var clickAllClicks = store.Query{Name: "AllClicks"}
 
 // selectClickAllClicks returns what AllClicks selects.
-func selectClickAllClicks() store.Selection[ClickEvent] {
-	return clickAllClicks.Bind(ClickEvent{})
+func selectClickAllClicks() store.Selection {
+	return clickAllClicks.Bind(&ClickEvent{})
 }
 
 // checkClick rejects an event that no table can store.
-func checkClick(e *ClickEvent) error {
+func checkClick(event any) error {
+	e := event.(*ClickEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("target", e.Target)

@@ -80,166 +80,138 @@ func (v *DailyWeather) UnmarshalText(text []byte) error {
 // daily_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type DailyWriter struct {
-	writer store.TableWriter[DailyEvent]
+	writer *store.Writer
 }
 
 // NewDailyWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWriter {
 	return &DailyWriter{store.NewWriter(client, dailyMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero DailyWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *DailyWriter) held() store.TableWriter[DailyEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// DailyWriter.
+func (w *DailyWriter) held() *store.Writer {
 	if w == nil {
-		w = &DailyWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, dailyMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *DailyWriter) Write(ctx context.Context, event DailyEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *DailyWriter) Delete(ctx context.Context, events []DailyEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *DailyWriter) DeleteRange(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *DailyWriter) DeleteSeries(ctx context.Context, series DailySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&DailyEvent{DailySeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *DailyWriter) Replace(ctx context.Context, old DailyEvent, updated DailyEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // DailyBatcher gathers Daily events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type DailyBatcher struct {
-	batcher store.EventBatcher[DailyEvent]
+	batcher *store.Batcher
 }
 
 // NewDailyBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...store.BatcherOptions) *DailyBatcher {
-	return &DailyBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero DailyBatcher refuses all calls.
-//
-//go:noinline
-func (b *DailyBatcher) held() store.EventBatcher[DailyEvent] {
-	return store.EventBatcherOf(b.batcher, dailyMappings)
+	return &DailyBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *DailyBatcher) Add(ctx context.Context, event DailyEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *DailyBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *DailyBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *DailyBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *DailyBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *DailyBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *DailyBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // DailyReader reads Daily events from table daily_cells. Read holds one bucket
 // in memory at a time.
 type DailyReader struct {
-	reader store.TableReader[DailyEvent]
+	reader *store.Reader
 }
 
 // NewDailyReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewDailyReader(client store.Client, opts ...store.ReaderOptions) *DailyReader {
 	return &DailyReader{store.NewReader(client, dailyCellsMapping, opts...)}
-}
-
-// fromDailyCells returns what r holds; that of a zero DailyReader refuses all
-// calls.
-//
-//go:noinline
-func (r *DailyReader) fromDailyCells() store.TableReader[DailyEvent] {
-	return store.TableReaderOf(r.reader, dailyCellsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *DailyReader) Read(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return r.fromDailyCells().Read(ctx, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
+	return store.ResultsOf[DailyEvent](r.reader.Read(ctx, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *DailyReader) ReadMany(ctx context.Context, series []DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return r.fromDailyCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s DailySeries) DailyEvent { return DailyEvent{DailySeries: s} })), from, to, opts...)
+	return store.ResultsOf[DailyEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s DailySeries) any { return &DailyEvent{DailySeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEvent, error) {
-	return r.fromDailyCells().Latest(ctx, DailyEvent{DailySeries: series})
+	return store.ResultOf[DailyEvent](r.reader.Latest(ctx, &DailyEvent{DailySeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *DailyReader) LatestMany(ctx context.Context, series []DailySeries) iter.Seq2[DailyEvent, error] {
-	return r.fromDailyCells().LatestMany(ctx, store.Each(series, func(s DailySeries) DailyEvent { return DailyEvent{DailySeries: s} }))
+	return store.ResultsOf[DailyEvent](r.reader.LatestMany(ctx, store.Each(series, func(s DailySeries) any { return &DailyEvent{DailySeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromDailyCells(), dailyCellsColumns, columns, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, dailyCellsColumns, columns, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *DailyReader) Windows(ctx context.Context, series DailySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DailyWindow, error] {
-	return store.Windows(ctx, r.fromDailyCells(), dailyCellsColumns, dailyWindows, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, width, opts...)
+	return store.ResultsOf[DailyWindow](r.reader.Windows(ctx, dailyCellsColumns, dailyWindows, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *DailyReader) Points(ctx context.Context, series DailySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromDailyCells(), dailyCellsColumns, dailyWindows, store.SeriesOf(DailyEvent{DailySeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, dailyCellsColumns, dailyWindows, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, field, n)
 }
 
 // AllCities yields the events with from <= time < to of all series, by series
@@ -248,31 +220,25 @@ func (r *DailyReader) Points(ctx context.Context, series DailySeries, from, to t
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return r.fromDailyCells().Read(ctx, selectDailyAllCities(), from, to, opts...)
+	return store.ResultsOf[DailyEvent](r.reader.Read(ctx, selectDailyAllCities(), from, to, opts...))
 }
 
 // AllCitiesColumns appends the events of AllCities to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromDailyCells(), dailyCellsColumns, columns, selectDailyAllCities(), from, to, opts...)
+	return r.reader.ReadColumns(ctx, dailyCellsColumns, columns, selectDailyAllCities(), from, to, opts...)
 }
 
 // AllCitiesWindows summarizes the events of AllCities by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *DailyReader) AllCitiesWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DailyWindow, error] {
-	return store.Windows(ctx, r.fromDailyCells(), dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, width, opts...)
+	return store.ResultsOf[DailyWindow](r.reader.Windows(ctx, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, width, opts...))
 }
 
 // AllCitiesPoints yields, for each series of AllCities, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *DailyReader) AllCitiesPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DailySeries], error] {
-	return store.Charts(ctx, r.fromDailyCells(), dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, field, n)
+	return store.ResultsOf[window.Chart[DailySeries]](r.reader.Charts(ctx, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, field, n))
 }
 
 // The fields of DailyEvent, for store.ReadOptions and store.WindowOptions.
@@ -358,16 +324,12 @@ const (
 
 // SetupDaily reconciles tables daily_columns, daily_cells, daily_serialized,
 // daily_unserialized and daily_combined with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupDaily(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(dailyMappings), opts...)
 }
 
 // BackfillDaily copies events from one table to another, by default to the one
 // with serves: false, or compares them; see store.Backfill.
-//
-//go:noinline
 func BackfillDaily(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, dailyMappings, opts...)
 }
@@ -566,7 +528,7 @@ func (k *DailyCombinedKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Location}, At: &k.Bucket}
 }
 
-var dailyMappings = []*store.Mapping[DailyEvent]{dailyColumnsMapping, dailyCellsMapping, dailySerializedMapping, dailyUnserializedMapping, dailyCombinedMapping}
+var dailyMappings = []*store.Mapping{dailyColumnsMapping, dailyCellsMapping, dailySerializedMapping, dailyUnserializedMapping, dailyCombinedMapping}
 
 // dailyPart returns a pointer to what an event has for a slice of DailyColumns,
 // by its index.
@@ -614,7 +576,7 @@ var dailyColumnsColumns = store.NewColumns[DailyEvent, DailyColumns](
 )
 
 // dailyColumnsMapping maps events to table daily_columns.
-var dailyColumnsMapping = store.NewMapping(dailyColumnsColumns, store.Mapping[DailyEvent]{
+var dailyColumnsMapping = store.NewMapping(dailyColumnsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       DailyColumnsTableID,
 		Families: []store.Family{{Name: DailyColumnsFamilyM}},
@@ -648,7 +610,7 @@ var dailyCellsColumns = store.NewColumns[DailyEvent, DailyColumns](
 )
 
 // dailyCellsMapping maps events to table daily_cells.
-var dailyCellsMapping = store.NewMapping(dailyCellsColumns, store.Mapping[DailyEvent]{
+var dailyCellsMapping = store.NewMapping(dailyCellsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       DailyCellsTableID,
 		Families: []store.Family{{Name: DailyCellsFamilyM}},
@@ -684,7 +646,7 @@ var dailySerializedColumns = store.NewColumns[DailyEvent, DailyColumns](
 )
 
 // dailySerializedMapping maps events to table daily_serialized.
-var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Mapping[DailyEvent]{
+var dailySerializedMapping = store.NewMapping(dailySerializedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       DailySerializedTableID,
 		Families: []store.Family{{Name: DailySerializedFamilyM}},
@@ -725,7 +687,7 @@ var dailyUnserializedColumns = store.NewColumns[DailyEvent, DailyColumns](
 )
 
 // dailyUnserializedMapping maps events to table daily_unserialized.
-var dailyUnserializedMapping = store.NewMapping(dailyUnserializedColumns, store.Mapping[DailyEvent]{
+var dailyUnserializedMapping = store.NewMapping(dailyUnserializedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       DailyUnserializedTableID,
 		Families: []store.Family{{Name: DailyUnserializedFamilyM}},
@@ -761,7 +723,7 @@ var dailyCombinedColumns = store.NewColumns[DailyEvent, DailyColumns](
 )
 
 // dailyCombinedMapping maps events to table daily_combined.
-var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Mapping[DailyEvent]{
+var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       DailyCombinedTableID,
 		Families: []store.Family{{Name: DailyCombinedFamilyM}},
@@ -790,15 +752,16 @@ var dailyWindows = window.NewSpec[DailySeries, DailyWindow](
 	window.ValuesPart[DailyWeather]("weather", 6),
 )
 
-var dailyAllCities = store.Query[DailyEvent]{Name: "AllCities"}
+var dailyAllCities = store.Query{Name: "AllCities"}
 
 // selectDailyAllCities returns what AllCities selects.
-func selectDailyAllCities() store.Selection[DailyEvent] {
-	return dailyAllCities.Bind(DailyEvent{})
+func selectDailyAllCities() store.Selection {
+	return dailyAllCities.Bind(&DailyEvent{})
 }
 
 // checkDaily rejects an event that no table can store.
-func checkDaily(e *DailyEvent) error {
+func checkDaily(event any) error {
+	e := event.(*DailyEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("location", e.Location)

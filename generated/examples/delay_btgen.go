@@ -32,197 +32,163 @@ type DelayEvent struct {
 // DelayWriter writes Delay events to table delays. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type DelayWriter struct {
-	writer store.TableWriter[DelayEvent]
+	writer *store.Writer
 }
 
 // NewDelayWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWriter {
 	return &DelayWriter{store.NewWriter(client, delayMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero DelayWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *DelayWriter) held() store.TableWriter[DelayEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// DelayWriter.
+func (w *DelayWriter) held() *store.Writer {
 	if w == nil {
-		w = &DelayWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, delayMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *DelayWriter) Write(ctx context.Context, event DelayEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *DelayWriter) WriteAll(ctx context.Context, events []DelayEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *DelayWriter) Delete(ctx context.Context, events []DelayEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *DelayWriter) DeleteRange(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *DelayWriter) DeleteSeries(ctx context.Context, series DelaySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&DelayEvent{DelaySeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *DelayWriter) Replace(ctx context.Context, old DelayEvent, updated DelayEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // DelayBatcher gathers Delay events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type DelayBatcher struct {
-	batcher store.EventBatcher[DelayEvent]
+	batcher *store.Batcher
 }
 
 // NewDelayBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...store.BatcherOptions) *DelayBatcher {
-	return &DelayBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero DelayBatcher refuses all calls.
-//
-//go:noinline
-func (b *DelayBatcher) held() store.EventBatcher[DelayEvent] {
-	return store.EventBatcherOf(b.batcher, delayMappings)
+	return &DelayBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *DelayBatcher) Add(ctx context.Context, event DelayEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *DelayBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *DelayBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *DelayBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *DelayBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *DelayBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *DelayBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // DelayReader reads Delay events from table delays. Read holds one bucket in
 // memory at a time.
 type DelayReader struct {
-	reader store.TableReader[DelayEvent]
+	reader *store.Reader
 }
 
 // NewDelayReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewDelayReader(client store.Client, opts ...store.ReaderOptions) *DelayReader {
 	return &DelayReader{store.NewReader(client, delaysMapping, opts...)}
-}
-
-// fromDelays returns what r holds; that of a zero DelayReader refuses all
-// calls.
-//
-//go:noinline
-func (r *DelayReader) fromDelays() store.TableReader[DelayEvent] {
-	return store.TableReaderOf(r.reader, delaysMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *DelayReader) Read(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.fromDelays().Read(ctx, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
+	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *DelayReader) ReadMany(ctx context.Context, series []DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.fromDelays().Read(ctx, store.ManySeriesOf(store.Each(series, func(s DelaySeries) DelayEvent { return DelayEvent{DelaySeries: s} })), from, to, opts...)
+	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s DelaySeries) any { return &DelayEvent{DelaySeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *DelayReader) Latest(ctx context.Context, series DelaySeries) (DelayEvent, error) {
-	return r.fromDelays().Latest(ctx, DelayEvent{DelaySeries: series})
+	return store.ResultOf[DelayEvent](r.reader.Latest(ctx, &DelayEvent{DelaySeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *DelayReader) LatestMany(ctx context.Context, series []DelaySeries) iter.Seq2[DelayEvent, error] {
-	return r.fromDelays().LatestMany(ctx, store.Each(series, func(s DelaySeries) DelayEvent { return DelayEvent{DelaySeries: s} }))
+	return store.ResultsOf[DelayEvent](r.reader.LatestMany(ctx, store.Each(series, func(s DelaySeries) any { return &DelayEvent{DelaySeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromDelays(), delaysColumns, columns, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, delaysColumns, columns, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *DelayReader) Windows(ctx context.Context, series DelaySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
-	return store.Windows(ctx, r.fromDelays(), delaysColumns, delayWindows, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, width, opts...)
+	return store.ResultsOf[DelayWindow](r.reader.Windows(ctx, delaysColumns, delayWindows, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *DelayReader) Points(ctx context.Context, series DelaySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromDelays(), delaysColumns, delayWindows, store.SeriesOf(DelayEvent{DelaySeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, delaysColumns, delayWindows, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, field, n)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
 // given region, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table delays: one range of rows.
 func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.fromDelays().Read(ctx, selectDelayByRegion(region), from, to, opts...)
+	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, selectDelayByRegion(region), from, to, opts...))
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromDelays(), delaysColumns, columns, selectDelayByRegion(region), from, to, opts...)
+	return r.reader.ReadColumns(ctx, delaysColumns, columns, selectDelayByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *DelayReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
-	return store.Windows(ctx, r.fromDelays(), delaysColumns, delayWindows, selectDelayByRegion(region), from, to, width, opts...)
+	return store.ResultsOf[DelayWindow](r.reader.Windows(ctx, delaysColumns, delayWindows, selectDelayByRegion(region), from, to, width, opts...))
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *DelayReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DelaySeries], error] {
-	return store.Charts(ctx, r.fromDelays(), delaysColumns, delayWindows, selectDelayByRegion(region), from, to, field, n)
+	return store.ResultsOf[window.Chart[DelaySeries]](r.reader.Charts(ctx, delaysColumns, delayWindows, selectDelayByRegion(region), from, to, field, n))
 }
 
 // ByRegionAndLine yields the events with from <= time < to of the series with
@@ -230,31 +196,25 @@ func (r *DelayReader) ByRegionPoints(ctx context.Context, region string, from, t
 // by time. Its errors are those of Read. It reads from table delays: a range of
 // rows for each bucket.
 func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return r.fromDelays().Read(ctx, selectDelayByRegionAndLine(region, line), from, to, opts...)
+	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, selectDelayByRegionAndLine(region, line), from, to, opts...))
 }
 
 // ByRegionAndLineColumns appends the events of ByRegionAndLine to columns, as
 // ReadColumns does.
-//
-//go:noinline
 func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromDelays(), delaysColumns, columns, selectDelayByRegionAndLine(region, line), from, to, opts...)
+	return r.reader.ReadColumns(ctx, delaysColumns, columns, selectDelayByRegionAndLine(region, line), from, to, opts...)
 }
 
 // ByRegionAndLineWindows summarizes the events of ByRegionAndLine by windows of
 // time, as Windows does: by series, then by time.
-//
-//go:noinline
 func (r *DelayReader) ByRegionAndLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
-	return store.Windows(ctx, r.fromDelays(), delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, width, opts...)
+	return store.ResultsOf[DelayWindow](r.reader.Windows(ctx, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, width, opts...))
 }
 
 // ByRegionAndLinePoints yields, for each series of ByRegionAndLine, the values
-// of a number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// of a number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *DelayReader) ByRegionAndLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DelaySeries], error] {
-	return store.Charts(ctx, r.fromDelays(), delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, field, n)
+	return store.ResultsOf[window.Chart[DelaySeries]](r.reader.Charts(ctx, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, field, n))
 }
 
 // The fields of DelayEvent, for store.ReadOptions and store.WindowOptions.
@@ -318,8 +278,6 @@ const (
 )
 
 // SetupDelay reconciles table delays with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupDelay(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(delayMappings), opts...)
 }
@@ -362,7 +320,7 @@ func (k *DelaysKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Region, &k.Line, &k.Vehicle}, At: &k.Bucket}
 }
 
-var delayMappings = []*store.Mapping[DelayEvent]{delaysMapping}
+var delayMappings = []*store.Mapping{delaysMapping}
 
 // delayPart returns a pointer to what an event has for a slice of DelayColumns,
 // by its index.
@@ -404,7 +362,7 @@ var delaysColumns = store.NewColumns[DelayEvent, DelayColumns](
 )
 
 // delaysMapping maps events to table delays.
-var delaysMapping = store.NewMapping(delaysColumns, store.Mapping[DelayEvent]{
+var delaysMapping = store.NewMapping(delaysColumns, store.Mapping{
 	Table: store.Table{
 		ID:       DelaysTableID,
 		Families: []store.Family{{Name: DelaysFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
@@ -427,22 +385,23 @@ var delayWindows = window.NewSpec[DelaySeries, DelayWindow](
 	window.ValuesPart[string]("stop", 3),
 )
 
-var delayByRegion = store.Query[DelayEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
+var delayByRegion = store.Query{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 
 // selectDelayByRegion returns what ByRegion selects.
-func selectDelayByRegion(region string) store.Selection[DelayEvent] {
-	return delayByRegion.Bind(DelayEvent{DelaySeries: DelaySeries{Region: region}})
+func selectDelayByRegion(region string) store.Selection {
+	return delayByRegion.Bind(&DelayEvent{DelaySeries: DelaySeries{Region: region}})
 }
 
-var delayByRegionAndLine = store.Query[DelayEvent]{Name: "ByRegionAndLine", Given: codec.Given{Series: []int{0, 1}}}
+var delayByRegionAndLine = store.Query{Name: "ByRegionAndLine", Given: codec.Given{Series: []int{0, 1}}}
 
 // selectDelayByRegionAndLine returns what ByRegionAndLine selects.
-func selectDelayByRegionAndLine(region string, line string) store.Selection[DelayEvent] {
-	return delayByRegionAndLine.Bind(DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}})
+func selectDelayByRegionAndLine(region string, line string) store.Selection {
+	return delayByRegionAndLine.Bind(&DelayEvent{DelaySeries: DelaySeries{Region: region, Line: line}})
 }
 
 // checkDelay rejects an event that no table can store.
-func checkDelay(e *DelayEvent) error {
+func checkDelay(event any) error {
+	e := event.(*DelayEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("region", e.Region)

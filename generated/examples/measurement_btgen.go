@@ -31,167 +31,138 @@ type MeasurementEvent struct {
 // MeasurementWriter writes Measurement events to table readings. Writing an
 // event again replaces it, so a failed call is safe to repeat.
 type MeasurementWriter struct {
-	writer store.TableWriter[MeasurementEvent]
+	writer *store.Writer
 }
 
 // NewMeasurementWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewMeasurementWriter(client store.Client, opts ...store.WriterOptions) *MeasurementWriter {
 	return &MeasurementWriter{store.NewWriter(client, measurementMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero MeasurementWriter refuses
-// all calls.
-//
-//go:noinline
-func (w *MeasurementWriter) held() store.TableWriter[MeasurementEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// MeasurementWriter.
+func (w *MeasurementWriter) held() *store.Writer {
 	if w == nil {
-		w = &MeasurementWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, measurementMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *MeasurementWriter) Write(ctx context.Context, event MeasurementEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *MeasurementWriter) WriteAll(ctx context.Context, events []MeasurementEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *MeasurementWriter) Delete(ctx context.Context, events []MeasurementEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *MeasurementWriter) DeleteRange(ctx context.Context, series MeasurementSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(MeasurementEvent{MeasurementSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *MeasurementWriter) DeleteSeries(ctx context.Context, series MeasurementSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(MeasurementEvent{MeasurementSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *MeasurementWriter) Replace(ctx context.Context, old MeasurementEvent, updated MeasurementEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // MeasurementBatcher gathers Measurement events from any number of goroutines
 // and writes them in batches; see store.Batcher.
 type MeasurementBatcher struct {
-	batcher store.EventBatcher[MeasurementEvent]
+	batcher *store.Batcher
 }
 
 // NewMeasurementBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewMeasurementBatcher(w *MeasurementWriter, failed func(event MeasurementEvent, err error), opts ...store.BatcherOptions) *MeasurementBatcher {
-	return &MeasurementBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero MeasurementBatcher refuses all
-// calls.
-//
-//go:noinline
-func (b *MeasurementBatcher) held() store.EventBatcher[MeasurementEvent] {
-	return store.EventBatcherOf(b.batcher, measurementMappings)
+	return &MeasurementBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *MeasurementBatcher) Add(ctx context.Context, event MeasurementEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *MeasurementBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *MeasurementBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *MeasurementBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *MeasurementBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *MeasurementBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *MeasurementBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // MeasurementReader reads Measurement events from table readings. Read holds
 // one event in memory at a time.
 type MeasurementReader struct {
-	reader store.TableReader[MeasurementEvent]
+	reader *store.Reader
 }
 
 // NewMeasurementReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewMeasurementReader(client store.Client, opts ...store.ReaderOptions) *MeasurementReader {
 	return &MeasurementReader{store.NewReader(client, measurementReadingsMapping, opts...)}
-}
-
-// fromReadings returns what r holds; that of a zero MeasurementReader refuses
-// all calls.
-//
-//go:noinline
-func (r *MeasurementReader) fromReadings() store.TableReader[MeasurementEvent] {
-	return store.TableReaderOf(r.reader, measurementReadingsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *MeasurementReader) Read(ctx context.Context, series MeasurementSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeasurementEvent, error] {
-	return r.fromReadings().Read(ctx, store.SeriesOf(MeasurementEvent{MeasurementSeries: series}), from, to, opts...)
+	return store.ResultsOf[MeasurementEvent](r.reader.Read(ctx, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *MeasurementReader) ReadMany(ctx context.Context, series []MeasurementSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeasurementEvent, error] {
-	return r.fromReadings().Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeasurementSeries) MeasurementEvent { return MeasurementEvent{MeasurementSeries: s} })), from, to, opts...)
+	return store.ResultsOf[MeasurementEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeasurementSeries) any { return &MeasurementEvent{MeasurementSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *MeasurementReader) Latest(ctx context.Context, series MeasurementSeries) (MeasurementEvent, error) {
-	return r.fromReadings().Latest(ctx, MeasurementEvent{MeasurementSeries: series})
+	return store.ResultOf[MeasurementEvent](r.reader.Latest(ctx, &MeasurementEvent{MeasurementSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *MeasurementReader) LatestMany(ctx context.Context, series []MeasurementSeries) iter.Seq2[MeasurementEvent, error] {
-	return r.fromReadings().LatestMany(ctx, store.Each(series, func(s MeasurementSeries) MeasurementEvent { return MeasurementEvent{MeasurementSeries: s} }))
+	return store.ResultsOf[MeasurementEvent](r.reader.LatestMany(ctx, store.Each(series, func(s MeasurementSeries) any { return &MeasurementEvent{MeasurementSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *MeasurementReader) ReadColumns(ctx context.Context, series MeasurementSeries, from, to time.Time, columns *MeasurementColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromReadings(), measurementReadingsColumns, columns, store.SeriesOf(MeasurementEvent{MeasurementSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, measurementReadingsColumns, columns, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *MeasurementReader) Windows(ctx context.Context, series MeasurementSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeasurementWindow, error] {
-	return store.Windows(ctx, r.fromReadings(), measurementReadingsColumns, measurementWindows, store.SeriesOf(MeasurementEvent{MeasurementSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[MeasurementWindow](r.reader.Windows(ctx, measurementReadingsColumns, measurementWindows, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *MeasurementReader) Points(ctx context.Context, series MeasurementSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromReadings(), measurementReadingsColumns, measurementWindows, store.SeriesOf(MeasurementEvent{MeasurementSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, measurementReadingsColumns, measurementWindows, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, field, n)
 }
 
 // The fields of MeasurementEvent, for store.ReadOptions and
@@ -254,8 +225,6 @@ const (
 )
 
 // SetupMeasurement reconciles table readings with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupMeasurement(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(measurementMappings), opts...)
 }
@@ -301,7 +270,7 @@ func (k *MeasurementReadingsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Device}, At: &k.Time}
 }
 
-var measurementMappings = []*store.Mapping[MeasurementEvent]{measurementReadingsMapping}
+var measurementMappings = []*store.Mapping{measurementReadingsMapping}
 
 // measurementPart returns a pointer to what an event has for a slice of
 // MeasurementColumns, by its index.
@@ -338,7 +307,7 @@ var measurementReadingsColumns = store.NewColumns[MeasurementEvent, MeasurementC
 )
 
 // measurementReadingsMapping maps events to table readings.
-var measurementReadingsMapping = store.NewMapping(measurementReadingsColumns, store.Mapping[MeasurementEvent]{
+var measurementReadingsMapping = store.NewMapping(measurementReadingsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       MeasurementReadingsTableID,
 		Families: []store.Family{{Name: MeasurementReadingsFamilyD, GC: codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: 1}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
@@ -359,7 +328,8 @@ var measurementWindows = window.NewSpec[MeasurementSeries, MeasurementWindow](
 )
 
 // checkMeasurement rejects an event that no table can store.
-func checkMeasurement(e *MeasurementEvent) error {
+func checkMeasurement(event any) error {
+	e := event.(*MeasurementEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("device", e.Device)

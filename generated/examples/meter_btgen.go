@@ -32,173 +32,145 @@ type MeterEvent struct {
 // MeterWriter writes Meter events to table meter_quarters. Writing an event
 // again replaces it, so a failed call is safe to repeat.
 type MeterWriter struct {
-	writer store.TableWriter[MeterEvent]
+	writer *store.Writer
 }
 
 // NewMeterWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewMeterWriter(client store.Client, opts ...store.WriterOptions) *MeterWriter {
 	return &MeterWriter{store.NewWriter(client, meterMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero MeterWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *MeterWriter) held() store.TableWriter[MeterEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// MeterWriter.
+func (w *MeterWriter) held() *store.Writer {
 	if w == nil {
-		w = &MeterWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, meterMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *MeterWriter) Write(ctx context.Context, event MeterEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *MeterWriter) WriteAll(ctx context.Context, events []MeterEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *MeterWriter) Delete(ctx context.Context, events []MeterEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *MeterWriter) DeleteRange(ctx context.Context, series MeterSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *MeterWriter) DeleteSeries(ctx context.Context, series MeterSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(MeterEvent{MeterSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&MeterEvent{MeterSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *MeterWriter) Replace(ctx context.Context, old MeterEvent, updated MeterEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // MeterBatcher gathers Meter events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type MeterBatcher struct {
-	batcher store.EventBatcher[MeterEvent]
+	batcher *store.Batcher
 }
 
 // NewMeterBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewMeterBatcher(w *MeterWriter, failed func(event MeterEvent, err error), opts ...store.BatcherOptions) *MeterBatcher {
-	return &MeterBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero MeterBatcher refuses all calls.
-//
-//go:noinline
-func (b *MeterBatcher) held() store.EventBatcher[MeterEvent] {
-	return store.EventBatcherOf(b.batcher, meterMappings)
+	return &MeterBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *MeterBatcher) Add(ctx context.Context, event MeterEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *MeterBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *MeterBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *MeterBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *MeterBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *MeterBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *MeterBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // MeterReader reads Meter events from table meter_quarters. Read holds one
 // bucket in memory at a time.
 type MeterReader struct {
-	reader store.TableReader[MeterEvent]
+	reader *store.Reader
 }
 
 // NewMeterReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewMeterReader(client store.Client, opts ...store.ReaderOptions) *MeterReader {
 	return &MeterReader{store.NewReader(client, meterQuartersMapping, opts...)}
-}
-
-// fromMeterQuarters returns what r holds; that of a zero MeterReader refuses
-// all calls.
-//
-//go:noinline
-func (r *MeterReader) fromMeterQuarters() store.TableReader[MeterEvent] {
-	return store.TableReaderOf(r.reader, meterQuartersMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *MeterReader) Read(ctx context.Context, series MeterSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
-	return r.fromMeterQuarters().Read(ctx, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, opts...)
+	return store.ResultsOf[MeterEvent](r.reader.Read(ctx, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *MeterReader) ReadMany(ctx context.Context, series []MeterSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
-	return r.fromMeterQuarters().Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeterSeries) MeterEvent { return MeterEvent{MeterSeries: s} })), from, to, opts...)
+	return store.ResultsOf[MeterEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeterSeries) any { return &MeterEvent{MeterSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *MeterReader) Latest(ctx context.Context, series MeterSeries) (MeterEvent, error) {
-	return r.fromMeterQuarters().Latest(ctx, MeterEvent{MeterSeries: series})
+	return store.ResultOf[MeterEvent](r.reader.Latest(ctx, &MeterEvent{MeterSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *MeterReader) LatestMany(ctx context.Context, series []MeterSeries) iter.Seq2[MeterEvent, error] {
-	return r.fromMeterQuarters().LatestMany(ctx, store.Each(series, func(s MeterSeries) MeterEvent { return MeterEvent{MeterSeries: s} }))
+	return store.ResultsOf[MeterEvent](r.reader.LatestMany(ctx, store.Each(series, func(s MeterSeries) any { return &MeterEvent{MeterSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *MeterReader) ReadColumns(ctx context.Context, series MeterSeries, from, to time.Time, columns *MeterColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromMeterQuarters(), meterQuartersColumns, columns, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, meterQuartersColumns, columns, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
+// of time, in order of time; see store.Reader.Windows.
 //
 // Windows of 1h and its multiples come from the rollup of table meter_quarters:
 // one cell per bucket, which is there when the events have expired. Buckets
 // that are not summarized, or have changed since, come from their events, as do
 // narrower windows and those that the time range cuts: the windows are the
 // same. Those that need events which have expired are Inexact.
-//
-//go:noinline
 func (r *MeterReader) Windows(ctx context.Context, series MeterSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterWindow, error] {
-	return store.Windows(ctx, r.fromMeterQuarters(), meterQuartersColumns, meterWindows, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[MeterWindow](r.reader.Windows(ctx, meterQuartersColumns, meterWindows, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points. A rollup has no
-// points: draw windows where events have expired.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points. A rollup
+// has no points: draw windows where events have expired.
 func (r *MeterReader) Points(ctx context.Context, series MeterSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromMeterQuarters(), meterQuartersColumns, meterWindows, store.SeriesOf(MeterEvent{MeterSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, meterQuartersColumns, meterWindows, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, field, n)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -209,40 +181,32 @@ func (r *MeterReader) Points(ctx context.Context, series MeterSeries, from, to t
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *MeterReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
-	return r.fromMeterQuarters().Read(ctx, selectMeterByRegion(region), from, to, opts...)
+	return store.ResultsOf[MeterEvent](r.reader.Read(ctx, selectMeterByRegion(region), from, to, opts...))
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *MeterReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *MeterColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromMeterQuarters(), meterQuartersColumns, columns, selectMeterByRegion(region), from, to, opts...)
+	return r.reader.ReadColumns(ctx, meterQuartersColumns, columns, selectMeterByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *MeterReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterWindow, error] {
-	return store.Windows(ctx, r.fromMeterQuarters(), meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, width, opts...)
+	return store.ResultsOf[MeterWindow](r.reader.Windows(ctx, meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, width, opts...))
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *MeterReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[MeterSeries], error] {
-	return store.Charts(ctx, r.fromMeterQuarters(), meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, field, n)
+	return store.ResultsOf[window.Chart[MeterSeries]](r.reader.Charts(ctx, meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, field, n))
 }
 
 // ByRegionSeries yields the series of ByRegion that have events with from <=
 // time < to, each once, without reading the events. It receives a few row keys
 // per series, and skips the other rows. Its errors are those of Read.
-//
-//go:noinline
 func (r *MeterReader) ByRegionSeries(ctx context.Context, region string, from, to time.Time) iter.Seq2[MeterSeries, error] {
-	return store.ReadSeries[MeterSeries](ctx, r.fromMeterQuarters(), selectMeterByRegion(region), from, to)
+	return store.ResultsOf[MeterSeries](r.reader.ReadSeries(ctx, selectMeterByRegion(region), from, to))
 }
 
 // The fields of MeterEvent, for store.ReadOptions and store.WindowOptions.
@@ -306,16 +270,12 @@ const (
 )
 
 // SetupMeter reconciles table meter_quarters with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupMeter(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(meterMappings), opts...)
 }
 
 // RollupMeter summarizes the buckets of table meter_quarters that have ended
 // and have changed; see store.Rollup.
-//
-//go:noinline
 func RollupMeter(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error) {
 	return store.Rollup(ctx, client, meterMappings, meterQuartersColumns, meterWindows, opts...)
 }
@@ -361,7 +321,7 @@ func (k *MeterQuartersKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Region, &k.Meter}, At: &k.Bucket}
 }
 
-var meterMappings = []*store.Mapping[MeterEvent]{meterQuartersMapping}
+var meterMappings = []*store.Mapping{meterQuartersMapping}
 
 // meterPart returns a pointer to what an event has for a slice of MeterColumns,
 // by its index.
@@ -400,7 +360,7 @@ var meterQuartersColumns = store.NewColumns[MeterEvent, MeterColumns](
 )
 
 // meterQuartersMapping maps events to table meter_quarters.
-var meterQuartersMapping = store.NewMapping(meterQuartersColumns, store.Mapping[MeterEvent]{
+var meterQuartersMapping = store.NewMapping(meterQuartersColumns, store.Mapping{
 	Table: store.Table{
 		ID:       MeterQuartersTableID,
 		Families: []store.Family{{Name: MeterQuartersFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}}},
@@ -420,15 +380,16 @@ var meterWindows = window.NewSpec[MeterSeries, MeterWindow](
 	window.FloatPart[float64]("voltage", 3),
 )
 
-var meterByRegion = store.Query[MeterEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
+var meterByRegion = store.Query{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 
 // selectMeterByRegion returns what ByRegion selects.
-func selectMeterByRegion(region string) store.Selection[MeterEvent] {
-	return meterByRegion.Bind(MeterEvent{MeterSeries: MeterSeries{Region: region}})
+func selectMeterByRegion(region string) store.Selection {
+	return meterByRegion.Bind(&MeterEvent{MeterSeries: MeterSeries{Region: region}})
 }
 
 // checkMeter rejects an event that no table can store.
-func checkMeter(e *MeterEvent) error {
+func checkMeter(event any) error {
+	e := event.(*MeterEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("region", e.Region)

@@ -35,168 +35,139 @@ type MeterReadingEvent struct {
 // events before 2025-01-06 to table meter_polls. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type MeterReadingWriter struct {
-	writer store.TableWriter[MeterReadingEvent]
+	writer *store.Writer
 }
 
 // NewMeterReadingWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewMeterReadingWriter(client store.Client, opts ...store.WriterOptions) *MeterReadingWriter {
 	return &MeterReadingWriter{store.NewWriter(client, meterReadingMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero MeterReadingWriter refuses
-// all calls.
-//
-//go:noinline
-func (w *MeterReadingWriter) held() store.TableWriter[MeterReadingEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// MeterReadingWriter.
+func (w *MeterReadingWriter) held() *store.Writer {
 	if w == nil {
-		w = &MeterReadingWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, meterReadingMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *MeterReadingWriter) Write(ctx context.Context, event MeterReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *MeterReadingWriter) WriteAll(ctx context.Context, events []MeterReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *MeterReadingWriter) Delete(ctx context.Context, events []MeterReadingEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *MeterReadingWriter) DeleteRange(ctx context.Context, series MeterReadingSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(MeterReadingEvent{MeterReadingSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *MeterReadingWriter) DeleteSeries(ctx context.Context, series MeterReadingSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(MeterReadingEvent{MeterReadingSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *MeterReadingWriter) Replace(ctx context.Context, old MeterReadingEvent, updated MeterReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // MeterReadingBatcher gathers MeterReading events from any number of goroutines
 // and writes them in batches; see store.Batcher.
 type MeterReadingBatcher struct {
-	batcher store.EventBatcher[MeterReadingEvent]
+	batcher *store.Batcher
 }
 
 // NewMeterReadingBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewMeterReadingBatcher(w *MeterReadingWriter, failed func(event MeterReadingEvent, err error), opts ...store.BatcherOptions) *MeterReadingBatcher {
-	return &MeterReadingBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero MeterReadingBatcher refuses all
-// calls.
-//
-//go:noinline
-func (b *MeterReadingBatcher) held() store.EventBatcher[MeterReadingEvent] {
-	return store.EventBatcherOf(b.batcher, meterReadingMappings)
+	return &MeterReadingBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *MeterReadingBatcher) Add(ctx context.Context, event MeterReadingEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *MeterReadingBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *MeterReadingBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *MeterReadingBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *MeterReadingBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *MeterReadingBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *MeterReadingBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // MeterReadingReader reads MeterReading events from table meter_readings, and
 // events before 2025-01-06 from table meter_polls. Read holds one bucket in
 // memory at a time.
 type MeterReadingReader struct {
-	reader store.TableReader[MeterReadingEvent]
+	reader *store.Reader
 }
 
 // NewMeterReadingReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewMeterReadingReader(client store.Client, opts ...store.ReaderOptions) *MeterReadingReader {
 	return &MeterReadingReader{store.NewReader(client, meterReadingsMapping, opts...)}
-}
-
-// fromMeterReadings returns what r holds; that of a zero MeterReadingReader
-// refuses all calls.
-//
-//go:noinline
-func (r *MeterReadingReader) fromMeterReadings() store.TableReader[MeterReadingEvent] {
-	return store.TableReaderOf(r.reader, meterReadingsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *MeterReadingReader) Read(ctx context.Context, series MeterReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterReadingEvent, error] {
-	return r.fromMeterReadings().Read(ctx, store.SeriesOf(MeterReadingEvent{MeterReadingSeries: series}), from, to, opts...)
+	return store.ResultsOf[MeterReadingEvent](r.reader.Read(ctx, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *MeterReadingReader) ReadMany(ctx context.Context, series []MeterReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterReadingEvent, error] {
-	return r.fromMeterReadings().Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeterReadingSeries) MeterReadingEvent { return MeterReadingEvent{MeterReadingSeries: s} })), from, to, opts...)
+	return store.ResultsOf[MeterReadingEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeterReadingSeries) any { return &MeterReadingEvent{MeterReadingSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *MeterReadingReader) Latest(ctx context.Context, series MeterReadingSeries) (MeterReadingEvent, error) {
-	return r.fromMeterReadings().Latest(ctx, MeterReadingEvent{MeterReadingSeries: series})
+	return store.ResultOf[MeterReadingEvent](r.reader.Latest(ctx, &MeterReadingEvent{MeterReadingSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *MeterReadingReader) LatestMany(ctx context.Context, series []MeterReadingSeries) iter.Seq2[MeterReadingEvent, error] {
-	return r.fromMeterReadings().LatestMany(ctx, store.Each(series, func(s MeterReadingSeries) MeterReadingEvent { return MeterReadingEvent{MeterReadingSeries: s} }))
+	return store.ResultsOf[MeterReadingEvent](r.reader.LatestMany(ctx, store.Each(series, func(s MeterReadingSeries) any { return &MeterReadingEvent{MeterReadingSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *MeterReadingReader) ReadColumns(ctx context.Context, series MeterReadingSeries, from, to time.Time, columns *MeterReadingColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromMeterReadings(), meterReadingsColumns, columns, store.SeriesOf(MeterReadingEvent{MeterReadingSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, meterReadingsColumns, columns, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *MeterReadingReader) Windows(ctx context.Context, series MeterReadingSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterReadingWindow, error] {
-	return store.Windows(ctx, r.fromMeterReadings(), meterReadingsColumns, meterReadingWindows, store.SeriesOf(MeterReadingEvent{MeterReadingSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[MeterReadingWindow](r.reader.Windows(ctx, meterReadingsColumns, meterReadingWindows, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *MeterReadingReader) Points(ctx context.Context, series MeterReadingSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromMeterReadings(), meterReadingsColumns, meterReadingWindows, store.SeriesOf(MeterReadingEvent{MeterReadingSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, meterReadingsColumns, meterReadingWindows, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, field, n)
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -207,31 +178,25 @@ func (r *MeterReadingReader) Points(ctx context.Context, series MeterReadingSeri
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *MeterReadingReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterReadingEvent, error] {
-	return r.fromMeterReadings().Read(ctx, selectMeterReadingByRegion(region), from, to, opts...)
+	return store.ResultsOf[MeterReadingEvent](r.reader.Read(ctx, selectMeterReadingByRegion(region), from, to, opts...))
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *MeterReadingReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *MeterReadingColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromMeterReadings(), meterReadingsColumns, columns, selectMeterReadingByRegion(region), from, to, opts...)
+	return r.reader.ReadColumns(ctx, meterReadingsColumns, columns, selectMeterReadingByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *MeterReadingReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterReadingWindow, error] {
-	return store.Windows(ctx, r.fromMeterReadings(), meterReadingsColumns, meterReadingWindows, selectMeterReadingByRegion(region), from, to, width, opts...)
+	return store.ResultsOf[MeterReadingWindow](r.reader.Windows(ctx, meterReadingsColumns, meterReadingWindows, selectMeterReadingByRegion(region), from, to, width, opts...))
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *MeterReadingReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[MeterReadingSeries], error] {
-	return store.Charts(ctx, r.fromMeterReadings(), meterReadingsColumns, meterReadingWindows, selectMeterReadingByRegion(region), from, to, field, n)
+	return store.ResultsOf[window.Chart[MeterReadingSeries]](r.reader.Charts(ctx, meterReadingsColumns, meterReadingWindows, selectMeterReadingByRegion(region), from, to, field, n))
 }
 
 // The fields of MeterReadingEvent, for store.ReadOptions and
@@ -304,8 +269,6 @@ const (
 
 // SetupMeterReading reconciles tables meter_readings and meter_polls with the
 // schema; see setup.Setup.
-//
-//go:noinline
 func SetupMeterReading(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(meterReadingMappings), opts...)
 }
@@ -437,7 +400,7 @@ func (k *MeterReadingMeterPollsUntil20250106Key) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Region, &k.Meter}, At: &k.Time}
 }
 
-var meterReadingMappings = []*store.Mapping[MeterReadingEvent]{meterReadingsMapping}
+var meterReadingMappings = []*store.Mapping{meterReadingsMapping}
 
 // meterReadingPart returns a pointer to what an event has for a slice of
 // MeterReadingColumns, by its index.
@@ -483,7 +446,7 @@ var meterReadingsColumns = store.NewColumns[MeterReadingEvent, MeterReadingColum
 
 // meterReadingsMapping maps events to table meter_readings for events since
 // 2026-06-01.
-var meterReadingsMapping = store.NewMapping(meterReadingsColumns, store.Mapping[MeterReadingEvent]{
+var meterReadingsMapping = store.NewMapping(meterReadingsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       MeterReadingsTableID,
 		Families: []store.Family{{Name: MeterReadingsFamilyE, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
@@ -499,7 +462,7 @@ var meterReadingsMapping = store.NewMapping(meterReadingsColumns, store.Mapping[
 	},
 	Check: checkMeterReading,
 	Since: time.Date(2026, time.June, 1, 0, 0, 0, 0, time.UTC),
-	Older: []*store.Mapping[MeterReadingEvent]{meterReadingsUntil20260601Mapping, meterReadingMeterPollsUntil20250106Mapping},
+	Older: []*store.Mapping{meterReadingsUntil20260601Mapping, meterReadingMeterPollsUntil20250106Mapping},
 })
 
 // meterReadingsUntil20260601Key describes the row keys of table meter_readings
@@ -525,7 +488,7 @@ var meterReadingsUntil20260601Columns = store.NewColumns[MeterReadingEvent, Mete
 
 // meterReadingsUntil20260601Mapping maps events to table meter_readings for
 // events from 2025-01-06 until 2026-06-01.
-var meterReadingsUntil20260601Mapping = store.NewMapping(meterReadingsUntil20260601Columns, store.Mapping[MeterReadingEvent]{
+var meterReadingsUntil20260601Mapping = store.NewMapping(meterReadingsUntil20260601Columns, store.Mapping{
 	Table: store.Table{
 		ID:       MeterReadingsTableID,
 		Families: []store.Family{{Name: MeterReadingsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
@@ -561,7 +524,7 @@ var meterReadingMeterPollsUntil20250106Columns = store.NewColumns[MeterReadingEv
 
 // meterReadingMeterPollsUntil20250106Mapping maps events to table meter_polls
 // for events before 2025-01-06.
-var meterReadingMeterPollsUntil20250106Mapping = store.NewMapping(meterReadingMeterPollsUntil20250106Columns, store.Mapping[MeterReadingEvent]{
+var meterReadingMeterPollsUntil20250106Mapping = store.NewMapping(meterReadingMeterPollsUntil20250106Columns, store.Mapping{
 	Table: store.Table{
 		ID:       MeterReadingMeterPollsTableID,
 		Families: []store.Family{{Name: MeterReadingMeterPollsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1095 * 24 * time.Hour}}},
@@ -581,15 +544,16 @@ var meterReadingWindows = window.NewSpec[MeterReadingSeries, MeterReadingWindow]
 	window.OptionalValuesPart[string]("alarm", 4),
 )
 
-var meterReadingByRegion = store.Query[MeterReadingEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
+var meterReadingByRegion = store.Query{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 
 // selectMeterReadingByRegion returns what ByRegion selects.
-func selectMeterReadingByRegion(region string) store.Selection[MeterReadingEvent] {
-	return meterReadingByRegion.Bind(MeterReadingEvent{MeterReadingSeries: MeterReadingSeries{Region: region}})
+func selectMeterReadingByRegion(region string) store.Selection {
+	return meterReadingByRegion.Bind(&MeterReadingEvent{MeterReadingSeries: MeterReadingSeries{Region: region}})
 }
 
 // checkMeterReading rejects an event that no table can store.
-func checkMeterReading(e *MeterReadingEvent) error {
+func checkMeterReading(event any) error {
+	e := event.(*MeterReadingEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("region", e.Region)

@@ -38,166 +38,138 @@ type NormalEvent struct {
 // normal_columns, bucket_new_columns, an event has one row per field, and
 // Bigtable cannot check and write several rows atomically.
 type NormalWriter struct {
-	writer store.TableWriter[NormalEvent]
+	writer *store.Writer
 }
 
 // NewNormalWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWriter {
 	return &NormalWriter{store.NewWriter(client, normalMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero NormalWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *NormalWriter) held() store.TableWriter[NormalEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// NormalWriter.
+func (w *NormalWriter) held() *store.Writer {
 	if w == nil {
-		w = &NormalWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, normalMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *NormalWriter) Write(ctx context.Context, event NormalEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *NormalWriter) Delete(ctx context.Context, events []NormalEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *NormalWriter) DeleteRange(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *NormalWriter) DeleteSeries(ctx context.Context, series NormalSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&NormalEvent{NormalSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *NormalWriter) Replace(ctx context.Context, old NormalEvent, updated NormalEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // NormalBatcher gathers Normal events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type NormalBatcher struct {
-	batcher store.EventBatcher[NormalEvent]
+	batcher *store.Batcher
 }
 
 // NewNormalBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...store.BatcherOptions) *NormalBatcher {
-	return &NormalBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero NormalBatcher refuses all calls.
-//
-//go:noinline
-func (b *NormalBatcher) held() store.EventBatcher[NormalEvent] {
-	return store.EventBatcherOf(b.batcher, normalMappings)
+	return &NormalBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *NormalBatcher) Add(ctx context.Context, event NormalEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *NormalBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *NormalBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *NormalBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *NormalBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *NormalBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *NormalBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // NormalReader reads Normal events from table normal_cells. Read holds one
 // bucket in memory at a time.
 type NormalReader struct {
-	reader store.TableReader[NormalEvent]
+	reader *store.Reader
 }
 
 // NewNormalReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewNormalReader(client store.Client, opts ...store.ReaderOptions) *NormalReader {
 	return &NormalReader{store.NewReader(client, normalCellsMapping, opts...)}
-}
-
-// fromNormalCells returns what r holds; that of a zero NormalReader refuses all
-// calls.
-//
-//go:noinline
-func (r *NormalReader) fromNormalCells() store.TableReader[NormalEvent] {
-	return store.TableReaderOf(r.reader, normalCellsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
-	return r.fromNormalCells().Read(ctx, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
+	return store.ResultsOf[NormalEvent](r.reader.Read(ctx, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *NormalReader) ReadMany(ctx context.Context, series []NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
-	return r.fromNormalCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s NormalSeries) NormalEvent { return NormalEvent{NormalSeries: s} })), from, to, opts...)
+	return store.ResultsOf[NormalEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s NormalSeries) any { return &NormalEvent{NormalSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *NormalReader) Latest(ctx context.Context, series NormalSeries) (NormalEvent, error) {
-	return r.fromNormalCells().Latest(ctx, NormalEvent{NormalSeries: series})
+	return store.ResultOf[NormalEvent](r.reader.Latest(ctx, &NormalEvent{NormalSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *NormalReader) LatestMany(ctx context.Context, series []NormalSeries) iter.Seq2[NormalEvent, error] {
-	return r.fromNormalCells().LatestMany(ctx, store.Each(series, func(s NormalSeries) NormalEvent { return NormalEvent{NormalSeries: s} }))
+	return store.ResultsOf[NormalEvent](r.reader.LatestMany(ctx, store.Each(series, func(s NormalSeries) any { return &NormalEvent{NormalSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from, to time.Time, columns *NormalColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromNormalCells(), normalCellsColumns, columns, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, normalCellsColumns, columns, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *NormalReader) Windows(ctx context.Context, series NormalSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[NormalWindow, error] {
-	return store.Windows(ctx, r.fromNormalCells(), normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[NormalWindow](r.reader.Windows(ctx, normalCellsColumns, normalWindows, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *NormalReader) Points(ctx context.Context, series NormalSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromNormalCells(), normalCellsColumns, normalWindows, store.SeriesOf(NormalEvent{NormalSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, normalCellsColumns, normalWindows, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, field, n)
 }
 
 // The fields of NormalEvent, for store.ReadOptions and store.WindowOptions.
@@ -274,16 +246,12 @@ const (
 // SetupNormal reconciles tables normal_columns, normal_cells,
 // normal_serialized, normal_unserialized and normal_combined with the schema;
 // see setup.Setup.
-//
-//go:noinline
 func SetupNormal(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(normalMappings), opts...)
 }
 
 // BackfillNormal copies events from one table to another, by default to the one
 // with serves: false, or compares them; see store.Backfill.
-//
-//go:noinline
 func BackfillNormal(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, normalMappings, opts...)
 }
@@ -483,7 +451,7 @@ func (k *NormalCombinedKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Station}, At: &k.Bucket}
 }
 
-var normalMappings = []*store.Mapping[NormalEvent]{normalColumnsMapping, normalCellsMapping, normalSerializedMapping, normalUnserializedMapping, normalCombinedMapping}
+var normalMappings = []*store.Mapping{normalColumnsMapping, normalCellsMapping, normalSerializedMapping, normalUnserializedMapping, normalCombinedMapping}
 
 // normalPart returns a pointer to what an event has for a slice of
 // NormalColumns, by its index.
@@ -525,7 +493,7 @@ var normalColumnsColumns = store.NewColumns[NormalEvent, NormalColumns](
 )
 
 // normalColumnsMapping maps events to table normal_columns.
-var normalColumnsMapping = store.NewMapping(normalColumnsColumns, store.Mapping[NormalEvent]{
+var normalColumnsMapping = store.NewMapping(normalColumnsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       NormalColumnsTableID,
 		Families: []store.Family{{Name: NormalColumnsFamilyM}},
@@ -557,7 +525,7 @@ var normalCellsColumns = store.NewColumns[NormalEvent, NormalColumns](
 )
 
 // normalCellsMapping maps events to table normal_cells.
-var normalCellsMapping = store.NewMapping(normalCellsColumns, store.Mapping[NormalEvent]{
+var normalCellsMapping = store.NewMapping(normalCellsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       NormalCellsTableID,
 		Families: []store.Family{{Name: NormalCellsFamilyM}},
@@ -591,7 +559,7 @@ var normalSerializedColumns = store.NewColumns[NormalEvent, NormalColumns](
 )
 
 // normalSerializedMapping maps events to table normal_serialized.
-var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Mapping[NormalEvent]{
+var normalSerializedMapping = store.NewMapping(normalSerializedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       NormalSerializedTableID,
 		Families: []store.Family{{Name: NormalSerializedFamilyM}},
@@ -628,7 +596,7 @@ var normalUnserializedColumns = store.NewColumns[NormalEvent, NormalColumns](
 )
 
 // normalUnserializedMapping maps events to table normal_unserialized.
-var normalUnserializedMapping = store.NewMapping(normalUnserializedColumns, store.Mapping[NormalEvent]{
+var normalUnserializedMapping = store.NewMapping(normalUnserializedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       NormalUnserializedTableID,
 		Families: []store.Family{{Name: NormalUnserializedFamilyM}},
@@ -662,7 +630,7 @@ var normalCombinedColumns = store.NewColumns[NormalEvent, NormalColumns](
 )
 
 // normalCombinedMapping maps events to table normal_combined.
-var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Mapping[NormalEvent]{
+var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       NormalCombinedTableID,
 		Families: []store.Family{{Name: NormalCombinedFamilyM}},
@@ -688,7 +656,8 @@ var normalWindows = window.NewSpec[NormalSeries, NormalWindow](
 )
 
 // checkNormal rejects an event that no table can store.
-func checkNormal(e *NormalEvent) error {
+func checkNormal(event any) error {
+	e := event.(*NormalEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("station", e.Station)

@@ -30,197 +30,163 @@ type PointEvent struct {
 // PointWriter writes Point events to table points. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type PointWriter struct {
-	writer store.TableWriter[PointEvent]
+	writer *store.Writer
 }
 
 // NewPointWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWriter {
 	return &PointWriter{store.NewWriter(client, pointMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero PointWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *PointWriter) held() store.TableWriter[PointEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// PointWriter.
+func (w *PointWriter) held() *store.Writer {
 	if w == nil {
-		w = &PointWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, pointMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *PointWriter) Write(ctx context.Context, event PointEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *PointWriter) Delete(ctx context.Context, events []PointEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *PointWriter) DeleteRange(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *PointWriter) DeleteSeries(ctx context.Context, series PointSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(PointEvent{PointSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&PointEvent{PointSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *PointWriter) Replace(ctx context.Context, old PointEvent, updated PointEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // PointBatcher gathers Point events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type PointBatcher struct {
-	batcher store.EventBatcher[PointEvent]
+	batcher *store.Batcher
 }
 
 // NewPointBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
-	return &PointBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero PointBatcher refuses all calls.
-//
-//go:noinline
-func (b *PointBatcher) held() store.EventBatcher[PointEvent] {
-	return store.EventBatcherOf(b.batcher, pointMappings)
+	return &PointBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *PointBatcher) Add(ctx context.Context, event PointEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *PointBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *PointBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *PointBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *PointBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *PointBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *PointBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // PointReader reads Point events from table points. Read holds one bucket in
 // memory at a time.
 type PointReader struct {
-	reader store.TableReader[PointEvent]
+	reader *store.Reader
 }
 
 // NewPointReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointReader {
 	return &PointReader{store.NewReader(client, pointsMapping, opts...)}
-}
-
-// fromPoints returns what r holds; that of a zero PointReader refuses all
-// calls.
-//
-//go:noinline
-func (r *PointReader) fromPoints() store.TableReader[PointEvent] {
-	return store.TableReaderOf(r.reader, pointsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *PointReader) Read(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.fromPoints().Read(ctx, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
+	return store.ResultsOf[PointEvent](r.reader.Read(ctx, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *PointReader) ReadMany(ctx context.Context, series []PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.fromPoints().Read(ctx, store.ManySeriesOf(store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} })), from, to, opts...)
+	return store.ResultsOf[PointEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s PointSeries) any { return &PointEvent{PointSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEvent, error) {
-	return r.fromPoints().Latest(ctx, PointEvent{PointSeries: series})
+	return store.ResultOf[PointEvent](r.reader.Latest(ctx, &PointEvent{PointSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *PointReader) LatestMany(ctx context.Context, series []PointSeries) iter.Seq2[PointEvent, error] {
-	return r.fromPoints().LatestMany(ctx, store.Each(series, func(s PointSeries) PointEvent { return PointEvent{PointSeries: s} }))
+	return store.ResultsOf[PointEvent](r.reader.LatestMany(ctx, store.Each(series, func(s PointSeries) any { return &PointEvent{PointSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromPoints(), pointsColumns, columns, store.SeriesOf(PointEvent{PointSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, pointsColumns, columns, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *PointReader) Windows(ctx context.Context, series PointSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
-	return store.Windows(ctx, r.fromPoints(), pointsColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[PointWindow](r.reader.Windows(ctx, pointsColumns, pointWindows, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *PointReader) Points(ctx context.Context, series PointSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromPoints(), pointsColumns, pointWindows, store.SeriesOf(PointEvent{PointSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, pointsColumns, pointWindows, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, field, n)
 }
 
 // ByMetric yields the events with from <= time < to of the series with the
 // given metric, by bucket, then by series in row key order, then by time. Its
 // errors are those of Read. It reads from table points: one range of rows.
 func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return r.fromPoints().Read(ctx, selectPointByMetric(metric), from, to, opts...)
+	return store.ResultsOf[PointEvent](r.reader.Read(ctx, selectPointByMetric(metric), from, to, opts...))
 }
 
 // ByMetricColumns appends the events of ByMetric to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromPoints(), pointsColumns, columns, selectPointByMetric(metric), from, to, opts...)
+	return r.reader.ReadColumns(ctx, pointsColumns, columns, selectPointByMetric(metric), from, to, opts...)
 }
 
 // ByMetricWindows summarizes the events of ByMetric by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *PointReader) ByMetricWindows(ctx context.Context, metric uint32, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
-	return store.Windows(ctx, r.fromPoints(), pointsColumns, pointWindows, selectPointByMetric(metric), from, to, width, opts...)
+	return store.ResultsOf[PointWindow](r.reader.Windows(ctx, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, width, opts...))
 }
 
 // ByMetricPoints yields, for each series of ByMetric, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *PointReader) ByMetricPoints(ctx context.Context, metric uint32, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PointSeries], error] {
-	return store.Charts(ctx, r.fromPoints(), pointsColumns, pointWindows, selectPointByMetric(metric), from, to, field, n)
+	return store.ResultsOf[window.Chart[PointSeries]](r.reader.Charts(ctx, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, field, n))
 }
 
 // The fields of PointEvent, for store.ReadOptions and store.WindowOptions.
@@ -278,8 +244,6 @@ const (
 )
 
 // SetupPoint reconciles table points with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupPoint(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(pointMappings), opts...)
 }
@@ -322,7 +286,7 @@ func (k *PointsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Metric, &k.Host}, At: &k.Bucket}
 }
 
-var pointMappings = []*store.Mapping[PointEvent]{pointsMapping}
+var pointMappings = []*store.Mapping{pointsMapping}
 
 // pointPart returns a pointer to what an event has for a slice of PointColumns,
 // by its index.
@@ -357,7 +321,7 @@ var pointsColumns = store.NewColumns[PointEvent, PointColumns](
 )
 
 // pointsMapping maps events to table points.
-var pointsMapping = store.NewMapping(pointsColumns, store.Mapping[PointEvent]{
+var pointsMapping = store.NewMapping(pointsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       PointsTableID,
 		Families: []store.Family{{Name: PointsFamilyT, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
@@ -378,15 +342,16 @@ var pointWindows = window.NewSpec[PointSeries, PointWindow](
 	window.FloatPart[float64]("value", 2),
 )
 
-var pointByMetric = store.Query[PointEvent]{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}
+var pointByMetric = store.Query{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}
 
 // selectPointByMetric returns what ByMetric selects.
-func selectPointByMetric(metric uint32) store.Selection[PointEvent] {
-	return pointByMetric.Bind(PointEvent{PointSeries: PointSeries{Metric: metric}})
+func selectPointByMetric(metric uint32) store.Selection {
+	return pointByMetric.Bind(&PointEvent{PointSeries: PointSeries{Metric: metric}})
 }
 
 // checkPoint rejects an event that no table can store.
-func checkPoint(e *PointEvent) error {
+func checkPoint(event any) error {
+	e := event.(*PointEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	return c.Err()

@@ -32,68 +32,62 @@ type PositionEvent struct {
 // PositionWriter writes Position events to table positions. Writing an event
 // again replaces it, so a failed call is safe to repeat.
 type PositionWriter struct {
-	writer store.TableWriter[PositionEvent]
+	writer *store.Writer
 }
 
 // NewPositionWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *PositionWriter {
 	return &PositionWriter{store.NewWriter(client, positionMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero PositionWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *PositionWriter) held() store.TableWriter[PositionEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// PositionWriter.
+func (w *PositionWriter) held() *store.Writer {
 	if w == nil {
-		w = &PositionWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, positionMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *PositionWriter) Write(ctx context.Context, event PositionEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *PositionWriter) WriteAll(ctx context.Context, events []PositionEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *PositionWriter) Delete(ctx context.Context, events []PositionEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *PositionWriter) DeleteRange(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *PositionWriter) DeleteSeries(ctx context.Context, series PositionSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&PositionEvent{PositionSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *PositionWriter) Replace(ctx context.Context, old PositionEvent, updated PositionEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // DeleteByVehicle deletes the events with from <= time < to, of the series with
 // the given region and vehicle, from all tables, as DeleteRange does for one
 // series. It reads keys and timestamps from table positions: one range of rows,
 // skipping rows with another vehicle.
-//
-//go:noinline
 func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.held().DeleteRange(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
@@ -101,8 +95,6 @@ func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, veh
 // DeleteAllByVehicle deletes all events, of the series with the given region
 // and vehicle, as DeleteByVehicle does, whatever their times, as DeleteSeries
 // does for one series.
-//
-//go:noinline
 func (w *PositionWriter) DeleteAllByVehicle(ctx context.Context, region string, vehicle int64, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.held().DeleteAll(ctx, selectPositionByVehicle(region, vehicle), opts...)
 }
@@ -110,107 +102,83 @@ func (w *PositionWriter) DeleteAllByVehicle(ctx context.Context, region string, 
 // PositionBatcher gathers Position events from any number of goroutines and
 // writes them in batches; see store.Batcher.
 type PositionBatcher struct {
-	batcher store.EventBatcher[PositionEvent]
+	batcher *store.Batcher
 }
 
 // NewPositionBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...store.BatcherOptions) *PositionBatcher {
-	return &PositionBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero PositionBatcher refuses all calls.
-//
-//go:noinline
-func (b *PositionBatcher) held() store.EventBatcher[PositionEvent] {
-	return store.EventBatcherOf(b.batcher, positionMappings)
+	return &PositionBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *PositionBatcher) Add(ctx context.Context, event PositionEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *PositionBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *PositionBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *PositionBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *PositionBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *PositionBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *PositionBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // PositionReader reads Position events from table positions. Read holds one
 // bucket in memory at a time.
 type PositionReader struct {
-	reader store.TableReader[PositionEvent]
+	reader *store.Reader
 }
 
 // NewPositionReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewPositionReader(client store.Client, opts ...store.ReaderOptions) *PositionReader {
 	return &PositionReader{store.NewReader(client, positionsMapping, opts...)}
-}
-
-// fromPositions returns what r holds; that of a zero PositionReader refuses all
-// calls.
-//
-//go:noinline
-func (r *PositionReader) fromPositions() store.TableReader[PositionEvent] {
-	return store.TableReaderOf(r.reader, positionsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.fromPositions().Read(ctx, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
+	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *PositionReader) ReadMany(ctx context.Context, series []PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.fromPositions().Read(ctx, store.ManySeriesOf(store.Each(series, func(s PositionSeries) PositionEvent { return PositionEvent{PositionSeries: s} })), from, to, opts...)
+	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s PositionSeries) any { return &PositionEvent{PositionSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *PositionReader) Latest(ctx context.Context, series PositionSeries) (PositionEvent, error) {
-	return r.fromPositions().Latest(ctx, PositionEvent{PositionSeries: series})
+	return store.ResultOf[PositionEvent](r.reader.Latest(ctx, &PositionEvent{PositionSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *PositionReader) LatestMany(ctx context.Context, series []PositionSeries) iter.Seq2[PositionEvent, error] {
-	return r.fromPositions().LatestMany(ctx, store.Each(series, func(s PositionSeries) PositionEvent { return PositionEvent{PositionSeries: s} }))
+	return store.ResultsOf[PositionEvent](r.reader.LatestMany(ctx, store.Each(series, func(s PositionSeries) any { return &PositionEvent{PositionSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, positionsColumns, columns, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *PositionReader) Windows(ctx context.Context, series PositionSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *PositionReader) Points(ctx context.Context, series PositionSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromPositions(), positionsColumns, positionWindows, store.SeriesOf(PositionEvent{PositionSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, positionsColumns, positionWindows, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, field, n)
 }
 
 // ByLine yields the events with from <= time < to of the series with the given
@@ -220,30 +188,24 @@ func (r *PositionReader) Points(ctx context.Context, series PositionSeries, from
 //
 // All vehicles of a line.
 func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.fromPositions().Read(ctx, selectPositionByLine(region, line), from, to, opts...)
+	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, selectPositionByLine(region, line), from, to, opts...))
 }
 
 // ByLineColumns appends the events of ByLine to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionByLine(region, line), from, to, opts...)
+	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionByLine(region, line), from, to, opts...)
 }
 
 // ByLineWindows summarizes the events of ByLine by windows of time, as Windows
 // does: by series, then by time.
-//
-//go:noinline
 func (r *PositionReader) ByLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, width, opts...)
+	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, width, opts...))
 }
 
 // ByLinePoints yields, for each series of ByLine, the values of a number that a
-// chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// chart of n pixels shows; see store.Reader.Charts.
 func (r *PositionReader) ByLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, field, n)
+	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, field, n))
 }
 
 // ByLines yields the events with from <= time < to of the series with the given
@@ -253,30 +215,24 @@ func (r *PositionReader) ByLinePoints(ctx context.Context, region string, line s
 //
 // All vehicles of several lines.
 func (r *PositionReader) ByLines(ctx context.Context, region string, lines []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.fromPositions().Read(ctx, selectPositionByLines(region, lines), from, to, opts...)
+	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, selectPositionByLines(region, lines), from, to, opts...))
 }
 
 // ByLinesColumns appends the events of ByLines to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *PositionReader) ByLinesColumns(ctx context.Context, region string, lines []string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionByLines(region, lines), from, to, opts...)
+	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionByLines(region, lines), from, to, opts...)
 }
 
 // ByLinesWindows summarizes the events of ByLines by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *PositionReader) ByLinesWindows(ctx context.Context, region string, lines []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, width, opts...)
+	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, width, opts...))
 }
 
 // ByLinesPoints yields, for each series of ByLines, the values of a number that
-// a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// a chart of n pixels shows; see store.Reader.Charts.
 func (r *PositionReader) ByLinesPoints(ctx context.Context, region string, lines []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, field, n)
+	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, field, n))
 }
 
 // ByVehicle yields the events with from <= time < to of the series with the
@@ -288,31 +244,25 @@ func (r *PositionReader) ByLinesPoints(ctx context.Context, region string, lines
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.fromPositions().Read(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
+	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...))
 }
 
 // ByVehicleColumns appends the events of ByVehicle to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionByVehicle(region, vehicle), from, to, opts...)
+	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
 // ByVehicleWindows summarizes the events of ByVehicle by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *PositionReader) ByVehicleWindows(ctx context.Context, region string, vehicle int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, width, opts...)
+	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, width, opts...))
 }
 
 // ByVehiclePoints yields, for each series of ByVehicle, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *PositionReader) ByVehiclePoints(ctx context.Context, region string, vehicle int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, field, n)
+	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, field, n))
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -323,31 +273,25 @@ func (r *PositionReader) ByVehiclePoints(ctx context.Context, region string, veh
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.fromPositions().Read(ctx, selectPositionByRegion(region), from, to, opts...)
+	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, selectPositionByRegion(region), from, to, opts...))
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionByRegion(region), from, to, opts...)
+	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *PositionReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByRegion(region), from, to, width, opts...)
+	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionByRegion(region), from, to, width, opts...))
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *PositionReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionByRegion(region), from, to, field, n)
+	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionByRegion(region), from, to, field, n))
 }
 
 // Export yields the events with from <= time < to of all series, by series in
@@ -356,30 +300,24 @@ func (r *PositionReader) ByRegionPoints(ctx context.Context, region string, from
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return r.fromPositions().Read(ctx, selectPositionExport(), from, to, opts...)
+	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, selectPositionExport(), from, to, opts...))
 }
 
 // ExportColumns appends the events of Export to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromPositions(), positionsColumns, columns, selectPositionExport(), from, to, opts...)
+	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionExport(), from, to, opts...)
 }
 
 // ExportWindows summarizes the events of Export by windows of time, as Windows
 // does: by series, then by time.
-//
-//go:noinline
 func (r *PositionReader) ExportWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.Windows(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionExport(), from, to, width, opts...)
+	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionExport(), from, to, width, opts...))
 }
 
 // ExportPoints yields, for each series of Export, the values of a number that a
-// chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// chart of n pixels shows; see store.Reader.Charts.
 func (r *PositionReader) ExportPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
-	return store.Charts(ctx, r.fromPositions(), positionsColumns, positionWindows, selectPositionExport(), from, to, field, n)
+	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionExport(), from, to, field, n))
 }
 
 // The fields of PositionEvent, for store.ReadOptions and store.WindowOptions.
@@ -443,8 +381,6 @@ const (
 )
 
 // SetupPosition reconciles table positions with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupPosition(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(positionMappings), opts...)
 }
@@ -487,7 +423,7 @@ func (k *PositionsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Region, &k.Line, &k.Vehicle}, At: &k.Bucket}
 }
 
-var positionMappings = []*store.Mapping[PositionEvent]{positionsMapping}
+var positionMappings = []*store.Mapping{positionsMapping}
 
 // positionPart returns a pointer to what an event has for a slice of
 // PositionColumns, by its index.
@@ -527,7 +463,7 @@ var positionsColumns = store.NewColumns[PositionEvent, PositionColumns](
 )
 
 // positionsMapping maps events to table positions.
-var positionsMapping = store.NewMapping(positionsColumns, store.Mapping[PositionEvent]{
+var positionsMapping = store.NewMapping(positionsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       PositionsTableID,
 		Families: []store.Family{{Name: PositionsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
@@ -546,45 +482,46 @@ var positionWindows = window.NewSpec[PositionSeries, PositionWindow](
 	window.FloatPart[float64]("longitude", 3),
 )
 
-var positionByLine = store.Query[PositionEvent]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}}
+var positionByLine = store.Query{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}}
 
 // selectPositionByLine returns what ByLine selects.
-func selectPositionByLine(region string, line string) store.Selection[PositionEvent] {
-	return positionByLine.Bind(PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}})
+func selectPositionByLine(region string, line string) store.Selection {
+	return positionByLine.Bind(&PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}})
 }
 
-var positionByLines = store.Query[PositionEvent]{Name: "ByLines", Given: codec.Given{Series: []int{0, 1}}}
+var positionByLines = store.Query{Name: "ByLines", Given: codec.Given{Series: []int{0, 1}}}
 
 // selectPositionByLines returns what ByLines selects.
-func selectPositionByLines(region string, lines []string) store.Selection[PositionEvent] {
-	return positionByLines.Many(store.Each(lines, func(line string) PositionEvent {
-		return PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
+func selectPositionByLines(region string, lines []string) store.Selection {
+	return positionByLines.Many(store.Each(lines, func(line string) any {
+		return &PositionEvent{PositionSeries: PositionSeries{Region: region, Line: line}}
 	}))
 }
 
-var positionByVehicle = store.Query[PositionEvent]{Name: "ByVehicle", Given: codec.Given{Series: []int{0, 2}}}
+var positionByVehicle = store.Query{Name: "ByVehicle", Given: codec.Given{Series: []int{0, 2}}}
 
 // selectPositionByVehicle returns what ByVehicle selects.
-func selectPositionByVehicle(region string, vehicle int64) store.Selection[PositionEvent] {
-	return positionByVehicle.Bind(PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}})
+func selectPositionByVehicle(region string, vehicle int64) store.Selection {
+	return positionByVehicle.Bind(&PositionEvent{PositionSeries: PositionSeries{Region: region, Vehicle: vehicle}})
 }
 
-var positionByRegion = store.Query[PositionEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
+var positionByRegion = store.Query{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 
 // selectPositionByRegion returns what ByRegion selects.
-func selectPositionByRegion(region string) store.Selection[PositionEvent] {
-	return positionByRegion.Bind(PositionEvent{PositionSeries: PositionSeries{Region: region}})
+func selectPositionByRegion(region string) store.Selection {
+	return positionByRegion.Bind(&PositionEvent{PositionSeries: PositionSeries{Region: region}})
 }
 
-var positionExport = store.Query[PositionEvent]{Name: "Export"}
+var positionExport = store.Query{Name: "Export"}
 
 // selectPositionExport returns what Export selects.
-func selectPositionExport() store.Selection[PositionEvent] {
-	return positionExport.Bind(PositionEvent{})
+func selectPositionExport() store.Selection {
+	return positionExport.Bind(&PositionEvent{})
 }
 
 // checkPosition rejects an event that no table can store.
-func checkPosition(e *PositionEvent) error {
+func checkPosition(event any) error {
+	e := event.(*PositionEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("region", e.Region)

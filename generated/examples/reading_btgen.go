@@ -31,166 +31,138 @@ type ReadingEvent struct {
 // ReadingWriter writes Reading events to table devices. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ReadingWriter struct {
-	writer store.TableWriter[ReadingEvent]
+	writer *store.Writer
 }
 
 // NewReadingWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *ReadingWriter {
 	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero ReadingWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *ReadingWriter) held() store.TableWriter[ReadingEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// ReadingWriter.
+func (w *ReadingWriter) held() *store.Writer {
 	if w == nil {
-		w = &ReadingWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, readingMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *ReadingWriter) Write(ctx context.Context, event ReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *ReadingWriter) Delete(ctx context.Context, events []ReadingEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *ReadingWriter) DeleteRange(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *ReadingWriter) DeleteSeries(ctx context.Context, series ReadingSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ReadingWriter) Replace(ctx context.Context, old ReadingEvent, updated ReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // ReadingBatcher gathers Reading events from any number of goroutines and
 // writes them in batches; see store.Batcher.
 type ReadingBatcher struct {
-	batcher store.EventBatcher[ReadingEvent]
+	batcher *store.Batcher
 }
 
 // NewReadingBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
-	return &ReadingBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero ReadingBatcher refuses all calls.
-//
-//go:noinline
-func (b *ReadingBatcher) held() store.EventBatcher[ReadingEvent] {
-	return store.EventBatcherOf(b.batcher, readingMappings)
+	return &ReadingBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *ReadingBatcher) Add(ctx context.Context, event ReadingEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *ReadingBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *ReadingBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *ReadingBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *ReadingBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *ReadingBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *ReadingBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // ReadingReader reads Reading events from table devices. Read holds one bucket
 // in memory at a time.
 type ReadingReader struct {
-	reader store.TableReader[ReadingEvent]
+	reader *store.Reader
 }
 
 // NewReadingReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *ReadingReader {
 	return &ReadingReader{store.NewReader(client, readingDevicesMapping, opts...)}
-}
-
-// fromDevices returns what r holds; that of a zero ReadingReader refuses all
-// calls.
-//
-//go:noinline
-func (r *ReadingReader) fromDevices() store.TableReader[ReadingEvent] {
-	return store.TableReaderOf(r.reader, readingDevicesMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.fromDevices().Read(ctx, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return store.ResultsOf[ReadingEvent](r.reader.Read(ctx, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *ReadingReader) ReadMany(ctx context.Context, series []ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return r.fromDevices().Read(ctx, store.ManySeriesOf(store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} })), from, to, opts...)
+	return store.ResultsOf[ReadingEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ReadingSeries) any { return &ReadingEvent{ReadingSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (ReadingEvent, error) {
-	return r.fromDevices().Latest(ctx, ReadingEvent{ReadingSeries: series})
+	return store.ResultOf[ReadingEvent](r.reader.Latest(ctx, &ReadingEvent{ReadingSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *ReadingReader) LatestMany(ctx context.Context, series []ReadingSeries) iter.Seq2[ReadingEvent, error] {
-	return r.fromDevices().LatestMany(ctx, store.Each(series, func(s ReadingSeries) ReadingEvent { return ReadingEvent{ReadingSeries: s} }))
+	return store.ResultsOf[ReadingEvent](r.reader.LatestMany(ctx, store.Each(series, func(s ReadingSeries) any { return &ReadingEvent{ReadingSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromDevices(), readingDevicesColumns, columns, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, readingDevicesColumns, columns, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ReadingWindow, error] {
-	return store.Windows(ctx, r.fromDevices(), readingDevicesColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[ReadingWindow](r.reader.Windows(ctx, readingDevicesColumns, readingWindows, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *ReadingReader) Points(ctx context.Context, series ReadingSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromDevices(), readingDevicesColumns, readingWindows, store.SeriesOf(ReadingEvent{ReadingSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, readingDevicesColumns, readingWindows, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, field, n)
 }
 
 // The fields of ReadingEvent, for store.ReadOptions and store.WindowOptions.
@@ -258,8 +230,6 @@ const (
 )
 
 // SetupReading reconciles table devices with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupReading(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(readingMappings), opts...)
 }
@@ -304,7 +274,7 @@ func (k *ReadingDevicesKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Device}, At: &k.Bucket}
 }
 
-var readingMappings = []*store.Mapping[ReadingEvent]{readingDevicesMapping}
+var readingMappings = []*store.Mapping{readingDevicesMapping}
 
 // readingPart returns a pointer to what an event has for a slice of
 // ReadingColumns, by its index.
@@ -345,7 +315,7 @@ var readingDevicesColumns = store.NewColumns[ReadingEvent, ReadingColumns](
 )
 
 // readingDevicesMapping maps events to table devices.
-var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Mapping[ReadingEvent]{
+var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Mapping{
 	Table: store.Table{
 		ID: ReadingDevicesTableID,
 		Families: []store.Family{
@@ -369,7 +339,8 @@ var readingWindows = window.NewSpec[ReadingSeries, ReadingWindow](
 )
 
 // checkReading rejects an event that no table can store.
-func checkReading(e *ReadingEvent) error {
+func checkReading(event any) error {
+	e := event.(*ReadingEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("device", e.Device)

@@ -32,166 +32,138 @@ type SampleEvent struct {
 // SampleWriter writes Sample events to table samples. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type SampleWriter struct {
-	writer store.TableWriter[SampleEvent]
+	writer *store.Writer
 }
 
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero SampleWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *SampleWriter) held() store.TableWriter[SampleEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// SampleWriter.
+func (w *SampleWriter) held() *store.Writer {
 	if w == nil {
-		w = &SampleWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, sampleMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type SampleBatcher struct {
-	batcher store.EventBatcher[SampleEvent]
+	batcher *store.Batcher
 }
 
 // NewSampleBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero SampleBatcher refuses all calls.
-//
-//go:noinline
-func (b *SampleBatcher) held() store.EventBatcher[SampleEvent] {
-	return store.EventBatcherOf(b.batcher, sampleMappings)
+	return &SampleBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *SampleBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *SampleBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *SampleBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *SampleBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *SampleBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *SampleBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // SampleReader reads Sample events from table samples. Read holds one bucket in
 // memory at a time.
 type SampleReader struct {
-	reader store.TableReader[SampleEvent]
+	reader *store.Reader
 }
 
 // NewSampleReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
 	return &SampleReader{store.NewReader(client, samplesMapping, opts...)}
-}
-
-// fromSamples returns what r holds; that of a zero SampleReader refuses all
-// calls.
-//
-//go:noinline
-func (r *SampleReader) fromSamples() store.TableReader[SampleEvent] {
-	return store.TableReaderOf(r.reader, samplesMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.fromSamples().Latest(ctx, SampleEvent{SampleSeries: series})
+	return store.ResultOf[SampleEvent](r.reader.Latest(ctx, &SampleEvent{SampleSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
+	return store.ResultsOf[SampleEvent](r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromSamples(), samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, samplesColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, field, n)
 }
 
 // ByMetric yields the events with from <= time < to of the series with the
@@ -199,62 +171,50 @@ func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to
 // errors are those of Read. It reads from table samples: one range of rows for
 // each of 16 salt buckets, read in parallel and merged.
 func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, selectSampleByMetric(metric), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleByMetric(metric), from, to, opts...))
 }
 
 // ByMetricColumns appends the events of ByMetric to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleByMetric(metric), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleByMetric(metric), from, to, opts...)
 }
 
 // ByMetricWindows summarizes the events of ByMetric by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *SampleReader) ByMetricWindows(ctx context.Context, metric string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, width, opts...))
 }
 
 // ByMetricPoints yields, for each series of ByMetric, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *SampleReader) ByMetricPoints(ctx context.Context, metric string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, field, n)
+	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, field, n))
 }
 
 // BySeries yields the events with from <= time < to of the series with the
 // given metric and host, in time order. Its errors are those of Read. It reads
 // from table samples: the rows of the buckets, by their keys.
 func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, selectSampleBySeries(metric, host), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleBySeries(metric, host), from, to, opts...))
 }
 
 // BySeriesColumns appends the events of BySeries to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleBySeries(metric, host), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleBySeries(metric, host), from, to, opts...)
 }
 
 // BySeriesWindows summarizes the events of BySeries by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *SampleReader) BySeriesWindows(ctx context.Context, metric string, host string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, width, opts...))
 }
 
 // BySeriesPoints yields, for each series of BySeries, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *SampleReader) BySeriesPoints(ctx context.Context, metric string, host string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, field, n)
+	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, field, n))
 }
 
 // The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
@@ -314,8 +274,6 @@ const (
 )
 
 // SetupSample reconciles table samples with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(sampleMappings), opts...)
 }
@@ -359,7 +317,7 @@ func (k *SamplesKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Metric, &k.Host}, At: &k.Bucket}
 }
 
-var sampleMappings = []*store.Mapping[SampleEvent]{samplesMapping}
+var sampleMappings = []*store.Mapping{samplesMapping}
 
 // samplePart returns a pointer to what an event has for a slice of
 // SampleColumns, by its index.
@@ -402,7 +360,7 @@ var samplesColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // samplesMapping maps events to table samples.
-var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]{
+var samplesMapping = store.NewMapping(samplesColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SamplesTableID,
 		Families: []store.Family{{Name: SamplesFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
@@ -424,22 +382,23 @@ var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.FloatPart[float64]("value", 4),
 )
 
-var sampleByMetric = store.Query[SampleEvent]{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}
+var sampleByMetric = store.Query{Name: "ByMetric", Given: codec.Given{Series: []int{0}}}
 
 // selectSampleByMetric returns what ByMetric selects.
-func selectSampleByMetric(metric string) store.Selection[SampleEvent] {
-	return sampleByMetric.Bind(SampleEvent{SampleSeries: SampleSeries{Metric: metric}})
+func selectSampleByMetric(metric string) store.Selection {
+	return sampleByMetric.Bind(&SampleEvent{SampleSeries: SampleSeries{Metric: metric}})
 }
 
-var sampleBySeries = store.Query[SampleEvent]{Name: "BySeries", Given: codec.Given{Series: []int{0, 1}}}
+var sampleBySeries = store.Query{Name: "BySeries", Given: codec.Given{Series: []int{0, 1}}}
 
 // selectSampleBySeries returns what BySeries selects.
-func selectSampleBySeries(metric string, host string) store.Selection[SampleEvent] {
-	return sampleBySeries.Bind(SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}})
+func selectSampleBySeries(metric string, host string) store.Selection {
+	return sampleBySeries.Bind(&SampleEvent{SampleSeries: SampleSeries{Metric: metric, Host: host}})
 }
 
 // checkSample rejects an event that no table can store.
-func checkSample(e *SampleEvent) error {
+func checkSample(event any) error {
+	e := event.(*SampleEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("metric", e.Metric)

@@ -31,67 +31,61 @@ type StateEvent struct {
 // StateWriter writes State events to table states. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type StateWriter struct {
-	writer store.TableWriter[StateEvent]
+	writer *store.Writer
 }
 
 // NewStateWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewStateWriter(client store.Client, opts ...store.WriterOptions) *StateWriter {
 	return &StateWriter{store.NewWriter(client, stateMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero StateWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *StateWriter) held() store.TableWriter[StateEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// StateWriter.
+func (w *StateWriter) held() *store.Writer {
 	if w == nil {
-		w = &StateWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, stateMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *StateWriter) Write(ctx context.Context, event StateEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *StateWriter) WriteAll(ctx context.Context, events []StateEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *StateWriter) Delete(ctx context.Context, events []StateEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *StateWriter) DeleteRange(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *StateWriter) DeleteSeries(ctx context.Context, series StateSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(StateEvent{StateSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&StateEvent{StateSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *StateWriter) Replace(ctx context.Context, old StateEvent, updated StateEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // DeleteStatesOf deletes the events with from <= time < to, of the series with
 // the given tenant, from all tables, as DeleteRange does for one series. It
 // reads keys and timestamps from table states: one range of rows.
-//
-//go:noinline
 func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.held().DeleteRange(ctx, selectStateStatesOf(tenant), from, to, opts...)
 }
@@ -99,8 +93,6 @@ func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, t
 // DeleteAllStatesOf deletes all events, of the series with the given tenant, as
 // DeleteStatesOf does, whatever their times, as DeleteSeries does for one
 // series.
-//
-//go:noinline
 func (w *StateWriter) DeleteAllStatesOf(ctx context.Context, tenant string, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.held().DeleteAll(ctx, selectStateStatesOf(tenant), opts...)
 }
@@ -108,107 +100,83 @@ func (w *StateWriter) DeleteAllStatesOf(ctx context.Context, tenant string, opts
 // StateBatcher gathers State events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type StateBatcher struct {
-	batcher store.EventBatcher[StateEvent]
+	batcher *store.Batcher
 }
 
 // NewStateBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewStateBatcher(w *StateWriter, failed func(event StateEvent, err error), opts ...store.BatcherOptions) *StateBatcher {
-	return &StateBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero StateBatcher refuses all calls.
-//
-//go:noinline
-func (b *StateBatcher) held() store.EventBatcher[StateEvent] {
-	return store.EventBatcherOf(b.batcher, stateMappings)
+	return &StateBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *StateBatcher) Add(ctx context.Context, event StateEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *StateBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *StateBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *StateBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *StateBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *StateBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *StateBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // StateReader reads State events from table states. Read holds one row in
 // memory at a time.
 type StateReader struct {
-	reader store.TableReader[StateEvent]
+	reader *store.Reader
 }
 
 // NewStateReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewStateReader(client store.Client, opts ...store.ReaderOptions) *StateReader {
 	return &StateReader{store.NewReader(client, statesMapping, opts...)}
-}
-
-// fromStates returns what r holds; that of a zero StateReader refuses all
-// calls.
-//
-//go:noinline
-func (r *StateReader) fromStates() store.TableReader[StateEvent] {
-	return store.TableReaderOf(r.reader, statesMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *StateReader) Read(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.fromStates().Read(ctx, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
+	return store.ResultsOf[StateEvent](r.reader.Read(ctx, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *StateReader) ReadMany(ctx context.Context, series []StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.fromStates().Read(ctx, store.ManySeriesOf(store.Each(series, func(s StateSeries) StateEvent { return StateEvent{StateSeries: s} })), from, to, opts...)
+	return store.ResultsOf[StateEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s StateSeries) any { return &StateEvent{StateSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *StateReader) Latest(ctx context.Context, series StateSeries) (StateEvent, error) {
-	return r.fromStates().Latest(ctx, StateEvent{StateSeries: series})
+	return store.ResultOf[StateEvent](r.reader.Latest(ctx, &StateEvent{StateSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *StateReader) LatestMany(ctx context.Context, series []StateSeries) iter.Seq2[StateEvent, error] {
-	return r.fromStates().LatestMany(ctx, store.Each(series, func(s StateSeries) StateEvent { return StateEvent{StateSeries: s} }))
+	return store.ResultsOf[StateEvent](r.reader.LatestMany(ctx, store.Each(series, func(s StateSeries) any { return &StateEvent{StateSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *StateReader) ReadColumns(ctx context.Context, series StateSeries, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromStates(), statesColumns, columns, store.SeriesOf(StateEvent{StateSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, statesColumns, columns, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *StateReader) Windows(ctx context.Context, series StateSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
-	return store.Windows(ctx, r.fromStates(), statesColumns, stateWindows, store.SeriesOf(StateEvent{StateSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[StateWindow](r.reader.Windows(ctx, statesColumns, stateWindows, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *StateReader) Points(ctx context.Context, series StateSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromStates(), statesColumns, stateWindows, store.SeriesOf(StateEvent{StateSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, statesColumns, stateWindows, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, field, n)
 }
 
 // StatesOf yields the events with from <= time < to of the series with the
@@ -218,40 +186,32 @@ func (r *StateReader) Points(ctx context.Context, series StateSeries, from, to t
 // Rows contain events of all times: the server drops the cells outside the
 // range.
 func (r *StateReader) StatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.fromStates().Read(ctx, selectStateStatesOf(tenant), from, to, opts...)
+	return store.ResultsOf[StateEvent](r.reader.Read(ctx, selectStateStatesOf(tenant), from, to, opts...))
 }
 
 // StatesOfColumns appends the events of StatesOf to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *StateReader) StatesOfColumns(ctx context.Context, tenant string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromStates(), statesColumns, columns, selectStateStatesOf(tenant), from, to, opts...)
+	return r.reader.ReadColumns(ctx, statesColumns, columns, selectStateStatesOf(tenant), from, to, opts...)
 }
 
 // StatesOfWindows summarizes the events of StatesOf by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *StateReader) StatesOfWindows(ctx context.Context, tenant string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
-	return store.Windows(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, width, opts...)
+	return store.ResultsOf[StateWindow](r.reader.Windows(ctx, statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, width, opts...))
 }
 
 // StatesOfPoints yields, for each series of StatesOf, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *StateReader) StatesOfPoints(ctx context.Context, tenant string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
-	return store.Charts(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, field, n)
+	return store.ResultsOf[window.Chart[StateSeries]](r.reader.Charts(ctx, statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, field, n))
 }
 
 // StatesOfSeries yields the series of StatesOf that have events with from <=
 // time < to, each once, without reading the events. It receives a few row keys
 // per series, and skips the other rows. Its errors are those of Read.
-//
-//go:noinline
 func (r *StateReader) StatesOfSeries(ctx context.Context, tenant string, from, to time.Time) iter.Seq2[StateSeries, error] {
-	return store.ReadSeries[StateSeries](ctx, r.fromStates(), selectStateStatesOf(tenant), from, to)
+	return store.ResultsOf[StateSeries](r.reader.ReadSeries(ctx, selectStateStatesOf(tenant), from, to))
 }
 
 // StatesOfSome yields the events with from <= time < to of the series with the
@@ -259,31 +219,25 @@ func (r *StateReader) StatesOfSeries(ctx context.Context, tenant string, from, t
 // a row by time. Its errors are those of Read. It reads from table states: one
 // row, for each device, in one request.
 func (r *StateReader) StatesOfSome(ctx context.Context, tenant string, devices []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.fromStates().Read(ctx, selectStateStatesOfSome(tenant, devices), from, to, opts...)
+	return store.ResultsOf[StateEvent](r.reader.Read(ctx, selectStateStatesOfSome(tenant, devices), from, to, opts...))
 }
 
 // StatesOfSomeColumns appends the events of StatesOfSome to columns, as
 // ReadColumns does.
-//
-//go:noinline
 func (r *StateReader) StatesOfSomeColumns(ctx context.Context, tenant string, devices []string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromStates(), statesColumns, columns, selectStateStatesOfSome(tenant, devices), from, to, opts...)
+	return r.reader.ReadColumns(ctx, statesColumns, columns, selectStateStatesOfSome(tenant, devices), from, to, opts...)
 }
 
 // StatesOfSomeWindows summarizes the events of StatesOfSome by windows of time,
 // as Windows does: by series, then by time.
-//
-//go:noinline
 func (r *StateReader) StatesOfSomeWindows(ctx context.Context, tenant string, devices []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
-	return store.Windows(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, width, opts...)
+	return store.ResultsOf[StateWindow](r.reader.Windows(ctx, statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, width, opts...))
 }
 
 // StatesOfSomePoints yields, for each series of StatesOfSome, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *StateReader) StatesOfSomePoints(ctx context.Context, tenant string, devices []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
-	return store.Charts(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, field, n)
+	return store.ResultsOf[window.Chart[StateSeries]](r.reader.Charts(ctx, statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, field, n))
 }
 
 // StatesByPrefix yields the events with from <= time < to of the series with
@@ -294,31 +248,25 @@ func (r *StateReader) StatesOfSomePoints(ctx context.Context, tenant string, dev
 // Rows contain events of all times: the server drops the cells outside the
 // range.
 func (r *StateReader) StatesByPrefix(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return r.fromStates().Read(ctx, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
+	return store.ResultsOf[StateEvent](r.reader.Read(ctx, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...))
 }
 
 // StatesByPrefixColumns appends the events of StatesByPrefix to columns, as
 // ReadColumns does.
-//
-//go:noinline
 func (r *StateReader) StatesByPrefixColumns(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromStates(), statesColumns, columns, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
+	return r.reader.ReadColumns(ctx, statesColumns, columns, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
 }
 
 // StatesByPrefixWindows summarizes the events of StatesByPrefix by windows of
 // time, as Windows does: by series, then by time.
-//
-//go:noinline
 func (r *StateReader) StatesByPrefixWindows(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
-	return store.Windows(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, width, opts...)
+	return store.ResultsOf[StateWindow](r.reader.Windows(ctx, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, width, opts...))
 }
 
 // StatesByPrefixPoints yields, for each series of StatesByPrefix, the values of
-// a number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// a number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *StateReader) StatesByPrefixPoints(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
-	return store.Charts(ctx, r.fromStates(), statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, field, n)
+	return store.ResultsOf[window.Chart[StateSeries]](r.reader.Charts(ctx, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, field, n))
 }
 
 // The fields of StateEvent, for store.ReadOptions and store.WindowOptions.
@@ -381,8 +329,6 @@ const (
 )
 
 // SetupState reconciles table states with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupState(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(stateMappings), opts...)
 }
@@ -420,7 +366,7 @@ func (k *StatesKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Tenant, &k.Device}}
 }
 
-var stateMappings = []*store.Mapping[StateEvent]{statesMapping}
+var stateMappings = []*store.Mapping{statesMapping}
 
 // statePart returns a pointer to what an event has for a slice of StateColumns,
 // by its index.
@@ -458,7 +404,7 @@ var statesColumns = store.NewColumns[StateEvent, StateColumns](
 )
 
 // statesMapping maps events to table states.
-var statesMapping = store.NewMapping(statesColumns, store.Mapping[StateEvent]{
+var statesMapping = store.NewMapping(statesColumns, store.Mapping{
 	Table: store.Table{
 		ID:       StatesTableID,
 		Families: []store.Family{{Name: StatesFamilyS, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
@@ -477,31 +423,32 @@ var stateWindows = window.NewSpec[StateSeries, StateWindow](
 	window.OptionalFloatPart[float64]("load", 3),
 )
 
-var stateStatesOf = store.Query[StateEvent]{Name: "StatesOf", Given: codec.Given{Series: []int{0}}}
+var stateStatesOf = store.Query{Name: "StatesOf", Given: codec.Given{Series: []int{0}}}
 
 // selectStateStatesOf returns what StatesOf selects.
-func selectStateStatesOf(tenant string) store.Selection[StateEvent] {
-	return stateStatesOf.Bind(StateEvent{StateSeries: StateSeries{Tenant: tenant}})
+func selectStateStatesOf(tenant string) store.Selection {
+	return stateStatesOf.Bind(&StateEvent{StateSeries: StateSeries{Tenant: tenant}})
 }
 
-var stateStatesOfSome = store.Query[StateEvent]{Name: "StatesOfSome", Given: codec.Given{Series: []int{0, 1}}}
+var stateStatesOfSome = store.Query{Name: "StatesOfSome", Given: codec.Given{Series: []int{0, 1}}}
 
 // selectStateStatesOfSome returns what StatesOfSome selects.
-func selectStateStatesOfSome(tenant string, devices []string) store.Selection[StateEvent] {
-	return stateStatesOfSome.Many(store.Each(devices, func(device string) StateEvent {
-		return StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: device}}
+func selectStateStatesOfSome(tenant string, devices []string) store.Selection {
+	return stateStatesOfSome.Many(store.Each(devices, func(device string) any {
+		return &StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: device}}
 	}))
 }
 
-var stateStatesByPrefix = store.Query[StateEvent]{Name: "StatesByPrefix", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}}
+var stateStatesByPrefix = store.Query{Name: "StatesByPrefix", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}}
 
 // selectStateStatesByPrefix returns what StatesByPrefix selects.
-func selectStateStatesByPrefix(tenant string, devicePrefix string) store.Selection[StateEvent] {
-	return stateStatesByPrefix.Bind(StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: devicePrefix}})
+func selectStateStatesByPrefix(tenant string, devicePrefix string) store.Selection {
+	return stateStatesByPrefix.Bind(&StateEvent{StateSeries: StateSeries{Tenant: tenant, Device: devicePrefix}})
 }
 
 // checkState rejects an event that no table can store.
-func checkState(e *StateEvent) error {
+func checkState(event any) error {
+	e := event.(*StateEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("tenant", e.Tenant)

@@ -32,164 +32,137 @@ type TickEvent struct {
 // TickWriter writes Tick events to table ticks. Writing an event again replaces
 // it, so a failed call is safe to repeat.
 type TickWriter struct {
-	writer store.TableWriter[TickEvent]
+	writer *store.Writer
 }
 
 // NewTickWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter {
 	return &TickWriter{store.NewWriter(client, tickMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero TickWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *TickWriter) held() store.TableWriter[TickEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// TickWriter.
+func (w *TickWriter) held() *store.Writer {
 	if w == nil {
-		w = &TickWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, tickMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *TickWriter) Write(ctx context.Context, event TickEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series, time and sequence;
 // see store.Writer.Delete.
 func (w *TickWriter) Delete(ctx context.Context, events []TickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *TickWriter) DeleteRange(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *TickWriter) DeleteSeries(ctx context.Context, series TickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(TickEvent{TickSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&TickEvent{TickSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *TickWriter) Replace(ctx context.Context, old TickEvent, updated TickEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // TickBatcher gathers Tick events from any number of goroutines and writes them
 // in batches; see store.Batcher.
 type TickBatcher struct {
-	batcher store.EventBatcher[TickEvent]
+	batcher *store.Batcher
 }
 
 // NewTickBatcher returns a batcher that writes through w; see store.NewBatcher.
-//
-//go:noinline
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...store.BatcherOptions) *TickBatcher {
-	return &TickBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero TickBatcher refuses all calls.
-//
-//go:noinline
-func (b *TickBatcher) held() store.EventBatcher[TickEvent] {
-	return store.EventBatcherOf(b.batcher, tickMappings)
+	return &TickBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *TickBatcher) Add(ctx context.Context, event TickEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *TickBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *TickBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *TickBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *TickBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *TickBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *TickBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // TickReader reads Tick events from table ticks. Read holds one bucket in
 // memory at a time.
 type TickReader struct {
-	reader store.TableReader[TickEvent]
+	reader *store.Reader
 }
 
 // NewTickReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader {
 	return &TickReader{store.NewReader(client, ticksMapping, opts...)}
-}
-
-// fromTicks returns what r holds; that of a zero TickReader refuses all calls.
-//
-//go:noinline
-func (r *TickReader) fromTicks() store.TableReader[TickEvent] {
-	return store.TableReaderOf(r.reader, ticksMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *TickReader) Read(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return r.fromTicks().Read(ctx, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
+	return store.ResultsOf[TickEvent](r.reader.Read(ctx, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *TickReader) ReadMany(ctx context.Context, series []TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return r.fromTicks().Read(ctx, store.ManySeriesOf(store.Each(series, func(s TickSeries) TickEvent { return TickEvent{TickSeries: s} })), from, to, opts...)
+	return store.ResultsOf[TickEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s TickSeries) any { return &TickEvent{TickSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, error) {
-	return r.fromTicks().Latest(ctx, TickEvent{TickSeries: series})
+	return store.ResultOf[TickEvent](r.reader.Latest(ctx, &TickEvent{TickSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *TickReader) LatestMany(ctx context.Context, series []TickSeries) iter.Seq2[TickEvent, error] {
-	return r.fromTicks().LatestMany(ctx, store.Each(series, func(s TickSeries) TickEvent { return TickEvent{TickSeries: s} }))
+	return store.ResultsOf[TickEvent](r.reader.LatestMany(ctx, store.Each(series, func(s TickSeries) any { return &TickEvent{TickSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromTicks(), ticksColumns, columns, store.SeriesOf(TickEvent{TickSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, ticksColumns, columns, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *TickReader) Windows(ctx context.Context, series TickSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TickWindow, error] {
-	return store.Windows(ctx, r.fromTicks(), ticksColumns, tickWindows, store.SeriesOf(TickEvent{TickSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[TickWindow](r.reader.Windows(ctx, ticksColumns, tickWindows, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *TickReader) Points(ctx context.Context, series TickSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromTicks(), ticksColumns, tickWindows, store.SeriesOf(TickEvent{TickSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, ticksColumns, tickWindows, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, field, n)
 }
 
 // ByExchange yields the events with from <= time < to of the series with the
@@ -200,40 +173,32 @@ func (r *TickReader) Points(ctx context.Context, series TickSeries, from, to tim
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return r.fromTicks().Read(ctx, selectTickByExchange(exchange), from, to, opts...)
+	return store.ResultsOf[TickEvent](r.reader.Read(ctx, selectTickByExchange(exchange), from, to, opts...))
 }
 
 // ByExchangeColumns appends the events of ByExchange to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromTicks(), ticksColumns, columns, selectTickByExchange(exchange), from, to, opts...)
+	return r.reader.ReadColumns(ctx, ticksColumns, columns, selectTickByExchange(exchange), from, to, opts...)
 }
 
 // ByExchangeWindows summarizes the events of ByExchange by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *TickReader) ByExchangeWindows(ctx context.Context, exchange string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TickWindow, error] {
-	return store.Windows(ctx, r.fromTicks(), ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, width, opts...)
+	return store.ResultsOf[TickWindow](r.reader.Windows(ctx, ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, width, opts...))
 }
 
 // ByExchangePoints yields, for each series of ByExchange, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *TickReader) ByExchangePoints(ctx context.Context, exchange string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TickSeries], error] {
-	return store.Charts(ctx, r.fromTicks(), ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, field, n)
+	return store.ResultsOf[window.Chart[TickSeries]](r.reader.Charts(ctx, ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, field, n))
 }
 
 // ByExchangeSeries yields the series of ByExchange that have events with from
 // <= time < to, each once, without reading the events. It receives a few row
 // keys per series, and skips the other rows. Its errors are those of Read.
-//
-//go:noinline
 func (r *TickReader) ByExchangeSeries(ctx context.Context, exchange string, from, to time.Time) iter.Seq2[TickSeries, error] {
-	return store.ReadSeries[TickSeries](ctx, r.fromTicks(), selectTickByExchange(exchange), from, to)
+	return store.ResultsOf[TickSeries](r.reader.ReadSeries(ctx, selectTickByExchange(exchange), from, to))
 }
 
 // The fields of TickEvent, for store.ReadOptions and store.WindowOptions.
@@ -297,8 +262,6 @@ const (
 )
 
 // SetupTick reconciles table ticks with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupTick(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(tickMappings), opts...)
 }
@@ -341,7 +304,7 @@ func (k *TicksKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Exchange, &k.Symbol}, At: &k.Bucket}
 }
 
-var tickMappings = []*store.Mapping[TickEvent]{ticksMapping}
+var tickMappings = []*store.Mapping{ticksMapping}
 
 // tickPart returns a pointer to what an event has for a slice of TickColumns,
 // by its index.
@@ -385,7 +348,7 @@ var ticksColumns = store.NewColumns[TickEvent, TickColumns](
 )
 
 // ticksMapping maps events to table ticks.
-var ticksMapping = store.NewMapping(ticksColumns, store.Mapping[TickEvent]{
+var ticksMapping = store.NewMapping(ticksColumns, store.Mapping{
 	Table: store.Table{
 		ID:       TicksTableID,
 		Families: []store.Family{{Name: TicksFamilyT, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * 24 * time.Hour}}},
@@ -409,15 +372,16 @@ var tickWindows = window.NewSpec[TickSeries, TickWindow](
 	window.IntPart[int64]("size", 4),
 )
 
-var tickByExchange = store.Query[TickEvent]{Name: "ByExchange", Given: codec.Given{Series: []int{0}}}
+var tickByExchange = store.Query{Name: "ByExchange", Given: codec.Given{Series: []int{0}}}
 
 // selectTickByExchange returns what ByExchange selects.
-func selectTickByExchange(exchange string) store.Selection[TickEvent] {
-	return tickByExchange.Bind(TickEvent{TickSeries: TickSeries{Exchange: exchange}})
+func selectTickByExchange(exchange string) store.Selection {
+	return tickByExchange.Bind(&TickEvent{TickSeries: TickSeries{Exchange: exchange}})
 }
 
 // checkTick rejects an event that no table can store.
-func checkTick(e *TickEvent) error {
+func checkTick(event any) error {
+	e := event.(*TickEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("exchange", e.Exchange)

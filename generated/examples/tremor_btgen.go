@@ -70,166 +70,138 @@ func (v *TremorKind) UnmarshalText(text []byte) error {
 // TremorWriter writes Tremor events to table tremors. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type TremorWriter struct {
-	writer store.TableWriter[TremorEvent]
+	writer *store.Writer
 }
 
 // NewTremorWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewTremorWriter(client store.Client, opts ...store.WriterOptions) *TremorWriter {
 	return &TremorWriter{store.NewWriter(client, tremorMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero TremorWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *TremorWriter) held() store.TableWriter[TremorEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// TremorWriter.
+func (w *TremorWriter) held() *store.Writer {
 	if w == nil {
-		w = &TremorWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, tremorMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *TremorWriter) Write(ctx context.Context, event TremorEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *TremorWriter) WriteAll(ctx context.Context, events []TremorEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *TremorWriter) Delete(ctx context.Context, events []TremorEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *TremorWriter) DeleteRange(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *TremorWriter) DeleteSeries(ctx context.Context, series TremorSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&TremorEvent{TremorSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *TremorWriter) Replace(ctx context.Context, old TremorEvent, updated TremorEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // TremorBatcher gathers Tremor events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type TremorBatcher struct {
-	batcher store.EventBatcher[TremorEvent]
+	batcher *store.Batcher
 }
 
 // NewTremorBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewTremorBatcher(w *TremorWriter, failed func(event TremorEvent, err error), opts ...store.BatcherOptions) *TremorBatcher {
-	return &TremorBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero TremorBatcher refuses all calls.
-//
-//go:noinline
-func (b *TremorBatcher) held() store.EventBatcher[TremorEvent] {
-	return store.EventBatcherOf(b.batcher, tremorMappings)
+	return &TremorBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *TremorBatcher) Add(ctx context.Context, event TremorEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *TremorBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *TremorBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *TremorBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *TremorBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *TremorBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *TremorBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // TremorReader reads Tremor events from table tremors. Read holds one event in
 // memory at a time.
 type TremorReader struct {
-	reader store.TableReader[TremorEvent]
+	reader *store.Reader
 }
 
 // NewTremorReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewTremorReader(client store.Client, opts ...store.ReaderOptions) *TremorReader {
 	return &TremorReader{store.NewReader(client, tremorsMapping, opts...)}
-}
-
-// fromTremors returns what r holds; that of a zero TremorReader refuses all
-// calls.
-//
-//go:noinline
-func (r *TremorReader) fromTremors() store.TableReader[TremorEvent] {
-	return store.TableReaderOf(r.reader, tremorsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *TremorReader) Read(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.fromTremors().Read(ctx, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
+	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *TremorReader) ReadMany(ctx context.Context, series []TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.fromTremors().Read(ctx, store.ManySeriesOf(store.Each(series, func(s TremorSeries) TremorEvent { return TremorEvent{TremorSeries: s} })), from, to, opts...)
+	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s TremorSeries) any { return &TremorEvent{TremorSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *TremorReader) Latest(ctx context.Context, series TremorSeries) (TremorEvent, error) {
-	return r.fromTremors().Latest(ctx, TremorEvent{TremorSeries: series})
+	return store.ResultOf[TremorEvent](r.reader.Latest(ctx, &TremorEvent{TremorSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *TremorReader) LatestMany(ctx context.Context, series []TremorSeries) iter.Seq2[TremorEvent, error] {
-	return r.fromTremors().LatestMany(ctx, store.Each(series, func(s TremorSeries) TremorEvent { return TremorEvent{TremorSeries: s} }))
+	return store.ResultsOf[TremorEvent](r.reader.LatestMany(ctx, store.Each(series, func(s TremorSeries) any { return &TremorEvent{TremorSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *TremorReader) ReadColumns(ctx context.Context, series TremorSeries, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, tremorsColumns, columns, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *TremorReader) Windows(ctx context.Context, series TremorSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *TremorReader) Points(ctx context.Context, series TremorSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromTremors(), tremorsColumns, tremorWindows, store.SeriesOf(TremorEvent{TremorSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, tremorsColumns, tremorWindows, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, field, n)
 }
 
 // ByStations yields the events with from <= time < to of the series with the
@@ -241,40 +213,32 @@ func (r *TremorReader) Points(ctx context.Context, series TremorSeries, from, to
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *TremorReader) ByStations(ctx context.Context, network string, stationPrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.fromTremors().Read(ctx, selectTremorByStations(network, stationPrefix), from, to, opts...)
+	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorByStations(network, stationPrefix), from, to, opts...))
 }
 
 // ByStationsColumns appends the events of ByStations to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *TremorReader) ByStationsColumns(ctx context.Context, network string, stationPrefix string, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorByStations(network, stationPrefix), from, to, opts...)
+	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorByStations(network, stationPrefix), from, to, opts...)
 }
 
 // ByStationsWindows summarizes the events of ByStations by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *TremorReader) ByStationsWindows(ctx context.Context, network string, stationPrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, width, opts...)
+	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, width, opts...))
 }
 
 // ByStationsPoints yields, for each series of ByStations, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *TremorReader) ByStationsPoints(ctx context.Context, network string, stationPrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, field, n)
+	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, field, n))
 }
 
 // ByStationsSeries yields the series of ByStations that have events with from
 // <= time < to, each once, without reading the events. It receives a few row
 // keys per series, and skips the other rows. Its errors are those of Read.
-//
-//go:noinline
 func (r *TremorReader) ByStationsSeries(ctx context.Context, network string, stationPrefix string, from, to time.Time) iter.Seq2[TremorSeries, error] {
-	return store.ReadSeries[TremorSeries](ctx, r.fromTremors(), selectTremorByStations(network, stationPrefix), from, to)
+	return store.ResultsOf[TremorSeries](r.reader.ReadSeries(ctx, selectTremorByStations(network, stationPrefix), from, to))
 }
 
 // ByChannels yields the events with from <= time < to of the series with the
@@ -286,31 +250,25 @@ func (r *TremorReader) ByStationsSeries(ctx context.Context, network string, sta
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *TremorReader) ByChannels(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.fromTremors().Read(ctx, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
+	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...))
 }
 
 // ByChannelsColumns appends the events of ByChannels to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *TremorReader) ByChannelsColumns(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
+	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
 }
 
 // ByChannelsWindows summarizes the events of ByChannels by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *TremorReader) ByChannelsWindows(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, width, opts...)
+	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, width, opts...))
 }
 
 // ByChannelsPoints yields, for each series of ByChannels, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *TremorReader) ByChannelsPoints(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, field, n)
+	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, field, n))
 }
 
 // ByMagnitude yields the events with from <= time < to of the series with the
@@ -324,31 +282,25 @@ func (r *TremorReader) ByChannelsPoints(ctx context.Context, network string, sta
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *TremorReader) ByMagnitude(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.fromTremors().Read(ctx, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
+	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...))
 }
 
 // ByMagnitudeColumns appends the events of ByMagnitude to columns, as
 // ReadColumns does.
-//
-//go:noinline
 func (r *TremorReader) ByMagnitudeColumns(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
+	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
 // ByMagnitudeWindows summarizes the events of ByMagnitude by windows of time,
 // as Windows does: by series, then by time.
-//
-//go:noinline
 func (r *TremorReader) ByMagnitudeWindows(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, width, opts...)
+	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, width, opts...))
 }
 
 // ByMagnitudePoints yields, for each series of ByMagnitude, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *TremorReader) ByMagnitudePoints(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, field, n)
+	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, field, n))
 }
 
 // ByKindAndMagnitude yields the events with from <= time < to of the series
@@ -363,31 +315,25 @@ func (r *TremorReader) ByMagnitudePoints(ctx context.Context, network string, st
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *TremorReader) ByKindAndMagnitude(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.fromTremors().Read(ctx, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
+	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...))
 }
 
 // ByKindAndMagnitudeColumns appends the events of ByKindAndMagnitude to
 // columns, as ReadColumns does.
-//
-//go:noinline
 func (r *TremorReader) ByKindAndMagnitudeColumns(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
+	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
 // ByKindAndMagnitudeWindows summarizes the events of ByKindAndMagnitude by
 // windows of time, as Windows does: by series, then by time.
-//
-//go:noinline
 func (r *TremorReader) ByKindAndMagnitudeWindows(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, width, opts...)
+	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, width, opts...))
 }
 
 // ByKindAndMagnitudePoints yields, for each series of ByKindAndMagnitude, the
-// values of a number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// values of a number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *TremorReader) ByKindAndMagnitudePoints(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, field, n)
+	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, field, n))
 }
 
 // Unreviewed yields the events with from <= time < to of the series with the
@@ -401,31 +347,25 @@ func (r *TremorReader) ByKindAndMagnitudePoints(ctx context.Context, network str
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *TremorReader) Unreviewed(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return r.fromTremors().Read(ctx, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
+	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...))
 }
 
 // UnreviewedColumns appends the events of Unreviewed to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *TremorReader) UnreviewedColumns(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromTremors(), tremorsColumns, columns, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
+	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
 }
 
 // UnreviewedWindows summarizes the events of Unreviewed by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *TremorReader) UnreviewedWindows(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.Windows(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, width, opts...)
+	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, width, opts...))
 }
 
 // UnreviewedPoints yields, for each series of Unreviewed, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *TremorReader) UnreviewedPoints(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
-	return store.Charts(ctx, r.fromTremors(), tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, field, n)
+	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, field, n))
 }
 
 // The fields of TremorEvent, for store.ReadOptions and store.WindowOptions.
@@ -499,8 +439,6 @@ const (
 )
 
 // SetupTremor reconciles table tremors with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupTremor(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(tremorMappings), opts...)
 }
@@ -542,7 +480,7 @@ func (k *TremorsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Network, &k.Station, &k.Channel}, At: &k.Time}
 }
 
-var tremorMappings = []*store.Mapping[TremorEvent]{tremorsMapping}
+var tremorMappings = []*store.Mapping{tremorsMapping}
 
 // tremorPart returns a pointer to what an event has for a slice of
 // TremorColumns, by its index.
@@ -588,7 +526,7 @@ var tremorsColumns = store.NewColumns[TremorEvent, TremorColumns](
 )
 
 // tremorsMapping maps events to table tremors.
-var tremorsMapping = store.NewMapping(tremorsColumns, store.Mapping[TremorEvent]{
+var tremorsMapping = store.NewMapping(tremorsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       TremorsTableID,
 		Families: []store.Family{{Name: TremorsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3640 * 24 * time.Hour}}},
@@ -609,43 +547,44 @@ var tremorWindows = window.NewSpec[TremorSeries, TremorWindow](
 	window.ValuesPart[bool]("reviewed", 5),
 )
 
-var tremorByStations = store.Query[TremorEvent]{Name: "ByStations", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}}
+var tremorByStations = store.Query{Name: "ByStations", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}}
 
 // selectTremorByStations returns what ByStations selects.
-func selectTremorByStations(network string, stationPrefix string) store.Selection[TremorEvent] {
-	return tremorByStations.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}})
+func selectTremorByStations(network string, stationPrefix string) store.Selection {
+	return tremorByStations.Bind(&TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}})
 }
 
-var tremorByChannels = store.Query[TremorEvent]{Name: "ByChannels", Given: codec.Given{Series: []int{0, 1, 2}, Last: codec.GivenRange}}
+var tremorByChannels = store.Query{Name: "ByChannels", Given: codec.Given{Series: []int{0, 1, 2}, Last: codec.GivenRange}}
 
 // selectTremorByChannels returns what ByChannels selects.
-func selectTremorByChannels(network string, station string, channelFrom int64, channelTo int64) store.Selection[TremorEvent] {
-	return tremorByChannels.Range(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelFrom}}, TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelTo}})
+func selectTremorByChannels(network string, station string, channelFrom int64, channelTo int64) store.Selection {
+	return tremorByChannels.Range(&TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelFrom}}, &TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channelTo}})
 }
 
-var tremorByMagnitude = store.Query[TremorEvent]{Name: "ByMagnitude", Given: codec.Given{Series: []int{0, 1, 2}}, Conditions: []codec.Condition{{Field: "magnitude"}}}
+var tremorByMagnitude = store.Query{Name: "ByMagnitude", Given: codec.Given{Series: []int{0, 1, 2}}, Conditions: []codec.Condition{{Field: "magnitude"}}}
 
 // selectTremorByMagnitude returns what ByMagnitude selects.
-func selectTremorByMagnitude(network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64) store.Selection[TremorEvent] {
-	return tremorByMagnitude.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channel}}).Where(TremorEvent{Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo})
+func selectTremorByMagnitude(network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64) store.Selection {
+	return tremorByMagnitude.Bind(&TremorEvent{TremorSeries: TremorSeries{Network: network, Station: station, Channel: channel}}).Where(&TremorEvent{Magnitude: magnitudeFrom}, &TremorEvent{Magnitude: magnitudeTo})
 }
 
-var tremorByKindAndMagnitude = store.Query[TremorEvent]{Name: "ByKindAndMagnitude", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "kind", Equal: true}, {Field: "magnitude"}}}
+var tremorByKindAndMagnitude = store.Query{Name: "ByKindAndMagnitude", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "kind", Equal: true}, {Field: "magnitude"}}}
 
 // selectTremorByKindAndMagnitude returns what ByKindAndMagnitude selects.
-func selectTremorByKindAndMagnitude(network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64) store.Selection[TremorEvent] {
-	return tremorByKindAndMagnitude.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network}}).Where(TremorEvent{Kind: kind, Magnitude: magnitudeFrom}, TremorEvent{Magnitude: magnitudeTo})
+func selectTremorByKindAndMagnitude(network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64) store.Selection {
+	return tremorByKindAndMagnitude.Bind(&TremorEvent{TremorSeries: TremorSeries{Network: network}}).Where(&TremorEvent{Kind: kind, Magnitude: magnitudeFrom}, &TremorEvent{Magnitude: magnitudeTo})
 }
 
-var tremorUnreviewed = store.Query[TremorEvent]{Name: "Unreviewed", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}, Conditions: []codec.Condition{{Field: "reviewed", Equal: true}}}
+var tremorUnreviewed = store.Query{Name: "Unreviewed", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenPrefix}, Conditions: []codec.Condition{{Field: "reviewed", Equal: true}}}
 
 // selectTremorUnreviewed returns what Unreviewed selects.
-func selectTremorUnreviewed(network string, stationPrefix string, reviewed bool) store.Selection[TremorEvent] {
-	return tremorUnreviewed.Bind(TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}}).Where(TremorEvent{Reviewed: reviewed}, TremorEvent{})
+func selectTremorUnreviewed(network string, stationPrefix string, reviewed bool) store.Selection {
+	return tremorUnreviewed.Bind(&TremorEvent{TremorSeries: TremorSeries{Network: network, Station: stationPrefix}}).Where(&TremorEvent{Reviewed: reviewed}, &TremorEvent{})
 }
 
 // checkTremor rejects an event that no table can store.
-func checkTremor(e *TremorEvent) error {
+func checkTremor(event any) error {
+	e := event.(*TremorEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("network", e.Network)

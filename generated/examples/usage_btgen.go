@@ -47,110 +47,95 @@ type UsageEvent struct {
 // UsageWriter writes Usage events to tables cpu and cpu_readings. Writing an
 // event again replaces it, so a failed call is safe to repeat.
 type UsageWriter struct {
-	writer store.TableWriter[UsageEvent]
+	writer *store.Writer
 }
 
 // NewUsageWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewUsageWriter(client store.Client, opts ...store.WriterOptions) *UsageWriter {
 	return &UsageWriter{store.NewWriter(client, usageMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero UsageWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *UsageWriter) held() store.TableWriter[UsageEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// UsageWriter.
+func (w *UsageWriter) held() *store.Writer {
 	if w == nil {
-		w = &UsageWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, usageMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *UsageWriter) Write(ctx context.Context, event UsageEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *UsageWriter) WriteAll(ctx context.Context, events []UsageEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *UsageWriter) Delete(ctx context.Context, events []UsageEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *UsageWriter) DeleteRange(ctx context.Context, series UsageSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *UsageWriter) DeleteSeries(ctx context.Context, series UsageSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&UsageEvent{UsageSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageWriter) Replace(ctx context.Context, old UsageEvent, updated UsageEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // UsageBatcher gathers Usage events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type UsageBatcher struct {
-	batcher store.EventBatcher[UsageEvent]
+	batcher *store.Batcher
 }
 
 // NewUsageBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewUsageBatcher(w *UsageWriter, failed func(event UsageEvent, err error), opts ...store.BatcherOptions) *UsageBatcher {
-	return &UsageBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero UsageBatcher refuses all calls.
-//
-//go:noinline
-func (b *UsageBatcher) held() store.EventBatcher[UsageEvent] {
-	return store.EventBatcherOf(b.batcher, usageMappings)
+	return &UsageBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *UsageBatcher) Add(ctx context.Context, event UsageEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *UsageBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *UsageBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *UsageBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *UsageBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *UsageBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *UsageBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // UsageReader reads Usage events from table cpu. Read holds one bucket in
 // memory at a time.
 type UsageReader struct {
-	reader          store.TableReader[UsageEvent]
-	readCPUReadings store.TableReader[UsageEvent]
+	reader          *store.Reader
+	readCPUReadings *store.Reader
 }
 
 // NewUsageReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewUsageReader(client store.Client, opts ...store.ReaderOptions) *UsageReader {
 	return &UsageReader{
 		reader:          store.NewReader(client, usageCPUMapping, opts...),
@@ -158,66 +143,46 @@ func NewUsageReader(client store.Client, opts ...store.ReaderOptions) *UsageRead
 	}
 }
 
-// fromCPU returns what r holds; that of a zero UsageReader refuses all calls.
-//
-//go:noinline
-func (r *UsageReader) fromCPU() store.TableReader[UsageEvent] {
-	return store.TableReaderOf(r.reader, usageCPUMapping)
-}
-
-// fromCPUReadings returns what r holds; that of a zero UsageReader refuses all
-// calls.
-//
-//go:noinline
-func (r *UsageReader) fromCPUReadings() store.TableReader[UsageEvent] {
-	return store.TableReaderOf(r.readCPUReadings, usageCPUReadingsMapping)
-}
-
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *UsageReader) Read(ctx context.Context, series UsageSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.fromCPU().Read(ctx, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
+	return store.ResultsOf[UsageEvent](r.reader.Read(ctx, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *UsageReader) ReadMany(ctx context.Context, series []UsageSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.fromCPU().Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageSeries) UsageEvent { return UsageEvent{UsageSeries: s} })), from, to, opts...)
+	return store.ResultsOf[UsageEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageSeries) any { return &UsageEvent{UsageSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *UsageReader) Latest(ctx context.Context, series UsageSeries) (UsageEvent, error) {
-	return r.fromCPU().Latest(ctx, UsageEvent{UsageSeries: series})
+	return store.ResultOf[UsageEvent](r.reader.Latest(ctx, &UsageEvent{UsageSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *UsageReader) LatestMany(ctx context.Context, series []UsageSeries) iter.Seq2[UsageEvent, error] {
-	return r.fromCPU().LatestMany(ctx, store.Each(series, func(s UsageSeries) UsageEvent { return UsageEvent{UsageSeries: s} }))
+	return store.ResultsOf[UsageEvent](r.reader.LatestMany(ctx, store.Each(series, func(s UsageSeries) any { return &UsageEvent{UsageSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *UsageReader) ReadColumns(ctx context.Context, series UsageSeries, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromCPU(), usageCPUColumns, columns, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageCPUColumns, columns, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *UsageReader) Windows(ctx context.Context, series UsageSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.fromCPU(), usageCPUColumns, usageWindows, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[UsageWindow](r.reader.Windows(ctx, usageCPUColumns, usageWindows, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *UsageReader) Points(ctx context.Context, series UsageSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromCPU(), usageCPUColumns, usageWindows, store.SeriesOf(UsageEvent{UsageSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, usageCPUColumns, usageWindows, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, field, n)
 }
 
 // ByHosts yields the events with from <= time < to of the series with any of
@@ -227,30 +192,24 @@ func (r *UsageReader) Points(ctx context.Context, series UsageSeries, from, to t
 //
 // Some of the hosts.
 func (r *UsageReader) ByHosts(ctx context.Context, hostnames []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.fromCPU().Read(ctx, selectUsageByHosts(hostnames), from, to, opts...)
+	return store.ResultsOf[UsageEvent](r.reader.Read(ctx, selectUsageByHosts(hostnames), from, to, opts...))
 }
 
 // ByHostsColumns appends the events of ByHosts to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *UsageReader) ByHostsColumns(ctx context.Context, hostnames []string, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromCPU(), usageCPUColumns, columns, selectUsageByHosts(hostnames), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageCPUColumns, columns, selectUsageByHosts(hostnames), from, to, opts...)
 }
 
 // ByHostsWindows summarizes the events of ByHosts by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *UsageReader) ByHostsWindows(ctx context.Context, hostnames []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.fromCPU(), usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, width, opts...)
+	return store.ResultsOf[UsageWindow](r.reader.Windows(ctx, usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, width, opts...))
 }
 
 // ByHostsPoints yields, for each series of ByHosts, the values of a number that
-// a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// a chart of n pixels shows; see store.Reader.Charts.
 func (r *UsageReader) ByHostsPoints(ctx context.Context, hostnames []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
-	return store.Charts(ctx, r.fromCPU(), usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, field, n)
+	return store.ResultsOf[window.Chart[UsageSeries]](r.reader.Charts(ctx, usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, field, n))
 }
 
 // All yields the events with from <= time < to of all series, by bucket, then
@@ -260,40 +219,32 @@ func (r *UsageReader) ByHostsPoints(ctx context.Context, hostnames []string, fro
 //
 // All hosts.
 func (r *UsageReader) All(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.fromCPU().Read(ctx, selectUsageAll(), from, to, opts...)
+	return store.ResultsOf[UsageEvent](r.reader.Read(ctx, selectUsageAll(), from, to, opts...))
 }
 
 // AllColumns appends the events of All to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *UsageReader) AllColumns(ctx context.Context, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromCPU(), usageCPUColumns, columns, selectUsageAll(), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageCPUColumns, columns, selectUsageAll(), from, to, opts...)
 }
 
 // AllWindows summarizes the events of All by windows of time, as Windows does:
 // by series, then by time.
-//
-//go:noinline
 func (r *UsageReader) AllWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.fromCPU(), usageCPUColumns, usageWindows, selectUsageAll(), from, to, width, opts...)
+	return store.ResultsOf[UsageWindow](r.reader.Windows(ctx, usageCPUColumns, usageWindows, selectUsageAll(), from, to, width, opts...))
 }
 
 // AllPoints yields, for each series of All, the values of a number that a chart
-// of n pixels shows; see store.Charts.
-//
-//go:noinline
+// of n pixels shows; see store.Reader.Charts.
 func (r *UsageReader) AllPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
-	return store.Charts(ctx, r.fromCPU(), usageCPUColumns, usageWindows, selectUsageAll(), from, to, field, n)
+	return store.ResultsOf[window.Chart[UsageSeries]](r.reader.Charts(ctx, usageCPUColumns, usageWindows, selectUsageAll(), from, to, field, n))
 }
 
 // AllSeries yields the series of All that have events with from <= time < to,
 // each once, without reading the events. It receives the keys of all rows in
 // the range, and keeps one per series in memory, because segments of the series
 // follow the time in row keys. Its errors are those of Read.
-//
-//go:noinline
 func (r *UsageReader) AllSeries(ctx context.Context, from, to time.Time) iter.Seq2[UsageSeries, error] {
-	return store.ReadSeries[UsageSeries](ctx, r.fromCPU(), selectUsageAll(), from, to)
+	return store.ResultsOf[UsageSeries](r.reader.ReadSeries(ctx, selectUsageAll(), from, to))
 }
 
 // BusyByHost yields the events with from <= time < to of the series with the
@@ -306,31 +257,25 @@ func (r *UsageReader) AllSeries(ctx context.Context, from, to time.Time) iter.Se
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *UsageReader) BusyByHost(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.fromCPUReadings().Read(ctx, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...)
+	return store.ResultsOf[UsageEvent](r.readCPUReadings.Read(ctx, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...))
 }
 
 // BusyByHostColumns appends the events of BusyByHost to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *UsageReader) BusyByHostColumns(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, columns, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...)
+	return r.readCPUReadings.ReadColumns(ctx, usageCPUReadingsColumns, columns, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...)
 }
 
 // BusyByHostWindows summarizes the events of BusyByHost by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *UsageReader) BusyByHostWindows(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, width, opts...)
+	return store.ResultsOf[UsageWindow](r.readCPUReadings.Windows(ctx, usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, width, opts...))
 }
 
 // BusyByHostPoints yields, for each series of BusyByHost, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *UsageReader) BusyByHostPoints(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
-	return store.Charts(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, field, n)
+	return store.ResultsOf[window.Chart[UsageSeries]](r.readCPUReadings.Charts(ctx, usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, field, n))
 }
 
 // Busy yields the events with from <= time < to of all series, whose usage_user
@@ -343,30 +288,24 @@ func (r *UsageReader) BusyByHostPoints(ctx context.Context, hostname string, usa
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *UsageReader) Busy(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return r.fromCPUReadings().Read(ctx, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...)
+	return store.ResultsOf[UsageEvent](r.readCPUReadings.Read(ctx, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...))
 }
 
 // BusyColumns appends the events of Busy to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *UsageReader) BusyColumns(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, columns, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...)
+	return r.readCPUReadings.ReadColumns(ctx, usageCPUReadingsColumns, columns, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...)
 }
 
 // BusyWindows summarizes the events of Busy by windows of time, as Windows
 // does: by series, then by time.
-//
-//go:noinline
 func (r *UsageReader) BusyWindows(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.Windows(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, width, opts...)
+	return store.ResultsOf[UsageWindow](r.readCPUReadings.Windows(ctx, usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, width, opts...))
 }
 
 // BusyPoints yields, for each series of Busy, the values of a number that a
-// chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// chart of n pixels shows; see store.Reader.Charts.
 func (r *UsageReader) BusyPoints(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
-	return store.Charts(ctx, r.fromCPUReadings(), usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, field, n)
+	return store.ResultsOf[window.Chart[UsageSeries]](r.readCPUReadings.Charts(ctx, usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, field, n))
 }
 
 // The fields of UsageEvent, for store.ReadOptions and store.WindowOptions.
@@ -480,16 +419,12 @@ const (
 
 // SetupUsage reconciles tables cpu and cpu_readings with the schema; see
 // setup.Setup.
-//
-//go:noinline
 func SetupUsage(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(usageMappings), opts...)
 }
 
 // BackfillUsage copies events from one table to another, by default to the one
 // with serves: false, or compares them; see store.Backfill.
-//
-//go:noinline
 func BackfillUsage(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, usageMappings, opts...)
 }
@@ -587,7 +522,7 @@ func (k *UsageCPUReadingsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Hostname, &k.Region, &k.Datacenter, &k.Rack, &k.OS, &k.Arch, &k.Team, &k.Service, &k.ServiceVersion, &k.ServiceEnvironment}, At: &k.Time}
 }
 
-var usageMappings = []*store.Mapping[UsageEvent]{usageCPUMapping, usageCPUReadingsMapping}
+var usageMappings = []*store.Mapping{usageCPUMapping, usageCPUReadingsMapping}
 
 // usagePart returns a pointer to what an event has for a slice of UsageColumns,
 // by its index.
@@ -661,7 +596,7 @@ var usageCPUColumns = store.NewColumns[UsageEvent, UsageColumns](
 )
 
 // usageCPUMapping maps events to table cpu.
-var usageCPUMapping = store.NewMapping(usageCPUColumns, store.Mapping[UsageEvent]{
+var usageCPUMapping = store.NewMapping(usageCPUColumns, store.Mapping{
 	Table: store.Table{
 		ID:       UsageCPUTableID,
 		Families: []store.Family{{Name: UsageCPUFamilyM}},
@@ -713,7 +648,7 @@ var usageCPUReadingsColumns = store.NewColumns[UsageEvent, UsageColumns](
 )
 
 // usageCPUReadingsMapping maps events to table cpu_readings.
-var usageCPUReadingsMapping = store.NewMapping(usageCPUReadingsColumns, store.Mapping[UsageEvent]{
+var usageCPUReadingsMapping = store.NewMapping(usageCPUReadingsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       UsageCPUReadingsTableID,
 		Families: []store.Family{{Name: UsageCPUReadingsFamilyM}},
@@ -741,38 +676,39 @@ var usageWindows = window.NewSpec[UsageSeries, UsageWindow](
 	window.FloatPart[float64]("usage_guest_nice", 11),
 )
 
-var usageByHosts = store.Query[UsageEvent]{Name: "ByHosts", Given: codec.Given{Series: []int{0}}}
+var usageByHosts = store.Query{Name: "ByHosts", Given: codec.Given{Series: []int{0}}}
 
 // selectUsageByHosts returns what ByHosts selects.
-func selectUsageByHosts(hostnames []string) store.Selection[UsageEvent] {
-	return usageByHosts.Many(store.Each(hostnames, func(hostname string) UsageEvent {
-		return UsageEvent{UsageSeries: UsageSeries{Hostname: hostname}}
+func selectUsageByHosts(hostnames []string) store.Selection {
+	return usageByHosts.Many(store.Each(hostnames, func(hostname string) any {
+		return &UsageEvent{UsageSeries: UsageSeries{Hostname: hostname}}
 	}))
 }
 
-var usageAll = store.Query[UsageEvent]{Name: "All"}
+var usageAll = store.Query{Name: "All"}
 
 // selectUsageAll returns what All selects.
-func selectUsageAll() store.Selection[UsageEvent] {
-	return usageAll.Bind(UsageEvent{})
+func selectUsageAll() store.Selection {
+	return usageAll.Bind(&UsageEvent{})
 }
 
-var usageBusyByHost = store.Query[UsageEvent]{Name: "BusyByHost", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "usage_user"}}}
+var usageBusyByHost = store.Query{Name: "BusyByHost", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "usage_user"}}}
 
 // selectUsageBusyByHost returns what BusyByHost selects.
-func selectUsageBusyByHost(hostname string, usageUserFrom float64, usageUserTo float64) store.Selection[UsageEvent] {
-	return usageBusyByHost.Bind(UsageEvent{UsageSeries: UsageSeries{Hostname: hostname}}).Where(UsageEvent{UsageUser: usageUserFrom}, UsageEvent{UsageUser: usageUserTo})
+func selectUsageBusyByHost(hostname string, usageUserFrom float64, usageUserTo float64) store.Selection {
+	return usageBusyByHost.Bind(&UsageEvent{UsageSeries: UsageSeries{Hostname: hostname}}).Where(&UsageEvent{UsageUser: usageUserFrom}, &UsageEvent{UsageUser: usageUserTo})
 }
 
-var usageBusy = store.Query[UsageEvent]{Name: "Busy", Conditions: []codec.Condition{{Field: "usage_user"}}}
+var usageBusy = store.Query{Name: "Busy", Conditions: []codec.Condition{{Field: "usage_user"}}}
 
 // selectUsageBusy returns what Busy selects.
-func selectUsageBusy(usageUserFrom float64, usageUserTo float64) store.Selection[UsageEvent] {
-	return usageBusy.Bind(UsageEvent{}).Where(UsageEvent{UsageUser: usageUserFrom}, UsageEvent{UsageUser: usageUserTo})
+func selectUsageBusy(usageUserFrom float64, usageUserTo float64) store.Selection {
+	return usageBusy.Bind(&UsageEvent{}).Where(&UsageEvent{UsageUser: usageUserFrom}, &UsageEvent{UsageUser: usageUserTo})
 }
 
 // checkUsage rejects an event that no table can store.
-func checkUsage(e *UsageEvent) error {
+func checkUsage(event any) error {
+	e := event.(*UsageEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("hostname", e.Hostname)

@@ -67,167 +67,138 @@ func (v *UsageClass) UnmarshalText(text []byte) error {
 // UsageClassesWriter writes UsageClasses events to table usage_classes. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type UsageClassesWriter struct {
-	writer store.TableWriter[UsageClassesEvent]
+	writer *store.Writer
 }
 
 // NewUsageClassesWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *UsageClassesWriter {
 	return &UsageClassesWriter{store.NewWriter(client, usageClassesMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero UsageClassesWriter refuses
-// all calls.
-//
-//go:noinline
-func (w *UsageClassesWriter) held() store.TableWriter[UsageClassesEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// UsageClassesWriter.
+func (w *UsageClassesWriter) held() *store.Writer {
 	if w == nil {
-		w = &UsageClassesWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, usageClassesMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *UsageClassesWriter) Write(ctx context.Context, event UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *UsageClassesWriter) WriteAll(ctx context.Context, events []UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *UsageClassesWriter) Delete(ctx context.Context, events []UsageClassesEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *UsageClassesWriter) DeleteRange(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *UsageClassesWriter) DeleteSeries(ctx context.Context, series UsageClassesSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageClassesWriter) Replace(ctx context.Context, old UsageClassesEvent, updated UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // UsageClassesBatcher gathers UsageClasses events from any number of goroutines
 // and writes them in batches; see store.Batcher.
 type UsageClassesBatcher struct {
-	batcher store.EventBatcher[UsageClassesEvent]
+	batcher *store.Batcher
 }
 
 // NewUsageClassesBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...store.BatcherOptions) *UsageClassesBatcher {
-	return &UsageClassesBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero UsageClassesBatcher refuses all
-// calls.
-//
-//go:noinline
-func (b *UsageClassesBatcher) held() store.EventBatcher[UsageClassesEvent] {
-	return store.EventBatcherOf(b.batcher, usageClassesMappings)
+	return &UsageClassesBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *UsageClassesBatcher) Add(ctx context.Context, event UsageClassesEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *UsageClassesBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *UsageClassesBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *UsageClassesBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *UsageClassesBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *UsageClassesBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *UsageClassesBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // UsageClassesReader reads UsageClasses events from table usage_classes. Read
 // holds one bucket in memory at a time.
 type UsageClassesReader struct {
-	reader store.TableReader[UsageClassesEvent]
+	reader *store.Reader
 }
 
 // NewUsageClassesReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewUsageClassesReader(client store.Client, opts ...store.ReaderOptions) *UsageClassesReader {
 	return &UsageClassesReader{store.NewReader(client, usageClassesMapping, opts...)}
-}
-
-// fromUsageClasses returns what r holds; that of a zero UsageClassesReader
-// refuses all calls.
-//
-//go:noinline
-func (r *UsageClassesReader) fromUsageClasses() store.TableReader[UsageClassesEvent] {
-	return store.TableReaderOf(r.reader, usageClassesMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
-	return r.fromUsageClasses().Read(ctx, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
+	return store.ResultsOf[UsageClassesEvent](r.reader.Read(ctx, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *UsageClassesReader) ReadMany(ctx context.Context, series []UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
-	return r.fromUsageClasses().Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageClassesSeries) UsageClassesEvent { return UsageClassesEvent{UsageClassesSeries: s} })), from, to, opts...)
+	return store.ResultsOf[UsageClassesEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageClassesSeries) any { return &UsageClassesEvent{UsageClassesSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *UsageClassesReader) Latest(ctx context.Context, series UsageClassesSeries) (UsageClassesEvent, error) {
-	return r.fromUsageClasses().Latest(ctx, UsageClassesEvent{UsageClassesSeries: series})
+	return store.ResultOf[UsageClassesEvent](r.reader.Latest(ctx, &UsageClassesEvent{UsageClassesSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *UsageClassesReader) LatestMany(ctx context.Context, series []UsageClassesSeries) iter.Seq2[UsageClassesEvent, error] {
-	return r.fromUsageClasses().LatestMany(ctx, store.Each(series, func(s UsageClassesSeries) UsageClassesEvent { return UsageClassesEvent{UsageClassesSeries: s} }))
+	return store.ResultsOf[UsageClassesEvent](r.reader.LatestMany(ctx, store.Each(series, func(s UsageClassesSeries) any { return &UsageClassesEvent{UsageClassesSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from, to time.Time, columns *UsageClassesColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromUsageClasses(), usageClassesColumns, columns, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageClassesColumns, columns, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *UsageClassesReader) Windows(ctx context.Context, series UsageClassesSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageClassesWindow, error] {
-	return store.Windows(ctx, r.fromUsageClasses(), usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[UsageClassesWindow](r.reader.Windows(ctx, usageClassesColumns, usageClassesWindows, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *UsageClassesReader) Points(ctx context.Context, series UsageClassesSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromUsageClasses(), usageClassesColumns, usageClassesWindows, store.SeriesOf(UsageClassesEvent{UsageClassesSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, usageClassesColumns, usageClassesWindows, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, field, n)
 }
 
 // The fields of UsageClassesEvent, for store.ReadOptions and
@@ -294,8 +265,6 @@ const (
 
 // SetupUsageClasses reconciles table usage_classes with the schema; see
 // setup.Setup.
-//
-//go:noinline
 func SetupUsageClasses(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(usageClassesMappings), opts...)
 }
@@ -341,7 +310,7 @@ func (k *UsageClassesKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Customer}, At: &k.Bucket}
 }
 
-var usageClassesMappings = []*store.Mapping[UsageClassesEvent]{usageClassesMapping}
+var usageClassesMappings = []*store.Mapping{usageClassesMapping}
 
 // usageClassesPart returns a pointer to what an event has for a slice of
 // UsageClassesColumns, by its index.
@@ -382,7 +351,7 @@ var usageClassesColumns = store.NewColumns[UsageClassesEvent, UsageClassesColumn
 )
 
 // usageClassesMapping maps events to table usage_classes.
-var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Mapping[UsageClassesEvent]{
+var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Mapping{
 	Table: store.Table{
 		ID: UsageClassesTableID,
 		Families: []store.Family{
@@ -406,7 +375,8 @@ var usageClassesWindows = window.NewSpec[UsageClassesSeries, UsageClassesWindow]
 )
 
 // checkUsageClasses rejects an event that no table can store.
-func checkUsageClasses(e *UsageClassesEvent) error {
+func checkUsageClasses(event any) error {
+	e := event.(*UsageClassesEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("customer", e.Customer)

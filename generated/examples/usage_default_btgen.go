@@ -33,167 +33,138 @@ type UsageDefaultEvent struct {
 // UsageDefaultWriter writes UsageDefault events to table usage_default. Writing
 // an event again replaces it, so a failed call is safe to repeat.
 type UsageDefaultWriter struct {
-	writer store.TableWriter[UsageDefaultEvent]
+	writer *store.Writer
 }
 
 // NewUsageDefaultWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *UsageDefaultWriter {
 	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero UsageDefaultWriter refuses
-// all calls.
-//
-//go:noinline
-func (w *UsageDefaultWriter) held() store.TableWriter[UsageDefaultEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// UsageDefaultWriter.
+func (w *UsageDefaultWriter) held() *store.Writer {
 	if w == nil {
-		w = &UsageDefaultWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, usageDefaultMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *UsageDefaultWriter) Write(ctx context.Context, event UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *UsageDefaultWriter) WriteAll(ctx context.Context, events []UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *UsageDefaultWriter) Delete(ctx context.Context, events []UsageDefaultEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *UsageDefaultWriter) DeleteRange(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *UsageDefaultWriter) DeleteSeries(ctx context.Context, series UsageDefaultSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageDefaultWriter) Replace(ctx context.Context, old UsageDefaultEvent, updated UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // UsageDefaultBatcher gathers UsageDefault events from any number of goroutines
 // and writes them in batches; see store.Batcher.
 type UsageDefaultBatcher struct {
-	batcher store.EventBatcher[UsageDefaultEvent]
+	batcher *store.Batcher
 }
 
 // NewUsageDefaultBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...store.BatcherOptions) *UsageDefaultBatcher {
-	return &UsageDefaultBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero UsageDefaultBatcher refuses all
-// calls.
-//
-//go:noinline
-func (b *UsageDefaultBatcher) held() store.EventBatcher[UsageDefaultEvent] {
-	return store.EventBatcherOf(b.batcher, usageDefaultMappings)
+	return &UsageDefaultBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *UsageDefaultBatcher) Add(ctx context.Context, event UsageDefaultEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *UsageDefaultBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *UsageDefaultBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *UsageDefaultBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *UsageDefaultBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *UsageDefaultBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *UsageDefaultBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // UsageDefaultReader reads UsageDefault events from table usage_default. Read
 // holds one event in memory at a time.
 type UsageDefaultReader struct {
-	reader store.TableReader[UsageDefaultEvent]
+	reader *store.Reader
 }
 
 // NewUsageDefaultReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewUsageDefaultReader(client store.Client, opts ...store.ReaderOptions) *UsageDefaultReader {
 	return &UsageDefaultReader{store.NewReader(client, usageDefaultMapping, opts...)}
-}
-
-// fromUsageDefault returns what r holds; that of a zero UsageDefaultReader
-// refuses all calls.
-//
-//go:noinline
-func (r *UsageDefaultReader) fromUsageDefault() store.TableReader[UsageDefaultEvent] {
-	return store.TableReaderOf(r.reader, usageDefaultMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
-	return r.fromUsageDefault().Read(ctx, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
+	return store.ResultsOf[UsageDefaultEvent](r.reader.Read(ctx, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *UsageDefaultReader) ReadMany(ctx context.Context, series []UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
-	return r.fromUsageDefault().Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageDefaultSeries) UsageDefaultEvent { return UsageDefaultEvent{UsageDefaultSeries: s} })), from, to, opts...)
+	return store.ResultsOf[UsageDefaultEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageDefaultSeries) any { return &UsageDefaultEvent{UsageDefaultSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *UsageDefaultReader) Latest(ctx context.Context, series UsageDefaultSeries) (UsageDefaultEvent, error) {
-	return r.fromUsageDefault().Latest(ctx, UsageDefaultEvent{UsageDefaultSeries: series})
+	return store.ResultOf[UsageDefaultEvent](r.reader.Latest(ctx, &UsageDefaultEvent{UsageDefaultSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *UsageDefaultReader) LatestMany(ctx context.Context, series []UsageDefaultSeries) iter.Seq2[UsageDefaultEvent, error] {
-	return r.fromUsageDefault().LatestMany(ctx, store.Each(series, func(s UsageDefaultSeries) UsageDefaultEvent { return UsageDefaultEvent{UsageDefaultSeries: s} }))
+	return store.ResultsOf[UsageDefaultEvent](r.reader.LatestMany(ctx, store.Each(series, func(s UsageDefaultSeries) any { return &UsageDefaultEvent{UsageDefaultSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from, to time.Time, columns *UsageDefaultColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromUsageDefault(), usageDefaultColumns, columns, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageDefaultColumns, columns, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *UsageDefaultReader) Windows(ctx context.Context, series UsageDefaultSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageDefaultWindow, error] {
-	return store.Windows(ctx, r.fromUsageDefault(), usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[UsageDefaultWindow](r.reader.Windows(ctx, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *UsageDefaultReader) Points(ctx context.Context, series UsageDefaultSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromUsageDefault(), usageDefaultColumns, usageDefaultWindows, store.SeriesOf(UsageDefaultEvent{UsageDefaultSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, field, n)
 }
 
 // The fields of UsageDefaultEvent, for store.ReadOptions and
@@ -260,8 +231,6 @@ const (
 
 // SetupUsageDefault reconciles table usage_default with the schema; see
 // setup.Setup.
-//
-//go:noinline
 func SetupUsageDefault(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(usageDefaultMappings), opts...)
 }
@@ -304,7 +273,7 @@ func (k *UsageDefaultKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Customer}, At: &k.Time}
 }
 
-var usageDefaultMappings = []*store.Mapping[UsageDefaultEvent]{usageDefaultMapping}
+var usageDefaultMappings = []*store.Mapping{usageDefaultMapping}
 
 // usageDefaultPart returns a pointer to what an event has for a slice of
 // UsageDefaultColumns, by its index.
@@ -351,7 +320,7 @@ var usageDefaultColumns = store.NewColumns[UsageDefaultEvent, UsageDefaultColumn
 )
 
 // usageDefaultMapping maps events to table usage_default.
-var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Mapping[UsageDefaultEvent]{
+var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Mapping{
 	Table: store.Table{
 		ID:       UsageDefaultTableID,
 		Families: []store.Family{{Name: UsageDefaultFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 2 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampShifted}}},
@@ -371,7 +340,8 @@ var usageDefaultWindows = window.NewSpec[UsageDefaultSeries, UsageDefaultWindow]
 )
 
 // checkUsageDefault rejects an event that no table can store.
-func checkUsageDefault(e *UsageDefaultEvent) error {
+func checkUsageDefault(event any) error {
+	e := event.(*UsageDefaultEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("customer", e.Customer)

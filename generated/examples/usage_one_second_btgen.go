@@ -32,169 +32,140 @@ type UsageOneSecondEvent struct {
 // UsageOneSecondWriter writes UsageOneSecond events to table usage_one_second.
 // Writing an event again replaces it, so a failed call is safe to repeat.
 type UsageOneSecondWriter struct {
-	writer store.TableWriter[UsageOneSecondEvent]
+	writer *store.Writer
 }
 
 // NewUsageOneSecondWriter returns a writer; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *UsageOneSecondWriter {
 	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero UsageOneSecondWriter refuses
-// all calls.
-//
-//go:noinline
-func (w *UsageOneSecondWriter) held() store.TableWriter[UsageOneSecondEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// UsageOneSecondWriter.
+func (w *UsageOneSecondWriter) held() *store.Writer {
 	if w == nil {
-		w = &UsageOneSecondWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, usageOneSecondMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *UsageOneSecondWriter) Write(ctx context.Context, event UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *UsageOneSecondWriter) Delete(ctx context.Context, events []UsageOneSecondEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *UsageOneSecondWriter) DeleteRange(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *UsageOneSecondWriter) DeleteSeries(ctx context.Context, series UsageOneSecondSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageOneSecondWriter) Replace(ctx context.Context, old UsageOneSecondEvent, updated UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // UsageOneSecondBatcher gathers UsageOneSecond events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type UsageOneSecondBatcher struct {
-	batcher store.EventBatcher[UsageOneSecondEvent]
+	batcher *store.Batcher
 }
 
 // NewUsageOneSecondBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...store.BatcherOptions) *UsageOneSecondBatcher {
-	return &UsageOneSecondBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero UsageOneSecondBatcher refuses all
-// calls.
-//
-//go:noinline
-func (b *UsageOneSecondBatcher) held() store.EventBatcher[UsageOneSecondEvent] {
-	return store.EventBatcherOf(b.batcher, usageOneSecondMappings)
+	return &UsageOneSecondBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *UsageOneSecondBatcher) Add(ctx context.Context, event UsageOneSecondEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *UsageOneSecondBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *UsageOneSecondBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *UsageOneSecondBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *UsageOneSecondBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *UsageOneSecondBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *UsageOneSecondBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // UsageOneSecondReader reads UsageOneSecond events from table usage_one_second.
 // Read holds one event in memory at a time.
 type UsageOneSecondReader struct {
-	reader store.TableReader[UsageOneSecondEvent]
+	reader *store.Reader
 }
 
 // NewUsageOneSecondReader returns a reader; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewUsageOneSecondReader(client store.Client, opts ...store.ReaderOptions) *UsageOneSecondReader {
 	return &UsageOneSecondReader{store.NewReader(client, usageOneSecondMapping, opts...)}
-}
-
-// fromUsageOneSecond returns what r holds; that of a zero UsageOneSecondReader
-// refuses all calls.
-//
-//go:noinline
-func (r *UsageOneSecondReader) fromUsageOneSecond() store.TableReader[UsageOneSecondEvent] {
-	return store.TableReaderOf(r.reader, usageOneSecondMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.fromUsageOneSecond().Read(ctx, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
+	return store.ResultsOf[UsageOneSecondEvent](r.reader.Read(ctx, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *UsageOneSecondReader) ReadMany(ctx context.Context, series []UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.fromUsageOneSecond().Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageOneSecondSeries) UsageOneSecondEvent { return UsageOneSecondEvent{UsageOneSecondSeries: s} })), from, to, opts...)
+	return store.ResultsOf[UsageOneSecondEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageOneSecondSeries) any { return &UsageOneSecondEvent{UsageOneSecondSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *UsageOneSecondReader) Latest(ctx context.Context, series UsageOneSecondSeries) (UsageOneSecondEvent, error) {
-	return r.fromUsageOneSecond().Latest(ctx, UsageOneSecondEvent{UsageOneSecondSeries: series})
+	return store.ResultOf[UsageOneSecondEvent](r.reader.Latest(ctx, &UsageOneSecondEvent{UsageOneSecondSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *UsageOneSecondReader) LatestMany(ctx context.Context, series []UsageOneSecondSeries) iter.Seq2[UsageOneSecondEvent, error] {
-	return r.fromUsageOneSecond().LatestMany(ctx, store.Each(series, func(s UsageOneSecondSeries) UsageOneSecondEvent { return UsageOneSecondEvent{UsageOneSecondSeries: s} }))
+	return store.ResultsOf[UsageOneSecondEvent](r.reader.LatestMany(ctx, store.Each(series, func(s UsageOneSecondSeries) any { return &UsageOneSecondEvent{UsageOneSecondSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, columns *UsageOneSecondColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromUsageOneSecond(), usageOneSecondColumns, columns, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageOneSecondColumns, columns, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *UsageOneSecondReader) Windows(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageOneSecondWindow, error] {
-	return store.Windows(ctx, r.fromUsageOneSecond(), usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[UsageOneSecondWindow](r.reader.Windows(ctx, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *UsageOneSecondReader) Points(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromUsageOneSecond(), usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, field, n)
 }
 
 // The fields of UsageOneSecondEvent, for store.ReadOptions and
@@ -260,8 +231,6 @@ const (
 
 // SetupUsageOneSecond reconciles table usage_one_second with the schema; see
 // setup.Setup.
-//
-//go:noinline
 func SetupUsageOneSecond(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(usageOneSecondMappings), opts...)
 }
@@ -305,7 +274,7 @@ func (k *UsageOneSecondKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Customer}, At: &k.Time}
 }
 
-var usageOneSecondMappings = []*store.Mapping[UsageOneSecondEvent]{usageOneSecondMapping}
+var usageOneSecondMappings = []*store.Mapping{usageOneSecondMapping}
 
 // usageOneSecondPart returns a pointer to what an event has for a slice of
 // UsageOneSecondColumns, by its index.
@@ -349,7 +318,7 @@ var usageOneSecondColumns = store.NewColumns[UsageOneSecondEvent, UsageOneSecond
 )
 
 // usageOneSecondMapping maps events to table usage_one_second.
-var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Mapping[UsageOneSecondEvent]{
+var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Mapping{
 	Table: store.Table{
 		ID:       UsageOneSecondTableID,
 		Families: []store.Family{{Name: UsageOneSecondFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}, Life: codec.Lifetime{Timestamp: codec.TimestampExpiry}}},
@@ -370,7 +339,8 @@ var usageOneSecondWindows = window.NewSpec[UsageOneSecondSeries, UsageOneSecondW
 )
 
 // checkUsageOneSecond rejects an event that no table can store.
-func checkUsageOneSecond(e *UsageOneSecondEvent) error {
+func checkUsageOneSecond(event any) error {
+	e := event.(*UsageOneSecondEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("customer", e.Customer)

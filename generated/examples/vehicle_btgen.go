@@ -35,68 +35,62 @@ type VehicleEvent struct {
 // VehicleWriter writes Vehicle events to tables vehicle_events and vehicle_now.
 // Writing an event again replaces it, so a failed call is safe to repeat.
 type VehicleWriter struct {
-	writer store.TableWriter[VehicleEvent]
+	writer *store.Writer
 }
 
 // NewVehicleWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewVehicleWriter(client store.Client, opts ...store.WriterOptions) *VehicleWriter {
 	return &VehicleWriter{store.NewWriter(client, vehicleMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero VehicleWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *VehicleWriter) held() store.TableWriter[VehicleEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// VehicleWriter.
+func (w *VehicleWriter) held() *store.Writer {
 	if w == nil {
-		w = &VehicleWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, vehicleMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *VehicleWriter) Write(ctx context.Context, event VehicleEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *VehicleWriter) WriteAll(ctx context.Context, events []VehicleEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *VehicleWriter) Delete(ctx context.Context, events []VehicleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *VehicleWriter) DeleteRange(ctx context.Context, series VehicleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *VehicleWriter) DeleteSeries(ctx context.Context, series VehicleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(VehicleEvent{VehicleSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *VehicleWriter) Replace(ctx context.Context, old VehicleEvent, updated VehicleEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // DeleteByLine deletes the events with from <= time < to, of the series with
 // the given region and line, from all tables, as DeleteRange does for one
 // series. It reads keys and timestamps from table vehicle_events: one range of
 // rows; from table vehicle_now: one range of rows.
-//
-//go:noinline
 func (w *VehicleWriter) DeleteByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.held().DeleteRange(ctx, selectVehicleByLine(region, line), from, to, opts...)
 }
@@ -104,8 +98,6 @@ func (w *VehicleWriter) DeleteByLine(ctx context.Context, region string, line st
 // DeleteAllByLine deletes all events, of the series with the given region and
 // line, as DeleteByLine does, whatever their times, as DeleteSeries does for
 // one series.
-//
-//go:noinline
 func (w *VehicleWriter) DeleteAllByLine(ctx context.Context, region string, line string, opts ...store.DeleteOptions) (store.Deletion, error) {
 	return w.held().DeleteAll(ctx, selectVehicleByLine(region, line), opts...)
 }
@@ -113,107 +105,83 @@ func (w *VehicleWriter) DeleteAllByLine(ctx context.Context, region string, line
 // VehicleBatcher gathers Vehicle events from any number of goroutines and
 // writes them in batches; see store.Batcher.
 type VehicleBatcher struct {
-	batcher store.EventBatcher[VehicleEvent]
+	batcher *store.Batcher
 }
 
 // NewVehicleBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewVehicleBatcher(w *VehicleWriter, failed func(event VehicleEvent, err error), opts ...store.BatcherOptions) *VehicleBatcher {
-	return &VehicleBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero VehicleBatcher refuses all calls.
-//
-//go:noinline
-func (b *VehicleBatcher) held() store.EventBatcher[VehicleEvent] {
-	return store.EventBatcherOf(b.batcher, vehicleMappings)
+	return &VehicleBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *VehicleBatcher) Add(ctx context.Context, event VehicleEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *VehicleBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *VehicleBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *VehicleBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *VehicleBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *VehicleBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *VehicleBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // VehicleReader reads Vehicle events from table vehicle_events. Read holds one
 // bucket in memory at a time.
 type VehicleReader struct {
-	reader store.TableReader[VehicleEvent]
+	reader *store.Reader
 }
 
 // NewVehicleReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewVehicleReader(client store.Client, opts ...store.ReaderOptions) *VehicleReader {
 	return &VehicleReader{store.NewReader(client, vehicleEventsMapping, opts...)}
-}
-
-// fromVehicleEvents returns what r holds; that of a zero VehicleReader refuses
-// all calls.
-//
-//go:noinline
-func (r *VehicleReader) fromVehicleEvents() store.TableReader[VehicleEvent] {
-	return store.TableReaderOf(r.reader, vehicleEventsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *VehicleReader) Read(ctx context.Context, series VehicleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return r.fromVehicleEvents().Read(ctx, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, opts...)
+	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *VehicleReader) ReadMany(ctx context.Context, series []VehicleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return r.fromVehicleEvents().Read(ctx, store.ManySeriesOf(store.Each(series, func(s VehicleSeries) VehicleEvent { return VehicleEvent{VehicleSeries: s} })), from, to, opts...)
+	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s VehicleSeries) any { return &VehicleEvent{VehicleSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, from table vehicle_now, or
 // store.ErrNotFound; see store.Reader.Latest.
 func (r *VehicleReader) Latest(ctx context.Context, series VehicleSeries) (VehicleEvent, error) {
-	return r.fromVehicleEvents().Latest(ctx, VehicleEvent{VehicleSeries: series})
+	return store.ResultOf[VehicleEvent](r.reader.Latest(ctx, &VehicleEvent{VehicleSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any,
 // from table vehicle_now; see store.Reader.LatestMany.
 func (r *VehicleReader) LatestMany(ctx context.Context, series []VehicleSeries) iter.Seq2[VehicleEvent, error] {
-	return r.fromVehicleEvents().LatestMany(ctx, store.Each(series, func(s VehicleSeries) VehicleEvent { return VehicleEvent{VehicleSeries: s} }))
+	return store.ResultsOf[VehicleEvent](r.reader.LatestMany(ctx, store.Each(series, func(s VehicleSeries) any { return &VehicleEvent{VehicleSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *VehicleReader) ReadColumns(ctx context.Context, series VehicleSeries, from, to time.Time, columns *VehicleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromVehicleEvents(), vehicleEventsColumns, columns, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, vehicleEventsColumns, columns, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *VehicleReader) Windows(ctx context.Context, series VehicleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[VehicleWindow, error] {
-	return store.Windows(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[VehicleWindow](r.reader.Windows(ctx, vehicleEventsColumns, vehicleWindows, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *VehicleReader) Points(ctx context.Context, series VehicleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, store.SeriesOf(VehicleEvent{VehicleSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, vehicleEventsColumns, vehicleWindows, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, field, n)
 }
 
 // ByLine yields the events with from <= time < to of the series with the given
@@ -226,40 +194,32 @@ func (r *VehicleReader) Points(ctx context.Context, series VehicleSeries, from, 
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table vehicle_now.
 func (r *VehicleReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return r.fromVehicleEvents().Read(ctx, selectVehicleByLine(region, line), from, to, opts...)
+	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, selectVehicleByLine(region, line), from, to, opts...))
 }
 
 // ByLineColumns appends the events of ByLine to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *VehicleReader) ByLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *VehicleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromVehicleEvents(), vehicleEventsColumns, columns, selectVehicleByLine(region, line), from, to, opts...)
+	return r.reader.ReadColumns(ctx, vehicleEventsColumns, columns, selectVehicleByLine(region, line), from, to, opts...)
 }
 
 // ByLineWindows summarizes the events of ByLine by windows of time, as Windows
 // does: by series, then by time.
-//
-//go:noinline
 func (r *VehicleReader) ByLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[VehicleWindow, error] {
-	return store.Windows(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, width, opts...)
+	return store.ResultsOf[VehicleWindow](r.reader.Windows(ctx, vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, width, opts...))
 }
 
 // ByLinePoints yields, for each series of ByLine, the values of a number that a
-// chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// chart of n pixels shows; see store.Reader.Charts.
 func (r *VehicleReader) ByLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[VehicleSeries], error] {
-	return store.Charts(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, field, n)
+	return store.ResultsOf[window.Chart[VehicleSeries]](r.reader.Charts(ctx, vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, field, n))
 }
 
 // ByLineSeries yields the series of ByLine that have events with from <= time <
 // to, each once, without reading the events. It receives the keys of all rows
 // in the range, and keeps one per series in memory, because segments of the
 // series follow the time in row keys. Its errors are those of Read.
-//
-//go:noinline
 func (r *VehicleReader) ByLineSeries(ctx context.Context, region string, line string, from, to time.Time) iter.Seq2[VehicleSeries, error] {
-	return store.ReadSeries[VehicleSeries](ctx, r.fromVehicleEvents(), selectVehicleByLine(region, line), from, to)
+	return store.ResultsOf[VehicleSeries](r.reader.ReadSeries(ctx, selectVehicleByLine(region, line), from, to))
 }
 
 // ByRegion yields the events with from <= time < to of the series with the
@@ -273,31 +233,25 @@ func (r *VehicleReader) ByLineSeries(ctx context.Context, region string, line st
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table vehicle_now.
 func (r *VehicleReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return r.fromVehicleEvents().Read(ctx, selectVehicleByRegion(region), from, to, opts...)
+	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, selectVehicleByRegion(region), from, to, opts...))
 }
 
 // ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *VehicleReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *VehicleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromVehicleEvents(), vehicleEventsColumns, columns, selectVehicleByRegion(region), from, to, opts...)
+	return r.reader.ReadColumns(ctx, vehicleEventsColumns, columns, selectVehicleByRegion(region), from, to, opts...)
 }
 
 // ByRegionWindows summarizes the events of ByRegion by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *VehicleReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[VehicleWindow, error] {
-	return store.Windows(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, width, opts...)
+	return store.ResultsOf[VehicleWindow](r.reader.Windows(ctx, vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, width, opts...))
 }
 
 // ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *VehicleReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[VehicleSeries], error] {
-	return store.Charts(ctx, r.fromVehicleEvents(), vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, field, n)
+	return store.ResultsOf[window.Chart[VehicleSeries]](r.reader.Charts(ctx, vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, field, n))
 }
 
 // The fields of VehicleEvent, for store.ReadOptions and store.WindowOptions.
@@ -375,16 +329,12 @@ const (
 
 // SetupVehicle reconciles tables vehicle_events and vehicle_now with the
 // schema; see setup.Setup.
-//
-//go:noinline
 func SetupVehicle(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(vehicleMappings), opts...)
 }
 
 // BackfillVehicle copies events from one table to another, by default to the
 // one with serves: false, or compares them; see store.Backfill.
-//
-//go:noinline
 func BackfillVehicle(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, vehicleMappings, opts...)
 }
@@ -466,7 +416,7 @@ func (k *VehicleNowKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Region, &k.Line, &k.Vehicle}}
 }
 
-var vehicleMappings = []*store.Mapping[VehicleEvent]{vehicleEventsMapping, vehicleNowMapping}
+var vehicleMappings = []*store.Mapping{vehicleEventsMapping, vehicleNowMapping}
 
 // vehiclePart returns a pointer to what an event has for a slice of
 // VehicleColumns, by its index.
@@ -512,7 +462,7 @@ var vehicleEventsColumns = store.NewColumns[VehicleEvent, VehicleColumns](
 )
 
 // vehicleEventsMapping maps events to table vehicle_events.
-var vehicleEventsMapping = store.NewMapping(vehicleEventsColumns, store.Mapping[VehicleEvent]{
+var vehicleEventsMapping = store.NewMapping(vehicleEventsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       VehicleEventsTableID,
 		Families: []store.Family{{Name: VehicleEventsFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 30 * 24 * time.Hour}}},
@@ -547,7 +497,7 @@ var vehicleNowColumns = store.NewColumns[VehicleEvent, VehicleColumns](
 )
 
 // vehicleNowMapping maps events to table vehicle_now.
-var vehicleNowMapping = store.NewMapping(vehicleNowColumns, store.Mapping[VehicleEvent]{
+var vehicleNowMapping = store.NewMapping(vehicleNowColumns, store.Mapping{
 	Table: store.Table{
 		ID:       VehicleNowTableID,
 		Families: []store.Family{{Name: VehicleNowFamilyN, GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 7 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
@@ -568,22 +518,23 @@ var vehicleWindows = window.NewSpec[VehicleSeries, VehicleWindow](
 	window.OptionalValuesPart[string]("note", 5),
 )
 
-var vehicleByLine = store.Query[VehicleEvent]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}}
+var vehicleByLine = store.Query{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}}
 
 // selectVehicleByLine returns what ByLine selects.
-func selectVehicleByLine(region string, line string) store.Selection[VehicleEvent] {
-	return vehicleByLine.Bind(VehicleEvent{VehicleSeries: VehicleSeries{Region: region, Line: line}})
+func selectVehicleByLine(region string, line string) store.Selection {
+	return vehicleByLine.Bind(&VehicleEvent{VehicleSeries: VehicleSeries{Region: region, Line: line}})
 }
 
-var vehicleByRegion = store.Query[VehicleEvent]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
+var vehicleByRegion = store.Query{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 
 // selectVehicleByRegion returns what ByRegion selects.
-func selectVehicleByRegion(region string) store.Selection[VehicleEvent] {
-	return vehicleByRegion.Bind(VehicleEvent{VehicleSeries: VehicleSeries{Region: region}})
+func selectVehicleByRegion(region string) store.Selection {
+	return vehicleByRegion.Bind(&VehicleEvent{VehicleSeries: VehicleSeries{Region: region}})
 }
 
 // checkVehicle rejects an event that no table can store.
-func checkVehicle(e *VehicleEvent) error {
+func checkVehicle(event any) error {
+	e := event.(*VehicleEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("region", e.Region)

@@ -30,165 +30,137 @@ type ViewEvent struct {
 // ViewWriter writes View events to table activity. Writing an event again
 // replaces it, so a failed call is safe to repeat.
 type ViewWriter struct {
-	writer store.TableWriter[ViewEvent]
+	writer *store.Writer
 }
 
 // NewViewWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewViewWriter(client store.Client, opts ...store.WriterOptions) *ViewWriter {
 	return &ViewWriter{store.NewWriter(client, viewMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero ViewWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *ViewWriter) held() store.TableWriter[ViewEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// ViewWriter.
+func (w *ViewWriter) held() *store.Writer {
 	if w == nil {
-		w = &ViewWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, viewMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *ViewWriter) Write(ctx context.Context, event ViewEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *ViewWriter) WriteAll(ctx context.Context, events []ViewEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *ViewWriter) Delete(ctx context.Context, events []ViewEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *ViewWriter) DeleteRange(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *ViewWriter) DeleteSeries(ctx context.Context, series ViewSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&ViewEvent{ViewSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ViewWriter) Replace(ctx context.Context, old ViewEvent, updated ViewEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // ViewBatcher gathers View events from any number of goroutines and writes them
 // in batches; see store.Batcher.
 type ViewBatcher struct {
-	batcher store.EventBatcher[ViewEvent]
+	batcher *store.Batcher
 }
 
 // NewViewBatcher returns a batcher that writes through w; see store.NewBatcher.
-//
-//go:noinline
 func NewViewBatcher(w *ViewWriter, failed func(event ViewEvent, err error), opts ...store.BatcherOptions) *ViewBatcher {
-	return &ViewBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero ViewBatcher refuses all calls.
-//
-//go:noinline
-func (b *ViewBatcher) held() store.EventBatcher[ViewEvent] {
-	return store.EventBatcherOf(b.batcher, viewMappings)
+	return &ViewBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *ViewBatcher) Add(ctx context.Context, event ViewEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *ViewBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *ViewBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *ViewBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *ViewBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *ViewBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *ViewBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // ViewReader reads View events from table activity. Read holds one event in
 // memory at a time.
 type ViewReader struct {
-	reader store.TableReader[ViewEvent]
+	reader *store.Reader
 }
 
 // NewViewReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewViewReader(client store.Client, opts ...store.ReaderOptions) *ViewReader {
 	return &ViewReader{store.NewReader(client, viewActivityMapping, opts...)}
-}
-
-// fromActivity returns what r holds; that of a zero ViewReader refuses all
-// calls.
-//
-//go:noinline
-func (r *ViewReader) fromActivity() store.TableReader[ViewEvent] {
-	return store.TableReaderOf(r.reader, viewActivityMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *ViewReader) Read(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return r.fromActivity().Read(ctx, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
+	return store.ResultsOf[ViewEvent](r.reader.Read(ctx, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *ViewReader) ReadMany(ctx context.Context, series []ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return r.fromActivity().Read(ctx, store.ManySeriesOf(store.Each(series, func(s ViewSeries) ViewEvent { return ViewEvent{ViewSeries: s} })), from, to, opts...)
+	return store.ResultsOf[ViewEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ViewSeries) any { return &ViewEvent{ViewSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *ViewReader) Latest(ctx context.Context, series ViewSeries) (ViewEvent, error) {
-	return r.fromActivity().Latest(ctx, ViewEvent{ViewSeries: series})
+	return store.ResultOf[ViewEvent](r.reader.Latest(ctx, &ViewEvent{ViewSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *ViewReader) LatestMany(ctx context.Context, series []ViewSeries) iter.Seq2[ViewEvent, error] {
-	return r.fromActivity().LatestMany(ctx, store.Each(series, func(s ViewSeries) ViewEvent { return ViewEvent{ViewSeries: s} }))
+	return store.ResultsOf[ViewEvent](r.reader.LatestMany(ctx, store.Each(series, func(s ViewSeries) any { return &ViewEvent{ViewSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *ViewReader) ReadColumns(ctx context.Context, series ViewSeries, from, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromActivity(), viewActivityColumns, columns, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, viewActivityColumns, columns, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *ViewReader) Windows(ctx context.Context, series ViewSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ViewWindow, error] {
-	return store.Windows(ctx, r.fromActivity(), viewActivityColumns, viewWindows, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[ViewWindow](r.reader.Windows(ctx, viewActivityColumns, viewWindows, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *ViewReader) Points(ctx context.Context, series ViewSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromActivity(), viewActivityColumns, viewWindows, store.SeriesOf(ViewEvent{ViewSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, viewActivityColumns, viewWindows, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, field, n)
 }
 
 // AllViews yields the events with from <= time < to of all series, by series in
@@ -197,31 +169,25 @@ func (r *ViewReader) Points(ctx context.Context, series ViewSeries, from, to tim
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ViewReader) AllViews(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return r.fromActivity().Read(ctx, selectViewAllViews(), from, to, opts...)
+	return store.ResultsOf[ViewEvent](r.reader.Read(ctx, selectViewAllViews(), from, to, opts...))
 }
 
 // AllViewsColumns appends the events of AllViews to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *ViewReader) AllViewsColumns(ctx context.Context, from, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromActivity(), viewActivityColumns, columns, selectViewAllViews(), from, to, opts...)
+	return r.reader.ReadColumns(ctx, viewActivityColumns, columns, selectViewAllViews(), from, to, opts...)
 }
 
 // AllViewsWindows summarizes the events of AllViews by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *ViewReader) AllViewsWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ViewWindow, error] {
-	return store.Windows(ctx, r.fromActivity(), viewActivityColumns, viewWindows, selectViewAllViews(), from, to, width, opts...)
+	return store.ResultsOf[ViewWindow](r.reader.Windows(ctx, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, width, opts...))
 }
 
 // AllViewsPoints yields, for each series of AllViews, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *ViewReader) AllViewsPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ViewSeries], error] {
-	return store.Charts(ctx, r.fromActivity(), viewActivityColumns, viewWindows, selectViewAllViews(), from, to, field, n)
+	return store.ResultsOf[window.Chart[ViewSeries]](r.reader.Charts(ctx, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, field, n))
 }
 
 // The fields of ViewEvent, for store.ReadOptions and store.WindowOptions.
@@ -283,8 +249,6 @@ const (
 )
 
 // SetupView reconciles table activity with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupView(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(viewMappings), opts...)
 }
@@ -327,7 +291,7 @@ func (k *ViewActivityKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.User}, At: &k.Time}
 }
 
-var viewMappings = []*store.Mapping[ViewEvent]{viewActivityMapping}
+var viewMappings = []*store.Mapping{viewActivityMapping}
 
 // viewPart returns a pointer to what an event has for a slice of ViewColumns,
 // by its index.
@@ -367,7 +331,7 @@ var viewActivityColumns = store.NewColumns[ViewEvent, ViewColumns](
 )
 
 // viewActivityMapping maps events to table activity.
-var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Mapping[ViewEvent]{
+var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Mapping{
 	Table: store.Table{
 		ID:       ViewActivityTableID,
 		Families: []store.Family{{Name: ViewActivityFamilyA, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 90 * 24 * time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}},
@@ -386,15 +350,16 @@ var viewWindows = window.NewSpec[ViewSeries, ViewWindow](
 	window.IntPart[time.Duration]("duration", 3),
 )
 
-var viewAllViews = store.Query[ViewEvent]{Name: "AllViews"}
+var viewAllViews = store.Query{Name: "AllViews"}
 
 // selectViewAllViews returns what AllViews selects.
-func selectViewAllViews() store.Selection[ViewEvent] {
-	return viewAllViews.Bind(ViewEvent{})
+func selectViewAllViews() store.Selection {
+	return viewAllViews.Bind(&ViewEvent{})
 }
 
 // checkView rejects an event that no table can store.
-func checkView(e *ViewEvent) error {
+func checkView(event any) error {
+	e := event.(*ViewEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("page", e.Page)

@@ -35,173 +35,140 @@ type BalloonCombinedEvent struct {
 // balloon_combined. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonCombinedWriter struct {
-	writer store.TableWriter[BalloonCombinedEvent]
+	writer *store.Writer
 }
 
 // NewBalloonCombinedWriter returns a writer; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) *BalloonCombinedWriter {
 	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero BalloonCombinedWriter
-// refuses all calls.
-//
-//go:noinline
-func (w *BalloonCombinedWriter) held() store.TableWriter[BalloonCombinedEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// BalloonCombinedWriter.
+func (w *BalloonCombinedWriter) held() *store.Writer {
 	if w == nil {
-		w = &BalloonCombinedWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, balloonCombinedMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonCombinedWriter) Write(ctx context.Context, event BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonCombinedWriter) WriteAll(ctx context.Context, events []BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonCombinedWriter) Delete(ctx context.Context, events []BalloonCombinedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonCombinedWriter) DeleteRange(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonCombinedWriter) DeleteSeries(ctx context.Context, series BalloonCombinedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonCombinedWriter) Replace(ctx context.Context, old BalloonCombinedEvent, updated BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // BalloonCombinedBatcher gathers BalloonCombined events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonCombinedBatcher struct {
-	batcher store.EventBatcher[BalloonCombinedEvent]
+	batcher *store.Batcher
 }
 
 // NewBalloonCombinedBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...store.BatcherOptions) *BalloonCombinedBatcher {
-	return &BalloonCombinedBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero BalloonCombinedBatcher refuses all
-// calls.
-//
-//go:noinline
-func (b *BalloonCombinedBatcher) held() store.EventBatcher[BalloonCombinedEvent] {
-	return store.EventBatcherOf(b.batcher, balloonCombinedMappings)
+	return &BalloonCombinedBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *BalloonCombinedBatcher) Add(ctx context.Context, event BalloonCombinedEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *BalloonCombinedBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *BalloonCombinedBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *BalloonCombinedBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *BalloonCombinedBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *BalloonCombinedBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *BalloonCombinedBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // BalloonCombinedReader reads BalloonCombined events from table
 // balloon_combined. Read holds one bucket in memory at a time.
 type BalloonCombinedReader struct {
-	reader store.TableReader[BalloonCombinedEvent]
+	reader *store.Reader
 }
 
 // NewBalloonCombinedReader returns a reader; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonCombinedReader(client store.Client, opts ...store.ReaderOptions) *BalloonCombinedReader {
 	return &BalloonCombinedReader{store.NewReader(client, balloonCombinedMapping, opts...)}
-}
-
-// fromBalloonCombined returns what r holds; that of a zero
-// BalloonCombinedReader refuses all calls.
-//
-//go:noinline
-func (r *BalloonCombinedReader) fromBalloonCombined() store.TableReader[BalloonCombinedEvent] {
-	return store.TableReaderOf(r.reader, balloonCombinedMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.fromBalloonCombined().Read(ctx, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
+	return store.ResultsOf[BalloonCombinedEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonCombinedReader) ReadMany(ctx context.Context, series []BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.fromBalloonCombined().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonCombinedSeries) BalloonCombinedEvent {
-		return BalloonCombinedEvent{BalloonCombinedSeries: s}
-	})), from, to, opts...)
+	return store.ResultsOf[BalloonCombinedEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonCombinedSeries) any { return &BalloonCombinedEvent{BalloonCombinedSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonCombinedReader) Latest(ctx context.Context, series BalloonCombinedSeries) (BalloonCombinedEvent, error) {
-	return r.fromBalloonCombined().Latest(ctx, BalloonCombinedEvent{BalloonCombinedSeries: series})
+	return store.ResultOf[BalloonCombinedEvent](r.reader.Latest(ctx, &BalloonCombinedEvent{BalloonCombinedSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonCombinedReader) LatestMany(ctx context.Context, series []BalloonCombinedSeries) iter.Seq2[BalloonCombinedEvent, error] {
-	return r.fromBalloonCombined().LatestMany(ctx, store.Each(series, func(s BalloonCombinedSeries) BalloonCombinedEvent {
-		return BalloonCombinedEvent{BalloonCombinedSeries: s}
-	}))
+	return store.ResultsOf[BalloonCombinedEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonCombinedSeries) any { return &BalloonCombinedEvent{BalloonCombinedSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, columns *BalloonCombinedColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromBalloonCombined(), balloonCombinedColumns, columns, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonCombinedColumns, columns, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *BalloonCombinedReader) Windows(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonCombinedWindow, error] {
-	return store.Windows(ctx, r.fromBalloonCombined(), balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[BalloonCombinedWindow](r.reader.Windows(ctx, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *BalloonCombinedReader) Points(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromBalloonCombined(), balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonCombinedEvent, for store.ReadOptions and
@@ -276,8 +243,6 @@ const (
 
 // SetupBalloonCombined reconciles table balloon_combined with the schema; see
 // setup.Setup.
-//
-//go:noinline
 func SetupBalloonCombined(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonCombinedMappings), opts...)
 }
@@ -322,7 +287,7 @@ func (k *BalloonCombinedKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
 }
 
-var balloonCombinedMappings = []*store.Mapping[BalloonCombinedEvent]{balloonCombinedMapping}
+var balloonCombinedMappings = []*store.Mapping{balloonCombinedMapping}
 
 // balloonCombinedPart returns a pointer to what an event has for a slice of
 // BalloonCombinedColumns, by its index.
@@ -369,7 +334,7 @@ var balloonCombinedColumns = store.NewColumns[BalloonCombinedEvent, BalloonCombi
 )
 
 // balloonCombinedMapping maps events to table balloon_combined.
-var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Mapping[BalloonCombinedEvent]{
+var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonCombinedTableID,
 		Families: []store.Family{{Name: BalloonCombinedFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
@@ -397,7 +362,8 @@ var balloonCombinedWindows = window.NewSpec[BalloonCombinedSeries, BalloonCombin
 )
 
 // checkBalloonCombined rejects an event that no table can store.
-func checkBalloonCombined(e *BalloonCombinedEvent) error {
+func checkBalloonCombined(event any) error {
+	e := event.(*BalloonCombinedEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("location", e.Location)

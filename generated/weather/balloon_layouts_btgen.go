@@ -35,170 +35,141 @@ type BalloonLayoutsEvent struct {
 // and events before 2021-03-15 to table balloon_readings. Writing an event
 // again replaces it, so a failed call is safe to repeat.
 type BalloonLayoutsWriter struct {
-	writer store.TableWriter[BalloonLayoutsEvent]
+	writer *store.Writer
 }
 
 // NewBalloonLayoutsWriter returns a writer; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonLayoutsWriter(client store.Client, opts ...store.WriterOptions) *BalloonLayoutsWriter {
 	return &BalloonLayoutsWriter{store.NewWriter(client, balloonLayoutsMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero BalloonLayoutsWriter refuses
-// all calls.
-//
-//go:noinline
-func (w *BalloonLayoutsWriter) held() store.TableWriter[BalloonLayoutsEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// BalloonLayoutsWriter.
+func (w *BalloonLayoutsWriter) held() *store.Writer {
 	if w == nil {
-		w = &BalloonLayoutsWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, balloonLayoutsMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonLayoutsWriter) Write(ctx context.Context, event BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonLayoutsWriter) WriteAll(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonLayoutsWriter) Delete(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonLayoutsWriter) DeleteRange(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonLayoutsWriter) DeleteSeries(ctx context.Context, series BalloonLayoutsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonLayoutsWriter) Replace(ctx context.Context, old BalloonLayoutsEvent, updated BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // BalloonLayoutsBatcher gathers BalloonLayouts events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonLayoutsBatcher struct {
-	batcher store.EventBatcher[BalloonLayoutsEvent]
+	batcher *store.Batcher
 }
 
 // NewBalloonLayoutsBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewBalloonLayoutsBatcher(w *BalloonLayoutsWriter, failed func(event BalloonLayoutsEvent, err error), opts ...store.BatcherOptions) *BalloonLayoutsBatcher {
-	return &BalloonLayoutsBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero BalloonLayoutsBatcher refuses all
-// calls.
-//
-//go:noinline
-func (b *BalloonLayoutsBatcher) held() store.EventBatcher[BalloonLayoutsEvent] {
-	return store.EventBatcherOf(b.batcher, balloonLayoutsMappings)
+	return &BalloonLayoutsBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *BalloonLayoutsBatcher) Add(ctx context.Context, event BalloonLayoutsEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *BalloonLayoutsBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *BalloonLayoutsBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *BalloonLayoutsBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *BalloonLayoutsBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *BalloonLayoutsBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *BalloonLayoutsBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // BalloonLayoutsReader reads BalloonLayouts events from table balloon_layouts,
 // and events before 2021-03-15 from table balloon_readings. Read holds one
 // bucket in memory at a time.
 type BalloonLayoutsReader struct {
-	reader store.TableReader[BalloonLayoutsEvent]
+	reader *store.Reader
 }
 
 // NewBalloonLayoutsReader returns a reader; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonLayoutsReader(client store.Client, opts ...store.ReaderOptions) *BalloonLayoutsReader {
 	return &BalloonLayoutsReader{store.NewReader(client, balloonLayoutsMapping, opts...)}
-}
-
-// fromBalloonLayouts returns what r holds; that of a zero BalloonLayoutsReader
-// refuses all calls.
-//
-//go:noinline
-func (r *BalloonLayoutsReader) fromBalloonLayouts() store.TableReader[BalloonLayoutsEvent] {
-	return store.TableReaderOf(r.reader, balloonLayoutsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonLayoutsReader) Read(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
-	return r.fromBalloonLayouts().Read(ctx, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
+	return store.ResultsOf[BalloonLayoutsEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonLayoutsReader) ReadMany(ctx context.Context, series []BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
-	return r.fromBalloonLayouts().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonLayoutsSeries) BalloonLayoutsEvent { return BalloonLayoutsEvent{BalloonLayoutsSeries: s} })), from, to, opts...)
+	return store.ResultsOf[BalloonLayoutsEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonLayoutsSeries) any { return &BalloonLayoutsEvent{BalloonLayoutsSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonLayoutsReader) Latest(ctx context.Context, series BalloonLayoutsSeries) (BalloonLayoutsEvent, error) {
-	return r.fromBalloonLayouts().Latest(ctx, BalloonLayoutsEvent{BalloonLayoutsSeries: series})
+	return store.ResultOf[BalloonLayoutsEvent](r.reader.Latest(ctx, &BalloonLayoutsEvent{BalloonLayoutsSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonLayoutsReader) LatestMany(ctx context.Context, series []BalloonLayoutsSeries) iter.Seq2[BalloonLayoutsEvent, error] {
-	return r.fromBalloonLayouts().LatestMany(ctx, store.Each(series, func(s BalloonLayoutsSeries) BalloonLayoutsEvent { return BalloonLayoutsEvent{BalloonLayoutsSeries: s} }))
+	return store.ResultsOf[BalloonLayoutsEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonLayoutsSeries) any { return &BalloonLayoutsEvent{BalloonLayoutsSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *BalloonLayoutsReader) ReadColumns(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, columns *BalloonLayoutsColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromBalloonLayouts(), balloonLayoutsColumns, columns, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonLayoutsColumns, columns, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *BalloonLayoutsReader) Windows(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonLayoutsWindow, error] {
-	return store.Windows(ctx, r.fromBalloonLayouts(), balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[BalloonLayoutsWindow](r.reader.Windows(ctx, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *BalloonLayoutsReader) Points(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromBalloonLayouts(), balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonLayoutsEvent, for store.ReadOptions and
@@ -275,8 +246,6 @@ const (
 
 // SetupBalloonLayouts reconciles tables balloon_layouts and balloon_readings
 // with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupBalloonLayouts(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonLayoutsMappings), opts...)
 }
@@ -409,7 +378,7 @@ func (k *BalloonLayoutsBalloonReadingsUntil20210315Key) values() *codec.KeyValue
 	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Time}
 }
 
-var balloonLayoutsMappings = []*store.Mapping[BalloonLayoutsEvent]{balloonLayoutsMapping}
+var balloonLayoutsMappings = []*store.Mapping{balloonLayoutsMapping}
 
 // balloonLayoutsPart returns a pointer to what an event has for a slice of
 // BalloonLayoutsColumns, by its index.
@@ -456,7 +425,7 @@ var balloonLayoutsColumns = store.NewColumns[BalloonLayoutsEvent, BalloonLayouts
 
 // balloonLayoutsMapping maps events to table balloon_layouts for events since
 // 2021-03-29.
-var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Mapping[BalloonLayoutsEvent]{
+var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonLayoutsTableID,
 		Families: []store.Family{{Name: BalloonLayoutsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
@@ -467,7 +436,7 @@ var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Mappin
 	Precision: time.Minute,
 	Check:     checkBalloonLayouts,
 	Since:     time.Date(2021, time.March, 29, 0, 0, 0, 0, time.UTC),
-	Older:     []*store.Mapping[BalloonLayoutsEvent]{balloonLayoutsUntil20210329Mapping, balloonLayoutsBalloonReadingsUntil20210315Mapping},
+	Older:     []*store.Mapping{balloonLayoutsUntil20210329Mapping, balloonLayoutsBalloonReadingsUntil20210315Mapping},
 })
 
 // balloonLayoutsUntil20210329Key describes the row keys of table
@@ -494,7 +463,7 @@ var balloonLayoutsUntil20210329Columns = store.NewColumns[BalloonLayoutsEvent, B
 
 // balloonLayoutsUntil20210329Mapping maps events to table balloon_layouts for
 // events from 2021-03-15 until 2021-03-29.
-var balloonLayoutsUntil20210329Mapping = store.NewMapping(balloonLayoutsUntil20210329Columns, store.Mapping[BalloonLayoutsEvent]{
+var balloonLayoutsUntil20210329Mapping = store.NewMapping(balloonLayoutsUntil20210329Columns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonLayoutsTableID,
 		Families: []store.Family{{Name: BalloonLayoutsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
@@ -531,7 +500,7 @@ var balloonLayoutsBalloonReadingsUntil20210315Columns = store.NewColumns[Balloon
 
 // balloonLayoutsBalloonReadingsUntil20210315Mapping maps events to table
 // balloon_readings for events before 2021-03-15.
-var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloonLayoutsBalloonReadingsUntil20210315Columns, store.Mapping[BalloonLayoutsEvent]{
+var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloonLayoutsBalloonReadingsUntil20210315Columns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonLayoutsBalloonReadingsTableID,
 		Families: []store.Family{{Name: BalloonLayoutsBalloonReadingsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
@@ -553,7 +522,8 @@ var balloonLayoutsWindows = window.NewSpec[BalloonLayoutsSeries, BalloonLayoutsW
 )
 
 // checkBalloonLayouts rejects an event that no table can store.
-func checkBalloonLayouts(e *BalloonLayoutsEvent) error {
+func checkBalloonLayouts(event any) error {
+	e := event.(*BalloonLayoutsEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("location", e.Location)

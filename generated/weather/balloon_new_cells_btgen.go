@@ -35,173 +35,140 @@ type BalloonNewCellsEvent struct {
 // balloon_new_cells. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonNewCellsWriter struct {
-	writer store.TableWriter[BalloonNewCellsEvent]
+	writer *store.Writer
 }
 
 // NewBalloonNewCellsWriter returns a writer; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewCellsWriter {
 	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero BalloonNewCellsWriter
-// refuses all calls.
-//
-//go:noinline
-func (w *BalloonNewCellsWriter) held() store.TableWriter[BalloonNewCellsEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// BalloonNewCellsWriter.
+func (w *BalloonNewCellsWriter) held() *store.Writer {
 	if w == nil {
-		w = &BalloonNewCellsWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, balloonNewCellsMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonNewCellsWriter) Write(ctx context.Context, event BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonNewCellsWriter) Delete(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonNewCellsWriter) DeleteRange(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonNewCellsWriter) DeleteSeries(ctx context.Context, series BalloonNewCellsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonNewCellsWriter) Replace(ctx context.Context, old BalloonNewCellsEvent, updated BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonNewCellsBatcher struct {
-	batcher store.EventBatcher[BalloonNewCellsEvent]
+	batcher *store.Batcher
 }
 
 // NewBalloonNewCellsBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...store.BatcherOptions) *BalloonNewCellsBatcher {
-	return &BalloonNewCellsBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero BalloonNewCellsBatcher refuses all
-// calls.
-//
-//go:noinline
-func (b *BalloonNewCellsBatcher) held() store.EventBatcher[BalloonNewCellsEvent] {
-	return store.EventBatcherOf(b.batcher, balloonNewCellsMappings)
+	return &BalloonNewCellsBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *BalloonNewCellsBatcher) Add(ctx context.Context, event BalloonNewCellsEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *BalloonNewCellsBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *BalloonNewCellsBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *BalloonNewCellsBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *BalloonNewCellsBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *BalloonNewCellsBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *BalloonNewCellsBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // BalloonNewCellsReader reads BalloonNewCells events from table
 // balloon_new_cells. Read holds one bucket in memory at a time.
 type BalloonNewCellsReader struct {
-	reader store.TableReader[BalloonNewCellsEvent]
+	reader *store.Reader
 }
 
 // NewBalloonNewCellsReader returns a reader; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonNewCellsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewCellsReader {
 	return &BalloonNewCellsReader{store.NewReader(client, balloonNewCellsMapping, opts...)}
-}
-
-// fromBalloonNewCells returns what r holds; that of a zero
-// BalloonNewCellsReader refuses all calls.
-//
-//go:noinline
-func (r *BalloonNewCellsReader) fromBalloonNewCells() store.TableReader[BalloonNewCellsEvent] {
-	return store.TableReaderOf(r.reader, balloonNewCellsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.fromBalloonNewCells().Read(ctx, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
+	return store.ResultsOf[BalloonNewCellsEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonNewCellsReader) ReadMany(ctx context.Context, series []BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.fromBalloonNewCells().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewCellsSeries) BalloonNewCellsEvent {
-		return BalloonNewCellsEvent{BalloonNewCellsSeries: s}
-	})), from, to, opts...)
+	return store.ResultsOf[BalloonNewCellsEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewCellsSeries) any { return &BalloonNewCellsEvent{BalloonNewCellsSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonNewCellsReader) Latest(ctx context.Context, series BalloonNewCellsSeries) (BalloonNewCellsEvent, error) {
-	return r.fromBalloonNewCells().Latest(ctx, BalloonNewCellsEvent{BalloonNewCellsSeries: series})
+	return store.ResultOf[BalloonNewCellsEvent](r.reader.Latest(ctx, &BalloonNewCellsEvent{BalloonNewCellsSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonNewCellsReader) LatestMany(ctx context.Context, series []BalloonNewCellsSeries) iter.Seq2[BalloonNewCellsEvent, error] {
-	return r.fromBalloonNewCells().LatestMany(ctx, store.Each(series, func(s BalloonNewCellsSeries) BalloonNewCellsEvent {
-		return BalloonNewCellsEvent{BalloonNewCellsSeries: s}
-	}))
+	return store.ResultsOf[BalloonNewCellsEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonNewCellsSeries) any { return &BalloonNewCellsEvent{BalloonNewCellsSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, columns *BalloonNewCellsColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromBalloonNewCells(), balloonNewCellsColumns, columns, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonNewCellsColumns, columns, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *BalloonNewCellsReader) Windows(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonNewCellsWindow, error] {
-	return store.Windows(ctx, r.fromBalloonNewCells(), balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[BalloonNewCellsWindow](r.reader.Windows(ctx, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *BalloonNewCellsReader) Points(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromBalloonNewCells(), balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonNewCellsEvent, for store.ReadOptions and
@@ -276,8 +243,6 @@ const (
 
 // SetupBalloonNewCells reconciles table balloon_new_cells with the schema; see
 // setup.Setup.
-//
-//go:noinline
 func SetupBalloonNewCells(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonNewCellsMappings), opts...)
 }
@@ -322,7 +287,7 @@ func (k *BalloonNewCellsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
 }
 
-var balloonNewCellsMappings = []*store.Mapping[BalloonNewCellsEvent]{balloonNewCellsMapping}
+var balloonNewCellsMappings = []*store.Mapping{balloonNewCellsMapping}
 
 // balloonNewCellsPart returns a pointer to what an event has for a slice of
 // BalloonNewCellsColumns, by its index.
@@ -367,7 +332,7 @@ var balloonNewCellsColumns = store.NewColumns[BalloonNewCellsEvent, BalloonNewCe
 )
 
 // balloonNewCellsMapping maps events to table balloon_new_cells.
-var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Mapping[BalloonNewCellsEvent]{
+var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonNewCellsTableID,
 		Families: []store.Family{{Name: BalloonNewCellsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
@@ -389,7 +354,8 @@ var balloonNewCellsWindows = window.NewSpec[BalloonNewCellsSeries, BalloonNewCel
 )
 
 // checkBalloonNewCells rejects an event that no table can store.
-func checkBalloonNewCells(e *BalloonNewCellsEvent) error {
+func checkBalloonNewCells(event any) error {
+	e := event.(*BalloonNewCellsEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("location", e.Location)

@@ -40,175 +40,142 @@ type BalloonNewColumnsEvent struct {
 // event has one row per field, and Bigtable cannot check and write several rows
 // atomically.
 type BalloonNewColumnsWriter struct {
-	writer store.TableWriter[BalloonNewColumnsEvent]
+	writer *store.Writer
 }
 
 // NewBalloonNewColumnsWriter returns a writer; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewColumnsWriter {
 	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero BalloonNewColumnsWriter
-// refuses all calls.
-//
-//go:noinline
-func (w *BalloonNewColumnsWriter) held() store.TableWriter[BalloonNewColumnsEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// BalloonNewColumnsWriter.
+func (w *BalloonNewColumnsWriter) held() *store.Writer {
 	if w == nil {
-		w = &BalloonNewColumnsWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, balloonNewColumnsMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonNewColumnsWriter) Write(ctx context.Context, event BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonNewColumnsWriter) Delete(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonNewColumnsWriter) DeleteRange(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonNewColumnsWriter) DeleteSeries(ctx context.Context, series BalloonNewColumnsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonNewColumnsWriter) Replace(ctx context.Context, old BalloonNewColumnsEvent, updated BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonNewColumnsBatcher struct {
-	batcher store.EventBatcher[BalloonNewColumnsEvent]
+	batcher *store.Batcher
 }
 
 // NewBalloonNewColumnsBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...store.BatcherOptions) *BalloonNewColumnsBatcher {
-	return &BalloonNewColumnsBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero BalloonNewColumnsBatcher refuses
-// all calls.
-//
-//go:noinline
-func (b *BalloonNewColumnsBatcher) held() store.EventBatcher[BalloonNewColumnsEvent] {
-	return store.EventBatcherOf(b.batcher, balloonNewColumnsMappings)
+	return &BalloonNewColumnsBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *BalloonNewColumnsBatcher) Add(ctx context.Context, event BalloonNewColumnsEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *BalloonNewColumnsBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *BalloonNewColumnsBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *BalloonNewColumnsBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *BalloonNewColumnsBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *BalloonNewColumnsBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *BalloonNewColumnsBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // BalloonNewColumnsReader reads BalloonNewColumns events from table
 // balloon_new_columns. Read holds one bucket in memory at a time. The table is
 // append-only: if a field has several values at the same time, Read yields that
 // many events, ordered by their stored values.
 type BalloonNewColumnsReader struct {
-	reader store.TableReader[BalloonNewColumnsEvent]
+	reader *store.Reader
 }
 
 // NewBalloonNewColumnsReader returns a reader; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonNewColumnsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewColumnsReader {
 	return &BalloonNewColumnsReader{store.NewReader(client, balloonNewColumnsMapping, opts...)}
-}
-
-// fromBalloonNewColumns returns what r holds; that of a zero
-// BalloonNewColumnsReader refuses all calls.
-//
-//go:noinline
-func (r *BalloonNewColumnsReader) fromBalloonNewColumns() store.TableReader[BalloonNewColumnsEvent] {
-	return store.TableReaderOf(r.reader, balloonNewColumnsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.fromBalloonNewColumns().Read(ctx, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
+	return store.ResultsOf[BalloonNewColumnsEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonNewColumnsReader) ReadMany(ctx context.Context, series []BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.fromBalloonNewColumns().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewColumnsSeries) BalloonNewColumnsEvent {
-		return BalloonNewColumnsEvent{BalloonNewColumnsSeries: s}
-	})), from, to, opts...)
+	return store.ResultsOf[BalloonNewColumnsEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewColumnsSeries) any { return &BalloonNewColumnsEvent{BalloonNewColumnsSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonNewColumnsReader) Latest(ctx context.Context, series BalloonNewColumnsSeries) (BalloonNewColumnsEvent, error) {
-	return r.fromBalloonNewColumns().Latest(ctx, BalloonNewColumnsEvent{BalloonNewColumnsSeries: series})
+	return store.ResultOf[BalloonNewColumnsEvent](r.reader.Latest(ctx, &BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonNewColumnsReader) LatestMany(ctx context.Context, series []BalloonNewColumnsSeries) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return r.fromBalloonNewColumns().LatestMany(ctx, store.Each(series, func(s BalloonNewColumnsSeries) BalloonNewColumnsEvent {
-		return BalloonNewColumnsEvent{BalloonNewColumnsSeries: s}
-	}))
+	return store.ResultsOf[BalloonNewColumnsEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonNewColumnsSeries) any { return &BalloonNewColumnsEvent{BalloonNewColumnsSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, columns *BalloonNewColumnsColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromBalloonNewColumns(), balloonNewColumnsColumns, columns, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonNewColumnsColumns, columns, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *BalloonNewColumnsReader) Windows(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonNewColumnsWindow, error] {
-	return store.Windows(ctx, r.fromBalloonNewColumns(), balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[BalloonNewColumnsWindow](r.reader.Windows(ctx, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *BalloonNewColumnsReader) Points(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromBalloonNewColumns(), balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonNewColumnsEvent, for store.ReadOptions and
@@ -286,8 +253,6 @@ const (
 
 // SetupBalloonNewColumns reconciles table balloon_new_columns with the schema;
 // see setup.Setup.
-//
-//go:noinline
 func SetupBalloonNewColumns(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonNewColumnsMappings), opts...)
 }
@@ -337,7 +302,7 @@ func (k *BalloonNewColumnsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, Metric: &k.Metric, At: &k.Bucket}
 }
 
-var balloonNewColumnsMappings = []*store.Mapping[BalloonNewColumnsEvent]{balloonNewColumnsMapping}
+var balloonNewColumnsMappings = []*store.Mapping{balloonNewColumnsMapping}
 
 // balloonNewColumnsPart returns a pointer to what an event has for a slice of
 // BalloonNewColumnsColumns, by its index.
@@ -383,7 +348,7 @@ var balloonNewColumnsColumns = store.NewColumns[BalloonNewColumnsEvent, BalloonN
 )
 
 // balloonNewColumnsMapping maps events to table balloon_new_columns.
-var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.Mapping[BalloonNewColumnsEvent]{
+var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonNewColumnsTableID,
 		Families: []store.Family{{Name: BalloonNewColumnsFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
@@ -405,7 +370,8 @@ var balloonNewColumnsWindows = window.NewSpec[BalloonNewColumnsSeries, BalloonNe
 )
 
 // checkBalloonNewColumns rejects an event that no table can store.
-func checkBalloonNewColumns(e *BalloonNewColumnsEvent) error {
+func checkBalloonNewColumns(event any) error {
+	e := event.(*BalloonNewColumnsEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("location", e.Location)

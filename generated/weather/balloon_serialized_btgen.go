@@ -35,173 +35,140 @@ type BalloonSerializedEvent struct {
 // balloon_serialized. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonSerializedWriter struct {
-	writer store.TableWriter[BalloonSerializedEvent]
+	writer *store.Writer
 }
 
 // NewBalloonSerializedWriter returns a writer; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonSerializedWriter {
 	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero BalloonSerializedWriter
-// refuses all calls.
-//
-//go:noinline
-func (w *BalloonSerializedWriter) held() store.TableWriter[BalloonSerializedEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// BalloonSerializedWriter.
+func (w *BalloonSerializedWriter) held() *store.Writer {
 	if w == nil {
-		w = &BalloonSerializedWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, balloonSerializedMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonSerializedWriter) Write(ctx context.Context, event BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonSerializedWriter) WriteAll(ctx context.Context, events []BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonSerializedWriter) Delete(ctx context.Context, events []BalloonSerializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonSerializedWriter) DeleteRange(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonSerializedWriter) DeleteSeries(ctx context.Context, series BalloonSerializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonSerializedWriter) Replace(ctx context.Context, old BalloonSerializedEvent, updated BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // BalloonSerializedBatcher gathers BalloonSerialized events from any number of
 // goroutines and writes them in batches; see store.Batcher.
 type BalloonSerializedBatcher struct {
-	batcher store.EventBatcher[BalloonSerializedEvent]
+	batcher *store.Batcher
 }
 
 // NewBalloonSerializedBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...store.BatcherOptions) *BalloonSerializedBatcher {
-	return &BalloonSerializedBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero BalloonSerializedBatcher refuses
-// all calls.
-//
-//go:noinline
-func (b *BalloonSerializedBatcher) held() store.EventBatcher[BalloonSerializedEvent] {
-	return store.EventBatcherOf(b.batcher, balloonSerializedMappings)
+	return &BalloonSerializedBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *BalloonSerializedBatcher) Add(ctx context.Context, event BalloonSerializedEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *BalloonSerializedBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *BalloonSerializedBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *BalloonSerializedBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *BalloonSerializedBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *BalloonSerializedBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *BalloonSerializedBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // BalloonSerializedReader reads BalloonSerialized events from table
 // balloon_serialized. Read holds one event in memory at a time.
 type BalloonSerializedReader struct {
-	reader store.TableReader[BalloonSerializedEvent]
+	reader *store.Reader
 }
 
 // NewBalloonSerializedReader returns a reader; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonSerializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonSerializedReader {
 	return &BalloonSerializedReader{store.NewReader(client, balloonSerializedMapping, opts...)}
-}
-
-// fromBalloonSerialized returns what r holds; that of a zero
-// BalloonSerializedReader refuses all calls.
-//
-//go:noinline
-func (r *BalloonSerializedReader) fromBalloonSerialized() store.TableReader[BalloonSerializedEvent] {
-	return store.TableReaderOf(r.reader, balloonSerializedMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.fromBalloonSerialized().Read(ctx, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
+	return store.ResultsOf[BalloonSerializedEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonSerializedReader) ReadMany(ctx context.Context, series []BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.fromBalloonSerialized().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonSerializedSeries) BalloonSerializedEvent {
-		return BalloonSerializedEvent{BalloonSerializedSeries: s}
-	})), from, to, opts...)
+	return store.ResultsOf[BalloonSerializedEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonSerializedSeries) any { return &BalloonSerializedEvent{BalloonSerializedSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonSerializedReader) Latest(ctx context.Context, series BalloonSerializedSeries) (BalloonSerializedEvent, error) {
-	return r.fromBalloonSerialized().Latest(ctx, BalloonSerializedEvent{BalloonSerializedSeries: series})
+	return store.ResultOf[BalloonSerializedEvent](r.reader.Latest(ctx, &BalloonSerializedEvent{BalloonSerializedSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonSerializedReader) LatestMany(ctx context.Context, series []BalloonSerializedSeries) iter.Seq2[BalloonSerializedEvent, error] {
-	return r.fromBalloonSerialized().LatestMany(ctx, store.Each(series, func(s BalloonSerializedSeries) BalloonSerializedEvent {
-		return BalloonSerializedEvent{BalloonSerializedSeries: s}
-	}))
+	return store.ResultsOf[BalloonSerializedEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonSerializedSeries) any { return &BalloonSerializedEvent{BalloonSerializedSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, columns *BalloonSerializedColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromBalloonSerialized(), balloonSerializedColumns, columns, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonSerializedColumns, columns, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *BalloonSerializedReader) Windows(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonSerializedWindow, error] {
-	return store.Windows(ctx, r.fromBalloonSerialized(), balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[BalloonSerializedWindow](r.reader.Windows(ctx, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *BalloonSerializedReader) Points(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromBalloonSerialized(), balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonSerializedEvent, for store.ReadOptions and
@@ -279,8 +246,6 @@ const (
 
 // SetupBalloonSerialized reconciles table balloon_serialized with the schema;
 // see setup.Setup.
-//
-//go:noinline
 func SetupBalloonSerialized(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonSerializedMappings), opts...)
 }
@@ -326,7 +291,7 @@ func (k *BalloonSerializedKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Time}
 }
 
-var balloonSerializedMappings = []*store.Mapping[BalloonSerializedEvent]{balloonSerializedMapping}
+var balloonSerializedMappings = []*store.Mapping{balloonSerializedMapping}
 
 // balloonSerializedPart returns a pointer to what an event has for a slice of
 // BalloonSerializedColumns, by its index.
@@ -373,7 +338,7 @@ var balloonSerializedColumns = store.NewColumns[BalloonSerializedEvent, BalloonS
 )
 
 // balloonSerializedMapping maps events to table balloon_serialized.
-var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.Mapping[BalloonSerializedEvent]{
+var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonSerializedTableID,
 		Families: []store.Family{{Name: BalloonSerializedFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
@@ -401,7 +366,8 @@ var balloonSerializedWindows = window.NewSpec[BalloonSerializedSeries, BalloonSe
 )
 
 // checkBalloonSerialized rejects an event that no table can store.
-func checkBalloonSerialized(e *BalloonSerializedEvent) error {
+func checkBalloonSerialized(event any) error {
+	e := event.(*BalloonSerializedEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("location", e.Location)

@@ -35,173 +35,140 @@ type BalloonUnserializedEvent struct {
 // balloon_unserialized. Writing an event again replaces it, so a failed call is
 // safe to repeat.
 type BalloonUnserializedWriter struct {
-	writer store.TableWriter[BalloonUnserializedEvent]
+	writer *store.Writer
 }
 
 // NewBalloonUnserializedWriter returns a writer; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonUnserializedWriter {
 	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero BalloonUnserializedWriter
-// refuses all calls.
-//
-//go:noinline
-func (w *BalloonUnserializedWriter) held() store.TableWriter[BalloonUnserializedEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// BalloonUnserializedWriter.
+func (w *BalloonUnserializedWriter) held() *store.Writer {
 	if w == nil {
-		w = &BalloonUnserializedWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, balloonUnserializedMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *BalloonUnserializedWriter) Write(ctx context.Context, event BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *BalloonUnserializedWriter) WriteAll(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *BalloonUnserializedWriter) Delete(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *BalloonUnserializedWriter) DeleteRange(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *BalloonUnserializedWriter) DeleteSeries(ctx context.Context, series BalloonUnserializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonUnserializedWriter) Replace(ctx context.Context, old BalloonUnserializedEvent, updated BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
 // of goroutines and writes them in batches; see store.Batcher.
 type BalloonUnserializedBatcher struct {
-	batcher store.EventBatcher[BalloonUnserializedEvent]
+	batcher *store.Batcher
 }
 
 // NewBalloonUnserializedBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...store.BatcherOptions) *BalloonUnserializedBatcher {
-	return &BalloonUnserializedBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero BalloonUnserializedBatcher refuses
-// all calls.
-//
-//go:noinline
-func (b *BalloonUnserializedBatcher) held() store.EventBatcher[BalloonUnserializedEvent] {
-	return store.EventBatcherOf(b.batcher, balloonUnserializedMappings)
+	return &BalloonUnserializedBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *BalloonUnserializedBatcher) Add(ctx context.Context, event BalloonUnserializedEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *BalloonUnserializedBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *BalloonUnserializedBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *BalloonUnserializedBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *BalloonUnserializedBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *BalloonUnserializedBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *BalloonUnserializedBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // BalloonUnserializedReader reads BalloonUnserialized events from table
 // balloon_unserialized. Read holds one event in memory at a time.
 type BalloonUnserializedReader struct {
-	reader store.TableReader[BalloonUnserializedEvent]
+	reader *store.Reader
 }
 
 // NewBalloonUnserializedReader returns a reader; client is usually a
 // *bigtable.Client.
-//
-//go:noinline
 func NewBalloonUnserializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonUnserializedReader {
 	return &BalloonUnserializedReader{store.NewReader(client, balloonUnserializedMapping, opts...)}
-}
-
-// fromBalloonUnserialized returns what r holds; that of a zero
-// BalloonUnserializedReader refuses all calls.
-//
-//go:noinline
-func (r *BalloonUnserializedReader) fromBalloonUnserialized() store.TableReader[BalloonUnserializedEvent] {
-	return store.TableReaderOf(r.reader, balloonUnserializedMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.fromBalloonUnserialized().Read(ctx, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
+	return store.ResultsOf[BalloonUnserializedEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *BalloonUnserializedReader) ReadMany(ctx context.Context, series []BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.fromBalloonUnserialized().Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonUnserializedSeries) BalloonUnserializedEvent {
-		return BalloonUnserializedEvent{BalloonUnserializedSeries: s}
-	})), from, to, opts...)
+	return store.ResultsOf[BalloonUnserializedEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonUnserializedSeries) any { return &BalloonUnserializedEvent{BalloonUnserializedSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *BalloonUnserializedReader) Latest(ctx context.Context, series BalloonUnserializedSeries) (BalloonUnserializedEvent, error) {
-	return r.fromBalloonUnserialized().Latest(ctx, BalloonUnserializedEvent{BalloonUnserializedSeries: series})
+	return store.ResultOf[BalloonUnserializedEvent](r.reader.Latest(ctx, &BalloonUnserializedEvent{BalloonUnserializedSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *BalloonUnserializedReader) LatestMany(ctx context.Context, series []BalloonUnserializedSeries) iter.Seq2[BalloonUnserializedEvent, error] {
-	return r.fromBalloonUnserialized().LatestMany(ctx, store.Each(series, func(s BalloonUnserializedSeries) BalloonUnserializedEvent {
-		return BalloonUnserializedEvent{BalloonUnserializedSeries: s}
-	}))
+	return store.ResultsOf[BalloonUnserializedEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonUnserializedSeries) any { return &BalloonUnserializedEvent{BalloonUnserializedSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, columns *BalloonUnserializedColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromBalloonUnserialized(), balloonUnserializedColumns, columns, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonUnserializedColumns, columns, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *BalloonUnserializedReader) Windows(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonUnserializedWindow, error] {
-	return store.Windows(ctx, r.fromBalloonUnserialized(), balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[BalloonUnserializedWindow](r.reader.Windows(ctx, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *BalloonUnserializedReader) Points(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromBalloonUnserialized(), balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, field, n)
 }
 
 // The fields of BalloonUnserializedEvent, for store.ReadOptions and
@@ -279,8 +246,6 @@ const (
 
 // SetupBalloonUnserialized reconciles table balloon_unserialized with the
 // schema; see setup.Setup.
-//
-//go:noinline
 func SetupBalloonUnserialized(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonUnserializedMappings), opts...)
 }
@@ -327,7 +292,7 @@ func (k *BalloonUnserializedKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Time}
 }
 
-var balloonUnserializedMappings = []*store.Mapping[BalloonUnserializedEvent]{balloonUnserializedMapping}
+var balloonUnserializedMappings = []*store.Mapping{balloonUnserializedMapping}
 
 // balloonUnserializedPart returns a pointer to what an event has for a slice of
 // BalloonUnserializedColumns, by its index.
@@ -372,7 +337,7 @@ var balloonUnserializedColumns = store.NewColumns[BalloonUnserializedEvent, Ball
 )
 
 // balloonUnserializedMapping maps events to table balloon_unserialized.
-var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, store.Mapping[BalloonUnserializedEvent]{
+var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonUnserializedTableID,
 		Families: []store.Family{{Name: BalloonUnserializedFamilyMeasurements, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 364 * 24 * time.Hour}}},
@@ -394,7 +359,8 @@ var balloonUnserializedWindows = window.NewSpec[BalloonUnserializedSeries, Ballo
 )
 
 // checkBalloonUnserialized rejects an event that no table can store.
-func checkBalloonUnserialized(e *BalloonUnserializedEvent) error {
+func checkBalloonUnserialized(event any) error {
+	e := event.(*BalloonUnserializedEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("location", e.Location)

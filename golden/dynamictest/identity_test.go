@@ -148,7 +148,7 @@ func (i *identities) kept(t *rapid.T, s *dynamic.Schema, events []dynamic.Event,
 		r := store.NewReader(i.server.Client, l, store.ReaderOptions{TablePrefix: prefix, Now: clock})
 		found := map[string]string{}
 		for _, series := range identitySeriesValues {
-			for e, err := range r.Read(ctx, store.SeriesOf(dynamic.Event{Series: series}), time.Time{}, identityNow) {
+			for e, err := range store.ResultsOf[dynamic.Event](r.Read(ctx, store.SeriesOf(&dynamic.Event{Series: series}), time.Time{}, identityNow)) {
 				assert.Must(t, err)
 				found[placeOf(&e)] = fmt.Sprint(e.Values)
 			}

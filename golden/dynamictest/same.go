@@ -100,7 +100,7 @@ type comparison[S, E, C any] struct {
 	traffic *Traffic
 	layout  *layout.Layout
 	theirs  Writer[E]
-	ours    *store.Writer[dynamic.Event]
+	ours    *dynamic.Writer
 }
 
 // write writes events with both writers, and compares the errors and the cells.

@@ -37,7 +37,7 @@ func TestDurations(t *testing.T) {
 		{[]time.Duration{least, most}, "-1ns", "-1ns", "18446744073709551615"},
 	} {
 		series, got := "", dynamic.Window{}
-		f, err := spec.Any().Start(window.Whole(), time.Unix(0, 0), time.Unix(9, 0), window.Options{
+		f, err := spec.Start(window.Whole(), time.Unix(0, 0), time.Unix(9, 0), window.Options{
 			ID: func(any) string { return "" }, Clone: func(s any) any { return s },
 		}, func(w *window.Summary) bool {
 			took := w.Window.(*tookWindow).Took

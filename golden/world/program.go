@@ -48,7 +48,7 @@ type summary struct {
 // interpreter is a program without generated code.
 type interpreter struct {
 	*dynamic.Schema
-	*store.Writer[dynamic.Event]
+	*dynamic.Writer
 	reader *dynamic.Reader
 }
 
@@ -59,9 +59,9 @@ func (p *interpreter) writeAll(ctx context.Context, events []dynamic.Event, o st
 }
 
 func (p *interpreter) batch(ctx context.Context, events []dynamic.Event, failed func(e dynamic.Event, err error), o store.BatcherOptions) {
-	b := store.NewBatcher(p.Writer, failed, o)
+	b := store.NewBatcher(p.Writer.Writer, store.FailedOf(failed), o)
 	for _, e := range events {
-		if err := b.Add(ctx, e); err != nil {
+		if err := b.Add(ctx, &e); err != nil {
 			failed(e, err)
 		}
 	}
@@ -101,7 +101,6 @@ func (p *interpreter) series(ctx context.Context, s *selection, from, to time.Ti
 func (p *interpreter) windows(ctx context.Context, s *selection, from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[summary, error] {
 	return func(yield func(summary, error) bool) {
 		for w, err := range p.reader.Windows(ctx, s.of, from, to, width, o) {
-			w.Own()
 			if err == nil {
 				err = p.moved(&w)
 			}
@@ -124,7 +123,7 @@ func (p *interpreter) moved(w *dynamic.Window) error {
 		}
 	}
 	spec := value.Windows(p.Layout(), 0)
-	some := spec.Any().Of(numbers)
+	some := spec.Of(numbers)
 	encoded := some.Append(nil, spec.Refer(w))
 	if err := some.Parse(spec.Refer(&of), encoded); err != nil {
 		return err

@@ -891,11 +891,11 @@ func (p *play) chart() error {
 	}
 	p.note("of %d pixels: %s of %s from %v to %v", n, f.Name, s.name, from, to)
 	m := p.schema.Mappings()[slices.Index(p.layout.Tables, s.table)]
-	reader, columns := store.NewReader(p.client(), m, store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock}), store.ColumnsOf[dynamic.Columns](m)
+	reader, columns := store.NewReader(p.client(), m, store.ReaderOptions{TablePrefix: p.prefix, Now: p.clock}), m.DataColumns()
 	got := map[string][]window.Point{}
 	if err := p.repeated(func() error {
 		clear(got)
-		for c, err := range store.Charts(p.ctx, reader, columns, spec, store.ManySeriesOf([]dynamic.Event{{Series: s.series[0]}, {Series: s.series[1]}}), from, to, store.Field(p.layout.FieldName(f)), n) {
+		for c, err := range store.ResultsOf[window.Chart[[]any]](reader.Charts(p.ctx, columns, spec, store.ManySeriesOf([]any{&dynamic.Event{Series: s.series[0]}, &dynamic.Event{Series: s.series[1]}}), from, to, store.Field(p.layout.FieldName(f)), n)) {
 			if err != nil {
 				return err
 			}

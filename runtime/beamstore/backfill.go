@@ -114,11 +114,11 @@ type refill[E any] struct {
 	Began   time.Time
 
 	client *sharedClient
-	steps  *store.BackfillParts[E]
+	steps  *store.BackfillParts
 }
 
 // parts returns the steps, with a client unless it is nil.
-func (r *refill[E]) parts(client *sharedClient) (*store.BackfillParts[E], error) {
+func (r *refill[E]) parts(client *sharedClient) (*store.BackfillParts, error) {
 	var c store.Client
 	if client != nil {
 		c = client.Client
@@ -209,7 +209,7 @@ func (fn *recordFn[E]) SplitRestriction(ctx context.Context, source Source, _ st
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, client.release()) }()
-	scanner, err := store.NewScanner(client.Client, schemaOf[E]().Mappings, source.Table, store.ReaderOptions{TablePrefix: fn.Job.Conn.TablePrefix})
+	scanner, err := store.NewScanner[E](client.Client, schemaOf[E]().Mappings, source.Table, store.ReaderOptions{TablePrefix: fn.Job.Conn.TablePrefix})
 	if err != nil {
 		return nil, err
 	}

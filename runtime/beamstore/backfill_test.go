@@ -153,7 +153,7 @@ func TestLateRequests(t *testing.T) {
 // amount returns the number of events of a table.
 func amount(t *testing.T, bt *storetest.Bigtable, table string) (n int) {
 	mappings, _ := plant.BeamSample()
-	scanner, err := store.NewScanner(bt.Client, mappings, table)
+	scanner, err := store.NewScanner[plant.SampleEvent](bt.Client, mappings, table)
 	if err != nil {
 		t.Error(err)
 		return 1 << 30

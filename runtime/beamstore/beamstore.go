@@ -32,7 +32,7 @@ type Schema[E any] struct {
 	// Name is the import path of the generated package and the name of the schema.
 	Name string
 	// Mappings are those of all tables of the schema.
-	Mappings []*store.Mapping[E]
+	Mappings []*store.Mapping
 	// Table is the ID of the table that is read by default, without a prefix.
 	Table string
 	// Encode and Decode convert an event to bytes and back, for transport between workers.
@@ -44,16 +44,16 @@ type Schema[E any] struct {
 	// Series returns an event with the series of another, and nothing else.
 	Series func(event *E) E
 	// Queries are the queries of the schema by name.
-	Queries map[string]SchemaQuery[E]
+	Queries map[string]SchemaQuery
 
 	// rollup returns the steps of a rollup. RegisterWindows sets it.
 	rollup func(client store.Client, o store.RollupOptions) (*store.RollupParts, error)
 }
 
 // SchemaQuery is a query of a schema.
-type SchemaQuery[E any] struct {
+type SchemaQuery struct {
 	Table string // the ID of the table that the query reads, without a prefix
-	Query *store.Query[E]
+	Query *store.Query
 }
 
 // Query is what a query of a schema selects. Generated functions return it. The zero Query selects
@@ -66,11 +66,11 @@ type Query struct {
 }
 
 // NewQuery returns what a query selects. Generated functions call it.
-func (s *Schema[E]) NewQuery(of store.Selection[E]) Query {
-	encoded := func(events []E) [][]byte {
+func (s *Schema[E]) NewQuery(of store.Selection) Query {
+	encoded := func(events []any) [][]byte {
 		var out [][]byte
 		for _, e := range events {
-			out = append(out, s.Encode(e))
+			out = append(out, s.Encode(*e.(*E)))
 		}
 		return out
 	}
@@ -78,16 +78,16 @@ func (s *Schema[E]) NewQuery(of store.Selection[E]) Query {
 }
 
 // selection is the inverse of NewQuery.
-func (s *Schema[E]) selection(q Query) (store.Selection[E], error) {
-	out := store.Selection[E]{Query: s.Queries[q.Name].Query, Many: q.Many}
+func (s *Schema[E]) selection(q Query) (store.Selection, error) {
+	out := store.Selection{Query: s.Queries[q.Name].Query, Many: q.Many}
 	var err error
 	for _, part := range []struct {
 		from [][]byte
-		to   *[]E
+		to   *[]any
 	}{{q.Low, &out.Low}, {q.High, &out.High}, {q.Bounds, &out.Bounds}} {
 		for _, encoded := range part.from {
 			e, failed := s.Decode(encoded)
-			*part.to, err = append(*part.to, e), cmp.Or(err, failed)
+			*part.to, err = append(*part.to, &e), cmp.Or(err, failed)
 		}
 	}
 	return out, err

@@ -15,7 +15,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/kinds"
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/kinds/kindsbeam"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -67,11 +66,11 @@ func TestWindowCoder(t *testing.T) {
 	for n := range 4 {
 		e := kind(n)
 		e.Time = begin.Add(time.Duration(n) * time.Minute)
-		store.ColumnsOf[kinds.KindColumns](mappings[0]).Append(&c, &e)
+		mappings[0].DataColumns().Append(&c, &e)
 	}
 	options := window.Options{ID: func(any) string { return "" }, Clone: func(series any) any { return series }}
 	n := 0
-	fold, err := kinds.BeamKindWindows().Any().Start(window.Every(2*time.Minute), begin, begin.Add(time.Hour), options, func(of *window.Summary) bool {
+	fold, err := kinds.BeamKindWindows().Start(window.Every(2*time.Minute), begin, begin.Add(time.Hour), options, func(of *window.Summary) bool {
 		n++
 		w := *of.Window.(*kinds.KindWindow)
 		encoded := kindsbeam.KindWindows.Encode(w)

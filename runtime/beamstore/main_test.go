@@ -196,7 +196,7 @@ func fill(t *testing.T, bt *storetest.Bigtable, table string, n int) {
 func contains(t *testing.T, bt *storetest.Bigtable, table string, n int, is func(i int) bool) {
 	t.Helper()
 	mappings, _ := plant.BeamSample()
-	scanner, err := store.NewScanner(bt.Client, mappings, table)
+	scanner, err := store.NewScanner[plant.SampleEvent](bt.Client, mappings, table)
 	check(t, err)
 	found := make([]bool, n)
 	for row, err := range scanner.Rows(t.Context(), store.KeyRange{}, time.Time{}, begin.AddDate(10, 0, 0)) {

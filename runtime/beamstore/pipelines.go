@@ -89,7 +89,7 @@ type deleteFn[E any] struct {
 	Options DeleteOptions
 
 	client *sharedClient
-	writer *store.Writer[E]
+	writer *store.Writer
 }
 
 // Setup opens the client.
@@ -105,17 +105,17 @@ func (fn *deleteFn[E]) Setup() (err error) {
 func (fn *deleteFn[E]) Teardown() error { return fn.client.release() }
 
 // ofSeries selects the events of a series that meet the conditions of a query, if it has any.
-func (s *Schema[E]) ofSeries(encoded []byte, q Query) (store.Selection[E], error) {
+func (s *Schema[E]) ofSeries(encoded []byte, q Query) (store.Selection, error) {
 	series, err := s.Decode(encoded)
 	if err != nil || len(q.Bounds) == 0 {
-		return store.SeriesOf(series), err
+		return store.SeriesOf(&series), err
 	}
 	of, err := s.selection(q)
 	if err != nil {
 		return of, err
 	}
-	query := &store.Query[E]{Name: q.Name, Given: s.mapping(s.Queries[q.Name].Table).Key.Every(), Conditions: of.Query.Conditions, Table: s.Queries[q.Name].Table}
-	out := query.Bind(series)
+	query := &store.Query{Name: q.Name, Given: s.mapping(s.Queries[q.Name].Table).Key.Every(), Conditions: of.Query.Conditions, Table: s.Queries[q.Name].Table}
+	out := query.Bind(&series)
 	out.Bounds = of.Bounds
 	return out, nil
 }

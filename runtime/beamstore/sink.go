@@ -49,8 +49,8 @@ type writeFn[E any] struct {
 	Options WriteOptions
 
 	client           *sharedClient
-	writer           *store.Writer[E]
-	batcher          *store.Batcher[E]
+	writer           *store.Writer
+	batcher          *store.Batcher
 	written, expired atomic.Int64 // of the bundle
 }
 
@@ -84,7 +84,7 @@ func (fn *writeFn[E]) StartBundle(context.Context, func(bool)) error {
 // ProcessElement gathers an event, and waits if too many are unwritten.
 func (fn *writeFn[E]) ProcessElement(ctx context.Context, event E, _ func(bool)) error {
 	fn.written.Add(1)
-	return fn.batcher.Add(ctx, event)
+	return fn.batcher.Add(ctx, &event)
 }
 
 // FinishBundle waits until all events of the bundle are stored. If any is not, it returns a

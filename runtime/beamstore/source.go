@@ -172,7 +172,7 @@ func (fn *readFn[E]) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, s
 	if err != nil {
 		return err
 	}
-	timeOf := store.TimeIn(s.Mappings[0])
+	timeOf := s.Mappings[0].TimeIn()
 	for row, err := range scanner.Rows(ctx, rt.GetRestriction().(store.KeyRange), source.From, source.To) {
 		var broken *store.DecodeError
 		switch {
@@ -202,15 +202,15 @@ func (fn *readFn[E]) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, s
 
 // scanner returns a scanner of the source's table.
 func (fn *readFn[E]) scanner(client *sharedClient, source Source) (*store.Scanner[E], error) {
-	return store.NewScanner(client.Client, schemaOf[E]().Mappings, source.Table, store.ReaderOptions{
+	return store.NewScanner[E](client.Client, schemaOf[E]().Mappings, source.Table, store.ReaderOptions{
 		TablePrefix: fn.Conn.TablePrefix, Now: func() time.Time { return source.Now },
 	})
 }
 
 // matcher returns the function that reports whether a query includes an event.
-func (s *Schema[E]) matcher(q Query) (func(*E) bool, error) {
+func (s *Schema[E]) matcher(q Query) (func(event any) bool, error) {
 	if q.Name == "" {
-		return func(*E) bool { return true }, nil
+		return func(any) bool { return true }, nil
 	}
 	of, err := s.selection(q)
 	if err != nil {
@@ -250,8 +250,8 @@ func (s *Schema[E]) queries(table, other string) bool {
 }
 
 // mapping returns the newest mapping to a table of the schema.
-func (s *Schema[E]) mapping(table string) *store.Mapping[E] {
-	i := slices.IndexFunc(s.Mappings, func(m *store.Mapping[E]) bool { return m.Table.ID == table })
+func (s *Schema[E]) mapping(table string) *store.Mapping {
+	i := slices.IndexFunc(s.Mappings, func(m *store.Mapping) bool { return m.Table.ID == table })
 	return s.Mappings[i]
 }
 

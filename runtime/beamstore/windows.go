@@ -57,18 +57,19 @@ type Windows[E, W any] struct {
 	combine func(to, other *W)
 	// fill gives the windows of a series, in order of time, with those that are filled.
 	fill func(o *WindowOptions, all []*W, give func(w *W)) error
-	list func(ctx context.Context, r store.TableReader[E], of store.Selection[E], from, to time.Time) iter.Seq2[E, error]
-	read func(ctx context.Context, r store.TableReader[E], m *store.Mapping[E], of store.Selection[E], from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[W, error]
+	list func(ctx context.Context, r *store.Reader, of store.Selection, from, to time.Time) iter.Seq2[E, error]
+	read func(ctx context.Context, r *store.Reader, m *store.Mapping, of store.Selection, from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[W, error]
 }
 
 // windowsOf contains the registered windows, of type *Windows[E, W], by W. It does not change after
 // the initialization of packages.
 var windowsOf = map[reflect.Type]any{}
 
-// RegisterWindows makes the windows of a schema known to Beam, whose events have the columnar form C. Generated code calls it during the
+// RegisterWindows makes the windows W of a schema, whose series are of type S, known to Beam. Generated code calls it during the
 // initialization of packages.
-func RegisterWindows[C, S, E, W any](s *Schema[E], spec *window.Spec[S, W]) *Windows[E, W] {
-	seriesOf := store.SeriesIn[S](s.Mappings[0])
+func RegisterWindows[S, W, E any](s *Schema[E], spec *window.Spec) *Windows[E, W] {
+	series := s.Mappings[0].SeriesIn()
+	seriesOf := func(e *E) *S { return series(e).(*S) }
 	w := &Windows[E, W]{
 		schema: s,
 		start:  func(of *W) time.Time { return spec.Refer(of).Common().Start },
@@ -77,13 +78,13 @@ func RegisterWindows[C, S, E, W any](s *Schema[E], spec *window.Spec[S, W]) *Win
 			*seriesOf(&e) = *spec.Refer(of).Series().(*S)
 			return s.Encode(e)
 		},
-		combine: func(to, other *W) { spec.Any().Combine(spec.Refer(to), spec.Refer(other)) },
+		combine: func(to, other *W) { spec.Combine(spec.Refer(to), spec.Refer(other)) },
 		fill: func(o *WindowOptions, all []*W, give func(w *W)) error {
 			width, err := o.width()
 			if err != nil {
 				return err
 			}
-			fold, err := spec.Any().Start(width, o.From, o.To, window.Options{
+			fold, err := spec.Start(width, o.From, o.To, window.Options{
 				Fill: o.Fill,
 				ID:   func(any) string { return "" },
 				Clone: func(series any) any {
@@ -103,9 +104,9 @@ func RegisterWindows[C, S, E, W any](s *Schema[E], spec *window.Spec[S, W]) *Win
 			fold.End()
 			return nil
 		},
-		list: func(ctx context.Context, r store.TableReader[E], of store.Selection[E], from, to time.Time) iter.Seq2[E, error] {
+		list: func(ctx context.Context, r *store.Reader, of store.Selection, from, to time.Time) iter.Seq2[E, error] {
 			return func(yield func(E, error) bool) {
-				for series, err := range store.ReadSeries[S](ctx, r, of, from, to) {
+				for series, err := range store.ResultsOf[S](r.ReadSeries(ctx, of, from, to)) {
 					var e E
 					if *seriesOf(&e) = series; !yield(e, err) {
 						return
@@ -113,16 +114,16 @@ func RegisterWindows[C, S, E, W any](s *Schema[E], spec *window.Spec[S, W]) *Win
 				}
 			}
 		},
-		read: func(ctx context.Context, r store.TableReader[E], m *store.Mapping[E], of store.Selection[E], from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[W, error] {
-			return store.Windows(ctx, r, store.ColumnsOf[C](m), spec, of, from, to, width, o)
+		read: func(ctx context.Context, r *store.Reader, m *store.Mapping, of store.Selection, from, to time.Time, width window.Width, o store.WindowOptions) iter.Seq2[W, error] {
+			return store.ResultsOf[W](r.Windows(ctx, m.DataColumns(), spec, of, from, to, width, o))
 		},
 	}
 	s.rollup = func(client store.Client, o store.RollupOptions) (*store.RollupParts, error) {
-		return store.NewRollupParts(client, s.Mappings, store.ColumnsOf[C](s.Mappings[0]), spec, o)
+		return store.NewRollupParts(client, s.Mappings, s.Mappings[0].DataColumns(), spec, o)
 	}
 	w.Encode = func(of W) []byte {
 		series := w.series(&of)
-		return spec.Any().Append(append(binary.AppendUvarint(nil, uint64(len(series))), series...), spec.Refer(&of))
+		return spec.Append(append(binary.AppendUvarint(nil, uint64(len(series))), series...), spec.Refer(&of))
 	}
 	w.Decode = func(encoded []byte) (of W, err error) {
 		size, n := binary.Uvarint(encoded)
@@ -132,7 +133,7 @@ func RegisterWindows[C, S, E, W any](s *Schema[E], spec *window.Spec[S, W]) *Win
 		e, err := s.Decode(encoded[n:][:size])
 		to := spec.Refer(&of)
 		*to.Series().(*S) = *seriesOf(&e)
-		return of, errors.Join(err, spec.Any().Parse(to, encoded[n:][size:]))
+		return of, errors.Join(err, spec.Parse(to, encoded[n:][size:]))
 	}
 	t := reflect.TypeFor[W]()
 	windowsOf[t] = w
@@ -150,13 +151,13 @@ func RegisterWindows[C, S, E, W any](s *Schema[E], spec *window.Spec[S, W]) *Win
 }
 
 // Read returns the windows of each of the selected series, or group of series, as a PCollection of W, in no
-// particular order. They are equal to those of [store.Windows], except that their times are in UTC, and have
+// particular order. They are equal to those of [store.Reader.Windows], except that their times are in UTC, and have
 // their starts as timestamps in Beam. One worker lists the series, of which it receives a few row keys
 // each. The runner distributes the series, and the windows of a series are read by one worker.
 //
 // With SkipUndecodable, events that cannot be decoded are counted as Undecodable by their windows, too.
 //
-// The error is that of [Schema.Read] or, of the other options, that of [store.Windows] or [time.LoadLocation].
+// The error is that of [Schema.Read] or, of the other options, that of [store.Reader.Windows] or [time.LoadLocation].
 func (w *Windows[E, W]) Read(scope beam.Scope, conn Connection, o WindowOptions) (beam.PCollection, error) {
 	scope = scope.Scope("btgen.Windows")
 	width, err := o.width()
@@ -171,7 +172,7 @@ func (w *Windows[E, W]) Read(scope beam.Scope, conn Connection, o WindowOptions)
 		return beam.PCollection{}, &store.UnknownTableError{Table: o.Table, Tables: []string{table}}
 	}
 	o.To = sources[0].To
-	nothing := store.ManySeriesOf[E](nil) // but its options are checked
+	nothing := store.ManySeriesOf(nil) // but its options are checked
 	for _, err := range w.read(context.Background(), w.schema.reader(noTables{}, o.Query, conn.TablePrefix, sources[0].Now), w.schema.mapping(w.schema.tableOf(o.Query)), nothing, o.From, o.To, width, o.ofReader(o.Fill)) {
 		if err != nil {
 			return beam.PCollection{}, err
@@ -218,7 +219,7 @@ func (s *Schema[E]) tableOf(q Query) string {
 }
 
 // reader returns a reader of the table that a query reads.
-func (s *Schema[E]) reader(client store.Client, q Query, prefix string, now time.Time) *store.Reader[E] {
+func (s *Schema[E]) reader(client store.Client, q Query, prefix string, now time.Time) *store.Reader {
 	return store.NewReader(client, s.mapping(s.tableOf(q)), store.ReaderOptions{TablePrefix: prefix, Now: func() time.Time { return now }})
 }
 
@@ -242,7 +243,7 @@ func (fn *listFn[W, E]) Teardown() error { return fn.client.release() }
 // ProcessElement emits the series of a source, each after its number.
 func (fn *listFn[W, E]) ProcessElement(ctx context.Context, source Source, emit func([]byte)) error {
 	s := schemaOf[E]()
-	of := (&store.Query[E]{Name: "All"}).Bind(*new(E))
+	of := (&store.Query{Name: "All"}).Bind(new(E))
 	if source.Query.Name != "" {
 		var err error
 		if of, err = s.selection(source.Query); err != nil {

@@ -33,7 +33,7 @@ func (s *stage) oneRow(table int) {
 }
 
 // sendAbsent sends each event in a separate request, to be written if it is absent.
-func (w *writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
+func (w *Writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
 	places := s.batch.byPlace()
 	results := make([]Failure, len(places))
 	w.atOnce(len(places), func(i int) {
@@ -75,7 +75,7 @@ func (b *batch) byPlace() (out [][]int) {
 }
 
 // sendIfAbsent sends an event, to be written if it is absent.
-func (w *writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int) (Outcome, error) {
+func (w *Writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int) (Outcome, error) {
 	write := bigtable.NewMutation()
 	p := &s.batch.pieces[piece]
 	wire.AddTo(write, nil, s.cells.mutations[p.begin:p.end])
@@ -86,7 +86,7 @@ func (w *writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, ke
 }
 
 // ifAbsent applies a mutation unless the row has the event of a piece.
-func (w *writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int, m *bigtable.Mutation) (Outcome, error) {
+func (w *Writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int, m *bigtable.Mutation) (Outcome, error) {
 	if ctx.Err() != nil {
 		return Failed, missing(t.id, call.Explain(ctx, ctx.Err()))
 	}
@@ -107,7 +107,7 @@ func (w *writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []
 // call that wrote these was killed, perhaps, and what it wrote is unknown. Readers then search until a
 // newer event arrives. The requests are conditional, so that rows with the events, or with newer ones, stay as
 // they are, and a row has one such mark.
-func (w *writer) markExisting(ctx context.Context, t *writerTable, s *staged, op *Operation) (failures []Failure) {
+func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op *Operation) (failures []Failure) {
 	results := make([]Failure, len(s.existing))
 	w.atOnce(len(s.existing), func(i int) {
 		n := int(s.existing[i])

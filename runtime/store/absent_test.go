@@ -54,11 +54,11 @@ func outcomeAt(err error, event int) Outcome {
 func TestEventsOfSeveralRows(t *testing.T) {
 	l, other := metrics(), days()
 	bt := newBigtable(t, l, other)
-	err := NewWriter(bt.Client, []*Mapping[sample]{other, l}, writeAt(60)).WriteAll(t.Context(), []sample{nth(1), nth(2)}, ifAbsent)
+	err := newWriterOf(bt.Client, []*mappingOf[sample]{other, l}, writeAt(60)).WriteAll(t.Context(), []sample{nth(1), nth(2)}, ifAbsent)
 	if !errors.Is(err, ErrSeveralRows) || !strings.Contains(err.Error(), "bucket_new_columns") || outcomeAt(err, 0) != Refused || outcomeAt(err, 1) != Refused {
 		t.Error(err)
 	}
-	same(t, map[string]int{}, columnsOf(t, bt.Client, other.Table.ID))
+	same(t, map[string]int{}, storedColumnsOf(t, bt.Client, other.Table.ID))
 }
 
 // TestLostReplyIfAbsent loses the reply for a stored event: its outcome is Unknown, and
@@ -75,7 +75,7 @@ func TestLostReplyIfAbsent(t *testing.T) {
 		}
 		return err
 	})
-	w := NewWriter(lossy, []*Mapping[sample]{l}, writeAt(60))
+	w := newWriterOf(lossy, []*mappingOf[sample]{l}, writeAt(60))
 	same(t, []string{"days s1#2021-03-05 unknown"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
 	same(t, []string{"days s1#2021-03-05 exists"}, failuresOf(t, w.Write(t.Context(), nth(1), ifAbsent)))
 	same(t, 2, calls)
@@ -85,7 +85,7 @@ func TestLostReplyIfAbsent(t *testing.T) {
 func TestOneWriterWins(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(60))
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(60))
 	var won atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -100,7 +100,7 @@ func TestOneWriterWins(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	got, err := collect(t.Context(), NewReader(bt.Client, l, clockAt(60)), "s", at(0), at(60))
+	got, err := collect(t.Context(), newReaderOf(bt.Client, l, clockAt(60)), "s", at(0), at(60))
 	must(t, err)
 	same(t, []sample{{Series: "s", Time: at(1), Value: uint64(won.Load())}}, got)
 }
@@ -108,12 +108,12 @@ func TestOneWriterWins(t *testing.T) {
 // TestEqualEventsIfAbsent writes equal events in one call: they count as one event,
 // which is stored or exists.
 func TestEqualEventsIfAbsent(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), oneMetric()} {
+	for _, l := range []*mappingOf[sample]{singles(), days(), offsets(), oneMetric()} {
 		bt := newBigtable(t, l)
 		requests := 0
 		o := writeAt(60)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
-		w := NewWriter(bt.Client, []*Mapping[sample]{l}, o)
+		w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, o)
 		events := []sample{nth(1), nth(2), nth(1), nth(1)}
 		must(t, w.WriteAll(t.Context(), events, ifAbsent))
 		same(t, 2, requests)
@@ -129,9 +129,9 @@ func TestIfAbsentInACall(t *testing.T) {
 	bt := newBigtable(t, l)
 	events := []sample{nth(1), nth(1)}
 	events[1].Value = 7
-	wantDuplicate(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(60)).WriteAll(t.Context(), events, WriteOptions{IfAbsent: true, LastWins: true}), 1, 0, events)
+	wantDuplicate(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(60)).WriteAll(t.Context(), events, WriteOptions{IfAbsent: true, LastWins: true}), 1, 0, events)
 	var missing *MissingTableError
-	err := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: writeAt(60).Now, TablePrefix: "other_"}).Write(t.Context(), nth(1), ifAbsent)
+	err := newWriterOf(bt.Client, []*mappingOf[sample]{l}, WriterOptions{Now: writeAt(60).Now, TablePrefix: "other_"}).Write(t.Context(), nth(1), ifAbsent)
 	if !errors.As(err, &missing) || missing.Table != "other_days" {
 		t.Error(err)
 	}
@@ -140,10 +140,10 @@ func TestIfAbsentInACall(t *testing.T) {
 // TestAbsentOfClasses writes two classes of an event if it is absent: they are the same event, but where each class appends its own
 // columns.
 func TestAbsentOfClasses(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), oneMetric()} {
+	for _, l := range []*mappingOf[sample]{singles(), days(), offsets(), oneMetric()} {
 		l.Table.Families = classFamilies()
 		of := mortals(l)
-		w := NewWriter(serve(t, of).Client, []*Mapping[mortal]{of}, WriterOptions{Now: func() time.Time { return at(0) }})
+		w := newWriterOf(serve(t, of).Client, []*mappingOf[mortal]{of}, WriterOptions{Now: func() time.Time { return at(0) }})
 		for i, want := range []bool{false, true, l.Pattern != codec.BucketNewColumns} {
 			err := w.Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0), Value: 1}, Class: 1 + i/2}, ifAbsent)
 			if errors.Is(err, ErrExists) != want || !want && err != nil {

@@ -118,14 +118,14 @@ func (l *mapping) rowAssembler(table string, shape *scan.Table, now func() time.
 }
 
 // newAssembler returns an assembler for events of the reader, whose series base has.
-func (r *reader) newAssembler(base event) assembler {
+func (r *Reader) newAssembler(base event) assembler {
 	l := r.mapping
 	base = l.clone(base)
 	return assembler{mapping: l, rowAssembler: r.rowAssembler(), base: base, parse: l.parser(base), event: l.new()}
 }
 
 // rowAssembler returns a rowAssembler for the rows of the reader.
-func (r *reader) rowAssembler() rowAssembler {
+func (r *Reader) rowAssembler() rowAssembler {
 	return r.mapping.rowAssembler(r.table.id, &r.shape, r.options.Now)
 }
 

@@ -197,13 +197,13 @@ func (e *BackfillError) Error() string {
 // the next hour: by count and digest for each time range; see [Digester]. Ranges that differ
 // are compared again, because writers may be running. The tables agree if the report has no
 // Differences.
-func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E], opts ...BackfillOptions) (BackfillReport, error) {
+func Backfill(ctx context.Context, client Client, mappings []*Mapping, opts ...BackfillOptions) (BackfillReport, error) {
 	b, err := newBackfill(client, mappings, call.Last(opts))
 	if b == nil {
 		return BackfillReport{}, err
 	}
 	if err == nil && b.target.Pattern.NewestOnly() {
-		err = b.fillStates(ctx, untypedAll(mappings))
+		err = b.fillStates(ctx, completeAll(mappings))
 		return b.report, err
 	}
 	if err != nil {
@@ -224,9 +224,9 @@ func Backfill[E any](ctx context.Context, client Client, mappings []*Mapping[E],
 
 // newBackfill returns a call of Backfill, and an error if it cannot be made. It is nil if there are no
 // tables for it.
-func newBackfill[E any](client Client, mappings []*Mapping[E], o BackfillOptions) (*backfill[E], error) {
+func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfill, error) {
 	o.Now, o.Workers = call.Clock(o.Now), max(1, cmp.Or(o.Workers, DefaultWorkers))
-	all := untypedAll(mappings)
+	all := completeAll(mappings)
 	target, err := targetOf(all, o.Target)
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func newBackfill[E any](client Client, mappings []*Mapping[E], o BackfillOptions
 	if err != nil {
 		return nil, err
 	}
-	b := &backfill[E]{BackfillOptions: o, client: client, source: source, target: target, began: o.Now(), clock: realClock}
+	b := &backfill{BackfillOptions: o, client: client, source: source, target: target, began: o.Now(), clock: realClock}
 	if o.Sleep != nil {
 		b.clock.sleep = o.Sleep
 	}
@@ -269,7 +269,7 @@ func newBackfill[E any](client Client, mappings []*Mapping[E], o BackfillOptions
 }
 
 // run executes the call.
-func (b *backfill[E]) run(ctx context.Context) error {
+func (b *backfill) run(ctx context.Context) error {
 	if err := b.split(ctx); err != nil {
 		return err
 	}
@@ -432,7 +432,7 @@ func (f *Family) ranked() bool {
 }
 
 // backfill is one call of Backfill.
-type backfill[E any] struct {
+type backfill struct {
 	BackfillOptions
 	client         Client
 	source, target *mapping
@@ -452,18 +452,18 @@ type backfill[E any] struct {
 }
 
 // scanner returns a Scanner for a table of a mapping.
-func (b *backfill[E]) scanner(l *mapping, table string) (*Scanner[E], error) {
+func (b *backfill) scanner(l *mapping, table string) (*scanner, error) {
 	if noClient(b.client) {
 		return nil, &NoClientError{b.TablePrefix + table}
 	}
 	s, err := newScanner(b.client, []*mapping{l}, table, ReaderOptions{
 		TablePrefix: b.TablePrefix, Now: func() time.Time { return b.began }, Timeout: b.Timeout, Hooks: b.Hooks,
 	})
-	return &Scanner[E]{s}, err
+	return s, err
 }
 
 // rangesOf returns the ranges of row keys of all tables of a mapping.
-func (b *backfill[E]) rangesOf(ctx context.Context, l *mapping) ([]checkpointRange, error) {
+func (b *backfill) rangesOf(ctx context.Context, l *mapping) ([]checkpointRange, error) {
 	var out []checkpointRange
 	var known []string
 	for _, p := range l.Periods() {
@@ -475,7 +475,7 @@ func (b *backfill[E]) rangesOf(ctx context.Context, l *mapping) ([]checkpointRan
 		if err != nil {
 			return nil, err
 		}
-		ranges, err := s.Splits(ctx)
+		ranges, err := s.splits(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -487,7 +487,7 @@ func (b *backfill[E]) rangesOf(ctx context.Context, l *mapping) ([]checkpointRan
 }
 
 // split splits the source into ranges, or takes those of the checkpoint.
-func (b *backfill[E]) split(ctx context.Context) (err error) {
+func (b *backfill) split(ctx context.Context) (err error) {
 	b.progress = progress{began: time.Now()}
 	b.limit = limiter{rate: b.Rate, clock: b.clock}
 	if b.file != nil {
@@ -501,7 +501,7 @@ func (b *backfill[E]) split(ctx context.Context) (err error) {
 }
 
 // each calls f for ranges concurrently, until one fails. It returns the first error.
-func (b *backfill[E]) each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+func (b *backfill) each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -532,7 +532,7 @@ func (b *backfill[E]) each(ctx context.Context, n int, f func(ctx context.Contex
 }
 
 // undecodable counts an error of a scan, or returns it.
-func (b *backfill[E]) undecodable(err error, counts *BackfillCounts) error {
+func (b *backfill) undecodable(err error, counts *BackfillCounts) error {
 	if !b.SkipUndecodable || !isDecodeError(err) {
 		return err
 	}

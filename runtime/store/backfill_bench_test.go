@@ -122,7 +122,7 @@ func BenchmarkBackfill(b *testing.B) {
 			}}
 			began, spent := time.Now(), cputime.Spent()
 			for b.Loop() {
-				got, err := Backfill(b.Context(), client, []*Mapping[sample]{source, target}, o)
+				got, err := backfillOf(b.Context(), client, []*mappingOf[sample]{source, target}, o)
 				if err != nil || got.Events != int64(n) || got.Changed != 0 {
 					b.Fatal(got, err)
 				}

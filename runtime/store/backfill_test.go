@@ -24,7 +24,7 @@ import (
 // refill is a source with samples and an empty target.
 type refill struct {
 	*storetest.Bigtable
-	mappings []*Mapping[sample]
+	mappings []*mappingOf[sample]
 	samples  []sample
 	options  BackfillOptions
 }
@@ -34,7 +34,7 @@ func newRefill(t *testing.T, n int) *refill {
 	t.Helper()
 	source, target := singles(), days()
 	target.Table.WriteOnly = true
-	r := &refill{mappings: []*Mapping[sample]{source, target}, options: BackfillOptions{Workers: -1, Now: func() time.Time { return at(100_000) }, test: &backfillTest{clock: new(fakeClock).clock()}}}
+	r := &refill{mappings: []*mappingOf[sample]{source, target}, options: BackfillOptions{Workers: -1, Now: func() time.Time { return at(100_000) }, test: &backfillTest{clock: new(fakeClock).clock()}}}
 	r.Bigtable = newBigtable(t, r.mappings...)
 	for i := range n {
 		r.samples = append(r.samples, sample{Series: fmt.Sprintf("s%04d", i), Time: at(i), Value: uint64(i)})
@@ -44,8 +44,8 @@ func newRefill(t *testing.T, n int) *refill {
 }
 
 // only returns a writer to some tables.
-func (r *refill) only(tables ...string) *Writer[sample] {
-	return NewWriter(r.Client, r.mappings, WriterOptions{Tables: tables, Now: r.options.Now})
+func (r *refill) only(tables ...string) *writerOf[sample] {
+	return newWriterOf(r.Client, r.mappings, WriterOptions{Tables: tables, Now: r.options.Now})
 }
 
 // values returns what a table contains.
@@ -99,7 +99,7 @@ func TestBackfillGivesUp(t *testing.T) {
 	client := r.meddling("days", func(n int) {
 		must(t, r.only("singles").Write(t.Context(), sample{Series: "s0000", Time: at(0), Value: uint64(100 + n)}))
 	})
-	if got, err := Backfill(t.Context(), client, r.mappings, r.options); err != nil || got.Unsettled != 1 {
+	if got, err := backfillOf(t.Context(), client, r.mappings, r.options); err != nil || got.Unsettled != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -116,7 +116,7 @@ func TestBackfillKeepsExpired(t *testing.T) {
 		_, err := r.only("singles").Delete(t.Context(), r.samples)
 		must(t, err)
 	})
-	if got, err := Backfill(t.Context(), client, r.mappings, r.options); err != nil || got.Deleted != 0 || len(r.values(t, 1)) != 1 {
+	if got, err := backfillOf(t.Context(), client, r.mappings, r.options); err != nil || got.Deleted != 0 || len(r.values(t, 1)) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -142,7 +142,7 @@ func TestBackfillResumes(t *testing.T) {
 		client := fakeClient{r.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
 			return sampledTable{gatedTable{api, "", func(_ asked, send func() error) error { return fails(send) }}, fails}
 		}}
-		_, err := Backfill(t.Context(), client, r.mappings, r.options)
+		_, err := backfillOf(t.Context(), client, r.mappings, r.options)
 		if err == nil {
 			if failing < 10 {
 				t.Errorf("only %d requests", failing)
@@ -152,7 +152,7 @@ func TestBackfillResumes(t *testing.T) {
 		if !errors.Is(err, rejected) {
 			t.Fatalf("request %d: %v", failing, err)
 		}
-		got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+		got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 		if err != nil || got.Events != 40 || got.Rows != 40 {
 			t.Errorf("request %d: %+v, %v", failing, got, err)
 		}
@@ -176,14 +176,14 @@ func TestBackfillRefusesCheckpoints(t *testing.T) {
 	r := newRefill(t, 3)
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	r.options.Checkpoint = file
-	_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 	must(t, err)
 	text, err := os.ReadFile(file)
 	must(t, err)
 	refuse := func(what string, want string) {
 		t.Helper()
 		var failed *CheckpointError
-		if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || failed.File != file || !strings.Contains(err.Error(), want) {
+		if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || failed.File != file || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -222,13 +222,13 @@ func TestBackfillRefusesCheckpoints(t *testing.T) {
 // TestBackfillVerifies compares tables that agree and tables that do not.
 func TestBackfillVerifies(t *testing.T) {
 	r := newRefill(t, 50)
-	_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 	must(t, err)
 	verify := func(want ...string) {
 		t.Helper()
 		o := r.options
 		o.Verify = true
-		got, err := Backfill(t.Context(), r.Client, r.mappings, o)
+		got, err := backfillOf(t.Context(), r.Client, r.mappings, o)
 		var found []string
 		for _, d := range got.Differences {
 			found = append(found, d.String())
@@ -272,13 +272,13 @@ func TestTimeSlices(t *testing.T) {
 
 // TestBackfillRefuses checks what is refused before anything is read.
 func TestBackfillRefuses(t *testing.T) {
-	named := func(id string, l *Mapping[sample]) *Mapping[sample] {
+	named := func(id string, l *mappingOf[sample]) *mappingOf[sample] {
 		l.Table.ID = id
 		return l
 	}
 	writeTimed := named("written", singles())
 	writeTimed.Table.Families = []Family{{Name: "f.1", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Hour}, Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}}
-	mappings := []*Mapping[sample]{named("plain", days()), named("numbered", offsetBlobs()), named("classed", classed(singles())), named("expiring", expires(singles())), writeTimed}
+	mappings := []*mappingOf[sample]{named("plain", days()), named("numbered", offsetBlobs()), named("classed", classed(singles())), named("expiring", expires(singles())), writeTimed}
 	for _, tt := range []struct{ source, target, want string }{
 		{"plain", "plain", "same table"},
 		{"plain", "numbered", "plain does not store the sequence numbers of events, which table numbered needs"},
@@ -290,13 +290,13 @@ func TestBackfillRefuses(t *testing.T) {
 		{"plain", "", "no table has `serves: false`"},
 	} {
 		var failed *BackfillError
-		if _, err := Backfill(t.Context(), nil, mappings, BackfillOptions{Source: tt.source, Target: tt.target}); !errors.As(err, &failed) || !strings.Contains(err.Error(), tt.want) {
+		if _, err := backfillOf(t.Context(), nil, mappings, BackfillOptions{Source: tt.source, Target: tt.target}); !errors.As(err, &failed) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("from %s to %s: %v", tt.source, tt.target, err)
 		}
 	}
 	var unknown *UnknownTableError
 	for _, o := range []BackfillOptions{{Target: "other"}, {Source: "other", Target: "plain"}} {
-		if _, err := Backfill(t.Context(), nil, mappings, o); !errors.As(err, &unknown) {
+		if _, err := backfillOf(t.Context(), nil, mappings, o); !errors.As(err, &unknown) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
@@ -305,14 +305,14 @@ func TestBackfillRefuses(t *testing.T) {
 // TestBackfillChooses checks the default source: the table that keeps events longest among
 // those that serve reads.
 func TestBackfillChooses(t *testing.T) {
-	table := func(id string, age time.Duration, idle bool) *Mapping[sample] {
+	table := func(id string, age time.Duration, idle bool) *mappingOf[sample] {
 		l := singles()
 		l.Table = Table{ID: id, Families: []Family{aged("f", age)}, WriteOnly: idle}
 		return l
 	}
 	target := table("target", time.Hour, true)
-	mappings := []*Mapping[sample]{table("short", time.Hour, false), table("long", 3*time.Hour, false), table("idle", 4*time.Hour, true), target}
-	all := untypedAll(mappings)
+	mappings := []*mappingOf[sample]{table("short", time.Hour, false), table("long", 3*time.Hour, false), table("idle", 4*time.Hour, true), target}
+	all := completeAll(allGiven(mappings))
 	if got, err := sourceOf(all, all[len(all)-1], &BackfillOptions{}); err != nil || got.Table.ID != "long" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -325,11 +325,11 @@ func TestBackfillUndecodable(t *testing.T) {
 	m.Set("f.1", "v.1", 0, []byte("bad"))
 	must(t, r.Client.Open("singles").Apply(t.Context(), "bad", m))
 	var failed *DecodeError
-	if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || failed.Row != "bad" {
+	if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || failed.Row != "bad" {
 		t.Error(err)
 	}
 	r.options.SkipUndecodable = true
-	if got, err := Backfill(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Undecodable != 1 || got.Events != 3 {
+	if got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Undecodable != 1 || got.Events != 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got := r.values(t, 1); len(got) != 3 {
@@ -347,7 +347,7 @@ func TestBackfillStops(t *testing.T) {
 	client := fakeClient{r.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
 		return sampledTable{api, func(f func() error) error { return f() }}
 	}}
-	if _, err := Backfill(ctx, client, r.mappings, r.options); !errors.Is(err, stop) {
+	if _, err := backfillOf(ctx, client, r.mappings, r.options); !errors.Is(err, stop) {
 		t.Error(err)
 	}
 }

@@ -55,7 +55,7 @@ const maxCopied = 5000
 // A source that loses it earlier, by its time to live or because of max_versions, tells nothing;
 // the target then keeps it (wouldHold). The clocks of Bigtable and of this process may differ, so
 // an event within a minute of its expiry counts as lost, too (skew).
-func (b *backfill[E]) copy(ctx context.Context) error {
+func (b *backfill) copy(ctx context.Context) error {
 	err := b.copyAll(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *backfill[E]) copy(ctx context.Context) error {
 }
 
 // copyAll executes the phases of a copy.
-func (b *backfill[E]) copyAll(ctx context.Context) error {
+func (b *backfill) copyAll(ctx context.Context) error {
 	if b.DryRun {
 		return b.each(ctx, len(b.progress.ranges), b.copyRange)
 	}
@@ -89,7 +89,7 @@ var errStopping = errors.New("another range failed")
 
 // untilFailure calls f for ranges concurrently, until one fails. Unlike each, it lets the others
 // end what they have begun: canceling their requests would leave what these wrote unsettled.
-func (b *backfill[E]) untilFailure(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+func (b *backfill) untilFailure(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	var failed error
 	err := b.each(ctx, n, func(ctx context.Context, i int) error {
 		if b.stopping() {
@@ -111,14 +111,14 @@ func (b *backfill[E]) untilFailure(ctx context.Context, n int, f func(ctx contex
 }
 
 // stopping reports whether a worker has failed.
-func (b *backfill[E]) stopping() bool {
+func (b *backfill) stopping() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.failed
 }
 
 // copyRange copies the rest of the i-th range.
-func (b *backfill[E]) copyRange(ctx context.Context, i int) error {
+func (b *backfill) copyRange(ctx context.Context, i int) error {
 	r := b.progress.ranges[i]
 	if r.Done {
 		return nil
@@ -127,7 +127,7 @@ func (b *backfill[E]) copyRange(ctx context.Context, i int) error {
 	if r.Last != nil {
 		var some bool
 		if rest, some = rest.After(string(r.Last)); !some {
-			return b.copied(i, "", true, new(copier[E]))
+			return b.copied(i, "", true, new(copier))
 		}
 	}
 	c, err := b.newCopier(r.Table, i)
@@ -135,7 +135,7 @@ func (b *backfill[E]) copyRange(ctx context.Context, i int) error {
 		return err
 	}
 	last, limit, rows := "", b.limit.chunk(), 0
-	for row, err := range c.scanner.Rows(ctx, rest, b.From, b.To) {
+	for row, err := range c.scanner.each(ctx, rest, b.From, b.To) {
 		if err != nil {
 			if err := b.undecodable(err, &c.counts); err != nil {
 				return err
@@ -180,14 +180,14 @@ func (l *limiter) chunk() int {
 }
 
 // copier copies the rows of one range, or settles places.
-type copier[E any] struct {
-	backfill           *backfill[E]
+type copier struct {
+	backfill           *backfill
 	index              int // of the range; -1 if there is none
-	scanner            *Scanner[E]
-	ofSource, ofTarget *finder[E]
-	writer             *Writer[E]
-	sums, ends         *Digester[E] // as the target and the source would store events
-	events             []E          // that are read and not yet settled
+	scanner            *scanner
+	ofSource, ofTarget *finder
+	writer             *Writer
+	sums, ends         *Digester // as the target and the source would store events
+	events             []event   // that are read and not yet settled
 	counts             BackfillCounts
 	oldest             time.Time // time of the oldest event in the source; zero if there is none
 
@@ -197,8 +197,8 @@ type copier[E any] struct {
 }
 
 // newCopier returns a copier of rows of a table.
-func (b *backfill[E]) newCopier(table string, index int) (*copier[E], error) {
-	c := &copier[E]{backfill: b, index: index, appends: b.target.appends(), ranked: b.target.ranked()}
+func (b *backfill) newCopier(table string, index int) (*copier, error) {
+	c := &copier{backfill: b, index: index, appends: b.target.appends(), ranked: b.target.ranked()}
 	c.alike, c.merges = b.source.appends(), b.partial && !c.appends
 	var err error
 	if c.scanner, err = b.scanner(b.source, table); err != nil {
@@ -210,15 +210,15 @@ func (b *backfill[E]) newCopier(table string, index int) (*copier[E], error) {
 	if c.ofTarget, err = b.newFinder(b.target); err != nil {
 		return nil, err
 	}
-	if c.sums, err = newDigester[E]([]*mapping{b.target}, b.target.Table.ID, b.began); err != nil {
+	if c.sums, err = newDigester([]*mapping{b.target}, b.target.Table.ID, b.began); err != nil {
 		return nil, err
 	}
-	if c.ends, err = newDigester[E]([]*mapping{b.source}, b.source.Table.ID, b.began); err != nil {
+	if c.ends, err = newDigester([]*mapping{b.source}, b.source.Table.ID, b.began); err != nil {
 		return nil, err
 	}
-	c.writer = &Writer[E]{newWriter(b.client, []*mapping{b.target}, writerOptions([]WriterOptions{{
+	c.writer = newWriter(b.client, []*mapping{b.target}, writerOptions([]WriterOptions{{
 		TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.requestTime(), Parallelism: -1, SkipExpired: true, KeepWrittenAt: true, Hooks: b.Hooks,
-	}}))}
+	}}))
 	return c, nil
 }
 
@@ -228,7 +228,7 @@ func (l *mapping) appends() bool {
 }
 
 // take returns the counts since the last call.
-func (c *copier[E]) take() BackfillCounts {
+func (c *copier) take() BackfillCounts {
 	counts := c.counts
 	c.counts = BackfillCounts{}
 	clear(c.events)
@@ -238,19 +238,19 @@ func (c *copier[E]) take() BackfillCounts {
 
 // distinct returns the events of a row of the source that the target can store: where the source
 // has several values of one time and the target keeps one, the last that readers return.
-func (c *copier[E]) distinct(events []E) []E {
+func (c *copier) distinct(events []event) []event {
 	return distinct(c.backfill.source, c.backfill.target, events, &c.counts.Merged)
 }
 
 // distinct is copier.distinct, and counts the events that are left out.
-func distinct[E any](source, target *mapping, events []E, merged *int64) []E {
+func distinct(source, target *mapping, events []event, merged *int64) []event {
 	if !source.appends() || target.appends() || len(events) < 2 {
 		return events
 	}
 	kept := events[:1]
 	for i := range events[1:] {
-		e := event{&events[i+1]}
-		if before := (event{&kept[len(kept)-1]}); source.Time(before).Equal(*source.Time(e)) && source.samePlace(before, e) {
+		e := events[i+1]
+		if before := kept[len(kept)-1]; source.Time(before).Equal(*source.Time(e)) && source.samePlace(before, e) {
 			kept[len(kept)-1] = events[i+1]
 			*merged++
 			continue
@@ -261,10 +261,10 @@ func distinct[E any](source, target *mapping, events []E, merged *int64) []E {
 }
 
 // write copies the events of a range of row keys of the source, and settles them.
-func (c *copier[E]) write(ctx context.Context, within KeyRange) error {
+func (c *copier) write(ctx context.Context, within KeyRange) error {
 	b := c.backfill
 	for i := range c.events {
-		if at := *b.source.Time(event{&c.events[i]}); c.oldest.IsZero() || at.Before(c.oldest) {
+		if at := *b.source.Time(c.events[i]); c.oldest.IsZero() || at.Before(c.oldest) {
 			c.oldest = at
 		}
 	}
@@ -290,7 +290,7 @@ func (c *copier[E]) write(ctx context.Context, within KeyRange) error {
 }
 
 // put writes events at the rate.
-func (c *copier[E]) put(ctx context.Context, events []E) error {
+func (c *copier) put(ctx context.Context, events []event) error {
 	b := c.backfill
 	if err := c.fits("", events); err != nil {
 		return err
@@ -301,7 +301,7 @@ func (c *copier[E]) put(ctx context.Context, events []E) error {
 			return err
 		}
 		err := b.request(ctx, func(ctx context.Context) error {
-			return c.writer.WriteAll(ctx, events[:n], WriteOptions{LastWins: true})
+			return c.writer.WriteAll(ctx, eventList(events[:n]), WriteOptions{LastWins: true})
 		})
 		if err != nil {
 			return err
@@ -312,28 +312,28 @@ func (c *copier[E]) put(ctx context.Context, events []E) error {
 }
 
 // remove deletes events from the target.
-func (c *copier[E]) remove(ctx context.Context, events []E) error {
+func (c *copier) remove(ctx context.Context, events []event) error {
 	b := c.backfill
 	if err := b.limit.wait(ctx, len(events)); err != nil {
 		return err
 	}
 	return b.request(ctx, func(ctx context.Context) error {
-		_, err := c.writer.writer.deleteExactly(ctx, &listOf[E]{events})
+		_, err := c.writer.deleteExactly(ctx, eventList(events))
 		return err
 	})
 }
 
 // fits returns a *BackfillError if the target would store an event of a row at another time.
-func (c *copier[E]) fits(key string, events []E) error {
+func (c *copier) fits(key string, events []event) error {
 	return c.backfill.fits(key, events, c.sums)
 }
 
 // fits returns a *BackfillError if the target would store an event of a row at another time, where it could replace another event: the event was written when the precision
 // was finer, or by another program. sums is a Digester of the target.
-func (b *backfill[E]) fits(key string, events []E, sums *Digester[E]) error {
+func (b *backfill) fits(key string, events []event, sums *Digester) error {
 	for i := range events {
-		e := event{&events[i]}
-		if !slices.ContainsFunc(b.target.Periods(), func(p *mapping) bool { return !p.timeFits(e) }) || isExpired(sums.check(&events[i])) {
+		e := events[i]
+		if !slices.ContainsFunc(b.target.Periods(), func(p *mapping) bool { return !p.timeFits(e) }) || isExpired(sums.check(events[i])) {
 			continue
 		}
 		at := *b.source.Time(e)
@@ -349,11 +349,11 @@ func (b *backfill[E]) fits(key string, events []E, sums *Digester[E]) error {
 }
 
 // dropExpired removes the events that have expired in the target.
-func (c *copier[E]) dropExpired() error {
+func (c *copier) dropExpired() error {
 	c.sums.move(c.backfill.Now())
 	kept := c.events[:0]
 	for i := range c.events {
-		switch err := c.sums.check(&c.events[i]); {
+		switch err := c.sums.check(c.events[i]); {
 		case isExpired(err):
 			c.counts.Expired++
 		default:
@@ -365,19 +365,19 @@ func (c *copier[E]) dropExpired() error {
 }
 
 // move sets the time of a Digester.
-func (d *Digester[E]) move(now time.Time) {
+func (d *Digester) move(now time.Time) {
 	d.at = now
 	d.stage.at(now)
 }
 
 // check returns why the table does not store an event.
-func (d *Digester[E]) check(e *E) error {
+func (d *Digester) check(e event) error {
 	_, err := d.contents(e)
 	return err
 }
 
 // copied records that a range is copied up to and including a row.
-func (b *backfill[E]) copied(i int, last string, done bool, c *copier[E]) error {
+func (b *backfill) copied(i int, last string, done bool, c *copier) error {
 	counts := c.take()
 	b.mu.Lock()
 	defer b.mu.Unlock()

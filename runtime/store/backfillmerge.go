@@ -48,7 +48,7 @@ func (l *mapping) partsOf(e event) *mapping {
 
 // dropLost removes from an event what the source has lost at a time, and reports whether it has a field that neither table has lost,
 // as far as its time tells.
-func (b *backfill[E]) dropLost(e event, at time.Time) (common bool) {
+func (b *backfill) dropLost(e event, at time.Time) (common bool) {
 	if !b.partial {
 		return true
 	}
@@ -107,7 +107,7 @@ func (l *mapping) lacksPart(e event, column int) bool {
 }
 
 // fill adds to the events to copy what only the source may have lost, and the target still has.
-func (c *copier[E]) fill(ctx context.Context) error {
+func (c *copier) fill(ctx context.Context) error {
 	if !c.merges {
 		return nil
 	}
@@ -120,19 +120,19 @@ func (c *copier[E]) fill(ctx context.Context) error {
 }
 
 // merge adds to events of the source what only the source may have lost, and the target still has.
-func (c *copier[E]) merge(source, target []E) error {
+func (c *copier) merge(source, target []event) error {
 	if !c.merges {
 		return nil
 	}
 	at := make(map[eventPlace]event, len(target))
 	for i := range target {
-		if place, ok := c.ofSource.places.of(event{&target[i]}); ok {
-			at[place] = event{&target[i]}
+		if place, ok := c.ofSource.places.of(target[i]); ok {
+			at[place] = target[i]
 		}
 	}
 	now := c.backfill.Now().Add(skew)
 	for i := range source {
-		e := event{&source[i]}
+		e := source[i]
 		place, _ := c.ofSource.places.of(e)
 		from, ok := at[place]
 		if !ok {

@@ -18,7 +18,7 @@ import (
 //   - Settle repairs what these two found. Before, each attempt waits for WaitTime.
 //
 // Every step can be executed again, and those of Copy may overlap.
-type BackfillParts[E any] struct{ b *backfill[E] }
+type BackfillParts struct{ b *backfill }
 
 // BackfillChunk names places of events.
 type BackfillChunk struct {
@@ -36,7 +36,7 @@ type RowClaims interface {
 // NewBackfillParts returns the steps of a backfill that began at a time, and the errors of Backfill for
 // tables and times that are refused. Options about checkpoints, workers, rates, progress and
 // verification are ignored. A client is needed only for the steps.
-func NewBackfillParts[E any](client Client, mappings []*Mapping[E], began time.Time, o BackfillOptions) (*BackfillParts[E], error) {
+func NewBackfillParts(client Client, mappings []*Mapping, began time.Time, o BackfillOptions) (*BackfillParts, error) {
 	o.Checkpoint, o.Workers, o.Rate, o.Progress, o.DryRun, o.Verify = "", 0, 0, nil, false, false
 	b, err := newBackfill(client, mappings, o)
 	if err != nil {
@@ -46,23 +46,23 @@ func NewBackfillParts[E any](client Client, mappings []*Mapping[E], began time.T
 		return nil, &BackfillError{b.source.Table.ID, b.target.Table.ID, []string{"a pipeline cannot fill a table with pattern latest, which needs a search for each series: use btgen-live backfill, or Backfill"}}
 	}
 	b.began = began
-	return &BackfillParts[E]{b}, nil
+	return &BackfillParts{b}, nil
 }
 
 // made returns the backfill. Without one, it is that of a table without a client.
-func (p *BackfillParts[E]) made() *backfill[E] {
+func (p *BackfillParts) made() *backfill {
 	if p == nil || p.b == nil {
-		return &backfill[E]{source: new(mapping), target: new(mapping)}
+		return &backfill{source: new(mapping), target: new(mapping)}
 	}
 	return p.b
 }
 
 // Sources returns the tables that Record reads, and Targets those that Sweep reads; none if a
 // sweep could delete events that the source never had. They have no prefix.
-func (p *BackfillParts[E]) Sources() []string { return tablesOf(p.made().source) }
+func (p *BackfillParts) Sources() []string { return tablesOf(p.made().source) }
 
 // Targets are the tables that Sweep reads; see Sources.
-func (p *BackfillParts[E]) Targets() []string {
+func (p *BackfillParts) Targets() []string {
 	if !p.made().sweeps() {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (p *BackfillParts[E]) Targets() []string {
 }
 
 // TargetFirst is that of BackfillReport.
-func (p *BackfillParts[E]) TargetFirst() bool { return p.made().report.TargetFirst }
+func (p *BackfillParts) TargetFirst() bool { return p.made().report.TargetFirst }
 
 // tablesOf returns the IDs of the tables of a mapping and of its earlier layouts.
 func tablesOf(l *mapping) (ids []string) {
@@ -85,20 +85,20 @@ func tablesOf(l *mapping) (ids []string) {
 // AttemptTime is how long an attempt of Copy may take for a chunk. WaitTime is how long after
 // it began no request of it can arrive any more: half of the limit of a request after its deadline, and
 // as much as a reserve.
-func (p *BackfillParts[E]) AttemptTime() time.Duration { return 2 * p.made().requestTime() }
+func (p *BackfillParts) AttemptTime() time.Duration { return 2 * p.made().requestTime() }
 
 // WaitTime is the time after which no request of an earlier attempt can arrive; see AttemptTime.
-func (p *BackfillParts[E]) WaitTime() time.Duration { return p.AttemptTime() + p.made().requestTime() }
+func (p *BackfillParts) WaitTime() time.Duration { return p.AttemptTime() + p.made().requestTime() }
 
 // Record reads the claimed rows of a table of the source, and emits the places of their events.
-func (p *BackfillParts[E]) Record(ctx context.Context, table string, within KeyRange, claims RowClaims, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
+func (p *BackfillParts) Record(ctx context.Context, table string, within KeyRange, claims RowClaims, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
 	b := p.made()
 	scanner, err := b.scanner(b.source, table)
 	if err != nil {
 		return counts, err
 	}
 	chunk, last := BackfillChunk{Table: table, Rows: within}, ""
-	sums, err := newDigester[E]([]*mapping{b.target}, b.target.Table.ID, b.began)
+	sums, err := newDigester([]*mapping{b.target}, b.target.Table.ID, b.began)
 	if err != nil {
 		return counts, err
 	}
@@ -111,7 +111,7 @@ func (p *BackfillParts[E]) Record(ctx context.Context, table string, within KeyR
 		}
 		events, rows = 0, 0
 	}
-	err = b.claimed(ctx, scanner, within, claims, &counts, func(row ScannedRow[E]) error {
+	err = b.claimed(ctx, scanner, within, claims, &counts, func(row keptRow) error {
 		if err := b.fits(row.Key, row.Events, sums); err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (p *BackfillParts[E]) Record(ctx context.Context, table string, within KeyR
 }
 
 // appendPlaces appends the places of events to those of others.
-func (b *backfill[E]) appendPlaces(dst []byte, events []E) []byte {
+func (b *backfill) appendPlaces(dst []byte, events []event) []byte {
 	if len(events) == 0 {
 		return dst
 	}
@@ -141,8 +141,8 @@ func (b *backfill[E]) appendPlaces(dst []byte, events []E) []byte {
 }
 
 // claimed calls f for the claimed rows of a range.
-func (b *backfill[E]) claimed(ctx context.Context, scanner *Scanner[E], within KeyRange, claims RowClaims, counts *BackfillCounts, f func(row ScannedRow[E]) error) error {
-	for row, err := range scanner.Rows(ctx, within, b.From, b.To) {
+func (b *backfill) claimed(ctx context.Context, scanner *scanner, within KeyRange, claims RowClaims, counts *BackfillCounts, f func(row keptRow) error) error {
+	for row, err := range scanner.each(ctx, within, b.From, b.To) {
 		if err != nil {
 			if isDecodeError(err) && within.Contains(row.Key) && !claims.Contains(row.Key) {
 				continue // the next row ends the scan
@@ -165,7 +165,7 @@ func (b *backfill[E]) claimed(ctx context.Context, scanner *Scanner[E], within K
 // Copy copies the events at the places of a chunk, and settles all of them: those that the source
 // has lost since may be what an earlier attempt has written. It returns the time of the oldest
 // event; zero if there is none.
-func (p *BackfillParts[E]) Copy(ctx context.Context, chunk BackfillChunk) (counts BackfillCounts, oldest time.Time, err error) {
+func (p *BackfillParts) Copy(ctx context.Context, chunk BackfillChunk) (counts BackfillCounts, oldest time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.AttemptTime())
 	defer cancel()
 	c, places, err := p.open(chunk)
@@ -173,7 +173,7 @@ func (p *BackfillParts[E]) Copy(ctx context.Context, chunk BackfillChunk) (count
 		return counts, oldest, err
 	}
 	wanted := c.ofSource.placesOf(places)
-	for row, err := range c.scanner.Rows(ctx, chunk.Rows, p.b.From, p.b.To) {
+	for row, err := range c.scanner.each(ctx, chunk.Rows, p.b.From, p.b.To) {
 		if err != nil {
 			var counted BackfillCounts // by Record
 			if err := p.b.undecodable(err, &counted); err != nil {
@@ -188,8 +188,8 @@ func (p *BackfillParts[E]) Copy(ctx context.Context, chunk BackfillChunk) (count
 		c.events = c.ofSource.wanted(c.events, distinct(p.b.source, p.b.target, row.Events, &merged), wanted)
 	}
 	found := c.ofSource.placesOf(c.events)
-	lost := slices.DeleteFunc(places, func(e E) bool {
-		at, _ := c.ofSource.places.of(event{&e})
+	lost := slices.DeleteFunc(places, func(e event) bool {
+		at, _ := c.ofSource.places.of(e)
 		_, is := found[at]
 		return is
 	})
@@ -202,7 +202,7 @@ func (p *BackfillParts[E]) Copy(ctx context.Context, chunk BackfillChunk) (count
 }
 
 // open returns a copier and the places of a chunk.
-func (p *BackfillParts[E]) open(chunk BackfillChunk) (*copier[E], []E, error) {
+func (p *BackfillParts) open(chunk BackfillChunk) (*copier, []event, error) {
 	table := chunk.Table
 	if table == "" {
 		table = p.made().source.Table.ID
@@ -222,7 +222,7 @@ const (
 
 // Check reports whether the tables differ at the places of a chunk, also when they are compared
 // again, because programs may be between their writes to both.
-func (p *BackfillParts[E]) Check(ctx context.Context, chunk BackfillChunk) (differs bool, err error) {
+func (p *BackfillParts) Check(ctx context.Context, chunk BackfillChunk) (differs bool, err error) {
 	c, places, err := p.open(chunk)
 	if err != nil {
 		return false, err
@@ -244,7 +244,7 @@ func (p *BackfillParts[E]) Check(ctx context.Context, chunk BackfillChunk) (diff
 // Sweep emits the places of events in the claimed rows of a table of the target that the source
 // lacks and only a stopped backfill can have written. oldest is that of all chunks; zero if
 // there is none.
-func (p *BackfillParts[E]) Sweep(ctx context.Context, table string, within KeyRange, claims RowClaims, oldest time.Time, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
+func (p *BackfillParts) Sweep(ctx context.Context, table string, within KeyRange, claims RowClaims, oldest time.Time, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
 	b := p.made()
 	scanner, err := b.scanner(b.target, table)
 	if err != nil {
@@ -281,7 +281,7 @@ func (p *BackfillParts[E]) Sweep(ctx context.Context, table string, within KeyRa
 		return nil
 	}
 	var counted BackfillCounts // undecodable rows are those of the source
-	err = b.claimed(ctx, scanner, within, claims, &counted, func(row ScannedRow[E]) error {
+	err = b.claimed(ctx, scanner, within, claims, &counted, func(row keptRow) error {
 		c.events = append(c.events, row.Events...)
 		if rows++; len(c.events) >= maxCopied || rows >= maxCopied {
 			return end()
@@ -296,7 +296,7 @@ func (p *BackfillParts[E]) Sweep(ctx context.Context, table string, within KeyRa
 
 // Settle makes the target equal to the source at the places of a chunk. No request of an earlier
 // attempt may arrive any more.
-func (p *BackfillParts[E]) Settle(ctx context.Context, chunk BackfillChunk) (BackfillCounts, error) {
+func (p *BackfillParts) Settle(ctx context.Context, chunk BackfillChunk) (BackfillCounts, error) {
 	c, places, err := p.open(chunk)
 	if err != nil {
 		return BackfillCounts{}, err

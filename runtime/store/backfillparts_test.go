@@ -52,7 +52,7 @@ func (allRows) Claim(string) bool    { return true }
 
 // run executes a pipeline with attempts that are killed.
 func (p *partsRun) run(t *testing.T) {
-	steps, err := NewBackfillParts(p.client(t), p.refill.mappings, at(100_000), p.refill.options)
+	steps, err := newBackfillPartsOf(p.client(t), p.refill.mappings, at(100_000), p.refill.options)
 	must(t, err)
 	record := func() (chunks []BackfillChunk) {
 		for _, table := range steps.Sources() {
@@ -120,7 +120,7 @@ func TestBackfillPartsAmongPrograms(t *testing.T) {
 		if broken != "" {
 			times = max(2, times) // it ends with the first that is wrong
 		}
-		eachPair(t, patterns, func(t *testing.T, source, target *Mapping[sample]) {
+		eachPair(t, patterns, func(t *testing.T, source, target *mappingOf[sample]) {
 			if wrong > 0 { // one is enough
 				return
 			}
@@ -148,7 +148,7 @@ func TestBackfillPartsSweep(t *testing.T) {
 	must(t, r.only("days").WriteAll(t.Context(), []sample{left, early}))
 	for _, repair := range []bool{false, true} {
 		r.options.Repair = repair
-		steps, err := NewBackfillParts(r.Client, r.mappings, at(100_000), r.options)
+		steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 		must(t, err)
 		if got := fmt.Sprint(steps.Targets()); got != "[days]" {
 			t.Error(got)
@@ -167,7 +167,7 @@ func TestBackfillPartsSweep(t *testing.T) {
 		t.Error(got)
 	}
 	r.mappings[1].Table.WriteOnly, r.options.Repair, r.options.Target = false, false, "days"
-	steps, err := NewBackfillParts(r.Client, r.mappings, at(100_000), r.options)
+	steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 	if must(t, err); steps.Targets() != nil {
 		t.Error("a table that serves reads is swept")
 	}
@@ -177,7 +177,7 @@ func TestBackfillPartsSweep(t *testing.T) {
 // events of the claimed rows.
 func TestBackfillPartsOfSplitRanges(t *testing.T) {
 	r := newRefill(t, 9)
-	steps, err := NewBackfillParts(r.Client, r.mappings, at(100_000), r.options)
+	steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 	must(t, err)
 	var chunks []BackfillChunk
 	counts, err := steps.Record(t.Context(), "singles", KeyRange{}, until("s0004"), func(c BackfillChunk) { chunks = append(chunks, c) })

@@ -85,10 +85,10 @@ func appendPlace(dst []byte, previous, key string, t time.Time, sequence uint32)
 var errPlaces = errors.New("damaged: undecodable places of events")
 
 // encodePlaces returns the places of events, for a checkpoint.
-func (b *backfill[E]) encodePlaces(dst []byte, events []E) []byte {
+func (b *backfill) encodePlaces(dst []byte, events []event) []byte {
 	previous := ""
 	for i := range events {
-		e := event{&events[i]}
+		e := events[i]
 		l, key := b.source.homeOf(e)
 		if key == nil {
 			continue
@@ -100,7 +100,7 @@ func (b *backfill[E]) encodePlaces(dst []byte, events []E) []byte {
 }
 
 // decodePlaces returns events at places: they have only a series, a time and a sequence number.
-func (b *backfill[E]) decodePlaces(text []byte) (events []E, err error) {
+func (b *backfill) decodePlaces(text []byte) (events []event, err error) {
 	number := func() (n uint64) {
 		n, size := binary.Uvarint(text)
 		if size <= 0 {
@@ -138,15 +138,15 @@ func (b *backfill[E]) decodePlaces(text []byte) (events []E, err error) {
 
 // atPlace returns an event with a row key of the source, a time and a sequence number; false if
 // there is none.
-func (b *backfill[E]) atPlace(key string, t time.Time, sequence uint32) (out E, ok bool) {
-	e := event{&out}
+func (b *backfill) atPlace(key string, t time.Time, sequence uint32) (event, bool) {
+	e := b.source.new()
 	*b.source.Time(e) = t
 	p := b.source.periodOf(e)
 	if p == nil {
-		return out, false
+		return e, false
 	}
 	if _, err := p.parse(key, e); err != nil {
-		return out, false
+		return e, false
 	}
 	*p.Time(e) = t
 	switch {
@@ -155,14 +155,14 @@ func (b *backfill[E]) atPlace(key string, t time.Time, sequence uint32) (out E, 
 	case p.sequence != nil:
 		*p.sequence(e) = sequence
 	}
-	return out, true
+	return e, true
 }
 
 // finder reads the events that a table has at the places of others. It is not safe for
 // concurrent use.
-type finder[E any] struct {
+type finder struct {
 	table    *mapping
-	scanners map[string]*Scanner[E] // by the ID of the table
+	scanners map[string]*scanner // by the ID of the table
 	places   *placer
 	// undecodable says which places the source may have without being able to read them; nil
 	// if rows that cannot be decoded are errors.
@@ -171,8 +171,8 @@ type finder[E any] struct {
 }
 
 // newFinder returns a finder for a table of the schema.
-func (b *backfill[E]) newFinder(l *mapping) (*finder[E], error) {
-	f := &finder[E]{table: l, scanners: map[string]*Scanner[E]{}, places: &placer{source: b.source}, skip: b.SkipUndecodable}
+func (b *backfill) newFinder(l *mapping) (*finder, error) {
+	f := &finder{table: l, scanners: map[string]*scanner{}, places: &placer{source: b.source}, skip: b.SkipUndecodable}
 	for _, p := range l.Periods() {
 		s, err := b.scanner(l, p.Table.ID)
 		if err != nil {
@@ -185,10 +185,10 @@ func (b *backfill[E]) newFinder(l *mapping) (*finder[E], error) {
 
 // rowsOf returns the keys of the rows in which a table has events at the places of others, by
 // table, and the range of their times.
-func (f *finder[E]) rowsOf(events []E) (keys map[string][]string, from, to time.Time) {
+func (f *finder) rowsOf(events []event) (keys map[string][]string, from, to time.Time) {
 	keys = map[string][]string{}
 	for i := range events {
-		e := event{&events[i]}
+		e := events[i]
 		at := *f.table.Time(e)
 		if i == 0 || at.Before(from) {
 			from = at
@@ -211,21 +211,19 @@ func (f *finder[E]) rowsOf(events []E) (keys map[string][]string, from, to time.
 }
 
 // find returns the events of the table at the places of others, of which wanted has the places.
-func (f *finder[E]) find(ctx context.Context, events []E, wanted map[eventPlace]int) (found []E, err error) {
+func (f *finder) find(ctx context.Context, events []event, wanted map[eventPlace]int) (found []event, err error) {
 	keys, from, to := f.rowsOf(events)
 	for _, table := range slices.Sorted(maps.Keys(keys)) {
 		slices.Sort(keys[table])
 		for list := range codec.KeyLists(slices.Values(slices.Compact(keys[table])), false, codec.MaxRowSet) {
-			f.scanners[table].scanner.some(ctx, []codec.Rows{list}, from, to, new(listOf[E]), func(row untypedRow, failed error) bool {
+			f.scanners[table].some(ctx, []codec.Rows{list}, from, to, f.scanners[table].list(), func(row untypedRow, failed error) bool {
 				if failed != nil {
 					if err = f.failed(failed, row.Key, events); err != nil {
 						return false
 					}
 					return true
 				}
-				if row.Events != nil {
-					found = f.wanted(found, row.Events.(*listOf[E]).events, wanted)
-				}
+				found = f.wanted(found, f.scanners[table].kept(row.Events), wanted)
 				return true
 			})
 			if err != nil {
@@ -237,9 +235,9 @@ func (f *finder[E]) find(ctx context.Context, events []E, wanted map[eventPlace]
 }
 
 // wanted appends the events that are at wanted places.
-func (f *finder[E]) wanted(dst, events []E, wanted map[eventPlace]int) []E {
+func (f *finder) wanted(dst, events []event, wanted map[eventPlace]int) []event {
 	for i := range events {
-		if at, ok := f.places.of(event{&events[i]}); ok {
+		if at, ok := f.places.of(events[i]); ok {
 			if _, is := wanted[at]; is {
 				dst = append(dst, events[i])
 			}
@@ -249,7 +247,7 @@ func (f *finder[E]) wanted(dst, events []E, wanted map[eventPlace]int) []E {
 }
 
 // failed marks the places of a row that cannot be decoded, or returns the error.
-func (f *finder[E]) failed(err error, key string, events []E) error {
+func (f *finder) failed(err error, key string, events []event) error {
 	if !f.skip || !isDecodeError(err) {
 		return err
 	}
@@ -258,7 +256,7 @@ func (f *finder[E]) failed(err error, key string, events []E) error {
 }
 
 // markUndecodable marks the places of events in a row.
-func (f *finder[E]) markUndecodable(key string, events []E) {
+func (f *finder) markUndecodable(key string, events []event) {
 	if f.undecodable == nil {
 		f.undecodable = map[eventPlace]bool{}
 	}
@@ -267,7 +265,7 @@ func (f *finder[E]) markUndecodable(key string, events []E) {
 		keys, _, _ := f.rowsOf(e)
 		for _, rows := range keys {
 			if slices.Contains(rows, key) {
-				if at, ok := f.places.of(event{&e[0]}); ok {
+				if at, ok := f.places.of(e[0]); ok {
 					f.undecodable[at] = true
 				}
 			}

@@ -17,9 +17,9 @@ const (
 )
 
 // difference is what a table has at a place.
-type difference[E any] struct {
+type difference struct {
 	source, target     Digest
-	inSource, inTarget []E
+	inSource, inTarget []event
 	ofSource, ofTarget []Digest // one for each event
 	undecodable        bool
 }
@@ -28,7 +28,7 @@ type difference[E any] struct {
 // the source, and changes the target, until they are equal. within is the range of the source that
 // contains the places, or nil if they are read one by one. known is whether a copy may have
 // written these events, so that they are deleted where the source has lost them.
-func (c *copier[E]) settle(ctx context.Context, within *KeyRange, known bool) error {
+func (c *copier) settle(ctx context.Context, within *KeyRange, known bool) error {
 	open := c.events
 	complete := within != nil // the events have their values, and are not only places
 	written := 0              // how many of them the last change has written
@@ -54,7 +54,7 @@ func (c *copier[E]) settle(ctx context.Context, within *KeyRange, known bool) er
 }
 
 // differences reads the target, then the source, and returns what differs at places, as compare does.
-func (c *copier[E]) differences(ctx context.Context, open []E, within *KeyRange, written int, known, complete bool) (missing, differing, deleted []E, err error) {
+func (c *copier) differences(ctx context.Context, open []event, within *KeyRange, written int, known, complete bool) (missing, differing, deleted []event, err error) {
 	wanted := c.ofSource.placesOf(open)
 	c.ofSource.undecodable, c.ofTarget.undecodable = nil, nil
 	target, err := c.ofTarget.find(ctx, open, wanted)
@@ -76,10 +76,10 @@ func (c *copier[E]) differences(ctx context.Context, open []E, within *KeyRange,
 }
 
 // placesOf returns the places of events.
-func (f *finder[E]) placesOf(events []E) map[eventPlace]int {
+func (f *finder) placesOf(events []event) map[eventPlace]int {
 	wanted := make(map[eventPlace]int, len(events))
 	for i := range events {
-		if at, ok := f.places.of(event{&events[i]}); ok {
+		if at, ok := f.places.of(events[i]); ok {
 			wanted[at] = i
 		}
 	}
@@ -87,14 +87,14 @@ func (f *finder[E]) placesOf(events []E) map[eventPlace]int {
 }
 
 // readSource returns what the source has at places.
-func (c *copier[E]) readSource(ctx context.Context, open []E, wanted map[eventPlace]int, within *KeyRange) ([]E, error) {
+func (c *copier) readSource(ctx context.Context, open []event, wanted map[eventPlace]int, within *KeyRange) ([]event, error) {
 	b := c.backfill
 	if within == nil {
 		found, err := c.ofSource.find(ctx, open, wanted)
 		return c.inOrder(found), err
 	}
-	var found []E
-	for row, err := range c.scanner.Rows(ctx, *within, b.From, b.To) {
+	var found []event
+	for row, err := range c.scanner.each(ctx, *within, b.From, b.To) {
 		if err != nil {
 			if err := c.ofSource.failed(err, row.Key, open); err != nil {
 				return nil, err
@@ -109,13 +109,13 @@ func (c *copier[E]) readSource(ctx context.Context, open []E, wanted map[eventPl
 
 // inOrder returns events of rows that were read one by one, without those that the target cannot
 // store beside others.
-func (c *copier[E]) inOrder(events []E) []E {
+func (c *copier) inOrder(events []event) []event {
 	var merged int64
 	return distinct(c.backfill.source, c.backfill.target, events, &merged)
 }
 
 // equal reports whether the tables have the same events.
-func (c *copier[E]) equal(target, source []E) (bool, error) {
+func (c *copier) equal(target, source []event) (bool, error) {
 	a, err := c.sum(target)
 	if err != nil {
 		return false, err
@@ -125,9 +125,9 @@ func (c *copier[E]) equal(target, source []E) (bool, error) {
 }
 
 // sum returns the digest of events.
-func (c *copier[E]) sum(events []E) (total Digest, err error) {
+func (c *copier) sum(events []event) (total Digest, err error) {
 	for i := range events {
-		sum, err := c.sums.Of(&events[i])
+		sum, err := c.sums.of(events[i])
 		if err != nil && !isExpired(err) {
 			return total, err
 		}
@@ -137,16 +137,16 @@ func (c *copier[E]) sum(events []E) (total Digest, err error) {
 }
 
 // group adds events by place.
-func (c *copier[E]) group(into map[eventPlace]*difference[E], events []E, ofSource bool) error {
+func (c *copier) group(into map[eventPlace]*difference, events []event, ofSource bool) error {
 	for i := range events {
-		sum, err := c.sums.Of(&events[i])
+		sum, err := c.sums.of(events[i])
 		if isExpired(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		at, _ := c.ofSource.places.of(event{&events[i]})
+		at, _ := c.ofSource.places.of(events[i])
 		d := into[at]
 		if d == nil {
 			continue
@@ -165,12 +165,12 @@ func (c *copier[E]) group(into map[eventPlace]*difference[E], events []E, ofSour
 // compare returns what differs at places: events of the source that the target lacks, and those
 // that differ there; and events that the source has lost. The first written places are those at
 // which the last change was a write.
-func (c *copier[E]) compare(open, target, source []E, written int, known, complete bool) (missing, differing, deleted []E, err error) {
-	all := make(map[eventPlace]*difference[E], len(open))
+func (c *copier) compare(open, target, source []event, written int, known, complete bool) (missing, differing, deleted []event, err error) {
+	all := make(map[eventPlace]*difference, len(open))
 	places := make([]eventPlace, len(open))
 	for i := range open {
-		places[i], _ = c.ofSource.places.of(event{&open[i]})
-		all[places[i]] = &difference[E]{undecodable: c.ofSource.undecodable[places[i]] || c.ofTarget.undecodable[places[i]]}
+		places[i], _ = c.ofSource.places.of(open[i])
+		all[places[i]] = &difference{undecodable: c.ofSource.undecodable[places[i]] || c.ofTarget.undecodable[places[i]]}
 	}
 	if err = c.group(all, target, false); err == nil {
 		err = c.group(all, source, true)
@@ -187,7 +187,7 @@ func (c *copier[E]) compare(open, target, source []E, written int, known, comple
 		delete(all, places[i]) // a place may be in the list several times
 		switch {
 		case len(d.inSource) == 0:
-			if known && (complete && c.wouldHold(&open[i]) || !complete && c.wouldHoldCopy(&d.inTarget[0])) {
+			if known && (complete && c.wouldHold(open[i]) || !complete && c.wouldHoldCopy(d.inTarget[0])) {
 				deleted = append(deleted, open[i])
 			}
 		case len(d.inTarget) == 0 && c.ranked && i < written:
@@ -205,7 +205,7 @@ func (c *copier[E]) compare(open, target, source []E, written int, known, comple
 }
 
 // replaced counts events that were written and that newer ones replace in the target.
-func (c *copier[E]) replaced(events int) {
+func (c *copier) replaced(events int) {
 	n := int64(events)
 	c.counts.Events, c.counts.Expired = c.counts.Events-n, c.counts.Expired+n
 	if c.backfill.Repair {
@@ -215,7 +215,7 @@ func (c *copier[E]) replaced(events int) {
 
 // settled reports whether nothing is to be done at a place. A target that keeps all values of an
 // event may have more of them than a source that keeps the last.
-func (c *copier[E]) settled(d *difference[E]) bool {
+func (c *copier) settled(d *difference) bool {
 	if d.source == d.target {
 		return true
 	}
@@ -228,7 +228,7 @@ func (c *copier[E]) settled(d *difference[E]) bool {
 // wouldHold reports whether the source would have an event if it had not been deleted: no
 // layout of the source excludes it, it has not expired there and no newer events replace older
 // ones.
-func (c *copier[E]) wouldHold(e *E) bool {
+func (c *copier) wouldHold(e event) bool {
 	if c.backfill.source.ranked() {
 		return false
 	}
@@ -237,10 +237,10 @@ func (c *copier[E]) wouldHold(e *E) bool {
 }
 
 // wouldHoldCopy is wouldHold for an event of the target, which may not tell when the source loses it.
-func (c *copier[E]) wouldHoldCopy(e *E) bool { return !c.backfill.untold.source && c.wouldHold(e) }
+func (c *copier) wouldHoldCopy(e event) bool { return !c.backfill.untold.source && c.wouldHold(e) }
 
 // repair changes the target. It returns the events at whose places it did.
-func (c *copier[E]) repair(ctx context.Context, missing, differing, deleted []E) ([]E, error) {
+func (c *copier) repair(ctx context.Context, missing, differing, deleted []event) ([]event, error) {
 	c.counts.Changed += int64(len(missing) + len(differing))
 	c.counts.Deleted += int64(len(deleted))
 	c.counts.Events -= int64(len(deleted))
@@ -261,7 +261,7 @@ func (c *copier[E]) repair(ctx context.Context, missing, differing, deleted []E)
 }
 
 // settleStopped settles what a run wrote that stopped.
-func (b *backfill[E]) settleStopped(ctx context.Context) error {
+func (b *backfill) settleStopped(ctx context.Context) error {
 	if !b.stopped() {
 		return nil
 	}
@@ -287,7 +287,7 @@ func (b *backfill[E]) settleStopped(ctx context.Context) error {
 }
 
 // settlePlaces settles places in parts. done is called when all of them are settled.
-func (b *backfill[E]) settlePlaces(ctx context.Context, events []E, done func()) error {
+func (b *backfill) settlePlaces(ctx context.Context, events []event, done func()) error {
 	c, err := b.newCopier(b.source.Table.ID, -1)
 	if err != nil {
 		return err
@@ -308,14 +308,14 @@ func (b *backfill[E]) settlePlaces(ctx context.Context, events []E, done func())
 }
 
 // sweeps reports whether a run looks for events of the target that the source lacks.
-func (b *backfill[E]) sweeps() bool {
+func (b *backfill) sweeps() bool {
 	return b.Repair || b.target.Table.WriteOnly && !b.report.TargetFirst
 }
 
 // sweep looks for events of the target that the source lacks: a run without a checkpoint, or one
 // whose checkpoint is lost, may have written them before they were deleted. It does so only where
 // no reader can see them, or for a repair, which deletes them.
-func (b *backfill[E]) sweep(ctx context.Context) error {
+func (b *backfill) sweep(ctx context.Context) error {
 	if b.progress.swept || !b.sweeps() {
 		return nil
 	}
@@ -333,7 +333,7 @@ func (b *backfill[E]) sweep(ctx context.Context) error {
 }
 
 // sweepRange is sweep for a range of row keys of the target.
-func (b *backfill[E]) sweepRange(ctx context.Context, r checkpointRange) error {
+func (b *backfill) sweepRange(ctx context.Context, r checkpointRange) error {
 	c, err := b.newCopier(b.source.Table.ID, -1)
 	if err != nil {
 		return err
@@ -343,7 +343,7 @@ func (b *backfill[E]) sweepRange(ctx context.Context, r checkpointRange) error {
 		return err
 	}
 	rows := 0
-	for row, err := range scanner.Rows(ctx, r.Range, b.From, b.To) {
+	for row, err := range scanner.each(ctx, r.Range, b.From, b.To) {
 		if err != nil {
 			var counted BackfillCounts
 			if err := b.undecodable(err, &counted); err != nil {
@@ -364,7 +364,7 @@ func (b *backfill[E]) sweepRange(ctx context.Context, r checkpointRange) error {
 }
 
 // sweep remembers, or deletes, those of c.events that the source lacks.
-func (c *copier[E]) sweep(ctx context.Context) error {
+func (c *copier) sweep(ctx context.Context) error {
 	b := c.backfill
 	defer c.take()
 	if len(c.events) == 0 {
@@ -390,12 +390,12 @@ func (c *copier[E]) sweep(ctx context.Context) error {
 }
 
 // lacking returns the events that a table lacks and of which held is true.
-func (c *copier[E]) lacking(ctx context.Context, f *finder[E], events []E, held func(e *E) bool) ([]E, error) {
+func (c *copier) lacking(ctx context.Context, f *finder, events []event, held func(e event) bool) ([]event, error) {
 	wanted := make(map[eventPlace]int, len(events))
 	places := make([]eventPlace, len(events))
 	known := make([]bool, len(events))
 	for i := range events {
-		if places[i], known[i] = c.ofSource.places.of(event{&events[i]}); known[i] {
+		if places[i], known[i] = c.ofSource.places.of(events[i]); known[i] {
 			wanted[places[i]] = i
 		}
 	}
@@ -406,13 +406,13 @@ func (c *copier[E]) lacking(ctx context.Context, f *finder[E], events []E, held 
 	}
 	has := make(map[eventPlace]bool, len(found))
 	for i := range found {
-		at, _ := c.ofSource.places.of(event{&found[i]})
+		at, _ := c.ofSource.places.of(found[i])
 		has[at] = true
 	}
 	c.ends.move(c.backfill.Now().Add(skew))
-	var out []E
+	var out []event
 	for i := range events {
-		if known[i] && !has[places[i]] && !f.undecodable[places[i]] && held(&events[i]) {
+		if known[i] && !has[places[i]] && !f.undecodable[places[i]] && held(events[i]) {
 			has[places[i]] = true
 			out = append(out, events[i])
 		}
@@ -422,7 +422,7 @@ func (c *copier[E]) lacking(ctx context.Context, f *finder[E], events []E, held 
 
 // settleSuspects deletes those of the events that sweep has found which only an earlier copy can
 // have written.
-func (b *backfill[E]) settleSuspects(ctx context.Context) error {
+func (b *backfill) settleSuspects(ctx context.Context) error {
 	if len(b.progress.suspected) == 0 {
 		return nil
 	}
@@ -443,9 +443,9 @@ func (b *backfill[E]) settleSuspects(ctx context.Context) error {
 // ofCopies returns those events of the target which the source lacks and only a copy can have
 // written: no older than all events of the source, which may be younger than the target, and in
 // no other table that serves reads.
-func (b *backfill[E]) ofCopies(ctx context.Context, events []E, oldest *time.Time) ([]E, error) {
-	kept := slices.DeleteFunc(slices.Clone(events), func(e E) bool {
-		return oldest == nil || b.source.Time(event{&e}).Before(*oldest)
+func (b *backfill) ofCopies(ctx context.Context, events []event, oldest *time.Time) ([]event, error) {
+	kept := slices.DeleteFunc(slices.Clone(events), func(e event) bool {
+		return oldest == nil || b.source.Time(e).Before(*oldest)
 	})
 	if len(kept) == 0 || len(b.others) == 0 {
 		return kept, nil
@@ -459,9 +459,9 @@ func (b *backfill[E]) ofCopies(ctx context.Context, events []E, oldest *time.Tim
 		if err != nil {
 			return nil, err
 		}
-		var lacking []E
+		var lacking []event
 		for part := range slices.Chunk(kept, maxCopied) {
-			more, err := c.lacking(ctx, f, part, func(*E) bool { return true })
+			more, err := c.lacking(ctx, f, part, func(event) bool { return true })
 			if err != nil {
 				return nil, err
 			}

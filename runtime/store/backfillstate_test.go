@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,10 +25,10 @@ import (
 )
 
 // refillOf is newRefill for other tables.
-func refillOf(t *testing.T, source, target *Mapping[sample], samples ...sample) *refill {
+func refillOf(t *testing.T, source, target *mappingOf[sample], samples ...sample) *refill {
 	t.Helper()
 	target.Table.ID, target.Table.WriteOnly = "target_"+target.Table.ID, true
-	r := &refill{mappings: []*Mapping[sample]{source, target}, samples: samples}
+	r := &refill{mappings: []*mappingOf[sample]{source, target}, samples: samples}
 	r.options = BackfillOptions{Workers: -1, Now: func() time.Time { return at(100_000) }, test: &backfillTest{clock: new(fakeClock).clock()}}
 	r.Bigtable = newBigtable(t, r.mappings...)
 	must(t, r.only(source.Table.ID).WriteAll(t.Context(), samples, WriteOptions{LastWins: true}))
@@ -66,11 +67,11 @@ func (r *refill) meddle(t *testing.T, random *rand.Rand, draw func(e *sample)) {
 // before each request that changes the target: in the end, the tables agree. What is written again may have another class or expiry.
 func TestBackfillAmongPrograms(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 27))
-	test := func(t *testing.T, source, target *Mapping[sample]) {
+	test := func(t *testing.T, source, target *mappingOf[sample]) {
 		r := refillOf(t, source, target, samplesOf(30)...)
 		client := r.meddling(r.mappings[1].Table.ID, func(n int) {
 			if n == 3 && random.IntN(2) == 0 {
-				_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+				_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 				must(t, err)
 			}
 			if n <= 5 {
@@ -79,7 +80,7 @@ func TestBackfillAmongPrograms(t *testing.T) {
 				})
 			}
 		})
-		got, err := Backfill(t.Context(), client, r.mappings, r.options)
+		got, err := backfillOf(t.Context(), client, r.mappings, r.options)
 		if err != nil || got.Unsettled > 0 {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -89,31 +90,31 @@ func TestBackfillAmongPrograms(t *testing.T) {
 	}
 	eachPair(t, patterns, test, testlong.Pick(1, 8))
 	for _, tables := range []kinds{
-		{"singles": classes(singles), "days": classes(days), "metric": func() *Mapping[sample] { return classed(oneMetric()) }},
-		{"singles": func() *Mapping[sample] { return expires(singles()) }, "blobs": func() *Mapping[sample] { return expires(blobs(singles())) }},
-		{"singles": func() *Mapping[sample] { return shifted(singles()) }, "blobs": func() *Mapping[sample] { return shifted(blobs(singles())) }},
+		{"singles": classes(singles), "days": classes(days), "metric": func() *mappingOf[sample] { return classed(oneMetric()) }},
+		{"singles": func() *mappingOf[sample] { return expires(singles()) }, "blobs": func() *mappingOf[sample] { return expires(blobs(singles())) }},
+		{"singles": func() *mappingOf[sample] { return shifted(singles()) }, "blobs": func() *mappingOf[sample] { return shifted(blobs(singles())) }},
 	} {
 		eachPair(t, tables, test, testlong.Pick(1, 4))
 	}
 }
 
 // kinds are tables to copy between.
-type kinds map[string]func() *Mapping[sample]
+type kinds map[string]func() *mappingOf[sample]
 
 // patterns are tables of each pattern.
 var patterns = kinds{
-	"singles": func() *Mapping[sample] { return singles() }, "days": func() *Mapping[sample] { return days() },
-	"offsets": func() *Mapping[sample] { return offsets() }, "metrics": metrics, "metric": oneMetric,
+	"singles": func() *mappingOf[sample] { return singles() }, "days": func() *mappingOf[sample] { return days() },
+	"offsets": func() *mappingOf[sample] { return offsets() }, "metrics": metrics, "metric": oneMetric,
 }
 
 // classes returns tables with TTL classes.
-func classes(of func() *Mapping[sample]) func() *Mapping[sample] {
-	return func() *Mapping[sample] { return classed(of()) }
+func classes(of func() *mappingOf[sample]) func() *mappingOf[sample] {
+	return func() *mappingOf[sample] { return classed(of()) }
 }
 
 // eachPair calls test with the mappings of each table to those of each other and of the same,
 // several times. Each call is a test of its own, at whose end its server stops.
-func eachPair(t *testing.T, tables kinds, test func(t *testing.T, source, target *Mapping[sample]), times int) {
+func eachPair(t *testing.T, tables kinds, test func(t *testing.T, source, target *mappingOf[sample]), times int) {
 	names := slices.Sorted(maps.Keys(tables))
 	for range times {
 		for _, from := range names {
@@ -129,7 +130,7 @@ func (r *refill) differences(t *testing.T) []Difference {
 	t.Helper()
 	o := r.options
 	o.Verify = true
-	got, err := Backfill(t.Context(), r.Client, r.mappings, o)
+	got, err := backfillOf(t.Context(), r.Client, r.mappings, o)
 	must(t, err)
 	return got.Differences
 }
@@ -156,7 +157,7 @@ func TestBackfillEndsWhatOthersBegan(t *testing.T) {
 			return api.ApplyBulk(ctx, rows, muts)
 		}}
 	}}
-	_, err := Backfill(t.Context(), client, r.mappings, r.options)
+	_, err := backfillOf(t.Context(), client, r.mappings, r.options)
 	if status.Code(errors.Unwrap(err)) != codes.PermissionDenied && !strings.Contains(fmt.Sprint(err), "no") {
 		t.Error(err)
 	}
@@ -187,7 +188,7 @@ func TestBackfillSweeps(t *testing.T) {
 		must(t, err)
 		r.mappings[1].Table.WriteOnly, r.options.Target, r.options.Repair = !tt.serves, "days", tt.repair
 		must(t, r.only("days").WriteAll(t.Context(), []sample{left, early}))
-		got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+		got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 		if n := int64(len(r.values(t, 1))); err != nil || got.Deleted != tt.deleted || got.OnlyTarget != tt.only || n != 12-tt.deleted || got.Events != 10 {
 			t.Errorf("%s: %+v, %v: %d events", tt.name, got, err, n)
 		}
@@ -206,7 +207,7 @@ func TestBackfillSweepsBesideOthers(t *testing.T) {
 	must(t, r.only("days").WriteAll(t.Context(), []sample{kept, gone}))
 	must(t, r.only(other.Table.ID).Write(t.Context(), kept))
 	r.options.Source = "singles"
-	got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 	if err != nil || got.Deleted != 1 || got.OnlyTarget != 1 || len(r.values(t, 1)) != 6 {
 		t.Errorf("%+v, %v: %v", got, err, r.values(t, 1))
 	}
@@ -216,11 +217,11 @@ func TestBackfillSweepsBesideOthers(t *testing.T) {
 // which it has no layout, not even for a repair.
 func TestBackfillKeepsWhatTheSourceCannotHave(t *testing.T) {
 	for _, repair := range []bool{false, true} {
-		for name, change := range map[string]func(*Mapping[sample]){
-			"expired":            func(l *Mapping[sample]) { l.Table.Families = []Family{aged("f.1", 99_990*time.Second)} },
-			"expires in a while": func(l *Mapping[sample]) { l.Table.Families = []Family{aged("f.1", 100_027*time.Second)} },
-			"no layout":          func(l *Mapping[sample]) { l.Since = at(100) },
-			"newest only":        func(l *Mapping[sample]) { l.Table.Families[0].Life.Retention = codec.Retention{{Versions: 100}} },
+		for name, change := range map[string]func(*mappingOf[sample]){
+			"expired":            func(l *mappingOf[sample]) { l.Table.Families = []Family{aged("f.1", 99_990*time.Second)} },
+			"expires in a while": func(l *mappingOf[sample]) { l.Table.Families = []Family{aged("f.1", 100_027*time.Second)} },
+			"no layout":          func(l *mappingOf[sample]) { l.Since = at(100) },
+			"newest only":        func(l *mappingOf[sample]) { l.Table.Families[0].Life.Retention = codec.Retention{{Versions: 100}} },
 		} {
 			source, target := singles(), days()
 			change(source)
@@ -228,7 +229,7 @@ func TestBackfillKeepsWhatTheSourceCannotHave(t *testing.T) {
 			r.options.Repair = repair
 			must(t, r.only(r.mappings[1].Table.ID).Write(t.Context(), sample{Series: "s", Time: at(3), Value: 3}))
 			must(t, r.only("singles").WriteAll(t.Context(), []sample{{Series: "a", Time: at(200)}, {Series: "s", Time: at(99_000), Value: 3}}))
-			if got, err := Backfill(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Deleted != 0 {
+			if got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Deleted != 0 {
 				t.Errorf("%s, repair %v: %+v, %v: %v", name, repair, got, err, r.values(t, 1))
 			}
 		}
@@ -241,7 +242,7 @@ func TestBackfillBeginsAgain(t *testing.T) {
 	r := newRefill(t, 5)
 	r.options.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
 	for range 2 {
-		got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+		got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 		if err != nil || got.Events != 5 {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -256,7 +257,7 @@ func TestCheckpointWithoutRanges(t *testing.T) {
 	r := newRefill(t, 5)
 	file := filepath.Join(t.TempDir(), "checkpoint")
 	r.options.Checkpoint = file
-	_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 	must(t, err)
 	text, err := os.ReadFile(file)
 	must(t, err)
@@ -274,7 +275,7 @@ func TestCheckpointWithoutRanges(t *testing.T) {
 		must(t, err)
 		must(t, os.WriteFile(file, text, 0o600))
 		var failed *CheckpointError
-		if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || !strings.Contains(err.Error(), "damaged") {
+		if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%v: %v", ranges, err)
 		}
 	}
@@ -289,11 +290,11 @@ func TestCheckpointIsLocked(t *testing.T) {
 	other := r.options
 	var failed *CheckpointError
 	client := r.meddling("days", func(int) {
-		if _, err := Backfill(t.Context(), r.Client, r.mappings, other); !errors.As(err, &failed) || !strings.Contains(err.Error(), "in use by another process") {
+		if _, err := backfillOf(t.Context(), r.Client, r.mappings, other); !errors.As(err, &failed) || !strings.Contains(err.Error(), "in use by another process") {
 			t.Error(err)
 		}
 	})
-	_, err := Backfill(t.Context(), client, r.mappings, r.options)
+	_, err := backfillOf(t.Context(), client, r.mappings, r.options)
 	must(t, err)
 	r = newRefill(t, 5)
 	r.options = other
@@ -301,7 +302,7 @@ func TestCheckpointIsLocked(t *testing.T) {
 		must(t, os.Rename(file, file+".1"))
 		must(t, os.WriteFile(file, []byte("of another machine"), 0o600))
 	})
-	if _, err := Backfill(t.Context(), client, r.mappings, r.options); !errors.As(err, &failed) || !errors.Is(err, errCheckpointReplaced) {
+	if _, err := backfillOf(t.Context(), client, r.mappings, r.options); !errors.As(err, &failed) || !errors.Is(err, errCheckpointReplaced) {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "of another machine" {
@@ -337,7 +338,7 @@ func TestCheckpointKnowsRequests(t *testing.T) {
 			}
 			_ = clock.clock().sleep(t.Context(), 10*limit) // so does a server
 		})
-		got, err := Backfill(t.Context(), client, r.mappings, r.options)
+		got, err := backfillOf(t.Context(), client, r.mappings, r.options)
 		if err != nil || got.Deleted == 0 || requests < 2 {
 			t.Errorf("rate %g: %+v, %d requests, %v", rate, got, requests, err)
 		}
@@ -361,13 +362,13 @@ func TestCheckpointFiles(t *testing.T) {
 	victim := filepath.Join(dir, "victim")
 	must(t, os.WriteFile(victim, []byte("precious"), 0o600))
 	must(t, os.Symlink(victim, file+".tmp"))
-	_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 	must(t, err)
 	must(t, os.Remove(file+".tmp"))
 	refused := func(what string) {
 		t.Helper()
 		var failed *CheckpointError
-		if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) {
+		if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) {
 			t.Errorf("%s: %v", what, err)
 		}
 		must(t, os.RemoveAll(file))
@@ -390,7 +391,7 @@ func TestCheckpointFiles(t *testing.T) {
 	refused("a link as lock")
 	must(t, os.Remove(file+".lock"))
 	must(t, os.WriteFile(partialOf(file), []byte("{"), 0o600)) // of a killed process
-	_, err = Backfill(t.Context(), r.Client, r.mappings, r.options)
+	_, err = backfillOf(t.Context(), r.Client, r.mappings, r.options)
 	must(t, err)
 	var names []string
 	must(t, filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -432,7 +433,7 @@ func TestBackfillRate(t *testing.T) {
 					return api.Apply(ctx, row, m)
 				}}
 			}}
-			got, err := Backfill(t.Context(), client, r.mappings, r.options)
+			got, err := backfillOf(t.Context(), client, r.mappings, r.options)
 			if must(t, err); got.Events != 400 || written != 400 {
 				t.Errorf("rate %g: %+v, %d written", rate, got, written)
 			}
@@ -445,15 +446,15 @@ func TestBackfillRate(t *testing.T) {
 
 // TestPlaces encodes and decodes places.
 func TestPlaces(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
-		b := &backfill[sample]{source: l.untyped()}
-		var events []sample
+	for _, l := range []*mappingOf[sample]{singles(), days(), metrics()} {
+		b := &backfill{source: l.untyped()}
+		var events []event
 		for i := range 50 {
-			events = append(events, sample{Series: fmt.Sprint("s", i/10), Time: at(i * 7000).Add(time.Duration(i) * time.Millisecond)})
+			events = append(events, event{&sample{Series: fmt.Sprint("s", i/10), Time: at(i * 7000).Add(time.Duration(i) * time.Millisecond)}})
 		}
 		text := b.encodePlaces(nil, events)
 		got, err := b.decodePlaces(text)
-		if must(t, err); fmt.Sprint(got) != fmt.Sprint(events) {
+		if must(t, err); !reflect.DeepEqual(got, events) {
 			t.Errorf("%v, want %v", got, events)
 		}
 		for i := range text {

@@ -18,10 +18,10 @@ import (
 // or repaired in order of the target, where each series has one.
 
 // states fills or compares the rows of a table of states.
-type states[E any] struct {
-	*backfill[E]
-	writer  *writer
-	reader  *reader         // of the table of states
+type states struct {
+	*backfill
+	writer  *Writer
+	reader  *Reader         // of the table of states
 	claimed map[string]bool // the last series that workers have begun to fill or compare; guarded by mu
 }
 
@@ -30,22 +30,22 @@ const maxClaimed = 100_000
 
 // stateWorker fills or compares the rows of the series in a range. Its marks are its own: several ranges
 // may have the same series.
-type stateWorker[E any] struct {
-	*states[E]
+type stateWorker struct {
+	*states
 	settler *settler
 	eraser  *eraser
 }
 
 // worker returns a worker for a range.
-func (s *states[E]) worker(ctx context.Context) *stateWorker[E] {
+func (s *states) worker(ctx context.Context) *stateWorker {
 	d := s.writer.nothing()
-	w := &stateWorker[E]{s, s.writer.newSettler(0), s.writer.eraser(0, "Backfill", DeleteOptions{}, &d)}
+	w := &stateWorker{s, s.writer.newSettler(0), s.writer.eraser(0, "Backfill", DeleteOptions{}, &d)}
 	w.eraser.ctx, w.eraser.settler = ctx, w.settler
 	return w
 }
 
 // claims reports whether no other worker has begun with a series.
-func (s *states[E]) claims(key string) bool {
+func (s *states) claims(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.claimed[key] {
@@ -59,7 +59,7 @@ func (s *states[E]) claims(key string) bool {
 }
 
 // refusesStates returns an error for options that a backfill of a table of states does not have.
-func (b *backfill[E]) refusesStates() error {
+func (b *backfill) refusesStates() error {
 	var reasons []string
 	if b.Checkpoint != "" {
 		reasons = append(reasons, "a table with pattern latest needs no checkpoint (Checkpoint, --checkpoint): a call that is repeated skips the series that are filled")
@@ -74,14 +74,14 @@ func (b *backfill[E]) refusesStates() error {
 }
 
 // fillStates is run for a table of states.
-func (b *backfill[E]) fillStates(ctx context.Context, all []*mapping) error {
+func (b *backfill) fillStates(ctx context.Context, all []*mapping) error {
 	if err := b.refusesStates(); err != nil {
 		return err
 	}
 	o := writerOptions([]WriterOptions{{
 		TablePrefix: b.TablePrefix, Tables: []string{b.target.Table.ID}, Now: b.Now, Timeout: b.requestTime(), Parallelism: -1, Hooks: b.Hooks,
 	}})
-	s := &states[E]{backfill: b, writer: newWriter(b.client, all, o)}
+	s := &states{backfill: b, writer: newWriter(b.client, all, o)}
 	s.writer.events = b.source
 	s.reader = newReader(b.client, b.target, ReaderOptions{TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.Timeout})
 	if err := b.split(ctx); err != nil {
@@ -101,14 +101,14 @@ func (b *backfill[E]) fillStates(ctx context.Context, all []*mapping) error {
 }
 
 // tellStates tells the progress.
-func (b *backfill[E]) tellStates(share float64) {
+func (b *backfill) tellStates(share float64) {
 	if b.Progress != nil {
 		b.Progress(BackfillProgress{BackfillCounts: b.report.BackfillCounts, Share: share})
 	}
 }
 
 // ofRange fills or compares the rows of the series in a range of the source.
-func (s *states[E]) ofRange(ctx context.Context, i int) error {
+func (s *states) ofRange(ctx context.Context, i int) error {
 	r := s.progress.ranges[i]
 	scanner, err := s.scanner(s.source, r.Table)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *states[E]) ofRange(ctx context.Context, i int) error {
 	w := s.worker(ctx)
 	some := newSeriesStates(func(some []seriesState) error { return w.series(ctx, some) })
 	var counts BackfillCounts
-	for row, err := range scanner.Rows(ctx, r.Range, s.From, s.To) {
+	for row, err := range scanner.each(ctx, r.Range, s.From, s.To) {
 		if err != nil {
 			if err := s.undecodable(err, &counts); err != nil {
 				return err
@@ -126,7 +126,7 @@ func (s *states[E]) ofRange(ctx context.Context, i int) error {
 		}
 		counts.Rows++
 		for i := range row.Events {
-			e := event{&row.Events[i]}
+			e := row.Events[i]
 			key, err := s.target.rowKey(e, "")
 			if err != nil { // LatestOnly would miss the series
 				return fmt.Errorf("table %s cannot have a series of table %s: %w", s.target.Table.ID, s.source.Table.ID, err)
@@ -191,7 +191,7 @@ func (s *seriesStates) pass(many int) error {
 }
 
 // told returns what the rows of some series tell.
-func (s *states[E]) told(ctx context.Context, some ...seriesState) ([]latestSeries, error) {
+func (s *states) told(ctx context.Context, some ...seriesState) ([]latestSeries, error) {
 	found := make([]latestSeries, len(some))
 	for i := range some {
 		var err error
@@ -203,7 +203,7 @@ func (s *states[E]) told(ctx context.Context, some ...seriesState) ([]latestSeri
 }
 
 // series fills the rows of some series, or compares those that do not exist.
-func (w *stateWorker[E]) series(ctx context.Context, some []seriesState) error {
+func (w *stateWorker) series(ctx context.Context, some []seriesState) error {
 	found, err := w.told(ctx, some...)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (w *stateWorker[E]) series(ctx context.Context, some []seriesState) error {
 }
 
 // fill makes a row, given what it told, have what a search finds, at least up to a time in microseconds.
-func (w *stateWorker[E]) fill(ctx context.Context, key string, l *latestSeries, up int64) error {
+func (w *stateWorker) fill(ctx context.Context, key string, l *latestSeries, up int64) error {
 	if w.DryRun {
 		return nil
 	}
@@ -257,7 +257,7 @@ type rowState struct {
 }
 
 // state returns what a row has that told something.
-func (w *stateWorker[E]) state(key string, l *latestSeries) (s rowState, err error) {
+func (w *stateWorker) state(key string, l *latestSeries) (s rowState, err error) {
 	if l.done {
 		s.at = *w.source.Time(l.event)
 		if cells, err := w.settler.cellsOf(l.event); err == nil { // else, it has expired since it was read
@@ -287,7 +287,7 @@ func (w *stateWorker[E]) state(key string, l *latestSeries) (s rowState, err err
 
 // compare compares a row with what a search finds. Programs may be writing, so that it repeats what
 // differs.
-func (w *stateWorker[E]) compare(ctx context.Context, of *seriesState, l *latestSeries) error {
+func (w *stateWorker) compare(ctx context.Context, of *seriesState, l *latestSeries) error {
 	for round := range compareRounds {
 		if round > 0 {
 			again, err := w.told(ctx, *of)
@@ -312,7 +312,7 @@ func (w *stateWorker[E]) compare(ctx context.Context, of *seriesState, l *latest
 }
 
 // differs adds a difference.
-func (s *states[E]) differs(d Difference) {
+func (s *states) differs(d Difference) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.report.Differences) < maxDifferences {
@@ -321,7 +321,7 @@ func (s *states[E]) differs(d Difference) {
 }
 
 // rest repairs or compares the rows that exist.
-func (s *states[E]) rest(ctx context.Context) error {
+func (s *states) rest(ctx context.Context) error {
 	ranges, err := s.rangesOf(ctx, s.target)
 	if err != nil {
 		return err
@@ -333,7 +333,7 @@ func (s *states[E]) rest(ctx context.Context) error {
 		}
 		w := s.worker(ctx)
 		some := newSeriesStates(func(some []seriesState) error { return w.existing(ctx, some) })
-		for row, err := range scanner.Rows(ctx, ranges[i].Range, s.From, scan.MaxTime) {
+		for row, err := range scanner.each(ctx, ranges[i].Range, s.From, scan.MaxTime) {
 			if _, series := s.target.ofKey(row.Key); err != nil && (series != nil || !isDecodeError(err)) {
 				var counts BackfillCounts
 				if err := s.undecodable(err, &counts); err != nil {
@@ -354,7 +354,7 @@ func (s *states[E]) rest(ctx context.Context) error {
 
 // existing repairs or compares rows that exist, unless they were filled or compared as those of series in
 // the source.
-func (w *stateWorker[E]) existing(ctx context.Context, some []seriesState) error {
+func (w *stateWorker) existing(ctx context.Context, some []seriesState) error {
 	w.mu.Lock()
 	some = slices.DeleteFunc(slices.Clone(some), func(of seriesState) bool { return w.claimed[of.key] })
 	w.mu.Unlock()
@@ -375,7 +375,7 @@ func (w *stateWorker[E]) existing(ctx context.Context, some []seriesState) error
 }
 
 // repair repairs a row if it differs from what a search finds, or has marks that no running call needs.
-func (w *stateWorker[E]) repair(ctx context.Context, of *seriesState, l *latestSeries) error {
+func (w *stateWorker) repair(ctx context.Context, of *seriesState, l *latestSeries) error {
 	s, err := w.state(of.key, l)
 	switch {
 	case err != nil:
@@ -397,7 +397,7 @@ func (w *stateWorker[E]) repair(ctx context.Context, of *seriesState, l *latestS
 }
 
 // count counts a series.
-func (s *states[E]) count(n *int64) {
+func (s *states) count(n *int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*n++

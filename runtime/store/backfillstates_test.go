@@ -19,7 +19,7 @@ func TestBackfillStatesDryRun(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	must(t, c.events().WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "a", Time: at(901)}, {Series: "b", Time: at(902)}}))
 	for _, dry := range []bool{true, false} {
-		report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", DryRun: dry, Now: c.clock})
+		report, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", DryRun: dry, Now: c.clock})
 		if must(t, err); report.Events != 2 || report.Rows == 0 {
 			t.Errorf("dry run %t: %+v", dry, report)
 		}
@@ -27,7 +27,7 @@ func TestBackfillStatesDryRun(t *testing.T) {
 			t.Errorf("dry run %t: the row has %d cells", dry, got)
 		}
 	}
-	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Now: c.clock})
+	report, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Now: c.clock})
 	if must(t, err); report.Events != 0 {
 		t.Errorf("a second call fills %d rows", report.Events)
 	}
@@ -62,7 +62,7 @@ func TestBackfillStatesInRanges(t *testing.T) {
 		{"repaired", BackfillOptions{Verify: true}, 0},
 	} {
 		tt.options.Target, tt.options.Now, tt.options.Workers = "now", c.clock, 4
-		report, err := Backfill(t.Context(), client, c.mappings, tt.options)
+		report, err := backfillOf(t.Context(), client, c.mappings, tt.options)
 		if must(t, err); report.Events != series || report.Rows != series*days || len(report.Differences) != tt.differences {
 			t.Errorf("%s: %d series in %d rows, %d differences", tt.name, report.Events, report.Rows, len(report.Differences))
 		}
@@ -98,7 +98,7 @@ func TestBackfillUndecodableStates(t *testing.T) {
 		if n := c.verified(); n != 4 {
 			t.Errorf("%d rows differ instead of 4", n)
 		}
-		report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: repair, Now: c.clock})
+		report, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: repair, Now: c.clock})
 		must(t, err)
 		c.agree(all...)
 		want := 1 // a back-fill looks only at series with events
@@ -127,7 +127,7 @@ func TestBackfillRefusedStates(t *testing.T) {
 	}
 	must(t, c.events().WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "b;c", Time: at(900)}}))
 	for _, verify := range []bool{false, true} {
-		_, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Verify: verify, Now: c.clock})
+		_, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Verify: verify, Now: c.clock})
 		if !errors.Is(err, codec.ErrDelimiter) {
 			t.Errorf("verify %t: %v", verify, err)
 		}
@@ -143,9 +143,9 @@ func TestBackfillBesideStates(t *testing.T) {
 	c.mappings = append(c.mappings, copies)
 	must(t, c.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: "copies", Families: map[string]bigtable.GCPolicy{"f.1": bigtable.NoGcPolicy()}}))
 	samples := []sample{{Series: "a", Time: at(900)}, {Series: "a", Time: at(901)}, {Series: "b", Time: at(902)}}
-	w := NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"days", "now"}})
+	w := newWriterOf(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"days", "now"}})
 	must(t, w.WriteAll(t.Context(), samples))
-	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Now: c.clock})
+	report, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Now: c.clock})
 	if must(t, err); report.Source != "days" || report.Events != 3 {
 		t.Errorf("copied: %+v", report)
 	}
@@ -156,11 +156,11 @@ func TestBackfillBesideStates(t *testing.T) {
 		"leave out the range of time":                                       {Target: "now", From: at(900)},
 		"the newest event of each series, whatever its time: leave out the": {Target: "now", To: at(900)},
 	} {
-		if _, err := Backfill(t.Context(), c.Client, c.mappings, o); err == nil || !strings.Contains(err.Error(), reason) {
+		if _, err := backfillOf(t.Context(), c.Client, c.mappings, o); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("got %v, want %s", err, reason)
 		}
 	}
-	if _, err := NewBackfillParts(c.Client, c.mappings, time.Time{}, BackfillOptions{Target: "now"}); err == nil || !strings.Contains(err.Error(), "a pipeline cannot fill") {
+	if _, err := newBackfillPartsOf(c.Client, c.mappings, time.Time{}, BackfillOptions{Target: "now"}); err == nil || !strings.Contains(err.Error(), "a pipeline cannot fill") {
 		t.Errorf("a pipeline: %v", err)
 	}
 }
@@ -170,17 +170,17 @@ func TestBackfillBesideStates(t *testing.T) {
 func TestStatesAlone(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	must(t, c.writer(c.Client).Write(t.Context(), sample{Series: "a", Time: at(900)}))
-	w := NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"now"}})
+	w := newWriterOf(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"now"}})
 	e := sample{Series: "a", Time: at(901)}
 	if err := w.Write(t.Context(), e); !errors.Is(err, ErrStatesAlone) {
 		t.Errorf("written: %v", err)
 	}
-	b := NewBatcher(w, nil)
+	b := newBatcherOf(w, nil)
 	if err := b.Add(t.Context(), e); !errors.Is(err, ErrStatesAlone) {
 		t.Errorf("added: %v", err)
 	}
 	must(t, b.Close(context.Background()))
-	_, err := w.DeleteAll(t.Context(), SeriesOf(e))
+	_, err := w.DeleteAll(t.Context(), seriesOf(e))
 	must(t, err)
 	c.agree("a")
 }

@@ -85,7 +85,7 @@ func (s *stepRun) start() {
 		return write(text)
 	}}
 	go func() {
-		_, err := Backfill(s.t.Context(), client, s.refill.mappings, o)
+		_, err := backfillOf(s.t.Context(), client, s.refill.mappings, o)
 		s.ended <- err
 	}()
 }

@@ -115,7 +115,7 @@ func floorDiv(a, b int64) int64 {
 }
 
 // verify compares the source with the target.
-func (b *backfill[E]) verify(ctx context.Context) error {
+func (b *backfill) verify(ctx context.Context) error {
 	from, to := b.From, b.To
 	for round := range compareRounds {
 		b.began = b.Now()
@@ -146,7 +146,7 @@ func (b *backfill[E]) verify(ctx context.Context) error {
 }
 
 // mayHaveExpired reports whether events that the tables lose at times that the other one does not tell may explain a difference.
-func (b *backfill[E]) mayHaveExpired(d *Difference) bool {
+func (b *backfill) mayHaveExpired(d *Difference) bool {
 	return b.untold.parts || b.untold.source && b.untold.target ||
 		b.untold.source && d.Source.Events < d.Target.Events ||
 		b.untold.target && d.Target.Events < d.Source.Events
@@ -154,7 +154,7 @@ func (b *backfill[E]) mayHaveExpired(d *Difference) bool {
 
 // summarize returns the digests of what a table has. counted is whether to count rows and
 // events, and to tell the progress.
-func (b *backfill[E]) summarize(ctx context.Context, l *mapping, from, to time.Time, counts *BackfillCounts, counted bool) (*timeSlices, error) {
+func (b *backfill) summarize(ctx context.Context, l *mapping, from, to time.Time, counts *BackfillCounts, counted bool) (*timeSlices, error) {
 	ranges, err := b.rangesOf(ctx, l)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (b *backfill[E]) summarize(ctx context.Context, l *mapping, from, to time.T
 }
 
 // summarizeRange returns the digests of a range of row keys.
-func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpointRange, from, to time.Time) (*timeSlices, BackfillCounts, error) {
+func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r checkpointRange, from, to time.Time) (*timeSlices, BackfillCounts, error) {
 	var counts BackfillCounts
 	out := newSlices()
 	scanner, err := b.scanner(l, r.Table)
@@ -191,15 +191,15 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpoi
 		return nil, counts, err
 	}
 	until := b.began.Add(keptFor)
-	source, err := newDigester[E]([]*mapping{b.source}, b.source.Table.ID, until)
+	source, err := newDigester([]*mapping{b.source}, b.source.Table.ID, until)
 	if err != nil {
 		return nil, counts, err
 	}
-	target, err := newDigester[E]([]*mapping{b.target}, b.target.Table.ID, until)
+	target, err := newDigester([]*mapping{b.target}, b.target.Table.ID, until)
 	if err != nil {
 		return nil, counts, err
 	}
-	for row, err := range scanner.Rows(ctx, r.Range, from, to) {
+	for row, err := range scanner.each(ctx, r.Range, from, to) {
 		if err != nil {
 			if err := b.undecodable(err, &counts); err != nil {
 				return nil, counts, err
@@ -214,12 +214,12 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpoi
 			row.Events = distinct(b.source, b.target, row.Events, &counts.Merged)
 		}
 		for i := range row.Events {
-			e := &row.Events[i]
-			if err := source.check(e); isExpired(err) || !b.dropLost(event{e}, until) {
+			e := row.Events[i]
+			if err := source.check(e); isExpired(err) || !b.dropLost(e, until) {
 				counts.Expired++
 				continue
 			}
-			sum, err := target.Of(e)
+			sum, err := target.of(e)
 			switch {
 			case isExpired(err):
 				counts.Expired++
@@ -227,7 +227,7 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpoi
 				return nil, counts, fmt.Errorf("table %s, row %q: %w", b.TablePrefix+r.Table, row.Key, err)
 			default:
 				counts.Events++
-				out.add(l.Time(event{e}).Unix(), sum)
+				out.add(l.Time(e).Unix(), sum)
 			}
 		}
 	}
@@ -235,7 +235,7 @@ func (b *backfill[E]) summarizeRange(ctx context.Context, l *mapping, r checkpoi
 }
 
 // tellVerified reports that the comparison has ended.
-func (b *backfill[E]) tellVerified() {
+func (b *backfill) tellVerified() {
 	if b.Progress != nil {
 		b.Progress(BackfillProgress{BackfillCounts: b.report.BackfillCounts, Share: 1})
 	}

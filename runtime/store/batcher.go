@@ -18,11 +18,8 @@ var ErrClosed = errors.New("the batcher is closed")
 // reported: if events arrive faster than they can be written, Add blocks. Every event
 // that Add accepts is either written or reported as a failure. A Batcher is safe for
 // concurrent use.
-type Batcher[E any] struct{ batcher *batcher }
-
-// batcher is a Batcher without its type parameter.
-type batcher struct {
-	writer  *writer
+type Batcher struct {
+	writer  *Writer
 	options BatcherOptions
 	failed  func(event event, err error)
 
@@ -50,43 +47,41 @@ type load struct {
 	done   chan struct{} // closed once all failures are reported
 }
 
-// NewBatcher returns a Batcher that writes with w. It calls failed once for each event that is not written, with the
+// NewBatcher returns a Batcher that writes with w. It calls failed once for each event that is not written, a pointer, with the
 // *WriteError that Write would return, from a goroutine of the Batcher. failed may call Add,
 // but not Flush or Close, which wait for it. It should return quickly: in the meantime, the
 // Batcher writes other events, and their failures accumulate in memory. failed may be nil. If w is nil, Add returns a
 // *[NoClientError].
-func NewBatcher[E any](w TableWriter[E], failed func(event E, err error), opts ...BatcherOptions) *Batcher[E] {
+func NewBatcher(w *Writer, failed func(event any, err error), opts ...BatcherOptions) *Batcher {
 	if failed == nil {
-		failed = func(E, error) {}
+		failed = func(any, error) {}
 	}
 	o := batcherOptions(opts)
-	return &Batcher[E]{&batcher{
-		writer: writerOf(w), options: o, failed: func(event event, err error) { failed(*event.pointer.(*E), err) },
+	return &Batcher{
+		writer: w.made(), options: o, failed: func(event event, err error) { failed(event.pointer, err) },
 		lock: make(chan struct{}, 1), slots: make(chan struct{}, o.MaxConcurrentBatches), inFlight: map[*load]bool{},
 		begun: map[*load]time.Time{},
-	}}
-}
-
-// untyped returns the batcher without its type parameter. Without one, it is a batcher that refuses all events.
-func (b *Batcher[E]) untyped() *batcher {
-	if b == nil || b.batcher == nil {
-		return NewBatcher[E](nil, nil).batcher
 	}
-	return b.batcher
 }
 
-// Add adds a copy of an event, including everything that its pointers and slices refer
+// made returns the batcher or, if NewBatcher did not make it, one that refuses all events.
+func (b *Batcher) made() *Batcher {
+	if b == nil || b.lock == nil {
+		return NewBatcher(nil, nil)
+	}
+	return b
+}
+
+// Add adds a copy of an event, given a pointer to it, including everything that its pointers and slices refer
 // to. It blocks while the Batcher is full, until ctx ends. If a table refuses the event
 // for one of its values or its age, Add returns the *WriteError that Write would
 // return; the event is then in no table or, if refused only for its age, in the tables
 // that keep it longer. After Close it returns ErrClosed. After any error other than a
 // *WriteError the event is in no table.
-func (b *Batcher[E]) Add(ctx context.Context, e E) error {
-	return b.untyped().add(ctx, event{&e})
-}
+func (b *Batcher) Add(ctx context.Context, e any) error { return b.made().add(ctx, event{e}) }
 
-// add is [Batcher.Add] without its type parameter.
-func (b *batcher) add(ctx context.Context, event event) error {
+// add is [Batcher.Add] of a batcher that was made.
+func (b *Batcher) add(ctx context.Context, event event) error {
 	if err := b.acquire(ctx); err != nil {
 		return err
 	}
@@ -107,13 +102,13 @@ func (b *batcher) add(ctx context.Context, event event) error {
 // Flush sends the gathered events and waits until all events added before are written
 // or reported. It returns a *BatchError if events failed since the last call, or the
 // cause if ctx ends first; the events are then sent and reported later.
-func (b *Batcher[E]) Flush(ctx context.Context) error { return b.untyped().flush(ctx, false) }
+func (b *Batcher) Flush(ctx context.Context) error { return b.made().flush(ctx, false) }
 
 // Close flushes, then rejects further events. It may be called again.
-func (b *Batcher[E]) Close(ctx context.Context) error { return b.untyped().flush(ctx, true) }
+func (b *Batcher) Close(ctx context.Context) error { return b.made().flush(ctx, true) }
 
 // flush implements Flush and Close.
-func (b *batcher) flush(ctx context.Context, closing bool) error {
+func (b *Batcher) flush(ctx context.Context, closing bool) error {
 	if err := b.acquire(ctx); err != nil {
 		return err
 	}
@@ -158,10 +153,8 @@ type BatcherStats struct {
 
 // Stats returns what the batcher has to write at the moment. It never blocks, also while
 // Add does.
-func (b *Batcher[E]) Stats() BatcherStats { return b.untyped().stats() }
-
-// stats is [Batcher.Stats] without its type parameter.
-func (b *batcher) stats() BatcherStats {
+func (b *Batcher) Stats() BatcherStats {
+	b = b.made()
 	s := BatcherStats{Events: int(b.queued.Load()), Batches: len(b.slots)}
 	b.begunMu.Lock()
 	defer b.begunMu.Unlock()
@@ -172,14 +165,14 @@ func (b *batcher) stats() BatcherStats {
 }
 
 // begins records when a load got its first event.
-func (b *batcher) begins(l *load) {
+func (b *Batcher) begins(l *load) {
 	b.begunMu.Lock()
 	defer b.begunMu.Unlock()
 	b.begun[l] = time.Now()
 }
 
 // ends forgets a load whose events are written or reported.
-func (b *batcher) ends(l *load) {
+func (b *Batcher) ends(l *load) {
 	b.queued.Add(int64(-l.events.len()))
 	b.begunMu.Lock()
 	defer b.begunMu.Unlock()
@@ -187,7 +180,7 @@ func (b *batcher) ends(l *load) {
 }
 
 // acquire acquires the lock.
-func (b *batcher) acquire(ctx context.Context) error {
+func (b *Batcher) acquire(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -200,15 +193,15 @@ func (b *batcher) acquire(ctx context.Context) error {
 }
 
 // release releases the lock.
-func (b *batcher) release() { <-b.lock }
+func (b *Batcher) release() { <-b.lock }
 
 // full reports whether the current load is full.
-func (b *batcher) full() bool {
+func (b *Batcher) full() bool {
 	return b.open != nil && (b.open.events.len() >= b.options.MaxEvents || b.open.stage.size() >= b.options.MaxBytes)
 }
 
 // gather adds an event to the current load.
-func (b *batcher) gather(event event) error {
+func (b *Batcher) gather(event event) error {
 	if b.writer.unwritable != nil {
 		return b.writer.unwritable
 	}
@@ -247,7 +240,7 @@ func (b *batcher) gather(event event) error {
 }
 
 // newLoad returns an empty load.
-func (b *batcher) newLoad() *load {
+func (b *Batcher) newLoad() *load {
 	l := &load{stage: b.writer.stages.Get().(*stage), done: make(chan struct{})}
 	l.stage.batched, l.stage.lastWins = true, b.options.LastWins
 	if n := len(b.spare); n > 0 {
@@ -260,7 +253,7 @@ func (b *batcher) newLoad() *load {
 }
 
 // drop makes the memory of a load available for reuse.
-func (b *batcher) drop(l *load) {
+func (b *Batcher) drop(l *load) {
 	l.stage.release()
 	l.events.truncate(0)
 	if len(b.spare) <= b.options.MaxConcurrentBatches {
@@ -269,7 +262,7 @@ func (b *batcher) drop(l *load) {
 }
 
 // age sends a load once it has waited long enough.
-func (b *batcher) age(l *load) {
+func (b *Batcher) age(l *load) {
 	b.lock <- struct{}{}
 	defer b.release()
 	if b.open == l {
@@ -280,7 +273,7 @@ func (b *batcher) age(l *load) {
 
 // launchOpen sends the gathered events, if there are any. If ctx ends before a slot is
 // free, they are sent when the next batch completes.
-func (b *batcher) launchOpen(ctx context.Context) error {
+func (b *Batcher) launchOpen(ctx context.Context) error {
 	if b.open == nil {
 		return nil
 	}
@@ -289,7 +282,7 @@ func (b *batcher) launchOpen(ctx context.Context) error {
 }
 
 // launch sends the gathered events as soon as a slot is free.
-func (b *batcher) launch(ctx context.Context) error {
+func (b *Batcher) launch(ctx context.Context) error {
 	select {
 	case b.slots <- struct{}{}:
 		b.start()
@@ -300,7 +293,7 @@ func (b *batcher) launch(ctx context.Context) error {
 }
 
 // tryLaunch sends the gathered events if they are full or due and a slot is free.
-func (b *batcher) tryLaunch() {
+func (b *Batcher) tryLaunch() {
 	if b.open == nil || !b.open.due && !b.full() {
 		return
 	}
@@ -312,7 +305,7 @@ func (b *batcher) tryLaunch() {
 }
 
 // start sends the gathered events. It owns a slot.
-func (b *batcher) start() {
+func (b *Batcher) start() {
 	l := b.open
 	b.open = nil
 	if l.timer != nil {
@@ -324,7 +317,7 @@ func (b *batcher) start() {
 
 // fly writes a load and reports failures. It releases the slot first, so that failed
 // may call Add.
-func (b *batcher) fly(l *load) {
+func (b *Batcher) fly(l *load) {
 	err := l.stage.send(context.Background(), "Batch")
 	<-b.slots
 	b.lock <- struct{}{}
@@ -344,7 +337,7 @@ func (b *batcher) fly(l *load) {
 }
 
 // tell calls failed for each event that was not written and returns their number.
-func (b *batcher) tell(l *load, failed *WriteError) (events int) {
+func (b *Batcher) tell(l *load, failed *WriteError) (events int) {
 	if failed == nil {
 		return 0
 	}

@@ -164,9 +164,9 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 func checkNothingIsLost(t *testing.T, s *faultyServer, client *bigtable.Client, events int) {
-	w := NewWriter(client, []*Mapping[sample]{days()}, WriterOptions{Timeout: 400 * time.Millisecond})
+	w := newWriterOf(client, []*mappingOf[sample]{days()}, WriterOptions{Timeout: 400 * time.Millisecond})
 	told := &outcomes{of: map[uint64]Outcome{}}
-	b := NewBatcher(w, told.failed, BatcherOptions{MaxEvents: events / 100, MaxConcurrentBatches: 8, MaxAge: 50 * time.Millisecond})
+	b := newBatcherOf(w, told.failed, BatcherOptions{MaxEvents: events / 100, MaxConcurrentBatches: 8, MaxAge: 50 * time.Millisecond})
 	const adders = 8
 	var refused atomic.Int64
 	var wg sync.WaitGroup
@@ -232,7 +232,7 @@ type gate struct {
 }
 
 // writer returns a writer that is connected to the gate.
-func (g *gate) writer(opts ...WriterOptions) *Writer[sample] {
+func (g *gate) writer(opts ...WriterOptions) *writerOf[sample] {
 	take := func(ctx context.Context, entries int) error {
 		g.mu.Lock()
 		g.batches = append(g.batches, entries)
@@ -247,12 +247,12 @@ func (g *gate) writer(opts ...WriterOptions) *Writer[sample] {
 		}
 		return nil
 	}
-	return NewWriter(faked(tableFunc{
+	return newWriterOf(faked(tableFunc{
 		apply: func(ctx context.Context, _ string, _ *bigtable.Mutation) error { return take(ctx, 1) },
 		bulk: func(ctx context.Context, rows []string, _ []*bigtable.Mutation) ([]error, error) {
 			return nil, take(ctx, len(rows))
 		},
-	}), []*Mapping[sample]{days()}, opts...)
+	}), []*mappingOf[sample]{days()}, opts...)
 }
 
 // requests returns the number of requests.
@@ -286,7 +286,7 @@ func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := &gate{open: make(chan struct{})}
 			close(g.open)
-			b := NewBatcher(g.writer(), nil, opts)
+			b := newBatcherOf(g.writer(), nil, opts)
 			for i := range 10 {
 				e := nth(i)
 				e.Note = make([]byte, 100)
@@ -309,7 +309,7 @@ func TestBatcherSendsByCountSizeAndAge(t *testing.T) {
 // context ends, and then rejects the event.
 func TestBatcherHoldsBack(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
-	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 3, MaxAge: time.Hour})
+	b := newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 3, MaxAge: time.Hour})
 	const room = 2 * (3 + 1)
 	for i := range room {
 		must(t, b.Add(t.Context(), nth(i)))
@@ -340,7 +340,7 @@ func TestBatcherHoldsBack(t *testing.T) {
 // blocks, and after they have ended.
 func TestBatcherStats(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
-	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 1, MaxAge: time.Hour})
+	b := newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: 2, MaxConcurrentBatches: 1, MaxAge: time.Hour})
 	if got := b.Stats(); got != (BatcherStats{}) {
 		t.Errorf("empty: %+v", got)
 	}
@@ -380,7 +380,7 @@ func TestBatcherReports(t *testing.T) {
 	close(g.open)
 	var mu sync.Mutex
 	var failed []uint64
-	b := NewBatcher(g.writer(), func(e sample, err error) {
+	b := newBatcherOf(g.writer(), func(e sample, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		failed = append(failed, e.Value)
@@ -411,7 +411,7 @@ func TestBatcherReports(t *testing.T) {
 func TestBatcherCloses(t *testing.T) {
 	before := runtime.NumGoroutine()
 	g := &gate{open: make(chan struct{})}
-	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: 3, MaxConcurrentBatches: 1})
+	b := newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: 3, MaxConcurrentBatches: 1})
 	for i := range 5 {
 		must(t, b.Add(t.Context(), nth(i)))
 	}
@@ -436,9 +436,9 @@ func TestFailedEventsCanBeAddedAgain(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	g.fails.Store(true)
 	close(g.open)
-	var b *Batcher[sample]
+	var b *batcherOf[sample]
 	var again atomic.Int64
-	b = NewBatcher(g.writer(), func(e sample, _ error) {
+	b = newBatcherOf(g.writer(), func(e sample, _ error) {
 		if again.Add(1) == 50 {
 			g.fails.Store(false)
 		}
@@ -476,8 +476,8 @@ func TestBatcherCountsSkipped(t *testing.T) {
 			expired[op.Table] += op.Expired
 			events[op.Table] += op.Events
 		}}
-		w := NewWriter(bt.Client, []*Mapping[sample]{short, long}, WriterOptions{Now: clockAt(now).Now, SkipExpired: true, Hooks: hooks})
-		b := NewBatcher(w, func(e sample, err error) { t.Errorf("%v: %v", e, err) }, BatcherOptions{MaxEvents: 1 + random.IntN(4), MaxAge: []time.Duration{NoTimeout, time.Millisecond}[round%2]})
+		w := newWriterOf(bt.Client, []*mappingOf[sample]{short, long}, WriterOptions{Now: clockAt(now).Now, SkipExpired: true, Hooks: hooks})
+		b := newBatcherOf(w, func(e sample, err error) { t.Errorf("%v: %v", e, err) }, BatcherOptions{MaxEvents: 1 + random.IntN(4), MaxAge: []time.Duration{NoTimeout, time.Millisecond}[round%2]})
 		want := map[string]int{}
 		added := 20
 		for range added {

@@ -171,7 +171,7 @@ func brief(c, names *bigtablepb.ReadRowsResponse_CellChunk) {
 }
 
 // unsorted changes the labels to days that do not sort, starting with day 8.
-func unsorted(l *Mapping[sample]) *Mapping[sample] {
+func unsorted(l *mappingOf[sample]) *mappingOf[sample] {
 	l.Table.ID += "_numbered"
 	l.Key.Bucket.Label = codec.Label{Kind: codec.NumberLabel, Prefix: "day"}
 	l.Key.Bucket.Origin = day0.AddDate(0, 0, -7)
@@ -206,15 +206,15 @@ func unsorted(l *Mapping[sample]) *Mapping[sample] {
 }
 
 // brokenReader is a way to read.
-type brokenReader = func(ctx context.Context, r *Reader[sample]) ([]string, error)
+type brokenReader = func(ctx context.Context, r *readerOf[sample]) ([]string, error)
 
 // brokenReads are ways to read everything or only the middle day.
-func brokenReads(l *Mapping[sample]) map[string]brokenReader {
+func brokenReads(l *mappingOf[sample]) map[string]brokenReader {
 	begin, end, from, to := at(0), at(4*86400), at(86400), at(2*86400)
-	type read = func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error]
+	type read = func(ctx context.Context, r *readerOf[sample], o ReadOptions) iter.Seq2[sample, error]
 	reads := map[string]brokenReader{}
 	add := func(name string, of read, o ReadOptions) {
-		reads[name] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
+		reads[name] = func(ctx context.Context, r *readerOf[sample]) (out []string, err error) {
 			for o := o; ; { // reads are concurrent
 				if o.Page != nil {
 					o.Page = &Page{Size: o.Page.Size, Token: o.Page.Next}
@@ -231,8 +231,8 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 			}
 		}
 	}
-	query := func(q *testQuery[sample], s Selection[sample], from, to time.Time) read {
-		return func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
+	query := func(q *testQuery[sample], s selectionOf[sample], from, to time.Time) read {
+		return func(ctx context.Context, r *readerOf[sample], o ReadOptions) iter.Seq2[sample, error] {
 			q := q
 			if q == nil {
 				q = wholeOf(r)
@@ -240,14 +240,14 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 			return readOf(ctx, r, q, s, from, to, o)
 		}
 	}
-	one, two := SeriesOf(sample{Series: "s0"}), ManySeriesOf(named("s1", "s0", "s1"))
-	several := func(ctx context.Context, r *Reader[sample], o ReadOptions) iter.Seq2[sample, error] {
+	one, two := seriesOf(sample{Series: "s0"}), manySeriesOf(named("s1", "s0", "s1"))
+	several := func(ctx context.Context, r *readerOf[sample], o ReadOptions) iter.Seq2[sample, error] {
 		return r.Read(ctx, two, begin, end, o)
 	}
 	columns := func(name string, from, to time.Time, o ReadOptions) {
-		reads[name] = func(ctx context.Context, r *Reader[sample]) ([]string, error) {
+		reads[name] = func(ctx context.Context, r *readerOf[sample]) ([]string, error) {
 			var c sampleColumns
-			err := ReadColumns(ctx, r, intoColumns(l.untyped()), &c, one, from, to, o)
+			err := readColumns(ctx, r, intoColumns(l.untyped()), &c, one, from, to, o)
 			return c.text(), err
 		}
 	}
@@ -257,11 +257,11 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 	add("first", query(nil, one, from, to), ReadOptions{Limit: 1})
 	add("last", query(nil, one, from, to), ReadOptions{Limit: 1, NewestFirst: true})
 	add("latest only", query(nil, one, begin, end), ReadOptions{LatestOnly: true})
-	reads["latest"] = func(ctx context.Context, r *Reader[sample]) ([]string, error) {
+	reads["latest"] = func(ctx context.Context, r *readerOf[sample]) ([]string, error) {
 		e, err := r.Latest(ctx, sample{Series: "s0"})
 		return []string{rowText(&e)}, err
 	}
-	add("latest of several", func(ctx context.Context, r *Reader[sample], _ ReadOptions) iter.Seq2[sample, error] {
+	add("latest of several", func(ctx context.Context, r *readerOf[sample], _ ReadOptions) iter.Seq2[sample, error] {
 		return r.LatestMany(ctx, named("s1", "s0"))
 	}, ReadOptions{})
 	for order, o := range map[string]ReadOptions{"": {}, ", newest first": {NewestFirst: true}} {
@@ -282,7 +282,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 		add("pages of a prefix"+order, query(all("s"), one, begin, end), paged)
 		ranged := all("")
 		ranged.Spans = func(e *sample) ([]codec.Span, error) { return []codec.Span{{Prefix: e.Series, Delimiter: "#"}}, nil }
-		add("range"+order, query(ranged, Selection[sample]{Low: []sample{{Series: "s0"}}, High: []sample{{Series: "s2"}}}, begin, end), o)
+		add("range"+order, query(ranged, selectionOf[sample]{Low: []sample{{Series: "s0"}}, High: []sample{{Series: "s2"}}}, begin, end), o)
 		if l.Pattern == codec.SingleUnserialized {
 			where := all("s")
 			where.Conditions = []codec.Condition{{Field: "v.1"}}
@@ -292,8 +292,8 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 		}
 	}
 	if l.Pattern != codec.BucketNewColumns {
-		reads["list"] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-			for s, err := range seriesReadOf(ctx, r, all("s"), SeriesOf(sample{}), begin, end) {
+		reads["list"] = func(ctx context.Context, r *readerOf[sample]) (out []string, err error) {
+			for s, err := range seriesReadOf(ctx, r, all("s"), seriesOf(sample{}), begin, end) {
 				if err != nil {
 					return out, err
 				}
@@ -312,7 +312,7 @@ func brokenReads(l *Mapping[sample]) map[string]brokenReader {
 func TestBrokenStreams(t *testing.T) {
 	t.Parallel()
 	limit := make(chan struct{}, 64) // the client waits briefly before it resumes
-	for n, l := range testlong.Sample([]*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())}, 3) {
+	for n, l := range testlong.Sample([]*mappingOf[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())}, 3) {
 		adjusted(l, func(m *mapping) {
 			m.bound = func(e event, _ int) ([]byte, codec.Order, error) {
 				return codec.AppendBinaryUint64(nil, e.pointer.(*sample).Value), codec.BytesOrder, nil
@@ -320,7 +320,7 @@ func TestBrokenStreams(t *testing.T) {
 		})
 		bt := newBigtable(t, l)
 		const now = 86400 * 4
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), gatheredSamples(4, "s0", "s1")))
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), gatheredSamples(4, "s0", "s1")))
 		_, b := breaksOff(t, bt)
 		for i, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
 			if i != n%2 && !testlong.Enabled() {
@@ -328,7 +328,7 @@ func TestBrokenStreams(t *testing.T) {
 			}
 			b := &breaking{to: b.to, whole: i == 1, reads: map[string]*brokenRead{}}
 			client := opened(t)(connect(t.Context(), startServer(t, b)))
-			r := NewReader(client, l, clockAt(now))
+			r := newReaderOf(client, l, clockAt(now))
 			breakOff(t, b, fmt.Sprintf("%s, path %d", l.Table.ID, i), r, brokenReads(l), limit)
 		}
 	}

@@ -71,7 +71,7 @@ const checkpointVersion = 2
 const saveInterval = time.Second
 
 // checkpoint returns the current checkpoint.
-func (b *backfill[E]) checkpoint() checkpoint {
+func (b *backfill) checkpoint() checkpoint {
 	layout := func(l *mapping) string {
 		var lines []string
 		for _, p := range l.Periods() {
@@ -93,7 +93,7 @@ const begunAgain = ": delete it, wait for twice the timeout, and copy with --rep
 
 // resume takes the ranges of the checkpoint, if the file exists and something is left to do. It
 // then belongs to this call.
-func (b *backfill[E]) resume() (found bool, err error) {
+func (b *backfill) resume() (found bool, err error) {
 	text, err := b.file.read()
 	if text == nil && err == nil {
 		return false, nil
@@ -134,16 +134,16 @@ func (c checkpoint) complete() bool {
 }
 
 // stopped reports whether this run continues another one.
-func (b *backfill[E]) stopped() bool { return b.progress.resumed }
+func (b *backfill) stopped() bool { return b.progress.resumed }
 
 // stillArriving returns how long requests of the run before this one may still arrive.
-func (b *backfill[E]) stillArriving() time.Duration {
+func (b *backfill) stillArriving() time.Duration {
 	return min(b.progress.until.Sub(b.clock.now()), b.progress.wait)
 }
 
 // requestTime is the time limit of requests that change the target. There is always one, since a
 // run that continues has to know when they have ended.
-func (b *backfill[E]) requestTime() time.Duration {
+func (b *backfill) requestTime() time.Duration {
 	if b.Timeout > 0 {
 		return b.Timeout
 	}
@@ -152,7 +152,7 @@ func (b *backfill[E]) requestTime() time.Duration {
 
 // begin records that the events of a range are going to be written, and the time until which
 // requests may arrive.
-func (b *backfill[E]) begin(i int, events []E) error {
+func (b *backfill) begin(i int, events []event) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.file == nil {
@@ -167,7 +167,7 @@ func (b *backfill[E]) begin(i int, events []E) error {
 
 // request calls f, which sends requests that change the target, with their time limit. Before, it
 // records when they will have ended at the latest, with half of the limit for the way to the server.
-func (b *backfill[E]) request(ctx context.Context, f func(ctx context.Context) error) error {
+func (b *backfill) request(ctx context.Context, f func(ctx context.Context) error) error {
 	limit := b.requestTime()
 	b.mu.Lock()
 	now := b.clock.now()
@@ -243,7 +243,7 @@ func (c checkpoint) text() ([]byte, error) { return checkedText(c) }
 
 // saveNow writes the checkpoint unless it was written just now and the process will write
 // it again.
-func (b *backfill[E]) saveNow(always bool) error {
+func (b *backfill) saveNow(always bool) error {
 	if !always && time.Since(b.progress.saved) < saveInterval {
 		return nil
 	}
@@ -251,7 +251,7 @@ func (b *backfill[E]) saveNow(always bool) error {
 }
 
 // save writes the checkpoint.
-func (b *backfill[E]) save() error {
+func (b *backfill) save() error {
 	if b.file == nil {
 		return nil
 	}
@@ -316,7 +316,7 @@ func (p *progress) share() float64 {
 const tellInterval = 200 * time.Millisecond
 
 // tell reports the progress.
-func (b *backfill[E]) tell(always bool) {
+func (b *backfill) tell(always bool) {
 	p := &b.progress
 	if b.Progress == nil || !always && time.Since(p.told) < tellInterval {
 		return

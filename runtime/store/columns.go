@@ -14,10 +14,9 @@ import (
 
 // Columns lists the parts of events of type E, each with its slice in C and its column
 // in a table. See [NewColumns].
-type Columns[E, C any] struct{ columns *columns }
-
-// columns are Columns without their type parameters. The columnar form of events is a list of pointers to slices.
-type columns struct {
+// The columnar form of events is a list of pointers to slices.
+type Columns struct {
+	events events
 	at     accessor
 	slices func(c any) []any // of the columnar form, given a pointer to it
 	empty  func() any        // a pointer to an empty one
@@ -39,21 +38,21 @@ type columns struct {
 // NewColumns returns the parts of events of type E. at returns a pointer to the part of an event with an index, given a
 // pointer to the event, and C is a struct of slices, in the order of these indexes. Parts with a column must be in the
 // order of the table's columns.
-func NewColumns[E, C any](at func(e any, index int) any, parts ...Part) *Columns[E, C] {
+func NewColumns[E, C any](at func(e any, index int) any, parts ...Part) *Columns {
 	return NewColumnsOf[E, C](at, func(c any) []any { return window.SlicesOf(c) }, nil, parts...)
 }
 
 // NewColumnsOf is [NewColumns] for a columnar form that is no struct of slices: slices returns pointers to them, given
 // a *C. own clones what copies of an event share beyond its parts, given a pointer to one; nil if there is nothing.
-func NewColumnsOf[E, C any](at func(e any, index int) any, slices func(c any) []any, own func(e any), parts ...Part) *Columns[E, C] {
+func NewColumnsOf[E, C any](at func(e any, index int) any, slices func(c any) []any, own func(e any), parts ...Part) *Columns {
 	cs := newColumns(parts)
 	cs.reach(at)
-	cs.slices, cs.empty, cs.clone = slices, func() any { return new(C) }, own
-	return &Columns[E, C]{&cs}
+	cs.events, cs.slices, cs.empty, cs.clone = eventsOf[E]{}, slices, func() any { return new(C) }, own
+	return &cs
 }
 
 // newColumns returns columns that do not know yet where events have their parts.
-func newColumns(parts []Part) (cs columns) {
+func newColumns(parts []Part) (cs Columns) {
 	cs.parts = slices.Clone(parts)
 	written := false
 	for i, p := range cs.parts {
@@ -78,7 +77,7 @@ func newColumns(parts []Part) (cs columns) {
 }
 
 // reach says where events have the parts.
-func (cs *columns) reach(at accessor) {
+func (cs *Columns) reach(at accessor) {
 	cs.at = at
 	for i := range cs.parts {
 		if fields := cs.parts[i].fields; fields != nil {
@@ -88,7 +87,7 @@ func (cs *columns) reach(at accessor) {
 }
 
 // value returns a pointer to the part of an event with an index.
-func (cs *columns) value(e event, index int) any {
+func (cs *Columns) value(e event, index int) any {
 	if index == wholeEvent {
 		return e.pointer
 	}
@@ -111,21 +110,21 @@ func again(p Part) Part {
 }
 
 // Reset empties the slices of c and keeps their memory.
-func (cs *Columns[E, C]) Reset(c *C) { cs.untyped().truncate(cs.untyped().slices(c), 0) }
+func (cs *Columns) Reset(c any) { cs.truncate(cs.slicesOf(c), 0) }
 
 // Append appends an event to the slices of c.
-func (cs *Columns[E, C]) Append(c *C, e *E) { cs.untyped().add(cs.untyped().slices(c), event{e}) }
+func (cs *Columns) Append(c, e any) { cs.add(cs.slicesOf(c), event{e}) }
 
-// untyped returns the columns without their type parameters; those of a zero value are none.
-func (cs *Columns[E, C]) untyped() *columns {
-	if cs.columns == nil {
-		return &columns{slices: func(any) []any { return nil }, empty: func() any { return nil }}
+// slicesOf returns pointers to the slices of c; none for columns that NewColumns did not make.
+func (cs *Columns) slicesOf(c any) []any {
+	if cs.slices == nil {
+		return nil
 	}
-	return cs.columns
+	return cs.slices(c)
 }
 
-// add is [Columns.Append] without its type parameters.
-func (cs *columns) add(c []any, e event) {
+// add appends an event to slices.
+func (cs *Columns) add(c []any, e event) {
 	for i := range cs.parts {
 		p := &cs.parts[i]
 		p.add(c, cs.value(e, p.index))
@@ -133,14 +132,14 @@ func (cs *columns) add(c []any, e event) {
 }
 
 // appendAll appends events to the slices of c, one slice after the other.
-func (cs *columns) appendAll(c []any, events list) {
+func (cs *Columns) appendAll(c []any, events list) {
 	for i := range cs.parts {
 		cs.parts[i].addAll(c, events, cs.at)
 	}
 }
 
 // length returns the length of the slices of c.
-func (cs *columns) length(c []any) int {
+func (cs *Columns) length(c []any) int {
 	if len(cs.parts) == 0 {
 		return 0
 	}
@@ -148,7 +147,7 @@ func (cs *columns) length(c []any) int {
 }
 
 // truncate truncates all slices of c to n events.
-func (cs *columns) truncate(c []any, n int) {
+func (cs *Columns) truncate(c []any, n int) {
 	for i := range cs.parts {
 		cs.parts[i].truncate(c, n)
 	}
@@ -156,7 +155,7 @@ func (cs *columns) truncate(c []any, n int) {
 
 // extend appends what events have besides the data of their columns: the series of e,
 // their times, and what timestamps determine. It returns the previous number of events.
-func (cs *columns) extend(c []any, e event, events eventData) int {
+func (cs *Columns) extend(c []any, e event, events eventData) int {
 	n := cs.length(c)
 	for i := range cs.parts {
 		if p := &cs.parts[i]; p.extend != nil {
@@ -168,7 +167,7 @@ func (cs *columns) extend(c []any, e event, events eventData) int {
 
 // own returns a function that clones what copies of an event share, given a pointer to one; nil if they share
 // nothing.
-func (cs *columns) own() func(v any) {
+func (cs *Columns) own() func(v any) {
 	if cs.clone != nil || !slices.ContainsFunc(cs.parts, func(p Part) bool { return p.own != nil }) {
 		return cs.clone
 	}
@@ -182,17 +181,17 @@ func (cs *columns) own() func(v any) {
 }
 
 // holds reports whether an event has the field of a column.
-func (cs *columns) holds(e event, column int) bool {
+func (cs *Columns) holds(e event, column int) bool {
 	return cs.has[column] == nil || cs.has[column](cs.value(e, cs.places[column]))
 }
 
 // datum returns what an event has in a column, if it holds the field.
-func (cs *columns) datum(e event, column int) []byte {
+func (cs *Columns) datum(e event, column int) []byte {
 	return cs.encode[column](nil, cs.value(e, cs.places[column]))
 }
 
 // take stores the datum of a column in an event.
-func (cs *columns) take(e event, column int, datum []byte) error {
+func (cs *Columns) take(e event, column int, datum []byte) error {
 	return cs.set[column](cs.value(e, cs.of[column]), datum)
 }
 
@@ -345,7 +344,7 @@ type taker interface {
 // columnsReading is a read that appends events to slices.
 type columnsReading struct {
 	reading reading
-	into    *columns
+	into    *Columns
 	columns []any
 	failed  error // the error that ends the read or, until then, that of the first undecodable event
 }
@@ -407,17 +406,12 @@ func (r *columnsReading) take(a *assembler, begin, end int) (taken, more bool) {
 // ReadColumns appends the events of a selection to slices, with the options of [Reader.Read]. It
 // leaves out undecodable events and returns the first *DecodeError after it has read all others; any
 // other error ends the read.
-func ReadColumns[E, C any](ctx context.Context, r TableReader[E], into *Columns[E, C], columns *C, of Selection[E], from, to time.Time, opts ...ReadOptions) error {
-	reader, err := readerOf(r)
-	if err != nil {
+func (r *Reader) ReadColumns(ctx context.Context, into *Columns, columns any, of Selection, from, to time.Time, opts ...ReadOptions) error {
+	if err := r.missingClient(); err != nil {
 		return err
 	}
-	return reader.columns(ctx, into.untyped(), into.untyped().slices(columns), of.untyped(), from, to, opts)
-}
-
-// columns is [ReadColumns] without its type parameters.
-func (r *reader) columns(ctx context.Context, into *columns, to []any, s *selection, from, until time.Time, opts []ReadOptions) error {
-	read := columnsReading{reading: r.beginSelected(ctx, s, r.query(s), from, until, opts), into: into, columns: to}
+	s := of.resolve()
+	read := columnsReading{reading: r.beginSelected(ctx, s, r.query(s), from, to, opts), into: into, columns: into.slicesOf(columns)}
 	return read.all()
 }
 

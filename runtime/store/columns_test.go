@@ -48,7 +48,7 @@ func rowText(e *sample) string {
 }
 
 // intoColumns returns the columns of a mapping's samples.
-func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
+func intoColumns(l *mapping) *columnsOf[sample, sampleColumns] {
 	parts := []Part{SeriesPart(0, stringSeries), TimePart(1), SequencePart(2), ClassPart[int](3), TTLPart(4), ExpiresAtPart(5)}
 	var fields []Part
 	stamped := false
@@ -77,19 +77,19 @@ func intoColumns(l *mapping) *Columns[sample, sampleColumns] {
 }
 
 // columnsByName returns the parts of events whose slices in C have the names of their fields in E.
-func columnsByName[E, C any](parts ...Part) *Columns[E, C] {
+func columnsByName[E, C any](parts ...Part) *columnsOf[E, C] {
 	names := reflect.VisibleFields(reflect.TypeFor[C]())
 	var places []int
 	for _, name := range names {
 		f, _ := reflect.TypeFor[E]().FieldByName(name.Name)
 		places = append(places, append(f.Index, -1)[0])
 	}
-	return NewColumns[E, C](func(e any, index int) any { return reflect.ValueOf(e).Elem().Field(places[index]).Addr().Interface() }, parts...)
+	return newColumnsOf[E, C](func(e any, index int) any { return reflect.ValueOf(e).Elem().Field(places[index]).Addr().Interface() }, parts...)
 }
 
 // sparse returns samples with a note in some, none or all of a day. They live long,
 // except for some of the first day.
-func sparse(random *rand.Rand, l *Mapping[sample], days, each int) (samples []sample) {
+func sparse(random *rand.Rand, l *mappingOf[sample], days, each int) (samples []sample) {
 	for day := range days {
 		notes := random.IntN(3)
 		for i := range each {
@@ -114,7 +114,7 @@ func sparse(random *rand.Rand, l *Mapping[sample], days, each int) (samples []sa
 }
 
 // spoil makes a value in a row of a table undecodable.
-func spoil(t *testing.T, l *Mapping[sample], client *bigtable.Client) {
+func spoil(t *testing.T, l *mappingOf[sample], client *bigtable.Client) {
 	t.Helper()
 	var rows []bigtable.Row
 	must(t, client.Open(l.Table.ID).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
@@ -145,16 +145,16 @@ func TestColumnsEndWithLimit(t *testing.T) {
 	for i := range 2 * first {
 		samples = append(samples, sample{Series: fmt.Sprint("s", i%2), Time: at(i / 2), Value: uint64(i), Note: []byte("note")})
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(10)).WriteAll(t.Context(), samples))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(10)).WriteAll(t.Context(), samples))
 	for _, newestFirst := range []bool{false, true} {
 		for limit := 1; limit <= first+2; limit++ {
 			var series sync.Map // of the rows
-			r := NewReader(onRows(bt.Client, func(row bigtable.Row) error {
+			r := newReaderOf(onRows(bt.Client, func(row bigtable.Row) error {
 				series.Store(row.Key()[:2], true)
 				return nil
 			}), l, clockAt(10))
 			var columns sampleColumns
-			must(t, ReadColumns(t.Context(), r, intoColumns(r.reader.mapping), &columns, ManySeriesOf(named("s0", "s1")), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Limit: limit}))
+			must(t, readColumns(t.Context(), r, intoColumns(r.reader.mapping), &columns, manySeriesOf(named("s0", "s1")), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Limit: limit}))
 			second := map[bool]string{false: "s1", true: "s0"}[newestFirst]
 			if _, continued := series.Load(second); len(columns.Time) != limit || continued != (limit > first) {
 				t.Errorf("newest first %v, limit %d: %d events, and %s is read: %v", newestFirst, limit, len(columns.Time), second, continued)
@@ -190,9 +190,9 @@ func TestColumnsWithDefaultsBehindOthers(t *testing.T) {
 		Value           []uint64
 	}
 	bucket := bucketOf(day, "2006-01-02")
-	mapping := func(fields ...Part) (*Mapping[sample], *Columns[sample, columns]) {
+	mapping := func(fields ...Part) (*mappingOf[sample], *columnsOf[sample, columns]) {
 		into := columnsByName[sample, columns](append([]Part{SeriesPart(0, stringSeries), TimePart(1)}, fields...)...)
-		return NewMapping(into, Mapping[sample]{
+		return newMappingOf(into, mappingOf[sample]{
 			Table: Table{ID: "t", Families: []Family{{Name: "f"}}}, Pattern: codec.BucketNewCells, Key: codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucket}, Precision: time.Second,
 			Check: func(*sample) error { return nil },
 		}), into
@@ -203,11 +203,11 @@ func TestColumnsWithDefaultsBehindOthers(t *testing.T) {
 	before, _ := mapping(note, other)
 	l, into := mapping(note, value, other)
 	bt := newBigtable(t, l)
-	for i, l := range []*Mapping[sample]{before, l} {
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(10)).Write(t.Context(), sample{Series: "s", Time: at(i), Value: 5, ExpiresAt: at(9), Note: []byte("n")}))
+	for i, l := range []*mappingOf[sample]{before, l} {
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(10)).Write(t.Context(), sample{Series: "s", Time: at(i), Value: 5, ExpiresAt: at(9), Note: []byte("n")}))
 	}
 	var got columns
-	must(t, ReadColumns(t.Context(), NewReader(bt.Client, l, clockAt(10)), into, &got, SeriesOf(sample{Series: "s"}), at(0), at(10), ReadOptions{Fields: []Field{"value"}}))
+	must(t, readColumns(t.Context(), newReaderOf(bt.Client, l, clockAt(10)), into, &got, seriesOf(sample{Series: "s"}), at(0), at(10), ReadOptions{Fields: []Field{"value"}}))
 	if !slices.Equal(got.Value, []uint64{7, 5}) || len(got.Time) != 2 {
 		t.Errorf("%+v", got)
 	}

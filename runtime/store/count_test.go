@@ -46,15 +46,15 @@ func counted(client Client, c *counts) Client {
 
 // stored writes samples of series s at the given interval, the first at the start of
 // day0, and returns a reader that counts.
-func stored(t *testing.T, l *Mapping[sample], seconds int, samples ...sample) (*Reader[sample], *counts) {
+func stored(t *testing.T, l *mappingOf[sample], seconds int, samples ...sample) (*readerOf[sample], *counts) {
 	t.Helper()
 	bt := newBigtable(t, l)
 	for i := range samples {
 		samples[i].Series, samples[i].Time = "s", at(i*seconds)
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(seconds*len(samples))).WriteAll(t.Context(), samples))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(seconds*len(samples))).WriteAll(t.Context(), samples))
 	c := &counts{}
-	return NewReader(counted(bt.Client, c), l, clockAt(seconds*len(samples))), c
+	return newReaderOf(counted(bt.Client, c), l, clockAt(seconds*len(samples))), c
 }
 
 // numbered returns samples with the values 0 to n−1.
@@ -67,10 +67,10 @@ func numbered(n int) []sample {
 }
 
 // read returns the values of series s.
-func read(t *testing.T, r *Reader[sample], from, to time.Time, o ReadOptions) []string {
+func read(t *testing.T, r *readerOf[sample], from, to time.Time, o ReadOptions) []string {
 	t.Helper()
 	var out []string
-	for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), from, to, o) {
+	for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), from, to, o) {
 		must(t, err)
 		out = append(out, sampleText(e))
 	}
@@ -80,7 +80,7 @@ func read(t *testing.T, r *Reader[sample], from, to time.Time, o ReadOptions) []
 // A limit of events limits rows, too. If those have no events, the read requests the
 // rest. The newest event of a series is one row or, in columns that are named after values, among their newest cells.
 func TestLimitRows(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
+	for _, l := range []*mappingOf[sample]{singles(), days(), metrics()} {
 		l.Columns[0].Name = "v"
 		r, c := stored(t, l, 86400, numbered(9)...)
 		same(t, []string{"0", "1", "2"}, read(t, r, day0, at(9*86400), ReadOptions{Limit: 3}))
@@ -127,7 +127,7 @@ func TestLimitOfStreams(t *testing.T) {
 	}
 	r, c := stored(t, l, 86400, numbered(9)...)
 	var out []string
-	for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(9*86400), ReadOptions{Limit: 2}) {
+	for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(9*86400), ReadOptions{Limit: 2}) {
 		if err == nil {
 			out = append(out, sampleText(e))
 		}
@@ -177,9 +177,9 @@ func TestSeriesWithSuffixOfAnother(t *testing.T) {
 	}
 	bt := newBigtable(t, l)
 	event := sample{Series: "a", Time: at(1), Value: 1}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{event, {Series: "ba", Time: at(2), Value: 2}}))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{event, {Series: "ba", Time: at(2), Value: 2}}))
 	c := &counts{}
-	r := NewReader(counted(bt.Client, c), l)
+	r := newReaderOf(counted(bt.Client, c), l)
 	got, err := collect(t.Context(), r, "a", day0, at(60))
 	must(t, err)
 	same(t, []sample{event}, got)
@@ -192,8 +192,8 @@ func TestSeriesWithSuffixOfAnother(t *testing.T) {
 // Latest takes one request if the current bucket or a later one has the newest event,
 // whatever the labels; else it finds it with more requests.
 func TestLatestOfAnyLabels(t *testing.T) {
-	for _, mapping := range []func() *Mapping[sample]{
-		days, metrics, offsets, func() *Mapping[sample] { return unsorted(days()) }, func() *Mapping[sample] { return unsorted(metrics()) },
+	for _, mapping := range []func() *mappingOf[sample]{
+		days, metrics, offsets, func() *mappingOf[sample] { return unsorted(days()) }, func() *mappingOf[sample] { return unsorted(metrics()) },
 	} {
 		for _, c := range []struct {
 			days     []int // days with events
@@ -214,9 +214,9 @@ func TestLatestOfAnyLabels(t *testing.T) {
 					samples[i].Note = []byte("n")
 				}
 			}
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
+			must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
 			requests := 0
-			r := NewReader(bt.Client, l, ReaderOptions{Now: clockAt(86400*c.now + 300).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }}})
+			r := newReaderOf(bt.Client, l, ReaderOptions{Now: clockAt(86400*c.now + 300).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }}})
 			e, err := r.Latest(t.Context(), sample{Series: "s"})
 			if c.days == nil {
 				if !errors.Is(err, ErrNotFound) {

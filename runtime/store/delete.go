@@ -108,12 +108,12 @@ func (e *MicrosError) Error() string {
 // other programs have written. If any table has an event at exactly the given time, that is
 // deleted; otherwise, the one at the truncated time, which Write would have stored. So before you
 // repeat a call with such a time, read again: the event may be gone.
-func (w *Writer[E]) Delete(ctx context.Context, events []E, opts ...DeleteOptions) (Deletion, error) {
-	return writerOf(w).deleteEvents(ctx, &listOf[E]{events}, opts)
+func (w *Writer) Delete(ctx context.Context, events List, opts ...DeleteOptions) (Deletion, error) {
+	return w.made().deleteEvents(ctx, events, opts)
 }
 
-// deleteEvents is [Writer.Delete] without its type parameter.
-func (w *writer) deleteEvents(ctx context.Context, events list, opts []DeleteOptions) (Deletion, error) {
+// deleteEvents is [Writer.Delete] of a writer that was made.
+func (w *Writer) deleteEvents(ctx context.Context, events List, opts []DeleteOptions) (Deletion, error) {
 	if w.unknown != nil {
 		return Deletion{}, w.unknown
 	}
@@ -126,20 +126,20 @@ func (w *writer) deleteEvents(ctx context.Context, events list, opts []DeleteOpt
 
 // deleteExactly deletes events at exactly their times, which need not be multiples of the
 // precision.
-func (w *writer) deleteExactly(ctx context.Context, events list) (Deletion, error) {
+func (w *Writer) deleteExactly(ctx context.Context, events List) (Deletion, error) {
 	return w.deleteAt(ctx, "Delete", events, func(int) bool { return true }, DeleteOptions{}, anyOrder)
 }
 
 // deleteAt deletes events: those of which exact is true at exactly their times, the others at
 // the truncated ones.
-func (w *writer) deleteAt(ctx context.Context, name string, events list, exact func(i int) bool, o DeleteOptions, last int) (Deletion, error) {
+func (w *Writer) deleteAt(ctx context.Context, name string, events List, exact func(i int) bool, o DeleteOptions, last int) (Deletion, error) {
 	return w.erase(ctx, name, o, last, func(t *eraser) error {
 		return w.eachGroup(t, t.mapping.gather(events, exact, nil))
 	})
 }
 
 // eachGroup deletes the events of groups.
-func (w *writer) eachGroup(t *eraser, groups []*eventGroup) error {
+func (w *Writer) eachGroup(t *eraser, groups []*eventGroup) error {
 	errs := make([]error, len(groups))
 	w.atOnce(len(groups), func(i int) {
 		g := groups[i]
@@ -151,7 +151,7 @@ func (w *writer) eachGroup(t *eraser, groups []*eventGroup) error {
 // storedExactly returns which of the events whose times are finer than the precision any table
 // has at exactly these times. All tables decide together: where only one of them still has such
 // an event, the others must not lose the event at the truncated time instead.
-func (w *writer) storedExactly(ctx context.Context, events list) (map[int]bool, error) {
+func (w *Writer) storedExactly(ctx context.Context, events List) (map[int]bool, error) {
 	var fine map[int]bool
 	for i := range events.len() {
 		if slices.ContainsFunc(w.tables, func(t writerTable) bool { return !t.mapping.timeFits(events.at(i)) }) {
@@ -220,12 +220,12 @@ func (l *mapping) timeFits(e event) bool {
 // everything else is deleted, as is a *MicrosError for rows
 // with timestamps in microseconds. A row that Bigtable
 // rejects is a *DeleteError.
-func (w *Writer[E]) DeleteRange(ctx context.Context, of Selection[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return writerOf(w).deleteRange(ctx, of.untyped(), from, to, opts)
+func (w *Writer) DeleteRange(ctx context.Context, of Selection, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
+	return w.made().deleteRange(ctx, of.resolve(), from, to, opts)
 }
 
-// deleteRange is [Writer.DeleteRange] without its type parameter.
-func (w *writer) deleteRange(ctx context.Context, s *selection, from, to time.Time, opts []DeleteOptions) (Deletion, error) {
+// deleteRange is [Writer.DeleteRange] of a writer that was made.
+func (w *Writer) deleteRange(ctx context.Context, s *selection, from, to time.Time, opts []DeleteOptions) (Deletion, error) {
 	name, all := "DeleteRange", deleteSeries
 	if s.given != nil {
 		name, all = "Delete"+s.name, allTimesOf+s.name
@@ -238,12 +238,12 @@ func (w *writer) deleteRange(ctx context.Context, s *selection, from, to time.Ti
 
 // DeleteAll deletes all events of a selection, whatever their times, like [Writer.DeleteRange]: also
 // those with times in the future, which clocks that are fast have written.
-func (w *Writer[E]) DeleteAll(ctx context.Context, of Selection[E], opts ...DeleteOptions) (Deletion, error) {
-	return writerOf(w).deleteAll(ctx, of.untyped(), opts)
+func (w *Writer) DeleteAll(ctx context.Context, of Selection, opts ...DeleteOptions) (Deletion, error) {
+	return w.made().deleteAll(ctx, of.resolve(), opts)
 }
 
-// deleteAll is [Writer.DeleteAll] without its type parameter.
-func (w *writer) deleteAll(ctx context.Context, s *selection, opts []DeleteOptions) (Deletion, error) {
+// deleteAll is [Writer.DeleteAll] of a writer that was made.
+func (w *Writer) deleteAll(ctx context.Context, s *selection, opts []DeleteOptions) (Deletion, error) {
 	name := deleteSeries
 	if s.given != nil {
 		name = allTimesOf + s.name
@@ -255,7 +255,7 @@ func (w *writer) deleteAll(ctx context.Context, s *selection, opts []DeleteOptio
 const deleteSeries, allTimesOf = "DeleteSeries", "DeleteAll"
 
 // deleteSelected deletes the events of a selection with from <= time < to.
-func (w *writer) deleteSelected(ctx context.Context, name string, s *selection, from, to time.Time, opts []DeleteOptions) (Deletion, error) {
+func (w *Writer) deleteSelected(ctx context.Context, name string, s *selection, from, to time.Time, opts []DeleteOptions) (Deletion, error) {
 	if len(s.conditions) > 0 {
 		return w.deleteFound(ctx, name, s, from, to, call.Last(opts))
 	}
@@ -281,7 +281,7 @@ func (w *writer) deleteSelected(ctx context.Context, name string, s *selection, 
 
 // queries returns how each mapping of the writer answers the query of a selection; nil for the events of
 // series. Values that only other tables can store have no events in a table.
-func (w *writer) queries(s *selection) []*query {
+func (w *Writer) queries(s *selection) []*query {
 	if s.given == nil {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (w *writer) queries(s *selection) []*query {
 	return all
 }
 
-// Replace replaces an event: it writes updated and then, if it has a different series, time or
+// Replace replaces an event, given pointers to it and the new one: it writes updated and then, if it has a different series, time or
 // sequence number, deletes old. A read that begins after the write may find both, but not neither.
 // One that began before it may find neither, if it passes the row of updated before the write and
 // reaches that of old after the deletion: Bigtable has no snapshots of several rows. If that must not
@@ -305,12 +305,12 @@ func (w *writer) queries(s *selection) []*query {
 //
 // In bucket_new_columns, where an event does not replace one of the same time, Replace deletes
 // first in that case, and readers may find neither until it returns.
-func (w *Writer[E]) Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error {
-	return writerOf(w).replace(ctx, &listOf[E]{[]E{old}}, &listOf[E]{[]E{updated}}, opts)
+func (w *Writer) Replace(ctx context.Context, old, updated any, opts ...WriteOptions) error {
+	return w.made().replace(ctx, one{old}, one{updated}, opts)
 }
 
-// replace is [Writer.Replace] without its type parameter, for one event in each list.
-func (w *writer) replace(ctx context.Context, old, updated list, opts []WriteOptions) error {
+// replace is [Writer.Replace] of a writer that was made.
+func (w *Writer) replace(ctx context.Context, old, updated one, opts []WriteOptions) error {
 	if w.unwritable != nil {
 		return w.unwritable
 	}
@@ -339,13 +339,13 @@ func (w *writer) replace(ctx context.Context, old, updated list, opts []WriteOpt
 }
 
 // appends reports whether a table keeps the values of events that were written before.
-func (w *writer) appends() bool {
+func (w *Writer) appends() bool {
 	return slices.ContainsFunc(w.tables, func(t writerTable) bool { return t.mapping.Pattern.Appends() })
 }
 
 // check returns the *WriteError with which Write would refuse an event, and one if all tables
 // would skip it because it has expired.
-func (w *writer) check(event list) (refused, skipped error) {
+func (w *Writer) check(event List) (refused, skipped error) {
 	s := w.stages.Get().(*stage)
 	defer s.release()
 	s.all = event
@@ -421,7 +421,7 @@ type eventGroup struct {
 // gather returns the events that have this mapping, grouped by series and bucket, in the
 // order of the first event of each group: those in only, or all if it is nil. Their times are
 // truncated unless exact is true.
-func (l *mapping) gather(events list, exact func(i int) bool, only map[int]bool) []*eventGroup {
+func (l *mapping) gather(events List, exact func(i int) bool, only map[int]bool) []*eventGroup {
 	var groups []*eventGroup
 	known := map[string]*eventGroup{}
 	for i := range events.len() {
@@ -457,7 +457,7 @@ func (l *mapping) gather(events list, exact func(i int) bool, only map[int]bool)
 
 // erase calls of for each mapping, which deletes what is stored with it: those of the table with
 // the number last come last.
-func (w *writer) erase(ctx context.Context, name string, o DeleteOptions, last int, of func(t *eraser) error) (Deletion, error) {
+func (w *Writer) erase(ctx context.Context, name string, o DeleteOptions, last int, of func(t *eraser) error) (Deletion, error) {
 	if w.unknown != nil {
 		return Deletion{}, w.unknown
 	}
@@ -482,7 +482,7 @@ func (w *writer) erase(ctx context.Context, name string, o DeleteOptions, last i
 }
 
 // eraseIn calls of for some mappings, one after the other, and adds to the counts of d.
-func (w *writer) eraseIn(ctx context.Context, name string, o DeleteOptions, order []int, d Deletion, of func(t *eraser) error) (Deletion, error) {
+func (w *Writer) eraseIn(ctx context.Context, name string, o DeleteOptions, order []int, d Deletion, of func(t *eraser) error) (Deletion, error) {
 	var undeleted error
 	for _, i := range order {
 		e := w.eraser(i, name, o, &d)
@@ -496,7 +496,7 @@ func (w *writer) eraseIn(ctx context.Context, name string, o DeleteOptions, orde
 }
 
 // eraseWith calls of for an eraser.
-func (w *writer) eraseWith(ctx context.Context, e *eraser, of func(t *eraser) error) error {
+func (w *Writer) eraseWith(ctx context.Context, e *eraser, of func(t *eraser) error) error {
 	e.ctx = w.options.Hooks.start(ctx, &e.op)
 	err := of(e)
 	if err == nil {
@@ -510,7 +510,7 @@ func (w *writer) eraseWith(ctx context.Context, e *eraser, of func(t *eraser) er
 const anyOrder = -1
 
 // nothing returns the counts of a deletion that has deleted nothing.
-func (w *writer) nothing() (d Deletion) {
+func (w *Writer) nothing() (d Deletion) {
 	for i := range w.tables {
 		if w.tables[i].newest {
 			d.Tables = append(d.Tables, TableDeletion{})

@@ -22,7 +22,7 @@ import (
 // all mutations, and counts them.
 type storedSeries struct {
 	bigtablepb.UnimplementedBigtableServer
-	mapping     *Mapping[sample]
+	mapping     *mappingOf[sample]
 	rows, cells int // rows, and cells of each row
 	mu          sync.Mutex
 	mutations   int
@@ -134,7 +134,7 @@ func deleteByHand(ctx context.Context, table bigtable.TableAPI, prefix string) (
 func BenchmarkDeleteSeries(b *testing.B) {
 	for _, bb := range []struct {
 		name    string
-		mapping *Mapping[sample]
+		mapping *mappingOf[sample]
 		cells   int
 	}{{"row per day", days(), 10_000}, {"row per event", singles(), 1}} {
 		for _, events := range []int{1_000_000, 10_000_000} {
@@ -156,7 +156,7 @@ func BenchmarkDeleteSeries(b *testing.B) {
 				})
 			}
 			run("btgen", func(b *testing.B, client *bigtable.Client) {
-				got, err := NewWriter(client, []*Mapping[sample]{bb.mapping}).DeleteAll(b.Context(), SeriesOf(sample{Series: "a"}))
+				got, err := newWriterOf(client, []*mappingOf[sample]{bb.mapping}).DeleteAll(b.Context(), seriesOf(sample{Series: "a"}))
 				if err != nil || got.Events() != events {
 					b.Fatal(got, err)
 				}

@@ -22,7 +22,7 @@ import (
 )
 
 // inTable moves a mapping and the earlier ones to another table.
-func inTable(id string, of func() *Mapping[sample]) *Mapping[sample] {
+func inTable(id string, of func() *mappingOf[sample]) *mappingOf[sample] {
 	l := of()
 	for _, p := range l.Periods() {
 		p.Table.ID = id
@@ -53,7 +53,7 @@ func TestDeleteKeepsLimits(t *testing.T) {
 	for i := range n + 1 {
 		all = append(all, sample{Series: "a", Time: day0.Add(time.Duration(i) * time.Millisecond)})
 	}
-	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
+	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), all))
 	var sizes []int
 	client := through(s.Client, func(a asked, send func() error) error {
 		if a.rows != nil {
@@ -62,9 +62,9 @@ func TestDeleteKeepsLimits(t *testing.T) {
 		return send()
 	})
 	var progress []int
-	w := NewWriter(client, []*Mapping[sample]{l})
+	w := newWriterOf(client, []*mappingOf[sample]{l})
 	w.writer.perRequest = 50
-	got, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), day0, day0.Add(n*time.Millisecond), DeleteOptions{Progress: func(d Deletion) { progress = append(progress, d.Tables[0].Mutations) }})
+	got, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), day0, day0.Add(n*time.Millisecond), DeleteOptions{Progress: func(d Deletion) { progress = append(progress, d.Tables[0].Mutations) }})
 	must(t, err)
 	if got.Events() != n || got.Tables[0].Mutations != n || got.Tables[0].Rows != 1 || storedCells(t, s, l.Table.ID) != 1 {
 		t.Errorf("%v; %d cells are left", got, storedCells(t, s, l.Table.ID))
@@ -82,12 +82,12 @@ func TestDeleteBreaksOff(t *testing.T) {
 		for failing := range 4 { // a read and a change of each table
 			days, singles := days(), singles()
 			s := newBigtable(t, days, singles)
-			mappings := []*Mapping[sample]{days, singles}
+			mappings := []*mappingOf[sample]{days, singles}
 			var all []sample
 			for i := range 5 {
 				all = append(all, sample{Series: "a", Time: day0.AddDate(0, 0, i)}, sample{Series: "b", Time: day0.AddDate(0, 0, i)})
 			}
-			must(t, NewWriter(s.Client, mappings).WriteAll(t.Context(), all))
+			must(t, newWriterOf(s.Client, mappings).WriteAll(t.Context(), all))
 			requests, ops := 0, map[string]Operation{}
 			client := through(s.Client, func(_ asked, send func() error) error {
 				if requests++; requests-1 != failing {
@@ -98,8 +98,8 @@ func TestDeleteBreaksOff(t *testing.T) {
 				}
 				return rejected
 			})
-			w := NewWriter(client, mappings, WriterOptions{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { ops[op.Table] = op }}})
-			got, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+			w := newWriterOf(client, mappings, WriterOptions{Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { ops[op.Table] = op }}})
+			got, err := w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 			table := mappings[failing/2].Table.ID
 			if failed, is := errors.AsType[*DeleteError](err); !errors.Is(err, rejected) || failing%2 == 1 && (!is || failed.Table != table) {
 				t.Fatal(got, err)
@@ -107,7 +107,7 @@ func TestDeleteBreaksOff(t *testing.T) {
 			if op := ops[table]; got.Events() != 5*(failing/2) || op.Name != "DeleteSeries" || op.Requests != 1+failing%2 || op.Events != 0 {
 				t.Errorf("request %d, applied %t: %d events are certain to be deleted, %+v", failing, applied, got.Events(), op)
 			}
-			_, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+			_, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 			must(t, err)
 			if d, o := storedCells(t, s, days.Table.ID), storedCells(t, s, singles.Table.ID); d != 5 || o != 5 {
 				t.Errorf("request %d, applied %t: %d and %d cells", failing, applied, d, o)
@@ -121,14 +121,14 @@ func TestDeleteBreaksOff(t *testing.T) {
 func TestDeleteRejectedRow(t *testing.T) {
 	l := singles()
 	s := newBigtable(t, l)
-	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
+	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
 	rejected := status.Error(codes.FailedPrecondition, "no")
 	client := fakeClient{s.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{TableAPI: api, bulk: func(context.Context, []string, []*bigtable.Mutation) ([]error, error) {
 			return []error{nil, rejected}, nil
 		}}
 	}}
-	got, err := NewWriter(client, []*Mapping[sample]{l}).DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+	got, err := newWriterOf(client, []*mappingOf[sample]{l}).DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 	if failed, is := errors.AsType[*DeleteError](err); !is || !errors.Is(err, rejected) || failed.Table != l.Table.ID || !strings.HasPrefix(failed.Row, "a#") || got.Events() != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -163,7 +163,7 @@ func (b *breaking) MutateRows(request *bigtablepb.MutateRowsRequest, stream bigt
 // TestDeleteResumes breaks off the stream of rows, before the first one and later; a deletion, also through a view, then continues.
 func TestDeleteResumes(t *testing.T) {
 	t.Parallel() // it waits
-	for _, l := range testlong.Sample([]*Mapping[sample]{days(), singles(), metrics(), offsetBlobs()}, 3) {
+	for _, l := range testlong.Sample([]*mappingOf[sample]{days(), singles(), metrics(), offsetBlobs()}, 3) {
 		s := newBigtable(t, l)
 		viewOf(t, s, l, "a#")
 		client, b := breaksOff(t, s)
@@ -172,13 +172,13 @@ func TestDeleteResumes(t *testing.T) {
 			all = append(all, sample{Series: "a", Time: day0.AddDate(0, 0, i), Note: []byte("n")})
 		}
 		for after := range 10 {
-			must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), all))
+			must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), all))
 			ctx, read := b.named(t.Context(), 0, after)
 			through := Client(client)
 			if after%2 == 1 {
 				through = AuthorizedViews(client, func(string) string { return "mine" })
 			}
-			if got, err := NewWriter(through, []*Mapping[sample]{l}).DeleteAll(ctx, SeriesOf(sample{Series: "a"})); err != nil || got.Events() != 4 {
+			if got, err := newWriterOf(through, []*mappingOf[sample]{l}).DeleteAll(ctx, seriesOf(sample{Series: "a"})); err != nil || got.Events() != 4 {
 				t.Errorf("table %s, after %d chunks: %v, %v", l.Table.ID, after, got, err)
 			}
 			if len(b.requests(read)) < 2 {
@@ -195,10 +195,10 @@ func TestDeleteResumes(t *testing.T) {
 func TestDeleteStops(t *testing.T) {
 	l, other := days(), singles()
 	s := newBigtable(t, l, other)
-	must(t, NewWriter(s.Client, []*Mapping[sample]{l, other}).Write(t.Context(), sample{Series: "a", Time: day0}))
+	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l, other}).Write(t.Context(), sample{Series: "a", Time: day0}))
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	got, err := NewWriter(s.Client, []*Mapping[sample]{l, other}).DeleteAll(ctx, SeriesOf(sample{Series: "a"}), DeleteOptions{Progress: func(Deletion) { cancel(stop) }})
+	got, err := newWriterOf(s.Client, []*mappingOf[sample]{l, other}).DeleteAll(ctx, seriesOf(sample{Series: "a"}), DeleteOptions{Progress: func(Deletion) { cancel(stop) }})
 	if !errors.Is(err, stop) || got.Tables[0].Events != 1 || len(got.Tables) == 2 && got.Tables[1].Events != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -212,19 +212,19 @@ func TestDeleteStops(t *testing.T) {
 func TestDeleteSkipsForeignRows(t *testing.T) {
 	l := offsetBlobs()
 	s := newBigtable(t, l)
-	w := NewWriter(s.Client, []*Mapping[sample]{l})
+	w := newWriterOf(s.Client, []*mappingOf[sample]{l})
 	must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}, {Series: "a", Time: day0.AddDate(0, 0, 2)}}))
 	m := bigtable.NewMutation()
 	m.Set(l.Table.Families[0].Name, "not a time", 0, nil)
 	for _, row := range []string{"a#2021-03-05", "a#2021-03-20x"} {
 		must(t, s.Client.Open(l.Table.ID).Apply(t.Context(), row, m))
 	}
-	got, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(-1), day0.AddDate(0, 0, 9))
+	got, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(-1), day0.AddDate(0, 0, 9))
 	if err != nil || got.Events() != 3 || storedCells(t, s, l.Table.ID) != 1 {
 		t.Errorf("days within the range: %v, %v; %d cells are left", got, err, storedCells(t, s, l.Table.ID))
 	}
 	must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}}))
-	got, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+	got, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 	var undecodable *DecodeError
 	if !errors.As(err, &undecodable) || undecodable.Row != "a#2021-03-20x" || got.Events() != 2 || storedCells(t, s, l.Table.ID) != 1 {
 		t.Errorf("whole series: %v, %v; %d cells are left", got, err, storedCells(t, s, l.Table.ID))
@@ -235,15 +235,15 @@ func TestDeleteSkipsForeignRows(t *testing.T) {
 func TestDeleteRefuses(t *testing.T) {
 	l := days()
 	s := newBigtable(t, l)
-	w := NewWriter(s.Client, []*Mapping[sample]{l})
+	w := newWriterOf(s.Client, []*mappingOf[sample]{l})
 	var bad *RangeError
-	if _, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(1), at(0)); !errors.As(err, &bad) {
+	if _, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(1), at(0)); !errors.As(err, &bad) {
 		t.Error(err)
 	}
-	if _, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(1), time.Time{}); !errors.As(err, &bad) {
+	if _, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(1), time.Time{}); !errors.As(err, &bad) {
 		t.Error(err)
 	}
-	if _, err := w.DeleteAll(t.Context(), SeriesOf(sample{})); !errors.Is(err, codec.ErrEmpty) {
+	if _, err := w.DeleteAll(t.Context(), seriesOf(sample{})); !errors.Is(err, codec.ErrEmpty) {
 		t.Error(err)
 	}
 	if _, err := w.Delete(t.Context(), []sample{{Series: "a#b", Time: day0}}); !errors.Is(err, codec.ErrDelimiter) {
@@ -253,7 +253,7 @@ func TestDeleteRefuses(t *testing.T) {
 		t.Error(got, err)
 	}
 	var missing *MissingTableError
-	if _, err := NewWriter(s.Client, []*Mapping[sample]{singles()}).DeleteAll(t.Context(), SeriesOf(sample{Series: "a"})); !errors.As(err, &missing) {
+	if _, err := newWriterOf(s.Client, []*mappingOf[sample]{singles()}).DeleteAll(t.Context(), seriesOf(sample{Series: "a"})); !errors.As(err, &missing) {
 		t.Error(err)
 	}
 }
@@ -263,9 +263,9 @@ func TestDeleteRefuses(t *testing.T) {
 func TestDeleteOfNumberedEvent(t *testing.T) {
 	older, newest := days(), offsetBlobs()
 	adjusted(older, func(m *mapping) { m.sequence = ofSequence })
-	newest.Since, newest.Older = day0.AddDate(0, 0, 1), []*Mapping[sample]{older}
+	newest.Since, newest.Older = day0.AddDate(0, 0, 1), []*mappingOf[sample]{older}
 	s := newBigtable(t, newest)
-	w := NewWriter(s.Client, []*Mapping[sample]{newest})
+	w := newWriterOf(s.Client, []*mappingOf[sample]{newest})
 	must(t, w.Write(t.Context(), sample{Series: "a", Time: day0}))
 	got, err := w.Delete(t.Context(), []sample{{Series: "a", Time: day0, Sequence: 5}})
 	if err != nil || got.Events() != 0 || storedCells(t, s, older.Table.ID) != 1 {
@@ -275,12 +275,12 @@ func TestDeleteOfNumberedEvent(t *testing.T) {
 
 // TestDeleteCountsRows deletes ranges that cut the millisecond of an event: only rows that lose data count.
 func TestDeleteCountsRows(t *testing.T) {
-	for _, l := range []*Mapping[sample]{days(), singles(), offsets(), offsetBlobs()} {
+	for _, l := range []*mappingOf[sample]{days(), singles(), offsets(), offsetBlobs()} {
 		s := newBigtable(t, l)
-		w := NewWriter(s.Client, []*Mapping[sample]{l})
+		w := newWriterOf(s.Client, []*mappingOf[sample]{l})
 		must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: at(1)}, {Series: "a", Time: at(90000)}}))
 		for _, rows := range []int{0, 1} {
-			got, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(1).Add(time.Microsecond), at(90000).Add(time.Duration(rows)*time.Microsecond))
+			got, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(1).Add(time.Microsecond), at(90000).Add(time.Duration(rows)*time.Microsecond))
 			if err != nil || got.Events() != rows || got.Tables[0].Rows != rows {
 				t.Errorf("%s: %+v, %v, want %d", l.Pattern, got, err, rows)
 			}

@@ -12,7 +12,7 @@ const maxFound = 1000
 
 // finding is a deletion with conditions: of the events that a read of one table yields.
 type finding struct {
-	*writer
+	*Writer
 	ctx       context.Context
 	name      string
 	how       DeleteOptions
@@ -25,11 +25,11 @@ type finding struct {
 // deleteFound deletes the events of a selection with conditions from all tables. Each table could only
 // compare values that it stores separately and has not lost to a time to live; so one decides for
 // all, and comes last: as long as it has an event, repeating the call finds the event.
-func (w *writer) deleteFound(ctx context.Context, name string, s *selection, from, to time.Time, o DeleteOptions) (Deletion, error) {
+func (w *Writer) deleteFound(ctx context.Context, name string, s *selection, from, to time.Time, o DeleteOptions) (Deletion, error) {
 	if w.unknown != nil {
 		return Deletion{}, w.unknown
 	}
-	f := &finding{writer: w, ctx: ctx, name: name, how: o, total: w.nothing(), table: w.tables[0].number}
+	f := &finding{Writer: w, ctx: ctx, name: name, how: o, total: w.nothing(), table: w.tables[0].number}
 	if s.table != "" {
 		i := slices.IndexFunc(w.tables, func(t writerTable) bool { return t.newest && t.mapping.Table.ID == s.table })
 		if i < 0 {

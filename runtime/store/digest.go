@@ -32,7 +32,7 @@ func (d Digest) String() string {
 // Digester computes digests of events as one table would store them. Events that were read
 // from different tables have equal digests if the table would store them equally, apart
 // from their write times. It is not safe for concurrent use.
-type Digester[E any] struct {
+type Digester struct {
 	stage *stage
 	at    time.Time
 	text  []byte
@@ -41,28 +41,31 @@ type Digester[E any] struct {
 // NewDigester returns a Digester for the table with the given ID. at is the time at which
 // it decides which events have expired. If the schema does not have the table, the error is an
 // *UnknownTableError.
-func NewDigester[E any](mappings []*Mapping[E], table string, at time.Time) (*Digester[E], error) {
-	return newDigester[E](untypedAll(mappings), table, at)
+func NewDigester(mappings []*Mapping, table string, at time.Time) (*Digester, error) {
+	return newDigester(completeAll(mappings), table, at)
 }
 
-// newDigester is NewDigester for untyped mappings.
-func newDigester[E any](mappings []*mapping, table string, at time.Time) (*Digester[E], error) {
+// newDigester is NewDigester for complete mappings.
+func newDigester(mappings []*mapping, table string, at time.Time) (*Digester, error) {
 	found, err := selected(mappings, []string{table})
 	if err != nil {
 		return nil, err
 	}
-	w := new(writer)
+	w := new(Writer)
 	for _, l := range allPeriods(found) {
 		w.tables = append(w.tables, writerTable{mapping: l, id: l.Table.ID})
 	}
-	d := &Digester[E]{stage: newStage(w), at: at}
+	d := &Digester{stage: newStage(w), at: at}
 	d.stage.at(at)
 	return d, nil
 }
 
-// Of returns the digest of an event, or why the table cannot store it: codec.ErrExpired if
+// Of returns the digest of an event, given a pointer to it, or why the table cannot store it: codec.ErrExpired if
 // it has expired at the time of the Digester.
-func (d *Digester[E]) Of(e *E) (Digest, error) {
+func (d *Digester) Of(e any) (Digest, error) { return d.of(event{e}) }
+
+// of returns the digest of an event.
+func (d *Digester) of(e event) (Digest, error) {
 	if d.stage == nil {
 		return Digest{}, &UnknownTableError{} // as of NewDigester
 	}
@@ -81,11 +84,11 @@ func digestOf(text []byte) Digest {
 
 // contents returns the rows and the mutations of an event. They are valid until the next
 // call.
-func (d *Digester[E]) contents(e *E) ([]byte, error) {
+func (d *Digester) contents(e event) ([]byte, error) {
 	var failed error
 	d.text = d.text[:0]
 	for i := range d.stage.tables {
-		d.stage.layOut(i, event{e})
+		d.stage.layOut(i, e)
 		switch t := &d.stage.tables[i]; {
 		case t.err == errForeign: // another mapping stores the event
 		case t.err != nil:

@@ -14,7 +14,7 @@ import (
 )
 
 // oneMetric returns metrics with one column, so that each event has one row.
-func oneMetric() *Mapping[sample] {
+func oneMetric() *mappingOf[sample] {
 	l := metrics()
 	l.Table.ID, l.Columns = "metric", l.Columns[:1]
 	return l
@@ -45,7 +45,7 @@ func wantDuplicate(t *testing.T, err error, event, earlier int, events []sample)
 // second is refused if it differs from the first, unless LastWins is set. Equal events
 // count as one.
 func TestEventsInOnePlace(t *testing.T) {
-	for _, base := range []func() *Mapping[sample]{singles, days, offsets, metrics, oneMetric} {
+	for _, base := range []func() *mappingOf[sample]{singles, days, offsets, metrics, oneMetric} {
 		for second, differs := range map[*sample]bool{
 			{Value: 1}: false, {Value: 2}: true, {Value: 1, Note: []byte("n")}: true,
 		} {
@@ -58,7 +58,7 @@ func TestEventsInOnePlace(t *testing.T) {
 				second.Series, second.Time = "s", at(60).Add(rest)
 				events := []sample{nth(7), {Series: "s", Time: at(60), Value: 1}, nth(8), *second, {Series: "r", Time: at(60), Value: 2}}
 				bt := newBigtable(t, l)
-				w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600))
+				w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(600))
 				want, err := []string{"1"}, w.WriteAll(t.Context(), events)
 				switch {
 				case rest == time.Millisecond || !differs:
@@ -69,7 +69,7 @@ func TestEventsInOnePlace(t *testing.T) {
 				default:
 					wantDuplicate(t, err, 3, 1, events)
 				}
-				r := NewReader(bt.Client, l, clockAt(600))
+				r := newReaderOf(bt.Client, l, clockAt(600))
 				same(t, want, read(t, r, at(60), at(60).Add(time.Millisecond), ReadOptions{}))
 				must(t, w.WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
 				if rest < time.Millisecond && l.Pattern != codec.BucketNewColumns {
@@ -84,11 +84,11 @@ func TestEventsInOnePlace(t *testing.T) {
 // All but the first of each place are refused.
 func TestDuplicatesAmongMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for _, l := range []*Mapping[sample]{singles(), days(), offsets(), metrics()} {
-		w := NewWriter(faked(tableFunc{
+	for _, l := range []*mappingOf[sample]{singles(), days(), offsets(), metrics()} {
+		w := newWriterOf(faked(tableFunc{
 			apply: func(context.Context, string, *bigtable.Mutation) error { return nil },
 			bulk:  func(context.Context, []string, []*bigtable.Mutation) ([]error, error) { return nil, nil },
-		}), []*Mapping[sample]{l})
+		}), []*mappingOf[sample]{l})
 		for range 30 {
 			var events []sample
 			first, want, got := map[string]sample{}, map[int]sample{}, map[int]sample{}
@@ -125,7 +125,7 @@ func TestDuplicateInTheNextRequest(t *testing.T) {
 	}
 	events = append(events, sample{Series: "s", Time: at(0), Value: 1}, sample{Series: "s", Time: at(4), Value: 1})
 	var failed *WriteError
-	if err := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600)).WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) != 2 {
+	if err := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(600)).WriteAll(t.Context(), events); !errors.As(err, &failed) || len(failed.Failures) != 2 {
 		t.Fatalf("%v", err)
 	}
 	for i, f := range failed.Failures {
@@ -140,11 +140,11 @@ func TestDuplicateInOneTable(t *testing.T) {
 	coarse.Precision = time.Second
 	bt := newBigtable(t, coarse, fine)
 	events := []sample{{Series: "s", Time: at(60), Value: 1}, {Series: "s", Time: at(60).Add(time.Millisecond), Value: 2}}
-	mappings := []*Mapping[sample]{fine, coarse}
-	err := NewWriter(bt.Client, mappings, writeAt(600)).WriteAll(t.Context(), events)
+	mappings := []*mappingOf[sample]{fine, coarse}
+	err := newWriterOf(bt.Client, mappings, writeAt(600)).WriteAll(t.Context(), events)
 	wantDuplicate(t, err, 1, 0, events)
 	for _, l := range mappings {
-		same(t, []string{"1"}, read(t, NewReader(bt.Client, l, clockAt(600)), at(0), at(600), ReadOptions{}))
+		same(t, []string{"1"}, read(t, newReaderOf(bt.Client, l, clockAt(600)), at(0), at(600), ReadOptions{}))
 	}
 }
 
@@ -153,12 +153,12 @@ func TestDuplicateInOneTable(t *testing.T) {
 func TestDuplicatesOfABatcher(t *testing.T) {
 	written := singles()
 	written.Table.Families = []Family{{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}}
-	for _, l := range []*Mapping[sample]{singles(), days(), written} {
+	for _, l := range []*mappingOf[sample]{singles(), days(), written} {
 		for _, lastWins := range []bool{false, true} {
 			bt := newBigtable(t, l)
 			now := at(600)
-			w := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Now: func() time.Time { now = now.Add(time.Second); return now }})
-			b := NewBatcher(w, func(e sample, err error) { t.Error(e, err) }, BatcherOptions{MaxAge: time.Hour, LastWins: lastWins})
+			w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, WriterOptions{Now: func() time.Time { now = now.Add(time.Second); return now }})
+			b := newBatcherOf(w, func(e sample, err error) { t.Error(e, err) }, BatcherOptions{MaxAge: time.Hour, LastWins: lastWins})
 			event := sample{Series: "s", Time: at(60), Value: 1}
 			must(t, b.Add(t.Context(), event))
 			must(t, b.Add(t.Context(), event))
@@ -174,7 +174,7 @@ func TestDuplicatesOfABatcher(t *testing.T) {
 			}
 			must(t, b.Add(t.Context(), nth(4)))
 			must(t, b.Close(t.Context()))
-			same(t, []string{want}, read(t, NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time { return now }}), at(0), at(600), ReadOptions{}))
+			same(t, []string{want}, read(t, newReaderOf(bt.Client, l, ReaderOptions{Now: func() time.Time { return now }}), at(0), at(600), ReadOptions{}))
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 type eraser struct {
 	erasures
 	table   int     // index in Writer.tables
-	reader  *reader // reads everything that is stored
+	reader  *Reader // reads everything that is stored
 	mapping *mapping
 	settler *settler // of a table of states; else nil
 }
@@ -57,7 +57,7 @@ type erasedRow struct {
 }
 
 // eraser returns an eraser for one table of the writer. It adds its counts to d.
-func (w *writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *eraser {
+func (w *Writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *eraser {
 	t := &w.tables[table]
 	r := w.reader(table, t.shape.AllCells(), name)
 	return &eraser{
@@ -70,9 +70,9 @@ func (w *writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *e
 }
 
 // reader returns a reader of one table of the writer, as if it had another shape.
-func (w *writer) reader(table int, shape scan.Table, name string) *reader {
+func (w *Writer) reader(table int, shape scan.Table, name string) *Reader {
 	t := &w.tables[table]
-	r := &reader{
+	r := &Reader{
 		options: ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout},
 		mapping: t.mapping, shape: shape,
 		whole: t.mapping.wholeQuery(name), gathered: maxGathered,

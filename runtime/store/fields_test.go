@@ -15,7 +15,7 @@ import (
 func TestFieldsOfWholeValues(t *testing.T) {
 	whole := days()
 	whole.Pattern, whole.Columns = codec.BucketSerialized, []Column{{Name: "event", Whole: true}}
-	for _, l := range []*Mapping[sample]{whole, offsets()} {
+	for _, l := range []*mappingOf[sample]{whole, offsets()} {
 		l.Put, l.Missing = putValue(l), Required[sample]
 		l.Precision, l.Fields = time.Second, []Field{"value", "note"}
 		r, c := stored(t, l, 1, numbered(2)...)
@@ -25,16 +25,16 @@ func TestFieldsOfWholeValues(t *testing.T) {
 		refusesFields(t, r, "value", "anything")
 		refusesFields(t, r, "value", Field(l.Columns[0].Name))
 		var columns sampleColumns
-		must(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, SeriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: []Field{}}))
+		must(t, readColumns(t.Context(), r, intoColumns(l.untyped()), &columns, seriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: []Field{}}))
 		same(t, []uint64{0, 0}, columns.Value)
 		same(t, []time.Time{at(0), at(1)}, columns.Time)
 	}
 }
 
 // refusesFields checks that a read of fields, not all of which the table has, fails.
-func refusesFields(t *testing.T, r *Reader[sample], fields ...Field) {
+func refusesFields(t *testing.T, r *readerOf[sample], fields ...Field) {
 	t.Helper()
-	for _, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: fields}) {
+	for _, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: fields}) {
 		if !errors.Is(err, ErrNoField) {
 			t.Errorf("fields %q: %v", fields, err)
 		}
@@ -44,7 +44,7 @@ func refusesFields(t *testing.T, r *Reader[sample], fields ...Field) {
 // TestCellsOfFields counts the cells that Bigtable sends for some fields: only theirs
 // if one of them is required, otherwise one more per event, without its value.
 func TestCellsOfFields(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
+	for _, l := range []*mappingOf[sample]{singles(), days(), metrics()} {
 		samples := numbered(9)
 		samples[3].Note = []byte("note")
 		r, c := stored(t, l, 60, samples...)
@@ -67,10 +67,10 @@ func TestCellsOfFields(t *testing.T) {
 // TestValuesOfOtherFieldsAreNotSent uses a large field to detect events. Bigtable must
 // not send its values.
 func TestValuesOfOtherFieldsAreNotSent(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days()} {
+	for _, l := range []*mappingOf[sample]{singles(), days()} {
 		bt := newBigtable(t, l)
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(600)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1}))
-		r := NewReader(onRows(bt.Client, func(row bigtable.Row) error {
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(600)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1}))
+		r := newReaderOf(onRows(bt.Client, func(row bigtable.Row) error {
 			for _, item := range row["f.1"] {
 				same(t, 0, len(item.Value))
 			}

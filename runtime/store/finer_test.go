@@ -14,8 +14,8 @@ import (
 
 // finer are mappings of the patterns that can store times that are finer than the precision, after
 // that became coarser.
-func finer() []*Mapping[sample] {
-	return []*Mapping[sample]{days(), singles(), metrics(), blobs(singles()), blobs(days())}
+func finer() []*mappingOf[sample] {
+	return []*mappingOf[sample]{days(), singles(), metrics(), blobs(singles()), blobs(days())}
 }
 
 // seconds are the seconds at which the tests of this file write before the precision is a minute.
@@ -48,17 +48,17 @@ func TestBackfillFinerTimes(t *testing.T) {
 			t.Run(source.Table.ID+" "+name, func(t *testing.T) {
 				target := days()
 				target.Table.ID, target.Table.WriteOnly = "target", true
-				mappings := []*Mapping[sample]{source, target}
+				mappings := []*mappingOf[sample]{source, target}
 				source.Precision = time.Second
 				bt := newBigtable(t, mappings...)
 				o.Workers, o.Now = -1, func() time.Time { return at(100_000) }
 				writer := WriterOptions{Now: o.Now, Tables: []string{source.Table.ID}}
-				must(t, NewWriter(bt.Client, mappings, writer).WriteAll(t.Context(), inSeconds(seconds...)))
+				must(t, newWriterOf(bt.Client, mappings, writer).WriteAll(t.Context(), inSeconds(seconds...)))
 				source.Precision, target.Precision = time.Minute, time.Minute
 				program := sample{Series: "a", Time: at(0), Value: 7}
 				writer.Tables = nil
-				must(t, NewWriter(bt.Client, mappings, writer).Write(t.Context(), program))
-				_, err := Backfill(t.Context(), bt.Client, mappings, o)
+				must(t, newWriterOf(bt.Client, mappings, writer).Write(t.Context(), program))
+				_, err := backfillOf(t.Context(), bt.Client, mappings, o)
 				var refused *BackfillError
 				if !errors.As(err, &refused) || !strings.Contains(err.Error(), "2021-03-05T00:00:10Z") || !strings.Contains(err.Error(), "1m0s") {
 					t.Errorf("the error is %v", err)
@@ -78,7 +78,7 @@ func TestBackfillOfFittingTimes(t *testing.T) {
 		l.Precision = time.Minute
 	}
 	r.options.To = at(1)
-	report, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	report, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 	must(t, err)
 	same(t, shown(r.samples[:1]), r.values(t, 1))
 	same(t, int64(1), report.Events)
@@ -87,8 +87,8 @@ func TestBackfillOfFittingTimes(t *testing.T) {
 // TestBackfillPartsFinerTimes refuses them in each step of a pipeline that meets them.
 func TestBackfillPartsFinerTimes(t *testing.T) {
 	r := newRefill(t, 3)
-	record := func() (chunks []BackfillChunk, steps *BackfillParts[sample], err error) {
-		steps, err = NewBackfillParts(r.Client, r.mappings, at(100_000), r.options)
+	record := func() (chunks []BackfillChunk, steps *BackfillParts, err error) {
+		steps, err = newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 		must(t, err)
 		_, err = steps.Record(t.Context(), "singles", KeyRange{}, until("t"), func(c BackfillChunk) { chunks = append(chunks, c) })
 		return chunks, steps, err
@@ -113,7 +113,7 @@ func TestBackfillPartsFinerTimes(t *testing.T) {
 func TestBackfillRateIsNumber(t *testing.T) {
 	r := newRefill(t, 1)
 	r.options.Rate = math.NaN()
-	_, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 	if refused := new(BackfillError); !errors.As(err, &refused) {
 		t.Errorf("the error is %v", err)
 	}
@@ -137,15 +137,15 @@ func TestDeleteFinerTimes(t *testing.T) {
 		for _, first := range finer() {
 			second := days()
 			second.Table.ID = "second"
-			mappings := []*Mapping[sample]{first, second}
+			mappings := []*mappingOf[sample]{first, second}
 			bt := newBigtable(t, mappings...)
 			now := func() time.Time { return at(100_000) }
 			first.Precision, second.Precision = time.Second, time.Second
 			for i, written := range [][]int{{0, 10, 30, 59, 60, 120}, {0, 60, 120}} {
-				must(t, NewWriter(bt.Client, mappings, WriterOptions{Now: now, Tables: []string{mappings[i].Table.ID}}).WriteAll(t.Context(), inSeconds(written...)))
+				must(t, newWriterOf(bt.Client, mappings, WriterOptions{Now: now, Tables: []string{mappings[i].Table.ID}}).WriteAll(t.Context(), inSeconds(written...)))
 			}
 			first.Precision, second.Precision = time.Minute, time.Minute
-			w, events, want := NewWriter(bt.Client, mappings, WriterOptions{Now: now}), inSeconds(tt.deleted...), inSeconds(tt.want...)
+			w, events, want := newWriterOf(bt.Client, mappings, WriterOptions{Now: now}), inSeconds(tt.deleted...), inSeconds(tt.want...)
 			if tt.replaced < 0 {
 				d, err := w.Delete(t.Context(), events)
 				must(t, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // offsets returns days with one column per sample.
-func offsets() *Mapping[sample] {
+func offsets() *mappingOf[sample] {
 	l := days()
 	l.Pattern, l.Table.ID, l.Columns = codec.BucketOffsets, "offsets", []Column{{Name: "v", Whole: true}}
 	l.Put = putValue(l)
@@ -20,7 +20,7 @@ func offsets() *Mapping[sample] {
 }
 
 // everywhere returns a query of all series whose keys select the time.
-func everywhere(l *Mapping[sample]) *testQuery[sample] {
+func everywhere(l *mappingOf[sample]) *testQuery[sample] {
 	q := all("")
 	q.Keys = func(*sample) (*codec.KeyPattern, error) {
 		p := codec.NewKeyPattern("#")
@@ -43,14 +43,14 @@ func spread(n int) []sample {
 // The newest buckets may have no column of the mapping. Latest then continues with
 // earlier ones, in order of time, even if labels do not sort.
 func TestLatestSkipsForeignBuckets(t *testing.T) {
-	for _, l := range []*Mapping[sample]{unsorted(days()), days(), singles()} {
+	for _, l := range []*mappingOf[sample]{unsorted(days()), days(), singles()} {
 		bt := newBigtable(t, l)
 		samples := spread(12)
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1)).WriteAll(t.Context(), samples[:8]))
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(1)).WriteAll(t.Context(), samples[:8]))
 		other := *l
 		other.Columns = []Column{{Name: "unknown"}, {Name: "unknown too"}}
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{&other}, writeAt(1)).WriteAll(t.Context(), samples[8:]))
-		latest, err := NewReader(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"})
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{&other}, writeAt(1)).WriteAll(t.Context(), samples[8:]))
+		latest, err := newReaderOf(bt.Client, l, clockAt(1)).Latest(t.Context(), sample{Series: "s"})
 		if err != nil || latest.Value != 7 {
 			t.Errorf("%s: %+v, %v", l.Table.ID, latest, err)
 		}
@@ -61,11 +61,11 @@ func TestLatestSkipsForeignBuckets(t *testing.T) {
 // timestamp is not in the bucket of its row is an error and not an event; the other
 // events of the row are read. If it is newer than them, it hides the newest event, and Latest reports it.
 func TestTimestampsOutsideTheBucket(t *testing.T) {
-	for _, l := range []*Mapping[sample]{days(), metrics()} {
+	for _, l := range []*mappingOf[sample]{days(), metrics()} {
 		for _, stray := range []time.Time{at(0), at(2 * 86400), at(90 * 86400)} {
 			bt, one := newBigtable(t, l), *l
 			one.Columns = l.Columns[:1]
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1)).WriteAll(t.Context(), spread(2)))
+			must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(1)).WriteAll(t.Context(), spread(2)))
 			row, qualifier := "s#2021-03-06", "v.1"
 			if l.Pattern == codec.BucketNewColumns {
 				row, qualifier = "s#v.1#2021-03-06", "77"
@@ -73,10 +73,10 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 			m := bigtable.NewMutation()
 			m.Set("f.1", qualifier, bigtable.Time(stray), codec.AppendBinaryUint64(nil, 77))
 			must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), row, m))
-			r := NewReader(bt.Client, &one, clockAt(1))
+			r := newReaderOf(bt.Client, &one, clockAt(1))
 			for _, o := range []ReadOptions{{}, {NewestFirst: true}} {
 				events, failed := 0, []error(nil)
-				for _, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(100*86400), o) {
+				for _, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), at(0), at(100*86400), o) {
 					if events++; err != nil {
 						failed = append(failed, err)
 					}
@@ -88,7 +88,7 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 			}
 			for _, newestFirst := range []bool{false, true} {
 				events, undecodable, failed := int64(0), int64(0), 0
-				for w, err := range Windows(t.Context(), r, intoColumns(one.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(0), at(100*86400), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
+				for w, err := range readWindows(t.Context(), r, intoColumns(one.untyped()), sampleWindows, seriesOf(sample{Series: "s"}), at(0), at(100*86400), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
 					if err != nil {
 						if !errors.Is(err, codec.ErrTimeRange) {
 							t.Errorf("%s, %v: %v", l.Table.ID, stray, err)

@@ -21,8 +21,8 @@ import (
 )
 
 // gatheredMappings are mappings of which several spans are read with one request.
-func gatheredMappings() []*Mapping[sample] {
-	return []*Mapping[sample]{metrics(), unsorted(metrics()), days(), singles()}
+func gatheredMappings() []*mappingOf[sample] {
+	return []*mappingOf[sample]{metrics(), unsorted(metrics()), days(), singles()}
 }
 
 // gatheredSamples returns two samples per day for each series.
@@ -36,7 +36,7 @@ func gatheredSamples(days int, series ...string) (out []sample) {
 }
 
 // gatheredQuery returns a query of several spans.
-func gatheredQuery(l *Mapping[sample], r *Reader[sample]) *testQuery[sample] {
+func gatheredQuery(l *mappingOf[sample], r *readerOf[sample]) *testQuery[sample] {
 	if l.Pattern == codec.BucketNewColumns {
 		return wholeOf(r)
 	}
@@ -45,10 +45,10 @@ func gatheredQuery(l *Mapping[sample], r *Reader[sample]) *testQuery[sample] {
 
 // gatheredServer returns a server in front of one with samples of a mapping, and a
 // client of it.
-func gatheredServer(t *testing.T, l *Mapping[sample], samples []sample) (*bigtable.Client, *breaking) {
+func gatheredServer(t *testing.T, l *mappingOf[sample], samples []sample) (*bigtable.Client, *breaking) {
 	t.Helper()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
 	return breaksOff(t, bt)
 }
 
@@ -61,14 +61,14 @@ func TestGatheredBrokenStreams(t *testing.T) {
 	for _, l := range testlong.Sample(gatheredMappings(), 4) {
 		client, b := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
 		for _, gathered := range []int{maxGathered, 1} {
-			r := NewReader(client, l, clockAt(86400*4-1))
+			r := newReaderOf(client, l, clockAt(86400*4-1))
 			r.reader.gathered = gathered
 			reads := map[string]brokenReader{}
 			for name, o := range map[string]ReadOptions{
 				"forwards": {}, "newest first": {NewestFirst: true}, "limit": {Limit: 3}, "newest": {Limit: 1, NewestFirst: true},
 			} {
-				reads[name] = func(ctx context.Context, r *Reader[sample]) (out []string, err error) {
-					for e, err := range readOf(ctx, r, gatheredQuery(l, r), SeriesOf(sample{Series: "s0"}), at(0), at(86400*4), o) {
+				reads[name] = func(ctx context.Context, r *readerOf[sample]) (out []string, err error) {
+					for e, err := range readOf(ctx, r, gatheredQuery(l, r), seriesOf(sample{Series: "s0"}), at(0), at(86400*4), o) {
 						if err != nil {
 							return out, err
 						}
@@ -111,10 +111,10 @@ func TestGatheredContextEnds(t *testing.T) {
 			now, cancel = e, stop
 			b.mu.Unlock()
 			ctx, _ = b.named(ctx, -1, 0)
-			r := NewReader(client, l, clockAt(86400*3))
+			r := newReaderOf(client, l, clockAt(86400*3))
 			r.reader.gathered = e.gathered
 			ended := false
-			for event, err := range readOf(ctx, r, gatheredQuery(l, r), SeriesOf(sample{Series: "s0"}), at(0), at(86400*3), ReadOptions{NewestFirst: newestFirst}) {
+			for event, err := range readOf(ctx, r, gatheredQuery(l, r), seriesOf(sample{Series: "s0"}), at(0), at(86400*3), ReadOptions{NewestFirst: newestFirst}) {
 				if err != nil {
 					return out, late, err
 				}
@@ -151,12 +151,12 @@ func TestGatheredContextEnds(t *testing.T) {
 func TestGatheredMemory(t *testing.T) {
 	for _, l := range gatheredMappings() {
 		bt := newBigtable(t, l)
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
 		for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
 			client := opened(t)(connect(t.Context(), bt.Addr))
-			r := NewReader(client, l, clockAt(86400*100))
+			r := newReaderOf(client, l, clockAt(86400*100))
 			r.reader.gathered = 2000
-			of, _ := gatheredQuery(l, r).of(Selection[sample]{})
+			of, _ := gatheredQuery(l, r).of(selectionOf[sample]{})
 			read := r.reader.begin(t.Context(), of, event{&sample{Series: "s0"}}, at(0), at(86400*100), nil)
 			plan, err := read.plan()
 			must(t, err)
@@ -193,7 +193,7 @@ func TestNotGathered(t *testing.T) {
 		return out
 	}
 	for name, c := range map[string]struct {
-		mapping *Mapping[sample]
+		mapping *mappingOf[sample]
 		query   *testQuery[sample]
 		series  string
 		options ReadOptions
@@ -220,12 +220,12 @@ func TestNotGathered(t *testing.T) {
 				return nil
 			}}
 			client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
-			r := NewReader(client, c.mapping, clockAt(86400*1000))
+			r := newReaderOf(client, c.mapping, clockAt(86400*1000))
 			q := c.query
 			if q == nil {
 				q = wholeOf(r)
 			}
-			for _, err := range readOf(t.Context(), r, q, SeriesOf(sample{Series: c.series}), at(0), at(86400*1000), c.options) {
+			for _, err := range readOf(t.Context(), r, q, seriesOf(sample{Series: c.series}), at(0), at(86400*1000), c.options) {
 				must(t, err)
 			}
 			if c.one != (requests.Load() == 1) || largest.Load() > 512<<10 {
@@ -245,17 +245,17 @@ func TestGatheredRows(t *testing.T) {
 		for i := range samples {
 			samples[i].ExpiresAt, samples[i].Class = at(86400*100), min(1+i%3/2, len(l.Table.Families)-1)
 		}
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*6)).WriteAll(t.Context(), samples))
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*6)).WriteAll(t.Context(), samples))
 		plain := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
 		for _, newestFirst := range []bool{false, true} {
 			var want []string
 			received := 0
 			for i, gathered := range []int{1 << 20, 1 << 20, 0, 100, 300, 1000, 3000} {
 				rows := 0
-				r := NewReader([]*bigtable.Client{plain, bt.Client}[i%2], l, ReaderOptions{Now: clockAt(86400 * 6).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { rows = op.Rows }}})
+				r := newReaderOf([]*bigtable.Client{plain, bt.Client}[i%2], l, ReaderOptions{Now: clockAt(86400 * 6).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { rows = op.Rows }}})
 				r.reader.gathered = gathered
 				var got []string
-				for e, err := range readOf(t.Context(), r, gatheredQuery(l, r), SeriesOf(sample{Series: "s0"}), at(0), at(86400*6), ReadOptions{NewestFirst: newestFirst}) {
+				for e, err := range readOf(t.Context(), r, gatheredQuery(l, r), seriesOf(sample{Series: "s0"}), at(0), at(86400*6), ReadOptions{NewestFirst: newestFirst}) {
 					must(t, err)
 					got = append(got, rowText(&e))
 				}

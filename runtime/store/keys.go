@@ -7,12 +7,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// seriesValues says where the series values of an event are.
-type seriesValues[E any] struct {
-	of  func(e *E, to []any) []any // appends pointers to the values; see codec.KeyValues
-	ptr func(e *E) any             // a pointer to the series
-}
-
 // keyContent is the content of a row key. It may be used again for another key.
 type keyContent struct {
 	values codec.KeyValues

@@ -19,7 +19,7 @@ import (
 // lateCase is a table with a rollup, that with its newest events, and a copy that serves no reads.
 type lateCase struct {
 	nowCase
-	rolled, copies *Mapping[sample]
+	rolled, copies *mappingOf[sample]
 	sealed         bool            // the buckets were summarized before the call
 	chunks         []BackfillChunk // of the steps of a backfill
 }
@@ -30,7 +30,7 @@ func newLateCase(t *testing.T) *lateCase {
 	newest := codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{age, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}
 	c := &lateCase{rolled: living(rolled(days(), 0), age), copies: living(singles(), age)}
 	c.rolled.State, c.copies.Table.WriteOnly = living(nowRow(), newest), true
-	c.nowCase = nowCase{t: t, mappings: []*Mapping[sample]{c.rolled.State, c.rolled, c.copies}, now: at(86400 + 7200)}
+	c.nowCase = nowCase{t: t, mappings: []*mappingOf[sample]{c.rolled.State, c.rolled, c.copies}, now: at(86400 + 7200)}
 	c.Bigtable = newBigtable(t, c.mappings...)
 	return c
 }
@@ -45,13 +45,13 @@ func (c *lateCase) late(copied *latecopy.Copy) Client { return tableClient{c.Cli
 
 // seal summarizes the buckets of the first day.
 func (c *lateCase) seal(client Client) error {
-	_, err := Rollup(c.t.Context(), client, c.mappings, intoColumns(c.rolled.untyped()), sampleWindows, RollupOptions{Now: c.clock, Sleep: noSleep, Workers: -1})
+	_, err := runRollup(c.t.Context(), client, c.mappings, intoColumns(c.rolled.untyped()), sampleWindows, RollupOptions{Now: c.clock, Sleep: noSleep, Workers: -1})
 	return err
 }
 
 // refill fills the table of copies or that of the newest events.
 func (c *lateCase) refill(ctx context.Context, client Client, target string, repair bool) error {
-	_, err := Backfill(ctx, client, c.mappings, BackfillOptions{Target: target, Repair: repair, Now: c.clock, Workers: -1})
+	_, err := backfillOf(ctx, client, c.mappings, BackfillOptions{Target: target, Repair: repair, Now: c.clock, Workers: -1})
 	return err
 }
 
@@ -65,9 +65,9 @@ type lateReads struct {
 func (c *lateCase) reads() (r lateReads, wrong string) {
 	r.events = map[string]map[int]string{"now": {}}
 	second := func(e sample) int { return int(e.Time.Sub(day0) / time.Second) }
-	for _, l := range []*Mapping[sample]{c.rolled, c.copies} {
+	for _, l := range []*mappingOf[sample]{c.rolled, c.copies} {
 		found := map[int]string{}
-		for e, err := range NewReader(c.Client, l, ReaderOptions{Now: c.clock}).Read(c.t.Context(), SeriesOf(sample{Series: "a"}), time.Time{}, at(1_000_000)) {
+		for e, err := range newReaderOf(c.Client, l, ReaderOptions{Now: c.clock}).Read(c.t.Context(), seriesOf(sample{Series: "a"}), time.Time{}, at(1_000_000)) {
 			must(c.t, err)
 			found[second(e)] = e.same()
 		}
@@ -87,8 +87,8 @@ func (c *lateCase) reads() (r lateReads, wrong string) {
 }
 
 // windows returns the windows of a mapping, and the number of events in them.
-func (c *lateCase) windows(l *Mapping[sample]) (text string, events int) {
-	for w, err := range Windows(c.t.Context(), NewReader(c.Client, l, ReaderOptions{Now: c.clock}), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "a"}), day0, at(3*86400), window.Every(2*time.Hour)) {
+func (c *lateCase) windows(l *mappingOf[sample]) (text string, events int) {
+	for w, err := range readWindows(c.t.Context(), newReaderOf(c.Client, l, ReaderOptions{Now: c.clock}), intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: "a"}), day0, at(3*86400), window.Every(2*time.Hour)) {
 		must(c.t, err)
 		text, events = text+fmt.Sprintf("%s +%v\n", columnsText([]sampleWindow{w})[0], w.Inexact), events+int(w.Events)
 	}
@@ -149,11 +149,11 @@ var lateCalls = map[string]lateCall{
 		return err
 	}},
 	"DeleteRange": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		_, err := c.writer(client).DeleteRange(ctx, SeriesOf(sample{Series: "a"}), at(915), at(950))
+		_, err := c.writer(client).DeleteRange(ctx, seriesOf(sample{Series: "a"}), at(915), at(950))
 		return err
 	}, undoes: inRange},
 	"DeleteAll": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		_, err := c.writer(client).DeleteAll(ctx, SeriesOf(sample{Series: "a"}))
+		_, err := c.writer(client).DeleteAll(ctx, seriesOf(sample{Series: "a"}))
 		return err
 	}, undoes: []int{890, 910, 920, 940}},
 	"Replace": {call: func(ctx context.Context, c *lateCase, client Client) error {
@@ -168,7 +168,7 @@ var lateCalls = map[string]lateCall{
 	}, undoes: append(copied, 925)},
 	"steps of a backfill": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		c.differ()
-		return c.steps(client).record(ctx, func(p *BackfillParts[sample], chunk BackfillChunk) error {
+		return c.steps(client).record(ctx, func(p *BackfillParts, chunk BackfillChunk) error {
 			c.chunks = append(c.chunks, chunk)
 			_, _, err := p.Copy(ctx, chunk)
 			return err
@@ -194,7 +194,7 @@ var lateCalls = map[string]lateCall{
 	}},
 	"Rollup": {call: func(_ context.Context, c *lateCase, client Client) error { return c.seal(client) }},
 	"steps of a rollup": {call: func(ctx context.Context, c *lateCase, client Client) error {
-		p, err := NewRollupParts(client, c.mappings, intoColumns(c.rolled.untyped()), sampleWindows, RollupOptions{Now: c.clock})
+		p, err := newRollupPartsOf(client, c.mappings, intoColumns(c.rolled.untyped()), sampleWindows, RollupOptions{Now: c.clock})
 		must(c.t, err)
 		var chunks []RollupChunk
 		if _, err := p.Note(ctx, 0, KeyRange{}, allRows{}, func(chunk RollupChunk) { chunks = append(chunks, chunk) }); err != nil {
@@ -214,24 +214,24 @@ var copied = []int{900, 910, 920}
 
 // differ makes the copies differ from the other table: in an event, in others, and by one that is missing.
 func (c *lateCase) differ(others ...sample) {
-	w := NewWriter(c.process(), c.mappings, WriterOptions{Now: c.clock, Tables: []string{"singles"}})
+	w := newWriterOf(c.process(), c.mappings, WriterOptions{Now: c.clock, Tables: []string{"singles"}})
 	must(c.t, w.WriteAll(c.t.Context(), append(others, sampleAt(920, 99))))
 	_, err := w.Delete(c.t.Context(), []sample{sampleAt(910, 0)})
 	must(c.t, err)
 }
 
 // lateSteps are the steps of a backfill of the copies.
-type lateSteps struct{ p *BackfillParts[sample] }
+type lateSteps struct{ p *BackfillParts }
 
 func (c *lateCase) steps(client Client) lateSteps {
-	p, err := NewBackfillParts(client, c.mappings, c.now, BackfillOptions{Target: "singles", Now: c.clock})
+	p, err := newBackfillPartsOf(client, c.mappings, c.now, BackfillOptions{Target: "singles", Now: c.clock})
 	must(c.t, err)
 	p.b.clock.sleep = noSleep
 	return lateSteps{p}
 }
 
 // record calls f for each chunk of the source.
-func (s lateSteps) record(ctx context.Context, f func(p *BackfillParts[sample], chunk BackfillChunk) error) error {
+func (s lateSteps) record(ctx context.Context, f func(p *BackfillParts, chunk BackfillChunk) error) error {
 	var chunks []BackfillChunk
 	if _, err := s.p.Record(ctx, "days", KeyRange{}, allRows{}, func(c BackfillChunk) { chunks = append(chunks, c) }); err != nil {
 		return err
@@ -264,11 +264,11 @@ var lateThen = map[string]func(c *lateCase, client Client) error{
 		return err
 	},
 	"the deletion of all": func(c *lateCase, client Client) error {
-		_, err := c.writer(client).DeleteAll(c.t.Context(), SeriesOf(sample{Series: "a"}))
+		_, err := c.writer(client).DeleteAll(c.t.Context(), seriesOf(sample{Series: "a"}))
 		return err
 	},
 	"the deletion of all, and a seal": func(c *lateCase, client Client) error {
-		_, err := c.writer(client).DeleteAll(c.t.Context(), SeriesOf(sample{Series: "a"}))
+		_, err := c.writer(client).DeleteAll(c.t.Context(), seriesOf(sample{Series: "a"}))
 		must(c.t, err)
 		return c.seal(client)
 	},

@@ -12,17 +12,16 @@ import (
 
 // Latest returns the newest event of the series of base, or ErrNotFound. It reads one row if the schema
 // has a table of codec.Latest.
-func (r *Reader[E]) Latest(ctx context.Context, base E) (E, error) {
-	reader, err := readerOf(r)
-	if err != nil {
-		return valueOf[E](event{}), err
+func (r *Reader) Latest(ctx context.Context, base any) (any, error) {
+	if err := r.missingClient(); err != nil {
+		return nil, err
 	}
-	event, err := reader.newest(ctx, event{&base})
-	return valueOf[E](event), err
+	e, err := r.newest(ctx, event{base})
+	return e.pointer, err
 }
 
-// newest is [Reader.Latest] without its type parameter.
-func (r *reader) newest(ctx context.Context, base event) (event event, err error) {
+// newest is [Reader.Latest] of a reader with a client.
+func (r *Reader) newest(ctx context.Context, base event) (event event, err error) {
 	op := Operation{Name: "Latest", Table: r.table.id}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
@@ -53,7 +52,7 @@ func (r *reader) newest(ctx context.Context, base event) (event event, err error
 }
 
 // lastOf returns the newest event of a series with an earlier mapping.
-func (r *reader) lastOf(ctx context.Context, op *Operation, base event) (newest event, err error) {
+func (r *Reader) lastOf(ctx context.Context, op *Operation, base event) (newest event, err error) {
 	if after, moves := r.shape.Tier.After(); moves && r.shape.EventTimed() {
 		if since := r.options.Now().Add(-after); since.After(r.mapping.Since) && since.Before(r.mapping.until) {
 			if newest, err = r.lastSince(ctx, op, base, since); !errors.Is(err, ErrNotFound) {
@@ -65,7 +64,7 @@ func (r *reader) lastOf(ctx context.Context, op *Operation, base event) (newest 
 }
 
 // lastSince is lastOf for events from a time on.
-func (r *reader) lastSince(ctx context.Context, op *Operation, base event, since time.Time) (newest event, err error) {
+func (r *Reader) lastSince(ctx context.Context, op *Operation, base event, since time.Time) (newest event, err error) {
 	read := r.begin(ctx, &r.whole, base, since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
 	read.op = *op
 	newest, err = base, ErrNotFound
@@ -109,7 +108,7 @@ func (r *reading) skip(p *scan.Part, yield yielder) bool {
 
 // without removes a row from the ranges and, if it had an event, the rest of its
 // series.
-func (r *reader) without(rest []codec.Rows, key string, a *assembler, found bool) []codec.Rows {
+func (r *Reader) without(rest []codec.Rows, key string, a *assembler, found bool) []codec.Rows {
 	spans, err := r.mapping.Spans(a.base)
 	if found && err == nil && spans[0].Has(key) { // the same span, and so the same salt
 		return r.table.past(rest, spans[0].All())
@@ -118,7 +117,7 @@ func (r *reader) without(rest []codec.Rows, key string, a *assembler, found bool
 }
 
 // firstOfEach yields the first event of each series.
-func (r *reader) firstOfEach(events func(yielder)) func(yielder) {
+func (r *Reader) firstOfEach(events func(yielder)) func(yielder) {
 	return func(yield yielder) {
 		seen := map[string]bool{}
 		events(func(event event, err error) bool {
@@ -135,7 +134,7 @@ func (r *reader) firstOfEach(events func(yielder)) func(yielder) {
 }
 
 // latest finds the newest event: in a table with an infrequent access tier, first on SSD.
-func (r *reader) latest(ctx context.Context, op *Operation, base event, spans []codec.Span) (event, error) {
+func (r *Reader) latest(ctx context.Context, op *Operation, base event, spans []codec.Span) (event, error) {
 	m := r.borrow()
 	defer r.release(m)
 	now := r.options.Now()
@@ -152,7 +151,7 @@ func (r *reader) latest(ctx context.Context, op *Operation, base event, spans []
 
 // latestIn finds the newest event in a table at time now. If that takes several requests, it first reads the
 // current bucket and later ones.
-func (r *reader) latestIn(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory, in *scan.Table, now time.Time) (event, error) {
+func (r *Reader) latestIn(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory, in *scan.Table, now time.Time) (event, error) {
 	if recent, ok := in.Recent(spans, now); ok {
 		a := r.newestOnly(base, m)
 		rows, err := r.table.recentRows(ctx, op, now, spans, recent, a.timeOf)
@@ -169,7 +168,7 @@ func (r *reader) latestIn(ctx context.Context, op *Operation, base event, spans 
 }
 
 // newestOnly returns an assembler that makes the newest event of a series.
-func (r *reader) newestOnly(base event, m *memory) *assembler {
+func (r *Reader) newestOnly(base event, m *memory) *assembler {
 	a := r.newAssembler(base)
 	a.to, a.ranksEnd, a.memory = scan.MaxTime, scan.MaxTime, m
 	return &a
@@ -179,7 +178,7 @@ func (r *reader) newestOnly(base event, m *memory) *assembler {
 // look at the clock may hide an older event that is still live; search then repeats the
 // request. A row without any known column may hide one, too; search then reads the rows
 // before it.
-func (r *reader) search(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory, in *scan.Table) (event, error) {
+func (r *Reader) search(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory, in *scan.Table) (event, error) {
 	var left []codec.Rows // the rows before one without an event
 	var asked time.Time
 	for {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -26,18 +25,17 @@ const (
 // or their current buckets; the others are searched
 // concurrently, like [Reader.Latest]. For an event that cannot be decoded, it yields a
 // *DecodeError, and the loop may continue; any other error is the last value.
-func (r *Reader[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, error] {
-	reader, err := readerOf(r)
-	if err != nil {
-		return refused[E](err)
+func (r *Reader) LatestMany(ctx context.Context, bases []any) Results {
+	if err := r.missingClient(); err != nil {
+		return refused(err)
 	}
-	return typed[E](reader.newestMany(ctx, each(bases)))
+	return results(r.newestMany(ctx, eventsAt(bases)))
 }
 
-// newestMany is [Reader.LatestMany] without its type parameter.
+// newestMany is [Reader.LatestMany] of a reader with a client.
 //
 //go:noinline
-func (r *reader) newestMany(ctx context.Context, bases []event) func(yielder) {
+func (r *Reader) newestMany(ctx context.Context, bases []event) func(yielder) {
 	return func(yield yielder) {
 		op := Operation{Name: "Latest", Table: r.table.id}
 		ctx := r.options.Hooks.start(ctx, &op)
@@ -87,7 +85,7 @@ type latestSeries struct {
 }
 
 // latestSeries returns the different series of some events, in their order.
-func (r *reader) latestSeries(bases []event) ([]latestSeries, error) {
+func (r *Reader) latestSeries(bases []event) ([]latestSeries, error) {
 	var out []latestSeries
 	seen := map[string]bool{}
 	for _, base := range bases {
@@ -105,7 +103,7 @@ func (r *reader) latestSeries(bases []event) ([]latestSeries, error) {
 }
 
 // latestOf finds the newest events of some series. Its own error is that of a request for several of them.
-func (r *reader) latestOf(ctx context.Context, op *Operation, some []latestSeries) error {
+func (r *Reader) latestOf(ctx context.Context, op *Operation, some []latestSeries) error {
 	if r.state != nil {
 		if err := r.state.states(ctx, op, some); err != nil {
 			return err
@@ -140,7 +138,7 @@ func (r *reader) latestOf(ctx context.Context, op *Operation, some []latestSerie
 
 // recentOf finds the newest events of those series that have events in the current bucket or
 // later ones, if ranges describe the rows of these.
-func (r *reader) recentOf(ctx context.Context, op *Operation, some []latestSeries) error {
+func (r *Reader) recentOf(ctx context.Context, op *Operation, some []latestSeries) error {
 	m := r.borrow()
 	defer r.release(m)
 	var all []*seriesRows
@@ -172,7 +170,7 @@ func (r *reader) recentOf(ctx context.Context, op *Operation, some []latestSerie
 
 // startAmong returns the time in the key of a row, and errForeign for rows of other series than some: if segments are joined, these may
 // begin with the key of one.
-func (r *reader) startAmong(some []latestSeries, m *memory) startOf {
+func (r *Reader) startAmong(some []latestSeries, m *memory) startOf {
 	a := r.newestOnly(r.mapping.new(), m)
 	if !slices.ContainsFunc(r.mapping.Key.Segments, func(g codec.Segment) bool { return g.Joined }) {
 		return a.timeOf
@@ -191,7 +189,7 @@ func (r *reader) startAmong(some []latestSeries, m *memory) startOf {
 }
 
 // latestOrOlder returns the newest event of a series with any mapping.
-func (r *reader) latestOrOlder(ctx context.Context, op *Operation, base event, spans []codec.Span) (event event, err error) {
+func (r *Reader) latestOrOlder(ctx context.Context, op *Operation, base event, spans []codec.Span) (event event, err error) {
 	event, err = base, ErrNotFound
 	if spans != nil {
 		event, err = r.latest(ctx, op, base, spans)

@@ -17,10 +17,10 @@ import (
 // layer call those of the same layer and of lower ones.
 var layers = []struct{ name, files string }{
 	{"requests", "store options view noclient reversed version needs_client_v1_58 wirepath keyrange sort filter request newest ties stream"},
-	{"rows", "table mapping untyped keys selection selects period older columns cells form where frame group assemble mark versions"},
+	{"rows", "table mapping complete keys selection selects period older columns cells form where frame group assemble mark versions"},
 	{"writing", "writer batch batcher stage absent duplicate rollupmark"},
 	{"reading", "reader many latest latestmany parts page series seriespage together windows windowsdown windowparts scanner state runs"},
-	{"deleting", "delete deletefound erase held settle settleknown"},
+	{"deleting", "delete deletefound erase settle settleknown"},
 	{"moving", "digest backfill backfillcopy backfilllimit backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealcheckpoint sealparts sealcheck " +
 		"checkpoint checkpointfile checkpointlock_other checkpointlock_unix checkpointlock_windows"},
 }

@@ -18,7 +18,7 @@ type many struct {
 }
 
 // fails returns the events of a read that fails.
-func (r *reader) fails(err error) func(yielder) {
+func (r *Reader) fails(err error) func(yielder) {
 	return func(yield yielder) { yield(r.mapping.new(), err) }
 }
 

@@ -11,27 +11,31 @@ import (
 
 // named returns events with the names of series.
 func named(series ...string) []sample {
-	return Each(series, func(s string) sample { return sample{Series: s} })
+	out := make([]sample, len(series))
+	for i, s := range series {
+		out[i].Series = s
+	}
+	return out
 }
 
 // TestManyInOneRequest counts what reads of several series request and receive: one request
 // for all rows of these series, whatever the order and duplicates, and no cells of others.
 func TestManyInOneRequest(t *testing.T) {
-	for _, l := range []*Mapping[sample]{days(), singles(), offsets(), metrics()} {
+	for _, l := range []*mappingOf[sample]{days(), singles(), offsets(), metrics()} {
 		bt := newBigtable(t, l)
 		samples := hourly(180, 0, 60)
 		for i := range samples {
 			samples[i].Time = at(i/60*86400 + 60)
 		}
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*3)).WriteAll(t.Context(), samples))
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3)).WriteAll(t.Context(), samples))
 		c := &counts{}
-		r := NewReader(counted(bt.Client, c), l, clockAt(86400*3))
+		r := newReaderOf(counted(bt.Client, c), l, clockAt(86400*3))
 		of := named("s40", "s17", "none", "s17", "s21", "s40")
 		var want, got, newest []string
 		for _, i := range []int{17, 77, 137, 21, 81, 141, 40, 100, 160} {
 			want = append(want, rowText(&samples[i]))
 		}
-		for e, err := range r.Read(t.Context(), ManySeriesOf(of), at(0), at(86400*3)) {
+		for e, err := range r.Read(t.Context(), manySeriesOf(of), at(0), at(86400*3)) {
 			must(t, err)
 			got = append(got, rowText(&e))
 		}
@@ -49,7 +53,7 @@ func TestManyInOneRequest(t *testing.T) {
 		}
 		same(t, []string{"s40 160", "s17 137", "s21 141"}, newest)
 		*c = counts{}
-		for range r.Read(t.Context(), ManySeriesOf[sample](nil), at(0), at(1)) {
+		for range r.Read(t.Context(), manySeriesOf[sample](nil), at(0), at(1)) {
 			t.Error("events of no series")
 		}
 		same(t, counts{}, *c)
@@ -71,14 +75,14 @@ func TestManyFillRequests(t *testing.T) {
 			samples, want = append(samples, sample{Series: names[i], Time: at(60), Value: 1}), append(want, names[i])
 		}
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(100)).WriteAll(t.Context(), samples))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(100)).WriteAll(t.Context(), samples))
 	c := &counts{}
-	r := NewReader(counted(bt.Client, c), l, clockAt(100))
+	r := newReaderOf(counted(bt.Client, c), l, clockAt(100))
 	slices.Reverse(names)
 	for _, newestFirst := range []bool{false, true} {
 		*c = counts{}
 		var got []string
-		for e, err := range r.Read(t.Context(), ManySeriesOf(named(names...)), at(0), at(86400), ReadOptions{NewestFirst: newestFirst}) {
+		for e, err := range r.Read(t.Context(), manySeriesOf(named(names...)), at(0), at(86400), ReadOptions{NewestFirst: newestFirst}) {
 			must(t, err)
 			got = append(got, e.Series)
 		}

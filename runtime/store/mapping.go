@@ -7,8 +7,8 @@ import (
 
 // NewMapping completes the mapping l of a table from its columns: how events are converted to cells
 // and back. It derives the lifetime of each family from its rule.
-func NewMapping[E, C any](columns *Columns[E, C], l Mapping[E]) *Mapping[E] {
-	d, cs := &l, columns.untyped()
+func NewMapping(cs *Columns, l Mapping) *Mapping {
+	d := &l
 	for i := range cs.stored {
 		d.Columns = append(d.Columns, cs.stored[i].column)
 	}
@@ -26,20 +26,19 @@ func NewMapping[E, C any](columns *Columns[E, C], l Mapping[E]) *Mapping[E] {
 	return d
 }
 
-// ColumnsOf returns the columns with which [NewMapping] has made a mapping. C must be their columnar
-// form.
-func ColumnsOf[C, E any](m *Mapping[E]) *Columns[E, C] { return &Columns[E, C]{m.columns} }
+// DataColumns returns the columns with which [NewMapping] has made the mapping.
+func (l *Mapping) DataColumns() *Columns { return l.columns }
 
-// SeriesIn returns the function that returns the series of an event. S must be its type.
-func SeriesIn[S, E any](m *Mapping[E]) func(e *E) *S {
-	of := m.alone()
-	return func(e *E) *S { return of.series(event{e}).(*S) }
+// SeriesIn returns the function that returns a pointer to the series of an event, given one to the event.
+func (l *Mapping) SeriesIn() func(e any) any {
+	of := l.alone()
+	return func(e any) any { return of.series(event{e}) }
 }
 
-// TimeIn returns the function that returns a pointer to the time of an event.
-func TimeIn[E any](m *Mapping[E]) func(e *E) *time.Time {
-	of := m.alone()
-	return func(e *E) *time.Time { return of.Time(event{e}) }
+// TimeIn returns the function that returns a pointer to the time of an event, given one to the event.
+func (l *Mapping) TimeIn() func(e any) *time.Time {
+	of := l.alone()
+	return func(e any) *time.Time { return of.Time(event{e}) }
 }
 
 // put sets the cells of an event in its row, or in one row per column.

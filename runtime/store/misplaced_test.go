@@ -14,7 +14,7 @@ import (
 // TestMisplacedRows copies the row of a series to a key that the writer would not give it, and that the
 // reader of keys accepts: a scan reports the row, and a backfill fails, or counts it and does not copy it.
 func TestMisplacedRows(t *testing.T) {
-	lax := func(l *Mapping[sample]) *Mapping[sample] {
+	lax := func(l *mappingOf[sample]) *mappingOf[sample] {
 		return adjusted(l, func(m *mapping) {
 			parser := m.parser
 			m.parser = func(e event) func(row string) (time.Time, error) {
@@ -35,7 +35,7 @@ func TestMisplacedRows(t *testing.T) {
 		must(t, table.Apply(t.Context(), "7"+row.Key(), m))
 		return true
 	}))
-	scanner, err := NewScanner(r.Client, r.mappings[:1], "singles")
+	scanner, err := newScannerOf(r.Client, r.mappings[:1], "singles")
 	must(t, err)
 	events, misplaced := 0, 0
 	for row, err := range scanner.Rows(t.Context(), KeyRange{}, time.Time{}, scan.MaxTime) {
@@ -48,11 +48,11 @@ func TestMisplacedRows(t *testing.T) {
 	if events != 2 || misplaced != 1 {
 		t.Errorf("%d events, %d misplaced rows", events, misplaced)
 	}
-	if _, err := Backfill(t.Context(), r.Client, r.mappings, r.options); !errors.Is(err, ErrMisplaced) {
+	if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.Is(err, ErrMisplaced) {
 		t.Error(err)
 	}
 	r.options.SkipUndecodable = true
-	got, err := Backfill(t.Context(), r.Client, r.mappings, r.options)
+	got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
 	if err != nil || got.Events != 2 || got.Undecodable != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}

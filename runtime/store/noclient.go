@@ -49,22 +49,21 @@ func missingClient(api bigtable.TableAPI) error {
 	return t.err
 }
 
-// readerOf returns a reader without its type parameter. Without one, or without a client, the error is a *[NoClientError].
-func readerOf[E any](r TableReader[E]) (*reader, error) {
-	if r == nil || r.untyped() == nil {
-		return nil, &NoClientError{}
+// missingClient returns a *[NoClientError] if NewReader did not make the reader, or made it without a client.
+func (r *Reader) missingClient() error {
+	if r == nil || r.table == nil {
+		return &NoClientError{}
 	}
-	reader := r.untyped()
-	return reader, missingClient(reader.table.api)
+	return missingClient(r.table.api)
 }
 
-// writerOf returns a writer without its type parameter. Without one, it is a writer that refuses all events.
-func writerOf[E any](w TableWriter[E]) *writer {
-	if w != nil && w.untyped() != nil {
-		return w.untyped()
+// made returns the writer or, if NewWriter did not make it, one that refuses all events.
+func (w *Writer) made() *Writer {
+	if w != nil && w.stages.New != nil {
+		return w
 	}
 	missing := &NoClientError{}
-	return &writer{unknown: missing, unwritable: missing}
+	return &Writer{unknown: missing, unwritable: missing}
 }
 
 // noTable is a table without a client.

@@ -33,7 +33,7 @@ func TestEntriesWithoutResult(t *testing.T) {
 		return withoutResults{s}, err
 	}
 	client := opened(t)(storetest.ConnectPlain(t.Context(), b.Addr, grpc.WithChainStreamInterceptor(removes)))
-	w := NewWriter(client, []*Mapping[sample]{l})
+	w := newWriterOf(client, []*mappingOf[sample]{l})
 	events := make([]sample, 30)
 	for i := range events {
 		events[i] = sample{Series: fmt.Sprint("s", i), Time: at(i)}
@@ -43,12 +43,12 @@ func TestEntriesWithoutResult(t *testing.T) {
 		t.Errorf("writing: %v", err)
 	}
 	long := []sample{{Series: "s", Time: at(0)}, {Series: "s", Time: at(86400)}, {Series: "s", Time: at(2 * 86400)}}
-	must(t, NewWriter(b.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), append(long, events...)))
+	must(t, newWriterOf(b.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), append(long, events...)))
 	var kept *DeleteError
 	if n, err := w.Delete(t.Context(), events); !errors.As(err, &kept) {
 		t.Errorf("deleting: %v, %v", n, err)
 	}
-	if n, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(4*86400)); !errors.As(err, &kept) {
+	if n, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), day0, at(4*86400)); !errors.As(err, &kept) {
 		t.Errorf("deleting a range: %v, %v", n, err)
 	}
 }
@@ -57,7 +57,7 @@ func TestEntriesWithoutResult(t *testing.T) {
 // are not stored, whatever the way in which they are written.
 func TestWritesWithEndedContext(t *testing.T) {
 	bt := newBigtable(t, days())
-	w := NewWriter(bt.Client, []*Mapping[sample]{days()})
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{days()})
 	ended, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the request was abandoned")
 	cancel(why)
@@ -79,7 +79,7 @@ func TestWritesWithEndedContext(t *testing.T) {
 			}
 		}
 	}
-	r := NewReader(bt.Client, days())
+	r := newReaderOf(bt.Client, days())
 	for _, series := range []string{"a", "b"} {
 		if got, err := collect(t.Context(), r, series, at(0), at(9)); err != nil || len(got) != 0 {
 			t.Errorf("series %s has %v: %v", series, got, err)

@@ -56,7 +56,7 @@ type unusualCell struct {
 }
 
 // checkUnusualRow reads a row with the cells, and compares the texts of its events and the columns of errors.
-func checkUnusualRow[E any](t *testing.T, l *Mapping[E], base E, key string, cells []unusualCell, want []string, text func(e *E) string) {
+func checkUnusualRow[E any](t *testing.T, l *mappingOf[E], base E, key string, cells []unusualCell, want []string, text func(e *E) string) {
 	t.Helper()
 	addr := startServer(t, &scripted{read: func(_ int, _ *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigtable_ReadRowsServer) error {
 		response := new(bigtablepb.ReadRowsResponse)
@@ -73,7 +73,7 @@ func checkUnusualRow[E any](t *testing.T, l *Mapping[E], base E, key string, cel
 	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
 		client := opened(t)(connect(t.Context(), addr))
 		var got []string
-		for e, err := range NewReader(client, l, clockAt(10)).Read(t.Context(), SeriesOf(base), at(0), at(100)) {
+		for e, err := range newReaderOf(client, l, clockAt(10)).Read(t.Context(), seriesOf(base), at(0), at(100)) {
 			var failed *DecodeError
 			switch {
 			case errors.As(err, &failed):

@@ -52,7 +52,7 @@ var versionTables = []versionTable{
 func (v versionTable) classes() bool { return v.families[0].Class > 0 }
 
 // of returns the mapping and the columns of a version.
-func (v versionTable) of(of version) (*Mapping[sample], *Columns[sample, versionColumns]) {
+func (v versionTable) of(of version) (*mappingOf[sample], *columnsOf[sample, versionColumns]) {
 	older := Was("n", codec.Text.Bytes)
 	family := 0
 	if v.moved {
@@ -87,7 +87,7 @@ func (v versionTable) of(of version) (*Mapping[sample], *Columns[sample, version
 		parts = append(parts, ClassPart[int](2))
 	}
 	columns := columnsByName[sample, versionColumns](append(parts, fields...)...)
-	return NewMapping(columns, Mapping[sample]{
+	return newMappingOf(columns, mappingOf[sample]{
 		Table: Table{ID: "versions", Families: slices.Clone(v.families)}, Pattern: v.pattern,
 		Key: v.key(), Precision: time.Second,
 		Check: func(e *sample) error { return nil },
@@ -117,8 +117,8 @@ func TestRewriteDeletesOlder(t *testing.T) {
 			oldest, _ := v.of(first)
 			newest, into := v.of(third)
 			bt := newBigtable(t, newest)
-			write := func(l *Mapping[sample], e sample, opts ...WriteOptions) error {
-				return NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*9)).Write(t.Context(), e, opts...)
+			write := func(l *mappingOf[sample], e sample, opts ...WriteOptions) error {
+				return newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*9)).Write(t.Context(), e, opts...)
 			}
 			e := sample{Series: "s0", Time: at(60), Value: 1, Note: []byte("old")}
 			other := sample{Series: "s0", Time: at(120), Value: 7, Note: []byte("other")}
@@ -136,18 +136,18 @@ func TestRewriteDeletesOlder(t *testing.T) {
 				t.Errorf("IfAbsent of an event with older columns: %v", err)
 			}
 			must(t, write(newest, e))
-			r := NewReader(bt.Client, newest, clockAt(86400*9))
+			r := newReaderOf(bt.Client, newest, clockAt(86400*9))
 			check := func(what string, value uint64, note []byte, o ReadOptions) {
 				t.Helper()
 				e.Value, e.Note = value, note
 				want := []string{rowText(&e), rowText(&other)}
 				var got []string
-				for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s0"}), at(0), at(86400*9), o) {
+				for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s0"}), at(0), at(86400*9), o) {
 					must(t, err)
 					got = append(got, rowText(&e))
 				}
 				var c versionColumns
-				must(t, ReadColumns(t.Context(), r, into, &c, SeriesOf(sample{Series: "s0"}), at(0), at(86400*9), o))
+				must(t, readColumns(t.Context(), r, into, &c, seriesOf(sample{Series: "s0"}), at(0), at(86400*9), o))
 				if !slices.Equal(got, want) || !slices.Equal(c.Value, []uint64{value, other.Value}) || string(c.Note[0]) != string(note) {
 					t.Errorf("%s: read %q and %+v, want %q", what, got, c, want)
 				}
@@ -168,11 +168,11 @@ func TestRewriteDeletesOlder(t *testing.T) {
 			default:
 				check("written by the older program", 2, []byte("late"), ReadOptions{})
 			}
-			w := NewWriter(bt.Client, []*Mapping[sample]{newest}, writeAt(86400*9))
+			w := newWriterOf(bt.Client, []*mappingOf[sample]{newest}, writeAt(86400*9))
 			if _, err := w.Delete(t.Context(), []sample{e}); err != nil || storedCells(t, bt, "versions") != 2 {
 				t.Errorf("%d cells are left: %v", storedCells(t, bt, "versions"), err)
 			}
-			if _, err := w.DeleteAll(t.Context(), SeriesOf(other)); err != nil || storedCells(t, bt, "versions") > 0 {
+			if _, err := w.DeleteAll(t.Context(), seriesOf(other)); err != nil || storedCells(t, bt, "versions") > 0 {
 				t.Errorf("%d cells are left: %v", storedCells(t, bt, "versions"), err)
 			}
 		})
@@ -222,11 +222,11 @@ func TestOlderProgramReadsNewer(t *testing.T) {
 	oldest, _ := versionTables[0].of(first)
 	newer, _ := versionTables[0].of(second)
 	bt := newBigtable(t, newer)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{newer}, writeAt(86400)).Write(t.Context(), sample{Series: "s0", Time: at(0), Value: 1}))
-	if _, err := NewReader(bt.Client, oldest, clockAt(86400)).Latest(t.Context(), sample{Series: "s0"}); !errors.Is(err, ErrNotFound) {
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{newer}, writeAt(86400)).Write(t.Context(), sample{Series: "s0", Time: at(0), Value: 1}))
+	if _, err := newReaderOf(bt.Client, oldest, clockAt(86400)).Latest(t.Context(), sample{Series: "s0"}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("an event without any column that the program knows: %v", err)
 	}
-	if _, err := NewReader(bt.Client, newer, clockAt(86400)).reader.project([]Field{"v"}); !errors.Is(err, ErrNoField) {
+	if _, err := newReaderOf(bt.Client, newer, clockAt(86400)).reader.project([]Field{"v"}); !errors.Is(err, ErrNoField) {
 		t.Errorf("an older name is a field: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 	first := sample{Series: "s", Time: now.Add(-2 * time.Minute), Value: 1}
 	second := sample{Series: "s", Time: now.Add(-time.Minute), Value: 2}
 
-	w := NewWriter(bt.Client, []*Mapping[sample]{l},
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{l},
 		WriterOptions{TablePrefix: "other_", Now: long, Timeout: time.Nanosecond, SkipExpired: true, Hooks: hooks}, WriterOptions{})
 	must(t, w.WriteAll(t.Context(), []sample{first, second}))
 	changed := first
@@ -33,10 +33,10 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 		t.Error("an expired event is not refused")
 	}
 
-	r := NewReader(bt.Client, l, ReaderOptions{TablePrefix: "other_", Now: long, Timeout: time.Nanosecond, Hooks: hooks}, ReaderOptions{})
+	r := newReaderOf(bt.Client, l, ReaderOptions{TablePrefix: "other_", Now: long, Timeout: time.Nanosecond, Hooks: hooks}, ReaderOptions{})
 	everything := ReadOptions{NewestFirst: true, Limit: 1, TimeOrder: true, LatestOnly: true, Fields: []Field{}}
 	var got []sample
-	for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), time.Time{}, now, everything, ReadOptions{}) {
+	for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), time.Time{}, now, everything, ReadOptions{}) {
 		must(t, err)
 		got = append(got, e)
 	}
@@ -45,7 +45,7 @@ func TestLastOptionsReplaceOthers(t *testing.T) {
 	}
 	same(t, 0, calls)
 
-	b := NewBatcher(w, nil, BatcherOptions{MaxEvents: 1, MaxBytes: 1, MaxAge: time.Hour, MaxConcurrentBatches: 1, LastWins: true}, BatcherOptions{})
+	b := newBatcherOf(w, nil, BatcherOptions{MaxEvents: 1, MaxBytes: 1, MaxAge: time.Hour, MaxConcurrentBatches: 1, LastWins: true}, BatcherOptions{})
 	same(t, BatcherOptions{MaxEvents: DefaultMaxEvents, MaxBytes: DefaultMaxBytes, MaxAge: DefaultMaxAge, MaxConcurrentBatches: DefaultMaxConcurrentBatches}, b.batcher.options)
 }
 
@@ -68,19 +68,19 @@ func TestNegativeOptions(t *testing.T) {
 func TestNegativeLimit(t *testing.T) {
 	l, q, base := days(), everywhere(days()), sample{Series: "s"}
 	from, to, columns := time.Time{}, at(86400), sampleColumns{}
-	r := NewReader(noTables{}, l)
+	r := newReaderOf(noTables{}, l)
 	for _, o := range []ReadOptions{
 		{}, {NewestFirst: true}, {LatestOnly: true}, {TimeOrder: true}, {Fields: []Field{}}, {Page: &Page{Size: 1}},
 	} {
 		o.Limit = -1
 		for name, events := range map[string]iter.Seq2[sample, error]{
-			"of a series":    r.Read(t.Context(), SeriesOf(base), from, to, o),
-			"of several":     r.Read(t.Context(), ManySeriesOf([]sample{base}), from, to, o),
-			"of a query":     readOf(t.Context(), r, q, SeriesOf(base), from, to, o),
-			"of a range":     readOf(t.Context(), r, q, Selection[sample]{Low: []sample{base}, High: []sample{base}}, from, to, o),
-			"of some values": readOf(t.Context(), r, q, ManySeriesOf([]sample{base}), from, to, o),
+			"of a series":    r.Read(t.Context(), seriesOf(base), from, to, o),
+			"of several":     r.Read(t.Context(), manySeriesOf([]sample{base}), from, to, o),
+			"of a query":     readOf(t.Context(), r, q, seriesOf(base), from, to, o),
+			"of a range":     readOf(t.Context(), r, q, selectionOf[sample]{Low: []sample{base}, High: []sample{base}}, from, to, o),
+			"of some values": readOf(t.Context(), r, q, manySeriesOf([]sample{base}), from, to, o),
 			"of columns": func(yield func(sample, error) bool) {
-				yield(sample{}, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, SeriesOf(base), from, to, o))
+				yield(sample{}, readColumns(t.Context(), r, intoColumns(l.untyped()), &columns, seriesOf(base), from, to, o))
 			},
 		} {
 			n := 0
@@ -97,8 +97,8 @@ func TestNegativeLimit(t *testing.T) {
 
 // TestUnknownFieldOfNothing: a read refuses a field that the table does not have, also if no values are given.
 func TestUnknownFieldOfNothing(t *testing.T) {
-	r, o := NewReader(noTables{}, days()), ReadOptions{Fields: []Field{"none"}}
-	for name, of := range map[string]Selection[sample]{"a series": SeriesOf(sample{Series: "s"}), "no series": ManySeriesOf([]sample{})} {
+	r, o := newReaderOf(noTables{}, days()), ReadOptions{Fields: []Field{"none"}}
+	for name, of := range map[string]selectionOf[sample]{"a series": seriesOf(sample{Series: "s"}), "no series": manySeriesOf([]sample{})} {
 		n := 0
 		for _, err := range r.Read(t.Context(), of, at(0), at(1), o) {
 			if n++; !errors.Is(err, ErrNoField) {
@@ -114,7 +114,7 @@ func TestUnknownFieldOfNothing(t *testing.T) {
 func TestBatcherWithoutLimits(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	close(g.open)
-	b := NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: NoMaxEvents, MaxAge: NoTimeout})
+	b := newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: NoMaxEvents, MaxAge: NoTimeout})
 	for i := range DefaultMaxEvents + 1 {
 		must(t, b.Add(t.Context(), nth(i)))
 	}
@@ -123,7 +123,7 @@ func TestBatcherWithoutLimits(t *testing.T) {
 	if g.requests() == 0 {
 		t.Error("nothing was sent")
 	}
-	b = NewBatcher(g.writer(), nil, BatcherOptions{MaxEvents: NoMaxEvents, MaxBytes: 1000, MaxAge: NoTimeout})
+	b = newBatcherOf(g.writer(), nil, BatcherOptions{MaxEvents: NoMaxEvents, MaxBytes: 1000, MaxAge: NoTimeout})
 	for range 5000 {
 		must(t, b.Add(t.Context(), nth(1))) // equal events take no more bytes
 		must(t, b.batcher.acquire(t.Context()))

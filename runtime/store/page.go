@@ -180,7 +180,7 @@ func (r *reading) pageHash() (uint64, error) {
 	text(a.from.UTC().Format(time.RFC3339Nano))
 	text(a.to.UTC().Format(time.RFC3339Nano))
 	text(fmt.Sprint(o.NewestFirst, o.TimeOrder, r.many != nil))
-	for i, reader := range append([]*reader{r.reader}, r.reader.older...) {
+	for i, reader := range append([]*Reader{r.reader}, r.reader.older...) {
 		text(reader.table.id)
 		text(reader.mapping.Table.Layout)
 		text(reader.mapping.Since.UTC().Format(time.RFC3339Nano))

@@ -23,7 +23,7 @@ func TestPagesAreCheap(t *testing.T) {
 		events, token := 0, ""
 		for more := true; more; more = token != "" {
 			page := &Page{Size: 50, Token: token}
-			for _, err := range readOf(t.Context(), r, q, SeriesOf(sample{Series: "s"}), at(0), at(1000), ReadOptions{Page: page}) {
+			for _, err := range readOf(t.Context(), r, q, seriesOf(sample{Series: "s"}), at(0), at(1000), ReadOptions{Page: page}) {
 				must(t, err)
 				events++
 			}
@@ -39,8 +39,8 @@ func TestPagesAreCheap(t *testing.T) {
 func TestTokenOfAnotherRead(t *testing.T) {
 	l := days()
 	r, _ := stored(t, l, 3600, numbered(20)...)
-	ask := func(r *Reader[sample], q *testQuery[sample], series string, to int, o ReadOptions) error {
-		for _, err := range readOf(t.Context(), r, q, SeriesOf(sample{Series: series}), at(0), at(to), o) {
+	ask := func(r *readerOf[sample], q *testQuery[sample], series string, to int, o ReadOptions) error {
+		for _, err := range readOf(t.Context(), r, q, seriesOf(sample{Series: series}), at(0), at(to), o) {
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func TestTokenOfAnotherRead(t *testing.T) {
 	must(t, ask(r, wholeOf(r), "s", 86400, ReadOptions{Page: next()}))
 	other := *l
 	other.Table.Layout = "another layout"
-	changed := Reader[sample]{&reader{options: r.reader.options, mapping: other.untyped(), shape: r.reader.shape, table: r.reader.table, whole: r.reader.whole, gathered: r.reader.gathered}}
+	changed := readerOf[sample]{&Reader{options: r.reader.options, mapping: other.untyped(), shape: r.reader.shape, table: r.reader.table, whole: r.reader.whole, gathered: r.reader.gathered}}
 	damaged := []byte(token)
 	damaged[10] ^= 1
 	for what, err := range map[string]error{
@@ -83,14 +83,14 @@ func TestTokenOfAnotherRead(t *testing.T) {
 // come once. An event that is written again with another class between two pages does not come
 // again.
 func TestPagesOfSeveralClasses(t *testing.T) {
-	for _, of := range []func() *Mapping[sample]{days, singles} {
+	for _, of := range []func() *mappingOf[sample]{days, singles} {
 		base, other := of(), of()
 		base.Table.Families, other.Table.Families = classFamilies(), classFamilies()
 		other.Table.Families[0].Name = "renamed"
 		l := mortals(base)
 		bt := newBigtable(t, base, other)
-		w := NewWriter(bt.Client, []*Mapping[mortal]{l}, writeAt(10))
-		another := NewWriter(bt.Client, []*Mapping[mortal]{mortals(other)}, writeAt(10))
+		w := newWriterOf(bt.Client, []*mappingOf[mortal]{l}, writeAt(10))
+		another := newWriterOf(bt.Client, []*mappingOf[mortal]{mortals(other)}, writeAt(10))
 		event := func(second, class int) mortal {
 			return mortal{sample: sample{Series: "s", Time: at(second), Value: uint64(second)}, Class: class}
 		}
@@ -100,7 +100,7 @@ func TestPagesOfSeveralClasses(t *testing.T) {
 			var got []string
 			for token, more := "", true; more; {
 				page := &Page{Size: 1, Token: token}
-				for e, err := range NewReader(bt.Client, l, clockAt(10)).Read(t.Context(), SeriesOf(mortal{sample: sample{Series: "s"}}), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Page: page}) {
+				for e, err := range newReaderOf(bt.Client, l, clockAt(10)).Read(t.Context(), seriesOf(mortal{sample: sample{Series: "s"}}), at(0), at(10), ReadOptions{NewestFirst: newestFirst, Page: page}) {
 					must(t, err)
 					got = append(got, fmt.Sprint(e.Value, ":", e.Class))
 					if e.Value != 2 {

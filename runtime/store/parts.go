@@ -48,7 +48,7 @@ type Part struct {
 	assign func(v any, from []any)     // sets them to what such pointers point to; nil if values points to them
 	same   func(a, b any) bool
 
-	fields *columns // of a column with all fields
+	fields *Columns // of a column with all fields
 }
 
 // role is what a part is in an event, beyond a field.
@@ -408,7 +408,7 @@ func EventColumn[E any](name string, serialize func(dst []byte, e *E) []byte, pa
 
 // wholeEvents are the values of a column that contains all fields of an event.
 type wholeEvents struct {
-	columns *columns            // the fields
+	columns *Columns            // the fields
 	numbers *codec.ProtoNumbers // see numbersOf
 	kind    events
 	parse   func(v any, blob []byte) error

@@ -10,7 +10,7 @@ import (
 )
 
 // Periods returns l and its earlier mappings, newest first.
-func (l *Mapping[E]) Periods() []*Mapping[E] { return append([]*Mapping[E]{l}, l.Older...) }
+func (l *Mapping) Periods() []*Mapping { return append([]*Mapping{l}, l.Older...) }
 
 // Periods is [Mapping.Periods].
 func (l *mapping) Periods() []*mapping { return append([]*mapping{l}, l.Older...) }
@@ -59,7 +59,7 @@ func (l *mapping) seriesID(e event) string {
 
 // period is the part of a read that uses one mapping.
 type period struct {
-	reader   *reader
+	reader   *Reader
 	query    *query
 	from, to time.Time
 }
@@ -74,7 +74,7 @@ func (p period) mixed() bool { return p.reader.mapping.Pattern.RowPerField() }
 // periods splits a read by mapping, in the order of the read.
 func (r *reading) periods() []period {
 	var out []period
-	add := func(reader *reader, query *query) {
+	add := func(reader *Reader, query *query) {
 		p := period{reader, query, r.assembler.from, r.assembler.to}
 		if p.from.Before(reader.mapping.Since) {
 			p.from = reader.mapping.Since

@@ -74,7 +74,7 @@ var shapes = []shapeOf{
 }
 
 // mapping returns a mapping of this shape, and the columns.
-func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[sample], *Columns[sample, periodColumns]) {
+func (s shapeOf) mapping(since time.Time, older ...*mappingOf[sample]) (*mappingOf[sample], *columnsOf[sample, periodColumns]) {
 	coding := codec.Binary.Uint64
 	if s.text {
 		coding = codec.Text.Uint64
@@ -89,7 +89,7 @@ func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[s
 	} else {
 		key.Segments, key.Time = append(key.Segments, codec.Segment{Kind: codec.TimeSegment}), s.timeKey
 	}
-	l := Mapping[sample]{
+	l := mappingOf[sample]{
 		Table:   Table{ID: "periods", Families: []Family{{Name: cmp.Or(s.family, "f"), GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 365 * day}}}},
 		Pattern: s.pattern,
 		Key:     key, Precision: time.Second, Since: since, Older: older,
@@ -99,7 +99,7 @@ func (s shapeOf) mapping(since time.Time, older ...*Mapping[sample]) (*Mapping[s
 			return c.Err()
 		},
 	}
-	return NewMapping(columns, l), columns
+	return newMappingOf(columns, l), columns
 }
 
 // regionSeries points to the region of a series and to the series.
@@ -114,10 +114,10 @@ func TestOrderAcrossMappings(t *testing.T) {
 	older, _ := shapes[0].mapping(time.Time{})
 	newest, _ := shapes[8].mapping(edge, older)
 	c := &counts{}
-	r := NewReader(counted(newBigtable(t, newest).Client, c), newest, ReaderOptions{Now: func() time.Time { return edge.Add(week) }})
+	r := newReaderOf(counted(newBigtable(t, newest).Client, c), newest, ReaderOptions{Now: func() time.Time { return edge.Add(week) }})
 	for _, from := range []time.Time{edge.Add(-week), edge} {
 		for _, newestFirst := range []bool{false, true} {
-			of := (&Query[sample]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}).Bind(sample{Series: "a"}).untyped()
+			of := (&queryOf[sample]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}).Bind(sample{Series: "a"}).untyped()
 			q := r.reader.query(of)
 			q.AllTimes, q.Contiguous = false, false // only the older one has all times
 			var failed error
@@ -142,7 +142,7 @@ func TestEarlierLayoutWithoutSequence(t *testing.T) {
 	adjusted(older, func(m *mapping) { m.sequence = ofSequence })
 	adjusted(newest, func(m *mapping) { m.sequence, m.Sequence = ofSequence, ofSequence })
 	s := newBigtable(t, newest)
-	w := NewWriter(s.Client, []*Mapping[sample]{newest}, WriterOptions{Now: func() time.Time { return edge.Add(week) }})
+	w := newWriterOf(s.Client, []*mappingOf[sample]{newest}, WriterOptions{Now: func() time.Time { return edge.Add(week) }})
 	err := w.WriteAll(t.Context(), []sample{
 		{Series: "a1", Time: edge.Add(-time.Hour), Sequence: 1}, {Series: "a1", Time: edge.Add(-time.Hour)}, {Series: "a1", Time: edge, Sequence: 1},
 	})
@@ -159,10 +159,10 @@ func TestSeriesOfSomeLayouts(t *testing.T) {
 	newest, _ := shapes[2].mapping(edge, older)
 	bt, clock := newBigtable(t, newest), func() time.Time { return edge.Add(week) }
 	series := []string{"a#1", "a/1", "a1"}
-	w := NewWriter(bt.Client, []*Mapping[sample]{newest}, WriterOptions{Now: clock})
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{newest}, WriterOptions{Now: clock})
 	must(t, w.WriteAll(t.Context(), []sample{{Series: "a#1", Time: edge.Add(-day)}, {Series: "a/1", Time: edge}, {Series: "a1", Time: edge}}))
-	r := NewReader(bt.Client, newest, ReaderOptions{Now: clock})
-	for _, events := range []iter.Seq2[sample, error]{r.Read(t.Context(), ManySeriesOf(named(series...)), time.Time{}, edge.Add(week)), r.LatestMany(t.Context(), named(series...))} {
+	r := newReaderOf(bt.Client, newest, ReaderOptions{Now: clock})
+	for _, events := range []iter.Seq2[sample, error]{r.Read(t.Context(), manySeriesOf(named(series...)), time.Time{}, edge.Add(week)), r.LatestMany(t.Context(), named(series...))} {
 		var got []string
 		for e, err := range events {
 			must(t, err)
@@ -174,7 +174,7 @@ func TestSeriesOfSomeLayouts(t *testing.T) {
 	none := sample{Series: "a#/1"}
 	_, latest := r.Latest(t.Context(), none)
 	_, read := collect(t.Context(), r, none.Series, time.Time{}, edge)
-	_, deleted := w.DeleteAll(t.Context(), SeriesOf(none))
+	_, deleted := w.DeleteAll(t.Context(), seriesOf(none))
 	for i, err := range []error{latest, read, deleted} {
 		if field, ok := errors.AsType[*codec.FieldError](err); !ok || !errors.Is(field, codec.ErrDelimiter) {
 			t.Errorf("%d: %v", i, err)

@@ -39,7 +39,7 @@ func all(prefix string) *testQuery[sample] {
 // no more requests than allowed are in progress.
 func TestManySpansArePaginated(t *testing.T) {
 	t.Parallel()
-	for _, l := range testlong.Sample([]*Mapping[sample]{singles(), days()}, 2) {
+	for _, l := range testlong.Sample([]*mappingOf[sample]{singles(), days()}, 2) {
 		bt := newBigtable(t, l)
 		series, each := testlong.Pick(scan.MaxStreams+10, 150), 2*scan.PageEvents+1
 		var samples []sample
@@ -50,7 +50,7 @@ func TestManySpansArePaginated(t *testing.T) {
 				samples = append(samples, sample{Series: names[s], Time: at(10 * i), Value: uint64(i)})
 			}
 		}
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), samples))
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400)).WriteAll(t.Context(), samples))
 		var open, most atomic.Int64
 		client := during(bt.Client, func() func() {
 			n := open.Add(1)
@@ -58,9 +58,9 @@ func TestManySpansArePaginated(t *testing.T) {
 			}
 			return func() { open.Add(-1) }
 		})
-		r := NewReader(client, l, clockAt(86400))
+		r := newReaderOf(client, l, clockAt(86400))
 		n, last := 0, time.Time{}
-		for e, err := range readOf(t.Context(), r, of(names...), SeriesOf(sample{}), at(0), at(86400), ReadOptions{TimeOrder: true}) {
+		for e, err := range readOf(t.Context(), r, of(names...), seriesOf(sample{}), at(0), at(86400), ReadOptions{TimeOrder: true}) {
 			must(t, err)
 			if e.Time.Before(last) {
 				t.Fatalf("%v after %v", e.Time, last)
@@ -89,13 +89,13 @@ func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 		}
 	})
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400)).WriteAll(t.Context(), []sample{
 		{Series: "a", Time: at(1), Value: 1}, {Series: "b", Time: at(2), Value: 2}, {Series: "wrong", Time: at(3), Value: 3}, {Series: "wrong", Time: at(4), Value: 4},
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the read may never end
 	defer cancel()
 	n := 0
-	for _, err := range readOf(ctx, NewReader(bt.Client, l, clockAt(86400)), all(""), SeriesOf(sample{}), at(0), at(86400), ReadOptions{LatestOnly: true}) {
+	for _, err := range readOf(ctx, newReaderOf(bt.Client, l, clockAt(86400)), all(""), seriesOf(sample{}), at(0), at(86400), ReadOptions{LatestOnly: true}) {
 		must(t, err)
 		n++
 	}
@@ -108,8 +108,8 @@ func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 // it are yielded first.
 func TestTimeOrderEndsWithAnError(t *testing.T) {
 	q := of("")
-	r := NewReader(noTables{}, days())
-	of, _ := q.of(Selection[sample]{})
+	r := newReaderOf(noTables{}, days())
+	of, _ := q.of(selectionOf[sample]{})
 	read := r.reader.begin(t.Context(), of, event{&sample{}}, at(0), at(1), nil)
 	var got []string
 	read.sorted(func(yield yielder) {
@@ -131,7 +131,7 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 // Several goroutines may use the iterator of a read.
 func TestIteratorIsReusable(t *testing.T) {
 	r, _ := stored(t, singles(), 1, numbered(3)...)
-	events := r.Read(t.Context(), SeriesOf(sample{Series: "s"}), at(0), at(86400), ReadOptions{LatestOnly: true})
+	events := r.Read(t.Context(), seriesOf(sample{Series: "s"}), at(0), at(86400), ReadOptions{LatestOnly: true})
 	var done sync.WaitGroup
 	for range 4 {
 		done.Go(func() {

@@ -17,13 +17,13 @@ import (
 // TestInvertedRange reads an inverted range, and one without an end, in every way: an
 // error, and no request.
 func TestInvertedRange(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
+	for _, l := range []*mappingOf[sample]{singles(), days(), metrics()} {
 		r, c := stored(t, l, 60, numbered(3)...)
 		for _, span := range [][2]time.Time{{at(60), at(0)}, {at(60), at(60).Add(-1)}, {at(0), {}}, {{}, {}}} {
 			from, to := span[0], span[1]
 			for _, o := range []ReadOptions{{}, {NewestFirst: true}, {Limit: 1}, {TimeOrder: true}, {LatestOnly: true}} {
 				n := 0
-				for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), from, to, o) {
+				for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), from, to, o) {
 					n++
 					wantRange(t, err, from, to)
 					same(t, sample{}, e)
@@ -33,7 +33,7 @@ func TestInvertedRange(t *testing.T) {
 				}
 				for _, q := range []*testQuery[sample]{nil, of("s", "other")} {
 					var columns sampleColumns
-					wantRange(t, columnsReadOf(t.Context(), r, intoColumns(l.untyped()), &columns, q, SeriesOf(sample{Series: "s"}), from, to, o), from, to)
+					wantRange(t, columnsReadOf(t.Context(), r, intoColumns(l.untyped()), &columns, q, seriesOf(sample{Series: "s"}), from, to, o), from, to)
 				}
 			}
 		}
@@ -52,25 +52,25 @@ func wantRange(t *testing.T, err error, from, to time.Time) {
 
 // TestMissingTable reads from and writes to a table that does not exist.
 func TestMissingTable(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), metrics()} {
+	for _, l := range []*mappingOf[sample]{singles(), days(), metrics()} {
 		bt := newBigtable(t, l)
 		const prefix = "other_"
 		table := prefix + l.Table.ID
-		r := NewReader(bt.Client, l, ReaderOptions{TablePrefix: prefix})
+		r := newReaderOf(bt.Client, l, ReaderOptions{TablePrefix: prefix})
 		_, err := collect(t.Context(), r, "s", at(0), at(60))
 		wantMissing(t, err, table)
 		_, err = r.Latest(t.Context(), sample{Series: "s"})
 		wantMissing(t, err, table)
 		var columns sampleColumns
-		wantMissing(t, ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, SeriesOf(sample{Series: "s"}), at(0), at(60)), table)
+		wantMissing(t, readColumns(t.Context(), r, intoColumns(l.untyped()), &columns, seriesOf(sample{Series: "s"}), at(0), at(60)), table)
 
 		plain := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // without the wire path
 		for _, client := range []Client{bt.Client, plain} {
-			w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{TablePrefix: prefix})
+			w := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{TablePrefix: prefix})
 			wantMissing(t, w.Write(t.Context(), nth(1)), table)
 			wantMissing(t, w.WriteAll(t.Context(), []sample{nth(1), nth(2)}), table)
 			var failed error
-			b := NewBatcher(w, func(_ sample, err error) { failed = err })
+			b := newBatcherOf(w, func(_ sample, err error) { failed = err })
 			must(t, b.Add(t.Context(), nth(1)))
 			wantMissing(t, b.Close(t.Context()), table)
 			wantMissing(t, failed, table)
@@ -117,7 +117,7 @@ func TestMissingFamily(t *testing.T) {
 	for _, f := range l.Table.Families {
 		must(t, bt.Admin.DeleteColumnFamily(t.Context(), l.Table.ID, f.Name))
 	}
-	w := NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{})
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, WriterOptions{})
 	for _, err := range []error{w.Write(t.Context(), nth(1)), w.WriteAll(t.Context(), []sample{nth(1), nth(2)})} {
 		if missing, ok := errors.AsType[*MissingTableError](err); !ok || missing.Table != l.Table.ID || !strings.Contains(err.Error(), "btgen-live setup") {
 			t.Errorf("%v", err)

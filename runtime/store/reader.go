@@ -17,10 +17,7 @@ import (
 )
 
 // Reader reads the events of one table. It is safe for concurrent use.
-type Reader[E any] struct{ reader *reader }
-
-// reader is a Reader without its type parameter.
-type reader struct {
+type Reader struct {
 	options  ReaderOptions
 	mapping  *mapping
 	shape    scan.Table // derived from the mapping
@@ -29,19 +26,19 @@ type reader struct {
 	memories sync.Pool // of completed reads
 	gathered int       // maximum bytes of rows of several spans in memory
 	alone    int       // number of events that a read of windows reads before it is split
-	older    []*reader // readers of the earlier mappings, newest first
-	state    *reader   // of the table of states; nil if there is none
+	older    []*Reader // readers of the earlier mappings, newest first
+	state    *Reader   // of the table of states; nil if there is none
 }
 
 // NewReader returns a Reader for a mapping.
-func NewReader[E any](client Client, mapping *Mapping[E], opts ...ReaderOptions) *Reader[E] {
-	return &Reader[E]{newReader(client, mapping.untyped(), readerOptions(opts))}
+func NewReader(client Client, mapping *Mapping, opts ...ReaderOptions) *Reader {
+	return newReader(client, mapping.complete(), readerOptions(opts))
 }
 
 // newReader is NewReader with complete options.
-func newReader(client Client, mapping *mapping, o ReaderOptions) *reader {
+func newReader(client Client, mapping *mapping, o ReaderOptions) *Reader {
 	id := o.TablePrefix + mapping.Table.ID
-	r := &reader{
+	r := &Reader{
 		options: o, mapping: mapping, shape: mapping.shape(),
 		whole: mapping.wholeQuery("Read"), gathered: maxGathered, alone: aloneEvents,
 	}
@@ -90,7 +87,7 @@ type ReadOptions struct {
 	Page *Page
 }
 
-// Read yields the events of a selection with from <= time < to: those of one series in order of
+// Read returns the results of a read, for [ResultsOf] with the type of events. It yields the events of a selection with from <= time < to: those of one series in order of
 // time, others in the order of row keys and, within a row, in order of time.
 // It holds at most one bucket in memory and, for several salts or fields, up to 4 MiB
 // of their rows. A zero from precedes all events. If from is after to, or to is zero,
@@ -98,27 +95,19 @@ type ReadOptions struct {
 // parts that could be, with a *DecodeError, and the caller may continue. Any other
 // error is the last value yielded. If ctx ends before the last event is yielded, no further event
 // is, and that error wraps the cause of ctx.
-func (r *Reader[E]) Read(ctx context.Context, of Selection[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	reader, err := readerOf(r)
-	if err != nil {
-		return refused[E](err)
+func (r *Reader) Read(ctx context.Context, of Selection, from, to time.Time, opts ...ReadOptions) Results {
+	if err := r.missingClient(); err != nil {
+		return refused(err)
 	}
-	return typed[E](reader.all(ctx, of.untyped(), from, to, opts))
-}
-
-// all is [Reader.Read] without its type parameter. It is not inlined, so that it is not compiled for
-// each type of events.
-//
-//go:noinline
-func (r *reader) all(ctx context.Context, s *selection, from, to time.Time, opts []ReadOptions) func(yielder) {
-	return func(yield yielder) {
+	s := of.resolve()
+	return results(func(yield yielder) {
 		read := r.beginSelected(ctx, s, r.query(s), from, to, opts)
 		read.run(yield)
-	}
+	})
 }
 
 // beginSelected returns a new reading of a selection with its query.
-func (r *reader) beginSelected(ctx context.Context, s *selection, q *query, from, to time.Time, opts []ReadOptions) reading {
+func (r *Reader) beginSelected(ctx context.Context, s *selection, q *query, from, to time.Time, opts []ReadOptions) reading {
 	first := bound{low: r.mapping.new()}
 	if !s.many {
 		first = s.values[0]
@@ -144,7 +133,7 @@ func (r *reader) beginSelected(ctx context.Context, s *selection, q *query, from
 //	ordered  the events in the order that the caller wants
 //	count    up to the limit that the caller wants
 type reading struct {
-	reader    *reader
+	reader    *Reader
 	ctx       context.Context
 	q         *query
 	given     event   // the values that the query specifies
@@ -170,7 +159,7 @@ type reading struct {
 }
 
 // begin returns a new reading.
-func (r *reader) begin(ctx context.Context, q *query, given event, from, to time.Time, opts []ReadOptions) reading {
+func (r *Reader) begin(ctx context.Context, q *query, given event, from, to time.Time, opts []ReadOptions) reading {
 	o := call.Last(opts)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly
 	if o.LatestOnly && !q.MultiSeries && o.Limit >= 0 {
@@ -276,7 +265,7 @@ func noField(l *mapping, f Field) error {
 }
 
 // project returns the projection on the given fields; nil for all fields.
-func (r *reader) project(fields []Field) (scan.Projection, error) {
+func (r *Reader) project(fields []Field) (scan.Projection, error) {
 	if fields == nil {
 		return nil, nil
 	}
@@ -522,14 +511,14 @@ func (l *mapping) start(e event) time.Time {
 }
 
 // borrow returns memory for a read. release returns it.
-func (r *reader) borrow() *memory {
+func (r *Reader) borrow() *memory {
 	if m, ok := r.memories.Get().(*memory); ok {
 		return m
 	}
 	return r.mapping.newMemory()
 }
 
-func (r *reader) release(m *memory) {
+func (r *Reader) release(m *memory) {
 	m.empty(wire.Row{}) // drop references to rows
 	m.frame.reset(len(m.frame.columns))
 	r.memories.Put(m)

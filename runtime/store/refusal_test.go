@@ -17,7 +17,7 @@ import (
 
 // keyed returns a mapping with one row per sample, whose key write writes. Its maximum
 // age is age, or unlimited if that is 0.
-func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sample)) *Mapping[sample] {
+func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sample)) *mappingOf[sample] {
 	l := singles()
 	l.Table.ID = id
 	if age > 0 {
@@ -36,7 +36,7 @@ func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sampl
 }
 
 // hexed returns keyed with a key that accepts any short series.
-func hexed(id string, age time.Duration) *Mapping[sample] {
+func hexed(id string, age time.Duration) *mappingOf[sample] {
 	return keyed(id, age, func(w *codec.KeyWriter, e *sample) {
 		w.String("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
 		w.Time(codec.TimeFormat{Kind: codec.UnixMicros}, e.Time)
@@ -44,7 +44,7 @@ func hexed(id string, age time.Duration) *Mapping[sample] {
 }
 
 // delimited returns keyed with a key that accepts no delimiter in a series.
-func delimited(id string, age time.Duration) *Mapping[sample] {
+func delimited(id string, age time.Duration) *mappingOf[sample] {
 	return keyed(id, age, func(w *codec.KeyWriter, e *sample) {
 		w.String("series", codec.KeyForm{}, e.Series)
 		w.Time(codec.TimeFormat{Kind: codec.UnixMillis}, e.Time)
@@ -79,7 +79,7 @@ func (f openFunc) OpenTable(table string) bigtable.TableAPI { return f(table) }
 func TestOneTableRefusesForAll(t *testing.T) {
 	now := at(0).Add(48 * time.Hour)
 	number := codec.Bucket{Every: 24 * time.Hour, Origin: day0, Label: codec.Label{Kind: codec.NumberLabel, Prefix: "d", Pad: 1}}
-	refusing := map[string]*Mapping[sample]{
+	refusing := map[string]*mappingOf[sample]{
 		"delimiter":              delimited("t", 0),
 		"delimiter, for an hour": delimited("t", time.Hour),
 		"range": keyed("t", 0, func(w *codec.KeyWriter, e *sample) {
@@ -112,9 +112,9 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	} {
 		for place := range 3 {
 			for _, skip := range []bool{false, true} {
-				mappings := slices.Insert([]*Mapping[sample]{hexed("u", 0), hexed("v", time.Hour)}, place, refusing[c.table])
+				mappings := slices.Insert([]*mappingOf[sample]{hexed("u", 0), hexed("v", time.Hour)}, place, refusing[c.table])
 				rows := map[string]int{}
-				w := NewWriter(taken(rows), mappings, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
+				w := newWriterOf(taken(rows), mappings, WriterOptions{Now: func() time.Time { return now }, SkipExpired: skip})
 				name := fmt.Sprintf("%s, table %d, skip %v", c.table, place, skip)
 
 				refused := func(how string, event int, err error) {
@@ -134,7 +134,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 					}
 				}
 				refused("Write", 0, w.Write(t.Context(), c.event))
-				b := NewBatcher(w, func(event sample, err error) { t.Errorf("%s: %v: %v", name, event, err) })
+				b := newBatcherOf(w, func(event sample, err error) { t.Errorf("%s: %v: %v", name, event, err) })
 				refused("Add", 0, b.Add(t.Context(), c.event))
 				if err := b.Close(t.Context()); err != nil || len(rows) != 0 {
 					t.Errorf("%s: sent %v, %v", name, rows, err)
@@ -153,7 +153,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 // TestRefusedByName checks that the failure of a table that could have stored the event
 // names the table that refused it.
 func TestRefusedByName(t *testing.T) {
-	err := NewWriter(taken(map[string]int{}), []*Mapping[sample]{hexed("any", 0), delimited("delimited", 0)}, WriterOptions{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
+	err := newWriterOf(taken(map[string]int{}), []*mappingOf[sample]{hexed("any", 0), delimited("delimited", 0)}, WriterOptions{TablePrefix: "p_"}).Write(t.Context(), sample{Series: "a#b", Time: at(1)})
 	want := `event not written; event 0, table p_any: refused by table p_delimited: series "a#b": key segment contains the delimiter; ` +
 		`event 0, table p_delimited: series "a#b": key segment contains the delimiter`
 	if err == nil || strings.TrimSpace(err.Error()) != want {

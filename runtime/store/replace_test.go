@@ -6,10 +6,10 @@ import "testing"
 // times. A read around both requests may pass the row of one before the write and reach the other after the deletion: Bigtable reads several
 // rows at several moments.
 func TestReplaceAmongReads(t *testing.T) {
-	for _, l := range []*Mapping[sample]{singles(), days(), offsets()} {
+	for _, l := range []*mappingOf[sample]{singles(), days(), offsets()} {
 		bt, requests := newBigtable(t, l), 0
 		found := func() []string {
-			return read(t, NewReader(bt.Client, l, clockAt(86400*3)), at(0), at(86400*3), ReadOptions{})
+			return read(t, newReaderOf(bt.Client, l, clockAt(86400*3)), at(0), at(86400*3), ReadOptions{})
 		}
 		client := through(bt.Client, func(_ asked, send func() error) error {
 			before := found()
@@ -20,8 +20,8 @@ func TestReplaceAmongReads(t *testing.T) {
 			return err
 		})
 		old := sample{Series: "s", Time: at(86400), Value: 1}
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*3)).Write(t.Context(), old))
-		must(t, NewWriter(client, []*Mapping[sample]{l}, writeAt(86400*3)).Replace(t.Context(), old, sample{Series: "s", Time: at(0), Value: 2}))
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3)).Write(t.Context(), old))
+		must(t, newWriterOf(client, []*mappingOf[sample]{l}, writeAt(86400*3)).Replace(t.Context(), old, sample{Series: "s", Time: at(0), Value: 2}))
 		same(t, []string{"2"}, found())
 		same(t, 3, requests)
 	}

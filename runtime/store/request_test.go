@@ -60,10 +60,10 @@ func (s *scripted) ReadRows(r *bigtablepb.ReadRowsRequest, stream bigtablepb.Big
 }
 
 // scriptedReader returns a reader of days that is connected to a server.
-func scriptedReader(t *testing.T, s *scripted) *Reader[sample] {
+func scriptedReader(t *testing.T, s *scripted) *readerOf[sample] {
 	t.Helper()
 	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
-	return NewReader(client, days())
+	return newReaderOf(client, days())
 }
 
 // If a server has scanned the only row of a range and then breaks off, the client
@@ -82,7 +82,7 @@ func TestResumeAfterLastScannedRow(t *testing.T) {
 			return status.Error(codes.Unavailable, "broken off")
 		}}
 		var err error
-		for _, err = range scriptedReader(t, s).Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(1)) {
+		for _, err = range scriptedReader(t, s).Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(1)) {
 		}
 		if requests := s.requests.Load(); stubborn != (status.Code(err) == codes.InvalidArgument) || requests > 3 {
 			t.Errorf("%d requests: %v", requests, err)
@@ -113,7 +113,7 @@ func TestHeartbeats(t *testing.T) {
 		}}
 		client, err := storetest.Connect(t.Context(), startServer(t, s))
 		must(t, err)
-		scanner, err := NewScanner(client, []*Mapping[sample]{days()}, days().Table.ID, ReaderOptions{Timeout: timeout})
+		scanner, err := newScannerOf(client, []*mappingOf[sample]{days()}, days().Table.ID, ReaderOptions{Timeout: timeout})
 		must(t, err)
 		for _, err = range scanner.Rows(t.Context(), KeyRange{}, day0, at(1)) {
 		}

@@ -41,8 +41,8 @@ func TestReversedIsIgnored(t *testing.T) {
 					stream, err := open()
 					return ascending{stream}, err
 				}))))
-			r := NewReader(client, l)
-			w := NewWriter(b.Client, []*Mapping[sample]{l})
+			r := newReaderOf(client, l)
+			w := newWriterOf(b.Client, []*mappingOf[sample]{l})
 			must(t, w.Write(t.Context(), sample{Series: "s", Time: day0, Value: 1}))
 			if e, err := r.Latest(t.Context(), sample{Series: "s"}); err != nil || e.Value != 1 {
 				t.Errorf("the only event: %v, %v", e, err)
@@ -52,7 +52,7 @@ func TestReversedIsIgnored(t *testing.T) {
 			if e, err := r.Latest(t.Context(), sample{Series: "s"}); !errors.As(err, &reversed) || reversed.Table != "days" {
 				t.Errorf("the newest event: %v, %v", e, err)
 			}
-			if e, err := NewReader(b.Client, l).Latest(t.Context(), sample{Series: "s"}); err != nil || e.Value != 2 {
+			if e, err := newReaderOf(b.Client, l).Latest(t.Context(), sample{Series: "s"}); err != nil || e.Value != 2 {
 				t.Errorf("an emulator that reverses: %v, %v", e, err)
 			}
 		})

@@ -20,9 +20,9 @@ func BenchmarkMarkBytes(b *testing.B) {
 				for b.Loop() {
 					l := rolled(days(), 0)
 					bt := storetest.New(b, func(ctx context.Context, bt *storetest.Bigtable) error {
-						return SetUp(ctx, bt, "", Tables([]*Mapping[sample]{l}))
+						return SetUp(ctx, bt, "", Tables(allGiven([]*mappingOf[sample]{l})))
 					})
-					w := NewWriter(bt.Client, []*Mapping[sample]{l})
+					w := newWriterOf(bt.Client, []*mappingOf[sample]{l})
 					var now time.Time
 					w.writer.tables[0].marker.alone()
 					w.writer.tables[0].marker.clock = func() time.Time { return now }

@@ -18,7 +18,7 @@ import (
 )
 
 // rolled returns a mapping with a rollup by hours, whose events live for some time; 0 for ever.
-func rolled(l *Mapping[sample], ttl time.Duration) *Mapping[sample] {
+func rolled(l *mappingOf[sample], ttl time.Duration) *mappingOf[sample] {
 	if ttl > 0 {
 		l.Table.Families[0].GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl}
 		l.Table.Families[0].Life = codec.Lifetime{}.Under(l.Table.Families[0].GC, 0)
@@ -37,10 +37,10 @@ func TestFamiliesWithRollup(t *testing.T) {
 		} else {
 			older = rolled(older, 0)
 		}
-		newer.Older = []*Mapping[sample]{older}
+		newer.Older = []*mappingOf[sample]{older}
 		older.Table.Families = append(older.Table.Families, Family{Name: "gone"})
 		got := map[string]bool{}
-		for _, f := range Tables([]*Mapping[sample]{newer})[0].Families {
+		for _, f := range Tables(allGiven([]*mappingOf[sample]{newer}))[0].Families {
 			got[f.Name] = f.Rollup
 		}
 		if diff := cmp.Diff(map[string]bool{newer.Table.Families[0].Name: true, "h": true, "gone": !newest}, got); diff != "" {
@@ -61,12 +61,12 @@ func rollupNow(seconds int) RollupOptions {
 func noSleep(context.Context, time.Duration) error { return nil }
 
 // windowsAt returns the windows of a series.
-func windowsAt(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], now int, series string, from, to time.Time, width window.Width) (out []string, op Operation) {
+func windowsAt(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int, series string, from, to time.Time, width window.Width) (out []string, op Operation) {
 	t.Helper()
 	o := clockAt(now)
 	o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
 	into := intoColumns(l.untyped())
-	for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), into, sampleWindows, SeriesOf(sample{Series: series}), from, to, width) {
+	for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, o), into, sampleWindows, seriesOf(sample{Series: series}), from, to, width) {
 		must(t, err)
 		out = append(out, fmt.Sprintf("%s +%v", columnsText([]sampleWindow{w})[0], w.Inexact))
 	}
@@ -74,15 +74,15 @@ func windowsAt(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], now int
 }
 
 // roll summarizes events.
-func roll(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], o RollupOptions) RollupReport {
+func roll(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], o RollupOptions) RollupReport {
 	t.Helper()
-	report, err := Rollup(t.Context(), bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	report, err := runRollup(t.Context(), bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 	must(t, err)
 	return report
 }
 
 // rolledMappings are mappings with a rollup: of all patterns and forms of keys that have one.
-func rolledMappings() (all []*Mapping[sample]) {
+func rolledMappings() (all []*mappingOf[sample]) {
 	for _, l := range partedMappings() {
 		if l.Pattern == codec.BucketNewCells && !l.Table.hasClasses() {
 			all = append(all, rolled(l, 40*24*time.Hour))
@@ -94,15 +94,15 @@ func rolledMappings() (all []*Mapping[sample]) {
 }
 
 // inShort returns the windows of a read: the series, when each begins, in seconds, its events, and ! if it is inexact.
-func inShort(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], now int, series string, from, to int, width window.Width, opts ...WindowOptions) (text string, failed error) {
+func inShort(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int, series string, from, to int, width window.Width, opts ...WindowOptions) (text string, failed error) {
 	t.Helper()
-	of, op := (&Query[sample]{Name: "All"}).Bind(sample{}), Operation{}
+	of, op := (&queryOf[sample]{Name: "All"}).Bind(sample{}), Operation{}
 	if series != "" {
-		of = SeriesOf(sample{Series: series})
+		of = seriesOf(sample{Series: series})
 	}
 	o := clockAt(now)
 	o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
-	for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, of, at(from), at(to), width, opts...) {
+	for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, of, at(from), at(to), width, opts...) {
 		if err != nil {
 			failed = err // windows of others follow
 			continue
@@ -119,10 +119,10 @@ func inShort(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], now int, 
 }
 
 // summarized writes events, and summarizes them.
-func summarized(t *testing.T, l *Mapping[sample], events ...sample) *storetest.Bigtable {
+func summarized(t *testing.T, l *mappingOf[sample], events ...sample) *storetest.Bigtable {
 	t.Helper()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*3)).WriteAll(t.Context(), events))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3)).WriteAll(t.Context(), events))
 	roll(t, bt, l, rollupNow(86400*4))
 	return bt
 }
@@ -150,7 +150,7 @@ func TestRollupExpired(t *testing.T) {
 	narrow, whole, fields := rolled(days(), 40*24*time.Hour), rolled(days(), 40*24*time.Hour), rolled(unsorted(days()), 40*24*time.Hour)
 	fields.Rollup.Fields = []string{"note"}
 	before, since := rolled(days(), 40*24*time.Hour), rolled(days(), 40*24*time.Hour) // of two layouts, one has a rollup
-	for l, rolls := range map[*Mapping[sample]]bool{before: false, since: true} {
+	for l, rolls := range map[*mappingOf[sample]]bool{before: false, since: true} {
 		other := *l
 		if rolls {
 			other.Rollup = nil
@@ -158,10 +158,10 @@ func TestRollupExpired(t *testing.T) {
 			l.Rollup = nil
 		}
 		adjusted(&other, func(m *mapping) { m.layout = intoColumns(m).columns })
-		l.Since, l.Older = at(86400), []*Mapping[sample]{&other}
+		l.Since, l.Older = at(86400), []*mappingOf[sample]{&other}
 	}
 	s := func(series string, n int) sample { return sample{Series: series, Time: at(n), Value: uint64(n)} }
-	bts := map[*Mapping[sample]]*storetest.Bigtable{
+	bts := map[*mappingOf[sample]]*storetest.Bigtable{
 		narrow: summarized(t, narrow, s("s", 60), s("s", 3700), s("s", 7300)),
 		whole:  summarized(t, whole, s("s", 60), s("s", 86400+60), s("s", 86400*2+60)),
 		fields: summarized(t, fields, s("a", 60), s("b", 3700)),
@@ -171,7 +171,7 @@ func TestRollupExpired(t *testing.T) {
 	const day, late = 86400, 86400 * 100
 	none := WindowOptions{Fields: []Field{}}
 	for _, tt := range []struct {
-		l        *Mapping[sample]
+		l        *mappingOf[sample]
 		now      int
 		series   string
 		from, to int
@@ -217,7 +217,7 @@ func TestRollupRequests(t *testing.T) {
 	for i := range series * n * 24 * 2 {
 		events = append(events, sample{Series: fmt.Sprint("s", i%series), Time: at(i / series * 1800), Value: uint64(i)})
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), events))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), events))
 	roll(t, bt, l, rollupNow(now))
 	kolkata := time.FixedZone("Kolkata", 19800)
 	for _, tt := range []struct {
@@ -242,8 +242,8 @@ func TestRollupRequests(t *testing.T) {
 			var op Operation
 			o := clockAt(now)
 			o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
-			read := func(l *Mapping[sample]) (out []string) {
-				for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, (&Query[sample]{Name: "All"}).Bind(sample{}), at(tt.from*60), at(tt.to*60), tt.width, WindowOptions{NewestFirst: descending}) {
+			read := func(l *mappingOf[sample]) (out []string) {
+				for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, (&queryOf[sample]{Name: "All"}).Bind(sample{}), at(tt.from*60), at(tt.to*60), tt.width, WindowOptions{NewestFirst: descending}) {
 					must(t, err)
 					out = append(out, fmt.Sprint(columnsText([]sampleWindow{w}), w.Inexact))
 				}
@@ -272,7 +272,7 @@ func TestRollupWidths(t *testing.T) {
 	for i := range 24 * 4 {
 		events = append(events, sample{Series: "s", Time: at(i * 900), Value: uint64(i)})
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), events))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400)).WriteAll(t.Context(), events))
 	roll(t, bt, l, rollupNow(86400*2))
 	for _, every := range []time.Duration{15 * time.Minute, 2 * time.Hour} {
 		other := *l

@@ -95,7 +95,7 @@ func TestSharedMarks(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	bt := newBigtable(t, l)
 	write := func(client Client, i int) {
-		must(t, NewWriter(client, []*Mapping[sample]{l}, writeAt(86400)).Write(t.Context(), sample{Series: "s", Time: at(i)}))
+		must(t, newWriterOf(client, []*mappingOf[sample]{l}, writeAt(86400)).Write(t.Context(), sample{Series: "s", Time: at(i)}))
 	}
 	marks := func() int {
 		names, _ := rollupCells(t, bt, l.Table.ID)
@@ -123,8 +123,8 @@ func TestMarks(t *testing.T) {
 	source.Table.ID = "source"
 	l.Table.WriteOnly = true
 	bt := newBigtable(t, l, source)
-	only := func(client Client) *Writer[sample] {
-		return NewWriter(client, []*Mapping[sample]{l, source})
+	only := func(client Client) *writerOf[sample] {
+		return newWriterOf(client, []*mappingOf[sample]{l, source})
 	}
 	plain := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
 	one := func(i int) sample {
@@ -136,24 +136,24 @@ func TestMarks(t *testing.T) {
 		}
 		return out
 	}
-	first, query := one(1), (&Query[sample]{Name: "All"}).Bind(sample{})
+	first, query := one(1), (&queryOf[sample]{Name: "All"}).Bind(sample{})
 	next := uint64(0)
 	changed := func(e sample) sample {
 		next += 100
 		e.Value += next
 		return e
 	}
-	for name, change := range map[string]func(ctx context.Context, w *Writer[sample]) error{
-		"Write": func(ctx context.Context, w *Writer[sample]) error { return w.Write(ctx, changed(first)) },
-		"WriteAll": func(ctx context.Context, w *Writer[sample]) error {
+	for name, change := range map[string]func(ctx context.Context, w *writerOf[sample]) error{
+		"Write": func(ctx context.Context, w *writerOf[sample]) error { return w.Write(ctx, changed(first)) },
+		"WriteAll": func(ctx context.Context, w *writerOf[sample]) error {
 			events := all()
 			for i := range events {
 				events[i] = changed(events[i])
 			}
 			return w.WriteAll(ctx, events)
 		},
-		"Batcher": func(ctx context.Context, w *Writer[sample]) error {
-			b := NewBatcher(w, nil)
+		"Batcher": func(ctx context.Context, w *writerOf[sample]) error {
+			b := newBatcherOf(w, nil)
 			for _, e := range all() {
 				if err := b.Add(ctx, changed(e)); err != nil {
 					return err
@@ -161,28 +161,28 @@ func TestMarks(t *testing.T) {
 			}
 			return b.Close(ctx)
 		},
-		"IfAbsent": func(ctx context.Context, w *Writer[sample]) error {
+		"IfAbsent": func(ctx context.Context, w *writerOf[sample]) error {
 			next++
 			return w.Write(ctx, sample{Series: "absent", Time: at(int(next))}, WriteOptions{IfAbsent: true})
 		},
-		"Replace": func(ctx context.Context, w *Writer[sample]) error { return w.Replace(ctx, first, one(100)) },
-		"Delete": func(ctx context.Context, w *Writer[sample]) error {
+		"Replace": func(ctx context.Context, w *writerOf[sample]) error { return w.Replace(ctx, first, one(100)) },
+		"Delete": func(ctx context.Context, w *writerOf[sample]) error {
 			_, err := w.Delete(ctx, all()[:5])
 			return err
 		},
-		"DeleteRange": func(ctx context.Context, w *Writer[sample]) error {
+		"DeleteRange": func(ctx context.Context, w *writerOf[sample]) error {
 			_, err := w.DeleteRange(ctx, query, at(20_000), at(200_000))
 			return err
 		},
-		"DeleteAll": func(ctx context.Context, w *Writer[sample]) error {
-			_, err := w.DeleteAll(ctx, SeriesOf(first))
+		"DeleteAll": func(ctx context.Context, w *writerOf[sample]) error {
+			_, err := w.DeleteAll(ctx, seriesOf(first))
 			return err
 		},
-		"Backfill": func(ctx context.Context, w *Writer[sample]) error {
+		"Backfill": func(ctx context.Context, w *writerOf[sample]) error {
 			if err := bt.Client.Open("source").Apply(ctx, "s1#2021-03-05", rowOfValue(changed(first).Value)); err != nil {
 				return err
 			}
-			_, err := Backfill(ctx, bt.Client, []*Mapping[sample]{l, source})
+			_, err := backfillOf(ctx, bt.Client, []*mappingOf[sample]{l, source})
 			return err
 		},
 	} {
@@ -241,7 +241,7 @@ func TestMarkIsUsedFor(t *testing.T) {
 		longest.Store(max(longest.Load(), int64(time.Until(end))))
 		return send()
 	})
-	w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Timeout: NoTimeout})
+	w := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Timeout: NoTimeout})
 	m, now := w.writer.tables[0].marker, time.Now()
 	m.alone()
 	m.clock = func() time.Time { return now }

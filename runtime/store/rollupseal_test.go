@@ -25,7 +25,7 @@ import (
 )
 
 // unmarked writes events of some series and days as a program would that knows no rollup, and returns the windows.
-func unmarked(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], series, days int) (want []string) {
+func unmarked(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], series, days int) (want []string) {
 	t.Helper()
 	plain := *l
 	plain.Rollup = nil
@@ -35,14 +35,14 @@ func unmarked(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], series, 
 			events = append(events, sample{Series: fmt.Sprintf("s%02d", s), Time: at(i * 7200), Value: uint64(s*1000 + i)})
 		}
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{&plain}, writeAt(86400*days)).WriteAll(t.Context(), events))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{&plain}, writeAt(86400*days)).WriteAll(t.Context(), events))
 	return allWindows(t, bt, &plain, 86400*days)
 }
 
 // allWindows returns the windows of all series.
-func allWindows(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], now int) (out []string) {
+func allWindows(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int) (out []string) {
 	t.Helper()
-	for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(now)), intoColumns(l.untyped()), sampleWindows, (&Query[sample]{Name: "All"}).Bind(sample{}), day0, at(now), window.Every(time.Hour)) {
+	for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, clockAt(now)), intoColumns(l.untyped()), sampleWindows, (&queryOf[sample]{Name: "All"}).Bind(sample{}), day0, at(now), window.Every(time.Hour)) {
 		must(t, err)
 		out = append(out, fmt.Sprint(columnsText([]sampleWindow{w}), w.Inexact))
 	}
@@ -81,7 +81,7 @@ func TestRollupAll(t *testing.T) {
 		func(v []byte) []byte { return append(v[:len(v)-1], v[len(v)-1]^1) },
 		func([]byte) []byte { return nil },
 		func([]byte) []byte { // it lacks a field
-			run, err := sampleWindows.Any().Of(nil).AppendRun(nil, &window.Run{Start: day0, Every: time.Hour})
+			run, err := sampleWindows.spec.Of(nil).AppendRun(nil, &window.Run{Start: day0, Every: time.Hour})
 			must(t, err)
 			return run
 		},
@@ -118,7 +118,7 @@ func TestRollupAll(t *testing.T) {
 	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s00#2021-03-05", m))
 	before, _ := rollupCells(t, bt, l.Table.ID)
 	o = rollupNow(86400 * 44)
-	report, err := Rollup(t.Context(), bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	report, err := runRollup(t.Context(), bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 	if !isDecodeError(err) || report.Noted != 1 || report.Undecodable != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -136,7 +136,7 @@ func TestRollupAllMends(t *testing.T) {
 			const now = 86400*5 + 3600
 			plain := *l
 			plain.Rollup = nil
-			w, old := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)), NewWriter(bt.Client, []*Mapping[sample]{&plain}, writeAt(now))
+			w, old := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)), newWriterOf(bt.Client, []*mappingOf[sample]{&plain}, writeAt(now))
 			for day := range 5 {
 				must(t, w.Write(t.Context(), sample{Series: "s", Time: at(86400*day + 60), Value: uint64(day)}))
 			}
@@ -179,7 +179,7 @@ func TestRollupAllMends(t *testing.T) {
 }
 
 // damageRuns changes the values of all runs.
-func damageRuns(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], damage func(value []byte) []byte) {
+func damageRuns(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], damage func(value []byte) []byte) {
 	t.Helper()
 	table := bt.Client.Open(l.Table.ID)
 	changes := map[string]*bigtable.Mutation{}
@@ -219,7 +219,7 @@ func TestRollupCheckpoint(t *testing.T) {
 			bt := newBigtable(t, l)
 			want := unmarked(t, bt, l, 4, 4)
 			if !all { // two more events give each bucket marks
-				w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*4))
+				w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*4))
 				for s := range 4 {
 					for day := range 4 {
 						must(t, w.Write(t.Context(), sample{Series: fmt.Sprintf("s%02d", s), Time: at(day * 86400), Value: uint64(s*1000 + day*12)}))
@@ -241,7 +241,7 @@ func TestRollupCheckpoint(t *testing.T) {
 			}}
 			client := splitClient(bt, "s01", "s02#2021-03-06", "s03")
 			call := func() (RollupReport, error) {
-				return Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+				return runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 			}
 			first, err := call()
 			if err != nil && !errors.Is(err, errKilled) {
@@ -282,7 +282,7 @@ func TestRollupRefusesCheckpoints(t *testing.T) {
 		t.Helper()
 		of := o
 		change(&of)
-		_, err := Rollup(t.Context(), bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, of)
+		_, err := runRollup(t.Context(), bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, of)
 		if is := new(CheckpointError); !errors.As(err, &is) {
 			t.Errorf("%v", err)
 		}
@@ -307,7 +307,7 @@ func TestRollupOrder(t *testing.T) {
 	for i := range 40 {
 		events = append(events, sample{Series: fmt.Sprintf("s%02d", i), Time: at(60)})
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).WriteAll(t.Context(), events))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400)).WriteAll(t.Context(), events))
 	var mu sync.Mutex
 	waits, consistent, applied := 0, 0, 0
 	count := func(what *int) {
@@ -348,11 +348,11 @@ func TestRollupOrder(t *testing.T) {
 		waited, last = waited || p.Waiting > 0, p
 	}
 	o.DryRun = true
-	if report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o); err != nil || report.Noted != 40 || report.Sealed != 0 || waits+consistent+applied > 0 {
+	if report, err := runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o); err != nil || report.Noted != 40 || report.Sealed != 0 || waits+consistent+applied > 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	last, o.DryRun = RollupProgress{}, false
-	report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	report, err := runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 	if err != nil || report.Noted != 40 || report.Sealed != 40 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -397,13 +397,13 @@ func TestRollupLeaves(t *testing.T) {
 			})
 			o := rollupNow(86400*5 + 3600)
 			o.All = true
-			report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+			report, err := runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 			left, is := errors.AsType[*LeftError](err)
 			if report.Failed != c.want || report.Sealed != 15-c.want || is != (c.want > 0) || is && (left.Buckets != c.want || !strings.Contains(left.Error(), refused)) || c.requests > 0 && n != c.requests {
 				t.Errorf("%+v after %d requests: %v", report, n, err)
 			}
 			fails = false
-			report, err = Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+			report, err = runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 			if err != nil || report.Sealed != c.want {
 				t.Errorf("%+v, %v", report, err)
 			}
@@ -430,7 +430,7 @@ func TestRollupEnds(t *testing.T) {
 		o := rollupNow(86400*5 + 3600)
 		o.All, o.Workers = true, 2
 		o.test = &rollupTest{random: randomID, chunk: 5}
-		report, err := Rollup(t.Context(), client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+		report, err := runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 		_, left := errors.AsType[*LeftError](err)
 		if _, is := errors.AsType[*RollupError](err); !is || left || n.Load() > most || report.Sealed > 0 {
 			t.Errorf("%v: %+v after %d requests: %v", code, report, n.Load(), err)
@@ -443,7 +443,7 @@ func TestRollupEnds(t *testing.T) {
 func TestRollupReplication(t *testing.T) {
 	l := rolled(days(), 40*24*time.Hour)
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400)).Write(t.Context(), sample{Series: "s", Time: at(60)}))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400)).Write(t.Context(), sample{Series: "s", Time: at(60)}))
 	o := rollupNow(86400*5 + 3600)
 	o.test = &rollupTest{random: randomID, replication: 100 * time.Millisecond}
 	o.Consistent = func(ctx context.Context, _ string) error {
@@ -452,7 +452,7 @@ func TestRollupReplication(t *testing.T) {
 	}
 	told := ""
 	o.Progress = func(p RollupProgress) { told = cmp.Or(told, p.Replicating) }
-	report, err := Rollup(t.Context(), bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	report, err := runRollup(t.Context(), bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 	if _, is := errors.AsType[*ReplicationError](err); !is || told != l.Table.ID || report.Sealed > 0 {
 		t.Errorf("%+v, told %q: %v", report, told, err)
 	}

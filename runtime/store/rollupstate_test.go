@@ -105,8 +105,8 @@ type protocol struct {
 type protocolTable struct {
 	server *rowServer
 	client Client
-	l      *Mapping[sample]
-	into   *Columns[sample, sampleColumns]
+	l      *mappingOf[sample]
+	into   *columnsOf[sample, sampleColumns]
 	early  time.Time // all events are there
 	later  time.Time // some have expired
 	writes map[roleStep]rowChange
@@ -150,8 +150,8 @@ func numbers(from uint64) func() uint64 {
 }
 
 // writer returns a writer whose marks are numbered.
-func (p *protocolTable) writer(now time.Time, mark int) *Writer[sample] {
-	w := NewWriter(p.client, []*Mapping[sample]{p.l}, WriterOptions{Now: func() time.Time { return now }})
+func (p *protocolTable) writer(now time.Time, mark int) *writerOf[sample] {
+	w := newWriterOf(p.client, []*mappingOf[sample]{p.l}, WriterOptions{Now: func() time.Time { return now }})
 	w.writer.tables[0].marker.alone()
 	w.writer.tables[0].marker.random = numbers(uint64(mark) << 8)
 	return w
@@ -180,9 +180,9 @@ func (p *protocolTable) delete(t *testing.T, cells rowCells, s roleStep, now tim
 		w.writer.tables[0].marker.alone()
 		w.writer.tables[0].marker.random = numbers(id)
 		if s.event == 0 {
-			_, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "s"}))
+			_, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "s"}))
 		} else {
-			_, err = w.DeleteRange(t.Context(), SeriesOf(sample{Series: "s"}), eventAt(s.event).Truncate(time.Hour), eventAt(s.event+1).Truncate(time.Hour))
+			_, err = w.DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), eventAt(s.event).Truncate(time.Hour), eventAt(s.event+1).Truncate(time.Hour))
 		}
 		return err
 	})
@@ -203,7 +203,7 @@ func (p *protocolTable) delete(t *testing.T, cells rowCells, s roleStep, now tim
 // look returns what a sealer sends.
 func (p *protocolTable) look(t *testing.T, cells rowCells, now time.Time, id uint64, all bool) []rowChange {
 	return p.record(cells, func() error {
-		_, err := Rollup(t.Context(), p.client, []*Mapping[sample]{p.l}, p.into, sampleWindows, RollupOptions{
+		_, err := runRollup(t.Context(), p.client, []*mappingOf[sample]{p.l}, p.into, sampleWindows, RollupOptions{
 			Now: func() time.Time { return now }, Workers: -1, All: all,
 			Sleep: noSleep, test: &rollupTest{random: numbers(id)},
 		})
@@ -216,8 +216,8 @@ func (p *protocolTable) read(t *testing.T, cells rowCells, now time.Time) string
 	var out []string
 	op := Operation{}
 	p.record(cells, func() error {
-		r := NewReader(p.client, p.l, ReaderOptions{Now: func() time.Time { return now }, Hooks: Hooks{End: func(_ context.Context, done Operation, _ error) { op = done }}})
-		for w, err := range Windows(t.Context(), r, p.into, sampleWindows, SeriesOf(sample{Series: "s"}), day0, day0.Add(24*time.Hour), window.Every(time.Hour)) {
+		r := newReaderOf(p.client, p.l, ReaderOptions{Now: func() time.Time { return now }, Hooks: Hooks{End: func(_ context.Context, done Operation, _ error) { op = done }}})
+		for w, err := range readWindows(t.Context(), r, p.into, sampleWindows, seriesOf(sample{Series: "s"}), day0, day0.Add(24*time.Hour), window.Every(time.Hour)) {
 			if err != nil {
 				return err
 			}

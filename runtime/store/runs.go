@@ -55,9 +55,9 @@ func (r *windowsReading) uses(l *mapping) bool {
 type gap struct{ from, to time.Time }
 
 // gapsOf returns the gaps of a read of a table with runs: where neither events nor runs of a layout are there any more.
-func (r *windowsReading) gapsOf(newest *reader) (gaps []gap) {
-	all := append([]*reader{newest}, newest.older...)
-	if !slices.ContainsFunc(all, func(of *reader) bool { return r.uses(of.mapping) }) {
+func (r *windowsReading) gapsOf(newest *Reader) (gaps []gap) {
+	all := append([]*Reader{newest}, newest.older...)
+	if !slices.ContainsFunc(all, func(of *Reader) bool { return r.uses(of.mapping) }) {
 		return nil
 	}
 	for _, of := range all {
@@ -259,7 +259,7 @@ func (b *bucketRow) parse() error {
 var errOtherBucket = errors.New("it is that of another bucket")
 
 // parseRun parses the run of a bucket.
-func parseRun(spec *window.AnySpec, to *window.Run, value []byte, start, end time.Time) error {
+func parseRun(spec *window.Spec, to *window.Run, value []byte, start, end time.Time) error {
 	if err := spec.ParseRun(to, value); err != nil {
 		return err
 	}

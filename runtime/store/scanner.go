@@ -29,7 +29,7 @@ type scanner struct {
 	id     string
 	api    bigtable.TableAPI
 	option ReaderOptions
-	layers []*reader // one for each mapping of the table, newest first
+	layers []*Reader // one for each mapping of the table, newest first
 	runs   bool      // whether scans receive the cells of rollups, too
 }
 
@@ -48,8 +48,8 @@ func (e *UnknownTableError) Error() string {
 // ReaderOptions.TablePrefix. If no mapping, newest or earlier, stores events there, the
 // error is an *UnknownTableError. ReaderOptions.Now decides which events have expired; with
 // a fixed time, several scans return the same events.
-func NewScanner[E any](client Client, mappings []*Mapping[E], table string, opts ...ReaderOptions) (*Scanner[E], error) {
-	s, err := newScanner(client, untypedAll(mappings), table, readerOptions(opts))
+func NewScanner[E any](client Client, mappings []*Mapping, table string, opts ...ReaderOptions) (*Scanner[E], error) {
+	s, err := newScanner(client, completeAll(mappings), table, readerOptions(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func newScanner(client Client, mappings []*mapping, table string, o ReaderOption
 		}
 		shape := l.shape()
 		shape.Begin, shape.End = time.Time{}, time.Time{} // the scan selects by time itself
-		r := &reader{options: o, mapping: l, shape: shape}
+		r := &Reader{options: o, mapping: l, shape: shape}
 		r.table = l.newRowReader(s.id, s.api, wireAllowed(client), o.Timeout, &r.shape)
 		s.layers = append(s.layers, r)
 	}
@@ -200,6 +200,38 @@ func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Ti
 	}
 }
 
+// keptRow is a row with events that may be kept.
+type keptRow struct {
+	Key    string
+	Events []event
+	Marked bool
+}
+
+// each is [Scanner.Rows] with events that may be kept.
+func (s *scanner) each(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[keptRow, error] {
+	return func(yield func(keptRow, error) bool) {
+		s.rows(ctx, within, from, to, s.list(), func(row untypedRow, err error) bool {
+			return yield(keptRow{row.Key, s.kept(row.Events), row.Marked}, err)
+		})
+	}
+}
+
+// list returns memory for the events of a row.
+func (s *scanner) list() list { return s.layers[0].mapping.list(0) }
+
+// kept returns copies of events.
+func (s *scanner) kept(events list) []event {
+	if events == nil || events.len() == 0 {
+		return nil
+	}
+	all, out := s.layers[0].mapping.list(events.len()), make([]event, events.len())
+	for i := range out {
+		all.add(events.at(i))
+		out[i] = all.at(i)
+	}
+	return out
+}
+
 // rows is [Scanner.Rows] without its type parameter. events is memory for those of a row.
 func (s *scanner) rows(ctx context.Context, within KeyRange, from, to time.Time, events list, yield func(untypedRow, error) bool) {
 	var rows []codec.Rows
@@ -247,7 +279,7 @@ type scanning struct {
 
 // scanLayer makes events out of the rows with one mapping.
 type scanLayer struct {
-	reader *reader
+	reader *Reader
 	a      assembler
 }
 
@@ -338,7 +370,7 @@ func (t *scanning) plan(from, to time.Time) {
 
 // wantsRollup reports whether the scan receives cells of the rollup of a layer, and adds their filter. Layers with the same
 // family have the same cells.
-func (t *scanning) wantsRollup(of *reader, now, from, to time.Time) bool {
+func (t *scanning) wantsRollup(of *Reader, now, from, to time.Time) bool {
 	if !t.scanner.runs {
 		return false
 	}

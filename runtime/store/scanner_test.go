@@ -20,9 +20,9 @@ import (
 )
 
 // scanned scans a table and returns its events as text, in the order of the scan.
-func scanned(ctx context.Context, t testing.TB, client Client, l *Mapping[sample], o ReaderOptions, within KeyRange) (events []string, rows []string, err error) {
+func scanned(ctx context.Context, t testing.TB, client Client, l *mappingOf[sample], o ReaderOptions, within KeyRange) (events []string, rows []string, err error) {
 	t.Helper()
-	s, err := NewScanner(client, []*Mapping[sample]{l}, l.Table.ID, o)
+	s, err := newScannerOf(client, []*mappingOf[sample]{l}, l.Table.ID, o)
 	must(t, err)
 	for row, err := range s.Rows(ctx, within, time.Time{}, scan.MaxTime) {
 		if err != nil {
@@ -41,13 +41,13 @@ func scanned(ctx context.Context, t testing.TB, client Client, l *Mapping[sample
 func TestScanReportsUndecodable(t *testing.T) {
 	l := offsetBlobs()
 	s := newBigtable(t, l)
-	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}, {Series: "b", Time: day0}}))
+	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(5)}, {Series: "b", Time: day0}}))
 	m := bigtable.NewMutation()
 	m.Set(l.Table.Families[0].Name, "not a time", 0, nil)
 	for _, row := range []string{"a#2021-03-05", "a#2021-03-20x"} {
 		must(t, s.Client.Open(l.Table.ID).Apply(t.Context(), row, m))
 	}
-	scanner, err := NewScanner(s.Client, []*Mapping[sample]{l}, l.Table.ID)
+	scanner, err := newScannerOf(s.Client, []*mappingOf[sample]{l}, l.Table.ID)
 	must(t, err)
 	var got []string
 	for row, err := range scanner.Rows(t.Context(), KeyRange{}, time.Time{}, scan.MaxTime) {
@@ -70,9 +70,9 @@ func TestScanReportsUndecodable(t *testing.T) {
 // TestScanFails lets a scan fail at each row, also of other fields: the error is the last value, after the rows before it.
 func TestScanFails(t *testing.T) {
 	rejected := status.Error(codes.PermissionDenied, "no")
-	for _, l := range []*Mapping[sample]{days(), metrics()} {
+	for _, l := range []*mappingOf[sample]{days(), metrics()} {
 		s := newBigtable(t, l)
-		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0, Note: []byte("n")}, {Series: "b", Time: day0}}))
+		must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0, Note: []byte("n")}, {Series: "b", Time: day0}}))
 		_, whole, err := scanned(t.Context(), t, s.Client, l, ReaderOptions{}, KeyRange{})
 		must(t, err)
 		for after := range 4 {
@@ -89,11 +89,11 @@ func TestScanFails(t *testing.T) {
 func TestScanStops(t *testing.T) {
 	l := singles()
 	s := newBigtable(t, l)
-	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), hourly(100, 0, 100)))
+	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), hourly(100, 0, 100)))
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	scanner, err := NewScanner(s.Client, []*Mapping[sample]{l}, l.Table.ID)
+	scanner, err := newScannerOf(s.Client, []*mappingOf[sample]{l}, l.Table.ID)
 	must(t, err)
 	rows := 0
 	for row, failed := range scanner.Rows(ctx, KeyRange{}, time.Time{}, scan.MaxTime) {
@@ -110,10 +110,10 @@ func TestScanRefuses(t *testing.T) {
 	l := days()
 	s := newBigtable(t, l)
 	var unknown *UnknownTableError
-	if _, err := NewScanner(s.Client, []*Mapping[sample]{l}, "other"); !errors.As(err, &unknown) || unknown.Table != "other" || !slices.Equal(unknown.Tables, []string{"days"}) {
+	if _, err := newScannerOf(s.Client, []*mappingOf[sample]{l}, "other"); !errors.As(err, &unknown) || unknown.Table != "other" || !slices.Equal(unknown.Tables, []string{"days"}) {
 		t.Error(err)
 	}
-	scanner, err := NewScanner(s.Client, []*Mapping[sample]{l}, l.Table.ID)
+	scanner, err := newScannerOf(s.Client, []*mappingOf[sample]{l}, l.Table.ID)
 	must(t, err)
 	for _, times := range [][2]time.Time{{at(1), at(0)}, {at(0), {}}} {
 		for _, err := range scanner.Rows(t.Context(), KeyRange{}, times[0], times[1]) {
@@ -123,7 +123,7 @@ func TestScanRefuses(t *testing.T) {
 	for row, err := range scanner.Rows(t.Context(), KeyRange{Start: "b", End: "a"}, at(0), at(1)) {
 		t.Error(row, err)
 	}
-	scanner, err = NewScanner(s.Client, []*Mapping[sample]{l}, l.Table.ID, ReaderOptions{TablePrefix: "other_"})
+	scanner, err = newScannerOf(s.Client, []*mappingOf[sample]{l}, l.Table.ID, ReaderOptions{TablePrefix: "other_"})
 	must(t, err)
 	for _, err := range scanner.Rows(t.Context(), KeyRange{}, at(0), at(1)) {
 		wantMissing(t, err, "other_days")
@@ -134,10 +134,10 @@ func TestScanRefuses(t *testing.T) {
 
 // TestWriterOfSomeTables writes to and deletes from one of two tables.
 func TestWriterOfSomeTables(t *testing.T) {
-	mappings := []*Mapping[sample]{days(), singles()}
+	mappings := []*mappingOf[sample]{days(), singles()}
 	s := newBigtable(t, mappings...)
-	must(t, NewWriter(s.Client, mappings).Write(t.Context(), nth(1)))
-	w := NewWriter(s.Client, mappings, WriterOptions{Tables: []string{"singles"}})
+	must(t, newWriterOf(s.Client, mappings).Write(t.Context(), nth(1)))
+	w := newWriterOf(s.Client, mappings, WriterOptions{Tables: []string{"singles"}})
 	must(t, w.Write(t.Context(), nth(2)))
 	if a, b := storedCells(t, s, "days"), storedCells(t, s, "singles"); a != 1 || b != 2 {
 		t.Errorf("%d and %d cells", a, b)
@@ -147,15 +147,15 @@ func TestWriterOfSomeTables(t *testing.T) {
 		t.Error(got)
 	}
 	for _, tables := range [][]string{{"singles", "other"}, {}} {
-		w = NewWriter(s.Client, mappings, WriterOptions{Tables: tables})
+		w = newWriterOf(s.Client, mappings, WriterOptions{Tables: tables})
 		var unknown *UnknownTableError
 		if err := w.Write(t.Context(), nth(3)); !errors.As(err, &unknown) {
 			t.Error(err)
 		}
-		if _, err := w.DeleteAll(t.Context(), SeriesOf(nth(3))); !errors.As(err, &unknown) {
+		if _, err := w.DeleteAll(t.Context(), seriesOf(nth(3))); !errors.As(err, &unknown) {
 			t.Error(err)
 		}
-		b := NewBatcher(w, nil)
+		b := newBatcherOf(w, nil)
 		if err := b.Add(t.Context(), nth(3)); !errors.As(err, &unknown) {
 			t.Error(err)
 		}
@@ -169,9 +169,9 @@ func TestKeepWrittenAt(t *testing.T) {
 	s := newBigtable(t, l)
 	e := sample{Series: "s", Time: at(0), ExpiresAt: at(1000), WrittenAt: at(3)}
 	for keep, want := range map[bool]time.Time{true: at(3), false: at(50)} {
-		w := NewWriter(s.Client, []*Mapping[sample]{l}, WriterOptions{KeepWrittenAt: keep, Now: func() time.Time { return at(50) }})
+		w := newWriterOf(s.Client, []*mappingOf[sample]{l}, WriterOptions{KeepWrittenAt: keep, Now: func() time.Time { return at(50) }})
 		must(t, w.Write(t.Context(), e))
-		got, err := collect(t.Context(), NewReader(s.Client, l, clockAt(60)), "s", at(0), at(1))
+		got, err := collect(t.Context(), newReaderOf(s.Client, l, clockAt(60)), "s", at(0), at(1))
 		if must(t, err); len(got) != 1 || !got[0].WrittenAt.Equal(want) || !got[0].ExpiresAt.Equal(e.ExpiresAt) {
 			t.Errorf("keep %v: %+v", keep, got)
 		}
@@ -210,7 +210,7 @@ func TestKeyRanges(t *testing.T) {
 // the table that they were read from.
 func TestDigests(t *testing.T) {
 	l := expires(singles())
-	d, err := NewDigester([]*Mapping[sample]{l, days()}, l.Table.ID, at(10))
+	d, err := newDigesterOf([]*mappingOf[sample]{l, days()}, l.Table.ID, at(10))
 	must(t, err)
 	base := sample{Series: "s", Time: at(0), Value: 1, ExpiresAt: at(1000)}
 	seen := map[Digest]string{}
@@ -246,7 +246,7 @@ func TestDigests(t *testing.T) {
 	if _, err := d.Of(&sample{Series: "s", Time: at(0), ExpiresAt: at(9)}); err == nil {
 		t.Error("an expired event has a digest")
 	}
-	if _, err := NewDigester([]*Mapping[sample]{l}, "other", at(0)); err == nil {
+	if _, err := newDigesterOf([]*mappingOf[sample]{l}, "other", at(0)); err == nil {
 		t.Error("no error")
 	}
 }
@@ -255,10 +255,10 @@ func TestDigests(t *testing.T) {
 // on: the key and the mutations of each row of an event, each after its length.
 func TestDigestedRows(t *testing.T) {
 	l := metrics()
-	d, err := NewDigester([]*Mapping[sample]{l}, l.Table.ID, at(10))
+	d, err := newDigesterOf([]*mappingOf[sample]{l}, l.Table.ID, at(10))
 	must(t, err)
 	for range 2 { // the second event begins where the first one has begun
-		text, err := d.contents(&sample{Series: "s", Time: at(0), Value: 1, Note: []byte("note")})
+		text, err := d.digester.contents(event{&sample{Series: "s", Time: at(0), Value: 1, Note: []byte("note")}})
 		must(t, err)
 		var keys []string
 		for i := 0; len(text) > 0; i++ {

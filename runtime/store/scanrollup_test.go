@@ -15,13 +15,13 @@ import (
 // events have expired, and that another one receives none of them. Both have the same events.
 func TestScanRollups(t *testing.T) {
 	newer, older := rolled(days(), 40*24*time.Hour), days()
-	newer.Since, newer.Older = at(86400), []*Mapping[sample]{older} // layers with different filters
+	newer.Since, newer.Older = at(86400), []*mappingOf[sample]{older} // layers with different filters
 	older.Table.Families = append([]Family(nil), older.Table.Families...)
-	for name, l := range map[string]*Mapping[sample]{"one layout": rolled(days(), 40*24*time.Hour), "two layouts": newer} {
+	for name, l := range map[string]*mappingOf[sample]{"one layout": rolled(days(), 40*24*time.Hour), "two layouts": newer} {
 		t.Run(name, func(t *testing.T) {
 			bt := newBigtable(t, l)
 			for i := range 12 {
-				must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*3)).Write(t.Context(), sample{Series: "s", Time: at(86400*(i%3) + 60*i)}))
+				must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3)).Write(t.Context(), sample{Series: "s", Time: at(86400*(i%3) + 60*i)}))
 			}
 			for _, step := range []struct {
 				roll      bool
@@ -53,7 +53,7 @@ func TestScanRollups(t *testing.T) {
 					}
 					return true
 				}))
-				s, err := NewScanner(bt.Client, []*Mapping[sample]{l}, l.Table.ID, clockAt(step.now))
+				s, err := newScannerOf(bt.Client, []*mappingOf[sample]{l}, l.Table.ID, clockAt(step.now))
 				must(t, err)
 				var found [2]string
 				for i, s := range []*Scanner[sample]{s, s.WithRollups()} {

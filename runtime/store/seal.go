@@ -146,7 +146,7 @@ func (e *RollupError) Unwrap() error { return e.Err }
 // Buckets that change meanwhile are left for the next call, as are those with events that cannot be decoded, of which
 // it returns the first as a *DecodeError after everything else is done, and those of which the service refuses a request: a
 // *LeftError. Requests are repeated first if their error may pass. Any other error ends the call.
-func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, W], opts ...RollupOptions) (RollupReport, error) {
+func Rollup(ctx context.Context, client Client, mappings []*Mapping, columns *Columns, spec *window.Spec, opts ...RollupOptions) (RollupReport, error) {
 	o := call.Last(opts)
 	s := newSealing(sealersOf(client, mappings, columns, spec, &o), o)
 	if s.Checkpoint != "" && !s.DryRun {
@@ -164,14 +164,14 @@ func Rollup[S, E, C, W any](ctx context.Context, client Client, mappings []*Mapp
 }
 
 // sealersOf returns the sealers of the tables with a rollup: one for each mapping. It sets defaults of the options.
-func sealersOf[S, E, C, W any](client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, W], o *RollupOptions) (all []*sealer) {
+func sealersOf(client Client, mappings []*Mapping, columns *Columns, spec *window.Spec, o *RollupOptions) (all []*sealer) {
 	o.Now, o.Timeout, o.Workers = call.Clock(o.Now), cmp.Or(o.Timeout, DefaultTimeout), max(1, cmp.Or(o.Workers, DefaultWorkers))
-	for _, l := range untypedAll(mappings) {
+	for _, l := range completeAll(mappings) {
 		for _, p := range l.Periods() {
 			if p.Rollup == nil {
 				continue
 			}
-			kind := kindOf(p, columns.untyped(), spec.Any())
+			kind := kindOf(p, columns, spec)
 			if p.Rollup.Fields != nil {
 				kind.spec = kind.spec.Of(p.Rollup.Fields)
 			}
@@ -190,7 +190,7 @@ type sealer struct {
 	all     bool   // RollupOptions.All
 	now     func() time.Time
 	kind    windowsKind
-	reader  *reader
+	reader  *Reader
 	mapping *mapping
 	times   rollup.Times
 	random  func() uint64

@@ -13,9 +13,9 @@ import (
 )
 
 // checkRuns checks the runs of a mapping at a time. It returns how many it has compared, and which differ.
-func checkRuns(t *testing.T, bt *storetest.Bigtable, l *Mapping[sample], now int) (compared int, wrong []*RunError) {
+func checkRuns(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int) (compared int, wrong []*RunError) {
 	t.Helper()
-	p, err := NewRollupParts(bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, rollupNow(now))
+	p, err := newRollupPartsOf(bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, rollupNow(now))
 	must(t, err)
 	for i := range p.Tables() {
 		n, err := p.Check(t.Context(), i, KeyRange{}, func(e *RunError) bool {
@@ -38,9 +38,9 @@ func TestRunsAreChecked(t *testing.T) {
 			const n, now = 5, 86400*5 + 3600
 			plain := *l
 			plain.Rollup = nil
-			write := func(l *Mapping[sample], events ...sample) {
+			write := func(l *mappingOf[sample], events ...sample) {
 				t.Helper()
-				must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), events))
+				must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), events))
 			}
 			var events []sample
 			for i := range n * 24 {
@@ -69,7 +69,7 @@ func TestRunsAreChecked(t *testing.T) {
 			if !errors.Is(e, ErrWrongRun) || !strings.Contains(e.Error(), "2021-03-05T02:00:00Z") || !strings.HasPrefix(e.Column, "h:r") || e.Row == "" || !strings.HasSuffix(l.Table.ID, e.Table) {
 				t.Error(e)
 			}
-			if _, err := NewWriter(bt.Client, []*Mapping[sample]{&plain}, writeAt(now)).DeleteRange(t.Context(), SeriesOf(sample{Series: "s"}), at(86400*n-3600), at(86400*n)); err != nil {
+			if _, err := newWriterOf(bt.Client, []*mappingOf[sample]{&plain}, writeAt(now)).DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), at(86400*n-3600), at(86400*n)); err != nil {
 				t.Fatal(err)
 			}
 			if buckets > 1 {
@@ -102,7 +102,7 @@ func TestChecksEnd(t *testing.T) {
 	o.All = true
 	roll(t, bt, l, o)
 	damageRuns(t, bt, l, func([]byte) []byte { return nil })
-	p, err := NewRollupParts(bt.Client, []*Mapping[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
+	p, err := newRollupPartsOf(bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 	must(t, err)
 	var found []string
 	compared, err := p.Check(t.Context(), 0, KeyRange{Start: "s01"}, func(e *RunError) bool {

@@ -30,7 +30,7 @@ type RollupChunk struct {
 
 // NewRollupParts returns the steps of a call of Rollup, or ErrNoRollup. Options about checkpoints, workers, rates,
 // waits and progress are ignored. A client is needed only for the steps.
-func NewRollupParts[S, E, C, W any](client Client, mappings []*Mapping[E], columns *Columns[E, C], spec *window.Spec[S, W], o RollupOptions) (*RollupParts, error) {
+func NewRollupParts(client Client, mappings []*Mapping, columns *Columns, spec *window.Spec, o RollupOptions) (*RollupParts, error) {
 	p := &RollupParts{sealersOf(client, mappings, columns, spec, &o)}
 	if len(p.sealers) == 0 {
 		return nil, ErrNoRollup

@@ -12,31 +12,33 @@ import (
 // is the same for all tables, whose keys determine which rows have these events. Its methods give
 // the values:
 //
-//	byLine.Bind(PositionEvent{…})                        the events with the values of one event
-//	byLine.Many([]PositionEvent{…})                      those of several
-//	bySensor.Range(low, high).Where(weakest, strongest)  those of a range that meet conditions
-type Query[E any] codec.Query
+//	byLine.Bind(&PositionEvent{…})                         the events with the values of one event
+//	byLine.Many([]any{&PositionEvent{…}, …})               those of several
+//	bySensor.Range(&low, &high).Where(&weakest, &strongest)  those of a range that meet conditions
+//
+// Events are pointers to the type of the mapping.
+type Query codec.Query
 
 // Selection is what a query selects with given values, or the events of some series. [Reader.Read],
-// [ReadColumns] and [ReadSeries] read it, and [Writer.DeleteRange] and [Writer.DeleteAll] delete it.
+// [Reader.ReadColumns] and [Reader.ReadSeries] read it, and [Writer.DeleteRange] and [Writer.DeleteAll] delete it.
 // It is plain data, which the functions below make; if its parts do not fit each other, their error is a
 // *[SelectionError].
-type Selection[E any] struct {
-	Query  *Query[E] // nil for the events of series
-	Low    []E       // the series values: those of one event or, with Many, of several
-	High   []E       // the ends of ranges that begin with those of Low; nil if there are none
+type Selection struct {
+	Query  *Query // nil for the events of series
+	Low    []any  // the series values: those of one event or, with Many, of several
+	High   []any  // the ends of ranges that begin with those of Low; nil if there are none
 	Many   bool
-	Bounds []E // the lowest and the highest values of the conditions; nil if there are none
+	Bounds []any // the lowest and the highest values of the conditions; nil if there are none
 }
 
 // SeriesOf returns the selection of all events of the series of base.
-func SeriesOf[E any](base E) Selection[E] { return Selection[E]{Low: []E{base}} }
+func SeriesOf(base any) Selection { return Selection{Low: []any{base}} }
 
 // ManySeriesOf returns the selection of all events of several series; see [Query.Many].
-func ManySeriesOf[E any](bases []E) Selection[E] { return Selection[E]{Low: bases, Many: true} }
+func ManySeriesOf(bases []any) Selection { return Selection{Low: bases, Many: true} }
 
 // Bind selects the events with the series values of base that the query specifies.
-func (q *Query[E]) Bind(base E) Selection[E] { return Selection[E]{Query: q, Low: []E{base}} }
+func (q *Query) Bind(base any) Selection { return Selection{Query: q, Low: []any{base}} }
 
 // Many selects the events with the series values of any of several events. Their order and
 // duplicates do not matter: if a row contains all data of its events, and bucket labels sort, one
@@ -47,23 +49,23 @@ func (q *Query[E]) Bind(base E) Selection[E] { return Selection[E]{Query: q, Low
 //
 // With ReadOptions.TimeOrder, the error is also ErrOrder in codec.BucketNewColumns, and if the
 // values must be filtered and do not fit into one filter.
-func (q *Query[E]) Many(values []E) Selection[E] {
-	return Selection[E]{Query: q, Low: values, Many: true}
+func (q *Query) Many(values []any) Selection {
+	return Selection{Query: q, Low: values, Many: true}
 }
 
 // Range selects the events with any value from that of low until before that of high, for
 // [codec.GivenRange]. Besides this one, both must have the same values.
-func (q *Query[E]) Range(low, high E) Selection[E] {
-	return Selection[E]{Query: q, Low: []E{low}, High: []E{high}}
+func (q *Query) Range(low, high any) Selection {
+	return Selection{Query: q, Low: []any{low}, High: []any{high}}
 }
 
 // ManyRanges selects the events of any of several ranges; see [Query.Range] and [Query.Many]. Both
 // slices must have the same length.
-func (q *Query[E]) ManyRanges(low, high []E) Selection[E] {
-	return Selection[E]{Query: q, Low: low, High: high, Many: true}
+func (q *Query) ManyRanges(low, high []any) Selection {
+	return Selection{Query: q, Low: low, High: high, Many: true}
 }
 
-// selection is a Selection without its type parameter.
+// selection is a Selection as reads take it.
 type selection struct {
 	name       string
 	table      string       // see Query.Table
@@ -84,8 +86,8 @@ type bound struct {
 // bounds are the values of conditions.
 type bounds struct{ low, high event }
 
-// untyped returns the selection without its type parameter.
-func (s Selection[E]) untyped() *selection {
+// resolve returns what reads take of a selection.
+func (s Selection) resolve() *selection {
 	out := &selection{many: s.Many}
 	if q := s.Query; q != nil {
 		out.name, out.table, out.given, out.conditions = q.Name, q.Table, &q.Given, q.Conditions
@@ -95,20 +97,20 @@ func (s Selection[E]) untyped() *selection {
 		return out
 	}
 	for i := range s.Low {
-		v := bound{low: event{&s.Low[i]}}
+		v := bound{low: event{s.Low[i]}}
 		if i < len(s.High) {
-			v.high = event{&s.High[i]}
+			v.high = event{s.High[i]}
 		}
 		out.values = append(out.values, v)
 	}
 	if s.Bounds != nil {
-		out.where = &bounds{event{&s.Bounds[0]}, event{&s.Bounds[1]}}
+		out.where = &bounds{event{s.Bounds[0]}, event{s.Bounds[1]}}
 	}
 	return out
 }
 
 // check returns a *SelectionError if the parts of a selection do not fit each other.
-func (s *Selection[E]) check() error {
+func (s *Selection) check() error {
 	switch {
 	case !s.Many && len(s.Low) != 1:
 		return &SelectionError{fmt.Sprintf("Low has %d events, and Many is not set", len(s.Low))}
@@ -195,7 +197,7 @@ func (l *mapping) queryOf(s *selection) *query {
 }
 
 // query returns how the reader answers the query of a selection.
-func (r *reader) query(s *selection) *query {
+func (r *Reader) query(s *selection) *query {
 	if s.given == nil {
 		return &r.whole
 	}
@@ -209,7 +211,7 @@ func (r *reader) query(s *selection) *query {
 
 // ErrFieldRows is the error for a query whose rows are those of fields that cannot be joined to events:
 // in the row keys of codec.BucketNewColumns, the metric follows a series value that the query does not
-// give. Read the events of each series by itself; [ReadSeries] lists them unless a salt hashes such a
+// give. Read the events of each series by itself; [Reader.ReadSeries] lists them unless a salt hashes such a
 // value, too.
 var ErrFieldRows = errors.New("the rows of the fields of an event are apart: the metric follows a series value that is not given; read each series by itself")
 
@@ -277,7 +279,7 @@ func joinLayouts(all []*query) {
 }
 
 // older returns the query of the i-th older reader.
-func (q *query) older(reader *reader, i int) *query {
+func (q *query) older(reader *Reader, i int) *query {
 	if len(q.Older) == 0 {
 		return &reader.whole
 	}

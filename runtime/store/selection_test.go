@@ -43,7 +43,7 @@ func (e *pole) String() string {
 }
 
 // poles returns a mapping of poles and its columns.
-func poles(pattern codec.Pattern, segments ...codec.Segment) (*Mapping[pole], *Columns[pole, poleColumns]) {
+func poles(pattern codec.Pattern, segments ...codec.Segment) (*mappingOf[pole], *columnsOf[pole, poleColumns]) {
 	parts := []Part{
 		SeriesPart(0, func(l *line, to []any) []any { return append(to, &l.Region, &l.Line, &l.Unit) }), TimePart(1),
 	}
@@ -57,7 +57,7 @@ func poles(pattern codec.Pattern, segments ...codec.Segment) (*Mapping[pole], *C
 		parts = append(parts, RequiredColumn(2, "level", codec.Binary.Int64))
 	}
 	columns := columnsByName[pole, poleColumns](parts...)
-	return NewMapping(columns, Mapping[pole]{
+	return newMappingOf(columns, mappingOf[pole]{
 		Table: Table{ID: "poles", Families: []Family{aged("f", 400*24*time.Hour)}}, Pattern: pattern,
 		Key:       codec.Key{Delimiter: "#", Segments: segments, Time: codec.TimeFormat{Kind: codec.UnixMillis}, Bucket: bucketOf(24*time.Hour, "2006-01-02")},
 		Precision: time.Second, Check: func(*pole) error { return nil },
@@ -83,8 +83,8 @@ func poleKeys(pattern codec.Pattern) map[string][]codec.Segment {
 
 // poleCase is a table with poles, and two ways to read it.
 type poleCase struct {
-	mapping *Mapping[pole]
-	columns *Columns[pole, poleColumns]
+	mapping *mappingOf[pole]
+	columns *columnsOf[pole, poleColumns]
 	clients []*bigtable.Client
 	stored  []pole
 }
@@ -113,8 +113,8 @@ func newPoleCase(t *testing.T, pattern codec.Pattern, segments []codec.Segment) 
 	return c
 }
 
-func (c *poleCase) writer(path int) *Writer[pole] {
-	return NewWriter(c.clients[path], []*Mapping[pole]{c.mapping}, writeAt(poleNow))
+func (c *poleCase) writer(path int) *writerOf[pole] {
+	return newWriterOf(c.clients[path], []*mappingOf[pole]{c.mapping}, writeAt(poleNow))
 }
 
 // polesOf returns the texts of events in a fixed order.
@@ -132,12 +132,12 @@ func polesOf(events iter.Seq2[pole, error]) (out []string, err error) {
 // choice is a selection, and what it selects.
 type choice struct {
 	name    string
-	of      Selection[pole]
+	of      selectionOf[pole]
 	selects func(e *pole) bool
 }
 
 // byRegion selects the poles of regions.
-var byRegion = &Query[pole]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
+var byRegion = &queryOf[pole]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 
 // everyPole selects all poles.
 var everyPole = byRegion.Many([]pole{{Of: line{Region: "n"}}, {Of: line{Region: "ns"}}, {Of: line{Region: "s"}}})
@@ -146,10 +146,10 @@ var everyPole = byRegion.Many([]pole{{Of: line{Region: "n"}}, {Of: line{Region: 
 // have ends that begin with the same letter.
 func choices(key *codec.Key, conditions bool) (out []choice) {
 	at := func(region, text string, unit int64) pole { return pole{Of: line{region, text, unit}} }
-	query := func(last codec.GivenPart, series ...int) *Query[pole] {
-		return &Query[pole]{Name: "Q", Given: codec.Given{Series: series, Last: last}}
+	query := func(last codec.GivenPart, series ...int) *queryOf[pole] {
+		return &queryOf[pole]{Name: "Q", Given: codec.Given{Series: series, Last: last}}
 	}
-	add := func(name string, of Selection[pole], selects func(e *pole) bool) {
+	add := func(name string, of selectionOf[pole], selects func(e *pole) bool) {
 		if given := of.Query.Given; given.Last == codec.GivenValue || key.Path(given).Partial { // else, there is no range of rows
 			out = append(out, choice{name, of, selects})
 		}
@@ -195,7 +195,7 @@ func (c *poleCase) left(t *testing.T, chosen choice) {
 		}
 	}
 	slices.Sort(want)
-	got, err := polesOf(NewReader(c.clients[0], c.mapping, clockAt(poleNow)).Read(t.Context(), everyPole, time.Time{}, at(poleNow)))
+	got, err := polesOf(newReaderOf(c.clients[0], c.mapping, clockAt(poleNow)).Read(t.Context(), everyPole, time.Time{}, at(poleNow)))
 	must(t, err)
 	if !slices.Equal(want, got) {
 		t.Fatalf("%s: %d are left, want %d", chosen.name, len(got), len(want))
@@ -244,14 +244,14 @@ func (c *poleCase) check(t *testing.T, chosen choice, path int) {
 	}
 	slices.Sort(want)
 	slices.Sort(series)
-	r := NewReader(c.clients[path], c.mapping, clockAt(poleNow))
+	r := newReaderOf(c.clients[path], c.mapping, clockAt(poleNow))
 	got, err := polesOf(r.Read(t.Context(), chosen.of, at(0), at(poleNow)))
 	if err != nil || !slices.Equal(want, got) {
 		t.Fatalf("%s, path %d: %v\nwant %q\ngot  %q", chosen.name, path, err, want, got)
 	}
 	got = nil
 	for page := (Page{Size: 1 + len(series)/6}); len(got) <= len(series); page.Token = page.Next {
-		for of, err := range ReadSeries[line](t.Context(), r, chosen.of, at(0), at(poleNow), SeriesOptions{Page: &page}) {
+		for of, err := range readSeries[line](t.Context(), r, chosen.of, at(0), at(poleNow), SeriesOptions{Page: &page}) {
 			must(t, err)
 			got = append(got, fmt.Sprint(of))
 		}
@@ -281,18 +281,18 @@ func (c *poleCase) check(t *testing.T, chosen choice, path int) {
 func TestMalformedSelections(t *testing.T) {
 	t.Parallel()
 	c := newPoleCase(t, codec.BucketNewCells, poleKeys(codec.BucketNewCells)["adjacent"])
-	q := &Query[pole]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}, Conditions: []codec.Condition{{Field: "level"}}}
+	q := &queryOf[pole]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}, Conditions: []codec.Condition{{Field: "level"}}}
 	low, two := c.stored[0], c.stored[:2]
-	r, w := NewReader(c.clients[0], c.mapping, clockAt(poleNow)), c.writer(0)
-	for _, of := range []Selection[pole]{
+	r, w := newReaderOf(c.clients[0], c.mapping, clockAt(poleNow)), c.writer(0)
+	for _, of := range []selectionOf[pole]{
 		{}, {Low: two}, {Query: q}, {Query: q, Low: two, Bounds: two},
 		{Query: q, Low: two, High: two[:1], Many: true}, {Query: q, Low: two[:1], High: two},
 		{Query: q, Low: []pole{low}, Bounds: two[:1]}, {Query: q, Many: true, Bounds: []pole{}},
 	} {
 		_, read := polesOf(r.Read(t.Context(), of, at(0), at(poleNow)))
-		columns := ReadColumns(t.Context(), r, c.columns, new(poleColumns), of, at(0), at(poleNow))
+		columns := readColumns(t.Context(), r, c.columns, new(poleColumns), of, at(0), at(poleNow))
 		var series error
-		for _, err := range ReadSeries[line](t.Context(), r, of, at(0), at(poleNow)) {
+		for _, err := range readSeries[line](t.Context(), r, of, at(0), at(poleNow)) {
 			series = err
 		}
 		_, rows := c.mapping.Rows(of)
@@ -305,15 +305,15 @@ func TestMalformedSelections(t *testing.T) {
 			}
 		}
 	}
-	ranges := &Query[pole]{Name: "ByRegions", Given: codec.Given{Series: []int{0}, Last: codec.GivenRange}}
+	ranges := &queryOf[pole]{Name: "ByRegions", Given: codec.Given{Series: []int{0}, Last: codec.GivenRange}}
 	for high, want := range map[string]error{"n": nil, "a": ErrBounds} {
 		count := &counts{}
-		got, err := polesOf(NewReader(counted(c.clients[0], count), c.mapping).Read(t.Context(), ranges.Range(pole{Of: line{Region: "n"}}, pole{Of: line{Region: high}}), at(0), at(poleNow)))
+		got, err := polesOf(newReaderOf(counted(c.clients[0], count), c.mapping).Read(t.Context(), ranges.Range(pole{Of: line{Region: "n"}}, pole{Of: line{Region: high}}), at(0), at(poleNow)))
 		if len(got) > 0 || !errors.Is(err, want) || count.Requests > 0 {
 			t.Errorf("from n to %s: %v, %v, %+v", high, got, err, *count)
 		}
 	}
-	c.left(t, choice{"malformed", Selection[pole]{}, func(*pole) bool { return false }})
+	c.left(t, choice{"malformed", selectionOf[pole]{}, func(*pole) bool { return false }})
 }
 
 // TestExpiredConditions deletes by a field that has expired, but is still stored, before and after the other
@@ -322,7 +322,7 @@ func TestExpiredConditions(t *testing.T) {
 	l, _ := gauges(codec.SingleUnserialized, aged("f", 400*24*time.Hour), aged("g", 10*time.Hour))
 	bt := serve(t, l)
 	lowest, score, zero := -2.0, -1.0, 0.0
-	must(t, NewWriter(bt.Client, []*Mapping[gauge]{l}, writeAt(0)).Write(t.Context(), gauge{Series: "s", Time: at(0), Level: 1, Score: &score}))
+	must(t, newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(0)).Write(t.Context(), gauge{Series: "s", Time: at(0), Level: 1, Score: &score}))
 	for _, c := range []struct {
 		hour      int
 		field     string
@@ -332,8 +332,8 @@ func TestExpiredConditions(t *testing.T) {
 	}{
 		{20, "score", gauge{Score: &lowest}, gauge{Score: &zero}, 0, 3}, {500 * 24, "level", gauge{Level: 1}, gauge{Level: 2}, 0, 3}, {20, "level", gauge{Level: 1}, gauge{Level: 2}, 1, 0},
 	} {
-		q := &Query[gauge]{Name: "By", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: c.field}}}
-		d, err := NewWriter(bt.Client, []*Mapping[gauge]{l}, writeAt(3600*c.hour)).DeleteAll(t.Context(), q.Bind(gauge{Series: "s"}).Where(c.low, c.high))
+		q := &queryOf[gauge]{Name: "By", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: c.field}}}
+		d, err := newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(3600*c.hour)).DeleteAll(t.Context(), q.Bind(gauge{Series: "s"}).Where(c.low, c.high))
 		if n := storedCells(t, bt, l.Table.ID); err != nil || d.Events() != c.events || n != c.cells {
 			t.Errorf("after %d hours: %v, %v, %d cells are left, want %+v", c.hour, d, err, n, c)
 		}
@@ -349,15 +349,15 @@ func TestConditionsOfOneTable(t *testing.T) {
 	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		return SetUp(ctx, b, "", []Table{rows.Table, blobs.Table})
 	})
-	mappings := []*Mapping[pole]{rows, blobs}
+	mappings := []*mappingOf[pole]{rows, blobs}
 	var all []pole
 	for i := range 40 {
 		all = append(all, pole{line{"n", "a", int64(i % 2)}, at(3600 * i), int64(i % 5)})
 	}
-	q := &Query[pole]{Name: "ByLevel", Table: "poles", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "level"}}}
+	q := &queryOf[pole]{Name: "ByLevel", Table: "poles", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "level"}}}
 	of := q.Bind(pole{Of: line{Region: "n"}}).Where(pole{Level: 1}, pole{Level: 3})
 	for failing := range 4 {
-		must(t, NewWriter(bt.Client, mappings, writeAt(poleNow)).WriteAll(t.Context(), all))
+		must(t, newWriterOf(bt.Client, mappings, writeAt(poleNow)).WriteAll(t.Context(), all))
 		requests := 0
 		client := through(bt.Client, func(a asked, send func() error) error {
 			if a.rows != nil {
@@ -368,24 +368,24 @@ func TestConditionsOfOneTable(t *testing.T) {
 			}
 			return send()
 		})
-		d, err := NewWriter(client, mappings, writeAt(poleNow)).DeleteAll(t.Context(), of)
+		d, err := newWriterOf(client, mappings, writeAt(poleNow)).DeleteAll(t.Context(), of)
 		if failing < 2 == (err == nil) || len(d.Tables) != 2 || failing < 2 && d.Tables[0].Events > 0 {
 			t.Fatalf("%d requests: %v, %v", failing, d, err)
 		}
-		d, err = NewWriter(bt.Client, mappings, writeAt(poleNow)).DeleteAll(t.Context(), of)
+		d, err = newWriterOf(bt.Client, mappings, writeAt(poleNow)).DeleteAll(t.Context(), of)
 		must(t, err)
 		if want := map[bool]int{true: 16}[failing < 2]; d.Tables[0].Events != want {
 			t.Errorf("%d requests: then %v, want %d events", failing, d, want)
 		}
 		for _, l := range mappings {
-			left, err := polesOf(NewReader(bt.Client, l, clockAt(poleNow)).Read(t.Context(), everyPole, at(0), at(poleNow)))
+			left, err := polesOf(newReaderOf(bt.Client, l, clockAt(poleNow)).Read(t.Context(), everyPole, at(0), at(poleNow)))
 			if must(t, err); len(left) != 24 {
 				t.Errorf("%d requests: %d events are left in %s", failing, len(left), l.Table.ID)
 			}
 		}
 	}
 	q.Table = "other"
-	if _, err := NewWriter(bt.Client, mappings).DeleteAll(t.Context(), of); !errors.As(err, new(*UnknownTableError)) {
+	if _, err := newWriterOf(bt.Client, mappings).DeleteAll(t.Context(), of); !errors.As(err, new(*UnknownTableError)) {
 		t.Errorf("%v, want an *UnknownTableError", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // Rows returns ranges of row keys that contain all rows of a selection with this mapping, without
 // those of earlier ones. They may contain other rows, too.
-func (l *Mapping[E]) Rows(of Selection[E]) ([]KeyRange, error) {
-	m, s := l.alone(), of.untyped()
+func (l *Mapping) Rows(of Selection) ([]KeyRange, error) {
+	m, s := l.alone(), of.resolve()
 	if s.malformed != nil {
 		return nil, s.malformed
 	}
@@ -31,12 +31,12 @@ func (l *Mapping[E]) Rows(of Selection[E]) ([]KeyRange, error) {
 
 // Selects returns the function that reports whether a selection includes an event that was read. It
 // is not safe for concurrent use.
-func (l *Mapping[E]) Selects(of Selection[E]) (func(e *E) bool, error) {
-	selects, err := l.alone().selects(of.untyped())
-	return func(e *E) bool { return selects(event{e}) }, err
+func (l *Mapping) Selects(of Selection) (func(e any) bool, error) {
+	selects, err := l.alone().selects(of.resolve())
+	return func(e any) bool { return selects(event{e}) }, err
 }
 
-// selects is [Mapping.Selects] without its type parameter.
+// selects is [Mapping.Selects] of a complete mapping.
 func (l *mapping) selects(s *selection) (func(e event) bool, error) {
 	if s.malformed != nil {
 		return nil, s.malformed

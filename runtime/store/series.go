@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"time"
 
@@ -14,11 +13,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// maxListedRows is the maximum number of rows that [ReadSeries] requests before it skips the
+// maxListedRows is the maximum number of rows that [Reader.ReadSeries] requests before it skips the
 // rest of a series.
 const maxListedRows = 1024
 
-// ReadSeries yields the series with events that a selection has with from <= time < to, each
+// ReadSeries returns the results of a read, for [ResultsOf] with the type of series. It yields the series with events that a selection has with from <= time < to, each
 // once. It receives row keys and no values, except of the fields of conditions. If the series precedes the time in row
 // keys, it skips the rows of a series once it has seen some, so that it receives at most eight rows
 // per series; otherwise, it receives the keys of all rows in the range. The order is that of row
@@ -29,16 +28,14 @@ const maxListedRows = 1024
 // For a row key that cannot be decoded, it yields a *DecodeError, and the loop may continue; any
 // other error is the last value. A series may be yielded whose last event expires in the
 // meantime. S must be the type of the series in the [SeriesPart].
-func ReadSeries[S, E any](ctx context.Context, r TableReader[E], of Selection[E], from, to time.Time, opts ...SeriesOptions) iter.Seq2[S, error] {
-	reader, err := readerOf(r)
-	if err != nil {
-		return refused[S](err)
+func (r *Reader) ReadSeries(ctx context.Context, of Selection, from, to time.Time, opts ...SeriesOptions) Results {
+	if err := r.missingClient(); err != nil {
+		return refused(err)
 	}
-	page := call.Last(opts).Page
-	return func(yield func(S, error) bool) {
-		s := of.untyped()
-		reader.series(ctx, s, reader.query(s), from, to, scan.NoRuns, page)(func(e event, err error) bool { return yield(*reader.mapping.series(e).(*S), err) })
-	}
+	return Results{func(yield func(series any, err error) bool) {
+		s := of.resolve()
+		r.series(ctx, s, r.query(s), from, to, scan.NoRuns, call.Last(opts).Page)(func(e event, err error) bool { return yield(r.mapping.series(e), err) })
+	}}
 }
 
 // SeriesOptions specify which series to list. If several are passed, the last one replaces the others.
@@ -50,11 +47,8 @@ type SeriesOptions struct {
 	Page *Page
 }
 
-// series is [ReadSeries] without its type parameters. It yields events with only the series, and with
-// scan.BesideRuns those with windows of a rollup, too.
-//
-//go:noinline
-func (r *reader) series(ctx context.Context, s *selection, q *query, from, to time.Time, runs scan.Runs, page *Page) func(yielder) {
+// series is [Reader.ReadSeries] for a query. With scan.BesideRuns, it yields the series with windows of a rollup, too.
+func (r *Reader) series(ctx context.Context, s *selection, q *query, from, to time.Time, runs scan.Runs, page *Page) func(yielder) {
 	return func(yield yielder) {
 		read := r.beginSelected(ctx, s, q, from, to, []ReadOptions{{Fields: []Field{}}})
 		read.op.Name, read.runs = q.Name+"Series", runs

@@ -21,15 +21,15 @@ func TestDeepPagesOfSeries(t *testing.T) {
 	for i := range n {
 		samples = append(samples, sample{Series: fmt.Sprintf("s%06d", i), Time: at(0)})
 	}
-	w := NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1000))
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(1000))
 	must(t, w.WriteAll(t.Context(), samples))
 	c := &counts{}
-	r := NewReader(counted(bt.Client, c), l, clockAt(1000))
+	r := newReaderOf(counted(bt.Client, c), l, clockAt(1000))
 	page, last := &Page{Size: size}, sample{}
 	for more := true; more; more = page.Token != "" {
 		*c = counts{}
 		n := len(samples)
-		for s, err := range seriesReadOf(t.Context(), r, all("s"), SeriesOf(sample{}), at(0), at(100+n), SeriesOptions{Page: page}) {
+		for s, err := range seriesReadOf(t.Context(), r, all("s"), seriesOf(sample{}), at(0), at(100+n), SeriesOptions{Page: page}) {
 			must(t, err)
 			same(t, samples[0].Series, s)
 			last, samples = samples[0], samples[1:]
@@ -41,7 +41,7 @@ func TestDeepPagesOfSeries(t *testing.T) {
 			continue
 		}
 		for _, gone := range []sample{last, samples[0]} {
-			_, err := w.DeleteAll(t.Context(), SeriesOf(gone))
+			_, err := w.DeleteAll(t.Context(), seriesOf(gone))
 			must(t, err)
 		}
 		samples = samples[1:]
@@ -53,10 +53,10 @@ func TestDeepPagesOfSeries(t *testing.T) {
 func TestTokensOfSeries(t *testing.T) {
 	l := singles()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(1000)).WriteAll(t.Context(), []sample{{Series: "s1", Time: at(0)}, {Series: "s2", Time: at(0)}, {Series: "s3", Time: at(0)}}))
-	r := NewReader(bt.Client, l, clockAt(1000))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(1000)).WriteAll(t.Context(), []sample{{Series: "s1", Time: at(0)}, {Series: "s2", Time: at(0)}, {Series: "s3", Time: at(0)}}))
+	r := newReaderOf(bt.Client, l, clockAt(1000))
 	list := func(q *testQuery[sample], page Page) (got []string, next string, err error) {
-		for s, err := range seriesReadOf(t.Context(), r, q, SeriesOf(sample{}), at(0), at(100), SeriesOptions{Page: &page}) {
+		for s, err := range seriesReadOf(t.Context(), r, q, seriesOf(sample{}), at(0), at(100), SeriesOptions{Page: &page}) {
 			if err != nil {
 				return got, page.Next, err
 			}
@@ -72,7 +72,7 @@ func TestTokensOfSeries(t *testing.T) {
 		t.Fatal(got, next, err)
 	}
 	of := &Page{Size: 1}
-	for _, err := range readOf(t.Context(), r, all("s"), SeriesOf(sample{}), at(0), at(100), ReadOptions{Page: of}) {
+	for _, err := range readOf(t.Context(), r, all("s"), seriesOf(sample{}), at(0), at(100), ReadOptions{Page: of}) {
 		must(t, err)
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(token)
@@ -116,11 +116,11 @@ func TestSeriesAreSkipped(t *testing.T) {
 		}
 		samples = append(samples, sample{Series: "r", Time: at(0)}, sample{Series: "t", Time: at(0)})
 		now := 60 * (c.rows + 1)
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
 		counts := &counts{}
-		r := NewReader(counted(bt.Client, counts), l, clockAt(now))
+		r := newReaderOf(counted(bt.Client, counts), l, clockAt(now))
 		var got []string
-		for s, err := range seriesReadOf(t.Context(), r, all("s"), SeriesOf(sample{}), at(0), at(now)) {
+		for s, err := range seriesReadOf(t.Context(), r, all("s"), seriesOf(sample{}), at(0), at(now)) {
 			must(t, err)
 			got = append(got, s)
 		}

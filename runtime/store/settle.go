@@ -45,12 +45,12 @@ import (
 // other calls if they are older than a day, since younger calls may still be running. The mark of no call,
 // which writers with IfAbsent set, is removed by each of them: the second search finds what it stands for.
 type settler struct {
-	writer *writer
+	writer *Writer
 	state  int     // index of the table in writer.tables
 	column string  // what the columns of the marks begin with
-	search *reader // of the events; nil if the writer does not know them
-	strict *reader // of the events, with an error for what is not known whole; nil if none are serialized
-	alone  *writer // of the table of states
+	search *Reader // of the events; nil if the writer does not know them
+	strict *Reader // of the events, with an error for what is not known whole; nil if none are serialized
+	alone  *Writer // of the table of states
 	repair bool    // step 3
 }
 
@@ -61,11 +61,11 @@ const maxMark = 64 + 8
 const maxMarkAge = 24 * time.Hour
 
 // newSettler returns a settler for the table of states of a writer.
-func (w *writer) newSettler(state int) *settler {
+func (w *Writer) newSettler(state int) *settler {
 	s := &settler{writer: w, state: state, column: newMark()}
 	o := w.options
 	o.SkipExpired, o.KeepWrittenAt = true, true
-	s.alone = &writer{options: o, tables: w.tables[state : state+1], perRequest: w.perRequest}
+	s.alone = &Writer{options: o, tables: w.tables[state : state+1], perRequest: w.perRequest}
 	s.alone.stages.New = func() any { return newStage(s.alone) }
 	if w.events != nil {
 		of := ReaderOptions{TablePrefix: o.TablePrefix, Now: o.Now, Timeout: o.Timeout}
@@ -77,7 +77,7 @@ func (w *writer) newSettler(state int) *settler {
 }
 
 // eraseMarked is eraseIn for a writer with a table of states.
-func (w *writer) eraseMarked(ctx context.Context, name string, o DeleteOptions, order []int, state int, d Deletion, of func(t *eraser) error) (Deletion, error) {
+func (w *Writer) eraseMarked(ctx context.Context, name string, o DeleteOptions, order []int, state int, d Deletion, of func(t *eraser) error) (Deletion, error) {
 	s := w.newSettler(state)
 	t := w.eraser(state, name, o, &d)
 	t.settler = s

@@ -33,8 +33,8 @@ type meterColumns struct {
 
 // meterTables returns the mappings of programs that know the added field, or not, to a table with all
 // events and to one with the newest. apart says that the added field has a family of its own.
-func meterTables(pattern codec.Pattern, knows, apart bool) []*Mapping[meter] {
-	table := func(id string, pattern codec.Pattern, apart bool) *Mapping[meter] {
+func meterTables(pattern codec.Pattern, knows, apart bool) []*mappingOf[meter] {
+	table := func(id string, pattern codec.Pattern, apart bool) *mappingOf[meter] {
 		families := []Family{{Name: "f"}}
 		parts := []Part{SeriesPart(0, stringSeries), TimePart(1)}
 		if pattern.OneValue() {
@@ -69,14 +69,14 @@ func meterTables(pattern codec.Pattern, knows, apart bool) []*Mapping[meter] {
 			key.Bucket = bucketOf(24*time.Hour, "2006-01-02")
 			key.Segments = append(key.Segments, codec.Segment{Kind: codec.BucketSegment})
 		}
-		return NewMapping(columnsByName[meter, meterColumns](parts...), Mapping[meter]{
+		return newMappingOf(columnsByName[meter, meterColumns](parts...), mappingOf[meter]{
 			Table: Table{ID: id, Families: families}, Pattern: pattern, Key: key, Precision: time.Millisecond,
 			Check: func(*meter) error { return nil },
 		})
 	}
 	all, now := table("all", pattern, apart), table("now", codec.Latest, false)
 	all.State = now
-	return []*Mapping[meter]{all, now}
+	return []*mappingOf[meter]{all, now}
 }
 
 // TestOlderProgramsRepairNothingUnknown deletes the newest event with a program that lacks a field that
@@ -90,12 +90,12 @@ func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 				continue
 			}
 			v1, v2 := meterTables(pattern, false, apart), meterTables(pattern, true, apart)
-			bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error { return SetUp(ctx, b, "", Tables(v2)) })
-			older, newer := NewWriter(bt.Client, v1, writeAt(3600)), NewWriter(bt.Client, v2, writeAt(3600))
+			bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error { return SetUp(ctx, b, "", Tables(allGiven(v2))) })
+			older, newer := newWriterOf(bt.Client, v1, writeAt(3600)), newWriterOf(bt.Client, v2, writeAt(3600))
 			for name, remove := range map[string]func(e meter) error{
 				"Delete": func(e meter) error { _, err := older.Delete(t.Context(), []meter{e}); return err },
 				"DeleteRange": func(e meter) error {
-					_, err := older.DeleteRange(t.Context(), SeriesOf(e), e.Time, e.Time.Add(time.Second))
+					_, err := older.DeleteRange(t.Context(), seriesOf(e), e.Time, e.Time.Add(time.Second))
 					return err
 				},
 				"Replace": func(e meter) error {
@@ -108,7 +108,7 @@ func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 					if err := bt.Client.Open("now").Apply(t.Context(), e.Series, wholeRow()); err != nil {
 						return err
 					}
-					_, err := Backfill(t.Context(), bt.Client, v1, BackfillOptions{Source: "all", Target: "now", Now: clockAt(3600).Now})
+					_, err := backfillOf(t.Context(), bt.Client, v1, BackfillOptions{Source: "all", Target: "now", Now: clockAt(3600).Now})
 					return err
 				},
 			} {
@@ -144,8 +144,8 @@ func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 }
 
 // meterReads returns the newest event of a series, by ways to read it.
-func meterReads(t *testing.T, bt *storetest.Bigtable, l *Mapping[meter], series string) map[string]string {
-	r := NewReader(bt.Client, l, clockAt(3600))
+func meterReads(t *testing.T, bt *storetest.Bigtable, l *mappingOf[meter], series string) map[string]string {
+	r := newReaderOf(bt.Client, l, clockAt(3600))
 	text := func(e meter) string { return fmt.Sprint(e.Level, e.Added != nil) }
 	newest, err := r.Latest(t.Context(), meter{Series: series})
 	must(t, err)
@@ -154,7 +154,7 @@ func meterReads(t *testing.T, bt *storetest.Bigtable, l *Mapping[meter], series 
 		must(t, err)
 		out["LatestMany"] = text(e)
 	}
-	q := Query[meter]{Name: "All"}
+	q := queryOf[meter]{Name: "All"}
 	for e, err := range r.Read(t.Context(), q.Bind(meter{}), at(0), at(7200), ReadOptions{LatestOnly: true}) {
 		must(t, err)
 		if e.Series == series {

@@ -19,7 +19,7 @@ import (
 // stage contains the events of a call, encoded for all tables of a writer. Its memory
 // is reused.
 type stage struct {
-	writer  *writer
+	writer  *Writer
 	events  int
 	skipped int   // events that no table stores, because they have expired, and that are not in all
 	event   event // the current event; its time is truncated only in this copy
@@ -27,7 +27,7 @@ type stage struct {
 	last    event // the previous event, as given
 	tables  []staged
 
-	all      list // the given events, at least up to the current one
+	all      List // the given events, at least up to the current one
 	batched  bool // the events are those of a Batcher
 	lastWins bool // the last event of a place wins
 	ifAbsent bool // write only events that are absent
@@ -48,7 +48,7 @@ type staged struct {
 }
 
 // newStage returns a stage for the tables of a writer.
-func newStage(w *writer) *stage {
+func newStage(w *Writer) *stage {
 	l := w.tables[0].mapping
 	s := &stage{writer: w, event: l.new(), none: l.new(), tables: make([]staged, len(w.tables))}
 	for i := range s.tables {

@@ -47,7 +47,7 @@ func (a *assembler) state(row wire.Row) (newest event, told bool, err error) {
 
 // states sets the newest events of those series whose rows tell them. The reader is that of the
 // table of states.
-func (r *reader) states(ctx context.Context, op *Operation, some []latestSeries) error {
+func (r *Reader) states(ctx context.Context, op *Operation, some []latestSeries) error {
 	var spans []codec.Span
 	of := map[string]int{}
 	for i := range some {
@@ -82,7 +82,7 @@ func (r *reader) states(ctx context.Context, op *Operation, some []latestSeries)
 }
 
 // stateOf returns the newest event of a series, if its row tells.
-func (r *reader) stateOf(ctx context.Context, op *Operation, base event) (event, bool, error) {
+func (r *Reader) stateOf(ctx context.Context, op *Operation, base event) (event, bool, error) {
 	one := []latestSeries{{base: base}}
 	err := r.states(ctx, op, one)
 	return one[0].event, one[0].done, err
@@ -91,7 +91,7 @@ func (r *reader) stateOf(ctx context.Context, op *Operation, base event) (event,
 // stateQuery returns how the table of states answers a read of the newest event of each series; nil if
 // it cannot: without such a table, with several values or conditions, or if its keys begin with other
 // values than those of the query, or do not sort by them.
-func (r *reader) stateQuery(s *selection) *query {
+func (r *Reader) stateQuery(s *selection) *query {
 	if r.state == nil || s.many || len(s.conditions) > 0 {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (r *reading) statesTell() bool {
 	if !bounded || !r.assembler.from.Before(since) {
 		return true
 	}
-	for _, l := range append([]*reader{r.reader}, r.reader.older...) {
+	for _, l := range append([]*Reader{r.reader}, r.reader.older...) {
 		oldest, bounded := codec.Oldest(now, l.shape.Families, func(f *scan.Family) codec.Lifetime { return f.Life })
 		if !bounded || oldest.Before(since) {
 			return false

@@ -22,7 +22,7 @@ import (
 )
 
 // nowRow returns a mapping to a table with the newest sample of each series, as in generated code.
-func nowRow() *Mapping[sample] {
+func nowRow() *mappingOf[sample] {
 	l := days()
 	l.Table = Table{ID: "now", Families: []Family{{Name: "f.1"}}}
 	l.Pattern = codec.Latest
@@ -40,7 +40,7 @@ func nowRow() *Mapping[sample] {
 }
 
 // living sets the time to live of a mapping.
-func living(l *Mapping[sample], rule codec.GCRule) *Mapping[sample] {
+func living(l *mappingOf[sample], rule codec.GCRule) *mappingOf[sample] {
 	l.MaxCells = 1 << 40
 	l.Table.Families[0].GC = rule
 	l.Table.Families[0].Life = codec.Lifetime{}.Under(rule, l.MaxCells)
@@ -51,7 +51,7 @@ func living(l *Mapping[sample], rule codec.GCRule) *Mapping[sample] {
 type nowCase struct {
 	*storetest.Bigtable
 	t        *testing.T
-	mappings []*Mapping[sample] // the first one has all samples
+	mappings []*mappingOf[sample] // the first one has all samples
 	now      time.Time
 }
 
@@ -62,31 +62,31 @@ func newNowCase(t *testing.T, life time.Duration) *nowCase {
 	newest := codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{age, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}
 	all, now := living(days(), age), living(nowRow(), newest)
 	all.State = now
-	c := &nowCase{t: t, mappings: []*Mapping[sample]{now, all}, now: at(1000)} // in any order
+	c := &nowCase{t: t, mappings: []*mappingOf[sample]{now, all}, now: at(1000)} // in any order
 	c.Bigtable = newBigtable(t, c.mappings...)
 	return c
 }
 
 func (c *nowCase) clock() time.Time { return c.now }
 
-func (c *nowCase) writer(client Client) *Writer[sample] {
-	return NewWriter(client, c.mappings, WriterOptions{Now: c.clock, Parallelism: -1})
+func (c *nowCase) writer(client Client) *writerOf[sample] {
+	return newWriterOf(client, c.mappings, WriterOptions{Now: c.clock, Parallelism: -1})
 }
 
-func (c *nowCase) reader(client Client) *Reader[sample] {
-	return NewReader(client, c.mappings[1], ReaderOptions{Now: c.clock})
+func (c *nowCase) reader(client Client) *readerOf[sample] {
+	return newReaderOf(client, c.mappings[1], ReaderOptions{Now: c.clock})
 }
 
 // events is a writer to the table with all samples, without the other.
-func (c *nowCase) events() *Writer[sample] {
-	return NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"days"}})
+func (c *nowCase) events() *writerOf[sample] {
+	return newWriterOf(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"days"}})
 }
 
 // truth is a reader that only searches.
-func (c *nowCase) truth() *Reader[sample] {
+func (c *nowCase) truth() *readerOf[sample] {
 	l := *c.mappings[1]
 	l.State = nil
-	return NewReader(c.Client, &l, ReaderOptions{Now: c.clock})
+	return newReaderOf(c.Client, &l, ReaderOptions{Now: c.clock})
 }
 
 // same returns text that identifies a sample.
@@ -95,7 +95,7 @@ func (e sample) same() string {
 }
 
 // latestBy returns the newest samples of some series: by Latest, LatestMany, or a scan.
-func latestBy(t *testing.T, how string, r *Reader[sample], series []string) map[string]sample {
+func latestBy(t *testing.T, how string, r *readerOf[sample], series []string) map[string]sample {
 	t.Helper()
 	out := map[string]sample{}
 	keep := func(e sample, err error) bool {
@@ -119,7 +119,7 @@ func latestBy(t *testing.T, how string, r *Reader[sample], series []string) map[
 	case "LatestMany":
 		r.LatestMany(t.Context(), bases)(keep)
 	default:
-		q := Query[sample]{Name: "All"}
+		q := queryOf[sample]{Name: "All"}
 		r.Read(t.Context(), q.Bind(sample{}), time.Time{}, at(1_000_000), ReadOptions{LatestOnly: true})(keep)
 	}
 	return out
@@ -191,7 +191,7 @@ func TestState(t *testing.T) {
 	c.agree("a", "b", "c")
 	must(t, w.Write(t.Context(), s(970, "newer"))) // the mark no longer counts
 	same(t, 1, c.requests())
-	_, err = w.DeleteAll(t.Context(), SeriesOf(s(0, "")))
+	_, err = w.DeleteAll(t.Context(), seriesOf(s(0, "")))
 	must(t, err)
 	same(t, 0, len(c.row("a")))
 }
@@ -205,7 +205,7 @@ func (c *nowCase) requests() (n int) {
 
 // verified returns the number of rows that differ.
 func (c *nowCase) verified() int {
-	report, err := Backfill(c.t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Verify: true, Now: c.clock})
+	report, err := backfillOf(c.t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Verify: true, Now: c.clock})
 	must(c.t, err)
 	return len(report.Differences)
 }
@@ -228,7 +228,7 @@ func TestRowsWithoutSums(t *testing.T) {
 		t.Errorf("Latest takes %d requests without a sum", n)
 	}
 	same(t, 0, c.verified())
-	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+	report, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
 	if must(t, err); report.Changed != 1 {
 		t.Errorf("repaired: %+v", report.BackfillCounts)
 	}
@@ -267,7 +267,7 @@ func TestOneMarkOfNone(t *testing.T) {
 	again(730, 732)
 	again(730, 732)
 	same(t, []string{"f.1:" + markOfNone + "@731", "f.1:v.1@719"}, newestOf(c.row("a")))
-	report, err := Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+	report, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
 	if must(t, err); report.Changed != 1 || report.Events != 1 || report.Deleted != 0 {
 		t.Errorf("repaired: %+v", report.BackfillCounts)
 	}
@@ -277,7 +277,7 @@ func TestOneMarkOfNone(t *testing.T) {
 	c.mappings[0].untyped().mark(m, markPrefix+"running", at(600).UnixMicro(), c.clock())
 	must(t, c.Client.Open("now").Apply(t.Context(), "a", m))
 	for _, changed := range []int64{1, 0} {
-		report, err = Backfill(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
+		report, err = backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Repair: true, Now: c.clock, Workers: -1})
 		if must(t, err); report.Changed != changed || report.Events != 1 {
 			t.Errorf("repaired: %+v", report.BackfillCounts)
 		}
@@ -285,7 +285,7 @@ func TestOneMarkOfNone(t *testing.T) {
 	}
 	must(t, c.events().Write(t.Context(), sample{Series: "a", Time: at(740)}))
 	again(740, 741)
-	_, err = w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+	_, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 	must(t, err)
 	same(t, []string{"f.1:deleting running@600"}, c.row("a"))
 }
@@ -309,7 +309,7 @@ func TestStateExpiresEarlier(t *testing.T) {
 	c := newNowCase(t, 500*time.Second)
 	living(c.mappings[0], codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 100 * time.Second})
 	for _, skip := range []bool{false, true} {
-		w := NewWriter(c.Client, c.mappings, WriterOptions{Now: c.clock, SkipExpired: skip})
+		w := newWriterOf(c.Client, c.mappings, WriterOptions{Now: c.clock, SkipExpired: skip})
 		must(t, w.Write(t.Context(), sample{Series: "a", Time: at(700), Value: 1}))
 		must(t, w.WriteAll(t.Context(), []sample{{Series: "b", Time: at(950), Value: 2}, {Series: "b", Time: at(800), Value: 3}}))
 		c.agree("a", "b")
@@ -329,7 +329,7 @@ func TestScanOfStates(t *testing.T) {
 	row := bigtable.NewMutation()
 	row.Set("f.1", "note", bigtable.Time(at(650)), []byte("late"))
 	must(t, c.Client.Open("now").Apply(t.Context(), "a", row))
-	scanner, err := NewScanner(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
+	scanner, err := newScannerOf(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
 	must(t, err)
 	for to, want := range map[int]int{700: 0, 701: 1} {
 		found := 0
@@ -353,7 +353,7 @@ func TestScanOfMarkedStates(t *testing.T) {
 		c.mappings[0].untyped().mark(m, newMark(), at(700).UnixMicro(), c.clock())
 		must(t, table.Apply(t.Context(), series, m))
 	}
-	scanner, err := NewScanner(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
+	scanner, err := newScannerOf(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
 	must(t, err)
 	var got []string
 	for row, err := range scanner.Rows(t.Context(), KeyRange{}, time.Time{}, at(2000)) {
@@ -564,28 +564,28 @@ func (r *nowRun) start(s *nowStep) {
 func (r *nowRun) call(s *nowStep, client Client) error {
 	ctx, from, to := r.t.Context(), s.from, s.to
 	o := WriterOptions{Now: func() time.Time { return r.now.Add(time.Duration(slices.Index(r.steps, s)) * time.Microsecond) }, Parallelism: -1}
-	w := NewWriter(client, r.mappings, o) // whose marks tell its index
+	w := newWriterOf(client, r.mappings, o) // whose marks tell its index
 	e, other := s.write, s.write
 	other.Series = "b"
 	switch {
 	case s.fills:
-		_, err := Backfill(ctx, client, r.mappings, BackfillOptions{Target: "now", Repair: s.how != nowAlone, Now: o.Now, Workers: -1})
+		_, err := backfillOf(ctx, client, r.mappings, BackfillOptions{Target: "now", Repair: s.how != nowAlone, Now: o.Now, Workers: -1})
 		return err
 	case s.deletes() && s.how == nowSeveral:
-		_, err := w.DeleteRange(ctx, (&Query[sample]{Name: "All"}).Bind(sample{}), from, to)
+		_, err := w.DeleteRange(ctx, (&queryOf[sample]{Name: "All"}).Bind(sample{}), from, to)
 		return err
 	case s.deletes() && to.Sub(from) == time.Second:
 		_, err := w.Delete(ctx, []sample{{Series: "a", Time: from, Note: []byte("not used")}})
 		return err
 	case s.deletes():
-		_, err := w.DeleteRange(ctx, SeriesOf(sample{Series: "a"}), from, to)
+		_, err := w.DeleteRange(ctx, seriesOf(sample{Series: "a"}), from, to)
 		return err
 	case s.how == nowIfAbsent:
 		return w.Write(ctx, e, WriteOptions{IfAbsent: true})
 	case s.how == nowSeveral:
 		return w.WriteAll(ctx, []sample{other, e})
 	case s.how == nowBatched:
-		b := NewBatcher(w, nil)
+		b := newBatcherOf(w, nil)
 		if err := b.Add(ctx, e); err != nil {
 			return err
 		}
@@ -868,21 +868,21 @@ func (r *nowRun) run(choose func(options []nowOption) *nowOption) {
 // TestStateCallsFail lets each request of each call fail: the call returns the error, and repeated it does what it should.
 func TestStateCallsFail(t *testing.T) {
 	rejected := status.Error(codes.PermissionDenied, "no")
-	for name, call := range testlong.SampleMap(map[string]func(w *Writer[sample]) error{
-		"write": func(w *Writer[sample]) error { return w.Write(t.Context(), sample{Series: "a", Time: at(900)}) },
-		"if absent": func(w *Writer[sample]) error {
+	for name, call := range testlong.SampleMap(map[string]func(w *writerOf[sample]) error{
+		"write": func(w *writerOf[sample]) error { return w.Write(t.Context(), sample{Series: "a", Time: at(900)}) },
+		"if absent": func(w *writerOf[sample]) error {
 			return w.Write(t.Context(), sample{Series: "a", Time: at(900)}, ifAbsent)
 		},
-		"delete event": func(w *Writer[sample]) error {
+		"delete event": func(w *writerOf[sample]) error {
 			_, err := w.Delete(t.Context(), []sample{{Series: "a", Time: at(702)}})
 			return err
 		},
-		"delete series": func(w *Writer[sample]) error {
-			_, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+		"delete series": func(w *writerOf[sample]) error {
+			_, err := w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 			return err
 		},
-		"delete range": func(w *Writer[sample]) error {
-			_, err := w.DeleteRange(t.Context(), SeriesOf(sample{Series: "a"}), at(701), at(800))
+		"delete range": func(w *writerOf[sample]) error {
+			_, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(701), at(800))
 			return err
 		},
 	}, 2) {

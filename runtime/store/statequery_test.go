@@ -31,12 +31,12 @@ type machineColumns struct {
 }
 
 // machines returns a mapping of machines.
-func machines(table string, pattern codec.Pattern, key codec.Key) *Mapping[machine] {
+func machines(table string, pattern codec.Pattern, key codec.Key) *mappingOf[machine] {
 	columns := columnsByName[machine, machineColumns](
 		SeriesPart(0, func(s *machineSeries, to []any) []any { return append(to, &s.Site, &s.Unit) }), TimePart(1), RequiredColumn(2, "level", codec.Binary.Int64),
 	)
 	key.Delimiter = "#"
-	return NewMapping(columns, Mapping[machine]{
+	return newMappingOf(columns, mappingOf[machine]{
 		Table: Table{ID: table, Families: []Family{{Name: "f"}}}, Pattern: pattern, Key: key, Precision: time.Millisecond,
 		Check: func(*machine) error { return nil },
 	})
@@ -52,18 +52,18 @@ func TestStateUntilNow(t *testing.T) {
 	with := *events
 	with.State = now
 	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		return SetUp(ctx, b, "", Tables([]*Mapping[machine]{events, now}))
+		return SetUp(ctx, b, "", Tables(allGiven([]*mappingOf[machine]{events, now})))
 	})
 	var all []machine
 	for unit := range uint64(5) {
 		all = append(all, machine{machineSeries{"a", unit}, at(3000), 1}, machine{machineSeries{"a", unit}, at(3400), 2})
 	}
 	all = append(all, machine{machineSeries{"a", 3}, at(3599), 3}, machine{machineSeries{"a", 4}, at(3700), 4})
-	must(t, NewWriter(bt.Client, []*Mapping[machine]{&with, now}, writeAt(3600)).WriteAll(t.Context(), all))
-	newest := func(l *Mapping[machine], to time.Time) (found []string, tables []string) {
+	must(t, newWriterOf(bt.Client, []*mappingOf[machine]{&with, now}, writeAt(3600)).WriteAll(t.Context(), all))
+	newest := func(l *mappingOf[machine], to time.Time) (found []string, tables []string) {
 		o := clockAt(3600)
 		o.Hooks = Hooks{End: func(_ context.Context, op Operation, _ error) { tables = append(tables, fmt.Sprint(op.Rows, op.Table)) }}
-		for e, err := range NewReader(bt.Client, l, o).Read(t.Context(), (&Query[machine]{Name: "All"}).Bind(machine{}), at(0), to, ReadOptions{LatestOnly: true}) {
+		for e, err := range newReaderOf(bt.Client, l, o).Read(t.Context(), (&queryOf[machine]{Name: "All"}).Bind(machine{}), at(0), to, ReadOptions{LatestOnly: true}) {
 			found = append(found, fmt.Sprint(e.Series, e.Time.Unix(), e.Level, err))
 		}
 		slices.Sort(found)

@@ -11,15 +11,15 @@
 // official client, through [bigtable.TableAPI].
 //
 // An application uses the options ([ReaderOptions], [WriterOptions], [BatcherOptions],
-// [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), [EventBatcher], [Hooks],
+// [ReadOptions], [WriteOptions], [DeleteOptions], [ClientOptions]), [Hooks],
 // [AppendWindows], and the errors. The following names are for generated code, which declares the
 // layout of a schema with them, and change with the generator:
 //
 //   - the layout: [Mapping], [NewMapping], [Cells], [Query], [Selection], [TTLFields]
 //   - its columns: [Columns], [NewColumns], [Column], [Field], [Older], [Was], [Required],
 //     [Part] and the functions that return one
-//   - what wraps it: [NewReader], [ReadColumns], [ReadSeries], [NewWriter], [NewBatcher], [Tables],
-//     [TableReader], [TableWriter]
+//   - what it wraps: [NewReader], [NewWriter], [NewBatcher] and what they return, [Tables]; events go in as pointers, and as
+//     a [List], and come out as [Results], so that the compiler sees a type of events in a few functions only
 //
 // # Layers
 //
@@ -138,9 +138,9 @@ func (h Hooks) end(ctx context.Context, op *Operation, err error) {
 	}
 }
 
-// Mapping describes how events of type E are stored in one table. Generated code
+// Mapping describes how events are stored in one table. Generated code
 // provides it.
-type Mapping[E any] struct {
+type Mapping struct {
 	Table Table
 	// Pattern determines where the time and the data of an event are stored.
 	Pattern codec.Pattern
@@ -156,30 +156,8 @@ type Mapping[E any] struct {
 	// SequenceInColumns says that columns of codec.BucketOffsets have the sequence number of an event after its time. Keys
 	// say themselves whether they have one.
 	SequenceInColumns bool
-	// Check rejects an event that no table can store, with a *codec.FieldError.
-	Check func(e *E) error
-
-	// The functions below are those of a mapping without [NewMapping], which makes them from the parts of events and leaves
-	// them nil here.
-
-	// Time returns a pointer to the event's time.
-	Time func(e *E) *time.Time
-	// TTLFields returns pointers to what an event specifies about its time to live; nil if
-	// events specify nothing.
-	TTLFields func(e *E) TTLFields
-	// Put sets the cells of an event, whose time is already truncated. It sets none for
-	// missing values.
-	Put func(e *E, cells *Cells)
-	// Same reports whether two events have the same series, so that those of the same
-	// bucket have the same rows; nil if Put does not need it.
-	Same func(a, b *E) bool
-	// Sequence returns a pointer to the sequence number that follows the time of an event; nil if there is none.
-	Sequence func(e *E) *uint32
-	// Set stores the datum of a column in the event. It must not retain the datum.
-	Set func(e *E, column int, datum []byte) error
-	// Missing sets the default of a column that a stored event lacks. It returns an
-	// error if the column is required.
-	Missing func(e *E, column int) error
+	// Check rejects an event that no table can store, with a *codec.FieldError, given a pointer to it.
+	Check func(e any) error
 
 	// Precision is the duration to which event times are truncated.
 	Precision time.Duration
@@ -191,15 +169,15 @@ type Mapping[E any] struct {
 	Since time.Time
 	// Older are the earlier mappings, newest first. The time of an event determines the
 	// mapping that it is written to and read from.
-	Older []*Mapping[E]
+	Older []*Mapping
 	// State is the mapping of the same events to a table of codec.Latest, whose rows say which event
 	// of a series is the newest; nil if there is none. Readers search this table where it does not.
-	State *Mapping[E]
+	State *Mapping
 	// Rollup describes the rollup of the table; nil if it has none.
 	Rollup *codec.Rollup
 
-	columns *columns         // of NewMapping
-	series  seriesValues[E]  // without it
+	columns *Columns         // of NewMapping
+	replace func(m *mapping) // replaces what follows from the parts of events, in tests
 	adjust  func(m *mapping) // changes what follows from the key, in tests
 }
 

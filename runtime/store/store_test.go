@@ -44,7 +44,7 @@ func at(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
 
 // putValue returns the Put of a mapping that stores only the value, in the row of the
 // bucket.
-func putValue(l *Mapping[sample]) func(e *sample, c *Cells) {
+func putValue(l *mappingOf[sample]) func(e *sample, c *Cells) {
 	return func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", codec.KeyForm{}, e.Series)
@@ -68,9 +68,9 @@ func stringSeries(s *string, to []any) []any { return append(to, s) }
 
 // days returns a mapping as in generated code: one row per day, and one cell in columns
 // "v.1" and "note" per sample.
-func days() *Mapping[sample] {
+func days() *mappingOf[sample] {
 	bucket := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: codec.TimeFormat{Layout: "2006-01-02"}}}
-	return &Mapping[sample]{
+	return &mappingOf[sample]{
 		Table:     Table{ID: "days", Families: []Family{{Name: "f.1"}}},
 		Pattern:   codec.BucketNewCells,
 		Key:       codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucket},
@@ -117,14 +117,14 @@ const maxRunning = 200
 var running atomic.Int64
 
 // newBigtable starts a server with the tables of mappings, which stops at the end of the test.
-func newBigtable(t *testing.T, mappings ...*Mapping[sample]) *storetest.Bigtable {
+func newBigtable(t *testing.T, mappings ...*mappingOf[sample]) *storetest.Bigtable {
 	t.Helper()
 	t.Cleanup(func() { running.Add(-1) })
 	if n := running.Add(1); n > maxRunning {
 		t.Fatalf("%d servers run: stop that of each case, by tests of their own", n)
 	}
 	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		return SetUp(ctx, b, "", Tables(mappings))
+		return SetUp(ctx, b, "", Tables(allGiven(mappings)))
 	})
 }
 
@@ -262,9 +262,9 @@ func faked(f tableFunc) Client {
 }
 
 // collect reads all samples of a series in a range, up to the first error.
-func collect(ctx context.Context, r *Reader[sample], series string, from, to time.Time) ([]sample, error) {
+func collect(ctx context.Context, r *readerOf[sample], series string, from, to time.Time) ([]sample, error) {
 	var out []sample
-	for e, err := range r.Read(ctx, SeriesOf(sample{Series: series}), from, to) {
+	for e, err := range r.Read(ctx, seriesOf(sample{Series: series}), from, to) {
 		if err != nil {
 			return out, err
 		}
@@ -311,7 +311,7 @@ func TestBulkErrorsAreReported(t *testing.T) {
 			return errs, nil
 		}}
 	}}
-	w := NewWriter(client, []*Mapping[sample]{l})
+	w := newWriterOf(client, []*mappingOf[sample]{l})
 	err := w.WriteAll(t.Context(), []sample{
 		{Series: "good", Time: at(0)}, {Series: "bad", Time: at(1)}, {Series: "lost", Time: at(2)},
 		{Series: "bad", Time: at(3)}, {Series: "", Time: at(4)}, {Series: "good"},
@@ -329,7 +329,7 @@ func TestBulkErrorsAreReported(t *testing.T) {
 	if !errors.Is(err, codec.ErrEmpty) || !errors.Is(err, codec.ErrTimeRange) || !strings.HasPrefix(err.Error(), "5 of 6 events not written; event 1, table days, row") {
 		t.Error(err)
 	}
-	if got, err := collect(t.Context(), NewReader(bt.Client, l), "good", day0, at(9)); len(got) != 1 || err != nil {
+	if got, err := collect(t.Context(), newReaderOf(bt.Client, l), "good", day0, at(9)); len(got) != 1 || err != nil {
 		t.Error(got, err)
 	}
 }
@@ -349,8 +349,8 @@ func TestDefaultDeadline(t *testing.T) {
 		},
 	})
 	const timeout = 200 * time.Millisecond
-	w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Timeout: timeout})
-	r := NewReader(client, l, ReaderOptions{Timeout: timeout})
+	w := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Timeout: timeout})
+	r := newReaderOf(client, l, ReaderOptions{Timeout: timeout})
 	_, latest := r.Latest(t.Context(), sample{Series: "s"})
 	_, read := collect(t.Context(), r, "s", day0, at(1))
 	for name, err := range map[string]error{
@@ -375,14 +375,14 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 	t.Parallel() // it waits
 	l := days()
 	bt := newBigtable(t, l)
-	w := NewWriter(bt.Client, []*Mapping[sample]{l})
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{l})
 	const rows = 2
 	for i := range rows {
 		must(t, w.Write(t.Context(), sample{Series: "s", Time: at(i * 86400)}))
 	}
 	n := 0
 	const timeout = time.Second
-	for _, err := range NewReader(bt.Client, l, ReaderOptions{Timeout: timeout}).Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(10*86400)) {
+	for _, err := range newReaderOf(bt.Client, l, ReaderOptions{Timeout: timeout}).Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(10*86400)) {
 		must(t, err)
 		n++
 		time.Sleep(timeout + timeout/10)
@@ -395,7 +395,7 @@ func TestIdleTimeoutExcludesCaller(t *testing.T) {
 func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), []sample{{Series: "s", Time: at(0), Value: 1}, {Series: "s", Time: at(2), Value: 3}}))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{{Series: "s", Time: at(0), Value: 1}, {Series: "s", Time: at(2), Value: 3}}))
 	for _, c := range []struct {
 		row, column string
 		second      int
@@ -405,7 +405,7 @@ func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 		must(t, bt.Client.Open("days").Apply(t.Context(), c.row, m))
 	}
 	var got []string
-	for e, err := range NewReader(bt.Client, l).Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(2*86400)) {
+	for e, err := range newReaderOf(bt.Client, l).Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(2*86400)) {
 		if isDecodeError(err) {
 			got = append(got, err.Error())
 		} else if must(t, err); true {
@@ -419,7 +419,7 @@ func TestDecodeErrorsDoNotEndARead(t *testing.T) {
 }
 
 // wholeOf returns the query of Read.
-func wholeOf[E any](r *Reader[E]) *testQuery[E] {
+func wholeOf[E any](r *readerOf[E]) *testQuery[E] {
 	return &testQuery[E]{Name: r.reader.whole.Name, Spans: func(e *E) ([]codec.Span, error) { return r.reader.whole.Spans(event{e}) }}
 }
 
@@ -441,7 +441,7 @@ func (q *testQuery[E]) Where(low, high E) *testQuery[E] {
 }
 
 // of returns the query, and the selection of some values.
-func (q *testQuery[E]) of(s Selection[E]) (*query, *selection) {
+func (q *testQuery[E]) of(s selectionOf[E]) (*query, *selection) {
 	out := &query{
 		Name: q.Name, Spans: func(e event) ([]codec.Span, error) { return q.Spans(e.pointer.(*E)) },
 		AllTimes: q.AllTimes, MultiSeries: q.MultiSeries, Contiguous: q.Contiguous, Conditions: q.Conditions,
@@ -454,18 +454,18 @@ func (q *testQuery[E]) of(s Selection[E]) (*query, *selection) {
 }
 
 // readOf yields the events that a query selects with some values.
-func readOf[E any](ctx context.Context, r *Reader[E], q *testQuery[E], s Selection[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+func readOf[E any](ctx context.Context, r *readerOf[E], q *testQuery[E], s selectionOf[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
 	of, values := q.of(s)
-	return typed[E](func(yield yielder) {
+	return ResultsOf[E](results(func(yield yielder) {
 		read := r.reader.beginSelected(ctx, values, of, from, to, opts)
 		read.run(yield)
-	})
+	}))
 }
 
 // columnsReadOf is readOf in columnar form.
-func columnsReadOf[E, C any](ctx context.Context, r *Reader[E], into *Columns[E, C], columns *C, q *testQuery[E], s Selection[E], from, to time.Time, opts ...ReadOptions) error {
+func columnsReadOf[E, C any](ctx context.Context, r *readerOf[E], into *columnsOf[E, C], columns *C, q *testQuery[E], s selectionOf[E], from, to time.Time, opts ...ReadOptions) error {
 	if q == nil {
-		return ReadColumns(ctx, r, into, columns, s, from, to, opts...)
+		return readColumns(ctx, r, into, columns, s, from, to, opts...)
 	}
 	of, values := q.of(s)
 	read := columnsReading{reading: r.reader.beginSelected(ctx, values, of, from, to, opts), into: into.columns, columns: into.columns.slices(columns)}
@@ -473,7 +473,7 @@ func columnsReadOf[E, C any](ctx context.Context, r *Reader[E], into *Columns[E,
 }
 
 // seriesReadOf yields the series of the events that readOf would yield.
-func seriesReadOf(ctx context.Context, r *Reader[sample], q *testQuery[sample], s Selection[sample], from, to time.Time, opts ...SeriesOptions) iter.Seq2[string, error] {
+func seriesReadOf(ctx context.Context, r *readerOf[sample], q *testQuery[sample], s selectionOf[sample], from, to time.Time, opts ...SeriesOptions) iter.Seq2[string, error] {
 	of, values := q.of(s)
 	return func(yield func(string, error) bool) {
 		r.reader.series(ctx, values, of, from, to, scan.NoRuns, call.Last(opts).Page)(func(e event, err error) bool { return yield(e.pointer.(*sample).Series, err) })
@@ -481,12 +481,12 @@ func seriesReadOf(ctx context.Context, r *Reader[sample], q *testQuery[sample], 
 }
 
 // spansOf returns the Spans of a mapping.
-func spansOf[E any](l *Mapping[E]) func(e *E) ([]codec.Span, error) {
+func spansOf[E any](l *mappingOf[E]) func(e *E) ([]codec.Span, error) {
 	return func(e *E) ([]codec.Span, error) { return l.untyped().Spans(event{e}) }
 }
 
 // adjusted returns a mapping that adjust changes.
-func adjusted[E any](l *Mapping[E], adjust func(m *mapping)) *Mapping[E] {
+func adjusted[E any](l *mappingOf[E], adjust func(m *mapping)) *mappingOf[E] {
 	before := l.adjust
 	l.adjust = func(m *mapping) {
 		if before != nil {
@@ -506,9 +506,9 @@ func TestRequestsKeepToLimits(t *testing.T) {
 	for i := range 40 { // 12 MB in two rows, so that both continue in later waves
 		events = append(events, sample{Series: fmt.Sprint("s", i%2), Time: at(i), Note: make([]byte, 300_000)})
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), events))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), events))
 	for s := range 2 {
-		got, err := collect(t.Context(), NewReader(bt.Client, l), fmt.Sprint("s", s), day0, at(86400))
+		got, err := collect(t.Context(), newReaderOf(bt.Client, l), fmt.Sprint("s", s), day0, at(86400))
 		if err != nil || len(got) != 20 {
 			t.Errorf("series %d: %d events, %v", s, len(got), err)
 		}
@@ -521,7 +521,7 @@ func TestReadStops(t *testing.T) {
 	var ended Operation
 	var failed error
 	r.reader.options.Hooks = Hooks{End: func(_ context.Context, op Operation, err error) { ended, failed = op, err }}
-	for range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(10*86400)) {
+	for range r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(10*86400)) {
 		break
 	}
 	if want := (Operation{Name: "Read", Table: "days", Events: 1, Rows: 1, Requests: 1, OrdinaryRequests: 1, Cells: 1, Bytes: ended.Bytes}); ended != want || ended.Bytes < 8 || failed != nil {

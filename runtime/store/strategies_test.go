@@ -10,12 +10,12 @@ import (
 )
 
 // rowOf returns the key of the row with a column of a sample.
-func rowOf(l *Mapping[sample], e *sample, column int) ([]byte, error) {
+func rowOf(l *mappingOf[sample], e *sample, column int) ([]byte, error) {
 	return l.untyped().rowKey(event{e}, l.Columns[column].Name)
 }
 
 // offsetBlobs returns days with one column per sample and a sequence number.
-func offsetBlobs() *Mapping[sample] {
+func offsetBlobs() *mappingOf[sample] {
 	l := blobs(days())
 	l.Table.ID, l.Pattern = "offsets", codec.BucketOffsets
 	l.Sequence = func(e *sample) *uint32 { return &e.Sequence }
@@ -23,7 +23,7 @@ func offsetBlobs() *Mapping[sample] {
 }
 
 // blobs changes a mapping to store samples as one value.
-func blobs(l *Mapping[sample]) *Mapping[sample] {
+func blobs(l *mappingOf[sample]) *mappingOf[sample] {
 	l.Table.ID += "_blobs"
 	l.Columns = []Column{{Name: "blob", Whole: true}}
 	l.Missing = Required[sample]
@@ -49,7 +49,7 @@ func blobs(l *Mapping[sample]) *Mapping[sample] {
 }
 
 // classed adds a class to the samples of a mapping, with one family per class.
-func classed(l *Mapping[sample]) *Mapping[sample] {
+func classed(l *mappingOf[sample]) *mappingOf[sample] {
 	l.Table.ID += "_classed"
 	l.Table.Families = []Family{aged("z", 100*24*time.Hour), aged("y", 200*24*time.Hour)}
 	for i := range l.Table.Families {
@@ -60,7 +60,7 @@ func classed(l *Mapping[sample]) *Mapping[sample] {
 }
 
 // expires adds an expiry to the samples of a mapping, and their write time.
-func expires(l *Mapping[sample]) *Mapping[sample] {
+func expires(l *mappingOf[sample]) *mappingOf[sample] {
 	l.Table.ID += "_expires"
 	family := aged("f.1", time.Second)
 	family.Life = codec.Lifetime{Timestamp: codec.TimestampExpiry}
@@ -87,7 +87,7 @@ func expires(l *Mapping[sample]) *Mapping[sample] {
 
 // shifted adds an optional expiry to the samples of a mapping, in a second family if
 // there are several columns.
-func shifted(l *Mapping[sample]) *Mapping[sample] {
+func shifted(l *mappingOf[sample]) *mappingOf[sample] {
 	l.Table.ID += "_shifted"
 	family := aged("f.1", 100*24*time.Hour)
 	family.Life = codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 100 * 24 * time.Hour}
@@ -100,13 +100,13 @@ func shifted(l *Mapping[sample]) *Mapping[sample] {
 
 // strategies are mappings of every kind with every way in which events specify their
 // time to live.
-func strategies() []*Mapping[sample] {
-	aging := func(l *Mapping[sample]) *Mapping[sample] {
+func strategies() []*mappingOf[sample] {
+	aging := func(l *mappingOf[sample]) *mappingOf[sample] {
 		l.Table.ID += "_aging"
 		l.Table.Families = []Family{oldAndMany("f.1", 30)}
 		return l
 	}
-	return []*Mapping[sample]{
+	return []*mappingOf[sample]{
 		days(), singles(), metrics(), offsetBlobs(), blobs(days()), blobs(singles()),
 		aging(days()), aging(metrics()), aging(offsetBlobs()), aging(singles()), unsorted(days()), unsorted(metrics()),
 		classed(days()), classed(singles()), classed(metrics()), classed(offsetBlobs()), classed(blobs(days())),

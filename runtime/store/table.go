@@ -80,7 +80,7 @@ type SchemaBundle struct {
 }
 
 // Tables returns the tables of a schema for [Setup].
-func Tables[E any](mappings []*Mapping[E]) []Table {
+func Tables(mappings []*Mapping) []Table {
 	var tables []Table
 	for _, l := range mappings {
 		for _, p := range l.Periods() {

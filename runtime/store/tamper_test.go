@@ -145,7 +145,7 @@ func TestTamperedReads(t *testing.T) {
 	for i := range rows {
 		samples = append(samples, sample{Series: "s", Time: at(86400 * i), Value: uint64(i)})
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).WriteAll(t.Context(), samples))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), samples))
 	for where, install := range places {
 		for name, tamper := range map[string]func(s *tampering, m proto.Message) error{
 			"nothing":        (*tampering).receive,
@@ -168,13 +168,13 @@ func TestTamperedReads(t *testing.T) {
 						stream, err := open()
 						return &tampering{ClientStream: stream, tamper: tamper}, err
 					}))))
-				r := NewReader(client, l)
+				r := newReaderOf(client, l)
 				got, err := collect(t.Context(), r, "s", day0, at(86400*rows))
 				if name == "nothing" && err != nil || err == nil && len(got) != rows {
 					t.Errorf("%d of %d rows, %v", len(got), rows, err)
 				}
 				var columns sampleColumns
-				err = ReadColumns(t.Context(), r, intoColumns(l.untyped()), &columns, SeriesOf(sample{Series: "s"}), day0, at(86400*rows))
+				err = readColumns(t.Context(), r, intoColumns(l.untyped()), &columns, seriesOf(sample{Series: "s"}), day0, at(86400*rows))
 				if err == nil && len(columns.Time) != rows {
 					t.Errorf("%d of %d rows as columns", len(columns.Time), rows)
 				}
@@ -203,7 +203,7 @@ func TestForcedCodec(t *testing.T) {
 		inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, force)), inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName, force))))
 	var ended Operation
 	hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}
-	w, r := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Hooks: hooks}), NewReader(client, l, ReaderOptions{Hooks: hooks})
+	w, r := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks}), newReaderOf(client, l, ReaderOptions{Hooks: hooks})
 	for i := range 6 {
 		forces.Store(i < 3)
 		if i == 4 {
@@ -236,7 +236,7 @@ func TestForcedCodecWithHangingServer(t *testing.T) {
 		func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 			return open(grpc.ForceCodecV2(forced{encoding.GetCodecV2(protocodec.Name)}))
 		}))))
-	must(t, NewWriter(client, []*Mapping[sample]{days()}, WriterOptions{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
+	must(t, newWriterOf(client, []*mappingOf[sample]{days()}, WriterOptions{Timeout: 10 * time.Second}).WriteAll(t.Context(), []sample{nth(1), nth(2)}))
 }
 
 // An environment variable disables the wire path.
@@ -247,11 +247,11 @@ func TestWireDisabled(t *testing.T) {
 		t.Setenv(disableVariable, value)
 		var ended Operation
 		hooks := Hooks{End: func(_ context.Context, op Operation, _ error) { ended = op }}
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, WriterOptions{Hooks: hooks}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 7}))
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 7}))
 		if ended.Requests != 1 || (ended.OrdinaryRequests == 1) != disabled {
 			t.Errorf("%q: %+v", value, ended)
 		}
-		got, err := collect(t.Context(), NewReader(bt.Client, l, ReaderOptions{Hooks: hooks}), "s", day0, at(2))
+		got, err := collect(t.Context(), newReaderOf(bt.Client, l, ReaderOptions{Hooks: hooks}), "s", day0, at(2))
 		if must(t, err); len(got) != 1 || got[0].Value != 7 || (ended.OrdinaryRequests == 1) != disabled {
 			t.Errorf("%q: %v, %+v", value, got, ended)
 		}
@@ -377,7 +377,7 @@ func TestRefusedAfterALostReply(t *testing.T) {
 						must(t, err)
 						wg.Go(func() {
 							defer func() { _ = client.Close() }()
-							err := NewWriter(client, []*Mapping[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)}[:events])
+							err := newWriterOf(client, []*mappingOf[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)}[:events])
 							var failed *WriteError
 							if !errors.As(err, &failed) || len(failed.Failures) != events || len(s.stored) != min(lose, 1)*events {
 								t.Errorf("%s: %v", what, err)
@@ -402,7 +402,7 @@ func TestEventSurvivesTenUnavailable(t *testing.T) {
 	t.Parallel() // it waits
 	s := &lossy{lose: 10, stored: map[string]bool{}}
 	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
-	must(t, NewWriter(client, []*Mapping[sample]{days()}).Write(t.Context(), nth(1)))
+	must(t, newWriterOf(client, []*mappingOf[sample]{days()}).Write(t.Context(), nth(1)))
 	if s.attempts != 11 {
 		t.Errorf("%d attempts", s.attempts)
 	}
@@ -422,7 +422,7 @@ func TestClientsAreProbedAgain(t *testing.T) {
 			}
 			return open()
 		}))))
-	w := NewWriter(client, []*Mapping[sample]{l})
+	w := newWriterOf(client, []*mappingOf[sample]{l})
 	if err := w.WriteAll(t.Context(), []sample{nth(1), nth(2)}); err == nil {
 		t.Error("written")
 	}

@@ -103,7 +103,7 @@ func TestTier(t *testing.T) {
 					samples = append(samples, e)
 				}
 			}
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(day)).WriteAll(t.Context(), samples))
+			must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(day)).WriteAll(t.Context(), samples))
 			tiered := *l
 			tiered.Table.Tier = codec.Tier(codec.MinTier)
 			for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
@@ -111,27 +111,29 @@ func TestTier(t *testing.T) {
 				for _, read := range []struct {
 					what   string
 					recent bool
-					of     func(l *Mapping[sample]) []string
+					of     func(l *mappingOf[sample]) []string
 				}{
-					{"all", false, func(l *Mapping[sample]) []string {
-						return eventTexts(t, NewReader(client, l, clockAt(now)), at(0), at(now))
+					{"all", false, func(l *mappingOf[sample]) []string {
+						return eventTexts(t, newReaderOf(client, l, clockAt(now)), at(0), at(now))
 					}},
-					{"recent", true, func(l *Mapping[sample]) []string {
-						return eventTexts(t, NewReader(client, l, clockAt(now)), at(41*day+1), at(now))
+					{"recent", true, func(l *mappingOf[sample]) []string {
+						return eventTexts(t, newReaderOf(client, l, clockAt(now)), at(41*day+1), at(now))
 					}},
-					{"windows", true, func(l *Mapping[sample]) (out []string) {
-						r := NewReader(client, l, clockAt(now))
-						for w, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(samples[0]), at(41*day), at(now), window.Every(time.Hour)) {
+					{"windows", true, func(l *mappingOf[sample]) (out []string) {
+						r := newReaderOf(client, l, clockAt(now))
+						for w, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, seriesOf(samples[0]), at(41*day), at(now), window.Every(time.Hour)) {
 							must(t, err)
 							out = append(out, windowText(w))
 						}
 						return out
 					}},
-					{"latest", true, func(l *Mapping[sample]) []string { return latestText(t, NewReader(client, l, clockAt(now)), "s0") }},
-					{"cold latest", false, func(l *Mapping[sample]) []string { return latestText(t, NewReader(client, l, clockAt(now)), "s1") }},
-					{"no latest", false, func(l *Mapping[sample]) []string { return latestText(t, NewReader(client, l, clockAt(now)), "none") }},
-					{"latest of several", false, func(l *Mapping[sample]) (out []string) {
-						for e, err := range NewReader(client, l, clockAt(now)).LatestMany(t.Context(), named("s1", "s0", "none")) {
+					{"latest", true, func(l *mappingOf[sample]) []string { return latestText(t, newReaderOf(client, l, clockAt(now)), "s0") }},
+					{"cold latest", false, func(l *mappingOf[sample]) []string { return latestText(t, newReaderOf(client, l, clockAt(now)), "s1") }},
+					{"no latest", false, func(l *mappingOf[sample]) []string {
+						return latestText(t, newReaderOf(client, l, clockAt(now)), "none")
+					}},
+					{"latest of several", false, func(l *mappingOf[sample]) (out []string) {
+						for e, err := range newReaderOf(client, l, clockAt(now)).LatestMany(t.Context(), named("s1", "s0", "none")) {
 							must(t, err)
 							out = append(out, fmt.Sprint(e.Series, e.Time, e.Value))
 						}
@@ -153,9 +155,9 @@ func TestTier(t *testing.T) {
 }
 
 // eventTexts formats the events of series s0.
-func eventTexts(t *testing.T, r *Reader[sample], from, to time.Time) (out []string) {
+func eventTexts(t *testing.T, r *readerOf[sample], from, to time.Time) (out []string) {
 	t.Helper()
-	for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s0"}), from, to) {
+	for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s0"}), from, to) {
 		must(t, err)
 		out = append(out, fmt.Sprint(e.Time, e.Value))
 	}
@@ -163,7 +165,7 @@ func eventTexts(t *testing.T, r *Reader[sample], from, to time.Time) (out []stri
 }
 
 // latestText formats the newest event of a series.
-func latestText(t *testing.T, r *Reader[sample], series string) []string {
+func latestText(t *testing.T, r *readerOf[sample], series string) []string {
 	t.Helper()
 	e, err := r.Latest(t.Context(), sample{Series: series})
 	if errors.Is(err, ErrNotFound) {
@@ -182,16 +184,16 @@ func TestTierOfWrites(t *testing.T) {
 			written := singles()
 			written.Table.Families = []Family{{Name: "f.1", Life: codec.Lifetime{Timestamp: codec.TimestampWrite}}}
 			bt := newBigtable(t, written)
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{written}, writeAt(86400)).WriteAll(t.Context(), []sample{{Series: "s0", Time: at(60), Value: 1}}))
+			must(t, newWriterOf(bt.Client, []*mappingOf[sample]{written}, writeAt(86400)).WriteAll(t.Context(), []sample{{Series: "s0", Time: at(60), Value: 1}}))
 			if life.Timestamp == codec.TimestampWrite { // before their times
-				must(t, NewWriter(bt.Client, []*Mapping[sample]{written}, writeAt(0)).WriteAll(t.Context(), []sample{{Series: "s0", Time: at(3600), Value: 2}}))
+				must(t, newWriterOf(bt.Client, []*mappingOf[sample]{written}, writeAt(0)).WriteAll(t.Context(), []sample{{Series: "s0", Time: at(3600), Value: 2}}))
 			}
 			tiered := *written
 			tiered.Table.Tier, tiered.Table.Families = codec.Tier(codec.MinTier), []Family{{Name: "f.1", Life: life}}
 			for _, now := range []int{86400, 100 * 86400} {
-				want := eventTexts(t, NewReader(bt.Client, written, clockAt(now)), at(30), at(7200))
-				same(t, want, eventTexts(t, NewReader(bt.Client, &tiered, clockAt(now)), at(30), at(7200)))
-				same(t, latestText(t, NewReader(bt.Client, written, clockAt(now)), "s0"), latestText(t, NewReader(bt.Client, &tiered, clockAt(now)), "s0"))
+				want := eventTexts(t, newReaderOf(bt.Client, written, clockAt(now)), at(30), at(7200))
+				same(t, want, eventTexts(t, newReaderOf(bt.Client, &tiered, clockAt(now)), at(30), at(7200)))
+				same(t, latestText(t, newReaderOf(bt.Client, written, clockAt(now)), "s0"), latestText(t, newReaderOf(bt.Client, &tiered, clockAt(now)), "s0"))
 			}
 		})
 	}

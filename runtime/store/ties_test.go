@@ -26,10 +26,10 @@ func (e tick) String() string {
 }
 
 // ticks returns a mapping with one row per tick. Keys consist of the series, the reversed time, the sequence number and a constant.
-func ticks() *Mapping[tick] {
+func ticks() *mappingOf[tick] {
 	s := singles()
 	key := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
-	return &Mapping[tick]{
+	return &mappingOf[tick]{
 		Table: s.Table, Pattern: codec.SingleUnserialized, Columns: s.Columns[:1], Precision: time.Millisecond,
 		Time:     func(e *tick) *time.Time { return &e.Time },
 		Sequence: func(e *tick) *uint32 { return &e.Sequence },
@@ -91,31 +91,31 @@ func inOrder(of func(e tick) bool) []tick {
 
 // newTicks starts a server with ticks. Those in unknown have only a column that is not
 // in the mapping.
-func newTicks(t *testing.T, l *Mapping[tick], known, unknown []tick) *storetest.Bigtable {
+func newTicks(t *testing.T, l *mappingOf[tick], known, unknown []tick) *storetest.Bigtable {
 	t.Helper()
 	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		return SetUp(ctx, b, "", Tables([]*Mapping[tick]{l}))
+		return SetUp(ctx, b, "", Tables(allGiven([]*mappingOf[tick]{l})))
 	})
 	other := *l
 	other.Columns = []Column{{Name: "unknown"}}
-	must(t, NewWriter(bt.Client, []*Mapping[tick]{l}, writeAt(1)).WriteAll(t.Context(), known))
-	must(t, NewWriter(bt.Client, []*Mapping[tick]{&other}, writeAt(1)).WriteAll(t.Context(), unknown))
+	must(t, newWriterOf(bt.Client, []*mappingOf[tick]{l}, writeAt(1)).WriteAll(t.Context(), known))
+	must(t, newWriterOf(bt.Client, []*mappingOf[tick]{&other}, writeAt(1)).WriteAll(t.Context(), unknown))
 	return bt
 }
 
 // onBothReaders runs a test with a reader of each path.
-func onBothReaders(t *testing.T, bt *storetest.Bigtable, l *Mapping[tick], test func(path string, r *Reader[tick])) {
+func onBothReaders(t *testing.T, bt *storetest.Bigtable, l *mappingOf[tick], test func(path string, r *readerOf[tick])) {
 	t.Helper()
 	wired := opened(t)(storetest.Connect(t.Context(), bt.Addr))
-	test("wire", NewReader(wired, l, clockAt(1)))
-	test("ordinary", NewReader(bt.Client, l, clockAt(1)))
+	test("wire", newReaderOf(wired, l, clockAt(1)))
+	test("ordinary", newReaderOf(bt.Client, l, clockAt(1)))
 }
 
 // tickTexts formats the ticks of a read.
-func tickTexts(t *testing.T, r *Reader[tick], q *testQuery[tick], series string, from, to time.Time, o ReadOptions) string {
+func tickTexts(t *testing.T, r *readerOf[tick], q *testQuery[tick], series string, from, to time.Time, o ReadOptions) string {
 	t.Helper()
 	var out []string
-	for e, err := range readOf(t.Context(), r, q, SeriesOf(tick{sample: sample{Series: series}}), from, to, o) {
+	for e, err := range readOf(t.Context(), r, q, seriesOf(tick{sample: sample{Series: series}}), from, to, o) {
 		must(t, err)
 		out = append(out, e.String())
 	}
@@ -145,7 +145,7 @@ func TestTiesWithoutEvents(t *testing.T) {
 	all := inOrder(func(e tick) bool { return e.Series == "b" })
 	for n := range len(all) + 1 {
 		left := all[:n]
-		onBothReaders(t, newTicks(t, l, left, all[n:]), l, func(path string, r *Reader[tick]) {
+		onBothReaders(t, newTicks(t, l, left, all[n:]), l, func(path string, r *readerOf[tick]) {
 			want := showTicks(left, ReadOptions{NewestFirst: true, Limit: 1})
 			latest, err := r.Latest(t.Context(), tick{sample: sample{Series: "b"}})
 			if errors.Is(err, ErrNotFound) != (n == 0) || err == nil && latest.String() != want {
@@ -196,7 +196,7 @@ func TestErrorWithinAnInstant(t *testing.T) {
 			}}
 			var got []string
 			var failed error
-			for e, err := range NewReader(client, l, clockAt(1)).Read(t.Context(), SeriesOf(tick{sample: sample{Series: "b"}}), at(0), at(60), o) {
+			for e, err := range newReaderOf(client, l, clockAt(1)).Read(t.Context(), seriesOf(tick{sample: sample{Series: "b"}}), at(0), at(60), o) {
 				if failed = err; err == nil {
 					got = append(got, e.String())
 				}

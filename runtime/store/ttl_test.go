@@ -36,7 +36,7 @@ func oldAndMany(name string, versions int) Family {
 }
 
 // singles returns days with one row per sample.
-func singles() *Mapping[sample] {
+func singles() *mappingOf[sample] {
 	l := days()
 	key := codec.TimeFormat{Kind: codec.UnixMillis}
 	l.Table.ID, l.Pattern = "singles", codec.SingleUnserialized
@@ -55,7 +55,7 @@ func singles() *Mapping[sample] {
 }
 
 // metrics returns days with one row per column, whose qualifiers are the data.
-func metrics() *Mapping[sample] {
+func metrics() *mappingOf[sample] {
 	l := days()
 	l.Table.ID, l.Pattern = "metrics", codec.BucketNewColumns
 	l.Key.Segments = []codec.Segment{{Name: "series"}, {Kind: codec.MetricSegment}, {Kind: codec.BucketSegment}}
@@ -97,9 +97,9 @@ type mortal struct {
 
 // mortals returns a mapping of samples that specify how long they live, by class with
 // one family each, or by expiry.
-func mortals(l *Mapping[sample]) *Mapping[mortal] {
+func mortals(l *mappingOf[sample]) *mappingOf[mortal] {
 	classes := l.Table.hasClasses()
-	return &Mapping[mortal]{
+	return &mappingOf[mortal]{
 		Table: l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Precision: l.Precision,
 		Time:    func(e *mortal) *time.Time { return &e.Time },
 		Check:   func(e *mortal) error { return l.Check(&e.sample) },
@@ -125,7 +125,7 @@ func classFamilies() []Family {
 }
 
 // serve starts a server with the table of a mapping.
-func serve[E any](t *testing.T, l *Mapping[E]) *storetest.Bigtable {
+func serve[E any](t *testing.T, l *mappingOf[E]) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		return SetUp(ctx, b, "", []Table{l.Table})
@@ -142,7 +142,7 @@ func sampleText(e sample) string { return fmt.Sprintf("%d%s", e.Value, e.Note) }
 
 // columnsOf returns the number of cells in each column of a table, by family and
 // qualifier.
-func columnsOf(t *testing.T, client *bigtable.Client, table string) map[string]int {
+func storedColumnsOf(t *testing.T, client *bigtable.Client, table string) map[string]int {
 	t.Helper()
 	out := map[string]int{}
 	must(t, client.Open(table).ReadRows(t.Context(), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
@@ -167,7 +167,7 @@ func same(t *testing.T, want, got any) {
 }
 
 // filterOfDay0 returns the filter of a read of all of day0, or of its newest event.
-func filterOfDay0(l *Mapping[sample], now time.Time, newest int) string {
+func filterOfDay0(l *mappingOf[sample], now time.Time, newest int) string {
 	shape := l.untyped().shape()
 	plan := shape.Plan(&scan.Read{Spans: make([]codec.Span, 1), From: day0, To: at(86400), NewestFirst: newest > 0, LatestOnly: newest > 0}, now)
 	if len(plan.Parts) == 0 {
@@ -224,14 +224,14 @@ func TestRowOfClassIsReplacedEntirely(t *testing.T) {
 		m.Set(family, "of an older schema", bigtable.Time(at(0)), nil)
 	}
 	must(t, bt.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("s#%013d", day0.UnixMilli()), m))
-	must(t, NewWriter(bt.Client, []*Mapping[mortal]{l}, writeAt(0)).Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0)}, Class: 1}))
-	same(t, map[string]int{"short:v.1": 1}, columnsOf(t, bt.Client, "singles"))
+	must(t, newWriterOf(bt.Client, []*mappingOf[mortal]{l}, writeAt(0)).Write(t.Context(), mortal{sample: sample{Series: "s", Time: at(0)}, Class: 1}))
+	same(t, map[string]int{"short:v.1": 1}, storedColumnsOf(t, bt.Client, "singles"))
 }
 
 // Two writes of an event keep their order even if the row continues in another request,
 // which deletes what the first one set.
 func TestClassesAcrossRequests(t *testing.T) {
-	for _, base := range []*Mapping[sample]{days(), singles()} {
+	for _, base := range []*mappingOf[sample]{days(), singles()} {
 		base.Table.Families = classFamilies()
 		l := mortals(base)
 		bt := serve(t, l)
@@ -244,11 +244,11 @@ func TestClassesAcrossRequests(t *testing.T) {
 		requests := 0
 		o := writeAt(0)
 		o.Hooks.End = func(_ context.Context, op Operation, _ error) { requests = op.Requests }
-		must(t, NewWriter(bt.Client, []*Mapping[mortal]{l}, o).WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
+		must(t, newWriterOf(bt.Client, []*mappingOf[mortal]{l}, o).WriteAll(t.Context(), events, WriteOptions{LastWins: true}))
 		if requests < 3 {
 			t.Errorf("%d requests: the row went on in no other", requests)
 		}
-		same(t, map[string]int{"long:v.1": 1}, columnsOf(t, bt.Client, l.Table.ID))
+		same(t, map[string]int{"long:v.1": 1}, storedColumnsOf(t, bt.Client, l.Table.ID))
 	}
 }
 
@@ -258,7 +258,7 @@ func TestLateEventWithoutOtherValues(t *testing.T) {
 	l := days()
 	l.Table.Families = []Family{aged("young", time.Hour), aged("old", 48*time.Hour)}
 	l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
-	err := NewWriter(faked(tableFunc{}), []*Mapping[sample]{l}, writeAt(7200)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
+	err := newWriterOf(faked(tableFunc{}), []*mappingOf[sample]{l}, writeAt(7200)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 1})
 	var failed *WriteError
 	if !errors.Is(err, codec.ErrExpired) || !errors.As(err, &failed) || failed.Failures[0].Outcome != Refused {
 		t.Errorf("%v", err)
@@ -284,7 +284,7 @@ func TestRanks(t *testing.T) {
 		now := at(tt.now)
 		r.reader.options.Now = func() time.Time { return now }
 		got := ""
-		for e, err := range r.Read(t.Context(), SeriesOf(sample{Series: "s"}), day0, at(tt.to)) {
+		for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(tt.to)) {
 			must(t, err)
 			if got += sampleText(e); sampleText(e) == tt.after {
 				now = at(864000)
@@ -298,15 +298,15 @@ func TestRanks(t *testing.T) {
 
 // A column is read from its own family only. Another family may contain an older version, from before the column was moved.
 func TestColumnsOfOtherFamiliesAreNotRead(t *testing.T) {
-	for _, l := range []*Mapping[sample]{days(), singles(), metrics()} {
+	for _, l := range []*mappingOf[sample]{days(), singles(), metrics()} {
 		l.Table.Families = []Family{{Name: "now"}, {Name: "before"}}
 		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
 		bt, moved := newBigtable(t, l), *l
 		moved.Columns = []Column{{Name: "v.1", Family: 1}, {Name: "note"}}
-		for i, l := range []*Mapping[sample]{l, &moved} {
-			must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: uint64(i), Note: []byte{'m' + byte(i)}}))
+		for i, l := range []*mappingOf[sample]{l, &moved} {
+			must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(0), Value: uint64(i), Note: []byte{'m' + byte(i)}}))
 		}
-		r := NewReader(bt.Client, l)
+		r := newReaderOf(bt.Client, l)
 		latest, err := r.Latest(t.Context(), sample{Series: "s"})
 		must(t, err)
 		same(t, []string{"0m", "0m"}, append(read(t, r, day0, at(1), ReadOptions{}), sampleText(latest)))
@@ -321,7 +321,7 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 	other := *l
 	other.Table.Families = append(slices.Clone(other.Table.Families), Family{Name: "fx1"}, Family{Name: "gx1"}, Family{Name: "g"}, Family{Name: "f.1-g.1"})
 	bt := newBigtable(t, &other)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(0)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 7, Note: []byte("n")}))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).Write(t.Context(), sample{Series: "s", Time: at(0), Value: 7, Note: []byte("n")}))
 	m := bigtable.NewMutation()
 	for _, family := range []string{"fx1", "gx1", "g", "f.1-g.1"} {
 		m.Set(family, "v.1", bigtable.Time(at(1)), binary.BigEndian.AppendUint64(nil, 8))
@@ -329,7 +329,7 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 	m.Set("f.1", "vx1", bigtable.Time(at(2)), []byte("not known"))
 	must(t, bt.Client.Open("days").Apply(t.Context(), "s#2021-03-05", m))
 	crossed := map[string]bool{}
-	r := NewReader(onRows(bt.Client, func(row bigtable.Row) error {
+	r := newReaderOf(onRows(bt.Client, func(row bigtable.Row) error {
 		for family := range row {
 			crossed[family] = true
 		}
@@ -343,7 +343,7 @@ func TestFilterOfSeveralFamiliesPasses(t *testing.T) {
 
 // If no event in the range can be live, the read sends no request.
 func TestNoRequestIfNothingIsLive(t *testing.T) {
-	for _, l := range []*Mapping[sample]{days(), singles(), metrics()} {
+	for _, l := range []*mappingOf[sample]{days(), singles(), metrics()} {
 		l.Table.Families = []Family{aged("f.1", time.Hour), aged("g", 2*time.Hour)}
 		l.Columns = []Column{{Name: "v.1"}, {Name: "note", Family: 1}}
 		r, c := stored(t, l, 0)
@@ -372,7 +372,7 @@ func TestNewestCellOfRowCounts(t *testing.T) {
 		m.Set("f.1", "note", bigtable.Time(at(20*second)), []byte(text))
 	}
 	must(t, bt.Client.Open("singles").Apply(t.Context(), fmt.Sprintf("s#%013d", at(5).UnixMilli()), m))
-	r := NewReader(bt.Client, l)
+	r := newReaderOf(bt.Client, l)
 	latest, err := r.Latest(t.Context(), sample{Series: "s"})
 	must(t, err)
 	same(t, []string{"1n", "1n"}, append(read(t, r, day0, at(86400), ReadOptions{}), sampleText(latest)))
@@ -380,16 +380,16 @@ func TestNewestCellOfRowCounts(t *testing.T) {
 
 // The write time is not part of the event: it is not written without other columns, and a row that contains nothing else is not an event.
 func TestWrittenAtAloneIsNoEvent(t *testing.T) {
-	for _, base := range []*Mapping[sample]{days(), singles()} {
+	for _, base := range []*mappingOf[sample]{days(), singles()} {
 		l := *base
 		l.Columns = []Column{{Name: "v.1", WrittenAt: true}, {Name: "note"}}
 		bt := newBigtable(t, &l)
 		e := sample{Series: "s", Time: at(0), Value: 1}
-		if err := NewWriter(bt.Client, []*Mapping[sample]{&l}).Write(t.Context(), e); !errors.Is(err, codec.ErrNoValue) || len(columnsOf(t, bt.Client, l.Table.ID)) > 0 {
+		if err := newWriterOf(bt.Client, []*mappingOf[sample]{&l}).Write(t.Context(), e); !errors.Is(err, codec.ErrNoValue) || len(storedColumnsOf(t, bt.Client, l.Table.ID)) > 0 {
 			t.Errorf("%s: %v, want ErrNoValue", l.Table.ID, err)
 		}
-		must(t, NewWriter(bt.Client, []*Mapping[sample]{base}).Write(t.Context(), e))
-		r := NewReader(bt.Client, &l)
+		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{base}).Write(t.Context(), e))
+		r := newReaderOf(bt.Client, &l)
 		same(t, []string(nil), read(t, r, day0, at(86400), ReadOptions{}))
 		if e, err := r.Latest(t.Context(), e); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v, %v", l.Table.ID, e, err)
@@ -405,18 +405,18 @@ func TestReplaceByExpired(t *testing.T) {
 		o := writeAt(7200)
 		o.SkipExpired = skipped
 		bt, old := newBigtable(t, l), sample{Series: "s", Time: at(7000), Value: 1}
-		w := NewWriter(bt.Client, []*Mapping[sample]{l}, o)
+		w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, o)
 		must(t, w.Write(t.Context(), old))
 		if err := w.Replace(t.Context(), old, sample{Series: "s", Time: at(0), Value: 2}); !errors.Is(err, codec.ErrExpired) {
 			t.Errorf("skipped %t: %v", skipped, err)
 		}
-		same(t, []string{"1"}, read(t, NewReader(bt.Client, l, clockAt(7200)), day0, at(86400), ReadOptions{}))
+		same(t, []string{"1"}, read(t, newReaderOf(bt.Client, l, clockAt(7200)), day0, at(86400), ReadOptions{}))
 	}
 }
 
 // expiring returns days with one column per sample, which expires Value seconds into
 // day0.
-func expiring() *Mapping[sample] {
+func expiring() *mappingOf[sample] {
 	l := days()
 	l.Pattern, l.Table.ID = codec.BucketOffsets, "expiring"
 	family := aged("f.1", time.Second)
@@ -435,11 +435,11 @@ func expiring() *Mapping[sample] {
 func TestLatestOfExpiringEvents(t *testing.T) {
 	l := expiring()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(3)).WriteAll(t.Context(), []sample{
 		{Series: "s", Time: at(1), Value: 5000}, {Series: "s", Time: at(2), Value: 200},
 	}))
 	now := 0
-	later := NewReader(bt.Client, l, ReaderOptions{Now: func() time.Time {
+	later := newReaderOf(bt.Client, l, ReaderOptions{Now: func() time.Time {
 		defer func() { now += 200 }()
 		return at(now)
 	}})
@@ -459,7 +459,7 @@ func TestLatestOfExpiringEvents(t *testing.T) {
 	m.Set("f.1", "note", bigtable.Timestamp(at(60).UnixMicro()), nil)
 	must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), "s#note#2021-03-05", m))
 	now, requests := 2*86400+5, 0
-	r := NewReader(bt.Client, l, ReaderOptions{
+	r := newReaderOf(bt.Client, l, ReaderOptions{
 		Now: func() time.Time {
 			now += 20
 			return at(now)

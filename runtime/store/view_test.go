@@ -18,7 +18,7 @@ import (
 )
 
 // viewOf creates a view of the rows of a series, with all columns of a mapping.
-func viewOf(t *testing.T, s *storetest.Bigtable, l *Mapping[sample], prefix string) {
+func viewOf(t *testing.T, s *storetest.Bigtable, l *mappingOf[sample], prefix string) {
 	t.Helper()
 	conf := &bigtable.SubsetViewConf{RowPrefixes: [][]byte{[]byte(prefix)}}
 	for _, f := range l.Table.Families {
@@ -30,10 +30,10 @@ func viewOf(t *testing.T, s *storetest.Bigtable, l *Mapping[sample], prefix stri
 // TestAuthorizedViews reads, writes and deletes through a view of one series, with and without
 // the wire path. Another series is not visible, and cannot be changed.
 func TestAuthorizedViews(t *testing.T) {
-	for _, l := range []*Mapping[sample]{days(), singles(), offsetBlobs()} {
+	for _, l := range []*mappingOf[sample]{days(), singles(), offsetBlobs()} {
 		s := newBigtable(t, l)
 		viewOf(t, s, l, "a#")
-		must(t, NewWriter(s.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "b", Time: day0}))
+		must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "b", Time: day0}))
 		for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "plain": storetest.ConnectPlain} {
 			t.Run(l.Table.ID+" "+name, func(t *testing.T) {
 				official := opened(t)(connect(t.Context(), s.Addr))
@@ -42,13 +42,13 @@ func TestAuthorizedViews(t *testing.T) {
 				hooks := Hooks{End: func(_ context.Context, op Operation, _ error) {
 					ordinary, requests = ordinary+op.OrdinaryRequests, requests+op.Requests
 				}}
-				w := NewWriter(client, []*Mapping[sample]{l}, WriterOptions{Hooks: hooks})
-				r := NewReader(client, l, ReaderOptions{Hooks: hooks, Now: func() time.Time { return day0 }})
+				w := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks})
+				r := newReaderOf(client, l, ReaderOptions{Hooks: hooks, Now: func() time.Time { return day0 }})
 				must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
-				if n := countSamples(t, r.Read(t.Context(), SeriesOf(sample{Series: "a"}), day0, at(9))); n != 2 {
+				if n := countSamples(t, r.Read(t.Context(), seriesOf(sample{Series: "a"}), day0, at(9))); n != 2 {
 					t.Errorf("%d events of the series in the view", n)
 				}
-				if n := countSamples(t, r.Read(t.Context(), SeriesOf(sample{Series: "b"}), day0, at(9))); n != 0 {
+				if n := countSamples(t, r.Read(t.Context(), seriesOf(sample{Series: "b"}), day0, at(9))); n != 0 {
 					t.Errorf("%d events of a series that is not in the view", n)
 				}
 				if name == "wire" && ordinary > 0 || requests == 0 {
@@ -59,11 +59,11 @@ func TestAuthorizedViews(t *testing.T) {
 				if !errors.As(err, &failed) || status.Code(failed.Failures[0].Err) != codes.PermissionDenied {
 					t.Errorf("writing to a row that is not in the view: %v", err)
 				}
-				got, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"}))
+				got, err := w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"}))
 				if err != nil || got.Events() != 2 {
 					t.Errorf("deleting: %v, %v", got, err)
 				}
-				if got, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "b"})); err != nil || got.Events() != 0 {
+				if got, err := w.DeleteAll(t.Context(), seriesOf(sample{Series: "b"})); err != nil || got.Events() != 0 {
 					t.Errorf("deleting what is not in the view: %v, %v", got, err)
 				}
 				if n := storedCells(t, s, l.Table.ID); n == 0 {
@@ -93,11 +93,11 @@ func TestAuthorizedViewOfColumns(t *testing.T) {
 	conf := &bigtable.SubsetViewConf{RowPrefixes: [][]byte{nil}}
 	conf.AddFamilySubsetQualifier(l.Table.Families[0].Name, []byte(l.Columns[0].Name))
 	must(t, s.Admin.CreateAuthorizedView(t.Context(), &bigtable.AuthorizedViewConf{TableID: l.Table.ID, AuthorizedViewID: "mine", AuthorizedView: conf}))
-	must(t, NewWriter(s.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0, Note: []byte("n")}))
+	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0, Note: []byte("n")}))
 	before := storedCells(t, s, l.Table.ID)
-	w := NewWriter(AuthorizedViews(s.Client, func(string) string { return "mine" }), []*Mapping[sample]{l})
+	w := newWriterOf(AuthorizedViews(s.Client, func(string) string { return "mine" }), []*mappingOf[sample]{l})
 	var failed *DeleteError
-	if got, err := w.DeleteAll(t.Context(), SeriesOf(sample{Series: "a"})); !errors.As(err, &failed) || status.Code(failed.Err) != codes.PermissionDenied || got.Events() != 0 {
+	if got, err := w.DeleteAll(t.Context(), seriesOf(sample{Series: "a"})); !errors.As(err, &failed) || status.Code(failed.Err) != codes.PermissionDenied || got.Events() != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
 	if n := storedCells(t, s, l.Table.ID); n != before {
@@ -117,14 +117,14 @@ func TestMissingAuthorizedView(t *testing.T) {
 		}
 		return "none"
 	})
-	must(t, NewWriter(client, []*Mapping[sample]{other}).Write(t.Context(), sample{Series: "a", Time: day0}))
+	must(t, newWriterOf(client, []*mappingOf[sample]{other}).Write(t.Context(), sample{Series: "a", Time: day0}))
 	var missing *MissingTableError
-	for _, err := range NewReader(client, l).Read(t.Context(), SeriesOf(sample{Series: "a"}), day0, at(9)) {
+	for _, err := range newReaderOf(client, l).Read(t.Context(), seriesOf(sample{Series: "a"}), day0, at(9)) {
 		if !errors.As(err, &missing) || !strings.HasPrefix(missing.Error(), "the authorized view of table "+l.Table.ID+" does not exist: ") {
 			t.Error(err)
 		}
 	}
-	err := NewWriter(client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0})
+	err := newWriterOf(client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "a", Time: day0})
 	if missing == nil || !errors.As(err, &missing) || !slices.Equal(opened, []string{other.Table.ID, l.Table.ID, l.Table.ID}) {
 		t.Error(err, opened)
 	}

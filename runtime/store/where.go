@@ -20,8 +20,8 @@ import (
 // In tables with a row per event, Bigtable checks the conditions row by row. It does not read a row
 // that changes at the time as of one moment, so the read checks them again: it yields no event that
 // does not meet them.
-func (s Selection[E]) Where(low, high E) Selection[E] {
-	s.Bounds = []E{low, high}
+func (s Selection) Where(low, high any) Selection {
+	s.Bounds = []any{low, high}
 	return s
 }
 

@@ -44,7 +44,7 @@ func (e *gauge) String() string {
 }
 
 // gauges returns a mapping of gauges. Level was in column old, score is in the last family.
-func gauges(pattern codec.Pattern, families ...Family) (*Mapping[gauge], *Columns[gauge, gaugeColumns]) {
+func gauges(pattern codec.Pattern, families ...Family) (*mappingOf[gauge], *columnsOf[gauge, gaugeColumns]) {
 	parts := []Part{SeriesPart(0, stringSeries), TimePart(1)}
 	score := len(families) - 1
 	if families[0].Class > 0 {
@@ -63,7 +63,7 @@ func gauges(pattern codec.Pattern, families ...Family) (*Mapping[gauge], *Column
 	if pattern.Bucketed() {
 		key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}}, Bucket: bucketOf(24*time.Hour, "2006-01-02")}
 	}
-	return NewMapping(columns, Mapping[gauge]{
+	return newMappingOf(columns, mappingOf[gauge]{
 		Table: Table{ID: "gauges", Families: families}, Pattern: pattern, Key: key, Precision: time.Millisecond,
 		Check: func(e *gauge) error { return nil },
 	}), columns
@@ -99,7 +99,7 @@ func whereCases() []whereCase {
 
 // storeGauges writes random gauges and what other programs may have written beside them: older values of
 // columns, levels in the old column, beside newer ones or alone, and rows without the kind.
-func storeGauges(t *testing.T, l *Mapping[gauge]) *storetest.Bigtable {
+func storeGauges(t *testing.T, l *mappingOf[gauge]) *storetest.Bigtable {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	bt := serve(t, l)
@@ -111,7 +111,7 @@ func storeGauges(t *testing.T, l *Mapping[gauge]) *storetest.Bigtable {
 		}
 		events = append(events, e)
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[gauge]{l}, writeAt(0)).WriteAll(t.Context(), events))
+	must(t, newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(0)).WriteAll(t.Context(), events))
 	if l.Pattern.Bucketed() {
 		return bt
 	}
@@ -166,7 +166,7 @@ func TestWhere(t *testing.T) {
 			for k, c := range whereCases() {
 				if (!l.Pattern.Bucketed() || c.single) && (k%4 == i%4 || testlong.Enabled()) { // other tables have the rest
 					client := []Client{bt.Client, plain}[k%2] // which differ in how they decode
-					checkWhere(t, NewReader(counted(client, counts), l, clockAt(1800*60)), columns, c, counts)
+					checkWhere(t, newReaderOf(counted(client, counts), l, clockAt(1800*60)), columns, c, counts)
 				}
 			}
 		})
@@ -174,7 +174,7 @@ func TestWhere(t *testing.T) {
 }
 
 // checkWhere checks the reads of a condition.
-func checkWhere(t *testing.T, r *Reader[gauge], columns *Columns[gauge, gaugeColumns], c whereCase, counts *counts) {
+func checkWhere(t *testing.T, r *readerOf[gauge], columns *columnsOf[gauge, gaugeColumns], c whereCase, counts *counts) {
 	t.Helper()
 	span := codec.Span{Prefix: "s", Delimiter: "#"}
 	bucketed := r.reader.mapping.Pattern.Bucketed()
@@ -186,7 +186,7 @@ func checkWhere(t *testing.T, r *Reader[gauge], columns *Columns[gauge, gaugeCol
 		{Name: "All", MultiSeries: true, AllTimes: !bucketed, Contiguous: true, Spans: func(*gauge) ([]codec.Span, error) { return []codec.Span{span}, nil }},
 	} {
 		read := func(q *testQuery[gauge], o ReadOptions) (out []string) {
-			for e, err := range readOf(t.Context(), r, q, SeriesOf(gauge{Series: "s0"}), at(1800), at(1800*58), o) {
+			for e, err := range readOf(t.Context(), r, q, seriesOf(gauge{Series: "s0"}), at(1800), at(1800*58), o) {
 				must(t, err)
 				if q.Conditions != nil || c.meets(&e) {
 					out = append(out, e.String())
@@ -203,7 +203,7 @@ func checkWhere(t *testing.T, r *Reader[gauge], columns *Columns[gauge, gaugeCol
 			t.Errorf("%s, %s, %+v: got\n%v\nwant\n%v", c.name, q.Name, *counts, got, want)
 		}
 		var into gaugeColumns
-		must(t, columnsReadOf(t.Context(), r, columns, &into, where, SeriesOf(gauge{Series: "s0"}), at(1800), at(1800*58)))
+		must(t, columnsReadOf(t.Context(), r, columns, &into, where, seriesOf(gauge{Series: "s0"}), at(1800), at(1800*58)))
 		if some := read(where, ReadOptions{Fields: []Field{}}); len(some) != len(want) || len(into.Time) != len(want) || len(into.Level) != len(want) {
 			t.Errorf("%s, %s: %d events in columns, %d without fields, want %d", c.name, q.Name, len(into.Time), len(some), len(want))
 		}
@@ -217,13 +217,13 @@ func checkWhere(t *testing.T, r *Reader[gauge], columns *Columns[gauge, gaugeCol
 // TestWhereIsRefused reads with bounds that no event can be compared to, and continues a page with other ones.
 func TestWhereIsRefused(t *testing.T) {
 	l, _ := gauges(codec.SingleUnserialized, Family{Name: "f"})
-	r := NewReader(storeGauges(t, l).Client, l, clockAt(200_000))
+	r := newReaderOf(storeGauges(t, l).Client, l, clockAt(200_000))
 	nan, zero := math.NaN(), 0.0
 	query := func(f Field) *testQuery[gauge] {
 		return &testQuery[gauge]{Name: "Q", Spans: spansOf(l), Conditions: []codec.Condition{{Field: string(f)}}}
 	}
 	read := func(q *testQuery[gauge], o ReadOptions) error {
-		for _, err := range readOf(t.Context(), r, q, SeriesOf(gauge{Series: "s0"}), at(0), at(200_000), o) {
+		for _, err := range readOf(t.Context(), r, q, seriesOf(gauge{Series: "s0"}), at(0), at(200_000), o) {
 			if err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ const (
 // part waits while the caller has not yet taken the windows before.
 type windowParts struct {
 	lead    *windowsReading
-	reader  *reader
+	reader  *Reader
 	query   *query
 	spans   []codec.Span
 	owns    func(key string) bool // whether the lead reads a row

@@ -15,7 +15,7 @@ import (
 )
 
 // withKey gives a mapping other row keys.
-func withKey(l *Mapping[sample], id string, key codec.Key) *Mapping[sample] {
+func withKey(l *mappingOf[sample], id string, key codec.Key) *mappingOf[sample] {
 	l.Table.ID, l.Key = id, key
 	keys := l.untyped()
 	l.Put = func(e *sample, c *Cells) {
@@ -29,13 +29,13 @@ func withKey(l *Mapping[sample], id string, key codec.Key) *Mapping[sample] {
 }
 
 // partedMappings are mappings whose windows are read in parts: with plain, salted and reversed keys.
-func partedMappings() []*Mapping[sample] {
+func partedMappings() []*mappingOf[sample] {
 	salt := codec.Segment{Kind: codec.SaltSegment, Buckets: 5, Salted: []int{0}}
 	series, bucket, moment := codec.Segment{Name: "series"}, codec.Segment{Kind: codec.BucketSegment}, codec.Segment{Kind: codec.TimeSegment}
 	falling := codec.TimeFormat{Kind: codec.UnixMillis, Reverse: true}
 	day := days().Key.Bucket
 	fallingDay := codec.Bucket{Every: 24 * time.Hour, Label: codec.Label{Format: falling}}
-	return []*Mapping[sample]{
+	return []*mappingOf[sample]{
 		days(), singles(), metrics(), classed(days()), unsorted(metrics()),
 		withKey(days(), "salted", codec.Key{Delimiter: "#", Segments: []codec.Segment{salt, series, bucket}, Bucket: day}),
 		withKey(singles(), "salted_singles", codec.Key{Delimiter: "#", Segments: []codec.Segment{salt, series, moment}, Time: falling}),
@@ -47,8 +47,8 @@ func partedMappings() []*Mapping[sample] {
 }
 
 // windowsIn returns the windows of a read, and its errors among them.
-func windowsIn(ctx context.Context, r *Reader[sample], l *mapping, of Selection[sample], from, to time.Time, width time.Duration, o WindowOptions) (out []string) {
-	for w, err := range Windows(ctx, r, intoColumns(l), sampleWindows, of, from, to, window.Every(width), o) {
+func windowsIn(ctx context.Context, r *readerOf[sample], l *mapping, of selectionOf[sample], from, to time.Time, width time.Duration, o WindowOptions) (out []string) {
+	for w, err := range readWindows(ctx, r, intoColumns(l), sampleWindows, of, from, to, window.Every(width), o) {
 		if err != nil {
 			out = append(out, "error: "+err.Error())
 			continue

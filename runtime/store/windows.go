@@ -55,7 +55,7 @@ type SeriesValue string
 // maxFolded is the largest number of events that are decoded before they are folded.
 const maxFolded = 512
 
-// Windows summarizes the events of a selection with from <= time < to by windows of time: for each
+// Windows returns the results of a read, for [ResultsOf] with the type of windows. It summarizes the events of a selection with from <= time < to by windows of time: for each
 // series, in order of time. Series come in the order of row keys or, if the events of a series do
 // not follow each other in the table, after all events have been read, which holds all windows in
 // memory; else, it holds one window and one bucket. If the labels of buckets do not sort, or the rows of
@@ -66,44 +66,39 @@ const maxFolded = 512
 // it yields a *DecodeError, and the loop may continue; the window of that event counts it as
 // Undecodable, or that of its row if its cell is not in the bucket of the row. Any other error is the last value yielded, and the window that was being read is
 // not: windows that are yielded without an error are complete.
-func Windows[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, W], of Selection[E], from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
-	reader, err := readerOf(r)
-	if err != nil {
-		return refused[W](err)
-	}
-	return func(yield func(W, error) bool) {
-		o := call.Last(opts)
-		if unknown := spec.Any().Unknown(names(o.Fields)); unknown != "" {
-			var none W
-			yield(none, noField(reader.mapping, Field(unknown)))
+func (r *Reader) Windows(ctx context.Context, columns *Columns, spec *window.Spec, of Selection, from, to time.Time, width window.Width, opts ...WindowOptions) Results {
+	return Results{func(yield func(w any, err error) bool) {
+		r.windows(ctx, columns, spec, of, from, to, width, call.Last(opts))(func(w *window.Summary, err error) bool {
+			if err != nil {
+				return yield(nil, err)
+			}
+			return yield(w.Window, nil)
+		})
+	}}
+}
+
+// windows is [Reader.Windows] of references to windows.
+func (r *Reader) windows(ctx context.Context, columns *Columns, spec *window.Spec, of Selection, from, to time.Time, width window.Width, o WindowOptions) func(func(*window.Summary, error) bool) {
+	return func(yield func(w *window.Summary, err error) bool) {
+		if err := r.missingClient(); err != nil {
+			yield(nil, err)
 			return
 		}
-		kind := kindOf(reader.mapping, columns.untyped(), spec.Any())
+		if unknown := spec.Unknown(names(o.Fields)); unknown != "" {
+			yield(nil, noField(r.mapping, Field(unknown)))
+			return
+		}
+		kind := kindOf(r.mapping, columns, spec)
 		if o.Fields != nil {
 			kind.spec = kind.spec.Of(names(o.Fields))
 		}
 		kind.from, kind.to, kind.width, kind.WindowOptions = from, to, width, o
-		var none W
-		kind.read(ctx, reader, of.untyped(), func(w *window.Summary, err error) bool {
-			if err != nil {
-				return yield(none, err)
-			}
-			return yield(copyOf[W](w), nil)
-		})
+		kind.read(ctx, r, of.resolve(), yield)
 	}
-}
-
-// copyOf returns a window that shares nothing with the one that a read goes on with.
-func copyOf[W any](w *window.Summary) W {
-	out := *w.Window.(*W)
-	if shared, ok := any(&out).(interface{ Own() }); ok {
-		shared.Own()
-	}
-	return out
 }
 
 // kindOf returns what a read of windows knows of a schema.
-func kindOf(l *mapping, columns *columns, spec *window.AnySpec) windowsKind {
+func kindOf(l *mapping, columns *Columns, spec *window.Spec) windowsKind {
 	return windowsKind{layout: columns, spec: spec, mapping: l}
 }
 
@@ -140,46 +135,51 @@ func AppendWindows[W any](columns interface{ Append(w *W) }, windows iter.Seq2[W
 	return first
 }
 
-// Charts reduces the values of a number in a selection, with from <= time < to, to what charts of n
+// Charts returns the results of a read, for [ResultsOf] with [window.Chart]. It reduces the values of a number in a selection, with from <= time < to, to what charts of n
 // pixels show: it yields one chart for each series with events, in the order and with the errors of
-// [Windows]. If the field is no number, or the table does not have it, the error is ErrNoField; if
+// [Reader.Windows]. If the field is no number, or the table does not have it, the error is ErrNoField; if
 // from is zero, a *RangeError; if n is not positive, it wraps [window.ErrPixels].
-func Charts[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, W], of Selection[E], from, to time.Time, field Field, n int) iter.Seq2[window.Chart[S], error] {
-	reader, err := readerOf(r)
+func (r *Reader) Charts(ctx context.Context, columns *Columns, spec *window.Spec, of Selection, from, to time.Time, field Field, n int) Results {
+	charts, err := r.chartsOf(spec, from, to, field, n)
 	if err != nil {
-		return refused[window.Chart[S]](err)
+		return refused(err)
+	}
+	return r.Windows(ctx, columns, charts, of, from, to, window.Whole(), WindowOptions{Fields: []Field{field}})
+}
+
+// chartsOf returns the description of charts of a field.
+func (r *Reader) chartsOf(spec *window.Spec, from, to time.Time, field Field, n int) (*window.Spec, error) {
+	if err := r.missingClient(); err != nil {
+		return nil, err
 	}
 	charts, ok := window.Charts(spec, string(field), from, to, n)
 	switch {
 	case !ok:
-		return refused[window.Chart[S]](fmt.Errorf("table %s has no number %q: %w", reader.mapping.Table.ID, field, ErrNoField))
+		return nil, fmt.Errorf("table %s has no number %q: %w", r.mapping.Table.ID, field, ErrNoField)
 	case from.IsZero():
-		return refused[window.Chart[S]](&RangeError{From: from, To: to, chart: true})
+		return nil, &RangeError{From: from, To: to, chart: true}
 	case n < 1:
-		return refused[window.Chart[S]](fmt.Errorf("%w: %d", window.ErrPixels, n))
+		return nil, fmt.Errorf("%w: %d", window.ErrPixels, n)
 	}
-	return Windows(ctx, r, columns, charts, of, from, to, window.Whole(), WindowOptions{Fields: []Field{field}})
+	return charts, nil
 }
 
-// refused returns a read that fails.
-func refused[W any](err error) iter.Seq2[W, error] {
-	return func(yield func(W, error) bool) {
-		var none W
-		yield(none, err)
-	}
-}
-
-// Points returns the only chart of [Charts] for one series. It leaves out undecodable events and returns
+// Points returns the only chart of [Reader.Charts] for one series. It leaves out undecodable events and returns
 // the first *DecodeError after it has read all others; any other error ends the read.
-func Points[S, E, C, W any](ctx context.Context, r TableReader[E], columns *Columns[E, C], spec *window.Spec[S, W], of Selection[E], from, to time.Time, field Field, n int) (points []window.Point, first error) {
-	for c, err := range Charts(ctx, r, columns, spec, of, from, to, field, n) {
+func (r *Reader) Points(ctx context.Context, columns *Columns, spec *window.Spec, of Selection, from, to time.Time, field Field, n int) (points []window.Point, first error) {
+	charts, err := r.chartsOf(spec, from, to, field, n)
+	if err != nil {
+		return nil, err
+	}
+	r.windows(ctx, columns, charts, of, from, to, window.Whole(), WindowOptions{Fields: []Field{field}})(func(c *window.Summary, err error) bool {
 		switch {
 		case err == nil:
-			points = c.Points()
+			points = window.PointsOf(c)
 		case first == nil || !isDecodeError(err):
 			first = err
 		}
-	}
+		return true
+	})
 	return points, first
 }
 
@@ -194,8 +194,8 @@ func names(fields []Field) []string {
 
 // windowsKind is what a read of windows knows of the types of a schema, and of its caller.
 type windowsKind struct {
-	layout    *columns
-	spec      *window.AnySpec
+	layout    *Columns
+	spec      *window.Spec
 	mapping   *mapping // the newest one
 	from, to  time.Time
 	since     time.Time // of the first event that is read before from; zero without Before
@@ -235,7 +235,7 @@ func (k *windowsKind) emptyReading() *windowsReading {
 }
 
 // newReading returns a read of a selection.
-func (k *windowsKind) newReading(ctx context.Context, reader *reader, s *selection, q *query) *windowsReading {
+func (k *windowsKind) newReading(ctx context.Context, reader *Reader, s *selection, q *query) *windowsReading {
 	r := k.emptyReading()
 	r.of = s
 	from := k.from
@@ -274,7 +274,7 @@ func (r *windowsReading) end() bool {
 }
 
 // read reads all windows of a selection.
-func (k *windowsKind) read(ctx context.Context, reader *reader, s *selection, yield func(w *window.Summary, err error) bool) {
+func (k *windowsKind) read(ctx context.Context, reader *Reader, s *selection, yield func(w *window.Summary, err error) bool) {
 	q := reader.query(s)
 	err := k.invalid()
 	r := k.newReading(ctx, reader, s, q)
@@ -441,14 +441,14 @@ func (r *windowsReading) events() bool {
 
 // scatters reports whether the events of several series come by other values than the series: by
 // bucket, or by parts of the time range.
-func (r *reader) scatters(q *query) bool {
+func (r *Reader) scatters(q *query) bool {
 	key := &r.mapping.Key
 	return key.Path(key.Every()).After > 0 || q.MultiSeries && !q.Contiguous || !q.AllTimes && r.shape.Cuts()
 }
 
 // ascends reports whether the events of each of several series arrive in order of time.
-func (r *reader) ascends() bool {
-	return r.shape.InOrder() && !slices.ContainsFunc(r.older, func(o *reader) bool { return !o.shape.InOrder() })
+func (r *Reader) ascends() bool {
+	return r.shape.InOrder() && !slices.ContainsFunc(r.older, func(o *Reader) bool { return !o.shape.InOrder() })
 }
 
 // clearOthers clears the values of a series by whose numbers series are not grouped. values are pointers

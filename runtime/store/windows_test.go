@@ -31,7 +31,7 @@ type sampleWindow struct {
 	Value  window.Int[uint64]
 }
 
-var sampleWindows = window.NewSpec[string, sampleWindow](window.IntPart[uint64]("v.1", 7))
+var sampleWindows = newSpecOf[string, sampleWindow](window.IntPart[uint64]("v.1", 7))
 
 // sampleWindowColumns are windows in columnar form, as in generated code.
 type sampleWindowColumns struct {
@@ -111,7 +111,7 @@ func TestAppendWindows(t *testing.T) {
 // TestWindowsRefuse checks that a read sends no request if its options are invalid.
 func TestWindowsRefuse(t *testing.T) {
 	l := days()
-	r := NewReader(faked(tableFunc{readRows: func(context.Context, bigtable.RowSet, func(bigtable.Row) bool, ...bigtable.ReadOption) error {
+	r := newReaderOf(faked(tableFunc{readRows: func(context.Context, bigtable.RowSet, func(bigtable.Row) bool, ...bigtable.ReadOption) error {
 		t.Error("a request is sent")
 		return nil
 	}}), l)
@@ -131,9 +131,9 @@ func TestWindowsRefuse(t *testing.T) {
 		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{"host"}}, ErrNoSeriesValue},
 		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{"series", ""}, NewestFirst: true, Limit: 1}, ErrNoSeriesValue},
 	} {
-		for name, of := range map[string]Selection[sample]{"a series": SeriesOf(sample{Series: "s"}), "no series": ManySeriesOf([]sample{})} {
+		for name, of := range map[string]selectionOf[sample]{"a series": seriesOf(sample{Series: "s"}), "no series": manySeriesOf([]sample{})} {
 			n := 0
-			for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of, at(0), c.to, c.width, c.options) {
+			for _, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of, at(0), c.to, c.width, c.options) {
 				if n++; !errors.Is(err, c.want) {
 					t.Errorf("%s: %v, want %v", name, err, c.want)
 				}
@@ -143,7 +143,7 @@ func TestWindowsRefuse(t *testing.T) {
 			}
 		}
 	}
-	for _, err := range Windows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), WindowOptions{Limit: -1}) {
+	for _, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: "s"}), at(0), at(1), window.Every(time.Hour), WindowOptions{Limit: -1}) {
 		if refused, ok := errors.AsType[*LimitError](err); !ok || refused.Limit != -1 {
 			t.Error(err)
 		}
@@ -155,7 +155,7 @@ func TestWindowsRefuse(t *testing.T) {
 func TestWindowsFromYearZero(t *testing.T) {
 	l, n := days(), 0
 	bt := windowed(t, l, 86400, hourly(1, 0, 1))
-	for w, err := range Windows(t.Context(), NewReader(bt.Client, l, clockAt(86400)), intoColumns(l.untyped()), sampleWindows, of0, time.Time{}, at(86400), window.Years(3000, time.UTC)) {
+	for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, clockAt(86400)), intoColumns(l.untyped()), sampleWindows, of0, time.Time{}, at(86400), window.Years(3000, time.UTC)) {
 		must(t, err)
 		if n++; w.Inexact || w.Start.Year() != 0 || w.Events != 1 {
 			t.Errorf("%+v", w)
@@ -167,19 +167,19 @@ func TestWindowsFromYearZero(t *testing.T) {
 }
 
 // everySample selects all samples.
-var everySample = (&Query[sample]{Name: "All"}).Bind(sample{})
+var everySample = (&queryOf[sample]{Name: "All"}).Bind(sample{})
 
 // of0 selects the samples of series s0.
-var of0 = SeriesOf(sample{Series: "s0"})
+var of0 = seriesOf(sample{Series: "s0"})
 
 // windowed writes samples to a new table whose windows can be read.
-func windowed(t *testing.T, l *Mapping[sample], now int, samples []sample) *storetest.Bigtable {
+func windowed(t *testing.T, l *mappingOf[sample], now int, samples []sample) *storetest.Bigtable {
 	t.Helper()
 	for _, p := range l.Periods() {
 		adjusted(p, func(m *mapping) { m.layout = intoColumns(m).columns })
 	}
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
 	return bt
 }
 
@@ -199,11 +199,11 @@ func TestUndecodable(t *testing.T) {
 		random, into := rand.New(rand.NewPCG(29, 3)), intoColumns(l.untyped())
 		bt := windowed(t, l, now, sparse(random, l, 6, 20))
 		spoil(t, l, bt.Client)
-		for i, of := range []Selection[sample]{of0, ManySeriesOf(named("s1", "none", "s0")), everySample, everySample} {
+		for i, of := range []selectionOf[sample]{of0, manySeriesOf(named("s1", "none", "s0")), everySample, everySample} {
 			if l.Pattern == codec.BucketNewColumns && i > 1 {
 				continue
 			}
-			r := NewReader(bt.Client, l, clockAt(now))
+			r := newReaderOf(bt.Client, l, clockAt(now))
 			r.reader.alone = []int{1, 20, 5, aloneEvents}[i]
 			events, undecodable, failed, errs := 0, 0, 0, 0
 			for _, err := range r.Read(t.Context(), of, at(0), at(now)) {
@@ -214,7 +214,7 @@ func TestUndecodable(t *testing.T) {
 					events++
 				}
 			}
-			for w, err := range Windows(t.Context(), r, into, sampleWindows, of, at(0), at(now), window.Every(24*time.Hour), WindowOptions{NewestFirst: i == 2}) {
+			for w, err := range readWindows(t.Context(), r, into, sampleWindows, of, at(0), at(now), window.Every(24*time.Hour), WindowOptions{NewestFirst: i == 2}) {
 				if isDecodeError(err) {
 					errs++
 				} else {
@@ -223,7 +223,7 @@ func TestUndecodable(t *testing.T) {
 				events, undecodable = events-int(w.Events), undecodable+int(w.Undecodable)
 			}
 			var columns sampleColumns
-			err := ReadColumns(t.Context(), r, into, &columns, of, at(0), at(now))
+			err := readColumns(t.Context(), r, into, &columns, of, at(0), at(now))
 			if events != 0 || errs != failed || undecodable > failed || isDecodeError(err) != (failed > 0) {
 				t.Errorf("%s %d: %d events too many, %d and %d errors, %d are undecodable; %v", l.Table.ID, i, events, failed, errs, undecodable, err)
 			}
@@ -234,12 +234,12 @@ func TestUndecodable(t *testing.T) {
 // TestFirstWindow checks how much of a year is read when the first window arrives, in both orders.
 func TestFirstWindow(t *testing.T) {
 	const rows = 365
-	for _, l := range []*Mapping[sample]{days(), singles()} {
+	for _, l := range []*mappingOf[sample]{days(), singles()} {
 		bt := windowed(t, l, 86400*rows, hourly(rows, 24, 1))
 		for _, newestFirst := range []bool{false, true} {
 			client, received := breaksAfter(bt.Client, math.MaxInt, nil)
 			first, n := int64(0), 0
-			for _, err := range Windows(t.Context(), NewReader(client, l, clockAt(86400*rows)), intoColumns(l.untyped()), sampleWindows, of0, at(0), at(86400*rows), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
+			for _, err := range readWindows(t.Context(), newReaderOf(client, l, clockAt(86400*rows)), intoColumns(l.untyped()), sampleWindows, of0, at(0), at(86400*rows), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
 				must(t, err)
 				if n++; n == 1 {
 					first = received.Load()
@@ -262,11 +262,11 @@ func TestLastWindows(t *testing.T) {
 	for i := range series * days {
 		samples = append(samples, sample{Series: fmt.Sprintf("s%d", i%series), Time: at(86400 * (i / series)), Value: uint64(i)})
 	}
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}, writeAt(86400*days)).WriteAll(t.Context(), samples))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*days)).WriteAll(t.Context(), samples))
 	client, received := breaksAfter(bt.Client, math.MaxInt, nil)
 	read := func(o WindowOptions) []string {
 		o.By = []SeriesValue{}
-		return windowsIn(t.Context(), NewReader(client, l, clockAt(86400*days)), l.untyped(), everySample, time.Time{}, at(86400*days), 24*time.Hour, o)
+		return windowsIn(t.Context(), newReaderOf(client, l, clockAt(86400*days)), l.untyped(), everySample, time.Time{}, at(86400*days), 24*time.Hour, o)
 	}
 	got, n := read(WindowOptions{NewestFirst: true, Limit: 3}), received.Load()
 	want := read(WindowOptions{})[days-3:]
@@ -287,7 +287,7 @@ func TestWindowsOfGapsCanBeCanceled(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				n, failed := 0, error(nil)
-				for _, err := range Windows(ctx, NewReader(bt.Client, l, clockAt(4*half)), intoColumns(l.untyped()), sampleWindows, SeriesOf(sample{Series: series}), at(from), at(4*half), window.Every(time.Second), WindowOptions{Fill: window.FillNull, NewestFirst: newestFirst}) {
+				for _, err := range readWindows(ctx, newReaderOf(bt.Client, l, clockAt(4*half)), intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: series}), at(from), at(4*half), window.Every(time.Second), WindowOptions{Fill: window.FillNull, NewestFirst: newestFirst}) {
 					if n++; n == 10 {
 						cancel(errors.New("enough"))
 					}
@@ -309,7 +309,7 @@ func TestWindowsHeld(t *testing.T) {
 	l := days()
 	l.Key.Bucket = bucketOf(time.Hour, "2006-01-02T15")
 	l.Put = nil
-	r := NewReader(faked(tableFunc{readRows: func(_ context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, _ ...bigtable.ReadOption) error {
+	r := newReaderOf(faked(tableFunc{readRows: func(_ context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, _ ...bigtable.ReadOption) error {
 		for hour := range hours {
 			key := "s0#" + at(3600*hour).Format("2006-01-02T15")
 			if !set.(bigtable.RowRange).Contains(key) {
@@ -334,7 +334,7 @@ func TestWindowsHeld(t *testing.T) {
 	held := func(hours int, newestFirst bool) (most int64) {
 		into := intoColumns(l.untyped())
 		before, n := heap(), 0
-		for w, err := range Windows(t.Context(), r, into, sampleWindows, of0, at(0), at(3600*hours), window.Every(time.Hour), WindowOptions{NewestFirst: newestFirst}) {
+		for w, err := range readWindows(t.Context(), r, into, sampleWindows, of0, at(0), at(3600*hours), window.Every(time.Hour), WindowOptions{NewestFirst: newestFirst}) {
 			must(t, err)
 			if n++; n%(hours/12) == 1 {
 				most = max(most, heap()-before)
@@ -356,13 +356,13 @@ func TestWindowsHeld(t *testing.T) {
 // series, with a value that cannot be decoded.
 func TestPoints(t *testing.T) {
 	from, to, n := at(7), at(86400*8), 13
-	for _, l := range []*Mapping[sample]{days(), singles(), metrics(), unsorted(days()), classed(days())} {
+	for _, l := range []*mappingOf[sample]{days(), singles(), metrics(), unsorted(days()), classed(days())} {
 		bt := windowed(t, l, 86400*9, sparse(rand.New(rand.NewPCG(29, 6)), l, 9, 40))
 		spoil(t, l, bt.Client)
-		r, into := NewReader(bt.Client, l, clockAt(86400*9)), intoColumns(l.untyped())
+		r, into := newReaderOf(bt.Client, l, clockAt(86400*9)), intoColumns(l.untyped())
 		var want, got []string
 		for _, name := range []string{"s0", "s1"} {
-			of, points, failed := SeriesOf(sample{Series: name}), window.NewPoints(from, to, n), error(nil)
+			of, points, failed := seriesOf(sample{Series: name}), window.NewPoints(from, to, n), error(nil)
 			for e, err := range r.Read(t.Context(), of, from, to, ReadOptions{Fields: []Field{"v.1"}}) {
 				if err != nil {
 					failed, want = err, append(want, err.Error())
@@ -371,11 +371,11 @@ func TestPoints(t *testing.T) {
 				points.Add(e.Time, float64(e.Value))
 			}
 			want = append(want, fmt.Sprint(name, points.All()))
-			one, err := Points(t.Context(), r, into, sampleWindows, of, from, to, "v.1", n)
+			one, err := readPoints(t.Context(), r, into, sampleWindows, of, from, to, "v.1", n)
 			same(t, want[len(want)-1], fmt.Sprint(name, one))
 			same(t, failed == nil, err == nil)
 		}
-		for c, err := range Charts(t.Context(), r, into, sampleWindows, everySample, from, to, "v.1", n) {
+		for c, err := range readCharts(t.Context(), r, into, sampleWindows, everySample, from, to, "v.1", n) {
 			if err != nil {
 				got = append(got, err.Error())
 				continue
@@ -391,7 +391,7 @@ func TestPoints(t *testing.T) {
 			n     int
 			want  error
 		}{{at(0), "note", 1, ErrNoField}, {time.Time{}, "v.1", 1, codec.ErrRange}, {at(0), "v.1", 0, window.ErrPixels}, {at(0), "v.1", -1, window.ErrPixels}, {at(0), "v.1", math.MinInt, window.ErrPixels}} {
-			points, err := Points(t.Context(), r, into, sampleWindows, of0, c.from, to, c.field, c.n)
+			points, err := readPoints(t.Context(), r, into, sampleWindows, of0, c.from, to, c.field, c.n)
 			if !errors.Is(err, c.want) || points != nil || c.from.IsZero() != strings.Contains(err.Error(), "a chart needs a from") {
 				t.Errorf("%+v: %v, %v", c, points, err)
 			}
@@ -415,18 +415,18 @@ func TestWindowsOfFieldRows(t *testing.T) {
 	}
 	const n = 6
 	later, earlier := metrics(), days()
-	later.Older, later.Since = []*Mapping[sample]{days()}, at(86400*3)
-	earlier.Older, earlier.Since = []*Mapping[sample]{metrics()}, at(86400*3)
-	layouts := map[string]*Mapping[sample]{"before bucket": metrics(), "after bucket": behind, "newest layout": later, "earlier layout": earlier}
+	later.Older, later.Since = []*mappingOf[sample]{days()}, at(86400*3)
+	earlier.Older, earlier.Since = []*mappingOf[sample]{metrics()}, at(86400*3)
+	layouts := map[string]*mappingOf[sample]{"before bucket": metrics(), "after bucket": behind, "newest layout": later, "earlier layout": earlier}
 	for name, l := range testlong.SampleMap(layouts, 2) {
 		bt := windowed(t, l, 86400*n, sparse(rand.New(rand.NewPCG(7, 7)), l, n, 20))
-		r, into := NewReader(bt.Client, l, clockAt(86400*n)), intoColumns(l.untyped())
+		r, into := newReaderOf(bt.Client, l, clockAt(86400*n)), intoColumns(l.untyped())
 		for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{"series"}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {
 			for _, from := range []time.Time{at(0), at(86400*2 + 60*7), at(86400*4 + 60*11)} {
-				read := func(of Selection[sample]) []string {
+				read := func(of selectionOf[sample]) []string {
 					return windowsIn(t.Context(), r, l.untyped(), of, from, at(86400*5+60*9), 5*time.Minute, o)
 				}
-				if want, got := read(ManySeriesOf(named("s0", "s1"))), read(everySample); len(want) == 0 || !slices.Equal(want, got) {
+				if want, got := read(manySeriesOf(named("s0", "s1"))), read(everySample); len(want) == 0 || !slices.Equal(want, got) {
 					t.Fatalf("%s, %+v from %v: %s", name, o, from, cmp.Diff(want, got))
 				}
 			}
@@ -436,7 +436,7 @@ func TestWindowsOfFieldRows(t *testing.T) {
 				t.Fatal(e, err)
 			}
 		}
-		if err := ReadColumns(t.Context(), r, into, new(sampleColumns), everySample, at(0), at(86400*n)); !errors.Is(err, ErrFieldRows) {
+		if err := readColumns(t.Context(), r, into, new(sampleColumns), everySample, at(0), at(86400*n)); !errors.Is(err, ErrFieldRows) {
 			t.Fatal(err)
 		}
 	}
@@ -449,7 +449,7 @@ func TestDescendingGaps(t *testing.T) {
 	const n, year = 12, 365 * 86400
 	byTime := codec.Key{Delimiter: "#", Segments: []codec.Segment{{Kind: codec.BucketSegment}, {Name: "series"}}, Bucket: days().Key.Bucket}
 	for _, c := range []struct {
-		l      *Mapping[sample]
+		l      *mappingOf[sample]
 		series int
 		limits []int
 	}{
@@ -475,7 +475,7 @@ func TestDescendingGaps(t *testing.T) {
 			if windows.Limit = limit; limit > 0 {
 				most = min(limit, n)
 			}
-			for w, err := range Windows(t.Context(), NewReader(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, of, at(-year), at(year), width, windows) {
+			for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, of, at(-year), at(year), width, windows) {
 				must(t, err)
 				if i--; w.Value.Last != uint64(i) || w.Events != 1 || c.series == 1 && i > 0 && w.Value.Increase() != 1 {
 					t.Errorf("%s: %+v, want %d", l.Table.ID, w, i)

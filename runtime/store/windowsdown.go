@@ -142,7 +142,7 @@ func (r *windowsReading) approach() bool {
 }
 
 // rowPerField reports whether the fields of an event have rows of their own in any layout.
-func (r *reader) rowPerField() bool {
+func (r *Reader) rowPerField() bool {
 	return slices.ContainsFunc(r.mapping.Periods(), func(l *mapping) bool { return l.Pattern.RowPerField() })
 }
 

@@ -167,21 +167,21 @@ func modelWindows(events []sample, group func(series string) string, label func(
 }
 
 // layoutsByTime returns days until a time, and hours since then, in the same table.
-func layoutsByTime(since time.Time) *Mapping[sample] {
+func layoutsByTime(since time.Time) *mappingOf[sample] {
 	series, bucket := codec.Segment{Name: "series"}, codec.Segment{Kind: codec.BucketSegment}
 	hour := codec.Bucket{Every: time.Hour, Label: codec.Label{Format: codec.TimeFormat{Kind: codec.UnixMillis}}}
 	l := withKey(days(), "layouts", codec.Key{Delimiter: "#", Segments: []codec.Segment{series, bucket}, Bucket: hour})
 	older := days()
 	older.Table.ID = "layouts"
-	for _, m := range []*Mapping[sample]{l, older} {
+	for _, m := range []*mappingOf[sample]{l, older} {
 		adjusted(m, func(m *mapping) { m.layout = intoColumns(m).columns })
 	}
-	l.Since, l.Older = since.Truncate(24*time.Hour), []*Mapping[sample]{older}
+	l.Since, l.Older = since.Truncate(24*time.Hour), []*mappingOf[sample]{older}
 	return l
 }
 
 // timeFirst returns days of all series, with the day before the series in row keys.
-func timeFirst() *Mapping[sample] {
+func timeFirst() *mappingOf[sample] {
 	salt := codec.Segment{Kind: codec.SaltSegment, Buckets: 3, Salted: []int{0}}
 	return withKey(days(), "time_first", codec.Key{
 		Delimiter: "#", Segments: []codec.Segment{salt, {Kind: codec.BucketSegment}, {Name: "series"}}, Bucket: days().Key.Bucket,
@@ -222,7 +222,7 @@ var modeledSeries = []string{"0", "1", "16", "s01", "s3", "s3x", "a", "z"}
 // windowsModel is a case of TestWindowsModel.
 type windowsModel struct {
 	t      *testing.T
-	l      *Mapping[sample]
+	l      *mappingOf[sample]
 	random *rand.Rand
 	events []sample
 	bt     Client
@@ -253,12 +253,12 @@ func (m *windowsModel) run(zone, date string, n int) {
 		}
 		m.events = append(m.events, e)
 	}
-	w := NewWriter(bt.Client, []*Mapping[sample]{m.l}, WriterOptions{Now: func() time.Time { return m.now }})
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{m.l}, WriterOptions{Now: func() time.Time { return m.now }})
 	must(m.t, w.WriteAll(m.t.Context(), m.events))
 	for range 3 {
 		series, from := modeledSeries[m.random.IntN(8)], center.Add(time.Duration(m.random.IntN(72)-36)*time.Hour)
 		to := from.Add(time.Duration(m.random.IntN(12)) * time.Hour)
-		_, err := w.DeleteRange(m.t.Context(), SeriesOf(sample{Series: series}), from, to)
+		_, err := w.DeleteRange(m.t.Context(), seriesOf(sample{Series: series}), from, to)
 		must(m.t, err)
 		m.events = slices.DeleteFunc(m.events, func(e sample) bool { return e.Series == series && !e.Time.Before(from) && e.Time.Before(to) })
 	}
@@ -277,11 +277,11 @@ func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 	if m.random.IntN(2) == 0 {
 		o.Before = time.Duration(1+m.random.IntN(100*3600)) * time.Second
 	}
-	of, group := SeriesOf(sample{Series: "s3"}), func(series string) string { return series }
+	of, group := seriesOf(sample{Series: "s3"}), func(series string) string { return series }
 	selects := func(series string) bool { return series == "s3" }
 	switch kind := m.random.IntN(3); {
 	case kind == 1:
-		of, selects = ManySeriesOf(named("s3", "16", "none", "1")), func(series string) bool { return slices.Contains([]string{"1", "16", "s3"}, series) }
+		of, selects = manySeriesOf(named("s3", "16", "none", "1")), func(series string) bool { return slices.Contains([]string{"1", "16", "s3"}, series) }
 	case kind == 2:
 		of, selects = everySample, func(string) bool { return true }
 	}
@@ -324,8 +324,8 @@ func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 
 // windows returns the windows of a read in the order of the model. It checks that their columnar form is
 // equal.
-func (m *windowsModel) windows(client Client, of Selection[sample], from, to time.Time, width window.Width, label func(t time.Time) string, o WindowOptions) (out []string, err error) {
-	r := NewReader(client, m.l, ReaderOptions{Now: func() time.Time { return m.now }})
+func (m *windowsModel) windows(client Client, of selectionOf[sample], from, to time.Time, width window.Width, label func(t time.Time) string, o WindowOptions) (out []string, err error) {
+	r := newReaderOf(client, m.l, ReaderOptions{Now: func() time.Time { return m.now }})
 	r.reader.alone = 1 + m.random.IntN(50)
 	type text struct {
 		series string
@@ -336,7 +336,7 @@ func (m *windowsModel) windows(client Client, of Selection[sample], from, to tim
 	var windows []sampleWindow
 	m.columns.Reset()
 	err = AppendWindows(&m.columns, func(yield func(sampleWindow, error) bool) {
-		for w, err := range Windows(m.t.Context(), r, intoColumns(m.l.untyped()), sampleWindows, of, from, to, width, o) {
+		for w, err := range readWindows(m.t.Context(), r, intoColumns(m.l.untyped()), sampleWindows, of, from, to, width, o) {
 			if err == nil {
 				windows = append(windows, w)
 			}

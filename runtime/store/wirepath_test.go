@@ -15,7 +15,7 @@ import (
 func TestClientsWithTheOptionsGetPlaceholders(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	must(t, NewWriter(bt.Client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
+	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
 	without := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
 	for _, c := range []struct {
 		client  *bigtable.Client
@@ -47,7 +47,7 @@ func TestNewClient(t *testing.T) {
 	}
 	config := bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}
 	client := opened(t)(NewClient(t.Context(), storetest.Project, storetest.Instance, config, opts...))
-	must(t, NewWriter(client, []*Mapping[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
+	must(t, newWriterOf(client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
 	err := client.Open("days").ReadRows(wire.WithSink(t.Context(), new(wire.Sink)), bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
 		if _, whole := row["f.1"]; whole {
 			t.Error(row)
@@ -55,5 +55,5 @@ func TestNewClient(t *testing.T) {
 		return true
 	})
 	must(t, err)
-	same(t, []string{"1"}, read(t, NewReader(client, l), day0, at(2), ReadOptions{}))
+	same(t, []string{"1"}, read(t, newReaderOf(client, l), day0, at(2), ReadOptions{}))
 }

@@ -18,10 +18,7 @@ import (
 )
 
 // Writer writes events to all tables of a schema. It is safe for concurrent use.
-type Writer[E any] struct{ writer *writer }
-
-// writer is a Writer without its type parameter.
-type writer struct {
+type Writer struct {
 	options WriterOptions
 	tables  []writerTable
 	stages  sync.Pool // of *stage
@@ -50,13 +47,13 @@ type writerTable struct {
 }
 
 // NewWriter returns a Writer for the mappings of a schema.
-func NewWriter[E any](client Client, mappings []*Mapping[E], opts ...WriterOptions) *Writer[E] {
-	return &Writer[E]{newWriter(client, untypedAll(mappings), writerOptions(opts))}
+func NewWriter(client Client, mappings []*Mapping, opts ...WriterOptions) *Writer {
+	return newWriter(client, completeAll(mappings), writerOptions(opts))
 }
 
 // newWriter is NewWriter with complete options.
-func newWriter(client Client, mappings []*mapping, o WriterOptions) *writer {
-	w := &writer{options: o, perRequest: maxMutations, client: client}
+func newWriter(client Client, mappings []*mapping, o WriterOptions) *Writer {
+	w := &Writer{options: o, perRequest: maxMutations, client: client}
 	if i := slices.IndexFunc(mappings, func(l *mapping) bool { return l.State != nil }); i >= 0 {
 		w.events = mappings[i]
 	}
@@ -152,9 +149,9 @@ type WriteOptions struct {
 	IfAbsent bool
 }
 
-// Write stores one event like WriteAll.
-func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) error {
-	return writerOf(w).write(ctx, "Write", &listOf[E]{[]E{event}}, opts)
+// Write stores one event, given a pointer to it, like WriteAll.
+func (w *Writer) Write(ctx context.Context, e any, opts ...WriteOptions) error {
+	return w.made().write(ctx, "Write", one{e}, opts)
 }
 
 // WriteAll stores the events in every table, all events of a row with one atomic
@@ -173,12 +170,12 @@ func (w *Writer[E]) Write(ctx context.Context, event E, opts ...WriteOptions) er
 //
 // A table of codec.Latest gets only the newest event of each series, and after the others: if one of
 // them may lack it, the event is not sent, and fails with ErrNotStored.
-func (w *Writer[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error {
-	return writerOf(w).write(ctx, "WriteAll", &listOf[E]{events}, opts)
+func (w *Writer) WriteAll(ctx context.Context, events List, opts ...WriteOptions) error {
+	return w.made().write(ctx, "WriteAll", events, opts)
 }
 
 // write stages the events for all tables and then writes them table by table.
-func (w *writer) write(ctx context.Context, name string, events list, opts []WriteOptions) error {
+func (w *Writer) write(ctx context.Context, name string, events List, opts []WriteOptions) error {
 	if w.unwritable != nil {
 		return w.unwritable
 	}
@@ -217,7 +214,7 @@ func (w *writer) write(ctx context.Context, name string, events list, opts []Wri
 // TestMutations lists the requests, TestLateCopies repeats each of each call, and TestHistoryLateCopies those of a setup.
 
 // sendAll sends what a table gets and returns the failures.
-func (w *writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
+func (w *Writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
 	if s.ifAbsent {
 		return w.sendAbsent(ctx, t, s, op)
 	}
@@ -243,14 +240,14 @@ type sent struct {
 }
 
 // send sends requests concurrently.
-func (w *writer) send(ctx context.Context, t *writerTable, s *staged, reqs [][]int) []sent {
+func (w *Writer) send(ctx context.Context, t *writerTable, s *staged, reqs [][]int) []sent {
 	results := make([]sent, len(reqs))
 	w.atOnce(len(reqs), func(i int) { results[i] = w.sendOne(ctx, t, s, reqs[i]) })
 	return results
 }
 
 // atOnce calls f with 0 to n-1, concurrently as far as WriterOptions.Parallelism allows.
-func (w *writer) atOnce(n int, f func(i int)) {
+func (w *Writer) atOnce(n int, f func(i int)) {
 	if n == 1 {
 		f(0)
 		return
@@ -268,7 +265,7 @@ func (w *writer) atOnce(n int, f func(i int)) {
 }
 
 // sendOne sends one request.
-func (w *writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []int) sent {
+func (w *Writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []int) sent {
 	if ctx.Err() != nil {
 		return sent{s.failures(ctx, t.id, req, func(int) error { return ctx.Err() }, unsent), false}
 	}

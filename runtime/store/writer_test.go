@@ -43,13 +43,13 @@ func hang(ctx context.Context) error {
 
 // onBothPaths runs a test with a writer whose client has ClientOptions, and one whose
 // client does not.
-func onBothPaths(t *testing.T, s *answering, opts WriterOptions, test func(t *testing.T, w *Writer[sample])) {
+func onBothPaths(t *testing.T, s *answering, opts WriterOptions, test func(t *testing.T, w *writerOf[sample])) {
 	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){
 		"wire": storetest.Connect, "ordinary": storetest.ConnectPlain,
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := opened(t)(connect(t.Context(), startServer(t, s)))
-			test(t, NewWriter(client, []*Mapping[sample]{days()}, opts))
+			test(t, newWriterOf(client, []*mappingOf[sample]{days()}, opts))
 		})
 	}
 }
@@ -78,7 +78,7 @@ func TestBulkKeepsToLimits(t *testing.T) {
 		}
 		return nil
 	}}
-	onBothPaths(t, s, WriterOptions{}, func(t *testing.T, w *Writer[sample]) {
+	onBothPaths(t, s, WriterOptions{}, func(t *testing.T, w *writerOf[sample]) {
 		for name, event := range testlong.SampleMap(map[string]func(i int) sample{
 			"one row":   func(i int) sample { return sample{Series: "s", Time: day0.Add(time.Duration(i) * time.Millisecond)} },
 			"many rows": func(i int) sample { return sample{Series: fmt.Sprint(i / 5), Time: at(i % 5)} },
@@ -120,7 +120,7 @@ func TestConcurrentRequestsAreBounded(t *testing.T) {
 		}
 		return nil
 	}}
-	onBothPaths(t, s, WriterOptions{Parallelism: bound}, func(t *testing.T, w *Writer[sample]) {
+	onBothPaths(t, s, WriterOptions{Parallelism: bound}, func(t *testing.T, w *writerOf[sample]) {
 		most.Store(0)
 		var events []sample
 		for i := range 20 {
@@ -148,7 +148,7 @@ func TestUnansweredEntriesAreUnknown(t *testing.T) {
 		}
 		return hang(stream.Context())
 	}}
-	onBothPaths(t, s, WriterOptions{Timeout: 2 * time.Second}, func(t *testing.T, w *Writer[sample]) {
+	onBothPaths(t, s, WriterOptions{Timeout: 2 * time.Second}, func(t *testing.T, w *writerOf[sample]) {
 		t.Parallel()
 		events := make([]sample, rows)
 		for i := range events {
@@ -196,7 +196,7 @@ func TestClientsAreProbedOnce(t *testing.T) {
 		}}
 	}}
 	for _, c := range []Client{client, wrapped} {
-		w := NewWriter(c, []*Mapping[sample]{days()})
+		w := newWriterOf(c, []*mappingOf[sample]{days()})
 		for range 3 {
 			must(t, w.WriteAll(t.Context(), []sample{nth(1), nth(2)}))
 		}
@@ -226,7 +226,7 @@ func TestServerRejectionsAreKept(t *testing.T) {
 		return nil
 	}}
 	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
-	w := NewWriter(client, []*Mapping[sample]{days()})
+	w := newWriterOf(client, []*mappingOf[sample]{days()})
 	var failed *WriteError
 	if err := w.WriteAll(ctx, []sample{nth(0), nth(1), nth(2), nth(3), nth(4), nth(5)}); !errors.As(err, &failed) {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestRejectedRetryIsUnknown(t *testing.T) {
 			return stream.Send(response)
 		}}
 		client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
-		err := NewWriter(client, []*Mapping[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)})
+		err := newWriterOf(client, []*mappingOf[sample]{days()}).WriteAll(t.Context(), []sample{nth(1), nth(2)})
 		var failed *WriteError
 		if !errors.As(err, &failed) || len(failed.Failures) != 2 || failed.Failures[0].Outcome != c.want || failed.Failures[1].Outcome != c.want {
 			t.Errorf("%+v: %v", c, err)

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// ErrEncoding is the error of [AnySpec.Parse] for what [AnySpec.Append] has not returned.
+// ErrEncoding is the error of [Spec.Parse] for what [Spec.Append] has not returned.
 var ErrEncoding = errors.New("not an encoded window")
 
 // Append appends a window without its series, for transport between processes of one build. Equal
 // windows have equal encodings, and time zones are lost.
-func (s *AnySpec) Append(dst []byte, w *Summary) []byte {
+func (s *Spec) Append(dst []byte, w *Summary) []byte {
 	c := coding{bytes: dst}
 	s.code(w, &c)
 	return c.bytes
 }
 
 // Parse sets all of a window but its series to what Append has encoded. Times are in UTC.
-func (s *AnySpec) Parse(w *Summary, encoded []byte) error {
+func (s *Spec) Parse(w *Summary, encoded []byte) error {
 	c := coding{bytes: encoded, parses: true}
 	s.code(w, &c)
 	if c.failed || len(c.bytes) > 0 {
@@ -29,7 +29,7 @@ func (s *AnySpec) Parse(w *Summary, encoded []byte) error {
 	return nil
 }
 
-func (s *AnySpec) code(w *Summary, c *coding) {
+func (s *Spec) code(w *Summary, c *coding) {
 	common := w.common
 	c.time(&common.Start)
 	c.time(&common.End)

@@ -80,11 +80,11 @@ func exact[T Integer](t *testing.T, least, most T) {
 			}
 		}
 		var got []exactWindow[T]
-		f, err := spec.Any().Start(Every(time.Minute), from, from.Add(time.Duration(gap+1)*time.Minute), Options{
+		f, err := spec.Start(Every(time.Minute), from, from.Add(time.Duration(gap+1)*time.Minute), Options{
 			Fill: FillLinear, ID: func(any) string { return "" }, Clone: func(s any) any { return s },
 		}, func(w *Summary) bool {
 			var parsed exactWindow[T]
-			must(t, spec.Any().Parse(spec.Refer(&parsed), spec.Any().Append(nil, w)))
+			must(t, spec.Parse(spec.Refer(&parsed), spec.Append(nil, w)))
 			got = append(got, parsed)
 			return true
 		})
@@ -243,7 +243,7 @@ func TestWidest(t *testing.T) {
 // TestUnknownFill checks that a fold refuses ways to fill windows that do not exist.
 func TestUnknownFill(t *testing.T) {
 	for _, fill := range []Fill{-1, FillLinear + 1, 77} {
-		if _, err := testSpec.Any().Start(Whole(), time.Time{}, time.Unix(1, 0), Options{Fill: fill}, nil); !errors.Is(err, ErrFill) {
+		if _, err := testSpec.Start(Whole(), time.Time{}, time.Unix(1, 0), Options{Fill: fill}, nil); !errors.Is(err, ErrFill) {
 			t.Errorf("%d: %v", fill, err)
 		}
 	}

@@ -48,7 +48,7 @@ var ErrOrder = errors.New("events are not in order of time")
 // Fold summarizes events, batch by batch. It holds one open window, and more only where [Options]
 // say so.
 type Fold struct {
-	spec    *AnySpec
+	spec    *Spec
 	width   Width
 	bounds  span
 	options Options
@@ -100,7 +100,7 @@ type series struct {
 // which is valid until yield returns, until that returns false. A zero from precedes all events:
 // windows without events before the first one with events are then not yielded. The error wraps
 // [ErrWidth] or [ErrFill].
-func (s *AnySpec) Start(width Width, from, to time.Time, o Options, yield func(w *Summary) bool) (*Fold, error) {
+func (s *Spec) Start(width Width, from, to time.Time, o Options, yield func(w *Summary) bool) (*Fold, error) {
 	if err := width.Check(); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (f *Fold) Add(of any, events Slices) (more bool, err error) {
 }
 
 // add adds events to the statistics of a window.
-func (s *AnySpec) add(w *Summary, events Slices, begin, end int) {
+func (s *Spec) add(w *Summary, events Slices, begin, end int) {
 	times := events.times()[begin:end]
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -170,7 +170,7 @@ func (f *Fold) closeCell(s *series) {
 }
 
 // follow adds the statistics of a later window of the same series.
-func (s *AnySpec) follow(to, later *Summary) {
+func (s *Spec) follow(to, later *Summary) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		p.follow(to.fields[p.at], later.fields[p.at])
@@ -546,7 +546,7 @@ func (f *Fold) name(w *Summary, of any, s span) {
 }
 
 // group adds a window of a series to that of its group. Windows of several series are combined in the
-// order in which the series come, which can depend on the range that is read: see [AnySpec.Combine].
+// order in which the series come, which can depend on the range that is read: see [Spec.Combine].
 func (f *Fold) group(of any, w *Summary) {
 	of = f.options.Clone(of)
 	f.options.Group(of)
@@ -565,7 +565,7 @@ func (f *Fold) group(of any, w *Summary) {
 
 // Combine adds a window to that of another series, with the same start. The result does not depend on the order in which the windows
 // of a group are combined, except in the last bits of sums of floating-point numbers.
-func (s *AnySpec) Combine(to, w *Summary) {
+func (s *Spec) Combine(to, w *Summary) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		p.combine(to.fields[p.at], w.fields[p.at])

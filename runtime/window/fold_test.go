@@ -55,7 +55,7 @@ type sample struct {
 func fold(t rapid.TB, width Width, from, to time.Time, o Options, events []sample, batch int) []named {
 	t.Helper()
 	var out []named
-	f, err := testSpec.Any().Start(width, from, to, oneSeries(o), func(w *Summary) bool {
+	f, err := testSpec.Start(width, from, to, oneSeries(o), func(w *Summary) bool {
 		out = append(out, *w.Window.(*named))
 		return true
 	})
@@ -302,7 +302,7 @@ func checkOrder[T, S any, P statistics[S, T]](t *testing.T, values []T, combine 
 // TestEmptyGroup checks that a group without events has only the series values of groups.
 func TestEmptyGroup(t *testing.T) {
 	of, n := "s", 0
-	f, err := testSpec.Any().Start(Whole(), time.Unix(0, 0), time.Unix(1, 0), Options{
+	f, err := testSpec.Start(Whole(), time.Unix(0, 0), time.Unix(1, 0), Options{
 		Fill:  FillNull,
 		Group: func(series any) { *series.(*string) = "" },
 		Clone: oneSeries(Options{}).Clone,

@@ -237,63 +237,61 @@ func present[T any](values any, times []time.Time, begin, end int, add func(time
 	}
 }
 
-// Spec describes the windows of a schema: W is a window, and S the series that identifies it.
-type Spec[S, W any] struct {
-	any   AnySpec // not embedded: its methods would be compiled again for each W
-	refer func(w *W) *Summary
-}
-
-// AnySpec is a [Spec] without its type parameters.
-type AnySpec struct {
+// Spec describes the windows of a schema.
+type Spec struct {
 	new   func() *Summary
+	chart func() *Summary // of a new Chart
+	refer func(w any) *Summary
 	name  func(to, series any) // sets the series
 	parts []Part
 }
 
-// NewSpec returns the description of windows. W is a struct of a [Window], a series, and the statistics of each part.
-func NewSpec[S, W any](parts ...Part) *Spec[S, W] {
-	return NewSpecOf[S](func(w *W) *Summary {
+// NewSpec returns the description of windows. W is a struct of a [Window], a series S, and the statistics of each part.
+func NewSpec[S, W any](parts ...Part) *Spec {
+	return NewSpecOf[S, W](func(w any) *Summary {
 		fields := fieldsOf(w)
 		return &Summary{w, fields[0].(*Window), fields[1], fields[2:]}
 	}, parts...)
 }
 
-// NewSpecOf is [NewSpec] for windows that are no such structs, given a function that refers to one.
-func NewSpecOf[S, W any](refer func(w *W) *Summary, parts ...Part) *Spec[S, W] {
+// NewSpecOf is [NewSpec] for windows that are no such structs, given a function that refers to one, a *W.
+func NewSpecOf[S, W any](refer func(w any) *Summary, parts ...Part) *Spec {
 	parts = slices.Clone(parts)
 	for i := range parts {
 		parts[i].at = i
 	}
-	return &Spec[S, W]{AnySpec{
-		new:   func() *Summary { return refer(new(W)) },
+	return &Spec{
+		new: func() *Summary { return refer(new(W)) },
+		chart: func() *Summary {
+			c := new(Chart[S])
+			return &Summary{c, &c.Window, &c.Series, []any{&c.points}}
+		},
+		refer: refer,
 		name:  func(to, series any) { *to.(*S) = *series.(*S) },
 		parts: parts,
-	}, refer}
+	}
 }
 
-// Any returns the description without its type parameters.
-func (s *Spec[S, W]) Any() *AnySpec { return &s.any }
-
-// Refer returns a reference to a window.
-func (s *Spec[S, W]) Refer(w *W) *Summary { return s.refer(w) }
+// Refer returns a reference to a window, given a pointer to it.
+func (s *Spec) Refer(w any) *Summary { return s.refer(w) }
 
 // Of returns the description of windows with the statistics of some fields, given the names of
 // their columns.
-func (s *AnySpec) Of(fields []string) *AnySpec {
+func (s *Spec) Of(fields []string) *Spec {
 	out := *s
 	out.parts = slices.DeleteFunc(slices.Clone(s.parts), func(p Part) bool { return !slices.Contains(fields, p.field) })
 	return &out
 }
 
 // Clone returns a copy of a window that shares nothing with it.
-func (s *AnySpec) Clone(w *Summary) *Summary {
+func (s *Spec) Clone(w *Summary) *Summary {
 	c := s.new()
 	s.assign(c, w)
 	return c
 }
 
 // assign sets a window to another one.
-func (s *AnySpec) assign(to, from *Summary) {
+func (s *Spec) assign(to, from *Summary) {
 	*to.common = *from.common
 	s.name(to.series, from.series)
 	for i := range s.parts {
@@ -303,11 +301,11 @@ func (s *AnySpec) assign(to, from *Summary) {
 }
 
 // SetSeries sets a series to another one, given pointers.
-func (s *AnySpec) SetSeries(to, series any) { s.name(to, series) }
+func (s *Spec) SetSeries(to, series any) { s.name(to, series) }
 
 // Counted adds to the fields that are known those that have values in a window; w may be nil. Fields that are no
 // numbers are known. It reports whether all are.
-func (s *AnySpec) Counted(w *Summary, known []bool) (now []bool, all bool) {
+func (s *Spec) Counted(w *Summary, known []bool) (now []bool, all bool) {
 	if known == nil {
 		known = make([]bool, len(s.parts))
 	}
@@ -322,7 +320,7 @@ func (s *AnySpec) Counted(w *Summary, known []bool) (now []bool, all bool) {
 
 // Unknown returns the first of some fields, given the names of their columns, that windows do not
 // summarize; empty if there is none.
-func (s *AnySpec) Unknown(fields []string) string {
+func (s *Spec) Unknown(fields []string) string {
 	for _, f := range fields {
 		if !slices.ContainsFunc(s.parts, func(p Part) bool { return p.field == f }) {
 			return f

@@ -97,15 +97,22 @@ func (c *Chart[S]) Points() []Point {
 	return c.points.All()
 }
 
-// Charts returns the description of charts of a field of n pixels, to fold with the width [Whole]. It
+// Charts returns the description of charts of a field of n pixels, to fold with the width [Whole]: each is a [Chart]. It
 // returns false if the field is no number. Charts are not combined, so they have no groups.
-func Charts[S, W any](s *Spec[S, W], field string, from, to time.Time, n int) (*Spec[S, Chart[S]], bool) {
-	i := slices.IndexFunc(s.any.parts, func(p Part) bool { return p.field == field && p.numbers != nil })
+func Charts(s *Spec, field string, from, to time.Time, n int) (*Spec, bool) {
+	i := slices.IndexFunc(s.parts, func(p Part) bool { return p.field == field && p.numbers != nil })
 	if i < 0 {
 		return nil, false
 	}
-	refer := func(w *Chart[S]) *Summary { return &Summary{w, &w.Window, &w.Series, []any{&w.points}} }
-	return NewSpecOf[S](refer, chartPart(&s.any.parts[i], from, to, n)), true
+	return &Spec{new: s.chart, name: s.name, parts: []Part{chartPart(&s.parts[i], from, to, n)}}, true
+}
+
+// PointsOf returns the values of a chart, given a reference to it.
+func PointsOf(chart *Summary) []Point {
+	if points := *chart.fields[0].(**Points); points != nil {
+		return points.All()
+	}
+	return nil
 }
 
 // chartPart returns the part of a chart of a field: its statistics are a **Points.

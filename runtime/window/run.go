@@ -49,7 +49,7 @@ type Run struct {
 	Start   time.Time     // of the bucket
 	Every   time.Duration // width of windows, whole seconds
 	Windows []*Summary    // in order of time; those without events are inexact
-	// Lacks is set by [AnySpec.ParseRun] if the run does not have all fields with their types.
+	// Lacks is set by [Spec.ParseRun] if the run does not have all fields with their types.
 	Lacks bool
 
 	spare   []*Summary // windows for the next run
@@ -130,13 +130,13 @@ var wordForms = func() (forms [columnsEnd]wordForm) {
 }()
 
 // Stores reports whether runs can store the windows.
-func (s *AnySpec) Stores() bool {
+func (s *Spec) Stores() bool {
 	return !slices.ContainsFunc(s.parts, func(p Part) bool { return p.run == nil })
 }
 
 // AppendRun appends the encoded run. Equal runs have equal encodings. The error is that of a field whose
 // type cannot be stored.
-func (s *AnySpec) AppendRun(dst []byte, r *Run) ([]byte, error) {
+func (s *Spec) AppendRun(dst []byte, r *Run) ([]byte, error) {
 	begin := len(dst)
 	dst = appendUint(dst, runVersionField, runVersion)
 	dst = appendUint(dst, runStartField, protowire.EncodeZigZag(r.Start.Unix()))
@@ -222,7 +222,7 @@ func (f wordForm) size(w uint64) int {
 // ParseRun sets r to an encoded run, and reuses its windows. It ignores fields that the windows do
 // not have, and reports in r.Lacks that the run does not have all fields, or has one with values of another type, as in
 // another version of a schema. The series of windows stay, and times are in UTC. The error wraps [ErrRun].
-func (s *AnySpec) ParseRun(r *Run, encoded []byte) error {
+func (s *Spec) ParseRun(r *Run, encoded []byte) error {
 	if err := r.head.open(encoded); err != nil {
 		r.clear()
 		return err
@@ -250,7 +250,7 @@ func (r *Run) clear() {
 
 // parseParts sets the statistics of windows, apart from those of some parts. It returns the first part whose
 // values in the run have another type, which may be set in part then; -1 if there is none.
-func (s *AnySpec) parseParts(r *Run, except []int) (other int, err error) {
+func (s *Spec) parseParts(r *Run, except []int) (other int, err error) {
 	h, c := &r.head, &r.columns
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -406,7 +406,7 @@ func parseWords(dst []uint64, form wordForm, b []byte) ([]uint64, error) {
 }
 
 // begin makes the windows of a run, without their statistics.
-func (s *AnySpec) begin(r *Run, h *runHead) error {
+func (s *Spec) begin(r *Run, h *runHead) error {
 	r.Start, r.Every = time.Unix(h.start, 0).UTC(), time.Duration(h.every)*time.Second
 	if r.zero == nil {
 		r.zero = s.new()

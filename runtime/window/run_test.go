@@ -93,9 +93,9 @@ func drawEvents(t *rapid.T) everyColumns {
 }
 
 // foldEvery returns the windows of events of a day.
-func foldEvery(t *rapid.T, spec *Spec[string, everyType], width Width, cells time.Duration, c *everyColumns) (out []*everyType) {
-	f, err := spec.Any().Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w *Summary) bool {
-		out = append(out, spec.Any().Clone(w).Window.(*everyType))
+func foldEvery(t *rapid.T, spec *Spec, width Width, cells time.Duration, c *everyColumns) (out []*everyType) {
+	f, err := spec.Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w *Summary) bool {
+		out = append(out, spec.Clone(w).Window.(*everyType))
 		return true
 	})
 	must(t, err)
@@ -145,10 +145,10 @@ func TestRun(t *testing.T) {
 		for _, w := range windows {
 			w.Series, w.Inexact = "", rapid.IntRange(0, 9).Draw(t, "inexact") == 0
 		}
-		encoded, err := spec.Any().AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: summaries(windows)})
+		encoded, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: summaries(windows)})
 		must(t, err)
 		n := rapid.IntRange(0, len(everyFields)).Draw(t, "fields")
-		some := everySpec.Any().Of(everyFields[n:])
+		some := everySpec.Of(everyFields[n:])
 		must(t, some.ParseRun(&r, encoded))
 		if r.Lacks || !r.Start.Equal(runStart) || r.Every != time.Hour || len(r.Windows) != len(windows) {
 			t.Fatalf("%+v", r)
@@ -171,22 +171,22 @@ func TestRun(t *testing.T) {
 			w.Filled = rapid.Bool().Draw(t, "filled")
 			checkEncoding(t, spec, w)
 		}
-		again, err := spec.Any().AppendRun(nil, &r)
+		again, err := spec.AppendRun(nil, &r)
 		if err != nil || string(again) != string(encoded) {
 			t.Fatal("encoded again, it differs", err)
 		}
 		var more Run
-		if err := NewSpec[string, exactWindow[uint64]](IntPart[uint64]("new", 2)).Any().ParseRun(&more, encoded); err != nil || !more.Lacks {
+		if err := NewSpec[string, exactWindow[uint64]](IntPart[uint64]("new", 2)).ParseRun(&more, encoded); err != nil || !more.Lacks {
 			t.Fatal("a field more:", more.Lacks, err)
 		}
 	})
 }
 
 // checkEncoding encodes a window and parses it; parts of its encoding are none.
-func checkEncoding(t *rapid.T, spec *Spec[string, everyType], w everyType) {
-	encoded := spec.Any().Append([]byte("x"), spec.Refer(&w))[1:]
+func checkEncoding(t *rapid.T, spec *Spec, w everyType) {
+	encoded := spec.Append([]byte("x"), spec.Refer(&w))[1:]
 	got := everyType{Series: w.Series}
-	if err := spec.Any().Parse(spec.Refer(&got), encoded); err != nil || !cmp.Equal(w, got, bitwise) {
+	if err := spec.Parse(spec.Refer(&got), encoded); err != nil || !cmp.Equal(w, got, bitwise) {
 		t.Fatalf("%v: %s", err, cmp.Diff(w, got, bitwise))
 	}
 	for n := range len(encoded) + 1 {
@@ -194,7 +194,7 @@ func checkEncoding(t *rapid.T, spec *Spec[string, everyType], w everyType) {
 		if n == len(encoded) {
 			part = append(part, 0)
 		}
-		if err := spec.Any().Parse(spec.Refer(new(everyType)), part); !errors.Is(err, ErrEncoding) {
+		if err := spec.Parse(spec.Refer(new(everyType)), part); !errors.Is(err, ErrEncoding) {
 			t.Fatalf("%d of %d bytes: %v", n, len(encoded), err)
 		}
 	}
@@ -203,9 +203,9 @@ func checkEncoding(t *rapid.T, spec *Spec[string, everyType], w everyType) {
 // FuzzParse checks that no bytes make Parse panic, or use memory beyond their size.
 func FuzzParse(f *testing.F) {
 	spec := everySpec
-	f.Add(spec.Any().Append(nil, spec.Refer(new(everyType))))
+	f.Add(spec.Append(nil, spec.Refer(new(everyType))))
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		if err := spec.Any().Parse(spec.Refer(new(everyType)), encoded); err != nil && !errors.Is(err, ErrEncoding) {
+		if err := spec.Parse(spec.Refer(new(everyType)), encoded); err != nil && !errors.Is(err, ErrEncoding) {
 			t.Error(err)
 		}
 	})
@@ -234,9 +234,9 @@ func TestRunOfOtherTypes(t *testing.T) {
 		}
 		spec := everySpec
 		windows := foldEvery(t, spec, Every(time.Hour), 0, &events)
-		encoded, err := spec.Any().AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: summaries(windows)})
+		encoded, err := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: summaries(windows)})
 		must(t, err)
-		if err := others.Any().ParseRun(&r, encoded); err != nil || r.Lacks != (len(windows) > 0) || len(r.Windows) != len(windows) {
+		if err := others.ParseRun(&r, encoded); err != nil || r.Lacks != (len(windows) > 0) || len(r.Windows) != len(windows) {
 			t.Fatal(r.Lacks, len(r.Windows), err)
 		}
 		for i, w := range r.Windows {
@@ -259,8 +259,8 @@ func TestCells(t *testing.T) {
 		want := foldEvery(t, spec, width, cells, &events)
 		stored := foldEvery(t, spec, Every(cells), 0, &events)
 		var got []*everyType
-		f, err := spec.Any().Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w *Summary) bool {
-			got = append(got, spec.Any().Clone(w).Window.(*everyType))
+		f, err := spec.Start(width, runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: cells}), func(w *Summary) bool {
+			got = append(got, spec.Clone(w).Window.(*everyType))
 			return true
 		})
 		must(t, err)
@@ -307,7 +307,7 @@ func TestDoubt(t *testing.T) {
 		from := runStart.Add(time.Duration(rapid.IntRange(0, 48).Draw(t, "from")) * 30 * time.Minute)
 		to := from.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "length")) * 30 * time.Minute)
 		var got []string
-		f, err := spec.Any().Start(Every(time.Hour), runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: 30 * time.Minute}), func(w *Summary) bool {
+		f, err := spec.Start(Every(time.Hour), runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: 30 * time.Minute}), func(w *Summary) bool {
 			c := w.Common()
 			got = append(got, fmt.Sprint(c.Start.Hour(), " ", c.Events, " ", c.Inexact))
 			return true
@@ -356,7 +356,7 @@ func TestDoubtFills(t *testing.T) {
 		for _, newest := range []bool{false, true} {
 			var got []string
 			spec, of := everySpec, "s"
-			f, err := spec.Any().Start(Every(time.Hour), at(0), at(8), oneSeries(Options{Fill: fill, NewestFirst: newest}), func(w *Summary) bool {
+			f, err := spec.Start(Every(time.Hour), at(0), at(8), oneSeries(Options{Fill: fill, NewestFirst: newest}), func(w *Summary) bool {
 				c, mark := w.Common(), ""
 				if c.Inexact {
 					mark = "?"
@@ -398,7 +398,7 @@ func exampleRun(t testing.TB) []byte {
 	one := &everyType{Window: Window{Start: runStart, End: runStart.Add(time.Hour), Events: 1}}
 	one.Uint.add([]time.Time{runStart}, []uint64{5})
 	one.Name.add([]time.Time{runStart}, []string{"a"})
-	run, err := everySpec.Any().AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []*Summary{everySpec.Refer(one)}})
+	run, err := everySpec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour, Windows: []*Summary{everySpec.Refer(one)}})
 	must(t, err)
 	return run
 }
@@ -406,22 +406,22 @@ func exampleRun(t testing.TB) []byte {
 // FuzzRun parses damaged runs: they yield errors that wrap ErrRun, or a run that is encoded equally.
 func FuzzRun(f *testing.F) {
 	spec := everySpec
-	empty, _ := spec.Any().AppendRun(nil, &Run{Start: runStart, Every: time.Hour})
+	empty, _ := spec.AppendRun(nil, &Run{Start: runStart, Every: time.Hour})
 	f.Add(empty[:len(empty)-checksumSize])
 	some := exampleRun(f)
 	f.Add(some[:len(some)-checksumSize])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var r Run
-		if err := spec.Any().ParseRun(&r, withChecksum(body)); err != nil {
+		if err := spec.ParseRun(&r, withChecksum(body)); err != nil {
 			if !errors.Is(err, ErrRun) {
 				t.Fatal(err)
 			}
 			return
 		}
-		encoded, err := spec.Any().AppendRun(nil, &r)
+		encoded, err := spec.AppendRun(nil, &r)
 		must(t, err)
 		var again Run
-		if err := spec.Any().ParseRun(&again, encoded); err != nil || len(again.Windows) != len(r.Windows) {
+		if err := spec.ParseRun(&again, encoded); err != nil || len(again.Windows) != len(r.Windows) {
 			t.Fatal(err)
 		}
 	})
@@ -437,14 +437,14 @@ func TestRunDamage(t *testing.T) {
 	var r Run
 	for i := range run {
 		for _, damaged := range [][]byte{run[:i], slices.Concat(run[:i], []byte{run[i] ^ 0x40}, run[i+1:])} {
-			if err := spec.Any().ParseRun(&r, damaged); !errors.Is(err, ErrRun) {
+			if err := spec.ParseRun(&r, damaged); !errors.Is(err, ErrRun) {
 				t.Fatalf("byte %d: %v", i, err)
 			}
 		}
 	}
 	later := slices.Clone(run[:len(run)-checksumSize])
 	later[1] = 2 // the version
-	if err := spec.Any().ParseRun(&r, withChecksum(later)); !errors.Is(err, ErrRun) {
+	if err := spec.ParseRun(&r, withChecksum(later)); !errors.Is(err, ErrRun) {
 		t.Fatal(err)
 	}
 }

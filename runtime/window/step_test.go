@@ -128,7 +128,7 @@ func descends(t *rapid.T, width Width, from, to time.Time, o Options, events []s
 	parts := fold(t, width, from, to, part, events, 3)
 	o.NewestFirst, o.Descending = false, true
 	var got []named
-	f, err := testSpec.Any().Start(width, from, to, oneSeries(o), func(w *Summary) bool {
+	f, err := testSpec.Start(width, from, to, oneSeries(o), func(w *Summary) bool {
 		got = append(got, *w.Window.(*named))
 		return true
 	})
@@ -140,7 +140,7 @@ func descends(t *rapid.T, width Width, from, to time.Time, o Options, events []s
 			if !w.End.After(end) {
 				continue
 			}
-			f.AddWindow(testSpec.Any().Clone(testSpec.Refer(&w)))
+			f.AddWindow(testSpec.Clone(testSpec.Refer(&w)))
 			i++
 		}
 		parts = slices.DeleteFunc(parts, func(w named) bool { return w.End.After(end) })

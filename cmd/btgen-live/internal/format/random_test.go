@@ -131,7 +131,7 @@ type stored struct {
 	server  *storetest.Bigtable
 }
 
-func (d *stored) writer(prefix string) *store.Writer[dynamic.Event] {
+func (d *stored) writer(prefix string) *dynamic.Writer {
 	return d.schema.NewWriter(d.server.Client, store.WriterOptions{TablePrefix: prefix, Now: d.clock})
 }
 

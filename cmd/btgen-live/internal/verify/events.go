@@ -26,7 +26,7 @@ func (v *verifier) events(ctx context.Context, client store.Client, o Options, r
 			continue // another layout by time of the same table
 		}
 		seen = append(seen, s.Layout)
-		scanner, err := store.NewScanner(client, dynamic.New(s.Layout).Mappings(), s.Table.ID, store.ReaderOptions{TablePrefix: o.Prefix, Timeout: o.Timeout})
+		scanner, err := store.NewScanner[dynamic.Event](client, dynamic.New(s.Layout).Mappings(), s.Table.ID, store.ReaderOptions{TablePrefix: o.Prefix, Timeout: o.Timeout})
 		if err != nil {
 			return err
 		}

@@ -190,164 +190,137 @@ func (v *KindClass) UnmarshalText(text []byte) error {
 // KindWriter writes Kind events to table kinds. Writing an event again replaces
 // it, so a failed call is safe to repeat.
 type KindWriter struct {
-	writer store.TableWriter[KindEvent]
+	writer *store.Writer
 }
 
 // NewKindWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewKindWriter(client store.Client, opts ...store.WriterOptions) *KindWriter {
 	return &KindWriter{store.NewWriter(client, kindMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero KindWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *KindWriter) held() store.TableWriter[KindEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// KindWriter.
+func (w *KindWriter) held() *store.Writer {
 	if w == nil {
-		w = &KindWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, kindMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *KindWriter) Write(ctx context.Context, event KindEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *KindWriter) WriteAll(ctx context.Context, events []KindEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series, time and sequence;
 // see store.Writer.Delete.
 func (w *KindWriter) Delete(ctx context.Context, events []KindEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *KindWriter) DeleteRange(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *KindWriter) DeleteSeries(ctx context.Context, series KindSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(KindEvent{KindSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&KindEvent{KindSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *KindWriter) Replace(ctx context.Context, old KindEvent, updated KindEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // KindBatcher gathers Kind events from any number of goroutines and writes them
 // in batches; see store.Batcher.
 type KindBatcher struct {
-	batcher store.EventBatcher[KindEvent]
+	batcher *store.Batcher
 }
 
 // NewKindBatcher returns a batcher that writes through w; see store.NewBatcher.
-//
-//go:noinline
 func NewKindBatcher(w *KindWriter, failed func(event KindEvent, err error), opts ...store.BatcherOptions) *KindBatcher {
-	return &KindBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero KindBatcher refuses all calls.
-//
-//go:noinline
-func (b *KindBatcher) held() store.EventBatcher[KindEvent] {
-	return store.EventBatcherOf(b.batcher, kindMappings)
+	return &KindBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *KindBatcher) Add(ctx context.Context, event KindEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *KindBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *KindBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *KindBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *KindBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *KindBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *KindBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // KindReader reads Kind events from table kinds. Read holds one event in memory
 // at a time.
 type KindReader struct {
-	reader store.TableReader[KindEvent]
+	reader *store.Reader
 }
 
 // NewKindReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewKindReader(client store.Client, opts ...store.ReaderOptions) *KindReader {
 	return &KindReader{store.NewReader(client, kindsMapping, opts...)}
-}
-
-// fromKinds returns what r holds; that of a zero KindReader refuses all calls.
-//
-//go:noinline
-func (r *KindReader) fromKinds() store.TableReader[KindEvent] {
-	return store.TableReaderOf(r.reader, kindsMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *KindReader) Read(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.fromKinds().Read(ctx, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
+	return store.ResultsOf[KindEvent](r.reader.Read(ctx, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *KindReader) ReadMany(ctx context.Context, series []KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.fromKinds().Read(ctx, store.ManySeriesOf(store.Each(series, func(s KindSeries) KindEvent { return KindEvent{KindSeries: s} })), from, to, opts...)
+	return store.ResultsOf[KindEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s KindSeries) any { return &KindEvent{KindSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, or store.ErrNotFound; see
 // store.Reader.Latest.
 func (r *KindReader) Latest(ctx context.Context, series KindSeries) (KindEvent, error) {
-	return r.fromKinds().Latest(ctx, KindEvent{KindSeries: series})
+	return store.ResultOf[KindEvent](r.reader.Latest(ctx, &KindEvent{KindSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any;
 // see store.Reader.LatestMany.
 func (r *KindReader) LatestMany(ctx context.Context, series []KindSeries) iter.Seq2[KindEvent, error] {
-	return r.fromKinds().LatestMany(ctx, store.Each(series, func(s KindSeries) KindEvent { return KindEvent{KindSeries: s} }))
+	return store.ResultsOf[KindEvent](r.reader.LatestMany(ctx, store.Each(series, func(s KindSeries) any { return &KindEvent{KindSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *KindReader) ReadColumns(ctx context.Context, series KindSeries, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromKinds(), kindsColumns, columns, store.SeriesOf(KindEvent{KindSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, kindsColumns, columns, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
-//
-//go:noinline
+// of time, in order of time; see store.Reader.Windows.
 func (r *KindReader) Windows(ctx context.Context, series KindSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
-	return store.Windows(ctx, r.fromKinds(), kindsColumns, kindWindows, store.SeriesOf(KindEvent{KindSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[KindWindow](r.reader.Windows(ctx, kindsColumns, kindWindows, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points.
 func (r *KindReader) Points(ctx context.Context, series KindSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromKinds(), kindsColumns, kindWindows, store.SeriesOf(KindEvent{KindSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, kindsColumns, kindWindows, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, field, n)
 }
 
 // ByKinds yields the events with from <= time < to of the series with the given
@@ -356,30 +329,24 @@ func (r *KindReader) Points(ctx context.Context, series KindSeries, from, to tim
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *KindReader) ByKinds(ctx context.Context, kinds string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.fromKinds().Read(ctx, selectKindByKinds(kinds), from, to, opts...)
+	return store.ResultsOf[KindEvent](r.reader.Read(ctx, selectKindByKinds(kinds), from, to, opts...))
 }
 
 // ByKindsColumns appends the events of ByKinds to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *KindReader) ByKindsColumns(ctx context.Context, kinds string, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromKinds(), kindsColumns, columns, selectKindByKinds(kinds), from, to, opts...)
+	return r.reader.ReadColumns(ctx, kindsColumns, columns, selectKindByKinds(kinds), from, to, opts...)
 }
 
 // ByKindsWindows summarizes the events of ByKinds by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *KindReader) ByKindsWindows(ctx context.Context, kinds string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
-	return store.Windows(ctx, r.fromKinds(), kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, width, opts...)
+	return store.ResultsOf[KindWindow](r.reader.Windows(ctx, kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, width, opts...))
 }
 
 // ByKindsPoints yields, for each series of ByKinds, the values of a number that
-// a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// a chart of n pixels shows; see store.Reader.Charts.
 func (r *KindReader) ByKindsPoints(ctx context.Context, kinds string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[KindSeries], error] {
-	return store.Charts(ctx, r.fromKinds(), kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, field, n)
+	return store.ResultsOf[window.Chart[KindSeries]](r.reader.Charts(ctx, kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, field, n))
 }
 
 // ByE yields the events with from <= time < to of the series with the given
@@ -388,30 +355,24 @@ func (r *KindReader) ByKindsPoints(ctx context.Context, kinds string, from, to t
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *KindReader) ByE(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return r.fromKinds().Read(ctx, selectKindByE(kinds, eValue, raw), from, to, opts...)
+	return store.ResultsOf[KindEvent](r.reader.Read(ctx, selectKindByE(kinds, eValue, raw), from, to, opts...))
 }
 
 // ByEColumns appends the events of ByE to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *KindReader) ByEColumns(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromKinds(), kindsColumns, columns, selectKindByE(kinds, eValue, raw), from, to, opts...)
+	return r.reader.ReadColumns(ctx, kindsColumns, columns, selectKindByE(kinds, eValue, raw), from, to, opts...)
 }
 
 // ByEWindows summarizes the events of ByE by windows of time, as Windows does:
 // by series, then by time.
-//
-//go:noinline
 func (r *KindReader) ByEWindows(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
-	return store.Windows(ctx, r.fromKinds(), kindsColumns, kindWindows, selectKindByE(kinds, eValue, raw), from, to, width, opts...)
+	return store.ResultsOf[KindWindow](r.reader.Windows(ctx, kindsColumns, kindWindows, selectKindByE(kinds, eValue, raw), from, to, width, opts...))
 }
 
 // ByEPoints yields, for each series of ByE, the values of a number that a chart
-// of n pixels shows; see store.Charts.
-//
-//go:noinline
+// of n pixels shows; see store.Reader.Charts.
 func (r *KindReader) ByEPoints(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[KindSeries], error] {
-	return store.Charts(ctx, r.fromKinds(), kindsColumns, kindWindows, selectKindByE(kinds, eValue, raw), from, to, field, n)
+	return store.ResultsOf[window.Chart[KindSeries]](r.reader.Charts(ctx, kindsColumns, kindWindows, selectKindByE(kinds, eValue, raw), from, to, field, n))
 }
 
 // The fields of KindEvent, for store.ReadOptions and store.WindowOptions.
@@ -589,8 +550,6 @@ const (
 )
 
 // SetupKind reconciles table kinds with the schema; see setup.Setup.
-//
-//go:noinline
 func SetupKind(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(kindMappings), opts...)
 }
@@ -636,15 +595,15 @@ func (k *KindsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Kinds, (*int64)(&k.E), &k.Raw, &k.Since}, At: &k.Time, Sequence: &k.Sequence}
 }
 
-var kindMappings = []*store.Mapping[KindEvent]{kindsMapping}
+var kindMappings = []*store.Mapping{kindsMapping}
 
 // BeamKind gives package kindsbeam access to the tables and the queries.
-func BeamKind() ([]*store.Mapping[KindEvent], []*store.Query[KindEvent]) {
-	return kindMappings, []*store.Query[KindEvent]{&kindByKinds, &kindByE}
+func BeamKind() ([]*store.Mapping, []*store.Query) {
+	return kindMappings, []*store.Query{&kindByKinds, &kindByE}
 }
 
 // BeamKindWindows gives package kindsbeam access to how events are summarized.
-func BeamKindWindows() *window.Spec[KindSeries, KindWindow] {
+func BeamKindWindows() *window.Spec {
 	return kindWindows
 }
 
@@ -760,7 +719,7 @@ var kindsColumns = store.NewColumns[KindEvent, KindColumns](
 )
 
 // kindsMapping maps events to table kinds.
-var kindsMapping = store.NewMapping(kindsColumns, store.Mapping[KindEvent]{
+var kindsMapping = store.NewMapping(kindsColumns, store.Mapping{
 	Table: store.Table{
 		ID: KindsTableID,
 		Families: []store.Family{
@@ -804,22 +763,23 @@ var kindWindows = window.NewSpec[KindSeries, KindWindow](
 	window.OptionalBytesPart[json.RawMessage]("json_or", 27),
 )
 
-var kindByKinds = store.Query[KindEvent]{Name: "ByKinds", Given: codec.Given{Series: []int{0}}}
+var kindByKinds = store.Query{Name: "ByKinds", Given: codec.Given{Series: []int{0}}}
 
 // selectKindByKinds returns what ByKinds selects.
-func selectKindByKinds(kinds string) store.Selection[KindEvent] {
-	return kindByKinds.Bind(KindEvent{KindSeries: KindSeries{Kinds: kinds}})
+func selectKindByKinds(kinds string) store.Selection {
+	return kindByKinds.Bind(&KindEvent{KindSeries: KindSeries{Kinds: kinds}})
 }
 
-var kindByE = store.Query[KindEvent]{Name: "ByE", Given: codec.Given{Series: []int{0, 1, 2}}}
+var kindByE = store.Query{Name: "ByE", Given: codec.Given{Series: []int{0, 1, 2}}}
 
 // selectKindByE returns what ByE selects.
-func selectKindByE(kinds string, eValue KindE, raw []byte) store.Selection[KindEvent] {
-	return kindByE.Bind(KindEvent{KindSeries: KindSeries{Kinds: kinds, E: eValue, Raw: raw}})
+func selectKindByE(kinds string, eValue KindE, raw []byte) store.Selection {
+	return kindByE.Bind(&KindEvent{KindSeries: KindSeries{Kinds: kinds, E: eValue, Raw: raw}})
 }
 
 // checkKind rejects an event that no table can store.
-func checkKind(e *KindEvent) error {
+func checkKind(event any) error {
+	e := event.(*KindEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("kinds", e.Kinds)

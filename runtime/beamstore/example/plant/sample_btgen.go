@@ -33,173 +33,145 @@ type SampleEvent struct {
 // samples_now. Writing an event again replaces it, so a failed call is safe to
 // repeat.
 type SampleWriter struct {
-	writer store.TableWriter[SampleEvent]
+	writer *store.Writer
 }
 
 // NewSampleWriter returns a writer; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWriter {
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
-// held returns what w holds; that of a nil or zero SampleWriter refuses all
-// calls.
-//
-//go:noinline
-func (w *SampleWriter) held() store.TableWriter[SampleEvent] {
+// held returns what w holds; nil, which refuses all calls, for a nil or zero
+// SampleWriter.
+func (w *SampleWriter) held() *store.Writer {
 	if w == nil {
-		w = &SampleWriter{}
+		return nil
 	}
-	return store.TableWriterOf(w.writer, sampleMappings)
+	return w.writer
 }
 
 // Write stores one event; the error is a *store.WriteError; see
 // store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, event, opts...)
+	return w.held().Write(ctx, &event, opts...)
 }
 
 // WriteAll stores events in any order; a *store.WriteError names each one that
 // is not stored; see store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, events, opts...)
+	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
 }
 
 // Delete deletes events from all tables, by their series and time; see
 // store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, events, opts...)
+	return w.held().Delete(ctx, store.ListOf(events), opts...)
 }
 
 // DeleteRange deletes the events of a series with from <= time < to from all
 // tables; see store.Writer.DeleteRange.
 func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return w.held().DeleteRange(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // DeleteSeries deletes all events of a series from all tables; see
 // store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), opts...)
+	return w.held().DeleteAll(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, old, updated, opts...)
+	return w.held().Replace(ctx, &old, &updated, opts...)
 }
 
 // SampleBatcher gathers Sample events from any number of goroutines and writes
 // them in batches; see store.Batcher.
 type SampleBatcher struct {
-	batcher store.EventBatcher[SampleEvent]
+	batcher *store.Batcher
 }
 
 // NewSampleBatcher returns a batcher that writes through w; see
 // store.NewBatcher.
-//
-//go:noinline
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.held(), failed, opts...)}
-}
-
-// held returns what b holds; that of a zero SampleBatcher refuses all calls.
-//
-//go:noinline
-func (b *SampleBatcher) held() store.EventBatcher[SampleEvent] {
-	return store.EventBatcherOf(b.batcher, sampleMappings)
+	return &SampleBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
 }
 
 // Add queues a copy of an event, and blocks while the batcher is full; see
 // store.Batcher.Add.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
-	return b.held().Add(ctx, event)
+	return b.batcher.Add(ctx, &event)
 }
 
 // Flush sends the queued events and waits for them; the error is a
 // *store.BatchError; see store.Batcher.Flush.
-func (b *SampleBatcher) Flush(ctx context.Context) error { return b.held().Flush(ctx) }
+func (b *SampleBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
-func (b *SampleBatcher) Close(ctx context.Context) error { return b.held().Close(ctx) }
+func (b *SampleBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
 // Stats returns the number and the age of the events that are not yet written;
 // see store.Batcher.Stats.
-func (b *SampleBatcher) Stats() store.BatcherStats { return b.held().Stats() }
+func (b *SampleBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
 // SampleReader reads Sample events from table samples. Read holds one bucket in
 // memory at a time.
 type SampleReader struct {
-	reader store.TableReader[SampleEvent]
+	reader *store.Reader
 }
 
 // NewSampleReader returns a reader; client is usually a *bigtable.Client.
-//
-//go:noinline
 func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleReader {
 	return &SampleReader{store.NewReader(client, samplesMapping, opts...)}
-}
-
-// fromSamples returns what r holds; that of a zero SampleReader refuses all
-// calls.
-//
-//go:noinline
-func (r *SampleReader) fromSamples() store.TableReader[SampleEvent] {
-	return store.TableReaderOf(r.reader, samplesMapping)
 }
 
 // Read yields the events of a series with from <= time < to, in order of time;
 // see store.Reader.Read.
 func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...))
 }
 
 // ReadMany yields the events of several series with from <= time < to, by
 // series; see store.Query.Many.
 func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} })), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })), from, to, opts...))
 }
 
 // Latest returns the newest event of a series, from table samples_now, or
 // store.ErrNotFound; see store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return r.fromSamples().Latest(ctx, SampleEvent{SampleSeries: series})
+	return store.ResultOf[SampleEvent](r.reader.Latest(ctx, &SampleEvent{SampleSeries: series}))
 }
 
 // LatestMany yields the newest event of each of several series that has any,
 // from table samples_now; see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().LatestMany(ctx, store.Each(series, func(s SampleSeries) SampleEvent { return SampleEvent{SampleSeries: s} }))
+	return store.ResultsOf[SampleEvent](r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })))
 }
 
-// ReadColumns appends the events of Read to columns; see store.ReadColumns.
-//
-//go:noinline
+// ReadColumns appends the events of Read to columns; see
+// store.Reader.ReadColumns.
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
 }
 
 // Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Windows.
+// of time, in order of time; see store.Reader.Windows.
 //
 // Windows of 15m and its multiples come from the rollup of table samples: one
 // cell per bucket, which is there when the events have expired. Buckets that
 // are not summarized, or have changed since, come from their events, as do
 // narrower windows and those that the time range cuts: the windows are the
 // same. Those that need events which have expired are Inexact.
-//
-//go:noinline
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, width, opts...))
 }
 
 // Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Points. A rollup has no
-// points: draw windows where events have expired.
-//
-//go:noinline
+// events of a series with from <= time < to; see store.Reader.Points. A rollup
+// has no points: draw windows where events have expired.
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return store.Points(ctx, r.fromSamples(), samplesColumns, sampleWindows, store.SeriesOf(SampleEvent{SampleSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, samplesColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, field, n)
 }
 
 // ByArea yields the events with from <= time < to of the series with the given
@@ -211,30 +183,24 @@ func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table samples_now.
 func (r *SampleReader) ByArea(ctx context.Context, area string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, selectSampleByArea(area), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleByArea(area), from, to, opts...))
 }
 
 // ByAreaColumns appends the events of ByArea to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *SampleReader) ByAreaColumns(ctx context.Context, area string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleByArea(area), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleByArea(area), from, to, opts...)
 }
 
 // ByAreaWindows summarizes the events of ByArea by windows of time, as Windows
 // does: by series, then by time.
-//
-//go:noinline
 func (r *SampleReader) ByAreaWindows(ctx context.Context, area string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByArea(area), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleByArea(area), from, to, width, opts...))
 }
 
 // ByAreaPoints yields, for each series of ByArea, the values of a number that a
-// chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// chart of n pixels shows; see store.Reader.Charts.
 func (r *SampleReader) ByAreaPoints(ctx context.Context, area string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByArea(area), from, to, field, n)
+	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleByArea(area), from, to, field, n))
 }
 
 // ByAreas yields the events with from <= time < to of the series with any of
@@ -247,30 +213,24 @@ func (r *SampleReader) ByAreaPoints(ctx context.Context, area string, from, to t
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table samples_now.
 func (r *SampleReader) ByAreas(ctx context.Context, areas []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, selectSampleByAreas(areas), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleByAreas(areas), from, to, opts...))
 }
 
 // ByAreasColumns appends the events of ByAreas to columns, as ReadColumns does.
-//
-//go:noinline
 func (r *SampleReader) ByAreasColumns(ctx context.Context, areas []string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleByAreas(areas), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleByAreas(areas), from, to, opts...)
 }
 
 // ByAreasWindows summarizes the events of ByAreas by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *SampleReader) ByAreasWindows(ctx context.Context, areas []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, width, opts...))
 }
 
 // ByAreasPoints yields, for each series of ByAreas, the values of a number that
-// a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// a chart of n pixels shows; see store.Reader.Charts.
 func (r *SampleReader) ByAreasPoints(ctx context.Context, areas []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, field, n)
+	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, field, n))
 }
 
 // ByAreaPrefix yields the events with from <= time < to of the series with the
@@ -282,31 +242,25 @@ func (r *SampleReader) ByAreasPoints(ctx context.Context, areas []string, from, 
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table samples_now.
 func (r *SampleReader) ByAreaPrefix(ctx context.Context, areaPrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleByAreaPrefix(areaPrefix), from, to, opts...))
 }
 
 // ByAreaPrefixColumns appends the events of ByAreaPrefix to columns, as
 // ReadColumns does.
-//
-//go:noinline
 func (r *SampleReader) ByAreaPrefixColumns(ctx context.Context, areaPrefix string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
 }
 
 // ByAreaPrefixWindows summarizes the events of ByAreaPrefix by windows of time,
 // as Windows does: by series, then by time.
-//
-//go:noinline
 func (r *SampleReader) ByAreaPrefixWindows(ctx context.Context, areaPrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, width, opts...))
 }
 
 // ByAreaPrefixPoints yields, for each series of ByAreaPrefix, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *SampleReader) ByAreaPrefixPoints(ctx context.Context, areaPrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, field, n)
+	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, field, n))
 }
 
 // BySensors yields the events with from <= time < to of the series with the
@@ -319,31 +273,25 @@ func (r *SampleReader) ByAreaPrefixPoints(ctx context.Context, areaPrefix string
 // With ReadOptions.LatestOnly, a time range that ends at most a minute ago
 // takes one row per series from table samples_now.
 func (r *SampleReader) BySensors(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...))
 }
 
 // BySensorsColumns appends the events of BySensors to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *SampleReader) BySensorsColumns(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
 }
 
 // BySensorsWindows summarizes the events of BySensors by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *SampleReader) BySensorsWindows(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, width, opts...))
 }
 
 // BySensorsPoints yields, for each series of BySensors, the values of a number
-// that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// that a chart of n pixels shows; see store.Reader.Charts.
 func (r *SampleReader) BySensorsPoints(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, field, n)
+	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, field, n))
 }
 
 // HighByArea yields the events with from <= time < to of the series with the
@@ -357,31 +305,25 @@ func (r *SampleReader) BySensorsPoints(ctx context.Context, area string, sensorF
 // them. An event without the field, or with one that cannot be decoded, is not
 // returned either.
 func (r *SampleReader) HighByArea(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return r.fromSamples().Read(ctx, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...))
 }
 
 // HighByAreaColumns appends the events of HighByArea to columns, as ReadColumns
 // does.
-//
-//go:noinline
 func (r *SampleReader) HighByAreaColumns(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return store.ReadColumns(ctx, r.fromSamples(), samplesColumns, columns, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
 }
 
 // HighByAreaWindows summarizes the events of HighByArea by windows of time, as
 // Windows does: by series, then by time.
-//
-//go:noinline
 func (r *SampleReader) HighByAreaWindows(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.Windows(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, width, opts...)
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, width, opts...))
 }
 
 // HighByAreaPoints yields, for each series of HighByArea, the values of a
-// number that a chart of n pixels shows; see store.Charts.
-//
-//go:noinline
+// number that a chart of n pixels shows; see store.Reader.Charts.
 func (r *SampleReader) HighByAreaPoints(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
-	return store.Charts(ctx, r.fromSamples(), samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, field, n)
+	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, field, n))
 }
 
 // The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
@@ -446,24 +388,18 @@ const (
 
 // SetupSample reconciles tables samples, samples_salted and samples_now with
 // the schema; see setup.Setup.
-//
-//go:noinline
 func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(sampleMappings), opts...)
 }
 
 // RollupSample summarizes the buckets of table samples that have ended and have
 // changed; see store.Rollup.
-//
-//go:noinline
 func RollupSample(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error) {
 	return store.Rollup(ctx, client, sampleMappings, samplesColumns, sampleWindows, opts...)
 }
 
 // BackfillSample copies events from one table to another, by default to the one
 // with serves: false, or compares them; see store.Backfill.
-//
-//go:noinline
 func BackfillSample(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, sampleMappings, opts...)
 }
@@ -585,16 +521,16 @@ func (k *SamplesNowKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Area, &k.Sensor}}
 }
 
-var sampleMappings = []*store.Mapping[SampleEvent]{samplesMapping, samplesSaltedMapping, samplesNowMapping}
+var sampleMappings = []*store.Mapping{samplesMapping, samplesSaltedMapping, samplesNowMapping}
 
 // BeamSample gives package plantbeam access to the tables and the queries.
-func BeamSample() ([]*store.Mapping[SampleEvent], []*store.Query[SampleEvent]) {
-	return sampleMappings, []*store.Query[SampleEvent]{&sampleByArea, &sampleByAreas, &sampleByAreaPrefix, &sampleBySensors, &sampleHighByArea}
+func BeamSample() ([]*store.Mapping, []*store.Query) {
+	return sampleMappings, []*store.Query{&sampleByArea, &sampleByAreas, &sampleByAreaPrefix, &sampleBySensors, &sampleHighByArea}
 }
 
 // BeamSampleWindows gives package plantbeam access to how events are
 // summarized.
-func BeamSampleWindows() *window.Spec[SampleSeries, SampleWindow] {
+func BeamSampleWindows() *window.Spec {
 	return sampleWindows
 }
 
@@ -632,7 +568,7 @@ var samplesColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // samplesMapping maps events to table samples.
-var samplesMapping = store.NewMapping(samplesColumns, store.Mapping[SampleEvent]{
+var samplesMapping = store.NewMapping(samplesColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SamplesTableID,
 		Families: []store.Family{{Name: SamplesFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
@@ -666,7 +602,7 @@ var samplesSaltedColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // samplesSaltedMapping maps events to table samples_salted.
-var samplesSaltedMapping = store.NewMapping(samplesSaltedColumns, store.Mapping[SampleEvent]{
+var samplesSaltedMapping = store.NewMapping(samplesSaltedColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SamplesSaltedTableID,
 		Families: []store.Family{{Name: SamplesSaltedFamilyM, GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}}},
@@ -698,7 +634,7 @@ var samplesNowColumns = store.NewColumns[SampleEvent, SampleColumns](
 )
 
 // samplesNowMapping maps events to table samples_now.
-var samplesNowMapping = store.NewMapping(samplesNowColumns, store.Mapping[SampleEvent]{
+var samplesNowMapping = store.NewMapping(samplesNowColumns, store.Mapping{
 	Table: store.Table{
 		ID:       SamplesNowTableID,
 		Families: []store.Family{{Name: SamplesNowFamilyN, GC: codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: 3650 * 24 * time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 1}}}}},
@@ -716,45 +652,46 @@ var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.IntPart[int64]("value", 2),
 )
 
-var sampleByArea = store.Query[SampleEvent]{Name: "ByArea", Given: codec.Given{Series: []int{0}}}
+var sampleByArea = store.Query{Name: "ByArea", Given: codec.Given{Series: []int{0}}}
 
 // selectSampleByArea returns what ByArea selects.
-func selectSampleByArea(area string) store.Selection[SampleEvent] {
-	return sampleByArea.Bind(SampleEvent{SampleSeries: SampleSeries{Area: area}})
+func selectSampleByArea(area string) store.Selection {
+	return sampleByArea.Bind(&SampleEvent{SampleSeries: SampleSeries{Area: area}})
 }
 
-var sampleByAreas = store.Query[SampleEvent]{Name: "ByAreas", Given: codec.Given{Series: []int{0}}}
+var sampleByAreas = store.Query{Name: "ByAreas", Given: codec.Given{Series: []int{0}}}
 
 // selectSampleByAreas returns what ByAreas selects.
-func selectSampleByAreas(areas []string) store.Selection[SampleEvent] {
-	return sampleByAreas.Many(store.Each(areas, func(area string) SampleEvent {
-		return SampleEvent{SampleSeries: SampleSeries{Area: area}}
+func selectSampleByAreas(areas []string) store.Selection {
+	return sampleByAreas.Many(store.Each(areas, func(area string) any {
+		return &SampleEvent{SampleSeries: SampleSeries{Area: area}}
 	}))
 }
 
-var sampleByAreaPrefix = store.Query[SampleEvent]{Name: "ByAreaPrefix", Given: codec.Given{Series: []int{0}, Last: codec.GivenPrefix}}
+var sampleByAreaPrefix = store.Query{Name: "ByAreaPrefix", Given: codec.Given{Series: []int{0}, Last: codec.GivenPrefix}}
 
 // selectSampleByAreaPrefix returns what ByAreaPrefix selects.
-func selectSampleByAreaPrefix(areaPrefix string) store.Selection[SampleEvent] {
-	return sampleByAreaPrefix.Bind(SampleEvent{SampleSeries: SampleSeries{Area: areaPrefix}})
+func selectSampleByAreaPrefix(areaPrefix string) store.Selection {
+	return sampleByAreaPrefix.Bind(&SampleEvent{SampleSeries: SampleSeries{Area: areaPrefix}})
 }
 
-var sampleBySensors = store.Query[SampleEvent]{Name: "BySensors", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenRange}}
+var sampleBySensors = store.Query{Name: "BySensors", Given: codec.Given{Series: []int{0, 1}, Last: codec.GivenRange}}
 
 // selectSampleBySensors returns what BySensors selects.
-func selectSampleBySensors(area string, sensorFrom int64, sensorTo int64) store.Selection[SampleEvent] {
-	return sampleBySensors.Range(SampleEvent{SampleSeries: SampleSeries{Area: area, Sensor: sensorFrom}}, SampleEvent{SampleSeries: SampleSeries{Area: area, Sensor: sensorTo}})
+func selectSampleBySensors(area string, sensorFrom int64, sensorTo int64) store.Selection {
+	return sampleBySensors.Range(&SampleEvent{SampleSeries: SampleSeries{Area: area, Sensor: sensorFrom}}, &SampleEvent{SampleSeries: SampleSeries{Area: area, Sensor: sensorTo}})
 }
 
-var sampleHighByArea = store.Query[SampleEvent]{Name: "HighByArea", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "value"}}}
+var sampleHighByArea = store.Query{Name: "HighByArea", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "value"}}}
 
 // selectSampleHighByArea returns what HighByArea selects.
-func selectSampleHighByArea(area string, valueFrom int64, valueTo int64) store.Selection[SampleEvent] {
-	return sampleHighByArea.Bind(SampleEvent{SampleSeries: SampleSeries{Area: area}}).Where(SampleEvent{Value: valueFrom}, SampleEvent{Value: valueTo})
+func selectSampleHighByArea(area string, valueFrom int64, valueTo int64) store.Selection {
+	return sampleHighByArea.Bind(&SampleEvent{SampleSeries: SampleSeries{Area: area}}).Where(&SampleEvent{Value: valueFrom}, &SampleEvent{Value: valueTo})
 }
 
 // checkSample rejects an event that no table can store.
-func checkSample(e *SampleEvent) error {
+func checkSample(event any) error {
+	e := event.(*SampleEvent)
 	var c codec.Checker
 	c.Time("time", e.Time)
 	c.String("area", e.Area)

@@ -17,7 +17,7 @@ import (
 var Kind = newKind()
 
 // KindWindows summarizes Kind events by windows of time in pipelines.
-var KindWindows = beamstore.RegisterWindows[kindspkg.KindColumns](Kind, kindspkg.BeamKindWindows())
+var KindWindows = beamstore.RegisterWindows[kindspkg.KindSeries, kindspkg.KindWindow](Kind, kindspkg.BeamKindWindows())
 
 // newKind registers the schema.
 func newKind() *beamstore.Schema[kindspkg.KindEvent] {
@@ -32,7 +32,7 @@ func newKind() *beamstore.Schema[kindspkg.KindEvent] {
 		Series: func(e *kindspkg.KindEvent) kindspkg.KindEvent {
 			return kindspkg.KindEvent{KindSeries: e.KindSeries}
 		},
-		Queries: map[string]beamstore.SchemaQuery[kindspkg.KindEvent]{
+		Queries: map[string]beamstore.SchemaQuery{
 			"ByKinds": {Table: "kinds", Query: queries[0]},
 			"ByE":     {Table: "kinds", Query: queries[1]},
 		},
@@ -41,12 +41,12 @@ func newKind() *beamstore.Schema[kindspkg.KindEvent] {
 
 // KindByKinds selects the events of the series with the given kinds.
 func KindByKinds(kinds string) beamstore.Query {
-	return Kind.NewQuery(Kind.Queries["ByKinds"].Query.Bind(kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds}}))
+	return Kind.NewQuery(Kind.Queries["ByKinds"].Query.Bind(&kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds}}))
 }
 
 // KindByE selects the events of the series with the given kinds, e and raw.
 func KindByE(kinds string, eValue kindspkg.KindE, raw []byte) beamstore.Query {
-	return Kind.NewQuery(Kind.Queries["ByE"].Query.Bind(kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds, E: eValue, Raw: raw}}))
+	return Kind.NewQuery(Kind.Queries["ByE"].Query.Bind(&kindspkg.KindEvent{KindSeries: kindspkg.KindSeries{Kinds: kinds, E: eValue, Raw: raw}}))
 }
 
 // encodeKind encodes an event for transport between workers.

@@ -16,7 +16,7 @@ import (
 var Sample = newSample()
 
 // SampleWindows summarizes Sample events by windows of time in pipelines.
-var SampleWindows = beamstore.RegisterWindows[plant.SampleColumns](Sample, plant.BeamSampleWindows())
+var SampleWindows = beamstore.RegisterWindows[plant.SampleSeries, plant.SampleWindow](Sample, plant.BeamSampleWindows())
 
 // newSample registers the schema.
 func newSample() *beamstore.Schema[plant.SampleEvent] {
@@ -31,7 +31,7 @@ func newSample() *beamstore.Schema[plant.SampleEvent] {
 		Series: func(e *plant.SampleEvent) plant.SampleEvent {
 			return plant.SampleEvent{SampleSeries: e.SampleSeries}
 		},
-		Queries: map[string]beamstore.SchemaQuery[plant.SampleEvent]{
+		Queries: map[string]beamstore.SchemaQuery{
 			"ByArea":       {Table: "samples", Query: queries[0]},
 			"ByAreas":      {Table: "samples", Query: queries[1]},
 			"ByAreaPrefix": {Table: "samples", Query: queries[2]},
@@ -43,33 +43,33 @@ func newSample() *beamstore.Schema[plant.SampleEvent] {
 
 // SampleByArea selects the events of the series with the given area.
 func SampleByArea(area string) beamstore.Query {
-	return Sample.NewQuery(Sample.Queries["ByArea"].Query.Bind(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}))
+	return Sample.NewQuery(Sample.Queries["ByArea"].Query.Bind(&plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}))
 }
 
 // SampleByAreas selects the events of the series with any of several values of
 // area.
 func SampleByAreas(areas []string) beamstore.Query {
-	return Sample.NewQuery(Sample.Queries["ByAreas"].Query.Many(store.Each(areas, func(area string) plant.SampleEvent {
-		return plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}
+	return Sample.NewQuery(Sample.Queries["ByAreas"].Query.Many(store.Each(areas, func(area string) any {
+		return &plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}
 	})))
 }
 
 // SampleByAreaPrefix selects the events of the series with the given prefix of
 // area.
 func SampleByAreaPrefix(areaPrefix string) beamstore.Query {
-	return Sample.NewQuery(Sample.Queries["ByAreaPrefix"].Query.Bind(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: areaPrefix}}))
+	return Sample.NewQuery(Sample.Queries["ByAreaPrefix"].Query.Bind(&plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: areaPrefix}}))
 }
 
 // SampleBySensors selects the events of the series with the given area and
 // range of sensor, whose end is excluded.
 func SampleBySensors(area string, sensorFrom int64, sensorTo int64) beamstore.Query {
-	return Sample.NewQuery(Sample.Queries["BySensors"].Query.Range(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorFrom}}, plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorTo}}))
+	return Sample.NewQuery(Sample.Queries["BySensors"].Query.Range(&plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorFrom}}, &plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorTo}}))
 }
 
 // SampleHighByArea selects the events of the series with the given area, whose
 // value is in the given range, whose end is excluded.
 func SampleHighByArea(area string, valueFrom int64, valueTo int64) beamstore.Query {
-	return Sample.NewQuery(Sample.Queries["HighByArea"].Query.Bind(plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}).Where(plant.SampleEvent{Value: valueFrom}, plant.SampleEvent{Value: valueTo}))
+	return Sample.NewQuery(Sample.Queries["HighByArea"].Query.Bind(&plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}).Where(&plant.SampleEvent{Value: valueFrom}, &plant.SampleEvent{Value: valueTo}))
 }
 
 // encodeSample encodes an event for transport between workers.

@@ -8,13 +8,14 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Readers and writers have no type parameter inside: with one, the compiler would compile all of
-// them again for each type of events, which took it a second and 300 KB of machine code.
+// Nothing here has a type parameter for events: with one, the compiler would compile all of it again for each type, which took
+// it a second and 300 KB of machine code. Events go in as pointers and lists, and come out as results, which generated code
+// converts.
 
 // event refers to an event of any type E. It contains a *E.
 type event struct{ pointer any }
 
-// mapping is a [Mapping] without its type parameter.
+// mapping is a complete [Mapping]: with what follows from the parts of events and from the key.
 type mapping struct {
 	events // of the type of events
 
@@ -57,40 +58,40 @@ type mapping struct {
 
 	until  time.Time  // where the next mapping begins; zero in the newest
 	others []*mapping // the other mappings of the events
-	layout *columns   // of NewMapping
+	layout *Columns   // Mapping.columns
 }
 
-// untyped returns the mapping and its earlier ones without their type parameters.
-func (l *Mapping[E]) untyped() *mapping {
+// complete returns the complete mapping, with its earlier ones.
+func (l *Mapping) complete() *mapping {
 	m := l.alone()
 	for _, older := range l.Older {
 		m.Older = append(m.Older, older.alone())
 	}
 	if l.State != nil {
-		m.State = l.State.untyped()
+		m.State = l.State.complete()
 	}
 	m.joinPeriods()
 	return m
 }
 
-// alone returns the mapping without its type parameter, and without earlier ones.
-func (l *Mapping[E]) alone() *mapping {
+// alone returns the complete mapping without earlier ones.
+func (l *Mapping) alone() *mapping {
 	m := &mapping{
-		events: eventsOf[E]{},
-		Table:  l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Fields: l.Fields, Precision: l.Precision, Since: l.Since, Rollup: l.Rollup,
-		Check:  func(e event) error { return l.Check(e.pointer.(*E)) },
+		Table: l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Fields: l.Fields, Precision: l.Precision, Since: l.Since, Rollup: l.Rollup,
+		Check:  func(e event) error { return l.Check(e.pointer) },
 		layout: l.columns,
 	}
-	switch {
-	case l.columns != nil:
+	if l.columns != nil {
+		m.events = l.columns.events
 		m.setParts(l.SequenceInColumns)
-	case l.Time != nil:
-		l.setFunctions(m)
-	default: // a zero value
+	} else { // a zero value
+		m.events = eventsOf[struct{}]{}
 		m.Time = func(event) *time.Time { return new(time.Time) }
 		m.values = func(_ event, to []any) []any { return to }
 	}
-	l.setOthers(m)
+	if l.replace != nil {
+		l.replace(m)
+	}
 	m.setKeys()
 	if l.adjust != nil {
 		l.adjust(m)
@@ -116,39 +117,6 @@ func (m *mapping) setParts(sequence bool) {
 		}
 		return p.encode([]byte{}, v), p.order, p.bound(v)
 	}
-}
-
-// setFunctions sets the functions of a mapping without [NewMapping].
-func (l *Mapping[E]) setFunctions(m *mapping) {
-	m.Time = func(e event) *time.Time { return l.Time(e.pointer.(*E)) }
-	m.values = func(e event, to []any) []any { return l.series.of(e.pointer.(*E), to) }
-	m.series = func(e event) any { return l.series.ptr(e.pointer.(*E)) }
-	m.Sequence, m.sequence = unlessNil(l.Sequence), unlessNil(l.Sequence)
-	m.Missing = func(e event, column int) error { return l.Missing(e.pointer.(*E), column) }
-}
-
-// setOthers sets functions that a mapping has in place of what follows from the parts of events.
-func (l *Mapping[E]) setOthers(m *mapping) {
-	if l.Put != nil {
-		m.Put = func(e event, cells *Cells) { l.Put(e.pointer.(*E), cells) }
-	}
-	if l.Set != nil {
-		m.Set = func(e event, column int, datum []byte) error { return l.Set(e.pointer.(*E), column, datum) }
-	}
-	if l.Same != nil {
-		m.Same = func(a, b event) bool { return l.Same(a.pointer.(*E), b.pointer.(*E)) }
-	}
-	if l.TTLFields != nil {
-		m.TTLFields = unlessNil(l.TTLFields)
-	}
-}
-
-// unlessNil returns a function of events without its type parameter; nil if it is nil.
-func unlessNil[E, T any](f func(e *E) T) func(e event) T {
-	if f == nil {
-		return nil
-	}
-	return func(e event) T { return f(e.pointer.(*E)) }
 }
 
 // setRoles sets the functions that follow from the parts that are no fields.
@@ -178,7 +146,7 @@ func (m *mapping) setRoles(sequence bool) {
 }
 
 // ttlFields returns the function for what events specify about their time to live; nil if they specify nothing.
-func ttlFields(cs *columns, all *[roles]*Part) func(e event) TTLFields {
+func ttlFields(cs *Columns, all *[roles]*Part) func(e event) TTLFields {
 	if all[classRole] == nil && all[ttlRole] == nil && all[expiresAtRole] == nil && all[writtenAtRole] == nil {
 		return nil
 	}
@@ -199,11 +167,11 @@ func ttlFields(cs *columns, all *[roles]*Part) func(e event) TTLFields {
 	}
 }
 
-// untypedAll is untyped for all mappings of a schema.
-func untypedAll[E any](mappings []*Mapping[E]) []*mapping {
+// completeAll completes all mappings of a schema.
+func completeAll(mappings []*Mapping) []*mapping {
 	out := make([]*mapping, len(mappings))
 	for i, l := range mappings {
-		out[i] = l.untyped()
+		out[i] = l.complete()
 	}
 	return out
 }
@@ -240,10 +208,9 @@ func (eventsOf[E]) assign(to, from event)  { *to.pointer.(*E) = *from.pointer.(*
 func (eventsOf[E]) value(e event) any      { return *e.pointer.(*E) }
 func (eventsOf[E]) list(capacity int) list { return &listOf[E]{make([]E, 0, capacity)} }
 
-// list is a slice of events.
+// list is a List that can grow.
 type list interface {
-	len() int
-	at(i int) event
+	List
 	add(e event)    // appends a copy
 	truncate(n int) // removes all but the first n events, and keeps the memory
 	zero(n int)     // replaces the events by n zero events
@@ -266,28 +233,85 @@ func (l *listOf[E]) zero(n int) {
 	clear(l.events)
 }
 
-// each returns references to events.
-func each[E any](all []E) []event {
-	out := make([]event, len(all))
-	for i := range all {
-		out[i] = event{&all[i]}
+// List refers to a slice of events; see [ListOf].
+type List interface {
+	len() int
+	at(i int) event
+}
+
+// ListOf refers to the events of a slice.
+func ListOf[E any](events []E) List { return &listOf[E]{events} }
+
+// eventList is a List of given events.
+type eventList []event
+
+func (l eventList) len() int       { return len(l) }
+func (l eventList) at(i int) event { return l[i] }
+
+// one is a List of one event.
+type one struct{ pointer any }
+
+func (one) len() int       { return 1 }
+func (o one) at(int) event { return event{o.pointer} }
+
+// eventsAt returns references to events, given pointers to them.
+func eventsAt(pointers []any) []event {
+	out := make([]event, len(pointers))
+	for i, p := range pointers {
+		out[i] = event{p}
 	}
 	return out
 }
 
-// typed returns what a read yields, which begins when the caller iterates over it.
+// Each returns what a function makes of values: pointers to events, for selections of several values.
+func Each[V any](values []V, of func(value V) any) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = of(v)
+	}
+	return out
+}
+
+// Results are what a read yields. It begins when the caller iterates over [ResultsOf].
+type Results struct {
+	read func(yield func(result any, err error) bool) // pointers, which are valid until the next result
+}
+
+// ResultsOf returns the results of a read, which must have the type T: events, series, windows or charts. With most errors,
+// the result is the zero T. It is not inlined, so that it is compiled once for each T.
 //
 //go:noinline
-func typed[E any](read func(yield yielder)) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
-		read(func(e event, err error) bool { return yield(valueOf[E](e), err) })
+func ResultsOf[T any](r Results) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		r.read(func(result any, err error) bool { return yield(ResultOf[T](result, err)) })
 	}
 }
 
-// valueOf returns an event, or the zero E if there is none, as with most errors.
-func valueOf[E any](e event) (out E) {
-	if e.exists() {
-		out = *e.pointer.(*E)
+// ResultOf returns the only result of a read, such as [Reader.Latest].
+func ResultOf[T any](result any, err error) (T, error) {
+	if p, ok := result.(*T); ok {
+		return *p, err
 	}
-	return out
+	var none T
+	return none, err
+}
+
+// results are the events of a read.
+func results(read func(yielder)) Results {
+	return Results{func(yield func(result any, err error) bool) {
+		read(func(e event, err error) bool { return yield(e.pointer, err) })
+	}}
+}
+
+// refused are the results of a read that fails.
+func refused(err error) Results {
+	return Results{func(yield func(result any, err error) bool) { yield(nil, err) }}
+}
+
+// FailedOf returns the function for [NewBatcher] that calls one with events of type E; nil if that is nil.
+func FailedOf[E any](failed func(event E, err error)) func(event any, err error) {
+	if failed == nil {
+		return nil
+	}
+	return func(event any, err error) { failed(*event.(*E), err) }
 }

@@ -1,0 +1,353 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/window"
+)
+
+// The tests call the package through types with the type of their events, as generated code has them, and have mappings
+// whose functions they write by hand.
+
+// seriesValues say where events have their series.
+type seriesValues[E any] struct {
+	of  func(e *E, to []any) []any // appends pointers to the values; see codec.KeyValues
+	ptr func(e *E) any             // a pointer to the series
+}
+
+// mappingOf is a Mapping of events of type E. Its functions replace those that follow from columns.
+type mappingOf[E any] struct {
+	Table             Table
+	Pattern           codec.Pattern
+	Key               codec.Key
+	Columns           []Column
+	Fields            []Field
+	SequenceInColumns bool
+	Check             func(e *E) error
+	Time              func(e *E) *time.Time
+	TTLFields         func(e *E) TTLFields
+	Put               func(e *E, cells *Cells)
+	Same              func(a, b *E) bool
+	Sequence          func(e *E) *uint32
+	Set               func(e *E, column int, datum []byte) error
+	Missing           func(e *E, column int) error
+	Precision         time.Duration
+	MaxCells          int64
+	Since             time.Time
+	Older             []*mappingOf[E]
+	State             *mappingOf[E]
+	Rollup            *codec.Rollup
+
+	columns *Columns
+	series  seriesValues[E]
+	adjust  func(m *mapping)
+}
+
+// newMappingOf returns a mapping with columns.
+func newMappingOf[E, C any](columns *columnsOf[E, C], l mappingOf[E]) *mappingOf[E] {
+	made := NewMapping(columns.columns, *l.given())
+	l.Table, l.Columns, l.columns = made.Table, made.Columns, made.columns
+	return &l
+}
+
+// given returns the mapping as a user of the package would have it.
+func (l *mappingOf[E]) given() *Mapping {
+	if l == nil {
+		return nil
+	}
+	out := &Mapping{
+		Table: l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Fields: l.Fields, SequenceInColumns: l.SequenceInColumns,
+		Precision: l.Precision, MaxCells: l.MaxCells, Since: l.Since, State: l.State.given(), Rollup: l.Rollup,
+		columns: l.columns, replace: l.replace, adjust: l.adjust,
+		Check: func(e any) error { return l.Check(e.(*E)) },
+	}
+	for _, older := range l.Older {
+		out.Older = append(out.Older, older.given())
+	}
+	return out
+}
+
+// allGiven is given for all mappings of a schema.
+func allGiven[E any](all []*mappingOf[E]) (out []*Mapping) {
+	for _, l := range all {
+		out = append(out, l.given())
+	}
+	return out
+}
+
+// untyped returns the complete mapping.
+func (l *mappingOf[E]) untyped() *mapping { return l.given().complete() }
+
+// replace sets the functions of a mapping.
+func (l *mappingOf[E]) replace(m *mapping) {
+	m.events = eventsOf[E]{}
+	if l.columns == nil && l.Time != nil {
+		m.Time = func(e event) *time.Time { return l.Time(e.pointer.(*E)) }
+		m.values = func(e event, to []any) []any { return l.series.of(e.pointer.(*E), to) }
+		m.series = func(e event) any { return l.series.ptr(e.pointer.(*E)) }
+		m.Sequence, m.sequence = unlessNil(l.Sequence), unlessNil(l.Sequence)
+		m.Missing = func(e event, column int) error { return l.Missing(e.pointer.(*E), column) }
+	}
+	if l.Put != nil {
+		m.Put = func(e event, cells *Cells) { l.Put(e.pointer.(*E), cells) }
+	}
+	if l.Set != nil {
+		m.Set = func(e event, column int, datum []byte) error { return l.Set(e.pointer.(*E), column, datum) }
+	}
+	if l.Same != nil {
+		m.Same = func(a, b event) bool { return l.Same(a.pointer.(*E), b.pointer.(*E)) }
+	}
+	if l.TTLFields != nil {
+		m.TTLFields = unlessNil(l.TTLFields)
+	}
+}
+
+// unlessNil returns a function of events without its type parameter; nil if it is nil.
+func unlessNil[E, T any](f func(e *E) T) func(e event) T {
+	if f == nil {
+		return nil
+	}
+	return func(e event) T { return f(e.pointer.(*E)) }
+}
+
+// Periods is that of Mapping.
+func (l *mappingOf[E]) Periods() []*mappingOf[E] { return append([]*mappingOf[E]{l}, l.Older...) }
+
+// Rows is that of Mapping.
+func (l *mappingOf[E]) Rows(of selectionOf[E]) ([]KeyRange, error) { return l.given().Rows(of.given()) }
+
+// Selects is that of Mapping.
+func (l *mappingOf[E]) Selects(of selectionOf[E]) (func(e *E) bool, error) {
+	selects, err := l.given().Selects(of.given())
+	return func(e *E) bool { return selects(e) }, err
+}
+
+// columnsOf are the Columns of events of type E, with slices in C.
+type columnsOf[E, C any] struct{ columns *Columns }
+
+// newColumnsOf returns columns.
+func newColumnsOf[E, C any](at func(e any, index int) any, parts ...Part) *columnsOf[E, C] {
+	return &columnsOf[E, C]{NewColumns[E, C](at, parts...)}
+}
+
+// Reset empties the slices of c.
+func (cs *columnsOf[E, C]) Reset(c *C) { cs.columns.Reset(c) }
+
+// Append appends an event to the slices of c.
+func (cs *columnsOf[E, C]) Append(c *C, e *E) { cs.columns.Append(c, e) }
+
+// queryOf is a Query with values of type E.
+type queryOf[E any] Query
+
+// Bind is that of Query.
+func (q *queryOf[E]) Bind(base E) selectionOf[E] { return selectionOf[E]{Query: q, Low: []E{base}} }
+
+// Many is that of Query.
+func (q *queryOf[E]) Many(values []E) selectionOf[E] {
+	return selectionOf[E]{Query: q, Low: values, Many: true}
+}
+
+// Range is that of Query.
+func (q *queryOf[E]) Range(low, high E) selectionOf[E] {
+	return selectionOf[E]{Query: q, Low: []E{low}, High: []E{high}}
+}
+
+// ManyRanges is that of Query.
+func (q *queryOf[E]) ManyRanges(low, high []E) selectionOf[E] {
+	return selectionOf[E]{Query: q, Low: low, High: high, Many: true}
+}
+
+// selectionOf is a Selection with values of type E.
+type selectionOf[E any] struct {
+	Query     *queryOf[E]
+	Low, High []E
+	Many      bool
+	Bounds    []E
+}
+
+// seriesOf is SeriesOf.
+func seriesOf[E any](base E) selectionOf[E] { return selectionOf[E]{Low: []E{base}} }
+
+// manySeriesOf is ManySeriesOf.
+func manySeriesOf[E any](bases []E) selectionOf[E] { return selectionOf[E]{Low: bases, Many: true} }
+
+// Where is that of Selection.
+func (s selectionOf[E]) Where(low, high E) selectionOf[E] {
+	s.Bounds = []E{low, high}
+	return s
+}
+
+// given returns the selection as a user of the package would have it.
+func (s selectionOf[E]) given() Selection {
+	return Selection{Query: (*Query)(s.Query), Low: pointersTo(s.Low), High: pointersTo(s.High), Many: s.Many, Bounds: pointersTo(s.Bounds)}
+}
+
+// untyped is Selection.resolve.
+func (s selectionOf[E]) untyped() *selection { return s.given().resolve() }
+
+// pointersTo returns pointers to copies of events; nil if there are none.
+func pointersTo[E any](all []E) []any {
+	if all == nil {
+		return nil
+	}
+	return Each(all, func(e E) any { return &e })
+}
+
+// readerOf is a Reader of events of type E.
+type readerOf[E any] struct{ reader *Reader }
+
+// newReaderOf is NewReader.
+func newReaderOf[E any](client Client, mapping *mappingOf[E], opts ...ReaderOptions) *readerOf[E] {
+	return &readerOf[E]{NewReader(client, mapping.given(), opts...)}
+}
+
+// Read is that of Reader.
+func (r *readerOf[E]) Read(ctx context.Context, of selectionOf[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	return ResultsOf[E](r.reader.Read(ctx, of.given(), from, to, opts...))
+}
+
+// Latest is that of Reader.
+func (r *readerOf[E]) Latest(ctx context.Context, base E) (E, error) {
+	return ResultOf[E](r.reader.Latest(ctx, &base))
+}
+
+// LatestMany is that of Reader.
+func (r *readerOf[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, error] {
+	return ResultsOf[E](r.reader.LatestMany(ctx, pointersTo(bases)))
+}
+
+// readColumns is Reader.ReadColumns.
+func readColumns[E, C any](ctx context.Context, r *readerOf[E], into *columnsOf[E, C], columns *C, of selectionOf[E], from, to time.Time, opts ...ReadOptions) error {
+	return r.reader.ReadColumns(ctx, into.columns, columns, of.given(), from, to, opts...)
+}
+
+// readSeries is Reader.ReadSeries.
+func readSeries[S, E any](ctx context.Context, r *readerOf[E], of selectionOf[E], from, to time.Time, opts ...SeriesOptions) iter.Seq2[S, error] {
+	return ResultsOf[S](r.reader.ReadSeries(ctx, of.given(), from, to, opts...))
+}
+
+// specOf is a window.Spec of windows of type W.
+type specOf[S, W any] struct{ spec *window.Spec }
+
+// newSpecOf is window.NewSpec.
+func newSpecOf[S, W any](parts ...window.Part) *specOf[S, W] {
+	return &specOf[S, W]{window.NewSpec[S, W](parts...)}
+}
+
+// readWindows is Reader.Windows.
+func readWindows[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of selectionOf[E], from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
+	return ResultsOf[W](r.reader.Windows(ctx, columns.columns, spec.spec, of.given(), from, to, width, opts...))
+}
+
+// readCharts is Reader.Charts.
+func readCharts[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of selectionOf[E], from, to time.Time, field Field, n int) iter.Seq2[window.Chart[S], error] {
+	return ResultsOf[window.Chart[S]](r.reader.Charts(ctx, columns.columns, spec.spec, of.given(), from, to, field, n))
+}
+
+// readPoints is Reader.Points.
+func readPoints[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of selectionOf[E], from, to time.Time, field Field, n int) ([]window.Point, error) {
+	return r.reader.Points(ctx, columns.columns, spec.spec, of.given(), from, to, field, n)
+}
+
+// writerOf is a Writer of events of type E.
+type writerOf[E any] struct{ writer *Writer }
+
+// newWriterOf is NewWriter.
+func newWriterOf[E any](client Client, mappings []*mappingOf[E], opts ...WriterOptions) *writerOf[E] {
+	return &writerOf[E]{NewWriter(client, allGiven(mappings), opts...)}
+}
+
+// Write is that of Writer.
+func (w *writerOf[E]) Write(ctx context.Context, e E, opts ...WriteOptions) error {
+	return w.writer.Write(ctx, &e, opts...)
+}
+
+// WriteAll is that of Writer.
+func (w *writerOf[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error {
+	return w.writer.WriteAll(ctx, ListOf(events), opts...)
+}
+
+// Delete is that of Writer.
+func (w *writerOf[E]) Delete(ctx context.Context, events []E, opts ...DeleteOptions) (Deletion, error) {
+	return w.writer.Delete(ctx, ListOf(events), opts...)
+}
+
+// DeleteRange is that of Writer.
+func (w *writerOf[E]) DeleteRange(ctx context.Context, of selectionOf[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
+	return w.writer.DeleteRange(ctx, of.given(), from, to, opts...)
+}
+
+// DeleteAll is that of Writer.
+func (w *writerOf[E]) DeleteAll(ctx context.Context, of selectionOf[E], opts ...DeleteOptions) (Deletion, error) {
+	return w.writer.DeleteAll(ctx, of.given(), opts...)
+}
+
+// Replace is that of Writer.
+func (w *writerOf[E]) Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error {
+	return w.writer.Replace(ctx, &old, &updated, opts...)
+}
+
+// batcherOf is a Batcher of events of type E.
+type batcherOf[E any] struct{ batcher *Batcher }
+
+// newBatcherOf is NewBatcher.
+func newBatcherOf[E any](w *writerOf[E], failed func(e E, err error), opts ...BatcherOptions) *batcherOf[E] {
+	var report func(e any, err error)
+	if failed != nil {
+		report = func(e any, err error) { failed(*e.(*E), err) }
+	}
+	return &batcherOf[E]{NewBatcher(w.writer, report, opts...)}
+}
+
+// Add is that of Batcher.
+func (b *batcherOf[E]) Add(ctx context.Context, e E) error { return b.batcher.Add(ctx, &e) }
+
+// Flush is that of Batcher.
+func (b *batcherOf[E]) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
+
+// Close is that of Batcher.
+func (b *batcherOf[E]) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
+
+// Stats is that of Batcher.
+func (b *batcherOf[E]) Stats() BatcherStats { return b.batcher.Stats() }
+
+// backfillOf is Backfill.
+func backfillOf[E any](ctx context.Context, client Client, mappings []*mappingOf[E], opts ...BackfillOptions) (BackfillReport, error) {
+	return Backfill(ctx, client, allGiven(mappings), opts...)
+}
+
+// newBackfillPartsOf is NewBackfillParts.
+func newBackfillPartsOf[E any](client Client, mappings []*mappingOf[E], began time.Time, o BackfillOptions) (*BackfillParts, error) {
+	return NewBackfillParts(client, allGiven(mappings), began, o)
+}
+
+// runRollup is Rollup.
+func runRollup[S, E, C, W any](ctx context.Context, client Client, mappings []*mappingOf[E], columns *columnsOf[E, C], spec *specOf[S, W], opts ...RollupOptions) (RollupReport, error) {
+	return Rollup(ctx, client, allGiven(mappings), columns.columns, spec.spec, call.Last(opts))
+}
+
+// newRollupPartsOf is NewRollupParts.
+func newRollupPartsOf[S, E, C, W any](client Client, mappings []*mappingOf[E], columns *columnsOf[E, C], spec *specOf[S, W], o RollupOptions) (*RollupParts, error) {
+	return NewRollupParts(client, allGiven(mappings), columns.columns, spec.spec, o)
+}
+
+// newScannerOf is NewScanner.
+func newScannerOf[E any](client Client, mappings []*mappingOf[E], table string, opts ...ReaderOptions) (*Scanner[E], error) {
+	return NewScanner[E](client, allGiven(mappings), table, opts...)
+}
+
+// digesterOf is a Digester of events of type E.
+type digesterOf[E any] struct{ digester *Digester }
+
+// newDigesterOf is NewDigester.
+func newDigesterOf[E any](mappings []*mappingOf[E], table string, at time.Time) (*digesterOf[E], error) {
+	d, err := NewDigester(allGiven(mappings), table, at)
+	return &digesterOf[E]{d}, err
+}
+
+// Of is that of Digester.
+func (d *digesterOf[E]) Of(e *E) (Digest, error) { return d.digester.Of(e) }
