@@ -23,13 +23,15 @@ func newCount() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "count NAME [VALUE=...] --project P --instance I",
 		Short: "Count events",
-		Long: `Count the events of the schema with the given name that btgen-live read would print.
-Counts of a series or a query read no values where the layout allows that; the count of a
-table reads its rows with several workers.
+		Long: `Count events of the schema with the given name.
+
+The count of a series or a query reads no values where the layout allows that: it then also
+counts events whose values btgen-live read cannot decode. The count of a table reads values,
+with several workers.
 
 ` + selectionHelp + `
 
-Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2 failure.`,
+Exit codes: 0 success, 1 some events or rows could not be decoded and are not counted, 2 failure.`,
 		Args: ofSchema(0),
 		RunE: c.run,
 	}
@@ -90,7 +92,7 @@ func (c *counting) run(cmd *cobra.Command, args []string) error {
 }
 
 // countable yields the selected events without their values, where their number does not
-// depend on them.
+// depend on them. Values that cannot be decoded are then no errors.
 func (s *selected) countable(ctx context.Context, client store.Client, ro store.ReaderOptions) func(func(dynamic.Event, error) bool) {
 	var o store.ReadOptions
 	if !s.readTable().Metrics() {
