@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // meter shows the progress of a command on stderr: in one line that is redrawn on a terminal,
@@ -52,13 +53,28 @@ func (m *meter) line(format string, args ...any) {
 	fmt.Fprintf(m.out, "%s: %s\n", m.name, fmt.Sprintf(format, args...))
 }
 
+// maxReported is the maximum number of undecodable events that are reported one by one.
+const maxReported = 10
+
+// reportUndecodable prints the n-th error of an event that cannot be decoded, if it is among the first.
+func (m *meter) reportUndecodable(err error, n int) {
+	if n <= maxReported {
+		m.line("%v", err)
+	}
+}
+
 // undecodable prints how many events or rows could not be decoded. It returns ErrFindings if there are any.
 func (m *meter) undecodable(n int) error {
 	if n == 0 {
 		return nil
 	}
-	m.line("%s could not be decoded; btgen-live verify explains why", countOf(n, "event or row"))
+	m.line("%s; btgen-live verify explains why", undecodableText(n))
 	return cli.ErrFindings
+}
+
+// undecodableText says how many events or rows could not be decoded.
+func undecodableText(n int) string {
+	return words.Count(float64(n), "event or row", "events or rows") + " could not be decoded"
 }
 
 // end removes the line that is redrawn.

@@ -89,9 +89,6 @@ func (r *printing) check() error {
 	return nil
 }
 
-// maxReported is the maximum number of undecodable events that are reported one by one.
-const maxReported = 10
-
 // tallied says how what is printed is counted.
 type tallied struct {
 	one      string                       // describes one
@@ -120,9 +117,8 @@ func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out *export,
 	err := func() error {
 		for e, err := range all {
 			if _, ok := errors.AsType[*store.DecodeError](err); ok {
-				if undecodable++; undecodable <= maxReported {
-					progress.line("%v", err)
-				}
+				undecodable++
+				progress.reportUndecodable(err, undecodable)
 				continue
 			}
 			if err != nil {

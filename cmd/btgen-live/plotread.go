@@ -39,13 +39,11 @@ type plot struct {
 	pixels      int            // largest number of windows of a line
 	lines       map[string]int // by series, as text
 	more        bool           // there are more series than a chart has
-	undecodable int            // in the present read
+	undecodable int            // in the read that met most of them, which may be the one for the range
 	lacking     int            // windows whose events have expired, and that no rollup has
 	narrow      bool           // some of them do not consist of windows of the rollup
 	cut         bool           // some of them would, if the range that the user wants did not cut these
-	reported    int            // of undecodable; reads after the first one find the same
 	progress    *meter
-	begun       time.Time
 }
 
 // choose chooses the fields to draw: those with the names, or all that can be drawn.
@@ -128,7 +126,7 @@ func (d *plot) read(ctx context.Context) error {
 		d.Notes = append(d.Notes, countOf(d.lacking, "window")+" may lack events, which have expired"+d.advice())
 	}
 	if d.undecodable > 0 {
-		d.Notes = append(d.Notes, countOf(d.undecodable, "event or row")+" could not be decoded: the chart lacks it")
+		d.Notes = append(d.Notes, undecodableText(d.undecodable)+": the chart lacks "+words.Plural(d.undecodable, "it", "them"))
 	}
 	return err
 }
@@ -173,35 +171,27 @@ func (d *plot) adapt(ctx context.Context) error {
 	return nil
 }
 
-// each yields windows of what is selected. It counts events that cannot be decoded.
+// each yields windows of what is selected. It reports events that cannot be decoded, unless a read before has done so.
 func (d *plot) each(ctx context.Context, width window.Width) iter.Seq2[dynamic.Window, error] {
-	d.undecodable, d.begun = 0, time.Now()
+	begun, undecodable := time.Now(), 0
 	all := d.selected.windows(ctx, d.client, d.options, width, store.WindowOptions{Fields: fieldsOf(d.layout, d.fields)})
 	events := 0
 	return func(yield func(dynamic.Window, error) bool) {
 		for w, err := range all {
-			if d.skips(err) {
+			if _, is := errors.AsType[*store.DecodeError](err); is {
+				if undecodable++; undecodable > d.undecodable {
+					d.undecodable = undecodable
+					d.progress.reportUndecodable(err, undecodable)
+				}
 				continue
 			}
 			events += int(w.Events)
-			d.progress.show(func() string { return rateText(events, "event", d.begun) })
+			d.progress.show(func() string { return rateText(events, "event", begun) })
 			if !yield(w, err) || err != nil {
 				return
 			}
 		}
 	}
-}
-
-// skips reports whether an error is that of an event that cannot be decoded, which it counts.
-func (d *plot) skips(err error) bool {
-	if _, ok := errors.AsType[*store.DecodeError](err); !ok {
-		return false
-	}
-	if d.undecodable++; d.undecodable > d.reported && d.undecodable <= maxReported {
-		d.progress.line("%v", err)
-		d.reported = d.undecodable
-	}
-	return true
 }
 
 // span sets the range of the chart: an end that the user does not name is that of the events, and what is read extends to whole
