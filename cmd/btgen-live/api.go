@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"iter"
 	"maps"
 	"math"
@@ -238,6 +240,57 @@ func number(n *int, least, most int) func(text string) error {
 	}
 }
 
+// pageToken is the place at which a page begins, as the answer with the page before it names it.
+type pageToken struct {
+	Now   time.Time         `json:"now"`   // of the first page; relative times of all pages are before it
+	Of    map[string]uint32 `json:"of"`    // checksums of the parameters that pages have in common
+	Token string            `json:"token"` // of the read; empty for the first page
+}
+
+// newPageToken returns the first page of a request.
+func newPageToken(q url.Values) *pageToken {
+	p := &pageToken{Now: time.Now(), Of: map[string]uint32{}}
+	for name, values := range q {
+		if name != "page" && name != "limit" {
+			p.Of[name] = crc32.ChecksumIEEE(fmt.Appendf(nil, "%q", slices.Sorted(slices.Values(values))))
+		}
+	}
+	return p
+}
+
+// parse parses a token, which must be of a request with the same parameters.
+func (p *pageToken) parse(text string) error {
+	if text == "" {
+		return nil
+	}
+	var of pageToken
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(b, &of)
+	}
+	if err != nil || of.Token == "" {
+		return errors.New("it is damaged: start again without a page")
+	}
+	all := maps.Clone(p.Of)
+	maps.Copy(all, of.Of)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if p.Of[name] != of.Of[name] {
+			return fmt.Errorf("it continues a request with another %s: repeat its parameters, or start again without a page", name)
+		}
+	}
+	*p = of
+	return nil
+}
+
+// next returns the text of the token with which the next page begins; empty if there is none.
+func (p pageToken) next(token string) (string, error) {
+	if p.Token = token; token == "" {
+		return "", nil
+	}
+	text, err := json.Marshal(&p)
+	return base64.RawURLEncoding.EncodeToString(text), err
+}
+
 // cost is what a request took of Bigtable.
 type cost struct {
 	mu       sync.Mutex
@@ -398,11 +451,11 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 
 // series answers with the series of a selection, in pages.
 func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
-	of, limit, search := selection{listing: true}, 100, ""
-	page := store.Page{Size: math.MaxInt} // of series that are searched
+	token := newPageToken(q)
+	of, limit, search := selection{listing: true, now: &token.Now}, 100, ""
 	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
 		f.Func("limit", "", number(&limit, 1, maxRows))
-		f.StringVar(&page.Token, "page", "", "")
+		f.Func("page", "", token.parse)
 		f.StringVar(&search, "search", "", "")
 		f.StringVar(&of.prefixed, "prefix", "", "")
 	})
@@ -413,6 +466,7 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	out := newRows(columns)
 	out.encoder = format.NewTextJSON(columns) // what value takes
 	search, next := strings.ToLower(search), ""
+	page := store.Page{Size: math.MaxInt, Token: token.Token} // of series that are searched
 	reader := s.schema.NewReader(a.client, a.counted(out.about.Cost))
 	for series, err := range reader.ReadSeries(ctx, s.selection(), s.from, s.to, store.SeriesOptions{Page: &page}) {
 		if err != nil {
@@ -426,7 +480,9 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 			continue
 		}
 		if out.n == limit {
-			out.about.Next = next
+			if out.about.Next, err = token.next(next); err != nil {
+				return nil, err
+			}
 			break
 		}
 		if err := out.add(&e); err != nil {
@@ -439,13 +495,14 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 
 // events answers with events, in pages, or with the newest one of each series.
 func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, error) {
-	r := reading{options: store.ReadOptions{LatestOnly: latest}}
-	limit, page := defaultRows, ""
+	token := newPageToken(q)
+	r := reading{selection: selection{now: &token.Now}, options: store.ReadOptions{LatestOnly: latest}}
+	limit := defaultRows
 	s, err := a.selected(q, &r.selection, func(f *pflag.FlagSet) {
 		f.Func("limit", "", number(&limit, 1, maxRows))
 		f.StringSliceVar(&r.fields, "fields", nil, "")
 		if !latest {
-			f.StringVar(&page, "page", "", "")
+			f.Func("page", "", token.parse)
 			f.Func("order", "", r.order)
 		}
 	})
@@ -457,11 +514,11 @@ func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, er
 		return nil, invalid(err)
 	}
 	switch {
-	case latest, s.of == ofTable && page == "":
+	case latest, s.of == ofTable && token.Token == "":
 	case s.of == ofTable:
 		return nil, invalid(errors.New("page: events of all series have no pages; select series values, or a query"))
 	default:
-		r.options.Page = &store.Page{Size: limit, Token: page}
+		r.options.Page = &store.Page{Size: limit, Token: token.Token}
 	}
 	out := newRows(columns)
 	events := s.events(ctx, a.client, a.counted(out.about.Cost), r.options)
@@ -474,7 +531,9 @@ func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, er
 	}
 	out.about.Marked = s.marked
 	if r.options.Page != nil {
-		out.about.Next = r.options.Page.Next
+		if out.about.Next, err = token.next(r.options.Page.Next); err != nil {
+			return nil, err
+		}
 	}
 	return out.json()
 }

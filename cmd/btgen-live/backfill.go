@@ -117,7 +117,7 @@ func (f *filling) check() error {
 	if err := cmp.Or(f.target.check(), checkWorkers(f.options.Workers), checkRate(f.options.Rate, "events")); err != nil {
 		return err
 	}
-	from, to, err := parseRange(flagName, f.from, f.to, time.UTC)
+	from, to, err := parseRange(flagName, f.from, f.to, time.Now(), time.UTC)
 	if f.options.From = from; f.to != "" {
 		f.options.To = to
 	}

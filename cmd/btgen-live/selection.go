@@ -48,6 +48,7 @@ type selection struct {
 	from, to     string
 	zoned        bool // zoneName is a parameter
 	zoneName     string
+	now          *time.Time     // of times before now; nil for that of the call
 	zone         *time.Location // of dates; nil for UTC
 	listing      bool           // of series: values at the beginning of row keys suffice
 	prefixed     string         // with listing, of the series value after those given; empty for none
@@ -198,7 +199,11 @@ func (s *selection) times() (from, to time.Time, err error) {
 			return from, to, err
 		}
 	}
-	return parseRange(s.param, s.from, s.to, s.zone)
+	now := time.Now()
+	if s.now != nil {
+		now = *s.now
+	}
+	return parseRange(s.param, s.from, s.to, now, s.zone)
 }
 
 // choose decides the kind of selection, and its inputs.
@@ -338,8 +343,8 @@ func (s *selected) all(ctx context.Context, client store.Client, ro store.Reader
 }
 
 // parseRange parses the parameters from and to, which param names; an end that is empty has no bound.
-func parseRange(param func(string) string, first, last string, zone *time.Location) (from, to time.Time, err error) {
-	now, to := time.Now(), scan.MaxTime
+func parseRange(param func(string) string, first, last string, now time.Time, zone *time.Location) (from, to time.Time, err error) {
+	to = scan.MaxTime
 	if first != "" {
 		from, err = parseTime(param("from"), first, now, zone)
 	}

@@ -220,6 +220,50 @@ func TestAPI(t *testing.T) {
 	}
 }
 
+// TestAPIPages continues requests with relative times, and refuses pages of other requests by the name of the parameter.
+func TestAPIPages(t *testing.T) {
+	events := readings("berlin", 1, time.Minute, 5)
+	for i := range events {
+		events[i].Time = time.Now().Add(time.Duration(i-10) * time.Minute)
+	}
+	h := servedEvents(t, append(events, readings("bern", 2, time.Hour, 1)...))
+	berlin := []string{"schema", "Event", "value", "sensor=1", "value", "city=berlin", "limit", "2"}
+	for _, order := range []string{"newest", "time"} {
+		page, n := "", 0
+		for {
+			answer := ask(t, h, 200, "events", append(berlin, "from", "-1h", "order", order, "page", page)...)
+			if n, page = n+len(rowsIn(answer)), answer["next"].(string); page == "" {
+				break
+			}
+		}
+		if n != 5 {
+			t.Errorf("%d events of the hour before now, want 5", n)
+		}
+	}
+	next := func(path string, parameters ...string) string {
+		return ask(t, h, 200, path, append(parameters, "schema", "Event", "limit", "1")...)["next"].(string)
+	}
+	ofBe, ofHour := next("series", "search", "be"), next("events", "value", "sensor=1", "value", "city=berlin", "from", "-1h")
+	for name, request := range map[string][]string{
+		"search": {"series", "search", "ber", "page", ofBe}, "from": {"series", "search", "be", "from", "-1h", "page", ofBe},
+		"value": {"events", "value", "sensor=2", "value", "city=berlin", "from", "-1h", "page", ofHour},
+		"order": {"events", "value", "city=berlin", "value", "sensor=1", "from", "-1h", "order", "newest", "page", ofHour},
+	} {
+		got := ask(t, h, 400, request[0], append(request[1:], "schema", "Event")...)["detail"].(string)
+		if !strings.Contains(got, ": it continues a request with another "+name+": repeat its parameters") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for _, page := range []string{"x", "e30", ofBe[1:]} {
+		if got := ask(t, h, 400, "series", "schema", "Event", "page", page)["detail"].(string); !strings.HasSuffix(got, ": it is damaged: start again without a page") {
+			t.Errorf("got %s", got)
+		}
+	}
+	if got := rowsIn(ask(t, h, 200, "series", "schema", "Event", "search", "be", "page", ofBe)); len(got) != 1 || got[0]["city"] != "bern" {
+		t.Errorf("got %v", got)
+	}
+}
+
 // TestAPIPrefixes finds series by the beginning of row keys, where the key allows it, and otherwise says what it allows.
 func TestAPIPrefixes(t *testing.T) {
 	var events []dynamic.Event
@@ -447,9 +491,9 @@ func TestAPIRefuses(t *testing.T) {
 		`every: `:                                                        {400, "windows", append(berlin, "every", "1x")},
 		`zone "Nowhere"`:                                                 {400, "windows", append(berlin, "every", "1d", "zone", "Nowhere")},
 		`there are more than 100 windows of 1m`:                          {422, "windows", append(berlin, "every", "1m", "limit", "100")},
-		`token`:                                                          {400, "events", append(berlin, "page", "!")},
+		`page "!": it is damaged`:                                        {400, "events", append(berlin, "page", "!")},
 		`fields: the schema has no field "y"`:                            {400, "range", append(berlin, "fields", "y")},
-		`page token`:                                                     {400, "series", []string{"schema", "Event", "page", "2"}},
+		`page "2": it is damaged`:                                        {400, "series", []string{"schema", "Event", "page", "2"}},
 	} {
 		answer := ask(t, h, c.code, c.path, c.parameters...)
 		if !strings.Contains(answer["detail"].(string), want) || answer["status"] != float64(c.code) {

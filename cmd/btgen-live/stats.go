@@ -82,7 +82,7 @@ func (s *statistics) check() (err error) {
 	case s.top < 0:
 		return fmt.Errorf("--top %d: must not be negative", s.top)
 	}
-	if s.since, s.until, err = parseRange(flagName, s.from, s.to, time.UTC); err != nil {
+	if s.since, s.until, err = parseRange(flagName, s.from, s.to, time.Now(), time.UTC); err != nil {
 		return err
 	}
 	return cmp.Or(s.target.check(), s.reporting.check(), checkWorkers(s.workers))
