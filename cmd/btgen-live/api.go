@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -568,7 +569,7 @@ func (r *rows) addAll(events iter.Seq2[*dynamic.Event, error], limit int, more f
 // windows answers with windows. Without a width, it chooses one for about as many windows as points.
 func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 	var w windowing
-	limit, points := maxRows, defaultCount
+	limit, points := maxRows, 0
 	s, err := a.selected(q, &w.selection, func(f *pflag.FlagSet) {
 		w.parameters(f)
 		f.Func("limit", "", number(&limit, 1, maxRows))
@@ -578,8 +579,11 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 		return nil, err
 	}
 	l := s.schema.Layout()
+	if w.every != "" && points > 0 {
+		return nil, invalid(errors.New("points: windows have the width of every: leave one of them out"))
+	}
 	if w.every == "" {
-		if w.every, err = chosenWidth(s, w.zone, points); err != nil {
+		if w.every, err = chosenWidth(s, w.zone, cmp.Or(points, defaultCount)); err != nil {
 			return nil, invalid(err)
 		}
 	}

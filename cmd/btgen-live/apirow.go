@@ -66,7 +66,8 @@ type shownCell struct {
 // key has the field.
 func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
 	at, n := "", 0
-	s, err := a.selected(q, &selection{}, func(f *pflag.FlagSet) {
+	var of selection
+	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
 		f.StringVar(&at, "time", "", "")
 		f.Func("sequence", "", number(&n, 0, math.MaxInt32))
 	})
@@ -76,6 +77,9 @@ func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
 	t, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
 		return nil, invalid(fmt.Errorf("time %q: want a time such as 2021-03-05T12:00:00Z", at))
+	}
+	if of.from+of.to != "" {
+		return nil, invalid(errors.New("from and to: want the time of one event instead"))
 	}
 	if s.of != ofSeries {
 		return nil, invalid(errors.New("want the values of one series"))

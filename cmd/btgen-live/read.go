@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -114,6 +115,8 @@ func (r *reading) project(s *selected) ([]format.Column, error) {
 		return nil, fmt.Errorf("the newest event of each series (%s) needs series values, or those of a query", r.param("latest"))
 	case r.options.NewestFirst:
 		return nil, fmt.Errorf("events with the newest first (%s) need series values, or those of a query", r.param("newest-first"))
+	case r.options.TimeOrder: // of the API
+		return nil, errors.New("events in order of time (order=time) need series values, or those of a query")
 	}
 	l := s.schema.Layout()
 	columns := format.Columns(l)

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -58,7 +57,6 @@ type selection struct {
 func (s *selection) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.schemas, "schemas", nil, schemasHelp)
 	s.parameters(cmd.Flags())
-	cli.Exclusive(cmd, "a query names its table", "query", "table")
 }
 
 // parameters adds the parameters of all sources.
@@ -208,6 +206,9 @@ func (s *selection) times() (from, to time.Time, err error) {
 
 // choose decides the kind of selection, and its inputs.
 func (s *selection) choose(sel *selected, l *layout.Layout, args []string) error {
+	if s.query != "" && s.table != "" {
+		return fmt.Errorf("%s %q: query %s reads a table of its own: leave one of them out", s.param("table"), s.table, s.query)
+	}
 	if s.query != "" {
 		q, err := s.named(l, func(*layout.Query) bool { return true }, "")
 		if err == nil {
