@@ -207,7 +207,7 @@ func (a *api) selected(q url.Values, s *selection, others func(f *pflag.FlagSet)
 	return out, invalid(err)
 }
 
-// parse sets the values of the parameters of a request, each once except for value. An empty string is the default.
+// parse sets the values of the parameters of a request, each once except for value.
 func parse(q url.Values, f *pflag.FlagSet) error {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		known := f.Lookup(name)
@@ -220,9 +220,6 @@ func parse(q url.Values, f *pflag.FlagSet) error {
 			return fmt.Errorf("parameter %s is given twice", name)
 		}
 		for _, text := range q[name] {
-			if text == "" && known.Value.Type() == "string" {
-				continue
-			}
 			if err := known.Value.Set(text); err != nil {
 				return fmt.Errorf("%s %q: %w", name, text, err)
 			}
