@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,6 +47,35 @@ func TestEventsOfTheManual(t *testing.T) {
 		must(t, os.WriteFile(name, []byte(strings.Replace(string(page), commands, got, 1)), 0o666))
 	default:
 		t.Errorf("the manual has\n%s\nbut the commands print\n%s", commands, got)
+	}
+}
+
+// TestStatusesOfTheManual compares the statuses of problems with those that the manual lists.
+func TestStatusesOfTheManual(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/btgen-live.md")
+	must(t, err)
+	_, list, _ := strings.Cut(string(page), "| status | when |\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	want := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllStringSubmatch(list, -1) {
+		code, err := strconv.Atoi(row[1])
+		must(t, err)
+		want["Status"+strings.ReplaceAll(http.StatusText(code), " ", "")] = true
+	}
+	got := map[string]bool{}
+	for _, pattern := range []string{"*.go", "../internal/web/*.go"} {
+		files, err := filepath.Glob(pattern)
+		must(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			must(t, err)
+			for _, problem := range regexp.MustCompile(`NewProblem\([^,]+, http\.(\w+),`).FindAllSubmatch(text, -1) {
+				got[string(problem[1])] = true
+			}
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("problems have %v, and the manual has %v", got, want)
 	}
 }
 
