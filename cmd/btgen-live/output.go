@@ -193,19 +193,22 @@ type export struct {
 	binary bool
 	file   *outputFile // nil for stdout
 	any    bool        // an event was added
+	broken bool        // adding one has failed, as ending the output would
 }
 
 // add writes an event.
 func (x *export) add(e *dynamic.Event) error {
 	x.any = true
-	return x.Write(e)
+	err := x.Write(e)
+	x.broken = err != nil
+	return err
 }
 
 // end ends the output; complete says whether it has all events. A read that fails before the first event leaves only
 // its error, and a binary output that is not complete has no end, so that no program takes it for a complete one.
 func (x *export) end(complete bool) error {
 	var err error
-	if complete || x.any && !x.binary {
+	if complete || x.any && !x.binary && !x.broken {
 		err = x.Close()
 	}
 	if x.file == nil {

@@ -34,6 +34,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/templates"
@@ -480,6 +481,23 @@ func TestBrokenOutput(t *testing.T) {
 	} {
 		var stderr strings.Builder
 		if code := run(args, brokenWriter{}, &stderr); code != 2 || stderr.String() != "btgen-live: no space left\n" {
+			t.Errorf("%s: exit code %d, %q", args[0], code, stderr.String())
+		}
+	}
+}
+
+// A failure to print in the middle of the output is reported once.
+func TestBrokenExport(t *testing.T) {
+	schema, b := inProject(t, "event.yaml", servedSchema, setup.Options{})
+	must(t, schema.NewWriter(b.Client).WriteAll(t.Context(), readings("berlin", 1, time.Minute, 5000)))
+	must(t, os.WriteFile("wrong.ndjson", []byte("{}\n{}\n"), 0o666))
+	for want, args := range map[string][]string{
+		"no space left\n": {"read", "Event", "city=berlin", "sensor=1", "--format", "csv"},
+		"no space left: nothing is written; to continue, repeat the command with --from-line 1\n": {"write", "Event", "wrong.ndjson"},
+	} {
+		var stderr strings.Builder
+		code := run(append(args, "--project", storetest.Project, "--instance", storetest.Instance), brokenWriter{}, &stderr)
+		if code != 2 || stderr.String() != "btgen-live: "+want {
 			t.Errorf("%s: exit code %d, %q", args[0], code, stderr.String())
 		}
 	}

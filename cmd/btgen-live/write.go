@@ -413,7 +413,6 @@ func (l *loading) land() error {
 	}
 	slices.SortStableFunc(reports, func(a, b report) int { return a.line - b.line })
 	for _, r := range reports {
-		l.line = r.line
 		if err := l.report(r); err != nil {
 			return err
 		}
@@ -451,6 +450,7 @@ func (l *loading) report(r report) error {
 	if _, err := fmt.Fprintf(l.out, "%s:%s\n", words.Printable(l.name), r.text); err != nil {
 		return err
 	}
+	l.line = r.line
 	if l.reported++; l.reported == l.options.maxErrors {
 		return errTooMany
 	}
