@@ -84,7 +84,7 @@ func (f *filling) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	l, err := loadLayout(cmd.OutOrStdout(), f.schemas, args[0])
+	l, err := loadLayout(f.schemas, args[0])
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (c *counting) run(cmd *cobra.Command, args []string) error {
 	if err := cmp.Or(c.target.check(), checkWorkers(c.workers)); err != nil {
 		return err
 	}
-	s, err := c.resolve(cmd.OutOrStdout(), args)
+	s, err := c.resolve(args)
 	if err != nil {
 		return err
 	}

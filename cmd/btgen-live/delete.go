@@ -72,7 +72,7 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	l, err := loadLayout(cmd.OutOrStdout(), d.schemas, args[0])
+	l, err := loadLayout(d.schemas, args[0])
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (d *tableRemoval) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	d.options.TablePrefix, d.options.Timeout = d.prefix, d.timeout
-	tables, err := loadTables(cmd.OutOrStdout(), d.schemas)
+	tables, err := loadTables(d.schemas)
 	if err != nil {
 		return err
 	}

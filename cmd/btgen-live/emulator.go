@@ -45,7 +45,7 @@ BIGTABLE_EMULATOR_HOST accept rows of up to 4 MiB.
 
 ` + cli.PathsHelp,
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			tables, err := loadTables(cmd.OutOrStdout(), paths)
+			tables, err := loadTables(paths)
 			if err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ func newRoot() *cobra.Command {
 Bigtable, shows how the tables of an instance differ from the schemas, verifies that the
 schemas can read what the tables contain, proposes schemas for existing tables, reads,
 summarizes, draws, serves, writes and counts events of any schema, deletes events and expired
-tables, and runs an emulator with the tables. It rejects the schemas that btgen rejects.
+tables, and runs an emulator with the tables. It fails for schemas that btgen rejects.
 
 Exit codes: 0 success, 1 findings, 2 failure.`,
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +24,7 @@ func ofSchema(most int) cobra.PositionalArgs {
 // schemaNames lists the names of the schemas that a command finds by itself; empty if there are
 // none, or they have errors.
 func schemaNames() string {
-	layouts, err := loadLayouts(io.Discard, nil)
+	layouts, err := loadLayouts(nil)
 	if err != nil || len(layouts) == 0 {
 		return ""
 	}

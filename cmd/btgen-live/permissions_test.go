@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path"
@@ -175,7 +174,7 @@ func dropped(ctx context.Context, b *storetest.Bigtable) error {
 		return err
 	}
 	defer client.Close()
-	layouts, err := loadLayouts(io.Discard, nil)
+	layouts, err := loadLayouts(nil)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (p *plotting) run(cmd *cobra.Command, args []string) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	s, err := p.resolve(cmd.OutOrStdout(), args)
+	s, err := p.resolve(args)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	selected, err := r.resolve(cmd.OutOrStdout(), args)
+	selected, err := r.resolve(args)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	l, err := loadLayout(cmd.OutOrStdout(), f.schemas, args[0])
+	l, err := loadLayout(f.schemas, args[0])
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -111,13 +110,12 @@ const (
 	ofBegin // series values begin with those given
 )
 
-// resolve resolves the arguments: the name of a schema, and series values. It prints findings
-// in the schemas to out.
-func (s *selection) resolve(out io.Writer, args []string) (*selected, error) {
+// resolve resolves the arguments: the name of a schema, and series values.
+func (s *selection) resolve(args []string) (*selected, error) {
 	if _, _, err := s.times(); err != nil {
 		return nil, err
 	}
-	l, err := loadLayout(out, s.schemas, args[0])
+	l, err := loadLayout(s.schemas, args[0])
 	if err != nil {
 		return nil, err
 	}

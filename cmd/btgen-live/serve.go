@@ -47,7 +47,7 @@ read at a time.
 			if err := s.check(); err != nil {
 				return err
 			}
-			layouts, err := loadLayouts(cmd.OutOrStdout(), paths)
+			layouts, err := loadLayouts(paths)
 			if err != nil {
 				return err
 			}

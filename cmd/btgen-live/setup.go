@@ -106,7 +106,7 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (setup.Plan, error) {
 		return setup.Plan{}, err
 	}
 	l.options.TablePrefix, l.options.Timeout = l.prefix, l.timeout
-	tables, err := loadTables(cmd.OutOrStdout(), paths)
+	tables, err := loadTables(paths)
 	if err != nil {
 		return setup.Plan{}, err
 	}

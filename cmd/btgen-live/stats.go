@@ -93,7 +93,7 @@ func (s *statistics) run(cmd *cobra.Command, args []string) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	of, l, err := loadSchema(cmd.OutOrStdout(), s.schemas, args[0])
+	of, l, err := loadSchema(s.schemas, args[0])
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,18 +15,14 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// load resolves the schemas in paths. If there are errors, it prints the findings and returns
-// ErrFindings.
-func load(stdout io.Writer, paths []string) (gen.Result, error) {
+// load resolves the schemas in paths. The error for errors in them is a *cli.ProjectError.
+func load(paths []string) (gen.Result, error) {
 	p, err := loadProject(paths)
 	if err != nil {
-		return gen.Result{}, err
+		return gen.Result{}, cli.CheckProject(err)
 	}
-	result := gen.Resolve(p.Inputs)
-	if result.Diagnostics.HasErrors() { // btgen prints warnings without errors
-		return gen.Result{}, cli.Report(stdout, p, result.Diagnostics)
-	}
-	return result, nil
+	result := gen.Resolve(p.Inputs) // btgen prints its warnings
+	return result, cli.CheckProject(result.Diagnostics.Err())
 }
 
 // loadProject loads the project of paths or, without any, the one that btgen runs in.
@@ -52,20 +47,20 @@ func loadProject(paths []string) (*project.Project, error) {
 }
 
 // loadLayouts returns the layouts of the schemas in paths, like [load].
-func loadLayouts(stdout io.Writer, paths []string) ([]*layout.Layout, error) {
-	result, err := load(stdout, paths)
+func loadLayouts(paths []string) ([]*layout.Layout, error) {
+	result, err := load(paths)
 	return result.Layouts, err
 }
 
 // loadLayout is like [loadSchema] without the schema.
-func loadLayout(stdout io.Writer, paths []string, name string) (*layout.Layout, error) {
-	_, l, err := loadSchema(stdout, paths, name)
+func loadLayout(paths []string, name string) (*layout.Layout, error) {
+	_, l, err := loadSchema(paths, name)
 	return l, err
 }
 
 // loadSchema is like [load] for the schema with a name.
-func loadSchema(stdout io.Writer, paths []string, name string) (*schema.Schema, *layout.Layout, error) {
-	result, err := load(stdout, paths)
+func loadSchema(paths []string, name string) (*schema.Schema, *layout.Layout, error) {
+	result, err := load(paths)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,7 +92,7 @@ func tablesOf(layouts []*layout.Layout) []store.Table {
 }
 
 // loadTables returns the tables of the schemas in paths, like [loadLayouts].
-func loadTables(stdout io.Writer, paths []string) ([]store.Table, error) {
-	layouts, err := loadLayouts(stdout, paths)
+func loadTables(paths []string) ([]store.Table, error) {
+	layouts, err := loadLayouts(paths)
 	return tablesOf(layouts), err
 }

@@ -58,7 +58,7 @@ func (v *verification) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	v.options.Prefix, v.options.Timeout = v.prefix, v.timeout
-	layouts, err := loadLayouts(cmd.OutOrStdout(), paths)
+	layouts, err := loadLayouts(paths)
 	if err != nil {
 		return err
 	}

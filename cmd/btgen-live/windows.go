@@ -94,7 +94,7 @@ func (w *windowing) run(cmd *cobra.Command, args []string) error {
 	if err := w.check(); err != nil {
 		return err
 	}
-	selected, err := w.resolve(cmd.OutOrStdout(), args)
+	selected, err := w.resolve(args)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 	if err := w.check(); err != nil {
 		return err
 	}
-	l, err := loadLayout(cmd.OutOrStdout(), w.schemas, args[0])
+	l, err := loadLayout(w.schemas, args[0])
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/internal/files"
 	"github.com/btgen-dev/btgen/gen/project"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // The exit codes.
@@ -87,13 +88,48 @@ func printFindings(out io.Writer, err error) error {
 
 // printFailure prints any other error after the name of the root command.
 func printFailure(failures io.Writer, root *cobra.Command, err error) {
+	if p, ok := errors.AsType[*ProjectError](err); ok {
+		fmt.Fprintf(failures, "%s: %s:\n%s", root.Name(), p.Error(), Findings(failures, p.Found, readSource))
+		return
+	}
 	fmt.Fprintf(failures, "%s: %s\n", root.Name(), message(err))
+}
+
+// ProjectError is the error of a command that needs a project whose files have errors. [Run] prints them to stderr, with
+// ExitFailure: findings of the command itself are about something else.
+type ProjectError struct {
+	Found diag.List // the errors and warnings
+}
+
+// Error counts the errors.
+func (e *ProjectError) Error() string {
+	n := 0
+	for _, d := range e.Found {
+		if d.Severity == diag.Error {
+			n++
+		}
+	}
+	return "nothing is done, since the project has " + words.Count(float64(n), "error", "errors")
+}
+
+// CheckProject returns err, and a *ProjectError in place of findings.
+func CheckProject(err error) error {
+	var found diag.List
+	if !errors.As(err, &found) {
+		return err
+	}
+	return &ProjectError{withoutAdvice(found)}
+}
+
+// withoutAdvice returns findings without advice.
+func withoutAdvice(found diag.List) diag.List {
+	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return d.Severity == diag.Advice })
 }
 
 // Report prints the errors and warnings in the schemas of a project, and returns
 // ErrFindings if any is an error. It omits advice.
 func Report(stdout io.Writer, p *project.Project, found diag.List) error {
-	found = slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return d.Severity == diag.Advice })
+	found = withoutAdvice(found)
 	if _, err := io.WriteString(stdout, Findings(stdout, found, p.Text)); err != nil {
 		return err
 	}
