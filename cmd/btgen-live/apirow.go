@@ -74,9 +74,9 @@ func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := time.Parse(time.RFC3339Nano, at)
+	t, err := parseInstant("time", at, anInstant)
 	if err != nil {
-		return nil, invalid(fmt.Errorf("time %q: want a time such as 2021-03-05T12:00:00Z", at))
+		return nil, invalid(err)
 	}
 	if of.from+of.to != "" {
 		return nil, invalid(errors.New("from and to: want the time of one event instead"))
@@ -85,6 +85,9 @@ func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
 		return nil, invalid(errors.New("want the values of one series"))
 	}
 	l := s.schema.Layout()
+	if !codec.Truncate(t, l.Precision).Equal(t) {
+		return nil, invalid(fmt.Errorf("time %q: finer than the precision of the schema, %s, so no event has it", at, schema.FormatDuration(l.Precision)))
+	}
 	table, sequence := periodAt(l.Read, t), uint32(n)
 	out := []storedRow{}
 	for _, metric := range metricsOf(table) {

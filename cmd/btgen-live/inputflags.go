@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -118,8 +117,8 @@ func (i *inputFlags) check() (err error) {
 		}
 	}
 	if i.at != "" {
-		if i.reader.Time, err = time.Parse(time.RFC3339Nano, i.at); err != nil {
-			return fmt.Errorf("--time %q: want a time such as 2021-03-05T12:00:00Z", i.at)
+		if i.reader.Time, err = parseInstant("--time", i.at, anInstant); err != nil {
+			return err
 		}
 	}
 	switch d := strings.Replace(i.delimiter, `\t`, "\t", 1); {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -368,11 +369,23 @@ func parseTime(flag, text string, now time.Time, zone *time.Location) (time.Time
 	if date, err := time.Parse(time.DateOnly, text); err == nil {
 		return window.StartOfDay(date, cmp.Or(zone, time.UTC)), nil
 	}
-	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		return at, nil
-	}
-	return time.Time{}, fmt.Errorf("%s %q: want a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h or -7d", flag, text)
+	return parseInstant(flag, text, "a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h or -7d")
 }
+
+// parseInstant parses a time that a parameter has; want describes its forms.
+func parseInstant(param, text, want string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	switch {
+	case err != nil:
+		return at, fmt.Errorf("%s %q: want %s", param, text, want)
+	case format.FinerTime([]byte(text)):
+		return at, fmt.Errorf("%s %q: want at most nine digits after the point: there are no times between nanoseconds", param, text)
+	}
+	return at, nil
+}
+
+// anInstant describes the form of a time.
+const anInstant = "a time such as 2021-03-05T12:00:00Z"
 
 // duration is the value of a flag with a duration, see [parseDuration].
 type duration time.Duration
@@ -397,7 +410,7 @@ func (d *duration) Type() string { return "duration" }
 
 // parseDuration parses a duration of package time, or one with days or weeks.
 func parseDuration(text string) (time.Duration, error) {
-	if d, err := time.ParseDuration(text); err == nil {
+	if d, err := time.ParseDuration(text); err == nil && !format.FinerDuration([]byte(text)) {
 		return d, nil
 	}
 	text, negative := strings.CutPrefix(text, "-")

@@ -141,6 +141,8 @@ func (p *timeParser) parse(text []byte) (any, error) {
 // instant returns the instant of a time that was parsed, which may be what clocks show.
 func (p *timeParser) instant(t time.Time, text string, local bool) (any, error) {
 	switch {
+	case FinerTime([]byte(text)):
+		return nil, tooFine([]byte(text))
 	case !local:
 		return t.UTC(), nil
 	case p.zone != nil:
@@ -151,6 +153,61 @@ func (p *timeParser) instant(t time.Time, text string, local bool) (any, error) 
 		want += ", or --time-unit if it is a number"
 	}
 	return nil, &valueError{fmt.Sprintf("%q has no time zone", text), want}
+}
+
+// tooFine returns the error of a time or a duration that is no whole number of nanoseconds.
+func tooFine(text []byte) error {
+	return &valueError{fmt.Sprintf("\"%s\" has digits beyond the nanosecond", shown(text)), "a whole number of nanoseconds, since events have no more"}
+}
+
+// nanoDigits is the number of digits after the point of a second in nanoseconds.
+const nanoDigits = 9
+
+// FinerTime reports whether a time has digits beyond the nanosecond, which package time drops.
+func FinerTime(text []byte) bool {
+	for {
+		i := bytes.IndexAny(text, ".,")
+		if i < 0 {
+			return false
+		}
+		text = text[i+1:]
+		n := 0
+		for n < len(text) && isDigit(text[n]) {
+			n++
+		}
+		if n > nanoDigits && len(bytes.TrimRight(text[nanoDigits:n], "0")) > 0 {
+			return true
+		}
+	}
+}
+
+// FinerDuration reports whether a duration has digits beyond the nanosecond, which package time drops.
+func FinerDuration(text []byte) bool {
+	for {
+		_, after, point := bytes.Cut(text, []byte("."))
+		if !point {
+			return false
+		}
+		n := len(after) - len(bytes.TrimLeft(after, "0123456789"))
+		digits := bytes.TrimRight(after[:n], "0")
+		if text = after[n:]; len(digits) == 0 {
+			continue
+		}
+		name := text
+		if i := bytes.IndexAny(text, "0123456789."); i >= 0 {
+			name = text[:i]
+		}
+		unit, err := time.ParseDuration("1" + string(name))
+		const most = 13 // of a whole number of nanoseconds in hours
+		if err != nil || len(digits) > most {
+			return true
+		}
+		part, _ := new(big.Int).SetString(string(digits), 10)
+		scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(digits))), nil)
+		if part.Mul(part, big.NewInt(int64(unit))).Rem(part, scale).Sign() != 0 {
+			return true
+		}
+	}
 }
 
 // InZone returns the instant at which clocks in a zone show what a time in UTC shows. Times that
@@ -179,7 +236,7 @@ func InZone(wall time.Time, zone *time.Location) (any, error) {
 func ParseTime(text []byte, o ReaderOptions) (time.Time, bool) {
 	if o.Layout == "" {
 		if t, err := codec.TextTimestamp(bytes.TrimSpace(text)); err == nil {
-			return t, true
+			return t, !FinerTime(text)
 		}
 	}
 	v, err := (&timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout}).parse(text)
@@ -241,8 +298,8 @@ const (
 	maxSeconds = 253402300799 // 9999-12-31T23:59:59
 )
 
-// epoch returns the time that is a decimal number of units after 1970. It drops digits beyond the
-// nanosecond, like [codec.TextTimestamp]. It returns false for other years than 0 to 9999.
+// epoch returns the time that is a decimal number of units after 1970. It drops digits beyond the nanosecond, which floating-point
+// numbers of programs have. It returns false for other years than 0 to 9999.
 func epoch(text []byte, unit time.Duration) (time.Time, bool) {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return Since1970(n, unit)
@@ -268,12 +325,12 @@ func epoch(text []byte, unit time.Duration) (time.Time, bool) {
 	return time.Unix(seconds.Int64(), rest.Int64()).UTC(), true
 }
 
-// fraction is epoch for the usual numbers with a point. It returns false for others.
+// fraction is epoch for the usual numbers with a point, whose digits are few enough that their product with a second does not
+// overflow. It returns false for others.
 func fraction(text []byte, unit time.Duration) (time.Time, bool) {
-	const most = 9 // digits after the point, so that their product with a second does not overflow
 	whole, digits, _ := bytes.Cut(text, []byte("."))
 	n, err := strconv.ParseUint(string(whole), 10, 63)
-	if err != nil || unit > time.Second || len(digits) > most || len(digits) > 0 && !isDigit(digits[0]) {
+	if err != nil || unit > time.Second || len(digits) > nanoDigits || len(digits) > 0 && !isDigit(digits[0]) {
 		return time.Time{}, false
 	}
 	scale, part := int64(1), int64(0)

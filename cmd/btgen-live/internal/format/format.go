@@ -9,7 +9,7 @@
 //	bool                 true or false
 //	integers, floats     decimal; NaN, Infinity and -Infinity are strings in NDJSON
 //	timestamp            RFC 3339 in UTC, up to nanoseconds: 2021-03-05T12:00:00.5Z
-//	duration             as in Go: 1h30m0.5s
+//	duration             as in Go, up to nanoseconds: 1h30m0.5s
 //	uuid, enum           f81d4fae-7dec-41d0-a765-00a0c91e6bf6, and the name of the value
 //	json                 NDJSON contains the value, and CSV its text
 //
@@ -257,6 +257,9 @@ func parserOf(f *layout.Field) func(text []byte) (any, error) {
 		v, err := decode(text)
 		if err != nil {
 			return nil, refuse(f, text)
+		}
+		if f.Type == schema.Timestamp && FinerTime(text) || f.Type == schema.Duration && FinerDuration(text) {
+			return nil, tooFine(text)
 		}
 		if isFloat(f.Type) && ofSource(text) {
 			return nil, &valueError{fmt.Sprintf("\"%s\" is not a valid %s", shown(text), f.Type), "a decimal number without _"}

@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -420,6 +421,30 @@ func TestZoneless(t *testing.T) {
 			if got := all(newReader(t, resolve(t), name, in, format.ReaderOptions{Zone: time.UTC})); len(got) != 1 || !strings.Contains(got[0], ": 2026-03-01T") {
 				t.Errorf("%s in UTC: %s: %q", name, at, got)
 			}
+		}
+	}
+}
+
+// Digits beyond the nanosecond are refused, whatever the form of a time or a duration that is a text, unless they are zeros.
+func TestFiner(t *testing.T) {
+	for text, o := range map[string]format.ReaderOptions{
+		"2021-03-05T12:00:00.123456789%sZ": {}, "2021-03-05 12:00:00.123456789%s": {Zone: time.UTC}, "2021-03-05 12:00:00,123456789%s+01": {},
+		"5.3.2021 12:00:00.123456789%s": {Layout: "2.1.2006 15:04:05", Zone: time.UTC},
+	} {
+		for digits, finer := range map[string]bool{"": false, "0": false, "000": false, "1": true, "0001": true} {
+			at, ok := format.ParseTime(fmt.Appendf(nil, text, digits), o)
+			if ok == finer || !finer && at.Nanosecond() != 123456789 {
+				t.Errorf(text+": %v, %v", digits, at, ok)
+			}
+		}
+	}
+	for text, finer := range map[string]bool{
+		"1.000000001s": false, "1.0000000001s": true, "1.5ns": true, "1.50µs": false, "1.0005us": true, "1.00000000001m": true, "0.0000000001h": false,
+		"1.0000000000001h": true, "1h0.5s1.5ns": true, "1.0ns": false, ".5h": false, "-1.12345678901234567890s": true,
+	} {
+		_, err := format.ParseText(&layout.Field{Type: schema.Duration}, []byte(text))
+		if finer != (err != nil) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
