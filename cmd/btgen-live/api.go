@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -226,16 +225,6 @@ func parse(q url.Values, f *pflag.FlagSet) error {
 		}
 	}
 	return nil
-}
-
-// number returns a parser of numbers from least to most.
-func number(n *int, least, most int) func(text string) error {
-	return func(text string) (err error) {
-		if *n, err = strconv.Atoi(text); err != nil || *n < least || *n > most {
-			return fmt.Errorf("want a number from %d to %d", least, most)
-		}
-		return nil
-	}
 }
 
 // pageToken is the place at which a page begins, as the answer with the page before it names it.
@@ -452,7 +441,7 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	token := newPageToken(q)
 	of, limit, search := selection{listing: true, now: &token.Now}, 100, ""
 	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
-		f.Func("limit", "", number(&limit, 1, maxRows))
+		f.Var(number{&limit, 1, maxRows}, "limit", "")
 		f.Func("page", "", token.parse)
 		f.StringVar(&search, "search", "", "")
 		f.StringVar(&of.prefixed, "prefix", "", "")
@@ -497,7 +486,7 @@ func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, er
 	r := reading{selection: selection{now: &token.Now}, options: store.ReadOptions{LatestOnly: latest}}
 	limit := defaultRows
 	s, err := a.selected(q, &r.selection, func(f *pflag.FlagSet) {
-		f.Func("limit", "", number(&limit, 1, maxRows))
+		f.Var(number{&limit, 1, maxRows}, "limit", "")
 		f.StringSliceVar(&r.fields, "fields", nil, "")
 		if !latest {
 			f.Func("page", "", token.parse)
@@ -569,8 +558,8 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 	limit, points := maxRows, 0
 	s, err := a.selected(q, &w.selection, func(f *pflag.FlagSet) {
 		w.parameters(f)
-		f.Func("limit", "", number(&limit, 1, maxRows))
-		f.Func("points", "", number(&points, 1, maxRows))
+		f.Var(number{&limit, 1, maxRows}, "limit", "")
+		f.Var(number{&points, 1, maxRows}, "points", "")
 	})
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
 	var of selection
 	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
 		f.StringVar(&at, "time", "", "")
-		f.Func("sequence", "", number(&n, 0, math.MaxInt32))
+		f.Var(number{&n, 0, math.MaxInt32}, "sequence", "")
 	})
 	if err != nil {
 		return nil, err

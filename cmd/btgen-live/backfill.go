@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -57,8 +56,9 @@ Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
 	cmd.Flags().StringVar(&f.options.Target, "target", "", "`table` to fill; by default the one with serves: false")
 	cmd.Flags().StringVar(&f.from, "from", "", "`time` of the first event; by default all")
 	cmd.Flags().StringVar(&f.to, "to", "", "`time` before which events are copied; by default all; with --verify, now")
-	cmd.Flags().IntVar(&f.options.Workers, "workers", store.DefaultWorkers, "number of ranges of row keys to copy concurrently")
-	cmd.Flags().Float64Var(&f.options.Rate, "rate", 0, "maximum number of events per second; 0 for no limit")
+	f.options.Workers = store.DefaultWorkers
+	cmd.Flags().Var(number{&f.options.Workers, 1, 0}, "workers", "number of ranges of row keys to copy concurrently")
+	cmd.Flags().Var(rate{&f.options.Rate}, "rate", "maximum number of events per second; 0 for no limit")
 	cmd.Flags().StringVar(&f.options.Checkpoint, "checkpoint", "", "`file` with the progress, which is created, and continued if it exists")
 	cmd.Flags().BoolVar(&f.options.SkipUndecodable, "skip-undecodable", false, "count rows that cannot be decoded, instead of failing")
 	cmd.Flags().BoolVar(&f.options.RenewAges, "renew-ages", false, "allow a target in which the age of an event counts from its write")
@@ -114,7 +114,7 @@ func (f *filling) ofStates(l *layout.Layout, r store.BackfillReport) bool {
 
 // check checks the flags and sets the times.
 func (f *filling) check() error {
-	if err := cmp.Or(f.target.check(), checkWorkers(f.options.Workers), checkRate(f.options.Rate, "events")); err != nil {
+	if err := f.target.check(); err != nil {
 		return err
 	}
 	from, to, err := parseRange(flagName, f.from, f.to, time.Now(), time.UTC)

@@ -56,8 +56,10 @@ Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
 	n.flags(cmd, "app `profile` of the reads")
 	cmd.Flags().StringVar(&n.table, "table", "", "`ID` of the table, without the prefix")
 	cmd.Flags().StringVar(&n.sampling.Prefix, "key-prefix", "", "read only rows whose keys begin with this `text`, for a table with several kinds of rows")
-	cmd.Flags().IntVar(&n.sampling.Rows, "sample", defaultSample, fmt.Sprintf("maximum number of `rows` to read; of a file, lines, by default %d", inferredLines))
-	cmd.Flags().IntVar(&n.versions, "versions", inferredVersions, "maximum number of `cells` to read of a column in a row, the newest")
+	n.sampling.Rows = defaultSample
+	cmd.Flags().Var(number{&n.sampling.Rows, 1, 0}, "sample", fmt.Sprintf("maximum number of `rows` to read; of a file, lines, by default %d", inferredLines))
+	n.versions = inferredVersions
+	cmd.Flags().Var(number{&n.versions, 1, 0}, "versions", "maximum number of `cells` to read of a column in a row, the newest")
 	cmd.Flags().StringVar(&n.out, "out", "", "write the schema to this `file`, which must not exist, and print the shares")
 	n.input.add(cmd)
 	cmd.Flags().StringSliceVar(&n.series, "series", nil, "`columns` of CSV that tell one series from another, or name=value for one that the file lacks")
@@ -84,9 +86,6 @@ func (n *inference) run(cmd *cobra.Command, args []string) error {
 	}
 	if n.table == "" {
 		return errors.New("no table is named: add --table T with the ID of the table for which to propose a schema, or the file with events of another system")
-	}
-	if n.sampling.Rows < 1 || n.versions < 1 {
-		return errors.New("--sample and --versions must be at least 1")
 	}
 	if err := n.check(); err != nil {
 		return err

@@ -22,9 +22,6 @@ func (n *inference) runFile(cmd *cobra.Command, name string) error {
 	if err := n.input.check(); err != nil {
 		return err
 	}
-	if n.sampling.Rows < 1 {
-		return fmt.Errorf("--sample %d: must be at least 1", n.sampling.Rows)
-	}
 	if err := n.free(); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 	r.selection.flags(cmd)
 	cmd.Flags().BoolVar(&r.options.LatestOnly, "latest", false, "print only the newest event of each series")
 	cmd.Flags().BoolVar(&r.options.NewestFirst, "newest-first", false, "print the newest events first")
-	cmd.Flags().IntVar(&r.options.Limit, "limit", 0, "maximum number of `events`; 0 for no limit")
+	cmd.Flags().Var(number{&r.options.Limit, 0, 0}, "limit", "maximum number of `events`; 0 for no limit")
 	cmd.Flags().StringSliceVar(&r.fields, "fields", nil, "`fields` to print, separated by commas; by default all")
 	r.printing.flags(cmd, writtenFormats())
 	return cmd
@@ -100,9 +100,6 @@ func pointers(events iter.Seq2[dynamic.Event, error]) iter.Seq2[*dynamic.Event, 
 func (r *reading) check() error {
 	if err := r.target.check(); err != nil {
 		return err
-	}
-	if r.options.Limit < 0 {
-		return fmt.Errorf("--limit %d: must not be negative", r.options.Limit)
 	}
 	return r.printing.check()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -15,15 +14,8 @@ type reporting struct{ format string }
 
 // flags adds the flag to a command.
 func (r *reporting) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&r.format, "format", "text", "`text` or json")
-}
-
-// check checks the flag.
-func (r *reporting) check() error {
-	if r.format != "text" && r.format != "json" {
-		return fmt.Errorf("--format %q: must be text or json", r.format)
-	}
-	return nil
+	r.format = "text"
+	cmd.Flags().Var(oneOf{&r.format, []string{"text", "json"}}, "format", "`text` or json")
 }
 
 // report prints a report. It returns ErrFindings if the report has findings.

@@ -57,8 +57,9 @@ Exit codes: 0 summarized; 2 failure.`,
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "repeat until interrupted")
 	cmd.Flags().BoolVar(&f.replicated, "replicated", false, "wait for replication, for an instance with several clusters")
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "summarize at once, on an emulator to which nothing writes meanwhile")
-	cmd.Flags().IntVar(&f.options.Workers, "workers", store.DefaultWorkers, "number of ranges of row keys to search, and of buckets to summarize, concurrently")
-	cmd.Flags().Float64Var(&f.options.Rate, "rate", 0, "maximum number of buckets per second; 0 for no limit")
+	f.options.Workers = store.DefaultWorkers
+	cmd.Flags().Var(number{&f.options.Workers, 1, 0}, "workers", "number of ranges of row keys to search, and of buckets to summarize, concurrently")
+	cmd.Flags().Var(rate{&f.options.Rate}, "rate", "maximum number of buckets per second; 0 for no limit")
 	cmd.Flags().StringVar(&f.options.Checkpoint, "checkpoint", "", "`file` with the progress, which is created, and continued if it exists")
 	cli.Exclusive(cmd, "a dry run makes no progress to keep", "checkpoint", "dry-run")
 	cli.Exclusive(cmd, "a dry run changes nothing, so the next one finds the same", "watch", "dry-run")
@@ -148,7 +149,7 @@ func (f *summarizing) check() error {
 	if f.noWait && os.Getenv(store.EmulatorVariable) == "" {
 		unable = fmt.Errorf("--no-wait: only for emulators, and %s names none: windows could lack what other programs are writing", store.EmulatorVariable)
 	}
-	return cmp.Or(f.target.check(), unable, checkWorkers(f.options.Workers), checkRate(f.options.Rate, "buckets"))
+	return cmp.Or(f.target.check(), unable)
 }
 
 // once summarizes the buckets that have changed. With --watch, it prints the first that cannot be decoded, and the first of

@@ -15,7 +15,6 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -386,37 +385,3 @@ func parseInstant(param, text, want string) (time.Time, error) {
 
 // anInstant describes the form of a time.
 const anInstant = "a time such as 2021-03-05T12:00:00Z"
-
-// duration is the value of a flag with a duration, see [parseDuration].
-type duration time.Duration
-
-// Set parses a duration.
-func (d *duration) Set(text string) error {
-	parsed, err := parseDuration(text)
-	*d = duration(parsed)
-	return err
-}
-
-// String returns the duration; 0, which help leaves out, has no unit.
-func (d *duration) String() string {
-	if *d == 0 {
-		return "0"
-	}
-	return time.Duration(*d).String()
-}
-
-// Type returns the kind of value for errors and help.
-func (d *duration) Type() string { return "duration" }
-
-// parseDuration parses a duration of package time, or one with days or weeks.
-func parseDuration(text string) (time.Duration, error) {
-	if d, err := time.ParseDuration(text); err == nil && !format.FinerDuration([]byte(text)) {
-		return d, nil
-	}
-	text, negative := strings.CutPrefix(text, "-")
-	d, err := schema.ParseDuration(text)
-	if negative {
-		d = -d
-	}
-	return d, err
-}

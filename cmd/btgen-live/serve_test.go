@@ -477,7 +477,7 @@ func TestAPIRefuses(t *testing.T) {
 		`no parameter "limits"`:                                                  {400, "events", append(berlin, "limits", "1")},
 		`parameter from is given twice`:                                          {400, "events", append(berlin, "from", "2021-01-01", "from", "2021-01-01")},
 		`from "yesterday": want a date`:                                          {400, "events", append(berlin, "from", "yesterday")},
-		`limit "0": want a number from 1 to 10000`:                               {400, "events", append(berlin, "limit", "0")},
+		`limit "0": want a whole number from 1 to 10000`:                         {400, "events", append(berlin, "limit", "0")},
 		`"sensor=x":`:          {400, "events", []string{"schema", "Event", "value", "city=a", "value", "sensor=x"}},
 		`time "": want a time`: {400, "row", berlin},
 		`time "2021-03-05T12:00:00.1234567891Z": want at most nine digits after the point`: {400, "row", append(berlin, "time", "2021-03-05T12:00:00.1234567891Z")},

@@ -57,9 +57,11 @@ Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2
 	cmd.Flags().StringVar(&s.table, "table", "", "only the `table` with this ID, as in the schema")
 	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
 	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events count; by default all")
-	cmd.Flags().IntVar(&s.sample, "sample", 0, "maximum number of `rows` to read from each table; 0 for all")
-	cmd.Flags().IntVar(&s.top, "top", 10, "number of `series` to print")
-	cmd.Flags().IntVar(&s.workers, "workers", store.DefaultWorkers, "number of ranges of row keys to read concurrently")
+	cmd.Flags().Var(number{&s.sample, 0, 0}, "sample", "maximum number of `rows` to read from each table; 0 for all")
+	s.top = 10
+	cmd.Flags().Var(number{&s.top, 0, 0}, "top", "number of `series` to print")
+	s.workers = store.DefaultWorkers
+	cmd.Flags().Var(number{&s.workers, 1, 0}, "workers", "number of ranges of row keys to read concurrently")
 	s.reporting.flags(cmd)
 	return cmd
 }
@@ -76,16 +78,10 @@ type statistics struct {
 
 // check checks the flags.
 func (s *statistics) check() (err error) {
-	switch {
-	case s.sample < 0:
-		return fmt.Errorf("--sample %d: must not be negative", s.sample)
-	case s.top < 0:
-		return fmt.Errorf("--top %d: must not be negative", s.top)
-	}
 	if s.since, s.until, err = parseRange(flagName, s.from, s.to, time.Now(), time.UTC); err != nil {
 		return err
 	}
-	return cmp.Or(s.target.check(), s.reporting.check(), checkWorkers(s.workers))
+	return s.target.check()
 }
 
 // run prints the statistics.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"os"
 	"time"
@@ -37,7 +36,7 @@ func (t *target) optional(cmd *cobra.Command, appProfile string) {
 	cmd.Flags().StringVar(&t.instance, "instance", "", "instance of the tables")
 	cmd.Flags().StringVar(&t.prefix, "prefix", "", prefixHelp)
 	t.timeout = store.DefaultTimeout
-	cmd.Flags().Var((*duration)(&t.timeout), "timeout", "time limit for each request, including retries")
+	cmd.Flags().Var(duration{&t.timeout, 1}, "timeout", "time limit for each request, including retries")
 	cmd.Flags().StringVar(&t.appProfile, "app-profile", "", appProfile)
 }
 
@@ -61,9 +60,6 @@ func (t *target) check() error {
 		if err := t.required(); err != nil {
 			return err
 		}
-	}
-	if t.timeout <= 0 {
-		return fmt.Errorf("--timeout %s: must be more than 0", t.timeout)
 	}
 	return nil
 }
@@ -135,20 +131,4 @@ func emulates(ctx context.Context) error {
 		return fmt.Errorf("no emulator answers at %s, which %s names: start one with btgen-live emulator, or unset the variable: %w", words.Printable(host), store.EmulatorVariable, err)
 	}
 	return conn.Close()
-}
-
-// checkWorkers checks the flag --workers.
-func checkWorkers(n int) error {
-	if n < 1 {
-		return fmt.Errorf("--workers %d: must be at least 1", n)
-	}
-	return nil
-}
-
-// checkRate checks the flag --rate, a number of things per second.
-func checkRate(rate float64, things string) error {
-	if !(rate >= 0) || math.IsInf(rate, 0) { // or NaN
-		return fmt.Errorf("--rate %g: must be a finite number of %s per second, or 0 for no limit", rate, things)
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -35,7 +34,8 @@ Exit codes: 0 the sample is readable, 1 part of it is not, 2 failure.
 		RunE: v.run,
 	}
 	v.target.flags(cmd, "app `profile` of the reads")
-	cmd.Flags().IntVar(&v.options.Rows, "sample", defaultSample, "maximum number of `rows` to read from each table")
+	v.options.Rows = defaultSample
+	cmd.Flags().Var(number{&v.options.Rows, 1, 0}, "sample", "maximum number of `rows` to read from each table")
 	cmd.Flags().StringVar(&v.table, "table", "", "verify only the `table` with this ID, as in the schemas")
 	v.reporting.flags(cmd)
 	return cmd
@@ -51,10 +51,7 @@ type verification struct {
 
 // run verifies the tables of the schemas in paths.
 func (v *verification) run(cmd *cobra.Command, paths []string) error {
-	if v.options.Rows < 1 {
-		return fmt.Errorf("--sample %d: must be at least 1", v.options.Rows)
-	}
-	if err := cmp.Or(v.reporting.check(), v.target.check()); err != nil {
+	if err := v.target.check(); err != nil {
 		return err
 	}
 	v.options.Prefix, v.options.Timeout = v.prefix, v.timeout

@@ -61,9 +61,9 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 	w.selection.flags(cmd)
 	w.addZone(cmd.Flags(), "time `zone` of days, dates and printed times, such as Europe/Berlin")
 	w.parameters(cmd.Flags())
-	cmd.Flags().Var((*duration)(&w.options.Before), "before", "how long before --from to look for the last values, for the increases of first windows")
+	cmd.Flags().Var(duration{&w.options.Before, 0}, "before", "how long before --from to look for the last values, for the increases of first windows")
 	cmd.Flags().BoolVar(&w.options.NewestFirst, "newest-first", false, "print the newest windows of each series first")
-	cmd.Flags().IntVar(&w.options.Limit, "limit", 0, "maximum number of `windows`; 0 for no limit")
+	cmd.Flags().Var(number{&w.options.Limit, 0, 0}, "limit", "maximum number of `windows`; 0 for no limit")
 	w.printing.flags(cmd, writtenFormats())
 	return cmd
 }
@@ -155,12 +155,6 @@ func (w *windowing) checkWindows() (err error) {
 	if w.options.Fill != window.FillNone && w.to == "" {
 		return fmt.Errorf("%s %s: windows would be filled without end; add %[3]s, such as %[3]s 2026-03-05 or, for now, %[3]s 0s",
 			w.param("fill"), w.fill, w.param("to"))
-	}
-	if w.options.Before < 0 {
-		return fmt.Errorf("--before %s: must not be negative", w.options.Before)
-	}
-	if w.options.Limit < 0 {
-		return fmt.Errorf("--limit %d: must not be negative", w.options.Limit)
 	}
 	return nil
 }

@@ -63,8 +63,10 @@ Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
 	w.input.addWritten(cmd)
 	cmd.Flags().BoolVar(&w.input.reader.Partial, "merge", false, "join events of one series and time: they have the fields of all of them, and the last value of each")
 	cmd.Flags().BoolVar(&w.dryRun, "dry-run", false, "print the cells and write nothing")
-	cmd.Flags().IntVar(&w.maxErrors, "max-errors", 1000, "number of reported `lines` after which the command stops; 0 for no limit")
-	cmd.Flags().IntVar(&w.fromLine, "from-line", 1, "skip the events before this `line`")
+	w.maxErrors = 1000
+	cmd.Flags().Var(number{&w.maxErrors, 0, 0}, "max-errors", "number of reported `lines` after which the command stops; 0 for no limit")
+	w.fromLine = 1
+	cmd.Flags().Var(number{&w.fromLine, 1, 0}, "from-line", "skip the events before this `line`")
 	cmd.Flags().BoolVar(&w.options.SkipExpired, "skip-expired", false, "skip events that are past their time to live, instead of reporting them")
 	return cmd
 }
@@ -130,12 +132,6 @@ func (w *writing) check() error {
 		if err := w.target.required(); err != nil {
 			return err
 		}
-	}
-	switch {
-	case w.maxErrors < 0:
-		return fmt.Errorf("--max-errors %d: must not be negative", w.maxErrors)
-	case w.fromLine < 1:
-		return fmt.Errorf("--from-line %d: must be at least 1", w.fromLine)
 	}
 	if err := w.input.check(); err != nil {
 		return err

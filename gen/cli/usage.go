@@ -162,17 +162,11 @@ func placeholder(f *pflag.Flag) string {
 
 // kindOfValue describes the values of a flag.
 func kindOfValue(f *pflag.Flag) string {
-	switch typ := f.Value.Type(); {
-	case typ == "bool":
+	if own, ok := f.Value.(interface{ Want() string }); ok {
+		return own.Want()
+	}
+	if f.Value.Type() == "bool" {
 		return "true or false"
-	case typ == "duration":
-		return "a duration such as 90s, 15m or 7d"
-	case strings.HasPrefix(typ, "int"):
-		return "a whole number"
-	case strings.HasPrefix(typ, "uint"):
-		return "a whole number that is not negative"
-	case strings.HasPrefix(typ, "float"):
-		return "a number"
 	}
 	return "a value of the form that --help describes"
 }

@@ -19,7 +19,6 @@ func TestUsageErrors(t *testing.T) {
 		cmd.Flags().Int("limit", 0, "most `events`")
 		cmd.Flags().Duration("timeout", 0, "")
 		cmd.Flags().StringP("out", "o", "", "")
-		cmd.Flags().Float64("share", 0, "")
 		Exclusive(cmd, "each is another run", "dry-run", "limit", "out")
 		root.AddCommand(cmd, &cobra.Command{Use: "rest", Args: AtMost(0), RunE: func(*cobra.Command, []string) error { return nil }})
 		return root
@@ -37,9 +36,6 @@ func TestUsageErrors(t *testing.T) {
 		"--version":                          `unknown flag --version of tool: write tool version`,
 		"work a --limit":                     `--limit has no value: write --limit EVENTS`,
 		"work a -o":                          `--out has no value: write --out VALUE`,
-		"work a --limit x":                   `--limit "x": want a whole number`,
-		"work a --timeout x":                 `--timeout "x": want a duration such as 90s, 15m or 7d`,
-		"work a --share x":                   `--share "x": want a number`,
 		"work a --dry-run=x":                 `--dry-run "x": want true or false`,
 		"work a --dry-run --limit 1":         `--dry-run and --limit cannot be combined: each is another run: leave out all but one`,
 		"work a --dry-run --limit 1 --out b": `--dry-run and --limit and --out cannot be combined`,
