@@ -44,6 +44,9 @@ func (n *inference) runFile(cmd *cobra.Command, name string) error {
 
 // proposeCQL proposes a schema for a table definition.
 func (n *inference) proposeCQL(cmd *cobra.Command, _ string, in io.Reader) (*infer.Proposal, error) {
+	if n.series != nil || n.timeColumn != "" || n.input.format != "" {
+		return nil, errors.New("--format, --series and --time-column are for files with events, and this is a table definition")
+	}
 	text, err := io.ReadAll(io.LimitReader(in, infer.MaxCQL+1))
 	if err != nil {
 		return nil, err
@@ -95,7 +98,7 @@ func (n *inference) proposeRecords(cmd *cobra.Command, name string, in io.Reader
 func (n *inference) whereToLoad(cmd *cobra.Command) []string {
 	flags := repeated(cmd, "project", "instance", "prefix")
 	if n.out != "" {
-		flags = append(flags, "--schemas "+infer.ShellQuoted(filepath.Dir(n.out)))
+		flags = append(flags, "--schemas "+words.Shell(filepath.Dir(n.out)))
 	}
 	return flags
 }

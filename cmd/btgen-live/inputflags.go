@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/infer"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -33,10 +32,10 @@ type inputFlags struct {
 func (i *inputFlags) given(cmd *cobra.Command) []string {
 	flags := repeated(cmd, "time-unit", "zone", "time-layout", "delimiter")
 	for _, text := range i.reader.CSV.Nulls {
-		flags = append(flags, "--null "+infer.ShellQuoted(text))
+		flags = append(flags, "--null "+words.Shell(text))
 	}
 	if i.columns != nil {
-		flags = append(flags, "--columns "+infer.ShellQuoted(commaSeparated(i.columns)))
+		flags = append(flags, "--columns "+words.Shell(commaSeparated(i.columns)))
 	}
 	return flags
 }
@@ -45,7 +44,7 @@ func (i *inputFlags) given(cmd *cobra.Command) []string {
 func repeated(cmd *cobra.Command, names ...string) (flags []string) {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f.Changed {
-			flags = append(flags, "--"+name+" "+infer.ShellQuoted(f.Value.String()))
+			flags = append(flags, "--"+name+" "+words.Shell(f.Value.String()))
 		}
 	}
 	return flags

@@ -55,8 +55,8 @@ type stalePlanError struct {
 
 // Error lists the reasons, and says what to do.
 func (e *stalePlanError) Error() string {
-	return fmt.Sprintf("nothing was changed: the plan in %s is out of date:\n%s\ncreate it again: btgen-live plan --save %[1]s",
-		words.Printable(e.file), strings.Join(e.reasons, "\n"))
+	return fmt.Sprintf("nothing was changed: the plan in %s is out of date:\n%s\ncreate it again: btgen-live plan --save %s",
+		words.Printable(e.file), strings.Join(e.reasons, "\n"), words.Shell(e.file))
 }
 
 // newPlanFile returns a plan without its changes, which note sets.
@@ -119,7 +119,7 @@ func (f *planFile) save(ctx context.Context, file string) error {
 func readPlanFile(file string) (*planFile, error) {
 	text, err := cli.Read(file, maxPlanFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("--plan %[1]s: there is no such file: btgen-live plan --save %[1]s writes it", words.Printable(file))
+		return nil, fmt.Errorf("--plan %s: there is no such file: btgen-live plan --save %s writes it", words.Printable(file), words.Shell(file))
 	}
 	if err != nil {
 		return nil, err

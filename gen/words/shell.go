@@ -12,3 +12,11 @@ func Shell(s string) string {
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
+
+// ShellPair returns the argument name=value of a command line for a shell, quoted if that is necessary.
+func ShellPair(name, value string) string {
+	if name != "" && Shell(name+value) == name+value {
+		return name + "=" + value
+	}
+	return Shell(name + "=" + value)
+}

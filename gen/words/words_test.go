@@ -19,3 +19,13 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+func TestShell(t *testing.T) {
+	for _, c := range [][3]string{
+		{"a", "b", "a=b"}, {"a", "", "a="}, {"", "b", "'=b'"}, {"a b", "c", "'a b=c'"}, {"a", "it's", `'a=it'\''s'`}, {"$x", "", "'$x='"},
+	} {
+		if got := ShellPair(c[0], c[1]); got != c[2] {
+			t.Errorf("%q: %s, want %s", c[:2], got, c[2])
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // Reader reads events from text.
@@ -304,7 +305,7 @@ func (p *parser) unknown(name string) error {
 	}
 	shown := shown([]byte(name))
 	if strings.HasPrefix(strings.ToLower(name), "time") || strings.EqualFold(name, "ts") {
-		return fmt.Errorf("%w %q: if it is the time of the events, add --map %s=time", ErrUnknown, shown, shown)
+		return fmt.Errorf("%w %q: if it is the time of the events, add --map %s", ErrUnknown, shown, words.ShellPair(shown, "time"))
 	}
 	if near, ok := diag.Nearest(name, names); ok {
 		return fmt.Errorf("%w %q; did you mean %s?", ErrUnknown, shown, near)

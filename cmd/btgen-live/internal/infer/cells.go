@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // timeColumn matches the likely names of columns with the time of an event.
@@ -96,7 +97,7 @@ func (s *recordSample) checkGiven(columns map[string]*recordColumn) error {
 // lines of one series have the same time.
 func (s *recordSample) checkSeries() error {
 	if s.Format.Cells && len(s.records) > 0 && len(s.Series)+len(s.constants) == 0 {
-		err := fmt.Errorf("%w: add --series COLUMN, or if all lines are of one series, its name and value, as in --series source=%s", ErrNoSeries, ShellQuoted(s.Name))
+		err := fmt.Errorf("%w: add --series COLUMN, or if all lines are of one series, its name and value, as in --series source=%s", ErrNoSeries, words.Shell(s.Name))
 		times := s.timeTexts()
 		return errors.Join(times.check(), err)
 	}

@@ -149,7 +149,7 @@ func (c *recordColumn) doubt() string {
 	case len(nulls) > 0 && (other != "string" || len(texts) == 0):
 		var flags []string
 		for _, s := range nulls {
-			flags = append(flags, "--null "+ShellQuoted(s))
+			flags = append(flags, "--null "+words.Shell(s))
 		}
 		is := "All others are values of type " + strings.TrimPrefix(other, "local ") + "."
 		if len(texts) == 0 {

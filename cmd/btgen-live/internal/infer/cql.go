@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // ProposeCQL returns a schema for a new table for the events of a table of Apache Cassandra, whose definition is a
@@ -79,7 +80,9 @@ func (t *cqlTable) design() (*design, error) {
 		d.series = append(d.series, t.seriesValue(name))
 	}
 	t.addTies(d, t.clustering[at+1:])
-	t.addFields(d)
+	if t.addFields(d); len(d.fields) == 0 {
+		return nil, fmt.Errorf("table %s: %w: it has no columns besides those of its PRIMARY KEY, so that its events would have no fields", t.name, ErrNoSchema)
+	}
 	if len(d.series) == 0 {
 		return nil, fmt.Errorf("table %s: %w: the partition key has only times, so that nothing tells one series from another", t.name, ErrNoSchema)
 	}
@@ -204,7 +207,7 @@ func (t *cqlTable) addTies(d *design, names []string) {
 		typ := t.column(name).typ
 		if !d.sequence && len(names) == 1 && (typ == "int" || typ == "smallint" || typ == "tinyint") {
 			d.sequence = true
-			d.loading = append(d.loading, "--map "+ShellQuoted(name+"=sequence"))
+			d.loading = append(d.loading, "--map "+words.ShellPair(name, "sequence"))
 			d.about = append(d.about, fmt.Sprintf("Column %s, which follows the time in the primary key, is the sequence number.", name))
 			continue
 		}

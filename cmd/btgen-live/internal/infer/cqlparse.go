@@ -275,6 +275,9 @@ func (t *cqlTable) addElement(n cqlNodes) (err error) {
 		}
 		c.typ += strings.ReplaceAll(n[0].text, ",", ", ")
 	}
+	if opened := strings.Count(c.typ, "<"); opened > strings.Count(c.typ, ">") {
+		return fmt.Errorf("%w: no > follows < in the type of column %s", ErrCQL, c.name)
+	}
 	n, c.static = n.words("static")
 	if rest, ok := n.words("primary", "key"); ok {
 		t.partition, n = []string{c.name}, rest
@@ -316,11 +319,14 @@ func (t *cqlTable) setPrimaryKey(n cqlNodes) error {
 // addOption parses an option, unless it does not matter.
 func (t *cqlTable) addOption(n cqlNodes) (err error) {
 	if value, ok := n.words("default_time_to_live"); ok {
-		if len(value) == 2 {
-			t.ttl, err = strconv.ParseInt(value[1].text, 10, 64)
+		if len(value) > 0 && value[0].kind == '=' {
+			value = value[1:]
 		}
-		if len(value) != 2 || err != nil || t.ttl < 0 {
-			return n.fail("default_time_to_live = a number of seconds")
+		if len(value) == 1 {
+			t.ttl, err = strconv.ParseInt(value[0].text, 10, 64)
+		}
+		if len(value) != 1 || err != nil || t.ttl < 0 {
+			return value.fail("a number of seconds for default_time_to_live")
 		}
 	}
 	value, ok := n.words("compaction")

@@ -157,13 +157,13 @@ func (v designValue) item() item {
 // command returns the command that loads the events.
 func (d *design) command() string {
 	flags := append([]string{"btgen-live write", d.names.eventName(d.table), cmp.Or(d.file, "FILE")}, d.loading...)
-	add := func(from, to string) { flags = append(flags, "--map "+ShellQuoted(from+"="+to)) }
+	add := func(from, to string) { flags = append(flags, "--map "+words.ShellPair(from, to)) }
 	if d.timeName != "" && d.timeName != "time" {
 		add(d.timeName, "time")
 	}
 	for _, v := range slices.Concat(d.series, d.fields) {
 		if v.constant {
-			flags = append(flags, "--series "+ShellQuoted(v.name+"="+v.example))
+			flags = append(flags, "--series "+words.ShellPair(v.name, v.example))
 		} else if v.name != v.source {
 			add(v.part.Qualified(v.source), v.name)
 		}
@@ -172,14 +172,6 @@ func (d *design) command() string {
 		add(name, "")
 	}
 	return strings.Join(flags, " ")
-}
-
-// ShellQuoted returns a word of a command in a shell.
-func ShellQuoted(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=+.,/:") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // timeForm returns the form of the time in row keys that has the precision.

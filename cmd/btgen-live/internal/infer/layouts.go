@@ -36,10 +36,10 @@ func layoutHint(texts data) string {
 	case 0:
 		return format.TimeForms + "; for other forms, add --time-layout with how the file writes January 2, 2006, 15:04:05, as in --time-layout '1/2/2006 15:04'"
 	case 1:
-		return "add --time-layout " + ShellQuoted(layouts[0])
+		return "add --time-layout " + words.Shell(layouts[0])
 	default:
 		for i := range layouts {
-			layouts[i] = ShellQuoted(layouts[i])
+			layouts[i] = words.Shell(layouts[i])
 		}
 		return fmt.Sprintf("%s is ambiguous: add --time-layout with %s", show(texts[0]), words.List(layouts, "or"))
 	}

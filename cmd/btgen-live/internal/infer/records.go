@@ -335,14 +335,14 @@ func (s *recordSample) design() (*design, error) {
 		d.about, d.partial = append(d.about, "Not read: "+e), true
 	}
 	d.loading = append([]string{"--format " + s.Format.Name}, s.Flags...)
-	if d.file = ShellQuoted(s.File); s.File == "" || oneLine(s.File) != s.File || strings.HasPrefix(s.File, "-") {
+	if d.file = words.Shell(s.File); s.File == "" || oneLine(s.File) != s.File || strings.HasPrefix(s.File, "-") {
 		d.file = ""
 	}
 	if narrow {
 		d.series = append(d.series, designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: s.metricOrder[0], bytes: averageLength(s.metricOrder)})
 	}
 	if len(s.metrics) == 1 && s.Options.Metric != "" {
-		d.loading = append(d.loading, "--metric "+ShellQuoted(s.Options.Metric))
+		d.loading = append(d.loading, "--metric "+words.Shell(s.Options.Metric))
 	}
 	if s.Format.Cells {
 		d.timeName = s.Time
@@ -354,7 +354,7 @@ func (s *recordSample) design() (*design, error) {
 		d.asks = append(d.asks, fmt.Sprintf("Is %s the time? Times also are in %s; --time-column names another.", s.Time, listed(s.otherTimes)))
 	}
 	if d.left = s.left; s.clock != "" {
-		d.asks = append(d.asks, fmt.Sprintf("%s has dates, and %s times of days. Are they one time? Then repeat infer with --time-column %s.", s.Time, s.clock, ShellQuoted(s.Time+"+"+s.clock)))
+		d.asks = append(d.asks, fmt.Sprintf("%s has dates, and %s times of days. Are they one time? Then repeat infer with --time-column %s.", s.Time, s.clock, words.Shell(s.Time+"+"+s.clock)))
 	}
 	if s.notText > 0 {
 		d.asks = append(d.asks, s.notTextError().Error()+". Can they be converted?")
