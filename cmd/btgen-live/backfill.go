@@ -114,9 +114,6 @@ func (f *filling) ofStates(l *layout.Layout, r store.BackfillReport) bool {
 
 // check checks the flags and sets the times.
 func (f *filling) check() error {
-	if err := f.target.check(); err != nil {
-		return err
-	}
 	from, to, err := parseRange(flagName, f.from, f.to, time.Now(), time.UTC)
 	if f.options.From = from; f.to != "" {
 		f.options.To = to

@@ -59,9 +59,6 @@ type tally struct {
 
 // run counts events.
 func (c *counting) run(cmd *cobra.Command, args []string) error {
-	if err := c.target.check(); err != nil {
-		return err
-	}
 	s, err := c.resolve(args)
 	if err != nil {
 		return err

@@ -52,9 +52,6 @@ type tableRemoval struct {
 
 // run deletes the tables with the given names.
 func (d *tableRemoval) run(cmd *cobra.Command, names []string) error {
-	if err := d.check(); err != nil {
-		return err
-	}
 	d.options.TablePrefix, d.options.Timeout = d.prefix, d.timeout
 	tables, err := loadTables(d.schemas)
 	if err != nil {

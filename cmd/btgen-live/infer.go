@@ -53,7 +53,7 @@ Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
 		Args: cli.AtMost(1),
 		RunE: n.run,
 	}
-	n.flags(cmd, "app `profile` of the reads")
+	n.optional(cmd, "app `profile` of the reads")
 	cmd.Flags().StringVar(&n.table, "table", "", "`ID` of the table, without the prefix")
 	cmd.Flags().StringVar(&n.sampling.Prefix, "key-prefix", "", "read only rows whose keys begin with this `text`, for a table with several kinds of rows")
 	n.sampling.Rows = defaultSample
@@ -87,7 +87,7 @@ func (n *inference) run(cmd *cobra.Command, args []string) error {
 	if n.table == "" {
 		return errors.New("no table is named: add --table T with the ID of the table for which to propose a schema, or the file with events of another system")
 	}
-	if err := n.check(); err != nil {
+	if err := n.required(); err != nil {
 		return err
 	}
 	if err := n.free(); err != nil {

@@ -52,6 +52,7 @@ func (r *printing) flags(cmd *cobra.Command, choices []choice) {
 	names, first := listed(choices), choices[0].name
 	cmd.Flags().StringVar(&r.format, "format", "", names+"; by default that of the extension of --output, or "+first)
 	cmd.Flags().StringVar(&r.output, "output", "", "`file` to write instead of stdout")
+	cli.Before(cmd, func(*cobra.Command, []string) error { return r.check() })
 }
 
 // listed lists the names of choices.

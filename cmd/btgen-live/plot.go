@@ -68,9 +68,6 @@ type plotting struct {
 
 // run draws a chart.
 func (p *plotting) run(cmd *cobra.Command, args []string) error {
-	if err := p.check(); err != nil {
-		return err
-	}
 	s, err := p.resolve(args)
 	if err != nil {
 		return err
@@ -95,17 +92,6 @@ func (p *plotting) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return d.progress.undecodable(d.undecodable)
-}
-
-// check checks the flags.
-func (p *plotting) check() error {
-	if err := p.target.check(); err != nil {
-		return err
-	}
-	if _, _, err := p.times(); err != nil { // which sets the time zone
-		return err
-	}
-	return p.printing.check()
 }
 
 // plot returns the chart that the flags describe, without lines.

@@ -63,9 +63,6 @@ type reading struct {
 
 // run prints events.
 func (r *reading) run(cmd *cobra.Command, args []string) error {
-	if err := r.check(); err != nil {
-		return err
-	}
 	selected, err := r.resolve(args)
 	if err != nil {
 		return err
@@ -94,14 +91,6 @@ func pointers(events iter.Seq2[dynamic.Event, error]) iter.Seq2[*dynamic.Event, 
 			}
 		}
 	}
-}
-
-// check checks the flags.
-func (r *reading) check() error {
-	if err := r.target.check(); err != nil {
-		return err
-	}
-	return r.printing.check()
 }
 
 // project returns the columns to print, and restricts the read to them.

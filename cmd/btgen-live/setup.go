@@ -102,9 +102,6 @@ func (l *live) addFlags(cmd *cobra.Command) {
 
 // setUp sets up the instance for the schemas, and prints the plan.
 func (l *live) setUp(cmd *cobra.Command, paths []string) (setup.Plan, error) {
-	if err := l.check(); err != nil {
-		return setup.Plan{}, err
-	}
 	l.options.TablePrefix, l.options.Timeout = l.prefix, l.timeout
 	tables, err := loadTables(paths)
 	if err != nil {

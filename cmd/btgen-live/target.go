@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -21,13 +22,12 @@ type target struct {
 	prefix            string // of table IDs
 	timeout           time.Duration
 	appProfile        string // empty for the default profile
-	needed            bool   // the command cannot do without an instance
 }
 
 // flags adds the flags to a command. appProfile is the help text of --app-profile.
 func (t *target) flags(cmd *cobra.Command, appProfile string) {
 	t.optional(cmd, appProfile)
-	t.needed = true
+	cli.Before(cmd, func(*cobra.Command, []string) error { return t.required() })
 }
 
 // optional is flags for a command that does not always need an instance; see required.
@@ -53,16 +53,6 @@ const (
 	prefixHelp  = `prefix of all table IDs, such as "staging_"`
 	schemasHelp = "`path` of the schemas; by default those of btgen.yaml or the folder schemas; can be repeated"
 )
-
-// check returns an error if the value of a flag is invalid.
-func (t *target) check() error {
-	if t.needed {
-		if err := t.required(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // connect returns a client of the instance, with the options of generated code.
 func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {

@@ -51,9 +51,6 @@ type verification struct {
 
 // run verifies the tables of the schemas in paths.
 func (v *verification) run(cmd *cobra.Command, paths []string) error {
-	if err := v.target.check(); err != nil {
-		return err
-	}
 	v.options.Prefix, v.options.Timeout = v.prefix, v.timeout
 	layouts, err := loadLayouts(paths)
 	if err != nil {

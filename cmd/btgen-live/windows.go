@@ -91,7 +91,7 @@ func (w *windowing) parameters(f *pflag.FlagSet) {
 
 // run prints windows.
 func (w *windowing) run(cmd *cobra.Command, args []string) error {
-	if err := w.check(); err != nil {
+	if err := w.checkWindows(); err != nil {
 		return err
 	}
 	selected, err := w.resolve(args)
@@ -125,17 +125,6 @@ func (w *windowing) printWindows(ctx context.Context, cmd *cobra.Command, l *lay
 		err = fmt.Errorf("%w: a sum exceeds 64 bits; leave out sum, or write --format ndjson or csv", err)
 	}
 	return err
-}
-
-// check checks the flags.
-func (w *windowing) check() error {
-	if err := w.target.check(); err != nil {
-		return err
-	}
-	if err := w.checkWindows(); err != nil {
-		return err
-	}
-	return w.printing.check()
 }
 
 // checkWindows checks the flags of the windows.

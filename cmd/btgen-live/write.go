@@ -133,10 +133,7 @@ func (w *writing) check() error {
 			return err
 		}
 	}
-	if err := w.input.check(); err != nil {
-		return err
-	}
-	return w.target.check()
+	return w.input.check()
 }
 
 // input returns the input, decompressed, and its name: a file, or stdin.

@@ -16,15 +16,7 @@ import (
 // InProject makes a command run in the project above the working directory, if that has its paths: paths and flags name
 // the same files as before, and a line on stderr says so, since the command names files from there.
 func InProject(cmd *cobra.Command) {
-	before := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, paths []string) error {
-		if before != nil {
-			if err := before(cmd, paths); err != nil {
-				return err
-			}
-		}
-		return enter(cmd, paths)
-	}
+	Before(cmd, enter)
 }
 
 // enter is what a command does first; see [InProject].

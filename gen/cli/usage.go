@@ -15,13 +15,7 @@ import (
 // Exclusive adds the check that at most one of some flags of a command is set. why says what the
 // flags stand for, so that the user can choose.
 func Exclusive(cmd *cobra.Command, why string, names ...string) {
-	before := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if before != nil {
-			if err := before(cmd, args); err != nil {
-				return err
-			}
-		}
+	Before(cmd, func(cmd *cobra.Command, _ []string) error {
 		var set []string
 		for _, name := range names {
 			if cmd.Flags().Changed(name) {
@@ -32,6 +26,19 @@ func Exclusive(cmd *cobra.Command, why string, names ...string) {
 			return fmt.Errorf("%s cannot be combined: %s: leave out all but one", strings.Join(set, " and "), why)
 		}
 		return nil
+	})
+}
+
+// Before adds a check to those that a command makes before it runs.
+func Before(cmd *cobra.Command, check func(cmd *cobra.Command, args []string) error) {
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if before != nil {
+			if err := before(cmd, args); err != nil {
+				return err
+			}
+		}
+		return check(cmd, args)
 	}
 }
 
