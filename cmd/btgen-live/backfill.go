@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
-	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -47,11 +46,10 @@ never had some of the events.
 ` + timesHelp + `
 
 Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
-		Args: ofSchema(1),
 		RunE: f.run,
 	}
-	f.flags(cmd, "app `profile` of the requests, for example one with a low priority")
-	cmd.Flags().StringArrayVar(&f.schemas, "schemas", nil, schemasHelp)
+	f.target.flags(cmd, "app `profile` of the requests, for example one with a low priority")
+	f.schemaFlags.flags(cmd, 1)
 	cmd.Flags().StringVar(&f.options.Source, "source", "", "`table` to read; by default the one that serves reads and keeps events longest")
 	cmd.Flags().StringVar(&f.options.Target, "target", "", "`table` to fill; by default the one with serves: false")
 	cmd.Flags().StringVar(&f.from, "from", "", "`time` of the first event; by default all")
@@ -74,7 +72,7 @@ Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
 // filling are the flags of the command backfill.
 type filling struct {
 	target
-	schemas  []string
+	schemaFlags
 	from, to string
 	options  store.BackfillOptions
 }
@@ -84,7 +82,7 @@ func (f *filling) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	l, err := loadLayout(f.schemas, args[0])
+	schema, _, err := f.load(args[0])
 	if err != nil {
 		return err
 	}
@@ -92,14 +90,14 @@ func (f *filling) run(cmd *cobra.Command, args []string) error {
 	f.options.TablePrefix, f.options.Timeout, f.options.Progress = f.prefix, f.timeout, showProgress(progress)
 	f.options.Instance = f.name()
 	return f.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
-		report, err := store.Backfill(ctx, client, dynamic.New(l).Mappings(), f.options)
+		report, err := store.Backfill(ctx, client, schema.Mappings(), f.options)
 		progress.end()
 		switch {
 		case err == nil:
 			return f.print(cmd.OutOrStdout(), report)
 		case report.Events > 0 && f.options.Checkpoint != "":
 			return fmt.Errorf("%w; %s copied: repeat the command to continue", err, countOf(int(report.Events), "event"))
-		case report.Rows > 0 && !f.options.Verify && !f.options.DryRun && !f.ofStates(l, report):
+		case report.Rows > 0 && !f.options.Verify && !f.options.DryRun && !f.ofStates(schema.Layout(), report):
 			return fmt.Errorf("%w; what was being copied is not compared: wait for %s, and repeat the command", err, 2*f.timeout)
 		}
 		return err

@@ -32,7 +32,6 @@ with several workers.
 ` + selectionHelp + `
 
 Exit codes: 0 success, 1 some events or rows could not be decoded and are not counted, 2 failure.`,
-		Args: ofSchema(0),
 		RunE: c.run,
 	}
 	c.target.flags(cmd, "app `profile` of the reads")

@@ -42,11 +42,10 @@ the command then says how many.
 
 Exit codes: 0 deleted, or there is nothing to delete; 1 not confirmed, or something is
 left; 2 failure.`,
-		Args: ofSchema(0),
 		RunE: d.run,
 	}
 	d.target.flags(cmd, "app `profile` of the requests, for example one with a low priority")
-	cmd.Flags().StringArrayVar(&d.schemas, "schemas", nil, schemasHelp)
+	d.schemaFlags.flags(cmd, 0)
 	cmd.Flags().StringVar(&d.query, "query", "", "delete what the query with this `name` selects, which has delete: true")
 	cmd.Flags().StringVar(&d.from, "from", "", "`time` of the first event to delete")
 	cmd.Flags().StringVar(&d.to, "to", "", "`time` before which events are deleted")
@@ -72,10 +71,11 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	l, err := loadLayout(d.schemas, args[0])
+	schema, _, err := d.load(args[0])
 	if err != nil {
 		return err
 	}
+	l := schema.Layout()
 	what, inputs, err := d.inputs(l)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	schema, of := dynamic.New(l), dynamic.Series(values)
+	of := dynamic.Series(values)
 	if d.query != "" {
 		of = dynamic.Query(d.query, values)
 	}

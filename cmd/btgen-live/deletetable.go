@@ -31,11 +31,11 @@ The command asks for confirmation unless --yes is set. It can be repeated after 
 Bigtable can restore a deleted table for seven days, but not a deleted family.
 
 Exit codes: 0 deleted, 1 refused or not confirmed, 2 failure.`,
-		Args: cli.AtLeastOne("the name of a table"),
 		RunE: d.run,
 	}
-	d.flags(cmd, "app `profile` for reading the tables and their history")
-	cmd.Flags().StringArrayVar(&d.schemas, "schemas", nil, schemasHelp)
+	d.target.flags(cmd, "app `profile` for reading the tables and their history")
+	d.schemaFlags.flags(cmd, 0)
+	cmd.Args = cli.AtLeastOne("the name of a table")
 	cmd.Flags().BoolVar(&d.options.DryRun, "dry-run", false, "print what would be deleted and delete nothing")
 	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for confirmation")
 	cli.Exclusive(cmd, "--dry-run only shows what --yes deletes", "dry-run", "yes")
@@ -45,7 +45,7 @@ Exit codes: 0 deleted, 1 refused or not confirmed, 2 failure.`,
 // tableRemoval are the flags of the command delete-table.
 type tableRemoval struct {
 	target
-	schemas []string
+	schemaFlags
 	options setup.DeleteOptions
 	yes     bool
 }

@@ -43,7 +43,6 @@ of the events.
 --show draws another statistic than the mean, without bands, such as the rate of a counter.
 
 Exit codes: 0 success, 1 some events could not be decoded and are missing, 2 failure.`,
-		Args: ofSchema(0),
 		RunE: p.run,
 	}
 	p.target.flags(cmd, "app `profile` of the reads")

@@ -39,7 +39,6 @@ func newRead() *cobra.Command {
 Events that cannot be decoded are reported on stderr, and the others are printed.
 
 Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
-		Args: ofSchema(0),
 		RunE: r.run,
 	}
 	r.target.flags(cmd, "app `profile` of the reads")

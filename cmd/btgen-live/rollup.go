@@ -46,11 +46,10 @@ differs from their events, as long as all of these are there: because a program 
 rollup has written them, because the rollup got another field, or because it is damaged.
 
 Exit codes: 0 summarized; 2 failure.`,
-		Args: ofSchema(1),
 		RunE: f.run,
 	}
-	f.flags(cmd, "app `profile` of the requests, with single-cluster routing and single-row transactions")
-	cmd.Flags().StringArrayVar(&f.schemas, "schemas", nil, schemasHelp)
+	f.target.flags(cmd, "app `profile` of the requests, with single-cluster routing and single-row transactions")
+	f.schemaFlags.flags(cmd, 1)
 	cmd.Flags().BoolVar(&f.options.All, "all", false, "also summarize buckets whose summary is missing, or differs from their events")
 	cmd.Flags().BoolVar(&f.options.DryRun, "dry-run", false, "count the buckets that have changed, and summarize none")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "repeat until interrupted")
@@ -68,7 +67,7 @@ Exit codes: 0 summarized; 2 failure.`,
 // summarizing are the flags of the command rollup.
 type summarizing struct {
 	target
-	schemas                   []string
+	schemaFlags
 	watch, replicated, noWait bool
 	options                   store.RollupOptions
 }
@@ -78,7 +77,7 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	l, err := loadLayout(f.schemas, args[0])
+	schema, _, err := f.load(args[0])
 	if err != nil {
 		return err
 	}
@@ -86,7 +85,7 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 		if err := f.consistently(ctx); err != nil {
 			return err
 		}
-		return f.repeat(ctx, cmd, dynamic.New(l), client)
+		return f.repeat(ctx, cmd, schema, client)
 	})
 }
 

@@ -40,8 +40,8 @@ const valuesHelp = timesHelp + ` Series values are text: bytes are base64, durat
 
 // selection are the parameters that select events, from a command line or from a request of the API.
 type selection struct {
+	schemaFlags
 	api          bool // the parameters are those of the API
-	schemas      []string
 	query, table string
 	from, to     string
 	zoned        bool // zoneName is a parameter
@@ -54,7 +54,7 @@ type selection struct {
 
 // flags adds the flags to a command.
 func (s *selection) flags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&s.schemas, "schemas", nil, schemasHelp)
+	s.schemaFlags.flags(cmd, 0)
 	s.parameters(cmd.Flags())
 }
 
@@ -115,11 +115,11 @@ func (s *selection) resolve(args []string) (*selected, error) {
 	if _, _, err := s.times(); err != nil {
 		return nil, err
 	}
-	l, err := loadLayout(s.schemas, args[0])
+	schema, _, err := s.load(args[0])
 	if err != nil {
 		return nil, err
 	}
-	return s.in(dynamic.New(l), args[1:])
+	return s.in(schema, args[1:])
 }
 
 // in resolves series values of a schema.

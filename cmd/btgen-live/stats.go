@@ -49,11 +49,10 @@ the same for other patterns, which btgen explain --measured compares.
 ` + timesHelp + `
 
 Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2 failure.`,
-		Args: ofSchema(1),
 		RunE: s.run,
 	}
 	s.target.flags(cmd, "app `profile` of the reads")
-	cmd.Flags().StringArrayVar(&s.schemas, "schemas", nil, schemasHelp)
+	s.schemaFlags.flags(cmd, 1)
 	cmd.Flags().StringVar(&s.table, "table", "", "only the `table` with this ID, as in the schema")
 	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
 	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events count; by default all")
@@ -70,29 +69,23 @@ Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2
 type statistics struct {
 	target
 	reporting
-	schemas              []string
+	schemaFlags
 	table, from, to      string
 	sample, top, workers int
 	since, until         time.Time
 }
 
-// check checks the flags.
-func (s *statistics) check() (err error) {
+// run prints the statistics.
+func (s *statistics) run(cmd *cobra.Command, args []string) error {
+	var err error
 	if s.since, s.until, err = parseRange(flagName, s.from, s.to, time.Now(), time.UTC); err != nil {
 		return err
 	}
-	return nil
-}
-
-// run prints the statistics.
-func (s *statistics) run(cmd *cobra.Command, args []string) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	of, l, err := loadSchema(s.schemas, args[0])
+	schema, of, err := s.load(args[0])
 	if err != nil {
 		return err
 	}
+	l := schema.Layout()
 	var tables []string
 	for _, t := range l.Tables {
 		if s.table == "" || t.ID == s.table {
@@ -107,7 +100,7 @@ func (s *statistics) run(cmd *cobra.Command, args []string) error {
 	err = s.with(cmd, func(ctx context.Context, client *bigtable.Client) (err error) {
 		defer progress.end()
 		for i, table := range tables {
-			if figures[i], err = s.measure(ctx, client, dynamic.New(l), table, progress); err != nil {
+			if figures[i], err = s.measure(ctx, client, schema, table, progress); err != nil {
 				return err
 			}
 			figures[i].Compression = compress.Measure(of, l, table, slices.Concat(figures[i].kept.places...))

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -52,33 +54,61 @@ func loadLayouts(paths []string) ([]*layout.Layout, error) {
 	return result.Layouts, err
 }
 
-// loadLayout is like [loadSchema] without the schema.
-func loadLayout(paths []string, name string) (*layout.Layout, error) {
-	_, l, err := loadSchema(paths, name)
-	return l, err
+// schemaFlags are the flags of commands that take the name of a schema.
+type schemaFlags struct{ schemas []string }
+
+// flags adds the flag to a command, which takes at most most arguments in all; 0 for any number.
+func (n *schemaFlags) flags(cmd *cobra.Command, most int) {
+	cmd.Flags().StringArrayVar(&n.schemas, "schemas", nil, "`path` of the schemas; by default those of btgen.yaml or the folder schemas; can be repeated")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return fmt.Errorf("%s needs the name of a schema%s: write btgen-live %s", cmd.Name(), namesHere(), cmd.Use)
+		case most > 0 && len(args) > most:
+			return fmt.Errorf("%q is one argument too many, and nothing is done: write btgen-live %s", args[most], cmd.Use)
+		}
+		return nil
+	}
 }
 
-// loadSchema is like [load] for the schema with a name.
-func loadSchema(paths []string, name string) (*schema.Schema, *layout.Layout, error) {
-	result, err := load(paths)
+// load is [load] for the schema with a name, which it also returns as its file describes it.
+func (n *schemaFlags) load(name string) (*dynamic.Schema, *schema.Schema, error) {
+	result, err := load(n.schemas)
 	if err != nil {
 		return nil, nil, err
 	}
-	var names []string
-	var found []int
+	found := -1
 	for i, l := range result.Layouts {
-		names = append(names, l.Name)
-		if l.Name == name {
-			found = append(found, i)
+		switch {
+		case l.Name != name:
+		case found >= 0:
+			return nil, nil, fmt.Errorf("several schemas have the name %q: select one with --schemas", name)
+		default:
+			found = i
 		}
 	}
-	switch len(found) {
-	case 0:
-		return nil, nil, fmt.Errorf("no schema has the name %q; the names are %s", name, strings.Join(names, ", "))
-	case 1:
-		return result.Schemas[found[0]], result.Layouts[found[0]], nil
+	if found < 0 {
+		return nil, nil, fmt.Errorf("no schema has the name %q; the names are %s", name, namesOf(result.Layouts))
 	}
-	return nil, nil, fmt.Errorf("%d schemas have the name %q: select one with --schemas", len(found), name)
+	return dynamic.New(result.Layouts[found]), result.Schemas[found], nil
+}
+
+// namesOf lists the names of schemas.
+func namesOf(layouts []*layout.Layout) string {
+	var names []string
+	for _, l := range layouts {
+		names = append(names, l.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// namesHere lists the names of the schemas that a command finds by itself; empty if there are none, or they have errors.
+func namesHere() string {
+	layouts, err := loadLayouts(nil)
+	if err != nil || len(layouts) == 0 {
+		return ""
+	}
+	return ", here " + namesOf(layouts)
 }
 
 // tablesOf returns the tables of layouts without errors, in their order. A table that several

@@ -48,11 +48,8 @@ func (t *target) required() error {
 	return nil
 }
 
-// Help texts of flags of several commands.
-const (
-	prefixHelp  = `prefix of all table IDs, such as "staging_"`
-	schemasHelp = "`path` of the schemas; by default those of btgen.yaml or the folder schemas; can be repeated"
-)
+// prefixHelp is the help text of --prefix.
+const prefixHelp = `prefix of all table IDs, such as "staging_"`
 
 // connect returns a client of the instance, with the options of generated code.
 func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {

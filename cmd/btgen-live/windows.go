@@ -54,7 +54,6 @@ Events that cannot be decoded are reported on stderr, and counted in the column 
 of their window.
 
 Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
-		Args: ofSchema(0),
 		RunE: w.run,
 	}
 	w.target.flags(cmd, "app `profile` of the reads")

@@ -54,11 +54,10 @@ them, as InfluxDB does, if fewer than 100,000 events are between them.
 --dry-run prints the row keys and cells that would be written, and needs no instance.
 
 Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
-		Args: ofSchema(2),
 		RunE: w.run,
 	}
 	w.target.optional(cmd, "app `profile` of the writes")
-	cmd.Flags().StringArrayVar(&w.schemas, "schemas", nil, schemasHelp)
+	w.schemaFlags.flags(cmd, 2)
 	w.input.add(cmd)
 	w.input.addWritten(cmd)
 	cmd.Flags().BoolVar(&w.input.reader.Partial, "merge", false, "join events of one series and time: they have the fields of all of them, and the last value of each")
@@ -74,7 +73,7 @@ Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
 // writing are the flags of the command write.
 type writing struct {
 	target
-	schemas             []string
+	schemaFlags
 	input               inputFlags
 	dryRun              bool
 	maxErrors, fromLine int
@@ -86,10 +85,11 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 	if err := w.check(); err != nil {
 		return err
 	}
-	l, err := loadLayout(w.schemas, args[0])
+	schema, _, err := w.load(args[0])
 	if err != nil {
 		return err
 	}
+	l := schema.Layout()
 	name, in, err := input(cmd, args[1:])
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	load := &loading{options: w, name: name, out: cmd.OutOrStdout(), progress: newMeter(cmd), begun: time.Now(), line: w.fromLine - 1, precision: l.Precision, identities: format.NewIdentities(l)}
-	end, err := w.connect(ctx, load, dynamic.New(l))
+	end, err := w.connect(ctx, load, schema)
 	if err != nil {
 		return err
 	}
