@@ -140,9 +140,8 @@ func (d *removal) remove(ctx context.Context, cmd *cobra.Command, erase func(con
 	if d.dryRun || rowsOf(found) == 0 {
 		return err
 	}
-	if !d.yes && !confirmed(cmd, fmt.Sprintf("Delete %s? This cannot be undone. Type yes to confirm:\n", amountOf(found))) {
-		_, err := fmt.Fprintln(out, "not confirmed: nothing is deleted")
-		return cmp.Or(err, cli.ErrFindings)
+	if err := confirm(cmd, d.yes, amountOf(found)+"? This cannot be undone."); err != nil {
+		return err
 	}
 	progress = cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	progress.Step("deleting %s", amountOf(found))
@@ -189,13 +188,19 @@ func amountOf(d store.Deletion) string {
 // countOf formats a number of things, such as "1 row".
 func countOf(n int, noun string) string { return words.Count(float64(n), noun, noun+"s") }
 
-// confirmed asks a question on stderr and reports whether the answer on stdin is yes.
-func confirmed(cmd *cobra.Command, question string) bool {
-	if _, err := io.WriteString(cmd.ErrOrStderr(), question); err != nil {
-		return false
+// confirm asks on stderr whether to delete, unless the answer is known. It returns ErrFindings if the answer on stdin is not yes.
+func confirm(cmd *cobra.Command, yes bool, what string) error {
+	if yes {
+		return nil
 	}
-	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	return strings.TrimSpace(strings.ToLower(answer)) == "yes"
+	if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "Delete %s Type yes to confirm:\n", what); err == nil {
+		answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+		if strings.TrimSpace(strings.ToLower(answer)) == "yes" {
+			return nil
+		}
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), "not confirmed: nothing is deleted")
+	return cmp.Or(err, cli.ErrFindings)
 }
 
 // inputs returns what the command takes, of the series or of the query.

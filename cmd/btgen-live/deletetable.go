@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -60,25 +61,16 @@ func (d *tableRemoval) run(cmd *cobra.Command, names []string) error {
 	if d.options.Removed, err = removedTables(d.schemas); err != nil {
 		return err
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	admin, err := d.connectAdmin(ctx)
-	if err != nil {
-		return err
-	}
-	client, err := d.connect(ctx)
-	if err != nil {
-		return errors.Join(err, admin.Close())
-	}
-	remove := func(o setup.DeleteOptions) ([]setup.Unmanaged, error) {
-		return setup.DeleteTables(ctx, admin, client, tables, names, o)
-	}
-	return errors.Join(d.remove(ctx, cmd, remove), client.Close(), admin.Close())
+	return d.withAdmin(cmd, func(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) error {
+		return d.remove(cmd, func(o setup.DeleteOptions) ([]setup.Unmanaged, error) {
+			return setup.DeleteTables(ctx, admin, client, tables, names, o)
+		})
+	})
 }
 
 // remove prints what it would delete, asks for confirmation, and deletes it. Deleting checks
 // everything again, because the confirmation may take a while.
-func (d *tableRemoval) remove(ctx context.Context, cmd *cobra.Command, remove func(setup.DeleteOptions) ([]setup.Unmanaged, error)) error {
+func (d *tableRemoval) remove(cmd *cobra.Command, remove func(setup.DeleteOptions) ([]setup.Unmanaged, error)) error {
 	out, progress := cmd.OutOrStdout(), cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 	progress.Step("looking for events that have not expired")
 	dry := d.options
@@ -100,9 +92,8 @@ func (d *tableRemoval) remove(ctx context.Context, cmd *cobra.Command, remove fu
 	if d.options.DryRun {
 		return nil
 	}
-	if !d.yes && !confirmed(cmd, "Delete "+countOf(len(found), "item")+"? Type yes to confirm:\n") {
-		_, err := fmt.Fprintln(out, "not confirmed: nothing is deleted")
-		return cmp.Or(err, cli.ErrFindings)
+	if err := confirm(cmd, d.yes, countOf(len(found), "item")+"?"); err != nil {
+		return err
 	}
 	deleted, err := remove(d.options)
 	for _, u := range deleted {
@@ -110,10 +101,7 @@ func (d *tableRemoval) remove(ctx context.Context, cmd *cobra.Command, remove fu
 			return errors.Join(err, failed)
 		}
 	}
-	if err != nil {
-		return refusal(cmd, err)
-	}
-	return nil
+	return refusal(cmd, err)
 }
 
 // refusal prints the reasons for which tables are kept. It returns other errors unchanged.

@@ -122,28 +122,22 @@ func (l *live) setUp(cmd *cobra.Command, paths []string) (setup.Plan, error) {
 			return setup.Plan{}, printPlan(cmd.OutOrStdout(), setup.Plan{}, err)
 		}
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	admin, err := l.connectAdmin(ctx)
-	if err != nil {
-		return setup.Plan{}, err
-	}
 	if l.save != "" {
 		l.options.Confirm = func(plan setup.Plan) error { now.note(plan); return nil }
 	}
-	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
-	defer progress.Stop()
-	progress.Step("comparing %d tables with the instance, and changing what differs", len(tables))
-	if l.options.DryRun {
-		progress.Step("comparing %d tables with the instance", len(tables))
-	}
-	plan, err := l.setUpAll(ctx, admin, tables)
-	progress.Stop()
-	if err == nil && l.save != "" {
-		err = now.save(ctx, l.save)
-	}
-	err = errors.Join(printPlan(cmd.OutOrStdout(), plan, err), l.printIdle(cmd.OutOrStdout(), tables))
-	return plan, errors.Join(err, admin.Close())
+	var plan setup.Plan
+	err = l.withAdmin(cmd, func(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) (err error) {
+		progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+		defer progress.Stop()
+		progress.Step("comparing %d tables with the instance%s", len(tables), map[bool]string{false: ", and changing what differs"}[l.options.DryRun])
+		plan, err = l.setUpAll(ctx, admin, client, tables)
+		progress.Stop()
+		if err == nil && l.save != "" {
+			err = now.save(ctx, l.save)
+		}
+		return errors.Join(printPlan(cmd.OutOrStdout(), plan, err), l.printIdle(cmd.OutOrStdout(), tables))
+	})
+	return plan, err
 }
 
 // printIdle prints the tables that are not read yet.
@@ -180,13 +174,9 @@ func (l *live) follow(now *planFile) error {
 
 // setUpAll sets up tables, and adds unknown ones to the plan. It lists the tables first, so
 // that nothing has changed if that fails.
-func (l *live) setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table) (setup.Plan, error) {
+func (l *live) setUpAll(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client, tables []store.Table) (setup.Plan, error) {
 	unknown, err := setup.UnknownTables(ctx, admin, tables, l.options)
 	if err != nil && status.Code(err) != codes.PermissionDenied { // without permission to list tables, setup may still have permission to create them
-		return setup.Plan{}, err
-	}
-	client, err := l.connect(ctx)
-	if err != nil {
 		return setup.Plan{}, err
 	}
 	l.options.ListBundles = true
@@ -195,7 +185,7 @@ func (l *live) setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables
 	if err == nil && !l.options.NoHistory {
 		plan.Unmanaged, err = setup.ExamineUnmanaged(ctx, admin, client, plan.Unmanaged, setup.DeleteOptions{TablePrefix: l.options.TablePrefix, Timeout: l.options.Timeout, Removed: l.removed})
 	}
-	return plan, errors.Join(err, client.Close())
+	return plan, err
 }
 
 // printPlan prints a plan. If err is a refusal or a stale plan, it prints that too and returns

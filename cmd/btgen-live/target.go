@@ -51,14 +51,6 @@ func (t *target) required() error {
 // prefixHelp is the help text of --prefix.
 const prefixHelp = `prefix of all table IDs, such as "staging_"`
 
-// connect returns a client of the instance, with the options of generated code.
-func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
-	if err := emulates(ctx); err != nil {
-		return nil, err
-	}
-	return t.connectLater(ctx)
-}
-
 // name returns the name of the instance in messages of Bigtable.
 func (t *target) name() string { return fmt.Sprintf("projects/%s/instances/%s", t.project, t.instance) }
 
@@ -73,33 +65,50 @@ func (t *target) with(cmd *cobra.Command, use func(ctx context.Context, client *
 	return errors.Join(use(ctx, client), client.Close())
 }
 
+// withAdmin is with for a command that also needs an admin client.
+func (t *target) withAdmin(cmd *cobra.Command, use func(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) error) error {
+	return t.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+		admin, err := t.connectAdmin(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(use(ctx, admin, client), admin.Close())
+	})
+}
+
 // readerOptions returns the options of readers.
 func (t *target) readerOptions() store.ReaderOptions {
 	return store.ReaderOptions{TablePrefix: t.prefix, Timeout: t.timeout}
 }
 
+// connect returns a client of the instance, with the options of generated code.
+func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
+	if err := emulates(ctx); err != nil {
+		return nil, err
+	}
+	return t.connectLater(ctx)
+}
+
 // connectLater is connect for a command that continues while no emulator answers.
 func (t *target) connectLater(ctx context.Context) (*bigtable.Client, error) {
 	config := bigtable.ClientConfig{AppProfile: t.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}}
-	client, err := store.NewClient(ctx, t.project, t.instance, config)
-	return client, t.connected(err)
+	return connected(t, func() (*bigtable.Client, error) { return store.NewClient(ctx, t.project, t.instance, config) })
 }
 
 // connectAdmin returns an admin client of the instance.
 func (t *target) connectAdmin(ctx context.Context) (*bigtable.AdminClient, error) {
-	if err := emulates(ctx); err != nil {
-		return nil, err
-	}
-	admin, err := bigtable.NewAdminClient(ctx, t.project, t.instance, store.ClientOptions()...)
-	return admin, t.connected(err)
+	return connected(t, func() (*bigtable.AdminClient, error) {
+		return bigtable.NewAdminClient(ctx, t.project, t.instance, store.ClientOptions()...)
+	})
 }
 
 // connected adds the instance to the error of a connection.
-func (t *target) connected(err error) error {
-	if err == nil {
-		return nil
+func connected[T any](t *target, connect func() (T, error)) (T, error) {
+	client, err := connect()
+	if err != nil {
+		err = fmt.Errorf("connecting to instance %s of project %s: %w", t.instance, t.project, err)
 	}
-	return fmt.Errorf("connecting to instance %s of project %s: %w", t.instance, t.project, err)
+	return client, err
 }
 
 // emulates returns an error if the environment names an emulator that refuses connections: the client
