@@ -631,17 +631,28 @@ var boolean = form[bool]{shape{kind: shapeBool, what: "true or false"}, func(w *
 // parsers read them as octal.
 var integerText = regexp.MustCompile(`^-?(0|[1-9][0-9]*(_[0-9]+)*)$`)
 
+// isNumber reports whether a node is a number with the given syntax and without quotes. If not, it adds an
+// error with the hint.
+func (w *walker) isNumber(n *node, syntax *regexp.Regexp, what, hint string) bool {
+	switch ok := n.kind == scalar && syntax.MatchString(n.text) && len(n.text) <= maxNumber; {
+	case ok && n.plain:
+		return true
+	case ok:
+		hint = "write " + diag.Code(n.text) + ", without quotes"
+	}
+	w.want(n, what, hint)
+	return false
+}
+
+// maxNumber is the maximum length of a number, in bytes.
+const maxNumber = 400
+
 // whole returns the form of an integer from least to most.
 func whole(least, most *big.Int) form[*big.Int] {
 	what := fmt.Sprintf("an integer from %v to %v", least, most)
 	s := shape{kind: shapeInteger, what: what, min: json.Number(least.String()), max: json.Number(most.String())}
 	return form[*big.Int]{s, func(w *walker, n *node) (*big.Int, bool) {
-		if n.kind != scalar || !integerText.MatchString(n.text) || len(n.text) > 40 {
-			w.want(n, what, repairWhole(n.text, least, most))
-			return nil, false
-		}
-		if !n.plain {
-			w.want(n, what, "write the number without quotes")
+		if !w.isNumber(n, integerText, what, repairWhole(n.text, least, most)) {
 			return nil, false
 		}
 		v, ok := new(big.Int).SetString(n.text, 0)
@@ -707,12 +718,7 @@ func float(bits int) form[float64] {
 		s.min = "-" + s.max
 	}
 	return form[float64]{s, func(w *walker, n *node) (float64, bool) {
-		if n.kind != scalar || !n.plain || !floatText.MatchString(n.text) {
-			hint := "write a number such as 1, 9.5 or 1e3"
-			if n.kind == scalar && !n.plain {
-				hint = "write the number without quotes"
-			}
-			w.want(n, what, hint)
+		if !w.isNumber(n, floatText, what, "write a number such as 1, 9.5 or 1e3") {
 			return 0, false
 		}
 		if _, err := strconv.ParseFloat(n.text, bits); err != nil {
@@ -729,12 +735,7 @@ func number(least, most float64) form[float64] {
 	what := fmt.Sprintf("a number from %v to %v", least, most)
 	s := shape{kind: shapeNumber, what: what, min: json.Number(fmt.Sprint(least)), max: json.Number(fmt.Sprint(most))}
 	return form[float64]{s, func(w *walker, n *node) (float64, bool) {
-		if n.kind != scalar || !n.plain || !floatText.MatchString(n.text) {
-			hint := "write a number, such as 0.9"
-			if floatText.MatchString(n.text) {
-				hint = "write the number without quotes"
-			}
-			w.want(n, what, hint)
+		if !w.isNumber(n, floatText, what, "write a number, such as 0.9") {
 			return 0, false
 		}
 		v, err := strconv.ParseFloat(n.text, 64)
