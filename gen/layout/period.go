@@ -110,21 +110,18 @@ func (r *resolver) aligned(newer, older *Table) bool {
 		return true
 	}
 	var near []string
-	for t, n := at, 0; n < maxAlignment; n++ {
-		earlier := minTime(r.startOf(newer, t), r.startOf(older, t))
-		if earlier.Equal(t) {
-			near = append(near, diag.Code("since: "+schema.FormatInstant(t)))
-			break
+	for _, toward := range []func(t time.Time) time.Time{ // the later first: the earlier may be past
+		func(t time.Time) time.Time { return maxTime(r.nextStart(newer, t), r.nextStart(older, t)) },
+		func(t time.Time) time.Time { return minTime(r.startOf(newer, t), r.startOf(older, t)) },
+	} {
+		for t, n := at, 0; n < maxAlignment; n++ {
+			next := toward(t)
+			if next.Equal(t) {
+				near = append(near, diag.Code("since: "+schema.FormatInstant(t)))
+				break
+			}
+			t = next
 		}
-		t = earlier
-	}
-	for t, n := at, 0; n < maxAlignment; n++ {
-		later := maxTime(r.nextStart(newer, t), r.nextStart(older, t))
-		if later.Equal(t) {
-			near = append(near, diag.Code("since: "+schema.FormatInstant(t)))
-			break
-		}
-		t = later
 	}
 	hint := "the layouts have no common bucket boundary: give their buckets a common origin"
 	if len(near) > 0 {

@@ -110,7 +110,7 @@ func TestPeriodsRefused(t *testing.T) {
 		{"no since", "bucket: 1h\nbefore: [{bucket: 1d}]", "no since for this one"},
 		{"since alone", "bucket: 1h\nsince: 2027-01-11", "remove since, or add the layout before it"},
 		{"out of order", "bucket: 1h\nsince: 2027-01-11\nbefore: [{bucket: 1d, since: 2027-01-12}, {bucket: 6h}]", "list the layouts newest first"},
-		{"within a bucket", "bucket: 1d\nsince: 2027-01-12\nbefore: [{bucket: 1w}]", "write `since: 2027-01-11` or `since: 2027-01-18`"},
+		{"within a bucket", "bucket: 1d\nsince: 2027-01-12\nbefore: [{bucket: 1w}]", "write `since: 2027-01-18` or `since: 2027-01-11`"},
 		{"no common start", "bucket: {every: 1d, origin: 2021-01-01}\nsince: 2027-01-11\nbefore: [{bucket: {every: 1d, origin: 2021-01-01T12:00:00Z, label: 2006-01-02T15}}]", "give their buckets a common origin"},
 		{"segments swapped", "bucket: 1d\nsince: 2027-01-11\nbefore: [{key: {delimiter: \"#\", segments: [device, region, bucket]}}]", ""},
 		{"another delimiter", "bucket: 1d\nsince: 2027-01-11\nbefore: [{key: {delimiter: \"/\", segments: [region, device, bucket]}}]", ""},
