@@ -391,16 +391,24 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 
 // checkAllSeries rejects a key that lacks series values.
 func (r *resolver) checkAllSeries(t *Table, s *schema.Table, seen map[string]diag.Pos) {
-	var missing, names []string
+	var missing, names, times []string
 	for _, f := range r.layout.Series {
 		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok {
 			missing, names = append(missing, f.Name), append(names, strconv.Quote(f.Name))
+			if f.Type == schema.Timestamp {
+				times = append(times, strconv.Quote(f.Name))
+			}
 		}
 	}
-	if missing != nil && !t.Unknown {
-		r.errorf(s.Key, "add "+words.Plural(len(missing), "it: ", "them: ")+diag.Code(SegmentsText(beforeTime(s, missing...))),
-			"series %s not in the key: events of different series would overwrite each other", words.Plural(len(missing), "value "+list(names)+" is", "values "+list(names)+" are"))
+	if missing == nil || t.Unknown {
+		return
 	}
+	hint := "add " + words.Plural(len(missing), "it: ", "them: ") + diag.Code(SegmentsText(beforeTime(s, missing...)))
+	if times != nil {
+		hint = "remove " + list(times) + " from series if it is the time of the event, which every event has; otherwise, " + hint
+	}
+	r.errorf(s.Key, hint, "series %s not in the key: events of different series would overwrite each other",
+		words.Plural(len(missing), "value "+list(names)+" is", "values "+list(names)+" are"))
 }
 
 // beforeTime returns the segments of a key with more of them before the time, if it has one.
