@@ -57,8 +57,20 @@ func (c *Checker) Enum(field string, e Enum, v int64) {
 		return
 	}
 	if _, ok := e.Name(v); !ok {
-		c.fail(field, strconv.FormatInt(v, 10), ErrEnum)
+		value, err := notInEnum(v)
+		c.fail(field, value, err)
 	}
+}
+
+// errUnset is the error for an enum that was never set.
+var errUnset = fmt.Errorf("not set: 0 is %w", ErrEnum)
+
+// notInEnum returns the error for a number that is not a value of its enum, with the number if the field was set.
+func notInEnum(v int64) (value string, err error) {
+	if v == 0 {
+		return "", errUnset
+	}
+	return strconv.FormatInt(v, 10), ErrEnum
 }
 
 // Timestamp rejects a time that int64 nanoseconds since the Unix epoch cannot represent

@@ -72,6 +72,11 @@ func TestFieldError(t *testing.T) {
 	if got, want := c.Err().Error(), "load -Inf: NaN or infinite value, which tables with format: json cannot store; format: protobuf can"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	c = codec.Checker{}
+	c.Enum("phase", phases, 0)
+	if got, want := c.Err().Error(), "phase: not set: 0 is not a value of the enum"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 	w := codec.NewKeyWriter(nil, "#")
 	w.String("location", codec.KeyForm{}, "")
 	_, err := w.Key()

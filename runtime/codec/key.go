@@ -218,7 +218,8 @@ func (w *KeyWriter) Enum(segment string, f KeyForm, e Enum, v int64) {
 	name, ok := e.Name(v)
 	switch {
 	case !ok:
-		w.fail(segment, strconv.FormatInt(v, 10), ErrEnum)
+		value, err := notInEnum(v)
+		w.fail(segment, value, err)
 	case f.Encoding == KeyText:
 		w.end(segment, append(w.buf, name...))
 	default:
