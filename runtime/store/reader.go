@@ -419,7 +419,8 @@ func (r *reading) count(event event, err error) bool {
 }
 
 // ErrOrder is the error for a query that cannot yield its events in order of time.
-var ErrOrder = errors.New("the rows of the query are not in time order")
+var ErrOrder = errors.New("the rows of the query are not in time order: omit TimeOrder and sort the events, " +
+	"or add a table whose keys have the time after the values of the query")
 
 // sorted yields events in order of time: it sorts events that arrive by bucket one bucket at a time,
 // and those that arrive by time by their sequence numbers.
