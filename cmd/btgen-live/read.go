@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
@@ -71,14 +72,41 @@ func (r *reading) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return r.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
-		events := selected.events(ctx, client, r.readerOptions(), r.options)
+		found := false
+		events := func(yield func(dynamic.Event, error) bool) {
+			for e, err := range selected.events(ctx, client, r.readerOptions(), r.options) {
+				if found = true; !yield(e, err) {
+					return
+				}
+			}
+		}
 		of := tallied{one: "event", limit: r.options.Limit}
 		err := r.print(ctx, cmd, selected.schema.Layout(), columns, of, pointers(events))
-		if selected.marked > 0 {
+		switch {
+		case selected.marked > 0:
 			newMeter(cmd).line("%s", markedText(selected.marked))
+		case err == nil && !found && selected.of != ofTable:
+			newMeter(cmd).line("no event is selected; %s", selected.example(ctx, client, r.readerOptions()))
 		}
 		return err
 	})
+}
+
+// example describes the first event of the table that is read, for those who selected nothing: another spelling of a
+// value, for example, or another time.
+func (s *selected) example(ctx context.Context, client store.Client, ro store.ReaderOptions) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	l, whole := s.schema.Layout(), selected{schema: s.schema, table: s.readTable().ID}
+	whole.from, whole.to, _ = new(selection).times() // all
+	for e, err := range whole.all(ctx, client, ro) {
+		if err != nil {
+			return err.Error()
+		}
+		series := format.AppendSeries(nil, format.Columns(l)[:len(l.Series)], &e)
+		return fmt.Sprintf("the first in table %q is of %s at %s", whole.table, series, e.Time.Format(time.RFC3339Nano))
+	}
+	return fmt.Sprintf("table %q has none", whole.table)
 }
 
 // pointers yields events by reference.
