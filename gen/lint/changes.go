@@ -13,7 +13,7 @@ func changeRules() []Rule {
 	var out []Rule
 	for _, r := range evolve.Rules() {
 		rule := Rule{
-			ID: r.ID, Severity: r.Class.Severity(), class: r.Class.String(), Source: judgment, By: ByLock,
+			ID: r.ID, Severity: r.Class.Severity(), class: r.Class.String(), Source: "our judgment", By: ByLock,
 			Title: r.Title, Reason: r.Reason, Fix: r.Fix,
 		}
 		if r.Class == evolve.Data && !r.NoAccept {

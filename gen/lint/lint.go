@@ -44,10 +44,7 @@ type Rule struct {
 	// HowToAllow replaces the usual instruction for a rule that is allowed by other means
 	// than allow; empty for all others.
 	HowToAllow string
-	class      string                                                   // of a change; see Class
-	check      func(l *layout.Layout, t *layout.Table, report reporter) // set for rules about tables
-	query      func(l *layout.Layout, q *layout.Query, report reporter) // set for rules about queries
-	shared     func(tables []*layout.Table, report reporter)            // set for rules about tables with all schemas that share them
+	class      string // of a change; see Class
 }
 
 // Class returns what the finding of a change is called, such as "DATA", and the severity of other findings.
@@ -103,7 +100,7 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	for _, t := range l.Tables {
 		of := subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow}
 		size := sizeOf(l, t)
-		found = append(found, of.check(func(r Rule) (bool, diag.List) { return r.check != nil, r.find(s, l, t, size) })...)
+		found = append(found, of.check(func(r Rule) (bool, diag.List) { return tableChecks[r.ID] != nil, r.find(s, l, t, size) })...)
 		for _, older := range t.Older {
 			found = append(found, errorsOf(s, l, older)...)
 		}
@@ -111,7 +108,7 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	for i := range l.Queries {
 		q := &l.Queries[i]
 		of := subject{"query", "query " + q.Name, q.Allow}
-		found = append(found, of.check(func(r Rule) (bool, diag.List) { return r.query != nil, r.findQuery(s, l, q) })...)
+		found = append(found, of.check(func(r Rule) (bool, diag.List) { return queryChecks[r.ID] != nil, r.findQuery(s, l, q) })...)
 		found = append(found, checkScan(q)...)
 	}
 	return found
@@ -168,10 +165,9 @@ func (s subject) errors(find func(r Rule) diag.List) diag.List {
 // find returns the findings of a rule in a table. size estimates its size.
 func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table, size func() estimate.Estimate) diag.List {
 	var found diag.List
-	if r.check == nil {
-		return nil
+	if check := tableChecks[r.ID]; check != nil {
+		check(l, t, reporter{r.ID, r.Severity, s, &found, size})
 	}
-	r.check(l, t, reporter{r.ID, r.Severity, s, &found, size})
 	return found
 }
 
@@ -180,7 +176,8 @@ func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table, size fun
 // Errors are also found in the other tables from which the query deletes.
 func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) diag.List {
 	var found diag.List
-	if r.query == nil {
+	check := queryChecks[r.ID]
+	if check == nil {
 		return nil
 	}
 	all := q.Periods()
@@ -189,7 +186,7 @@ func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) dia
 	}
 	for _, of := range all {
 		if len(found) == 0 {
-			r.query(l, of, reporter{rule: r.ID, severity: r.Severity, schema: s, found: &found})
+			check(l, of, reporter{rule: r.ID, severity: r.Severity, schema: s, found: &found})
 		}
 	}
 	return found
@@ -197,7 +194,7 @@ func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) dia
 
 // kind returns "table" or "query", whichever the rule applies to.
 func (r Rule) kind() string {
-	if r.query != nil {
+	if queryChecks[r.ID] != nil {
 		return "query"
 	}
 	return "table"

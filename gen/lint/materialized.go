@@ -14,44 +14,12 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// The sources of the rules for continuous materialized views, read on 2026-11-25.
-const (
-	viewPage      = "https://cloud.google.com/bigtable/docs/continuous-materialized-views"
-	viewQueryPage = "https://cloud.google.com/bigtable/docs/continuous-materialized-view-queries"
-)
-
-// Limits of continuous materialized views, from these sources.
+// Limits of continuous materialized views, from the sources of the rules, read on 2026-11-25.
 const (
 	maxViews    = 5       // of a table
 	maxSelected = 1 << 20 // bytes of a row, in the columns of the query, and in its output
 	maxGrowth   = 10      // output of a row, as a multiple of what the query selects of it
 )
-
-// viewRules are the rules for continuous materialized views.
-func viewRules() []Rule {
-	return []Rule{
-		{
-			ID: "C10", Title: "a materialized view of columns that GoogleSQL cannot aggregate", Limit: true, Source: viewQueryPage, check: unreadableView,
-			Reason: "The query of a view names columns. It reads the series values from the columns of a structured row key, and the fields of events in protobuf with a schema bundle. It cannot aggregate columns that are named after values or times. Earlier layouts that it cannot read, or that are in another table, are left out, which is advice.",
-			Fix:    "Add `row_key_schema: true`, and `schema_bundle` for events in protobuf; or use a pattern whose columns are named by fields.",
-		},
-		{
-			ID: "L16", Severity: diag.Warning, Title: "more than five materialized views of a table", Source: viewPage, shared: manyViews,
-			Reason: "Bigtable creates up to five for each table, of all schemas that share it. Each layout by time in the table takes one of its own.",
-			Fix:    "Combine views with the same groups, or request a higher limit from Google, and allow the rule.",
-		},
-		{
-			ID: "L17", Severity: diag.Warning, Title: "rows that are too large for a materialized view", Source: viewQueryPage, check: largeViewRows,
-			Reason: "A row of which the query selects or outputs more than 1 MiB, or outputs over ten times what it selects, is left out of the view, silently: only the metric materialized_view/user_errors counts it. So are rows with null keys, numbers that overflow, NaN and infinities; the generated queries have no null keys, and take NaN and infinities for missing values. With versions of cells, the query selects all events of a bucket, with all their fields. In a table that schemas share, the query also reads whether a row has a family of the schema, as in `m IS NOT NULL`; the rule counts only the columns that it names.",
-			Fix:    "Use narrower buckets, list the `fields` that the view needs, or group by shorter series values.",
-		},
-		{
-			ID: "T22", Severity: diag.Warning, Title: "a materialized view with windows that outlive its events", Source: viewPage, check: lastingView,
-			Reason: "A view has no garbage collection of its own: when Bigtable deletes an event, the statistics of its window change. Windows that are wider than the time to live are never complete: with several families, that of any field of the view; with TTL classes, that of any class.",
-			Fix:    "Use narrower windows or a longer `ttl`; or write statistics that are to outlive events to a table of their own, with `windows` of generated readers.",
-		},
-	}
-}
 
 // unreadableView is C10: what a view cannot read, which is an error, and earlier events that no view has.
 func unreadableView(_ *layout.Layout, t *layout.Table, report reporter) {

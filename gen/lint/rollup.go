@@ -9,22 +9,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// rollupRules are the rules for rollups.
-func rollupRules() []Rule {
-	return []Rule{
-		{
-			ID: "K28", Severity: diag.Warning, Title: "a rollup that no reads use", Source: judgment, check: unreadRollup,
-			Reason: "Windows of a series come from the table that serves Read, and those of a query from the table of the query. A rollup of another table costs a mark in each mutation and is never read.",
-			Fix:    "Give the rollup to the table that serves the reads, list its table first, or name it in a query.",
-		},
-		{
-			ID: "T23", Severity: diag.Warning, Title: "little time to summarize events before they expire", Source: judgment, check: briefRollup,
-			Reason: "A bucket whose events have begun to expire, or may have if clocks differ by up to an hour, cannot be summarized exactly any more. If nothing summarizes the table over a long weekend, windows stay inexact.",
-			Fix:    "Keep events for a few days longer than their bucket.",
-		},
-	}
-}
-
 // unreadRollup is K28.
 func unreadRollup(l *layout.Layout, t *layout.Table, report reporter) {
 	if t.Rollup == nil || t.Rollup.Idle || t.WriteOnly || l.Read == t || slices.ContainsFunc(l.Queries, func(q layout.Query) bool { return q.Table == t }) {

@@ -14,7 +14,7 @@ import (
 func TestEveryRuleHasItsCheck(t *testing.T) {
 	for _, r := range Rules() {
 		checks := 0
-		for _, is := range []bool{r.check != nil, r.query != nil, r.shared != nil} {
+		for _, is := range []bool{tableChecks[r.ID] != nil, queryChecks[r.ID] != nil, sharedChecks[r.ID] != nil} {
 			if is {
 				checks++
 			}

@@ -47,10 +47,11 @@ func shared(layouts []*layout.Layout) [][]*layout.Table {
 // that the schema with the finding allows.
 func (r Rule) findShared(tables []*layout.Table) diag.List {
 	var found diag.List
-	if r.shared == nil {
+	check := sharedChecks[r.ID]
+	if check == nil {
 		return nil
 	}
-	r.shared(tables, reporter{rule: r.ID, severity: r.Severity, found: &found})
+	check(tables, reporter{rule: r.ID, severity: r.Severity, found: &found})
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		return slices.ContainsFunc(tables, func(t *layout.Table) bool {
 			view := func(v layout.MaterializedView) bool { return v.Pos == d.Pos }

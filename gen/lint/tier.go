@@ -13,35 +13,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// tierPage is the source of the rules for tiers.
-const tierPage = "https://cloud.google.com/bigtable/docs/tiered-storage"
-
-// tierRules are the rules for storage tiers.
-func tierRules() []Rule {
-	return []Rule{
-		{
-			ID: "T18", Title: "an infrequent access tier where cell timestamps are expiries", Limit: true, Source: tierPage, check: tierOfExpiries,
-			Reason: "Bigtable moves cells by their timestamps. With one-second expiration, these are expiries: cells are deleted before they are old. With default expiration, events that live shorter than the default would move early, and those that live longer late, however recent they are.",
-			Fix:    "Use a `ttl` that leaves timestamps to event or write times, such as max_age or classes, or keep all data on SSD.",
-		},
-		{
-			ID: "T19", Title: "an infrequent access tier from an age under 30 days", Limit: true, Source: tierPage, check: youngTier,
-			Reason: "Bigtable rejects it.",
-			Fix:    "Use 30d or more.",
-		},
-		{
-			ID: "T20", Title: "an infrequent access tier that stays empty", Limit: true, Source: judgment, check: emptyTier,
-			Reason: "Data that expires before it is old enough for the tier never moves. In a table with several families or TTL classes, it is enough if one lives longer.",
-			Fix:    "Use a lower age, or remove `tier`.",
-		},
-		{
-			ID: "T21", Severity: diag.Warning, Title: "a declared read of the infrequent access tier", Source: capacity.Source, check: coldReads,
-			Reason: "A node reads at most 100 rows a second from the infrequent access tier, compared with 17,000 from SSD. Reads of events that are older than `after` touch it. So do all reads of a table whose cell timestamps are write times, because these do not tell which events are recent. The rule reads `expect: {reads: {Read: {rate: 5/s, range: 90d}}}`; the default range is a day.",
-			Fix:    "Move cells later, or read less; or use timestamps of events, without `from: write`. Allow the rule if the nodes are planned.",
-		},
-	}
-}
-
 // tierOfExpiries is T18: timestamps do not tell the age of cells.
 func tierOfExpiries(_ *layout.Layout, t *layout.Table, report reporter) {
 	if _, moves := t.Tier.After(); !moves {
