@@ -26,8 +26,7 @@ func tinyCells(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	e := report.size()
 	if around := e.Event.Typical - e.Values; e.CellsPerEvent >= tinyFrom && around > 4*e.Values {
-		report.at(t.PatternPos, "if readers want whole events, use "+code("pattern: %s", layout.SerializedOf(t.Pattern))+"; it cannot read single fields",
-			"an event takes %s cells: %s of values and %s of overhead; serialized, it takes one cell", number(float64(e.CellsPerEvent)), size(e.Values), size(around))
+		report.at(t.PatternPos, "overhead", e.CellsPerEvent, size(e.Values), size(around), layout.SerializedOf(t.Pattern))
 	}
 }
 
@@ -40,8 +39,7 @@ func longNames(l *layout.Layout, t *layout.Table, report reporter) {
 	for i, f := range t.Families {
 		cells := e.EventsPerRow * float64(columnsOf(t, i)) / float64(e.RowsPerEvent)
 		if n := len(f.Name); n > longFamily && cells > 0 {
-			report.at(f.Pos, shorterFamily(t),
-				"the family name has %d characters and is stored with every cell: %s in a row of %s cells", n, size(float64(n)*cells), number(cells))
+			report.at(f.Pos, "family", n, size(float64(n)*cells), cells, map[bool]string{true: ": `family: m`"}[len(t.Families) == 1])
 		}
 	}
 	if t.Pattern.Naming() != codec.NamedByField {
@@ -60,26 +58,11 @@ func longNames(l *layout.Layout, t *layout.Table, report reporter) {
 		}
 	}
 	if long != nil {
-		report.at(pos, shorterColumns(lines),
-			"column names over %d characters are stored with every cell, %s per row: %s", longQualifier, size(float64(bytes)*e.EventsPerRow), few(long))
+		if lines != nil {
+			lines = append([]string{":", "fields:"}, lines...)
+		}
+		report.at(pos, "columns", longQualifier, size(float64(bytes)*e.EventsPerRow), few(long), strings.Join(lines, "\n"))
 	}
-}
-
-// shorterFamily proposes a short family name.
-func shorterFamily(t *layout.Table) string {
-	if len(t.Families) > 1 {
-		return "shorten it now: a family cannot be renamed later"
-	}
-	return "shorten it now, since a family cannot be renamed later: " + code("family: m")
-}
-
-// shorterColumns proposes short column names, given the lines of their fields.
-func shorterColumns(lines []string) string {
-	const hint = "shorten them now, since columns cannot be renamed later"
-	if lines == nil {
-		return hint
-	}
-	return block(hint, append([]string{"fields:"}, lines...)...)
 }
 
 // shortColumn returns the line of a field with a shorter column name, made of the first
@@ -149,18 +132,16 @@ func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	if names != nil {
 		key := slices.DeleteFunc(segmentsOf(t), func(text string) bool { return text == "metric" })
-		report.at(pos, block("round the values to integers, or store them in cells", inTable(t.ID, "pattern: "+layout.PatternWith(layout.BucketOfColumns).String(), report.keyEntry(t, key))...),
-			"values of %s become column names in table %q: they rarely repeat, so every event adds a column", few(names), t.ID)
+		report.at(pos, "rare", few(names), t.ID, inTable(t.ID, "pattern: "+layout.PatternWith(layout.BucketOfColumns).String(), report.keyEntry(t, key)))
 	}
 }
 
 // severalRows is C07: a crash between two rows leaves a partial event.
 func severalRows(l *layout.Layout, t *layout.Table, report reporter) {
-	hint := "retry failed writes until they succeed, which is safe; then allow the rule: " + allow("C07", "failed writes are retried")
 	if n := t.RowsPerEvent(); n > 1 {
-		report.at(t.PatternPos, hint, "an event spans %d rows of table %q, which are written separately: readers may see a partial event", n, t.ID)
+		report.at(t.PatternPos, "rows", n, t.ID)
 	}
 	if len(l.Tables) > 1 && t == l.Tables[1] {
-		report.at(t.Pos, hint, "an event is written to %d tables, not atomically: %q may contain it before or after %q does", len(l.Tables), t.ID, l.Tables[0].ID)
+		report.at(t.Pos, "tables", len(l.Tables), t.ID, l.Tables[0].ID)
 	}
 }

@@ -19,17 +19,13 @@ func hotTail(l *layout.Layout, t *layout.Table, report reporter) {
 	if !p.Hot(t, load) {
 		return
 	}
-	switch hint := spread(l, t, load); {
+	switch pos, hint := t.Source(&first).Pos, spread(l, t, load); {
 	case hotspot.Hot(t, load, p.Busiest) && !fewPrefixes(t, load, p):
-		report.at(t.Source(&first).Pos, "no key spreads one series: add a series value, such as shard: int32, that writers choose at random",
-			"hotspot: of all writes, %s, the busiest of %s takes %s%%: its rows are in one place, on one node",
-			writes(load), words.Count(float64(load.Series), "series", "series"), number(100*p.Busiest))
+		report.at(pos, "busiest", writes(load), words.Count(float64(load.Series), "series", "series"), 100*p.Busiest)
 	case len(p.Open) > 0:
-		report.at(t.Source(&first).Pos, hint, "%s need %s key prefixes at %s writes a second per node; the cardinality of %s is not declared",
-			writes(load), number(math.Ceil(hotspot.Total(t, load)/hotspot.NodeWrites)), number(hotspot.NodeWrites), strings.Join(p.Open, " and "))
+		report.at(pos, "unknown", writes(load), math.Ceil(hotspot.Total(t, load)/hotspot.NodeWrites), hotspot.NodeWrites, strings.Join(p.Open, " and "), hint)
 	default:
-		report.at(t.Source(&first).Pos, hint, "hotspot: all writes, %s, go to %s; at most %s, at %s writes a second each",
-			writes(load), words.Count(p.N, "key prefix", "key prefixes"), words.Count(p.N, "node takes them", "nodes share them"), number(hotspot.NodeWrites))
+		report.at(pos, "few", writes(load), words.Count(p.N, "key prefix", "key prefixes"), words.Count(p.N, "node takes them", "nodes share them"), hotspot.NodeWrites, hint)
 	}
 }
 
@@ -78,7 +74,6 @@ const maxStateRate = 10
 // hotState is K26: the row of a series gets all its writes.
 func hotState(l *layout.Layout, t *layout.Table, report reporter) {
 	if e := report.size(); t.Pattern.NewestOnly() && !e.Load.AssumedRate && e.Load.Rate > maxStateRate {
-		report.at(t.PatternPos, "write with a Batcher or WriteAll, which send only the newest event of each series of a batch, and allow it: "+allow("K26", "batches of a second"),
-			"each series has one row in the table, which gets %s", rate(e.Load.Rate))
+		report.at(t.PatternPos, "rate", rate(e.Load.Rate))
 	}
 }

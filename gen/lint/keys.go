@@ -28,8 +28,7 @@ func keyBeginsWithTime(l *layout.Layout, t *layout.Table, report reporter) {
 	if again, _ := firstSegment(other); again.Kind == codec.SeriesSegment && l.Series[again.Series].Type == schema.Timestamp {
 		proposal = salted(l, other, again.Series) // there are only times
 	}
-	report.at(t.Source(&first).Pos, "begin with a high-cardinality value: "+proposal,
-		"the row key begins with time: %s go to the end of the table, on one node", allWrites(l.Load()))
+	report.at(t.Source(&first).Pos, "end", allWrites(l.Load()), proposal)
 }
 
 // unpaddedLabel is K04: week10 sorts before week2.
@@ -41,9 +40,7 @@ func unpaddedLabel(_ *layout.Layout, t *layout.Table, report reporter) {
 	if !report.written(t).Bucket.Label.IsSet() {
 		entry = "bucket" // the label is in the key
 	}
-	padded := code("%s: %s", entry, schema.Quoted(l.Prefix+"%04d"+l.Suffix))
-	report.at(t.BucketPos, fmt.Sprintf("pad the number: %s; or allow it, and each bucket is read by its key: %s", padded, allow("K04", "as in Google's example")),
-		"the bucket label %[1]s%%d%[2]s is not padded: %[1]s10%[2]s sorts before %[1]s2%[2]s, so a row range is not a time range", l.Prefix, l.Suffix)
+	report.at(t.BucketPos, "unpadded", l.Prefix, l.Suffix, code("%s: %s", entry, schema.Quoted(l.Prefix+"%04d"+l.Suffix)))
 }
 
 // delimiters are candidates for proposals, the preferred one first.
@@ -57,8 +54,7 @@ func delimiterInSegment(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	for _, g := range t.Segments {
 		if text, what := delimited(l, t, g, t.Delimiter); text != "" && !g.Joined {
-			report.at(t.Source(&g).Pos, "use a delimiter that no segment can contain"+otherDelimiter(l, t),
-				"%s can contain the delimiter %q, as in %q: row keys would be ambiguous", what, t.Delimiter, text)
+			report.at(t.Source(&g).Pos, "contained", what, t.Delimiter, text, otherDelimiter(l, t))
 		}
 	}
 }
@@ -106,8 +102,7 @@ func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
 		if share < 1 { // and the rest to others
 			place = "one tablet"
 		}
-		report.at(t.Source(&first).Pos, fmt.Sprintf("if it is sequential, begin with a salt: %s; otherwise, allow the rule: %s", salted(l, t, first.Series), allow("K02", "the numbers are random")),
-			"the row key begins with the number %q: if it is sequential, %.0f%% of the writes of new series go to %s", l.Series[first.Series].Name, 100*share, place)
+		report.at(t.Source(&first).Pos, "sequential", l.Series[first.Series].Name, 100*share, place, salted(l, t, first.Series))
 	}
 }
 
@@ -117,8 +112,7 @@ func newestFirst(_ *layout.Layout, t *layout.Table, report reporter) {
 		if g.Kind == codec.TimeSegment && t.Time.Reverse || g.Kind == codec.BucketSegment && t.Bucket.Label.Format.Reverse {
 			before, after, _ := strings.Cut(t.Source(&g).Text, ", reverse: ")
 			forwards := before + strings.TrimLeft(after, "abcdefghijklmnopqrstuvwxyz_0123456789")
-			report.at(t.Source(&g).Pos, "read with ReadOptions{NewestFirst: true} instead, and write "+withSegment(t, &g, forwards),
-				"a reversed time sorts the newest rows first: Bigtable also scans in reverse, at some extra cost, so ascending times serve both orders")
+			report.at(t.Source(&g).Pos, "reversed", withSegment(t, &g, forwards))
 		}
 	}
 }
@@ -143,8 +137,7 @@ func shortTime(_ *layout.Layout, t *layout.Table, report reporter) {
 			if report.written(t).Bucket.Label.IsSet() {
 				proposal = code("label: %s", longer)
 			}
-			report.at(t.Source(&g).Pos, fmt.Sprintf("in a new table, write %s; for one that exists, allow it: %s", proposal, allow("K19", "as other programs write it")),
-				"the time %s ends at %s: the writer refuses later events", format, last.Format(time.RFC3339))
+			report.at(t.Source(&g).Pos, "ends", format, last.Format(time.RFC3339), proposal)
 		}
 	}
 }
@@ -162,12 +155,10 @@ func rateAbovePrecision(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	if perStep <= 1 {
 		shared := 100 * (1 - (1-math.Exp(-perStep))/perStep)
-		report.at(t.Pos, finerTime(l, report), "%s per series at precision %s: at random times, %.2g%% share the time of an earlier event, and %s",
-			rate(l.Expect.Rate), schema.FormatDuration(l.Precision), shared, lost)
+		report.at(t.Pos, "often", rate(l.Expect.Rate), l.Precision, shared, lost, finerTime(l, report))
 		return
 	}
-	report.at(t.Pos, finerTime(l, report), "%s per series at precision %s: events within %[2]s share a key and time, and %s",
-		rate(l.Expect.Rate), schema.FormatDuration(l.Precision), lost)
+	report.at(t.Pos, "always", rate(l.Expect.Rate), l.Precision, lost, finerTime(l, report))
 }
 
 // crowded reports whether events of a series are likely to share a time: if there is more
@@ -190,7 +181,7 @@ func finerTime(l *layout.Layout, report reporter) string {
 			return "use a finer precision: " + code("time: {precision: %s}", schema.FormatDuration(precision))
 		}
 	}
-	lines := []string{"tables:"}
+	lines := block{"tables:"}
 	for _, t := range l.Tables { // a tie-breaker belongs in all of them
 		if t.HasSequence() || t.Pattern.NewestOnly() {
 			continue
@@ -201,19 +192,18 @@ func finerTime(l *layout.Layout, report reporter) string {
 		}
 		lines = append(lines, inTable(t.ID, entries...)[1:]...)
 	}
-	return block("add the tie-breaker Sequence to events", lines...)
+	return "add the tie-breaker Sequence to events:" + lines.String()
 }
 
 // opaqueBytes is K16: binary keys are not human-readable.
 func opaqueBytes(l *layout.Layout, t *layout.Table, report reporter) {
 	if t.Delimiter == "" {
-		report.at(t.KeyPos, fmt.Sprintf("write it as text: %s; or allow it: %s", code(`key: {delimiter: "#", %s}`, layout.SegmentsText(asText(l, t))), allow("K16", "a third of the size")),
-			"the row key has no delimiter, so it is binary: unreadable in cbt, the console and Key Visualizer")
+		report.at(t.KeyPos, "key", code(`key: {delimiter: "#", %s}`, layout.SegmentsText(asText(l, t))))
 		return
 	}
 	for _, g := range t.Segments {
 		if what, text := opaque(l, t, g); what != "" {
-			report.at(t.Source(&g).Pos, "omit the encoding, for text: "+withSegment(t, &g, text), "%s is written as bytes: unreadable in cbt, the console and Key Visualizer", what)
+			report.at(t.Source(&g).Pos, "segment", what, withSegment(t, &g, text))
 		}
 	}
 }
@@ -262,8 +252,7 @@ func unsortedTies(l *layout.Layout, t *layout.Table, report reporter) {
 		}
 		if f := l.Series[g.Series]; f.Type.Traits().Integer() || f.Type == schema.Duration {
 			padded := fmt.Sprintf("{name: %s, encoding: decimal, pad: %d}", f.Name, digitsOf(f.Type))
-			report.at(t.Source(&g).Pos, "if it is never negative, pad it: "+withSegment(t, &g, padded),
-				"%q follows the time as text: among events with equal times, 10 sorts before 9, and -1 before -2", f.Name)
+			report.at(t.Source(&g).Pos, "unpadded", f.Name, withSegment(t, &g, padded))
 		}
 	}
 }
@@ -290,8 +279,7 @@ func equalLayouts(l *layout.Layout, t *layout.Table, report reporter) {
 	for i, older := range t.Older {
 		newer := t.Periods()[i]
 		if newer.ID == older.ID && newer.Complete() && older.Complete() && record(newer) == record(older) {
-			report.at(newer.SincePos, "remove the entry of before and, if there is no other, since",
-				"the layout of table %q since %s stores events as the one before it does", t.ID, schema.FormatInstant(newer.Since))
+			report.at(newer.SincePos, "equal", t.ID, schema.FormatInstant(newer.Since))
 		}
 	}
 }

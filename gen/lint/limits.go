@@ -35,9 +35,9 @@ func keySize(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	switch {
 	case size > codec.MaxKey:
-		report.at(t.KeyPos, "shorten it", "the fixed parts of the row key alone take %s bytes; Bigtable allows at most %s", number(float64(size)), number(codec.MaxKey))
+		report.at(t.KeyPos, "fixed", size, codec.MaxKey)
 	case t.Complete() && sample.KeyTooLong(l, t):
-		report.at(t.KeyPos, "shorten it, or the names of columns that are in it", "a row key of the example values takes over %s bytes, the most that Bigtable allows", number(codec.MaxKey))
+		report.at(t.KeyPos, "example", codec.MaxKey)
 	}
 }
 
@@ -45,14 +45,11 @@ func keySize(l *layout.Layout, t *layout.Table, report reporter) {
 func cellSize(l *layout.Layout, t *layout.Table, report reporter) {
 	switch n := report.size().Cell; {
 	case n > maxCellBytes:
-		report.at(t.Pos, storeElsewhere, "a cell takes %s by the declared value_bytes; Bigtable allows at most 100 MiB", size(n))
+		report.at(t.Pos, "limit", size(n))
 	case n > recommendedCell:
-		report.as(diag.Warning).at(t.Pos, storeElsewhere, "a cell takes %s by the declared value_bytes; Bigtable recommends at most 10 MB", size(n))
+		report.as(diag.Warning).at(t.Pos, "large", size(n))
 	}
 }
-
-// storeElsewhere is the hint for values that are too large.
-const storeElsewhere = "store large values elsewhere, and only their locations in Bigtable"
 
 // rowSize is L03: an error if the lower bound exceeds the limit at a declared rate, and
 // a warning if it does at an assumed rate.
@@ -73,10 +70,10 @@ func rowSize(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	if !t.Pattern.Bucketed() {
-		report.at(t.Pos, storeElsewhere, "a row takes %s by value_bytes; %s", sizes(e.Row), rule)
+		report.at(t.Pos, "event", e.Row, rule)
 		return
 	}
-	report.at(t.WidthPos, report.smaller(l, t, &e), "a row takes %s, with %s events (%s); %s", sizes(e.Row), number(e.EventsPerRow), basis(e.Load), rule)
+	report.at(t.WidthPos, "bucket", e.Row, e.EventsPerRow, basis(e.Load), rule, report.smaller(l, t, &e))
 }
 
 // rowCells is L15: rows with very many cells are slow.
@@ -88,9 +85,9 @@ func rowCells(l *layout.Layout, t *layout.Table, report reporter) {
 	switch {
 	case e.CellsPerRow <= maxRowCells:
 	case replaces(&e):
-		report.at(t.WidthPos, report.smaller(l, t, &e), "a row collects %s cells (%s) in the week that garbage collection can take: it is slow to read over %s cells", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
+		report.at(t.WidthPos, "replaced", e.CellsPerRow, basis(e.Load), maxRowCells, report.smaller(l, t, &e))
 	default:
-		report.at(t.WidthPos, report.smaller(l, t, &e), "a row has %s cells (%s): Bigtable reads and compacts it as a whole, which is slow over %s cells", number(e.CellsPerRow), basis(e.Load), number(maxRowCells))
+		report.at(t.WidthPos, "cells", e.CellsPerRow, basis(e.Load), maxRowCells, report.smaller(l, t, &e))
 	}
 }
 
@@ -118,7 +115,7 @@ func filterSize(_ *layout.Layout, t *layout.Table, report reporter) {
 		bytes += len(regexp.QuoteMeta(c.Qualifier) + "|")
 	}
 	if bytes > maxFilterBytes && len(t.Columns) > 1 {
-		report.at(t.Pos, "shorten the column names, or store each event as one value", "a read of most fields has a filter of %s bytes of column names; Bigtable allows at most %s", number(float64(bytes)), number(maxFilterBytes))
+		report.at(t.Pos, "names", bytes, maxFilterBytes)
 	}
 }
 
@@ -127,11 +124,11 @@ func filterSize(_ *layout.Layout, t *layout.Table, report reporter) {
 func qualifierSize(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, c := range t.Columns {
 		if len(c.Qualifier) > maxQualifierBytes {
-			report.at(c.Pos, "shorten it", "the column name has %s bytes; Bigtable allows at most %s", number(float64(len(c.Qualifier))), number(maxQualifierBytes))
+			report.at(c.Pos, "name", len(c.Qualifier), maxQualifierBytes)
 		}
 	}
 	if e := report.size(); t.Pattern.Naming() == codec.NamedByValue && !e.Load.AssumedValueBytes && e.Datum > maxQualifierBytes {
-		report.at(t.PatternPos, "use "+layout.PatternWith(layout.BucketOfColumns).String(), "values of %s by value_bytes become column names; Bigtable allows at most %s", size(e.Datum), size(maxQualifierBytes))
+		report.at(t.PatternPos, "value", size(e.Datum), size(maxQualifierBytes), layout.PatternWith(layout.BucketOfColumns))
 	}
 }
 
@@ -142,12 +139,12 @@ func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.AllFamilies() {
 		switch {
 		case f.Sums && len(f.Name) > maxFamilyName:
-			report.at(f.Pos, "shorten it", "pattern %s adds the column family %q, whose name has %d characters; Bigtable allows at most %d", t.Pattern, f.Name, len(f.Name), maxFamilyName)
+			report.at(f.Pos, "sums", t.Pattern, f.Name, len(f.Name), maxFamilyName)
 		case f.Name == "", f.Sums: // reported with the table, or with the family of events
 		case !familyPattern.MatchString(f.Name):
-			report.at(f.Pos, "use letters, digits, '-', '_' and '.'"+legalFamily(t, f.Name), "%q is not a valid column family name", f.Name)
+			report.at(f.Pos, "characters", f.Name, legalFamily(t, f.Name))
 		case len(f.Name) > maxFamilyName:
-			report.at(f.Pos, "shorten it: the name is stored with every cell", "the column family name has %d characters; Bigtable allows at most %d", len(f.Name), maxFamilyName)
+			report.at(f.Pos, "long", len(f.Name), maxFamilyName)
 		}
 	}
 }
@@ -168,9 +165,9 @@ func legalFamily(t *layout.Table, name string) string {
 func tableID(_ *layout.Layout, t *layout.Table, report reporter) {
 	switch {
 	case !codec.ValidTableID(t.ID):
-		report.at(t.Pos, "use letters, digits, '-', '_' and '.', and begin with a letter, a digit or '_'", "%q is not a valid table ID", t.ID)
+		report.at(t.Pos, "characters", t.ID)
 	case len(t.ID) > codec.MaxTableID:
-		report.at(t.Pos, "shorten it", "the table ID has %d characters; Bigtable allows at most %d", len(t.ID), codec.MaxTableID)
+		report.at(t.Pos, "long", len(t.ID), codec.MaxTableID)
 	}
 }
 
@@ -178,7 +175,7 @@ func tableID(_ *layout.Layout, t *layout.Table, report reporter) {
 func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.AllFamilies() {
 		if n := f.GC.WireSize(); n > maxGCRuleBytes && !f.Sums {
-			report.at(f.GCPos, "use fewer rules", "the garbage collection rule has %d bytes; Bigtable allows at most %d", n, maxGCRuleBytes)
+			report.at(f.GCPos, "size", n, maxGCRuleBytes)
 		}
 	}
 }
@@ -188,7 +185,7 @@ func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.AllFamilies() {
 		for rule := range allRules(f.GC) {
 			if rule.Kind == codec.GCMaxAge && rule.MaxAge%time.Second != 0 && !f.Sums {
-				report.at(f.GCPos, wholeSeconds(f), "the age is %s; Bigtable's Go client reads it back without the fraction of a second", schema.FormatDuration(rule.MaxAge))
+				report.at(f.GCPos, "fraction", rule.MaxAge, wholeSeconds(f))
 			}
 		}
 	}
@@ -199,16 +196,16 @@ func wholeSeconds(f layout.Family) string {
 	up := (f.GC.MaxAge + time.Second - 1).Truncate(time.Second)
 	switch f.Strategy {
 	case layout.MaxAge:
-		return "use whole seconds: " + code("ttl: {max_age: %s}", schema.FormatDuration(up))
+		return ": " + code("ttl: {max_age: %s}", schema.FormatDuration(up))
 	case layout.MaxAgeFromWrite:
-		return "use whole seconds: " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(up))
+		return ": " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(up))
 	}
-	return "use whole seconds, at least 1s"
+	return ", at least 1s"
 }
 
 // splitCount is L12: the number of initial splits.
 func splitCount(_ *layout.Layout, t *layout.Table, report reporter) {
 	if n := len(t.Splits); n > codec.MaxSplits {
-		report.at(report.written(t).Splits[codec.MaxSplits].Pos, "remove the splits from here on: Bigtable splits tables automatically as they grow", "table %q has %d initial splits; Bigtable allows at most %d", t.ID, n, codec.MaxSplits)
+		report.at(report.written(t).Splits[codec.MaxSplits].Pos, "many", t.ID, n, codec.MaxSplits)
 	}
 }

@@ -44,7 +44,8 @@ type Rule struct {
 	// HowToAllow replaces the usual instruction for a rule that is allowed by other means
 	// than allow; empty for all others.
 	HowToAllow string
-	class      string // of a change; see Class
+	class      string              // of a change; see Class
+	cases      map[string]caseText // of findings, by their names
 }
 
 // Class returns what the finding of a change is called, such as "DATA", and the severity of other findings.
@@ -55,21 +56,13 @@ func (r Rule) Allowable() bool { return !r.Limit && r.By == BySchema }
 
 // reporter collects the findings of a rule.
 type reporter struct {
-	rule     string
+	rule     Rule
 	severity diag.Severity
 	schema   *schema.Schema // for proposals
 	found    *diag.List
 	// size returns the estimated size of the table, which several rules need; nil for rules that
 	// are not about one table.
 	size func() estimate.Estimate
-}
-
-// at adds a finding.
-func (r reporter) at(pos diag.Pos, hint, format string, args ...any) {
-	*r.found = append(*r.found, diag.Diagnostic{
-		Pos: pos, Severity: r.severity, Rule: r.rule,
-		Message: fmt.Sprintf(format, args...), Hint: hint,
-	})
 }
 
 // as returns a reporter that adds findings with the given severity.
@@ -166,7 +159,7 @@ func (s subject) errors(find func(r Rule) diag.List) diag.List {
 func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table, size func() estimate.Estimate) diag.List {
 	var found diag.List
 	if check := tableChecks[r.ID]; check != nil {
-		check(l, t, reporter{r.ID, r.Severity, s, &found, size})
+		check(l, t, reporter{r, r.Severity, s, &found, size})
 	}
 	return found
 }
@@ -186,7 +179,7 @@ func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) dia
 	}
 	for _, of := range all {
 		if len(found) == 0 {
-			check(l, of, reporter{rule: r.ID, severity: r.Severity, schema: s, found: &found})
+			check(l, of, reporter{rule: r, severity: r.Severity, schema: s, found: &found})
 		}
 	}
 	return found

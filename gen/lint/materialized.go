@@ -10,8 +10,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/googlesql"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // Limits of continuous materialized views, from the sources of the rules, read on 2026-11-25.
@@ -25,12 +23,12 @@ const (
 func unreadableView(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, v := range t.Views {
 		if why, hint := googlesql.Unreadable(t, t.Bundle); why != "" {
-			report.at(v.Pos, hint, "materialized view %q cannot read %s", v.ID, why)
+			report.at(v.Pos, "unreadable", v.ID, why, hint)
 			continue
 		}
 		for _, older := range t.Older {
 			if why := googlesql.Missing(t, older); why != "" {
-				report.as(diag.Advice).at(v.Pos, "query these events in another way, or wait until they have expired", "no materialized view %q has the %s", v.ID, why)
+				report.as(diag.Advice).at(v.Pos, "missing", v.ID, why)
 			}
 		}
 	}
@@ -58,15 +56,14 @@ func manyViews(tables []*layout.Table, report reporter) {
 	if len(tables) > 1 {
 		of += fmt.Sprintf(", of %d schemas", len(tables))
 	}
-	report.at(beyond.Pos, "remove some; or allow it, if Google has raised the limit: "+allow("L16", "the limit is raised"),
-		"table %q has %d materialized views%s: Bigtable creates up to %d", tables[0].ID, n, of, maxViews)
+	report.at(beyond.Pos, "many", tables[0].ID, n, of, maxViews)
 }
 
 // largeViewRows is L17: rows that views leave out.
 func largeViewRows(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, v := range t.Views {
-		out := leftOut(t, &v, report.size())
-		if why, _ := googlesql.Unreadable(t, t.Bundle); out == "" || why != "" {
+		when, args := leftOut(t, &v, report.size())
+		if why, _ := googlesql.Unreadable(t, t.Bundle); when == "" || why != "" {
 			continue
 		}
 		var hints []string
@@ -75,7 +72,7 @@ func largeViewRows(l *layout.Layout, t *layout.Table, report reporter) {
 		}
 		for _, width := range t.Narrower() {
 			other := t.WithBucket(l, width)
-			if width%l.Precision == 0 && leftOut(other, &v, estimate.Of(l, other)) == "" {
+			if when, _ := leftOut(other, &v, estimate.Of(l, other)); width%l.Precision == 0 && when == "" {
 				hints = append(hints, "use "+report.bucket(t, other))
 				break
 			}
@@ -83,22 +80,22 @@ func largeViewRows(l *layout.Layout, t *layout.Table, report reporter) {
 		if hints == nil {
 			hints = []string{"use a pattern with a row per event"}
 		}
-		report.at(v.Pos, declared(l, strings.Join(hints, ", or ")), "%s", out)
+		report.at(v.Pos, when, append(args, declared(l, strings.Join(hints, ", or ")))...)
 	}
 }
 
-// leftOut says why a view leaves out full rows of a layout; empty if it does not.
-func leftOut(t *layout.Table, v *layout.MaterializedView, e estimate.Estimate) string {
+// leftOut returns the case of L17 in which a view leaves out full rows of a layout; empty if it does not.
+func leftOut(t *layout.Table, v *layout.MaterializedView, e estimate.Estimate) (when string, args []any) {
 	selected, output := selectedBytes(t, v, e), outputBytes(t, v, e)
 	switch {
 	case selected > maxSelected:
-		return fmt.Sprintf("a full row has about %s for materialized view %q, which leaves out rows with more than 1 MiB", words.Size(selected), v.ID)
+		return "selected", []any{size(selected), v.ID}
 	case output > maxSelected:
-		return fmt.Sprintf("materialized view %q outputs about %s for a full row, and leaves out rows with more than 1 MiB", v.ID, words.Size(output))
+		return "output", []any{v.ID, size(output)}
 	case output > maxGrowth*(selected+float64(e.KeyBytes)):
-		return fmt.Sprintf("materialized view %q outputs about %s for a full row, and leaves out rows with over ten times the %s that it selects", v.ID, words.Size(output), words.Size(selected))
+		return "growth", []any{v.ID, size(output), size(selected)}
 	}
-	return ""
+	return "", nil
 }
 
 // outputBytes returns the typical size of what a view outputs for a full row, before it groups the rows: for each event if they
@@ -142,8 +139,7 @@ func lastingView(l *layout.Layout, t *layout.Table, report reporter) {
 		case len(t.Families) > 1:
 			what = fmt.Sprintf("values in family %q", t.Families[i].Name)
 		}
-		report.at(v.Pos, "use narrower windows, such as `every: 1h`, or a longer ttl",
-			"windows of %s of materialized view %q are never complete: %s are deleted after %s", v.Every, v.ID, what, schema.FormatDuration(age))
+		report.at(v.Pos, "incomplete", v.Every, v.ID, what, age)
 	}
 }
 

@@ -349,15 +349,19 @@ var unproposed = map[string]string{
 var deadEnds = []string{"../schema/testdata/errors/keys.txtar/null.yaml", "../schema/testdata/errors/ttls.txtar/nested_null.yaml", "../schema/testdata/errors/top.txtar/series_and_field.yaml"}
 
 // TestProposals applies every proposal of every finding in the golden cases and the
-// cases of errors. It must fix the finding and cause no other error.
+// cases of errors. It must fix the finding and cause no other error. Every case of every rule is found there.
 func TestProposals(t *testing.T) {
-	tried := map[string]int{}
+	tried, said := map[string]int{}, map[string][]string{}
 	for name, p := range testlong.SampleMap(goldenProjects(t), 10) {
 		found, _ := p.find()
 		if slices.Contains(deadEnds, name) {
 			continue
 		}
 		for _, d := range found {
+			said[d.Rule] = append(said[d.Rule], d.Message)
+			if strings.Contains(d.Message+d.Hint, "%!") {
+				t.Errorf("%s: %v\n  help: %s", name, d, d.Hint)
+			}
 			for _, proposal := range proposalsOf(d.Hint) {
 				tried[d.Rule]++
 				if why := p.try(t, d, proposal); why != "" {
@@ -367,6 +371,11 @@ func TestProposals(t *testing.T) {
 		}
 	}
 	for _, rule := range lint.Rules() {
+		for name, sentence := range rule.Sentences() {
+			if testlong.Enabled() && !slices.ContainsFunc(said[rule.ID], sentence.MatchString) {
+				t.Errorf("rule %s: no golden case says %q", rule.ID, name)
+			}
+		}
 		reason, none := unproposed[rule.ID]
 		switch {
 		case rule.By == lint.ByWriter || rule.By == lint.BySetup || rule.By == lint.ByLock || rule.By == lint.ByDesign:

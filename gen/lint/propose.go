@@ -17,16 +17,15 @@ import (
 // code formats a proposal.
 func code(format string, args ...any) string { return diag.Code(fmt.Sprintf(format, args...)) }
 
-// allow proposes the entry that allows a rule.
-func allow(rule, reason string) string { return code("allow: {%s: %q}", rule, reason) }
+// block is a proposal of several lines, indented as from the top level of the schema. It ends a hint.
+type block []string
 
-// block returns a hint followed by a proposal of several lines, indented as from the top
-// level of the schema.
-func block(hint string, lines ...string) string { return hint + ":\n" + strings.Join(lines, "\n") }
+// String returns the lines, each after a line break.
+func (b block) String() string { return "\n" + strings.Join(b, "\n") }
 
-// inTable returns entries of a table as the lines of a block.
-func inTable(id string, entries ...string) []string {
-	lines := []string{"tables:", "  " + schema.Quoted(id) + ":"}
+// inTable returns entries of a table as a block.
+func inTable(id string, entries ...string) block {
+	lines := block{"tables:", "  " + schema.Quoted(id) + ":"}
 	for _, e := range entries {
 		lines = append(lines, "    "+e)
 	}
@@ -53,13 +52,13 @@ func (r reporter) keyEntry(t *layout.Table, segments []string) string {
 
 // newTable proposes an additional table for a query. If the query names its table, the
 // proposal names the new one.
-func (r reporter) newTable(l *layout.Layout, q *layout.Query, hint string) string {
-	lines := q.Table.NewTable(r.schema, l, q.By)
+func (r reporter) newTable(l *layout.Layout, q *layout.Query) block {
+	lines := block(q.Table.NewTable(r.schema, l, q.By))
 	if q.Named.IsValid() {
 		name := strings.TrimSuffix(strings.TrimSpace(lines[1]), ":")
 		lines = append(lines, "queries:", "  "+q.Name+": {table: "+name+"}")
 	}
-	return block(hint, lines...)
+	return lines
 }
 
 // segmentsOf returns the segments of a key as the schema declares them. A tie-breaker that is in
@@ -164,15 +163,15 @@ func (r reporter) bucket(t, other *layout.Table) string {
 	if apart {
 		out.Origin, out.Label = s.Bucket.Origin, s.Bucket.Label
 	}
-	entry := "bucket: " + out.String()
+	entry, wider := "bucket: "+out.String(), "buckets of "+schema.FormatDuration(other.Bucket.Every)+":"
 	if t.Endless() {
-		return block("buckets of "+schema.FormatDuration(other.Bucket.Every), inTable(t.ID, entry, r.keyEntry(t, append(segmentsOf(t), "bucket")))...)
+		return wider + inTable(t.ID, entry, r.keyEntry(t, append(segmentsOf(t), "bucket"))).String()
 	}
 	for i, g := range t.Segments {
 		if g.Kind == codec.BucketSegment && t.Source(&g).Text != "bucket" && !apart {
 			texts := segmentsOf(t)
 			texts[i] = "bucket"
-			return block("buckets of "+schema.FormatDuration(other.Bucket.Every), inTable(t.ID, entry, r.keyEntry(t, texts))...)
+			return wider + inTable(t.ID, entry, r.keyEntry(t, texts)).String()
 		}
 	}
 	return diag.Code(entry)

@@ -17,35 +17,22 @@ func fullScan(l *layout.Layout, q *layout.Query, report reporter) {
 	if !q.Scans() || q.Scan != "" {
 		return
 	}
-	const why = "if it may read that much, give a reason, as in `scan: \"a nightly export\"`"
-	if q.Other {
-		report.at(q.DeletePos, why+"; or remove delete, and delete each series with DeleteSeries",
-			"to delete by query %s, the writer reads %s: %s", q.Name, prose.Extent(q), noPrefix(l, q))
-		return
+	switch reads, why := prose.Extent(q), noPrefix(l, q); {
+	case q.Other:
+		report.at(q.DeletePos, "deletes", q.Name, reads, why)
+	case earlier(q):
+		report.at(q.Pos, "earlier", q.Name, reads, prose.Period(q.Table), why)
+	case len(q.By) == 0 && q.Table.Metrics():
+		report.at(q.Pos, "metrics", q.Name, reads, why)
+	case len(q.By) == 0:
+		report.at(q.Pos, "all", q.Name, reads, why, report.newTable(l, q))
+	default:
+		report.at(q.Pos, "one", q.Name, reads, given(l, q), why, given(l, q), report.newTable(l, q))
 	}
-	if earlier(q) {
-		report.at(q.Pos, why, "query %s reads %s for %s: %s", q.Name, prose.Extent(q), prose.Period(q.Table), noPrefix(l, q))
-		return
-	}
-	if len(q.By) == 0 {
-		hint := why
-		if !q.Table.Metrics() {
-			hint = report.newTable(l, q, why+"; or add a table whose key begins with a salt and the time")
-		}
-		report.at(q.Pos, hint, "query %s reads %s: %s", q.Name, prose.Extent(q), noPrefix(l, q))
-		return
-	}
-	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("%s; or add a table whose key begins with %s", why, given(l, q))),
-		"query %s reads %s to find one %s: %s", q.Name, prose.Extent(q), given(l, q), noPrefix(l, q))
 }
 
 // earlier reports whether a query is that of an earlier layout, which cannot change.
 func earlier(q *layout.Query) bool { return !q.Table.Until.IsZero() }
-
-// whileRead proposes to allow a finding about an earlier layout.
-func whileRead(rule string) string {
-	return "allow it until these events have expired: " + allow(rule, "until the old events expire")
-}
 
 // noPrefix explains why the query gives no prefix of the key.
 func noPrefix(l *layout.Layout, q *layout.Query) string {
@@ -80,11 +67,10 @@ func walksTimes(l *layout.Layout, q *layout.Query, report reporter) {
 		reads = fmt.Sprintf("a day takes %s rows per series instead of %s", number(w.Walked+w.Rows), number(w.Rows))
 	}
 	if earlier(q) {
-		report.at(q.Pos, whileRead("K18"), "for %s, query %s %s %s, which precedes the time in %q: %s", prose.Period(q.Table), q.Name, gives, l.Series[series].Name, q.Table.ID, reads)
+		report.at(q.Pos, "earlier", prose.Period(q.Table), q.Name, gives, l.Series[series].Name, q.Table.ID, reads)
 		return
 	}
-	report.at(q.Pos, report.newTable(l, q, fmt.Sprintf("allow it: %s; or add a table with the time right after %s", allow("K18", "a few times a day"), given(l, q))),
-		"query %s %s %s, which precedes the time in %q: %s", q.Name, gives, l.Series[series].Name, q.Table.ID, reads)
+	report.at(q.Pos, "walks", q.Name, gives, l.Series[series].Name, q.Table.ID, reads, given(l, q), report.newTable(l, q))
 }
 
 // wideSalt is the highest number of salt buckets that keeps keys in a useful order; our
@@ -96,10 +82,9 @@ func hashedKey(l *layout.Layout, q *layout.Query, report reporter) {
 	switch {
 	case q.Salts <= wideSalt:
 	case earlier(q):
-		report.at(q.Pos, whileRead("K08"), "for %s, query %s reads %d key ranges, one per salt bucket", prose.Period(q.Table), q.Name, q.Salts)
+		report.at(q.Pos, "earlier", prose.Period(q.Table), q.Name, q.Salts)
 	default:
-		report.at(q.Pos, report.ownSalt(l, q, "compute the salt from values that the query gives, or use fewer salt buckets"),
-			"query %s reads %d key ranges, one per salt bucket; with over %d, the key is in effect a hash", q.Name, q.Salts, wideSalt)
+		report.at(q.Pos, "ranges", q.Name, q.Salts, wideSalt, report.ownSalt(l, q))
 	}
 }
 
@@ -108,16 +93,15 @@ func saltedQuery(l *layout.Layout, q *layout.Query, report reporter) {
 	switch {
 	case q.Salts <= 1 || q.Salts > wideSalt || len(q.By) == 0:
 	case earlier(q):
-		report.at(q.Pos, whileRead("K09"), "for %s, query %s does not give every value in the salt: each call reads %d key ranges", prose.Period(q.Table), q.Name, q.Salts)
+		report.at(q.Pos, "earlier", prose.Period(q.Table), q.Name, q.Salts)
 	default:
-		report.at(q.Pos, report.ownSalt(l, q, "allow it: "+allow("K09", "a few times a day")+"; or compute the salt from values that it gives, to read one range"),
-			"query %s does not give every value in the salt: each call reads %d key ranges", q.Name, q.Salts)
+		report.at(q.Pos, "ranges", q.Name, q.Salts, report.ownSalt(l, q))
 	}
 }
 
 // ownSalt proposes a salt computed from the values that a query gives or, if it gives
 // none, a salt with fewer buckets.
-func (r reporter) ownSalt(l *layout.Layout, q *layout.Query, hint string) string {
+func (r reporter) ownSalt(l *layout.Layout, q *layout.Query) block {
 	texts := segmentsOf(q.Table)
 	i := slices.IndexFunc(q.Table.Segments, func(g codec.Segment) bool { return g.Kind == codec.SaltSegment })
 	of, buckets := q.Table.Segments[i].Salted, min(q.Table.Segments[i].Buckets, wideSalt)
@@ -130,5 +114,5 @@ func (r reporter) ownSalt(l *layout.Layout, q *layout.Query, hint string) string
 		of = q.By
 	}
 	texts[i] = l.SaltText(of, buckets)
-	return block(hint, inTable(q.Table.ID, r.keyEntry(q.Table, texts))...)
+	return inTable(q.Table.ID, r.keyEntry(q.Table, texts))
 }

@@ -51,7 +51,7 @@ func (r Rule) findShared(tables []*layout.Table) diag.List {
 	if check == nil {
 		return nil
 	}
-	check(tables, reporter{rule: r.ID, severity: r.Severity, found: &found})
+	check(tables, reporter{rule: r, severity: r.Severity, found: &found})
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		return slices.ContainsFunc(tables, func(t *layout.Table) bool {
 			view := func(v layout.MaterializedView) bool { return v.Pos == d.Pos }
@@ -137,7 +137,7 @@ func manyFamilies(tables []*layout.Table, report reporter) {
 			families[f.Name] = true
 		}
 		if len(families) > maxFamilies {
-			report.at(t.Pos, "move some families to another table", "table %q has over %d column families, Bigtable's recommended maximum", t.ID, maxFamilies)
+			report.at(t.Pos, "many", t.ID, maxFamilies)
 			return
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -18,14 +17,13 @@ func tierOfExpiries(_ *layout.Layout, t *layout.Table, report reporter) {
 	if _, moves := t.Tier.After(); !moves {
 		return
 	}
-	const hint = "write `tier: ssd`, or use a ttl whose timestamps are event times, such as `ttl: {max_age: 365d}`"
 	for _, f := range t.Families {
 		switch after, expires := f.Life.Expires(); {
 		case !expires:
 		case after == 0:
-			report.at(t.TierPos, hint, "cells of family %q have the time at which they expire: they are deleted before they are old enough for the infrequent access tier", f.Name)
+			report.at(t.TierPos, "expiry", f.Name)
 		default:
-			report.at(t.TierPos, hint, "cells of family %q have their expiry minus %s as timestamps: they would move to the infrequent access tier by expiry, not by age", f.Name, schema.FormatDuration(after))
+			report.at(t.TierPos, "offset", f.Name, after)
 		}
 	}
 }
@@ -33,7 +31,7 @@ func tierOfExpiries(_ *layout.Layout, t *layout.Table, report reporter) {
 // youngTier is T19: Bigtable's limit.
 func youngTier(_ *layout.Layout, t *layout.Table, report reporter) {
 	if after, moves := t.Tier.After(); moves && after < codec.MinTier && t.Until.IsZero() {
-		report.at(t.TierPos, "write `after: 30d`, or more", "cells cannot move to the infrequent access tier after %s: Bigtable requires at least %s", schema.FormatDuration(after), schema.FormatDuration(codec.MinTier))
+		report.at(t.TierPos, "young", after, codec.MinTier)
 	}
 }
 
@@ -44,11 +42,11 @@ func emptyTier(_ *layout.Layout, t *layout.Table, report reporter) {
 	if !moves || longest == 0 || after < longest || t.ExpiryTimed() || !t.Until.IsZero() {
 		return
 	}
-	hint := "write `tier: ssd`"
+	when := "empty"
 	if longest > codec.MinTier {
-		hint += ", or use a lower age, as in `tier: {infrequent_access: {after: 30d}}`"
+		when = "late"
 	}
-	report.at(t.TierPos, hint, "the infrequent access tier stays empty: cells move there after %s, but are deleted after %s", schema.FormatDuration(after), schema.FormatDuration(longest))
+	report.at(t.TierPos, when, after, longest)
 }
 
 // coldReads is T21: reads that are limited by the throughput of the infrequent access tier.
@@ -70,15 +68,13 @@ func coldReads(l *layout.Layout, t *layout.Table, report reporter) {
 		rows := r.Rate * read.Cold.Seeks
 		nodes := words.Count(max(1, math.Ceil(rows/slow.Reads)), "node", "nodes")
 		limit := fmt.Sprintf("%s there take %s at %s", words.Count(rows, "row", "rows")+"/s", nodes, words.Count(slow.Reads, "row", "rows")+"/s each")
-		hint := "allow it, if it is planned: " + allow("T21", "the nodes are planned")
-		switch {
+		switch later := atLeast(r.Range); {
 		case read.Cold.Unfiltered:
-			report.at(t.TierPos, hint, "%s touches the infrequent access tier, because write times do not tell recent events: %s", r.Method, limit)
+			report.at(t.TierPos, "any", r.Method, limit)
+		case longest > 0 && later >= longest:
+			report.at(t.TierPos, "all", r.Method, r.Range, after, limit)
 		default:
-			if later := atLeast(r.Range); longest == 0 || later < longest {
-				hint = "move cells later: " + code("tier: {infrequent_access: {after: %s}}", schema.FormatDuration(later)) + "; or " + hint
-			}
-			report.at(t.TierPos, hint, "%s reads %s, of which the infrequent access tier has what is older than %s: %s", r.Method, schema.FormatDuration(r.Range), schema.FormatDuration(after), limit)
+			report.at(t.TierPos, "later", r.Method, r.Range, after, limit, later)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -13,18 +12,15 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// someTTL is the hint for a missing ttl.
-const someTTL = "add one, such as `ttl: {max_age: 30d}`, or keep the data explicitly: `ttl: {keep: forever}`"
-
 // noGCRule is T01: a family without a ttl.
 func noGCRule(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		switch {
 		case f.HasGC:
 		case len(t.Families) > 1:
-			report.at(f.Pos, someTTL, "family %q of table %q has no ttl: Bigtable keeps every cell forever", f.Name, t.ID)
+			report.at(f.Pos, "family", f.Name, t.ID)
 		default:
-			report.at(t.Pos, someTTL, "table %q has no ttl: Bigtable keeps every cell forever", t.ID)
+			report.at(t.Pos, "table", t.ID)
 		}
 	}
 }
@@ -37,8 +33,7 @@ func fewVersions(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		verdict := layout.Fits(t.Pattern, f.Strategy)
 		if most := fewestVersions(f.Life.Retention); most > 0 && verdict.Rule == "T02" {
-			report.at(f.GCPos, verdict.Instead,
-				"max_versions keeps %s of the %s events that a bucket can hold: %s", number(float64(most)), number(float64(t.MaxCells)), verdict.Reason)
+			report.at(f.GCPos, "fewer", most, t.MaxCells, verdict.Reason, verdict.Instead)
 		}
 	}
 }
@@ -54,13 +49,11 @@ func endlessRow(l *layout.Layout, t *layout.Table, report reporter) {
 		}
 		e := report.size()
 		if t.Pattern.NewestOnly() {
-			report.at(f.GCPos, "let garbage collection remove older ones, as in "+code("ttl: {max_versions: 1}")+", or limit the age, as in "+code("ttl: {max_age: 30d}"),
-				"the row of a series keeps a version of every event: at %s, it grows without limit", rate(e.Load.Rate))
+			report.at(f.GCPos, "versions", rate(e.Load.Rate))
 			return
 		}
 		days := math.Floor(maxRowBytes / e.Row.Typical * e.EventsPerRow / e.Load.Rate / (24 * time.Hour).Seconds())
-		report.at(f.GCPos, "limit it, as in "+code("ttl: {max_age: 30d}")+", or end the key with a bucket; for an existing table, allow it: "+allow("K21", "series end within a month"),
-			"rows keep all events of a series: at %s, they reach 256 MB, Bigtable's limit, after %s", rate(e.Load.Rate), words.Count(days, "day", "days"))
+		report.at(f.GCPos, "events", rate(e.Load.Rate), words.Count(days, "day", "days"))
 		return
 	}
 }
@@ -88,7 +81,7 @@ func versionsOnNewColumns(_ *layout.Layout, t *layout.Table, report reporter) {
 		}
 		for rule := range allRules(f.GC) {
 			if rule.Kind == codec.GCMaxVersions {
-				report.at(f.GCPos, verdict.Instead, "max_versions on new columns: %s", verdict.Reason)
+				report.at(f.GCPos, "versions", verdict.Reason, verdict.Instead)
 				break
 			}
 		}
@@ -108,7 +101,7 @@ func timestampConflict(rule string) func(l *layout.Layout, t *layout.Table, repo
 				}
 			}
 			if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == rule {
-				report.at(f.GCPos, verdict.Instead, "ttl %s does not fit pattern %s: %s", what, t.Pattern, verdict.Reason)
+				report.at(f.GCPos, "misfit", what, t.Pattern, verdict.Reason, verdict.Instead)
 			}
 		}
 	}
@@ -120,8 +113,7 @@ func neverCollects(_ *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		collects := f.GC.Normalize().Kind != codec.GCNone
 		if collects && f.Life.EventTimed() && keepsAll(f.Life.Retention, t.MaxCells) {
-			report.at(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or keep the data explicitly: `ttl: {keep: forever}`",
-				"the rule %s never deletes anything: it keeps %s per column and row, the maximum", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
+			report.at(f.GCPos, "never", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
 		}
 	}
 }
@@ -141,7 +133,7 @@ func lateEvents(l *layout.Layout, t *layout.Table, report reporter) {
 			continue
 		}
 		if age := terms[len(terms)-1].MaxAge; age > 0 && l.Expect.Lateness >= age {
-			report.at(f.GCPos, longerAge(t, f, l.Expect.Lateness+age, age), "events may arrive %s late but live only %s from their event time: the writer refuses expired events", schema.FormatDuration(l.Expect.Lateness), schema.FormatDuration(age))
+			report.at(f.GCPos, "late", l.Expect.Lateness, age, longerAge(t, f, l.Expect.Lateness+age, age))
 		}
 	}
 }
@@ -150,9 +142,9 @@ func lateEvents(l *layout.Layout, t *layout.Table, report reporter) {
 // single age.
 func longerAge(t *layout.Table, f layout.Family, longer, age time.Duration) string {
 	if f.Strategy != layout.MaxAge {
-		return "use a longer age"
+		return ""
 	}
-	hint := "use a longer age: " + code("ttl: {max_age: %s}", schema.FormatDuration(longer))
+	hint := ": " + code("ttl: {max_age: %s}", schema.FormatDuration(longer))
 	if layout.Fits(t.Pattern, layout.MaxAgeFromWrite).Rule == "" {
 		hint += ", or measure it from the write time: " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(age))
 	}
@@ -184,10 +176,8 @@ func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
 	if !t.Pattern.Bucketed() || t.Endless() || e.Shortest == 0 || t.Bucket.Widest() <= 2*e.Shortest {
 		return
 	}
-	hint := report.narrower(l, t)
 	alive := e.EventsPerRow * e.Shortest.Seconds() / t.Bucket.Widest().Seconds()
-	report.at(t.WidthPos, hint, "rows grow for %s but data lives for %s: reads skip all but %s of %s events per row (%s)",
-		report.written(t).Bucket.Every.V, schema.FormatDuration(e.Shortest), number(max(1, alive)), number(e.EventsPerRow), basis(e.Load))
+	report.at(t.WidthPos, "expired", report.written(t).Bucket.Every.V, e.Shortest, max(1, alive), e.EventsPerRow, basis(e.Load), report.narrower(l, t))
 }
 
 // replicatedVersions is T11: collection by versions is replicated.
@@ -198,8 +188,7 @@ func replicatedVersions(l *layout.Layout, t *layout.Table, report reporter) {
 	for _, f := range t.Families {
 		for rule := range allRules(f.GC) {
 			if rule.Kind == codec.GCMaxVersions {
-				report.at(f.GCPos, fmt.Sprintf("use an age, such as %s, or allow it: %s", code("ttl: {max_age: 30d}"), allow("T11", "the clusters have CPU to spare")),
-					"max_versions with %d clusters: its deletions are replicated like writes, and take CPU on all of them", l.Expect.Clusters)
+				report.at(f.GCPos, "versions", l.Expect.Clusters)
 				break
 			}
 		}
@@ -224,8 +213,7 @@ func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
 			const year = 365 * 24 * time.Hour
 			stored, when = e.StoredAfter(year), " after a year, and grows"
 		}
-		report.at(t.Pos, "plan for it, and monitor the actual size: the bounds do not include compression",
-			"the table takes %s%s: %s a day, kept for %s plus up to 7 days%s", sizes(stored), when, sizes(e.BytesADay), kept, windowsFor(t))
+		report.at(t.Pos, "storage", stored, when, e.BytesADay, kept, windowsFor(t))
 	}
 }
 

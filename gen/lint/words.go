@@ -3,7 +3,6 @@ package lint
 import (
 	"strings"
 
-	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -46,6 +45,3 @@ func writes(load layout.Load) string {
 	}
 	return text
 }
-
-// sizes formats the bounds of a size.
-func sizes(b estimate.Bounds) string { return words.Sizes(b.Lower, b.Upper) }
