@@ -8,6 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // Bounds are an average size in bytes before compression, of which only bounds are known.
@@ -22,6 +23,9 @@ type Bounds struct {
 	Typical float64 `json:"typical"`
 	Upper   float64 `json:"upper"`
 }
+
+// String returns the sizes for people, such as "1.2–3 kB".
+func (b Bounds) String() string { return words.Sizes(b.Lower, b.Upper) }
 
 // exactly returns equal bounds.
 func exactly(n float64) Bounds { return Bounds{n, n, n} }

@@ -298,7 +298,7 @@ func (b *builder) size(of *document.Section, t *layout.Table, e *estimate.Estima
 	out := of.Section("size and growth")
 	table := out.Table(document.Plain.Column(""), document.Number.Column(""), document.Muted.Column(""))
 	add := func(name string, size estimate.Bounds, means string) {
-		table.Row(size, name, sizes(size), means)
+		table.Row(size, name, size.String(), means)
 	}
 	add("event", e.Event, count(e.CellsPerEvent, "cell")+" in "+count(e.RowsPerEvent, "row"))
 	add("full row", e.Row, rowWords(e))
@@ -361,9 +361,6 @@ func allowed(of *document.Section, t *layout.Table) {
 func count[N int | int64 | float64](n N, noun string) string {
 	return words.Count(float64(n), noun, noun+"s")
 }
-
-// sizes formats bounds of bytes.
-func sizes(b estimate.Bounds) string { return words.Sizes(b.Lower, b.Upper) }
 
 // inHex returns bytes in hex.
 func inHex(s string) string { return hex.EncodeToString([]byte(s)) }

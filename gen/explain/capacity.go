@@ -38,7 +38,7 @@ func (b *builder) capacity(of *document.Section, l *layout.Layout) {
 		if s.Steady {
 			name = "storage, steady state"
 		}
-		table.Row(s, name, sizes(s.Bytes), storageMeans(&s))
+		table.Row(s, name, s.Bytes.String(), storageMeans(&s))
 	}
 	b.facts("", table.Rows)
 	b.nodes(out, p)

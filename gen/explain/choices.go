@@ -165,8 +165,8 @@ func patterns(of *document.Section, all []*choice) {
 		}
 		e := &c.size
 		data := choiceData{c.findings, e.Event, e.RowsPerEvent, e.CellsPerEvent, e.Row, e.EventsPerRow, e.CellsPerRow, c.day, c.newest}
-		row := table.Row(data, c.name(), sizes(e.Event), rowsAndCells(float64(e.RowsPerEvent), float64(e.CellsPerEvent)),
-			sizes(e.Row), words.Number(e.CellsPerRow), rowsAndCells(c.day.Rows, c.day.Cells),
+		row := table.Row(data, c.name(), e.Event.String(), rowsAndCells(float64(e.RowsPerEvent), float64(e.CellsPerEvent)),
+			e.Row.String(), words.Number(e.CellsPerRow), rowsAndCells(c.day.Rows, c.day.Cells),
 			rowsAndCells(c.newest.Rows, c.newest.Cells), c.rules())
 		if c.chosen {
 			row.Style = document.Chosen

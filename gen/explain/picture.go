@@ -61,7 +61,7 @@ func drawPattern(c *choice) document.Picture {
 		d.y += 16
 	}
 	out := document.Picture{Title: c.name(), Width: panelWidth, Height: d.y + 2, SVG: d.svg.String()}
-	out.Caption = []string{d.words(c), "full row: " + rowWords(&c.size) + ": " + sizes(c.size.Row)}
+	out.Caption = []string{d.words(c), "full row: " + rowWords(&c.size) + ": " + c.size.Row.String()}
 	if c.chosen {
 		out.Title, out.Style = out.Title+" (chosen)", document.Chosen
 	}

@@ -60,7 +60,7 @@ func coldWords(s *capacity.Stored) string {
 	case s.Cold.Upper == 0:
 		return "; all on SSD"
 	}
-	return "; " + sizes(*s.Cold) + " of it in the infrequent access tier"
+	return "; " + s.Cold.String() + " of it in the infrequent access tier"
 }
 
 // savingWords compares a monthly cost with that of SSD alone; empty if that is unknown.

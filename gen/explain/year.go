@@ -120,9 +120,9 @@ func (c *choice) measure(m *Compression) {
 
 // cells shows what a year takes, with its costs if they are known.
 func (y *Year) cells(costs bool) []string {
-	out := []string{sizes(y.Stored), none}
+	out := []string{y.Stored.String(), none}
 	if y.Compressed != nil {
-		out[1] = sizes(*y.Compressed)
+		out[1] = y.Compressed.String()
 	}
 	if costs {
 		out = append(out, words.Number(y.Month.Lower)+"–"+words.Number(y.Month.Upper))

@@ -3,20 +3,14 @@ package lint
 import (
 	"cmp"
 	_ "embed"
-	"fmt"
-	"io"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // tableChecks are the checks of rules about tables.
@@ -106,7 +100,7 @@ var rules = sync.OnceValue(func() []Rule {
 			continue
 		}
 		head := strings.SplitN(line, " ", 4)
-		all = append(all, Rule{ID: head[0], Severity: severities[head[1]], Limit: head[1] == "limit", By: finders[head[2]], Title: head[3], cases: map[string]caseText{}})
+		all = append(all, Rule{ID: head[0], Severity: severities[head[1]], Limit: head[1] == "limit", By: finders[head[2]], Title: head[3], cases: map[string]diag.Sentence{}})
 	}
 	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all
@@ -127,62 +121,21 @@ func (r *Rule) add(part string) {
 		of, key, _ := strings.Cut(name, ":")
 		c := r.cases[key]
 		if of == "says" {
-			c.says = text
+			c.Says = text
 		} else {
-			c.way = text
+			c.Way = text
 		}
 		r.cases[key] = c
 	}
 }
 
-// caseText is a kind of findings of a rule: the sentence and the way out, with verbs as in package fmt.
-type caseText struct{ says, way string }
-
-// verb matches a verb of a sentence.
-var verb = regexp.MustCompile(`%(\[\d+\])?[.\d]*[a-z]`)
-
 // at adds a finding of a case. Its arguments are those of the sentence, followed by those of the way out.
 func (r reporter) at(pos diag.Pos, name string, args ...any) {
-	c := r.rule.cases[name]
 	for i, arg := range args {
-		args[i] = shown(arg)
-	}
-	n := 0
-	for _, found := range verb.FindAllStringSubmatch(strings.ReplaceAll(c.says, "%%", ""), -1) {
-		if index, err := strconv.Atoi(strings.Trim(found[1], "[]")); err == nil {
-			n = max(n, index)
-		} else {
-			n++
+		if d, is := arg.(time.Duration); is {
+			args[i] = schema.FormatDuration(d)
 		}
 	}
-	*r.found = append(*r.found, diag.Diagnostic{Pos: pos, Severity: r.severity, Rule: r.rule.ID, Message: fmt.Sprintf(c.says, args[:n]...), Hint: fmt.Sprintf(c.way, args[n:]...)})
-}
-
-// shown returns an argument of a sentence as people read it.
-func shown(arg any) any {
-	switch v := arg.(type) {
-	case int:
-		return quantity(v)
-	case int64:
-		return quantity(v)
-	case float64:
-		return quantity(v)
-	case time.Duration:
-		return schema.FormatDuration(v)
-	case estimate.Bounds:
-		return words.Sizes(v.Lower, v.Upper)
-	}
-	return arg
-}
-
-// quantity is a number that %s formats as [words.Number] does.
-type quantity float64
-
-// Format implements [fmt.Formatter].
-func (q quantity) Format(f fmt.State, verb rune) {
-	if verb == 's' {
-		_, _ = io.WriteString(f, number(float64(q)))
-		return
-	}
-	fmt.Fprintf(f, fmt.FormatString(f, verb), float64(q))
+	says, way := r.rule.cases[name].Fill(args...)
+	*r.found = append(*r.found, diag.Diagnostic{Pos: pos, Severity: r.severity, Rule: r.rule.ID, Message: says, Hint: way})
 }

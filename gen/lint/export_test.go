@@ -1,19 +1,6 @@
 package lint
 
-import (
-	"regexp"
-	"strings"
-)
+import "github.com/btgen-dev/btgen/gen/diag"
 
-// Sentences returns a pattern for the sentence of each case of findings, by its name.
-func (r Rule) Sentences() map[string]*regexp.Regexp {
-	out := map[string]*regexp.Regexp{}
-	for name, c := range r.cases {
-		parts := verb.Split(strings.ReplaceAll(c.says, "%%", "\x00"), -1)
-		for i, part := range parts {
-			parts[i] = strings.ReplaceAll(regexp.QuoteMeta(part), "\x00", "%")
-		}
-		out[name] = regexp.MustCompile("^" + strings.Join(parts, "(.*)") + "$")
-	}
-	return out
-}
+// Cases returns the sentences of the rule's findings, by their names.
+func (r Rule) Cases() map[string]diag.Sentence { return r.cases }

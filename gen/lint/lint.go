@@ -44,8 +44,8 @@ type Rule struct {
 	// HowToAllow replaces the usual instruction for a rule that is allowed by other means
 	// than allow; empty for all others.
 	HowToAllow string
-	class      string              // of a change; see Class
-	cases      map[string]caseText // of findings, by their names
+	class      string                   // of a change; see Class
+	cases      map[string]diag.Sentence // of findings, by their names
 }
 
 // Class returns what the finding of a change is called, such as "DATA", and the severity of other findings.
@@ -76,47 +76,30 @@ func (r reporter) as(severity diag.Severity) reporter {
 func CheckBroken(s *schema.Schema, l *layout.Layout) diag.List {
 	var found diag.List
 	for _, t := range l.AllPeriods() {
-		found = append(found, errorsOf(s, l, t)...)
+		found = append(found, ofTable(s, l, t).check(true)...)
 	}
 	for i := range l.Queries {
-		q := &l.Queries[i]
-		of := subject{"query", "query " + q.Name, q.Allow}
-		found = append(found, of.errors(func(r Rule) diag.List { return r.findQuery(s, l, q) })...)
+		found = append(found, ofQuery(s, l, &l.Queries[i]).check(true)...)
 	}
 	return found
 }
 
 // Check returns the findings of all rules in a schema and its layout without errors, except those that
-// the schema allows. Unused and invalid allow entries are findings too.
+// the schema allows. Unused and invalid allow entries are findings too. Of an earlier layout, whose data is stored, it is
+// too late for warnings.
 func Check(s *schema.Schema, l *layout.Layout) diag.List {
 	var found diag.List
 	for _, t := range l.Tables {
-		of := subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow}
-		size := sizeOf(l, t)
-		found = append(found, of.check(func(r Rule) (bool, diag.List) { return tableChecks[r.ID] != nil, r.find(s, l, t, size) })...)
+		found = append(found, ofTable(s, l, t).check(false)...)
 		for _, older := range t.Older {
-			found = append(found, errorsOf(s, l, older)...)
+			found = append(found, ofTable(s, l, older).check(true)...)
 		}
 	}
 	for i := range l.Queries {
-		q := &l.Queries[i]
-		of := subject{"query", "query " + q.Name, q.Allow}
-		found = append(found, of.check(func(r Rule) (bool, diag.List) { return queryChecks[r.ID] != nil, r.findQuery(s, l, q) })...)
-		found = append(found, checkScan(q)...)
+		found = append(found, ofQuery(s, l, &l.Queries[i]).check(false)...)
+		found = append(found, checkScan(&l.Queries[i])...)
 	}
 	return found
-}
-
-// sizeOf returns a function that estimates the size of a table once.
-func sizeOf(l *layout.Layout, t *layout.Table) func() estimate.Estimate {
-	return sync.OnceValue(func() estimate.Estimate { return estimate.Of(l, t) })
-}
-
-// errorsOf returns the errors of a table. Of an earlier layout, whose data is stored, it is too late
-// for warnings.
-func errorsOf(s *schema.Schema, l *layout.Layout, t *layout.Table) diag.List {
-	size, of := sizeOf(l, t), subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow}
-	return of.errors(func(r Rule) diag.List { return r.find(s, l, t, size) })
 }
 
 // subject is a table or a query, to which rules apply and which can allow them.
@@ -124,65 +107,57 @@ type subject struct {
 	kind  string // "table" or "query"
 	name  string // for messages
 	allow []layout.Allowance
+	find  func(r Rule) (found diag.List, applies bool)
 }
 
-// check returns the findings that the subject does not allow. find reports whether a
-// rule applies to such subjects, and returns its findings in this one.
-func (s subject) check(find func(r Rule) (bool, diag.List)) diag.List {
-	var found diag.List
-	rules := Rules()
-	for _, rule := range rules {
-		about, findings := find(rule)
-		i := slices.IndexFunc(s.allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
-		if !rule.Allowable() || i < 0 {
-			found = append(found, findings...)
-		} else if about && len(findings) == 0 {
-			found.Warnf(s.allow[i].Pos, "unused allow: rule %s (%s) finds nothing in %s", rule.ID, rule.Title, s.name).Hint = "remove it"
+// ofTable returns a table as a subject. It estimates the size at most once.
+func ofTable(s *schema.Schema, l *layout.Layout, t *layout.Table) subject {
+	size := sync.OnceValue(func() estimate.Estimate { return estimate.Of(l, t) })
+	return subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow, func(r Rule) (found diag.List, applies bool) {
+		check, applies := tableChecks[r.ID]
+		if applies {
+			check(l, t, reporter{r, r.Severity, s, &found, size})
 		}
-	}
-	return append(found, s.checkAllowances(rules)...)
+		return found, applies
+	}}
 }
 
-// errors returns the errors that the subject does not allow.
-func (s subject) errors(find func(r Rule) diag.List) diag.List {
-	var found diag.List
-	for _, rule := range Rules() {
-		allowed := rule.Allowable() && slices.ContainsFunc(s.allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
-		if rule.Severity == diag.Error && !allowed {
-			found = append(found, find(rule)...)
-		}
-	}
-	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
-}
-
-// find returns the findings of a rule in a table. size estimates its size.
-func (r Rule) find(s *schema.Schema, l *layout.Layout, t *layout.Table, size func() estimate.Estimate) diag.List {
-	var found diag.List
-	if check := tableChecks[r.ID]; check != nil {
-		check(l, t, reporter{r, r.Severity, s, &found, size})
-	}
-	return found
-}
-
-// findQuery returns the findings of a rule in a query: those of the newest layout or, if there
+// ofQuery returns a query as a subject. Its findings are those of the newest layout or, if there
 // are none, of the newest of the earlier layouts with any, whose events the query reads, too.
 // Errors are also found in the other tables from which the query deletes.
-func (r Rule) findQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) diag.List {
-	var found diag.List
-	check := queryChecks[r.ID]
-	if check == nil {
-		return nil
-	}
-	all := q.Periods()
-	if r.Severity == diag.Error {
-		all = q.AllPeriods()
-	}
-	for _, of := range all {
-		if len(found) == 0 {
-			check(l, of, reporter{rule: r, severity: r.Severity, schema: s, found: &found})
+func ofQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) subject {
+	return subject{"query", "query " + q.Name, q.Allow, func(r Rule) (found diag.List, applies bool) {
+		check, applies := queryChecks[r.ID]
+		all := q.Periods()
+		if r.Severity == diag.Error {
+			all = q.AllPeriods()
+		}
+		for i := 0; applies && i < len(all) && len(found) == 0; i++ {
+			check(l, all[i], reporter{rule: r, severity: r.Severity, schema: s, found: &found})
+		}
+		return found, applies
+	}}
+}
+
+// check returns the findings, or only the errors, that the subject does not allow.
+func (s subject) check(onlyErrors bool) diag.List {
+	var out diag.List
+	for _, rule := range Rules() {
+		if onlyErrors && rule.Severity != diag.Error {
+			continue
+		}
+		found, applies := s.find(rule)
+		i := slices.IndexFunc(s.allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
+		if !rule.Allowable() || i < 0 {
+			out = append(out, found...)
+		} else if applies && len(found) == 0 {
+			out.Warnf(s.allow[i].Pos, "unused allow: rule %s (%s) finds nothing in %s", rule.ID, rule.Title, s.name).Hint = "remove it"
 		}
 	}
-	return found
+	if onlyErrors {
+		return slices.DeleteFunc(out, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+	}
+	return append(out, s.checkAllowances()...)
 }
 
 // kind returns "table" or "query", whichever the rule applies to.
@@ -194,8 +169,9 @@ func (r Rule) kind() string {
 }
 
 // checkAllowances reports allow entries that cannot have an effect.
-func (s subject) checkAllowances(rules []Rule) diag.List {
+func (s subject) checkAllowances() diag.List {
 	var found diag.List
+	rules := Rules()
 	for _, a := range s.allow {
 		i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == a.Rule })
 		switch {

@@ -15,10 +15,9 @@ func CheckShared(layouts []*layout.Layout) diag.List {
 	var found diag.List
 	separateFamilies(layouts, &found)
 	for _, tables := range shared(layouts) {
-		sameKeySchemas(tables, &found)
-		sameProtection(tables, &found)
-		sameTiers(tables, &found)
-		sameBundles(tables, &found)
+		for _, a := range agreements {
+			a.agree(tables, &found)
+		}
 		for _, rule := range Rules() {
 			found = append(found, rule.findShared(tables)...)
 		}
@@ -101,24 +100,44 @@ func separateFamilies(layouts []*layout.Layout, found *diag.List) {
 	}
 }
 
-// sameKeySchemas reports row key schemas that differ from the first.
-func sameKeySchemas(tables []*layout.Table, found *diag.List) {
-	first := tables[0]
-	for _, t := range tables[1:] {
-		if !slices.Equal(first.KeyFields, t.KeyFields) || first.KeyFields != nil && first.Delimiter != t.Delimiter {
-			found.Errorf(t.Pos, "the row_key_schema of table %q differs from that of the same table at %s: GoogleSQL parses all keys of a table the same way", t.ID, first.Pos).Hint = "use another table, or remove row_key_schema"
-		}
-	}
+// agreement is a setting of a table on which all schemas must agree that have it.
+type agreement struct {
+	what, hint string
+	pos        func(t *layout.Table) diag.Pos
+	same       func(a, b *layout.Table) bool
+	has        func(t *layout.Table) bool
 }
 
-// sameProtection reports deletion protection that differs from that of an earlier schema.
-func sameProtection(tables []*layout.Table, found *diag.List) {
+func posOf(t *layout.Table) diag.Pos { return t.Pos }
+
+// agreements are the settings on which schemas must agree.
+var agreements = []agreement{
+	{"row_key_schema", "use another table, or remove row_key_schema: GoogleSQL parses all keys of a table the same way", posOf,
+		func(a, b *layout.Table) bool {
+			return slices.Equal(a.KeyFields, b.KeyFields) && (a.KeyFields == nil || a.Delimiter == b.Delimiter)
+		},
+		func(*layout.Table) bool { return true }},
+	{"deletion_protection", useSame, posOf,
+		func(a, b *layout.Table) bool { return *a.Protected == *b.Protected },
+		func(t *layout.Table) bool { return t.Protected != nil }},
+	{"tier", useSame, func(t *layout.Table) diag.Pos { return t.TierPos },
+		func(a, b *layout.Table) bool { return a.Tier == b.Tier },
+		func(t *layout.Table) bool { return t.Tier != 0 }},
+	{"schema bundle", useSame + ": a bundle has the messages of all schemas of the table", func(t *layout.Table) diag.Pos { return t.Bundle.Pos },
+		func(a, b *layout.Table) bool { return a.Bundle.Same(b.Bundle) },
+		func(t *layout.Table) bool { return t.Bundle.ID != "" }},
+}
+
+const useSame = "use the same value in both, or remove one"
+
+// agree reports settings that differ from that of an earlier schema.
+func (a *agreement) agree(tables []*layout.Table, found *diag.List) {
 	var first *layout.Table
 	for _, t := range tables {
 		switch {
-		case t.Protected == nil:
-		case first != nil && *first.Protected != *t.Protected:
-			found.Errorf(t.Pos, "the deletion_protection of table %q differs from that at %s", t.ID, first.Pos).Hint = "use the same value in both, or remove one"
+		case !a.has(t):
+		case first != nil && !a.same(first, t):
+			found.Errorf(a.pos(t), "the %s of table %q differs from that at %s", a.what, t.ID, a.pos(first)).Hint = a.hint
 		default:
 			first = t
 		}

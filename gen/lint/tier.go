@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
-	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -83,18 +82,4 @@ func coldReads(l *layout.Layout, t *layout.Table, report reporter) {
 func atLeast(d time.Duration) time.Duration {
 	const day = 24 * time.Hour
 	return (d + day - 1) / day * day
-}
-
-// sameTiers reports tiers that differ from that of an earlier schema.
-func sameTiers(tables []*layout.Table, found *diag.List) {
-	var first *layout.Table
-	for _, t := range tables {
-		switch {
-		case t.Tier == 0:
-		case first != nil && first.Tier != t.Tier:
-			found.Errorf(t.TierPos, "the tier of table %q differs from that at %s", t.ID, first.TierPos).Hint = "use the same value in both, or remove one"
-		default:
-			first = t
-		}
-	}
 }
