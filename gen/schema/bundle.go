@@ -14,14 +14,11 @@ var bundleIDForm = idForm("a schema bundle", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$
 
 // bundleBlock is the long form of a schema bundle, which deletes it.
 var bundleBlock = block[Bundle]{
-	what:    "a schema bundle",
-	example: "write `schema_bundle: events`, or `{drop: events}`",
-	begin:   func(pos diag.Pos, b *Bundle) { b.Pos, b.Drop = pos, true },
+	what:  "a schema bundle",
+	begin: func(pos diag.Pos, b *Bundle) { b.Pos, b.Drop = pos, true },
 	keys: []key[Bundle]{
-		must(put("drop", "the ID of a schema bundle that setup deletes", bundleIDForm, func(b *Bundle) *Value[string] { return &b.ID }).
-			also("Setup requires a permission, because queries that name the bundle fail.")),
+		must(put("drop", bundleIDForm, func(b *Bundle) *Value[string] { return &b.ID })),
 	},
-	elsewhere: map[string]string{"id": "write `schema_bundle: events`", "name": "write `schema_bundle: events`"},
 }
 
 // bundleForm is the form of a schema bundle.

@@ -66,26 +66,15 @@ var configBlock = block[Config]{
 		}
 	},
 	keys: []key[Config]{
-		must(key[Config]{
-			name: "btgen", doc: Version + ", the version of the language", shape: versionForm.shape,
-			read: func(w *walker, n *node, _ *Config) { versionForm.read(w, n) },
-		}),
-		set("schemas", "the schema files, and folders with schema files", listOf("a list of paths", "write `schemas: [schemas]`", filled("a path")), func(c *Config) *[]string { return &c.Schemas }).
-			also("Paths are relative to the folder of btgen.yaml. The default is [schemas]."),
-		set("out", "the output folder", filled("a path"), func(c *Config) *string { return &c.Out }).
-			also("The default is generated."),
-		set("runtime", "whether generated code imports the runtime or contains a copy", word("runtime", []string{RuntimeModule, RuntimeVendored}, map[string]string{"copy": RuntimeVendored, "copied": RuntimeVendored, "vendor": RuntimeVendored, "internal": RuntimeVendored, "import": RuntimeModule, "imported": RuntimeModule}), func(c *Config) *string { return &c.Runtime }).
-			also("The default is module: generated code imports it, and go.mod requires github.com/btgen-dev/btgen. With vendored, it is copied into the folder runtime of out."),
-		set("prices", "the prices for the costs that btgen explain estimates, as in {node_hour: 0.65, ssd_gib_month: 0.17}", pricesForm, func(c *Config) *[]Price { return &c.Prices }).
-			also("In any currency: per node and hour, and per GiB and month of a storage type. btgen has no prices of its own."),
-		put("beam", "whether to generate code for Apache Beam pipelines", boolean, func(c *Config) *Value[bool] { return &c.Beam }).
-			also("The default is false. With true, go.mod requires github.com/btgen-dev/btgen/runtime/beamstore, too. The runtime must not be vendored."),
-		put("terraform", "whether to generate the tables for Terraform", boolean, func(c *Config) *Value[bool] { return &c.Terraform }).
-			also("The default is false. With true, terraform/tables.tf in out has all tables of the project, with their families and garbage collection rules."),
-		set("bigquery", "generate external tables for BigQuery, as in {dataset: analytics, instance: projects/p/instances/i}", pointer(record(bigQueryBlock)), func(c *Config) **BigQuery { return &c.BigQuery }).
-			also("The folder bigquery in out has a definition of each table."),
-		put("logical_views", "whether to generate logical views for GoogleSQL", boolean, func(c *Config) *Value[bool] { return &c.LogicalViews }).
-			also("The default is false. With true, the folder logical_views in out has a view of each table with a row_key_schema."),
+		versionKey[Config](),
+		set("schemas", listOf("a list of paths", "write `schemas: [schemas]`", filled("a path")), func(c *Config) *[]string { return &c.Schemas }),
+		set("out", filled("a path"), func(c *Config) *string { return &c.Out }),
+		set("runtime", word("runtime", []string{RuntimeModule, RuntimeVendored}, map[string]string{"copy": RuntimeVendored, "copied": RuntimeVendored, "vendor": RuntimeVendored, "internal": RuntimeVendored, "import": RuntimeModule, "imported": RuntimeModule}), func(c *Config) *string { return &c.Runtime }),
+		set("prices", pricesForm, func(c *Config) *[]Price { return &c.Prices }),
+		put("beam", boolean, func(c *Config) *Value[bool] { return &c.Beam }),
+		put("terraform", boolean, func(c *Config) *Value[bool] { return &c.Terraform }),
+		set("bigquery", pointer(record(bigQueryBlock)), func(c *Config) **BigQuery { return &c.BigQuery }),
+		put("logical_views", boolean, func(c *Config) *Value[bool] { return &c.LogicalViews }),
 	},
 }
 
@@ -99,15 +88,13 @@ var (
 )
 
 var bigQueryBlock = block[BigQuery]{
-	what:    "bigquery",
-	example: "write `bigquery: {dataset: analytics, instance: projects/p/instances/i}`",
-	begin:   func(pos diag.Pos, b *BigQuery) { b.Pos = pos },
+	what:  "bigquery",
+	begin: func(pos diag.Pos, b *BigQuery) { b.Pos = pos },
 	keys: []key[BigQuery]{
-		must(set("dataset", "the dataset of the external tables", idForm("a dataset", `^((?:[a-z][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]\.)?[A-Za-z0-9_]+$`, "is letters, digits and _, optionally after a project and a dot", "dataset: analytics"), func(b *BigQuery) *string { return &b.Dataset })),
-		must(set("instance", "the Bigtable instance of the tables", instanceForm, func(b *BigQuery) *string { return &b.Instance })),
-		set("app_profile", "the app profile of reads, such as one for Data Boost", appProfileForm, func(b *BigQuery) *string { return &b.AppProfile }),
+		must(set("dataset", idForm("a dataset", `^((?:[a-z][a-z0-9.-]*:)?[a-z][a-z0-9-]{4,28}[a-z0-9]\.)?[A-Za-z0-9_]+$`, "is letters, digits and _, optionally after a project and a dot", "dataset: analytics"), func(b *BigQuery) *string { return &b.Dataset })),
+		must(set("instance", instanceForm, func(b *BigQuery) *string { return &b.Instance })),
+		set("app_profile", appProfileForm, func(b *BigQuery) *string { return &b.AppProfile }),
 	},
-	elsewhere: map[string]string{"schema_bundle": "write `schema_bundle: events` in the tables of a schema"},
 }
 
 // idForm returns the form of the ID of a resource of Google Cloud.

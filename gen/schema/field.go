@@ -29,11 +29,10 @@ type draft struct {
 func nameOfField(f *Field) *Value[string] { return &f.Name }
 
 // docKey is the key doc of a series value or a field.
-var docKey = set("doc", "a description of the value", prose("a doc"), func(d *draft) *string { return &d.Doc }).
-	also("It becomes a comment in the generated code.")
+var docKey = set("doc", prose("a doc"), func(d *draft) *string { return &d.Doc })
 
 // typeKey is the key type of a series value or a field.
-var typeKey = must(put("type", "the type of the value", typeForm, func(d *draft) *Value[Type] { return &d.Type })).
+var typeKey = must(put("type", typeForm, func(d *draft) *Value[Type] { return &d.Type })).
 	also(goTypes(Types()))
 
 // goTypes lists the Go types of values.
@@ -71,97 +70,54 @@ var seriesTypeKey = func() key[draft] {
 
 // ofKey holds the values of an enum.
 var ofKey = key[draft]{
-	name: "of", doc: "the values of an enum, as in [drizzle, rain] or {drizzle: 1, rain: 2}",
-	more:  "Values in a list are numbered from 1. The numbers are stored: never change or reuse one.",
+	name:  "of",
 	shape: enumForm.shape,
 	read:  func(_ *walker, n *node, d *draft) { d.of = n },
 }
 
 // exampleKey holds a value for documentation.
 var exampleKey = key[draft]{
-	name: "example", doc: "a typical value, shown in examples of row keys",
-	more:  "For example, {type: string, example: us-west2}. By default, btgen chooses a value of the type.",
+	name:  "example",
 	shape: shape{kind: shapeScalar, what: "a value of the type"},
 	read:  func(_ *walker, n *node, d *draft) { d.example = n },
 }
 
 // fieldExampleKey is the key example of a field.
 var fieldExampleKey = key[draft]{
-	name: "example", doc: "a typical value, shown in example events",
-	more:  "For example, {type: int64, unit: dBm, example: -67}. Later events vary it. By default, btgen guesses from the name and unit.",
+	name:  "example",
 	shape: exampleKey.shape,
 	read:  exampleKey.read,
 }
 
 // cardinalityKey holds the approximate number of distinct values of a series value.
-var cardinalityKey = put("cardinality", "the approximate number of distinct values", integer[int64](1, 1<<53), func(d *draft) *Value[int64] { return &d.Cardinality }).
-	also("Used to detect hotspots and to choose the table of a query. For example, {type: string, cardinality: 3}. Enums and bools need none.")
+var cardinalityKey = put("cardinality", integer[int64](1, 1<<53), func(d *draft) *Value[int64] { return &d.Cardinality })
 
 var seriesBlock = block[draft]{
-	what:    "a series value",
-	example: "write a type, as in balloon_id: int64",
-	keys:    []key[draft]{seriesTypeKey, ofKey, docKey, exampleKey, cardinalityKey},
-	check:   checkField,
-	cases:   seriesCases,
-	elsewhere: map[string]string{
-		"optional": "every row key contains every series value: remove it",
-		"default":  "every row key contains every series value: remove it",
-		"number":   "series values are not serialized: remove it",
-		"column":   "series values are in the row key: remove it",
-		"family":   "series values are in the row key: remove it",
-		"values":   "series values are in the row key: write key: {segments: [{name: …, encoding: text}]}",
-		"was":      "series values are in the row key: remove it",
-		"encoding": "write key: {segments: [{name: …, encoding: hex}]}",
-	},
+	what:  "a series value",
+	keys:  []key[draft]{seriesTypeKey, ofKey, docKey, exampleKey, cardinalityKey},
+	check: checkField,
+	cases: seriesCases,
 }
 
 var fieldBlock = block[draft]{
-	what:    "a field",
-	example: "write a type, as in pressure: int64",
+	what: "a field",
 	keys: []key[draft]{
 		typeKey,
 		ofKey,
 		docKey,
-		set("unit", "the unit of the value", prose("a unit"), func(d *draft) *string { return &d.Unit }).
-			also(`For example, Pa, °C or "%". It becomes a comment in the generated code.`),
-		put("optional", "whether the value may be missing; in Go, it is a pointer", boolean, func(d *draft) *Value[bool] { return &d.Optional }).
-			also("The default is false: a stored event without the value cannot be read, unless the field has a default."),
+		set("unit", prose("a unit"), func(d *draft) *string { return &d.Unit }),
+		put("optional", boolean, func(d *draft) *Value[bool] { return &d.Optional }),
 		{
-			name: "default", doc: "the value for stored events that lack it",
-			more:  "For fields that are added after events have been stored. Optional fields have no default.",
+			name:  "default",
 			shape: shape{kind: shapeScalar, what: "a value of the type"},
 			read:  func(_ *walker, n *node, d *draft) { d.def = n },
 		},
 		fieldExampleKey,
-		put("column", "the column name, if it differs from the field name", filled("a column"), func(d *draft) *Value[string] { return &d.Column }).
-			also("Short names save space: most patterns store them with every cell."),
-		put("family", "the column family, in tables with several", filled("a family"), func(d *draft) *Value[string] { return &d.Family }).
-			also("It must be a family of those tables."),
-		put("values", "how the value is encoded; text is readable in cbt", exceptLists(word("value encoding", valueForms, nil)), func(d *draft) *Value[string] { return &d.Values }).
-			also("The default is that of the table. Binary is big-endian int64 and IEEE 754; big_endian and little_endian have 4 or 8 bytes by type."),
-		put("number", "the protobuf field number", numberForm, func(d *draft) *Value[int] { return &d.Number }).
-			also("Protobuf reserves 19000 to 19999. Required if a table stores protobuf; never change or reuse a number."),
-		set("was", "the columns in which older events have the field, newest first", wasForm, func(d *draft) *[]Was { return &d.Was }).
-			also("For a field that was renamed, or whose type or encoding has changed: was: [temp], or was: [{column: pressure, type: int64}]."),
-	},
-	elsewhere: map[string]string{
-		"cardinality": "only series values have one: remove it",
-		"nullable":    "write `optional`",
-		"required":    "remove it; fields are required unless they have `optional: true`",
-		"units":       "write `unit`",
-		"description": "write `doc`",
-		"comment":     "write `doc`",
-		"enum":        "write `of`",
-		"options":     "write `of`",
-		"symbols":     "write `of`",
-		"choices":     "write `of`",
-		"fields":      flatEvents,
-		"properties":  flatEvents,
-		"items":       "remove it; a list is one value of type json",
-		"repeated":    "for a list, write `type: json`",
-		"min":         notChecked, "max": notChecked, "length": notChecked, "max_length": notChecked,
-		"scale":     "for an exact decimal, write `type: int64` in the smallest unit",
-		"precision": "for an exact decimal, write `type: int64` in the smallest unit",
+		put("column", filled("a column"), func(d *draft) *Value[string] { return &d.Column }),
+		put("family", filled("a family"), func(d *draft) *Value[string] { return &d.Family }),
+		put("values", exceptLists(word("value encoding", valueForms, nil)), func(d *draft) *Value[string] { return &d.Values }),
+		put("number", numberForm, func(d *draft) *Value[int] { return &d.Number }),
+		set("was", wasForm, func(d *draft) *[]Was { return &d.Was }),
 	},
 	check: checkField,
 	cases: func() []caseShape {
@@ -169,11 +125,6 @@ var fieldBlock = block[draft]{
 		return append(typeCases(Types(), "default", "example"), optional)
 	},
 }
-
-const (
-	flatEvents = "remove it; events are flat; write each value as a field, or all as one field of type json"
-	notChecked = "remove it; values are not validated"
-)
 
 var never = shape{kind: shapeNever, what: "nothing"}
 

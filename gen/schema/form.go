@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,21 +84,19 @@ type caseShape struct {
 
 // block is a mapping with a fixed set of keys.
 type block[T any] struct {
-	what      string // with its article, such as "a table"
-	example   string // hint if the value is not a mapping
-	keys      []key[T]
-	elsewhere map[string]string                // hints for keys that do not belong here
-	foreign   func(name string) (string, bool) // hints for keys of other variants; may be nil
-	cases     func() []caseShape               // what check requires, for the JSON Schema; may be nil
-	begin     func(pos diag.Pos, t *T)         // called before the keys are read; may be nil
-	check     func(w *walker, n *node, t *T)   // called after the keys are read; may be nil
+	what    string // with its article, such as "a table"; language.txt describes it
+	keys    []key[T]
+	foreign func(name string) (string, bool) // hints for keys of other variants; may be nil
+	cases   func() []caseShape               // what check requires, for the JSON Schema; may be nil
+	begin   func(pos diag.Pos, t *T)         // called before the keys are read; may be nil
+	check   func(w *walker, n *node, t *T)   // called after the keys are read; may be nil
 }
 
 // key is one key of a block.
 type key[T any] struct {
 	name     string
-	doc      string // a noun phrase or a clause, for hints and editors
-	more     string // further sentences for editors: range, default, example; may be empty
+	doc      string // instead of what language.txt says
+	more     string // instead of what language.txt says
 	required bool
 	shape    shape
 	read     func(w *walker, n *node, into *T)
@@ -105,28 +104,34 @@ type key[T any] struct {
 }
 
 // set returns a key whose value is stored at the given place of T.
-func set[T, V any](name, doc string, f form[V], at func(*T) *V) key[T] {
+func set[T, V any](name string, f form[V], at func(*T) *V) key[T] {
 	read := func(w *walker, n *node, into *T) {
 		if v, ok := f.read(w, n); ok {
 			*at(into) = v
 		}
 	}
-	return key[T]{name: name, doc: doc, shape: f.shape, read: read}
+	return key[T]{name: name, shape: f.shape, read: read}
 }
 
 // put is set for a value with its position.
-func put[T, V any](name, doc string, f form[V], at func(*T) *Value[V]) key[T] {
-	return set(name, doc, located(f), at)
+func put[T, V any](name string, f form[V], at func(*T) *Value[V]) key[T] {
+	return set(name, located(f), at)
 }
 
 // inline returns a key whose mapping is read into T itself.
-func inline[T any](name, doc string, b block[T]) key[T] {
-	return key[T]{name: name, doc: doc, shape: b.shape(), read: b.read}
+func inline[T any](name string, b block[T]) key[T] {
+	return key[T]{name: name, shape: b.shape(), read: b.read}
 }
 
 // must returns k as a required key.
 func must[T any](k key[T]) key[T] {
 	k.required = true
+	return k
+}
+
+// about returns k with a doc that lists words.
+func (k key[T]) about(doc string) key[T] {
+	k.doc = doc
 	return k
 }
 
@@ -143,13 +148,20 @@ func (k key[T]) proposed(propose func(n *node) string) key[T] {
 }
 
 // missing returns the hint for a mapping that lacks the key.
-func (k key[T]) missing(n *node) string {
+func (k key[T]) missing(what string, n *node) string {
 	if k.propose != nil {
 		if entry := k.propose(n); entry != "" {
 			return "add " + diag.Code(entry)
 		}
 	}
-	return k.name + ": " + k.doc
+	doc, _ := k.docs(what)
+	return k.name + ": " + doc
+}
+
+// docs returns what a key of a block is, and further sentences.
+func (k key[T]) docs(what string) (doc, more string) {
+	doc, more = guideOf(what).key(k.name)
+	return cmp.Or(k.doc, doc), cmp.Or(k.more, more)
 }
 
 // or returns k with a hint for values that are no mappings; instead returns "" where it
@@ -170,10 +182,11 @@ func (k key[T]) or(instead func(n *node) string) key[T] {
 
 // shape returns the shape of the block.
 func (b block[T]) shape() shape {
-	return shape{kind: shapeClosed, what: b.what, example: b.example, cases: b.cases, keys: func() []keyShape {
+	return shape{kind: shapeClosed, what: b.what, cases: b.cases, keys: func() []keyShape {
 		var keys []keyShape
 		for _, k := range b.keys {
-			keys = append(keys, keyShape{k.name, k.doc, k.more, k.required, k.shape})
+			doc, more := k.docs(b.what)
+			keys = append(keys, keyShape{k.name, doc, more, k.required, k.shape})
 		}
 		return keys
 	}}
@@ -200,7 +213,7 @@ func (b block[T]) key(name string) (key[T], bool) {
 // read reads a mapping into t.
 func (b block[T]) read(w *walker, n *node, into *T) {
 	if n.kind != mapping {
-		w.want(n, b.what, b.example)
+		w.want(n, b.what, guideOf(b.what).example)
 		return
 	}
 	if b.begin != nil {
@@ -217,7 +230,7 @@ func (b block[T]) read(w *walker, n *node, into *T) {
 	}
 	for _, k := range b.keys {
 		if k.required && n.entry(k.name) == nil && !meant[k.name] {
-			w.errorf(n.pos, "%s needs the key %q", b.what, k.name).Hint = k.missing(n)
+			w.errorf(n.pos, "%s needs the key %q", b.what, k.name).Hint = k.missing(b.what, n)
 		}
 	}
 	if b.check != nil {
@@ -230,8 +243,8 @@ func (b block[T]) read(w *walker, n *node, into *T) {
 func (b block[T]) unknown(w *walker, n, k *node) string {
 	d := w.errorf(k.pos, "unknown key %s in %s", quote(k.text), b.what)
 	meant := ""
-	if hint, ok := b.hint(k.text); ok {
-		d.Hint, d.Rule = hint, refusals[hint]
+	if hint, rule, ok := b.hint(k.text); ok {
+		d.Hint, d.Rule = hint, rule
 		meant = strings.TrimSuffix(strings.TrimPrefix(hint, "write `"), "`")
 	} else {
 		meant, _ = w.nearest(k.text, b.names())
@@ -243,15 +256,15 @@ func (b block[T]) unknown(w *walker, n, k *node) string {
 	return meant
 }
 
-// hint returns the hint for a key that belongs somewhere else, and whether there is one.
-func (b block[T]) hint(name string) (string, bool) {
-	if hint, ok := b.elsewhere[name]; ok {
-		return hint, true
+// hint returns the hint for a key that belongs somewhere else and the rule that explains it, and whether there is one.
+func (b block[T]) hint(name string) (hint, rule string, ok bool) {
+	if e, ok := guideOf(b.what).elsewhere[name]; ok {
+		return e.hint, e.rule, true
 	}
 	if b.foreign != nil {
-		return b.foreign(name)
+		hint, ok = b.foreign(name)
 	}
-	return "", false
+	return hint, "", ok
 }
 
 // record returns the form of a mapping that is read as a T.
@@ -276,11 +289,9 @@ func short[T any](scalarShape shape, fromScalar func(w *walker, n *node) (T, boo
 // union is a mapping that is one of several blocks, identified by the first key of the
 // block.
 type union[T any] struct {
-	what      string               // with its article, such as "a key segment"
-	example   string               // hint if the value is not a mapping
-	both      func(n *node) string // hint if the value has the first keys of two blocks
-	elsewhere map[string]string
-	variants  []block[T]
+	what     string               // with its article, such as "a key segment"; language.txt describes it
+	both     func(n *node) string // hint if the value has the first keys of two blocks
+	variants []block[T]
 }
 
 // form returns the form of the union.
@@ -303,7 +314,7 @@ func (u union[T]) kinds() []string {
 
 func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 	if n.kind != mapping {
-		w.want(n, u.what, u.example)
+		w.want(n, u.what, guideOf(u.what).example)
 		return t, false
 	}
 	chosen, kinds := -1, u.kinds()
@@ -344,13 +355,13 @@ func (u union[T]) variant(chosen int) block[T] {
 // none reports a mapping that matches no variant.
 func (u union[T]) none(w *walker, n *node) {
 	for _, e := range n.entries {
-		if hint, ok := u.elsewhere[e.key.text]; ok {
+		if known, ok := guideOf(u.what).elsewhere[e.key.text]; ok {
 			pos := e.key.pos
-			if strings.HasPrefix(hint, "write `{") { // it replaces the mapping
+			if strings.HasPrefix(known.hint, "write `{") { // it replaces the mapping
 				pos = n.pos
 			}
 			d := w.errorf(pos, "unknown key %s in %s", quote(e.key.text), u.what)
-			d.Hint, d.Rule = hint, refusals[hint]
+			d.Hint, d.Rule = known.hint, known.rule
 			return
 		}
 	}
@@ -360,7 +371,7 @@ func (u union[T]) none(w *walker, n *node) {
 			return
 		}
 	}
-	w.errorf(n.pos, "%s needs one of the keys %s", u.what, oneOf(u.kinds())).Hint = u.example
+	w.errorf(n.pos, "%s needs one of the keys %s", u.what, oneOf(u.kinds())).Hint = guideOf(u.what).example
 }
 
 // or returns f with a hint for values that are no mappings; instead returns "" where it

@@ -24,29 +24,18 @@ const maxPad = 4096
 
 // keyBlock is the key of a table; its values are stored in the Table.
 var keyBlock = block[Table]{
-	what:    "a key",
-	example: "write `key: {delimiter: \"#\", segments: [location, bucket]}`",
-	begin:   func(pos diag.Pos, t *Table) { t.Key = pos },
+	what:  "a key",
+	begin: func(pos diag.Pos, t *Table) { t.Key = pos },
 	keys: []key[Table]{
-		put("delimiter", "the separator between segments; without one, the key is binary", filled("a delimiter"), func(t *Table) *Value[string] { return &t.Delimiter }).
-			also(`One or more characters, in quotes, such as "#". The writer refuses values that contain it, unless their segment has escape: true.`),
-		must(set("segments", "the segments of the key, in order", listOf("a list of key segments", "write `segments: [location, bucket]`", segmentForm), func(t *Table) *[]Segment { return &t.Segments }).
-			also("For example, [location, balloon_id, bucket]. They must include all series values, and the bucket or the time, which must not come first.")),
-	},
-	elsewhere: map[string]string{
-		"row_key_schema": "write `row_key_schema: true` next to the key",
-		"separator":      "write `delimiter`", "sep": "write `delimiter`",
-		"parts": "write `segments`", "columns": "write `segments`", "fields": "write `segments`",
+		put("delimiter", filled("a delimiter"), func(t *Table) *Value[string] { return &t.Delimiter }),
+		must(set("segments", listOf("a list of key segments", "write `segments: [location, bucket]`", segmentForm), func(t *Table) *[]Segment { return &t.Segments })),
 	},
 }
 
 // segmentForm is the form of a key segment: a word, or one of several blocks.
 var segmentForm = short(shape{kind: shapeText, what: "a series value, bucket, time or metric", least: 1}, readShortSegment, union[Segment]{
-	what:    "a key segment",
-	example: "write location, bucket, time or {name: slot, encoding: hex}",
-	both:    func(*node) string { return "write two segments" },
-	elsewhere: map[string]string{"metric": "write metric alone, without braces", "label": "write bucket: {label: …} next to the key", "salt": "write `{hash: [host], buckets: 16}`",
-		"md5": otherSalt, "sha1": otherSalt, "sha256": otherSalt, "murmur3": otherSalt, "murmur": otherSalt, "crc32": otherSalt, "fnv": otherSalt, "farm_fingerprint": otherSalt, "modulo": otherSalt},
+	what:     "a key segment",
+	both:     func(*node) string { return "write two segments" },
 	variants: []block[Segment]{nameSegment, bucketSegment, timeSegment, constSegment, hashSegment, sequenceSegment},
 }.form())
 
@@ -68,12 +57,10 @@ func beginSegment(kind SegmentKind) func(diag.Pos, *Segment) {
 }
 
 // reverseKey is the key reverse of series values.
-var reverseKey = put("reverse", "whether the newest or largest sorts first", boolean, func(s *Segment) *Value[bool] { return &s.Reverse }).
-	also("The default is false.")
+var reverseKey = put("reverse", boolean, func(s *Segment) *Value[bool] { return &s.Reverse })
 
 // joinedKey is the key of segments that the next one may follow directly.
-var joinedKey = put("joined", "whether the next segment follows directly, without the delimiter", boolean, func(s *Segment) *Value[bool] { return &s.Joined }).
-	also("The default is false. For keys that other programs write. After a value of variable width, all segments must have a fixed width.")
+var joinedKey = put("joined", boolean, func(s *Segment) *Value[bool] { return &s.Joined })
 
 // minuends are the numbers from which a reversed time can be subtracted.
 var minuends = []string{codec.MaxInt32.String(), codec.MaxUint32.String(), codec.MaxInt64.String(), codec.MaxUint64.String()}
@@ -83,8 +70,7 @@ var minuends = []string{codec.MaxInt32.String(), codec.MaxUint32.String(), codec
 var reverseTimeKey = func() key[Segment] {
 	minuend := word("value of reverse", minuends, map[string]string{"long.max_value": "max_int64", "long_max": "max_int64", "int64": "max_int64", "integer.max_value": "max_int32", "int_max": "max_int32"})
 	return key[Segment]{
-		name: "reverse", doc: "whether the newest sorts first: true, or the number minus the time",
-		more:  "The default is false. max_int64 is Long.MAX_VALUE minus the time; also max_int32, max_uint32 and max_uint64. Time layouts cannot be reversed.",
+		name:  "reverse",
 		shape: shape{kind: shapeEither, what: boolean.shape.what, either: []shape{boolean.shape, minuend.shape}},
 		read: func(w *walker, n *node, s *Segment) {
 			if n.kind != scalar || slices.Contains([]string{"true", "false", "yes", "no", "y", "n", "on", "off", "1", "0"}, strings.ToLower(n.text)) {
@@ -98,24 +84,17 @@ var reverseTimeKey = func() key[Segment] {
 	}
 }()
 
-// zoned are hints for times that are not in UTC.
-var zoned = map[string]string{"timezone": localTime, "time_zone": localTime, "tz": localTime, "zone": localTime, "local": localTime, "offset": localTime}
-
 // The kinds of segments. The first key of each identifies it.
 var (
 	nameSegment = block[Segment]{
 		what:  "a key segment with a name",
 		begin: beginSegment(SegmentName),
 		keys: []key[Segment]{
-			must(put("name", "the series value, or metric", segmentNameForm, func(s *Segment) *Value[string] { return &s.Name }).
-				also("With options for its encoding. For example, {name: slot, encoding: hex, pad: 16}.")),
-			put("encoding", "how the value is encoded, one of "+oneOf(encodings), word("encoding", encodings, map[string]string{"base64": "base64url", "base32": "base32hex", "int": "decimal", "string": "text", "bytes": "raw", "bigendian": "big_endian", "littleendian": "little_endian", "le": "little_endian", "be": "big_endian"}), func(s *Segment) *Value[string] { return &s.Encoding }).
-				also("The default is text for strings, decimal for numbers, hex for bytes."),
-			put("pad", "the number of characters that the value is padded to", integer(1, maxPad), func(s *Segment) *Value[int] { return &s.Pad }).
-				also("Padded numbers sort in numeric order and can be reversed. Raw bytes, and strings as text, must have exactly this length."),
+			must(put("name", segmentNameForm, func(s *Segment) *Value[string] { return &s.Name })),
+			put("encoding", word("encoding", encodings, map[string]string{"base64": "base64url", "base32": "base32hex", "int": "decimal", "string": "text", "bytes": "raw", "bigendian": "big_endian", "littleendian": "little_endian", "le": "little_endian", "be": "big_endian"}), func(s *Segment) *Value[string] { return &s.Encoding }).about("how the value is encoded, one of " + oneOf(encodings)),
+			put("pad", integer(1, maxPad), func(s *Segment) *Value[int] { return &s.Pad }),
 			reverseKey,
-			put("escape", "whether the writer escapes the delimiter in values instead of refusing them", boolean, func(s *Segment) *Value[bool] { return &s.Escape }).
-				also("The default is false. For text and raw bytes."),
+			put("escape", boolean, func(s *Segment) *Value[bool] { return &s.Escape }),
 			joinedKey,
 		},
 	}
@@ -123,32 +102,26 @@ var (
 		what:  "a key segment with a bucket",
 		begin: beginSegment(SegmentBucket),
 		keys: []key[Segment]{
-			must(put("bucket", "the format of the start of the bucket, as in unix_ms", filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
-				also(`unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms, binary_ns, binary4_s, or a Go time layout that sorts, such as "2006-01-02". For the label of the bucket, write bucket alone.`)),
+			must(put("bucket", filled("a time format"), func(s *Segment) *Value[string] { return &s.Format })),
 			reverseTimeKey,
 			joinedKey,
 		},
-		elsewhere: zoned,
 	}
 	timeSegment = block[Segment]{
 		what:  "a key segment with a time",
 		begin: beginSegment(SegmentTime),
 		keys: []key[Segment]{
-			must(put("time", `the format of the time, as in unix_ms or "2006-01-02-1504"`, filled("a time format"), func(s *Segment) *Value[string] { return &s.Format }).
-				also("unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms, binary_ns, binary4_s, or a Go time layout that sorts.")),
+			must(put("time", filled("a time format"), func(s *Segment) *Value[string] { return &s.Format })),
 			reverseTimeKey,
 			joinedKey,
 		},
-		elsewhere: zoned,
 	}
 	constSegment = block[Segment]{
 		what:  "a key segment with a const",
 		begin: beginSegment(SegmentConst),
 		keys: []key[Segment]{
-			must(put("const", "a constant string", filled("a constant"), func(s *Segment) *Value[string] { return &s.Const }).
-				also("For example, {const: phone}.")),
-			put("kind", "whether rows with another text there are those of other schemas", boolean, func(s *Segment) *Value[bool] { return &s.Tells }).
-				also("The default is false: such a row cannot be decoded. With true, several schemas can store different kinds of records in one table and family."),
+			must(put("const", filled("a constant"), func(s *Segment) *Value[string] { return &s.Const })),
+			put("kind", boolean, func(s *Segment) *Value[bool] { return &s.Tells }),
 			joinedKey,
 		},
 	}
@@ -156,12 +129,9 @@ var (
 		what:  "a key segment with a hash",
 		begin: beginSegment(SegmentHash),
 		keys: []key[Segment]{
-			must(set("hash", "the series values that the salt is computed from", nameList("[metric, host]"), func(s *Segment) *[]Value[string] { return &s.Hash }).
-				also("For example, {hash: [metric, host], buckets: 16}. A salt spreads series across tablets.")),
-			must(put("buckets", "the number of salt buckets", integer(2, 1000), func(s *Segment) *Value[int] { return &s.Buckets }).
-				also("A query that does not give all hashed values reads each of them.")),
+			must(set("hash", nameList("[metric, host]"), func(s *Segment) *[]Value[string] { return &s.Hash })),
+			must(put("buckets", integer(2, 1000), func(s *Segment) *Value[int] { return &s.Buckets })),
 		},
-		elsewhere: map[string]string{"function": otherSalt, "algorithm": otherSalt, "hash_function": otherSalt, "method": otherSalt, "seed": otherSalt, "mod": otherSalt, "modulo": otherSalt},
 	}
 	sequenceSegment = block[Segment]{
 		what:  "a key segment with a sequence",
@@ -184,8 +154,7 @@ var segmentNameForm = parsed("a name", "write `name: slot`", func(s string) (str
 
 // sequenceKey adds a tie-breaker to events; its only value is true.
 var sequenceKey = key[Segment]{
-	name: "sequence", doc: "true: a tie-breaker that is part of the event",
-	more:  "It distinguishes events with equal times, and must follow the time. It is Sequence uint32 in Go.",
+	name:  "sequence",
 	shape: shape{kind: shapeBool, what: "true", words: []string{"true"}},
 	read: func(w *walker, n *node, _ *Segment) {
 		if v, ok := boolean.read(w, n); ok && !v {

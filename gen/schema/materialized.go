@@ -27,19 +27,11 @@ var viewWidthForm = parsed("a width of windows", "write `every: 1h`", func(s str
 }).like(func(s *shape) { s.syntax = []string{"^(?:" + strings.Join(viewWidths, "|") + ")$"} })
 
 var materializedBlock = block[MaterializedView]{
-	what:    "a materialized view",
-	example: "write `{by: [location], every: 1h}`",
+	what: "a materialized view",
 	keys: []key[MaterializedView]{
-		set("by", "the series values that form groups", orEmpty(nameList("[location]")), func(v *MaterializedView) *[]Value[string] { return &v.By }).
-			also("For example, [location]. Without it, all events form one group per window."),
-		put("every", "the width of the windows of time, one of "+strings.Join(viewWidths, ", "), viewWidthForm, func(v *MaterializedView) *Value[Span] { return &v.Every }).
-			also("In UTC; weeks begin on Monday. Without it, a group has one row for all times."),
-		set("fields", "the fields with statistics", nameList("[temperature]"), func(v *MaterializedView) *[]Value[string] { return &v.Fields }).
-			also("Numbers. The default is all of them. Fewer fields take less storage, and allow larger rows."),
-	},
-	elsewhere: map[string]string{
-		"group_by": "write `by`", "series": "write `by`", "window": "write `every`", "bucket": "write `every`", "interval": "write `every`",
-		"query": "remove it: btgen writes the query", "table": "remove it: a view belongs to the table that has it",
+		set("by", orEmpty(nameList("[location]")), func(v *MaterializedView) *[]Value[string] { return &v.By }),
+		put("every", viewWidthForm, func(v *MaterializedView) *Value[Span] { return &v.Every }).about("the width of the windows of time, one of " + strings.Join(viewWidths, ", ")),
+		set("fields", nameList("[temperature]"), func(v *MaterializedView) *[]Value[string] { return &v.Fields }),
 	},
 }
 

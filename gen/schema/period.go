@@ -9,29 +9,17 @@ import (
 )
 
 // sinceKey is the key of a layout that is not the oldest of its table.
-var sinceKey = put("since", "the time of the first event with this layout, in UTC", instantForm("since: 2027-01-11"), func(t *Table) *Value[time.Time] { return &t.Since }).
-	also("A date or a time, such as 2027-01-11, that is a bucket boundary of both this layout and the one before it. Required with before.")
+var sinceKey = put("since", instantForm("since: 2027-01-11"), func(t *Table) *Value[time.Time] { return &t.Since })
 
 // periodBlock is an earlier layout of a table: what differs from the one above it.
 var periodBlock = block[Table]{
-	what:    "an earlier layout",
-	example: "write `{bucket: 1d}`",
-	begin:   func(pos diag.Pos, t *Table) { t.Name.Pos = pos },
-	keys:    slices.Concat([]key[Table]{periodTableKey, sinceKey}, optional(layoutKeys)),
-	elsewhere: map[string]string{
-		"materialized_views": "write it in the table: it applies to all of its layouts",
-		"before":             "write the entry after this one: the list is ordered, newest first",
-		"until":              "remove it: a layout ends where the one above it begins",
-		"tier":               "write it in the table: it applies to all of its layouts",
-		"schema_bundle":      "write it in the table: it applies to all of its layouts",
-		"splits":             "splits belong to the table, and are used when it is created",
-		"allow":              "remove it: rules apply to the newest layout",
-	},
+	what:  "an earlier layout",
+	begin: func(pos diag.Pos, t *Table) { t.Name.Pos = pos },
+	keys:  slices.Concat([]key[Table]{periodTableKey, sinceKey}, optional(layoutKeys)),
 }
 
 // periodTableKey names the table of an earlier layout.
-var periodTableKey = put("table", "the ID of the table that stores the data, if it is a different one", filled("a table ID"), func(t *Table) *Value[string] { return &t.Name }).
-	also("For example, readings_2026.")
+var periodTableKey = put("table", filled("a table ID"), func(t *Table) *Value[string] { return &t.Name })
 
 // optional returns keys of which none is required.
 func optional[T any](keys []key[T]) []key[T] {

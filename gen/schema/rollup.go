@@ -52,28 +52,17 @@ const DefaultAfter = 30 * time.Minute
 
 // rollupBlock is the rollup of a table.
 var rollupBlock = block[Rollup]{
-	what:    "a rollup",
-	example: "write `{every: 1h, family: h, ttl: {max_age: 104w}}`",
+	what: "a rollup",
 	begin: func(pos diag.Pos, r *Rollup) {
 		r.Pos, r.After.V = pos, DefaultAfter
 	},
 	keys: []key[Rollup]{
-		must(put("every", "the width of windows, as in 1h", lengthForm, func(r *Rollup) *Value[time.Duration] { return &r.Every }).
-			also("A duration that divides the bucket. Windows of multiples of it are read from the rollup.")),
-		must(put("family", "the column family of the rollup", filled("a family"), func(r *Rollup) *Value[string] { return &r.Family }).
-			also("It has nothing else.")),
-		must(set("ttl", "when the rollup expires", pointer(ttlForm(false)), func(r *Rollup) **TTL { return &r.TTL }).
-			also("For example, {max_age: 104w}, or {keep: forever}. It is measured from the end of the bucket, and longer than that of events.")),
-		put("after", "how long after its end a bucket is summarized; 30m by default", lengthForm, func(r *Rollup) *Value[time.Duration] { return &r.After }).
-			also("Buckets that change later are summarized again, as long as their events live."),
-		set("fields", "the fields to summarize; all by default", distinct(listOf("a list of fields", "write `fields: [temperature]`", located(filled("a field")))), func(r *Rollup) *[]Value[string] { return &r.Fields }).
-			also("Windows of other fields are those of events."),
-		put("serves", "whether reads may use the rollup", boolean, func(r *Rollup) *Value[bool] { return &r.Serves }).
-			also("With false, writers mark the buckets that they change, and reads use events: until all programs that write do so. The default is true."),
-	},
-	elsewhere: map[string]string{
-		"width": "write `every`", "window": "write `every`", "interval": "write `every`", "retention": "write `ttl: {max_age: 104w}`", "max_age": "write `ttl: {max_age: 104w}`",
-		"column_family": "write `family`", "columns": "write `fields`", "delay": "write `after`", "lateness": "write `after`",
+		must(put("every", lengthForm, func(r *Rollup) *Value[time.Duration] { return &r.Every })),
+		must(put("family", filled("a family"), func(r *Rollup) *Value[string] { return &r.Family })),
+		must(set("ttl", pointer(ttlForm(false)), func(r *Rollup) **TTL { return &r.TTL })),
+		put("after", lengthForm, func(r *Rollup) *Value[time.Duration] { return &r.After }),
+		set("fields", distinct(listOf("a list of fields", "write `fields: [temperature]`", located(filled("a field")))), func(r *Rollup) *[]Value[string] { return &r.Fields }),
+		put("serves", boolean, func(r *Rollup) *Value[bool] { return &r.Serves }),
 	},
 }
 

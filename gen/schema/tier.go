@@ -17,21 +17,16 @@ type Tier struct {
 
 // tierBlock is the storage tiers of a table.
 var tierBlock = block[Tier]{
-	what:    "a tier",
-	example: "write `{infrequent_access: {after: 60d}}`, or `ssd`",
-	begin:   func(pos diag.Pos, t *Tier) { t.Pos = pos },
+	what:  "a tier",
+	begin: func(pos diag.Pos, t *Tier) { t.Pos = pos },
 	keys: []key[Tier]{
-		must(inline("infrequent_access", "the cells in the infrequent access tier, as in {after: 60d}", block[Tier]{
-			what:    "the block infrequent_access",
-			example: "write `infrequent_access: {after: 60d}`",
+		must(inline("infrequent_access", block[Tier]{
+			what: "the block infrequent_access",
 			keys: []key[Tier]{
-				must(put("after", "the age from which cells are in the tier, as in 60d", ageForm, func(t *Tier) *Value[time.Duration] { return &t.After }).
-					also("At least 30d, and less than the ttl. It is measured from the timestamps of cells.")),
+				must(put("after", ageForm, func(t *Tier) *Value[time.Duration] { return &t.After })),
 			},
-			elsewhere: map[string]string{"older_than": "write `after`", "include_if_older_than": "write `after`", "age": "write `after`"},
 		})),
 	},
-	elsewhere: map[string]string{"after": "write `tier: {infrequent_access: {after: 60d}}`"},
 }
 
 // ssdForm is the short form of a tier.

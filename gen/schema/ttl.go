@@ -15,20 +15,14 @@ import (
 func ttlForm(nested bool) form[TTL] {
 	u := union[TTL]{
 		what:     "a ttl",
-		example:  "write `{max_age: 30d}`, or `{keep: forever}`",
 		both:     combineTTLs,
-		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL(AnyOf, "any_of", "data expires when any of the rules applies"), combinedTTL(AllOf, "all_of", "data expires when all of the rules apply")},
+		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL(AnyOf, "any_of"), combinedTTL(AllOf, "all_of")},
 	}
-	whole := []block[TTL]{oneSecondTTL, defaultExpirationTTL, classesTTL, keepTTL}
 	if !nested {
-		u.variants = append(u.variants, whole...)
+		u.variants = append(u.variants, oneSecondTTL, defaultExpirationTTL, classesTTL, keepTTL)
 		return u.form().or(ttlOf)
 	}
-	u.what, u.example = "a nested ttl", "write `{max_age: 30d}`"
-	u.elsewhere = map[string]string{}
-	for _, b := range whole {
-		u.elsewhere[b.keys[0].name] = "only max_age, max_versions, any_of and all_of can be combined"
-	}
+	u.what = "a nested ttl"
 	return u.form()
 }
 
@@ -79,8 +73,7 @@ func ageOf(t *TTL) *Value[time.Duration] { return &t.Age }
 // writtenAtKey names the column for the write time. It may be inside the strategy or next
 // to it.
 var writtenAtKey = func() key[TTL] {
-	k := put("written_at", "the column that stores the write time", filled("a column"), func(t *TTL) *Value[string] { return &t.WrittenAt }).
-		also("In Go, it is WrittenAt.")
+	k := put("written_at", filled("a column"), func(t *TTL) *Value[string] { return &t.WrittenAt })
 	read := k.read
 	k.read = func(w *walker, n *node, t *TTL) {
 		if t.WrittenAt.IsSet() {
@@ -93,8 +86,7 @@ var writtenAtKey = func() key[TTL] {
 }()
 
 // fromKey says what the timestamps of cells are.
-var fromKey = put("from", "what the timestamps of cells are, and ages are measured from: event or write", word("value of from", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From }).
-	also("The default is event. Write is for patterns in which cell timestamps are not event times, and for tables in which other programs write cells without timestamps.")
+var fromKey = put("from", word("value of from", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From })
 
 // The strategies. The first key of each identifies it.
 var (
@@ -102,8 +94,7 @@ var (
 		what:  "a ttl with max_age",
 		begin: beginTTL(MaxAge),
 		keys: []key[TTL]{
-			must(put("max_age", "the maximum age of data, as in 30d", ttlAgeForm, ageOf).
-				also("A duration in weeks, days, hours, minutes and seconds: 30d, 52w, 1d12h. It is measured from the time of the event, unless from is write.")),
+			must(put("max_age", ttlAgeForm, ageOf)),
 			fromKey,
 		},
 	}
@@ -111,8 +102,7 @@ var (
 		what:  "a ttl with max_versions",
 		begin: beginTTL(MaxVersions),
 		keys: []key[TTL]{
-			must(put("max_versions", "the number of cells that a column keeps", integer(1, math.MaxInt32), func(t *TTL) *Value[int] { return &t.Versions }).
-				also("An event expires when its cells are no longer among the newest of their column and row.")),
+			must(put("max_versions", integer(1, math.MaxInt32), func(t *TTL) *Value[int] { return &t.Versions })),
 			fromKey,
 		},
 	}
@@ -120,10 +110,9 @@ var (
 		what:  "a ttl with one_second",
 		begin: beginTTL(OneSecond),
 		keys: []key[TTL]{
-			must(inline("one_second", "the timestamps of cells are their expiry times: {}", block[TTL]{
-				what: "the block one_second", example: "write `one_second: {}`", keys: []key[TTL]{writtenAtKey},
-			}).
-				also("Each event specifies when it expires: ExpiresAt in Go.")),
+			must(inline("one_second", block[TTL]{
+				what: "the block one_second", keys: []key[TTL]{writtenAtKey},
+			})),
 			writtenAtKey,
 		},
 	}
@@ -136,16 +125,14 @@ var (
 		what:  "a ttl with classes",
 		begin: beginTTL(Classes),
 		keys: []key[TTL]{
-			must(set("classes", "the ttl classes, each with a family and an age", named("a mapping from classes to ages", "write `classes: {short: 1h, long: 3d}`", classNameForm, classForm, func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes }).
-				also("For example, {short: 1h, long: 3d}. In Go, each event has a Class.")),
+			must(set("classes", named("a mapping from classes to ages", "write `classes: {short: 1h, long: 3d}`", classNameForm, classForm, func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes })),
 		},
 	}
 	keepTTL = block[TTL]{
 		what:  "a ttl with keep",
 		begin: beginTTL(KeepForever),
 		keys: []key[TTL]{must(key[TTL]{
-			name: "keep", doc: "forever: data never expires",
-			more:  "Keeping data must be explicit.",
+			name:  "keep",
 			shape: foreverForm.shape,
 			read:  func(w *walker, n *node, _ *TTL) { foreverForm.read(w, n) },
 		}), fromKey},
@@ -167,12 +154,10 @@ var classForm = form[Class]{ageForm.shape, func(w *walker, n *node) (Class, bool
 
 // defaultExpirationKey accepts an age, or a block with the age.
 var defaultExpirationKey = func() key[TTL] {
-	age := put("default_expiration", "the age of data if the event does not set one, as in 2d", ttlAgeForm, ageOf).
-		also("It is measured from the write. An event can set another: TTL or ExpiresAt in Go. Also {age: 2d, written_at: w}.")
-	long := inline("", "", block[TTL]{
-		what: "the block default_expiration", example: "write `default_expiration: 2d`",
-		keys: []key[TTL]{must(put("age", "the age of data if the event does not set one", ageForm, ageOf).
-			also("A duration such as 2d.")), writtenAtKey},
+	age := put("default_expiration", ttlAgeForm, ageOf)
+	long := inline("", block[TTL]{
+		what: "the block default_expiration",
+		keys: []key[TTL]{must(put("age", ageForm, ageOf)), writtenAtKey},
 	})
 	k := age
 	k.shape = shape{kind: shapeEither, what: "an age", either: []shape{age.shape, long.shape}}
@@ -187,14 +172,13 @@ var defaultExpirationKey = func() key[TTL] {
 }()
 
 // combinedTTL returns the block of a strategy that combines others.
-func combinedTTL(kind TTLKind, name, doc string) block[TTL] {
+func combinedTTL(kind TTLKind, name string) block[TTL] {
 	nested := lazy("a ttl", func() form[TTL] { return ttlForm(true) })
 	rules := listOf("a list of rules", "write `"+name+": [{max_age: 30d}, {max_versions: 3}]`", nested).like(func(s *shape) { s.least = 2 })
 	return block[TTL]{
 		what:  "a ttl with " + name,
 		begin: beginTTL(kind),
-		keys: []key[TTL]{must(set(name, doc, rules, func(t *TTL) *[]TTL { return &t.Rules }).
-			also("At least two rules, each max_age, max_versions, any_of or all_of. For example, [{max_age: 30d}, {max_versions: 3}]."))},
+		keys:  []key[TTL]{must(set(name, rules, func(t *TTL) *[]TTL { return &t.Rules }))},
 		check: func(w *walker, n *node, _ *TTL) {
 			if v := n.entry(name); v.kind == list && len(v.items) == 1 {
 				w.errorf(v.pos, "%s needs at least two rules", name).Hint = "write the rule without " + name

@@ -15,20 +15,15 @@ var wasForm = listOf("a list of older columns", "write `was: [temp]`, or `was: [
 	}, record(wasBlock)))
 
 var wasBlock = block[Was]{
-	what:    "an older column",
-	example: "write its name, as in `was: [temp]`",
-	begin:   func(pos diag.Pos, v *Was) { v.Pos = pos },
+	what:  "an older column",
+	begin: func(pos diag.Pos, v *Was) { v.Pos = pos },
 	keys: []key[Was]{
-		put("column", "the column of older events or, in events stored as JSON, the name", filled("a column"), func(v *Was) *Value[string] { return &v.Column }).
-			also("For example, temp."),
-		put("family", "the column family of the column, if it is another one", filled("a family"), func(v *Was) *Value[string] { return &v.Family }).
-			also("It must be a family of the table, with the ttl of the field's own."),
-		put("number", "the protobuf field number of older events", numberForm, func(v *Was) *Value[int] { return &v.Number }).
-			also("Only for a field with another type: a field that is renamed keeps its number."),
-		put("type", "the type of the older values, if it is another one", typeForm, func(v *Was) *Value[Type] { return &v.Type }).
-			also("Only types of which each value can be converted without loss, such as int32 to int64."),
-		set("of", "the values of an older enum", enumForm, func(v *Was) *[]EnumValue { return &v.Of }),
-		put("values", "how the older values are encoded, if in another way", word("value encoding", valueForms, nil), func(v *Was) *Value[string] { return &v.Values }),
+		put("column", filled("a column"), func(v *Was) *Value[string] { return &v.Column }),
+		put("family", filled("a family"), func(v *Was) *Value[string] { return &v.Family }),
+		put("number", numberForm, func(v *Was) *Value[int] { return &v.Number }),
+		put("type", typeForm, func(v *Was) *Value[Type] { return &v.Type }),
+		set("of", enumForm, func(v *Was) *[]EnumValue { return &v.Of }),
+		put("values", word("value encoding", valueForms, nil), func(v *Was) *Value[string] { return &v.Values }),
 	},
 	check: func(w *walker, n *node, v *Was) {
 		switch {

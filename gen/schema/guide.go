@@ -1,0 +1,101 @@
+package schema
+
+import (
+	_ "embed"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// languageText describes the blocks of the language. A line begins the description of a block, or of several, separated
+// by " | ". The indented lines below it begin with
+//
+//	?  what to write if the value is not a mapping
+//	+  a key: its name, and what it is, a noun phrase or a clause for hints and editors
+//	.  further sentences about the key, for editors: range, default, example
+//	-  keys that do not belong here, a colon, and what to write instead; at the end, the rule that explains it
+//
+// Block "any" has keys of several blocks.
+//
+//go:embed language.txt
+var languageText string
+
+// guide is the description of a block.
+type guide struct {
+	example   string
+	keys      map[string][2]string // what a key is, and further sentences
+	elsewhere map[string]elsewhere
+}
+
+// ruleAtEnd matches a hint that ends with a rule.
+var ruleAtEnd = regexp.MustCompile(`^(.*) \[([A-Z]\d\d)\]$`)
+
+// elsewhere is what to write instead of a key.
+type elsewhere struct{ hint, rule string }
+
+// guideOf returns the description of a block. It must not be changed.
+func guideOf(what string) *guide {
+	if g := guides()[what]; g != nil {
+		return g
+	}
+	return &guide{}
+}
+
+// key returns what a key is, and further sentences.
+func (g *guide) key(name string) (doc, more string) {
+	texts, ok := g.keys[name]
+	if !ok {
+		texts = guides()["any"].keys[name]
+	}
+	return texts[0], texts[1]
+}
+
+// guides reads the descriptions on first use.
+var guides = sync.OnceValue(func() map[string]*guide {
+	out := map[string]*guide{}
+	var of []*guide
+	key := ""
+	for line := range strings.Lines(languageText) {
+		line = strings.TrimSuffix(line, "\n")
+		text, indented := strings.CutPrefix(line, "\t")
+		if !indented {
+			of = nil
+			for what := range strings.SplitSeq(line, " | ") {
+				if out[what] == nil {
+					out[what] = &guide{keys: map[string][2]string{}, elsewhere: map[string]elsewhere{}}
+				}
+				of = append(of, out[what])
+			}
+			continue
+		}
+		sign, text, _ := strings.Cut(text, " ")
+		if sign == "+" {
+			key, text, _ = strings.Cut(text, " ")
+		}
+		for _, g := range of {
+			g.add(sign, key, text)
+		}
+	}
+	return out
+})
+
+// add adds a line to the description of a block. key is the last key.
+func (g *guide) add(sign, key, text string) {
+	switch sign {
+	case "?":
+		g.example = text
+	case "+":
+		g.keys[key] = [2]string{text}
+	case ".":
+		g.keys[key] = [2]string{g.keys[key][0], text}
+	case "-":
+		names, hint, _ := strings.Cut(text, ": ")
+		rule := ""
+		if m := ruleAtEnd.FindStringSubmatch(hint); m != nil {
+			hint, rule = m[1], m[2]
+		}
+		for name := range strings.FieldsSeq(names) {
+			g.elsewhere[name] = elsewhere{hint, rule}
+		}
+	}
+}

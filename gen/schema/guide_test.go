@@ -1,0 +1,50 @@
+package schema
+
+import "testing"
+
+// TestLanguageText checks that language.txt describes all keys, and nothing else.
+func TestLanguageText(t *testing.T) {
+	described := map[string]bool{} // blocks and their keys
+	var visit func(s shape)
+	seen := map[string]bool{}
+	visit = func(s shape) {
+		if s.kind == shapeLazy {
+			if seen[s.what] {
+				return
+			}
+			seen[s.what] = true
+		}
+		described[s.what] = true
+		if s.item != nil {
+			visit(s.item())
+		}
+		for _, e := range s.either {
+			visit(e)
+		}
+		if s.keys == nil {
+			return
+		}
+		for _, k := range s.keys() {
+			described["any: "+k.name], described[s.what+": "+k.name] = true, true
+			if k.doc == "" {
+				t.Errorf("%s: key %s is not described", s.what, k.name)
+			}
+			if _, misplaced := guideOf(s.what).elsewhere[k.name]; misplaced {
+				t.Errorf("%s has the key %s, which belongs elsewhere", s.what, k.name)
+			}
+			visit(k.shape)
+		}
+	}
+	visit(rootBlock.shape())
+	visit(configBlock.shape())
+	for what, g := range guides() {
+		if what != "any" && what != "a nested ttl" && !described[what] {
+			t.Errorf("there is no block %q", what)
+		}
+		for name := range g.keys {
+			if !described[what+": "+name] {
+				t.Errorf("%s has no key %s", what, name)
+			}
+		}
+	}
+}
