@@ -13,6 +13,25 @@ import (
 // Sentence is a row of a catalog of findings: what a finding says, and the way out. Both have verbs as in package fmt.
 type Sentence struct{ Says, Way string }
 
+// ReadCatalog returns the sentences of a text, by their names. A line is the name of one; the indented lines below it are
+// what it says and, if it has one, the way out.
+func ReadCatalog(text string) map[string]Sentence {
+	out := map[string]Sentence{}
+	name := ""
+	for line := range strings.Lines(text) {
+		line, indented := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "\t")
+		switch s := out[name]; {
+		case !indented:
+			name = line
+		case s.Says == "":
+			out[name] = Sentence{Says: line}
+		default:
+			out[name] = Sentence{s.Says, line}
+		}
+	}
+	return out
+}
+
 // verb matches a verb of a sentence.
 var verb = regexp.MustCompile(`%(\[\d+\])?[.\d]*[a-z]`)
 
@@ -59,9 +78,12 @@ type quantity float64
 
 // Format implements [fmt.Formatter].
 func (q quantity) Format(f fmt.State, verb rune) {
-	if verb == 's' {
+	switch verb {
+	case 's':
 		_, _ = io.WriteString(f, words.Number(float64(q)))
-		return
+	case 'd':
+		fmt.Fprintf(f, fmt.FormatString(f, verb), int64(q))
+	default:
+		fmt.Fprintf(f, fmt.FormatString(f, verb), float64(q))
 	}
-	fmt.Fprintf(f, fmt.FormatString(f, verb), float64(q))
 }

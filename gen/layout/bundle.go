@@ -25,7 +25,6 @@ func (r *resolver) bundle(t *Table, s *schema.Table) {
 	t.Bundle = Bundle{s.Bundle.Pos, s.Bundle.ID.V, s.Bundle.Drop}
 	protobuf := slices.ContainsFunc(t.Periods(), func(p *Table) bool { return p.ID == t.ID && p.Blob == Protobuf })
 	if !t.Bundle.Drop && !protobuf {
-		r.errorf(t.Bundle.Pos, "remove it, or use a serialized pattern with `blob: {format: protobuf}`",
-			"table %q has no events in protobuf, whose messages a schema bundle would describe", t.ID)
+		r.reject(t.Bundle.Pos, "no-protobuf", t.ID)
 	}
 }

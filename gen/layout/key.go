@@ -26,7 +26,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 			continue
 		}
 		if first, twice := seen[name]; twice && segment.Kind != codec.ConstSegment {
-			r.errorf(g.Pos, "remove one of them", "%s is in the key twice, first at line %d", name, first.Line)
+			r.reject(g.Pos, "twice", name, first.Line)
 		}
 		seen[name] = g.Pos
 		if segment.Kind == codec.SequenceSegment && t.Pattern.Naming() == codec.NamedByTime {
@@ -55,8 +55,7 @@ func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (codec.
 		out.Kind = codec.SequenceSegment
 		r.layout.Sequence = true
 		if t.Pattern.EventTimed() {
-			r.errorf(g.Pos, "use "+diag.Code("pattern: "+patternsWith(FreeTimestamps))+", or one with a row per event, or a finer time precision",
-				"pattern %s has one row per bucket: its key cannot contain the sequence of an event", t.Pattern)
+			r.reject(g.Pos, "sequence-in-bucket", t.Pattern, diag.Code("pattern: "+patternsWith(FreeTimestamps)))
 		}
 		return out, "the sequence", true
 	case schema.SegmentConst:
@@ -79,7 +78,7 @@ func (r *resolver) salt(g *schema.Segment) (codec.Segment, string, bool) {
 	for _, name := range g.Hash {
 		i := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
 		if i < 0 {
-			r.errorf(name.Pos, r.seriesHint(name.V), "%q is not a series value: a reader could not compute the salt", name.V)
+			r.reject(name.Pos, "salt-of-unknown", name.V, r.seriesHint(name.V))
 			continue
 		}
 		out.Salted = append(out.Salted, i)
@@ -104,13 +103,13 @@ func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (codec.Se
 	if name == "metric" {
 		for _, pos := range []diag.Pos{g.Encoding.Pos, g.Pad.Pos, g.Escape.Pos, g.Reverse.Pos, g.Joined.Pos} {
 			if pos.IsValid() {
-				r.errorf(pos, "remove it", "the metric is a column name, which the key contains unchanged")
+				r.reject(pos, "metric-encoded")
 			}
 		}
 		return codec.Segment{Kind: codec.MetricSegment}, "the metric", true
 	}
 	hint, meant := r.segmentHint(t, s, name)
-	r.errorf(g.Pos, hint, "key segment %q is not a series value", name)
+	r.reject(g.Pos, "unknown-segment", name, hint)
 	return out, meant, false
 }
 
@@ -175,7 +174,7 @@ func (r *resolver) form(t *Table, out *codec.Segment, g *schema.Segment) {
 	out.Form.Pad, out.Form.Reverse, out.Form.Escape = g.Pad.V, g.Reverse.V, g.Escape.V
 	if err := out.Form.Validate(typ, t.Delimiter); err != nil {
 		message, hint := wanted(err)
-		r.errorf(pos, hint, "series value %q: %s", g.Name.V, strings.TrimPrefix(message, codec.ErrForm.Error()+": "))
+		r.reject(pos, "bad-form", g.Name.V, strings.TrimPrefix(message, codec.ErrForm.Error()+": "), hint)
 		return
 	}
 	if typ == codec.EnumSegment && out.Form.Pad > 0 {
@@ -191,8 +190,7 @@ func (r *resolver) enumFits(f *Field, form codec.KeyForm, pos diag.Pos) {
 	}
 	for _, v := range f.Enum {
 		if n := len(strconv.FormatInt(v.Number, base)); n > form.Pad {
-			r.errorf(pos, fmt.Sprintf("write %s, or more if the enum will grow", diag.Code(fmt.Sprintf("pad: %d", n))),
-				"series value %q: the number %d of %q has %d digits as %s: the writer would reject it", f.Name, v.Number, v.Name, n, form.Encoding)
+			r.reject(pos, "short-pad", f.Name, v.Number, v.Name, n, form.Encoding, diag.Code(fmt.Sprintf("pad: %d", n)))
 			return
 		}
 	}
@@ -226,7 +224,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	}
 	format, err := codec.ParseTimeFormat(text)
 	if err != nil {
-		r.refuse(g.Format.Pos, "K24", goLayout(text, r.layoutFor(t)), "%q is not a time format for a key", text)
+		r.refuse(g.Format.Pos, "K24", "bad-time", text, goLayout(text, r.layoutFor(t)))
 		return
 	}
 	t.Time = format
@@ -307,7 +305,7 @@ func (r *resolver) defaultTime(t *Table) string {
 // reversed returns the format with the newest time first, as the segment requests it.
 func (r *resolver) reversed(f codec.TimeFormat, g *schema.Segment) codec.TimeFormat {
 	if f.Kind == codec.LayoutTime {
-		r.errorf(g.Reverse.Pos, "use a number, as in {time: unix_ms, reverse: true} or {bucket: unix_s, reverse: true}", "the time format %q cannot be reversed", f)
+		r.reject(g.Reverse.Pos, "reversed-format", f)
 		return f
 	}
 	from := codec.Largest
@@ -317,7 +315,7 @@ func (r *resolver) reversed(f codec.TimeFormat, g *schema.Segment) codec.TimeFor
 	out, err := f.Reversed(from)
 	if err != nil {
 		message, hint := wanted(err)
-		r.errorf(g.From.Pos, hint, "%s", message)
+		r.reject(g.From.Pos, "bad-layout", message, hint)
 		return f
 	}
 	return out
@@ -363,27 +361,26 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		isTime := g.Kind == codec.TimeSegment || g.Kind == codec.BucketSegment
 		switch {
 		case isTime && t.Pattern.NewestOnly():
-			r.errorf(pos, "remove it", "pattern %s has one row per series: its key does not contain the time", t.Pattern)
+			r.reject(pos, "time-in-state", t.Pattern)
 		case isTime && t.Endless():
-			r.errorf(pos, "remove it, or give the bucket a width, as in `bucket: 1d`", "with `bucket: none`, the key does not contain the time")
+			r.reject(pos, "time-in-endless")
 		case isTime && g.Kind != want:
 			other := map[codec.SegmentKind]string{codec.BucketSegment: "the bucket", codec.TimeSegment: "the time"}[g.Kind]
-			r.errorf(pos, "write "+diag.Code(strings.TrimPrefix(last, "the ")), "pattern %s has %s in its key, not %s", t.Pattern, last, other)
+			r.reject(pos, "other-time", t.Pattern, last, other, diag.Code(strings.TrimPrefix(last, "the ")))
 		case g.Kind == codec.MetricSegment && !t.Metrics():
-			r.errorf(pos, "remove metric, or use pattern "+patternsWith(codec.Pattern.RowPerField), "pattern %s stores all fields of an event in one row: its key has no metric", t.Pattern)
+			r.reject(pos, "metric-in-rows", t.Pattern, patternsWith(codec.Pattern.RowPerField))
 		case g.Kind == codec.SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment }):
-			r.errorf(pos, "put it last: "+r.sequenceLast(s), "sequence precedes a series value: a read of one series would have to inspect the rows of all series")
+			r.reject(pos, "sequence-before-series", r.sequenceLast(s))
 		case g.Kind == codec.SequenceSegment && t.TimeIndex() > i:
-			r.errorf(pos, "put it last: "+r.sequenceLast(s), "sequence precedes the time: the events of a series would not be in time order")
+			r.reject(pos, "sequence-before-time", r.sequenceLast(s))
 		}
 	}
 	if _, ok := seen[last]; !ok && !t.Endless() {
 		word := strings.TrimPrefix(last, "the ")
-		r.refuse(s.Key, "K22", "end the segments with it: "+diag.Code(SegmentsText(append(s.SegmentTexts(), word)))+"; or, if it is in the cell timestamps, use "+PatternWith(codec.Pattern.Versioned).String()+" without buckets: see K22",
-			"the key of a %s table needs %s", t.Pattern, last)
+		r.refuse(s.Key, "K22", "no-time", t.Pattern, last, diag.Code(SegmentsText(append(s.SegmentTexts(), word))), PatternWith(codec.Pattern.Versioned).String())
 	}
 	if _, ok := seen["the metric"]; !ok && t.Metrics() {
-		r.errorf(s.Key, "add it before the bucket: "+diag.Code(SegmentsText(beforeTime(s, "metric"))), "the key of a %s table needs metric: each field has its own row", t.Pattern)
+		r.reject(s.Key, "no-metric", t.Pattern, diag.Code(SegmentsText(beforeTime(s, "metric"))))
 	}
 	r.checkAllSeries(t, s, seen)
 	r.checkBinaryBucket(t)
@@ -407,8 +404,7 @@ func (r *resolver) checkAllSeries(t *Table, s *schema.Table, seen map[string]dia
 	if times != nil {
 		hint = "remove " + list(times) + " from series if it is the time of the event, which every event has; otherwise, " + hint
 	}
-	r.errorf(s.Key, hint, "series %s not in the key: events of different series would overwrite each other",
-		words.Plural(len(missing), "value "+list(names)+" is", "values "+list(names)+" are"))
+	r.reject(s.Key, "no-series", words.Plural(len(missing), "value "+list(names)+" is", "values "+list(names)+" are"), hint)
 }
 
 // beforeTime returns the segments of a key with more of them before the time, if it has one.
@@ -447,7 +443,7 @@ func (r *resolver) seriesHint(name string) string {
 func (r *resolver) checkBinaryBucket(t *Table) {
 	if t.Delimiter == "" && t.Pattern.Bucketed() && !t.Endless() && t.BucketPos.IsValid() && t.Bucket.Width() == 0 && t.Bucket.Validate() == nil {
 		l := t.Bucket.Label
-		r.errorf(t.BucketPos, "pad it: "+diag.Code(schema.Quoted(l.Prefix+"%04d"+l.Suffix)), "the label %q has a variable width: a key without a delimiter could not be parsed", t.Bucket.Label)
+		r.reject(t.BucketPos, "wide-label", t.Bucket.Label, diag.Code(schema.Quoted(l.Prefix+"%04d"+l.Suffix)))
 	}
 }
 
@@ -493,8 +489,7 @@ func (r *resolver) sequences() {
 	}
 	for _, t := range r.layout.Tables {
 		if !t.HasSequence() && !t.Pattern.NewestOnly() { // which has a separate error
-			r.refuse(t.KeyPos, "K29", "add the segment {sequence: true} after the time, or remove the table if its pattern cannot store it",
-				"table %q does not store the sequence of events, and table %q does: events of one instant would overwrite each other", t.ID, r.layout.Tables[with].ID)
+			r.refuse(t.KeyPos, "K29", "no-sequence", t.ID, r.layout.Tables[with].ID)
 		}
 	}
 }

@@ -19,13 +19,13 @@ const maxKeyDelimiter = 50
 // escaped and separated by terminators.
 func (r *resolver) keyFields(t *Table, pos diag.Pos) {
 	if len(t.Delimiter) > maxKeyDelimiter {
-		r.errorf(pos, "use a shorter one, such as `delimiter: \"#\"`", "the delimiter of a row key schema has at most %d bytes", maxKeyDelimiter)
+		r.reject(pos, "long-delimiter", maxKeyDelimiter)
 	}
 	consts := 0
 	for i, g := range t.Segments {
 		reason, hint := r.misfit(t, g, i == len(t.Segments)-1)
 		if reason != "" {
-			r.errorf(t.Source(&g).Pos, hint, "row_key_schema: GoogleSQL could not read the key: %s", reason)
+			r.reject(t.Source(&g).Pos, "unreadable-key", reason, hint)
 			continue
 		}
 		field := codec.KeyField{Name: g.Title()}
@@ -46,9 +46,9 @@ func (r *resolver) keyFieldName(t *Table, g codec.Segment, name string) {
 	pos := t.Source(&g).Pos
 	switch {
 	case slices.ContainsFunc(t.KeyFields, func(f codec.KeyField) bool { return strings.EqualFold(f.Name, name) }):
-		r.errorf(pos, "rename the series value", "row_key_schema: two segments of the key would have the column name %q", name)
+		r.reject(pos, "same-column", name)
 	case slices.ContainsFunc(t.Families, func(f Family) bool { return strings.EqualFold(f.Name, name) }):
-		r.errorf(pos, "rename the family or the series value", "row_key_schema: the segment %q has the name of a column family: GoogleSQL could not distinguish them", name)
+		r.reject(pos, "column-like-family", name)
 	}
 }
 

@@ -48,13 +48,13 @@ func (r *resolver) views(t *Table, s *schema.Table) {
 		for _, name := range from.By {
 			k := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
 			if k < 0 {
-				r.errorf(name.Pos, r.seriesHint(name.V), "the schema has no series value %q", name.V)
+				r.reject(name.Pos, "no-such-series", name.V, r.seriesHint(name.V))
 				continue
 			}
 			v.By = append(v.By, k)
 		}
 		if len(from.By) == 0 && !from.Every.IsSet() {
-			r.errorf(v.Pos, "write `{by: [location]}`, `{every: 1h}`, or both", "materialized view %q has no groups", v.ID)
+			r.reject(v.Pos, "no-groups", v.ID)
 		}
 		v.Fields = r.viewFields(from)
 		t.Views = append(t.Views, v)
@@ -73,9 +73,9 @@ func (r *resolver) viewFields(from *schema.MaterializedView) []int {
 		i := slices.IndexFunc(r.layout.Fields, func(f Field) bool { return f.Name == name.V })
 		switch {
 		case i < 0:
-			r.errorf(name.Pos, "the fields are "+list(namesAt(r.layout.Fields, indexes(r.layout.Fields))), "the schema has no field %q", name.V)
+			r.reject(name.Pos, "no-such-field", name.V, list(namesAt(r.layout.Fields, indexes(r.layout.Fields))))
 		case !r.layout.Fields[i].Summable():
-			r.errorf(name.Pos, "remove it; a view counts all events", "materialized views have no statistics of %s: GoogleSQL cannot add up values of type %s", name.V, r.layout.Fields[i].Type)
+			r.reject(name.Pos, "no-statistics", name.V, r.layout.Fields[i].Type)
 		default:
 			out = append(out, i)
 		}

@@ -83,16 +83,13 @@ func (r *resolver) checkSince(periods []*Table) bool {
 	for i, t := range periods[:oldest] {
 		switch next := periods[i+1].Since; {
 		case !t.SincePos.IsValid():
-			r.errorf(t.Pos, "add the time of the first event with this layout, such as `since: 2027-01-11`",
-				"table %q has earlier layouts, but no since for this one", t.ID)
+			r.reject(t.Pos, "no-since", t.ID)
 		case !next.IsZero() && !next.Before(t.Since):
-			r.errorf(periods[i+1].SincePos, "list the layouts newest first",
-				"this layout begins at %s, which is not before the layout above it, at %s", schema.FormatInstant(next), schema.FormatInstant(t.Since))
+			r.reject(periods[i+1].SincePos, "not-before", schema.FormatInstant(next), schema.FormatInstant(t.Since))
 		}
 	}
 	if last := periods[oldest]; last.SincePos.IsValid() {
-		r.errorf(last.SincePos, "remove since, or add the layout before it: `before: [{bucket: 1d}]`",
-			"the oldest layout of table %q has a since: events before it would have no layout", last.ID)
+		r.reject(last.SincePos, "since-of-oldest", last.ID)
 	}
 	return len(r.found) == before
 }
@@ -102,8 +99,7 @@ func (r *resolver) checkSince(periods []*Table) bool {
 func (r *resolver) aligned(newer, older *Table) bool {
 	at := newer.Since
 	if newer.Endless() || older.Endless() {
-		r.refuse(newer.SincePos, "K22", "store the newer layout in another table of the schema, with serves: false, backfill it, and then remove the older table",
-			"a row with `bucket: none` contains events of all times, so no layout of such a table can begin or end")
+		r.refuse(newer.SincePos, "K22", "endless-since")
 		return false
 	}
 	if r.begins(newer, at) && r.begins(older, at) {
@@ -127,7 +123,7 @@ func (r *resolver) aligned(newer, older *Table) bool {
 	if len(near) > 0 {
 		hint = "write " + strings.Join(near, " or ")
 	}
-	r.errorf(newer.SincePos, hint, "%s is not a bucket boundary in both this layout and the one before it: a bucket would have two layouts", schema.FormatInstant(at))
+	r.reject(newer.SincePos, "not-a-boundary", schema.FormatInstant(at), hint)
 	return false
 }
 
@@ -175,12 +171,10 @@ func maxTime(a, b time.Time) time.Time {
 // differently from those of the next layout.
 func (r *resolver) checkTTLFields(newer, older *Table) {
 	if a, b := ttlField(newer), ttlField(older); a != b {
-		r.errorf(older.Pos, "use the same ttl strategy in both layouts; the ages may differ",
-			"events specify %s here and %s in the next layout: they could not be written again", b, a)
+		r.reject(older.Pos, "other-expiry", b, a)
 	}
 	if older.HasSequence() && !newer.HasSequence() {
-		r.errorf(newer.KeyPos, "keep `{sequence: true}` in the key",
-			"events have a tie-breaker in the layout before %s, but not in this one: events with the same time would replace each other", schema.FormatInstant(older.Until))
+		r.reject(newer.KeyPos, "sequence-lost", schema.FormatInstant(older.Until))
 	}
 }
 
@@ -202,7 +196,7 @@ func (r *resolver) checkServes(t *Table, i int) {
 	older := t.Older[i]
 	reads := Query{By: r.layout.AllSeries()}
 	if why := reads.of(r.layout, older).unserved(r.layout); t == r.layout.Read && why != "" {
-		r.errorf(older.Pos, "", "the layout before %s cannot answer reads of a series: %s", schema.FormatInstant(older.Until), why)
+		r.reject(older.Pos, "unanswered-series", schema.FormatInstant(older.Until), why)
 	}
 	for k := range r.layout.Queries {
 		q := &r.layout.Queries[k]
@@ -210,8 +204,7 @@ func (r *resolver) checkServes(t *Table, i int) {
 			continue
 		}
 		if why := q.of(r.layout, older).unserved(r.layout); why != "" {
-			r.errorf(older.Pos, fmt.Sprintf("set another table for %s, or remove the query until this layout's data has expired", q.Name),
-				"the layout before %s cannot answer %s: %s", schema.FormatInstant(older.Until), q.Name, why)
+			r.reject(older.Pos, "unanswered-query", schema.FormatInstant(older.Until), q.Name, why, q.Name)
 		}
 		*q = *q.resolve(r.layout, t)
 	}
@@ -227,13 +220,11 @@ func (r *resolver) checkApart(newer, older *Table) {
 	for _, f := range shared {
 		a, b := &f[0], &f[1]
 		if a.Strategy != b.Strategy || a.GC.String() != b.GC.String() || a.Life.Default != b.Life.Default {
-			r.errorf(b.GCPos, "omit ttl, or give this layout another family: "+diag.Code("family: "+schema.Quoted(b.Name+"_old")),
-				"family %q has a different ttl in a newer layout, but a family has one rule for all its data", b.Name)
+			r.reject(b.GCPos, "other-ttl", b.Name, diag.Code("family: "+schema.Quoted(b.Name+"_old")))
 		}
 	}
 	if newer.KeyFields != nil && !slices.Equal(newer.KeyFields, older.KeyFields) {
-		r.errorf(older.Pos, "store the newer layout in another table, and name this one here: "+diag.Code("table: "+schema.Quoted(older.ID)),
-			"table %q has a row key schema, which the row keys of both layouts would have to match", older.ID)
+		r.reject(older.Pos, "older-key-schema", older.ID, diag.Code("table: "+schema.Quoted(older.ID)))
 	}
 	example, overlap := keyset.Overlap(r.layout.keySet(newer), r.layout.keySet(older))
 	if !overlap {
@@ -242,7 +233,7 @@ func (r *resolver) checkApart(newer, older *Table) {
 	if example != "" {
 		example = ", such as " + strconv.Quote(example)
 	}
-	r.errorf(newer.SincePos, r.apartHint(newer, older), "rows of this layout and of the one before %s could have the same key%s", schema.FormatInstant(older.Until), example)
+	r.reject(newer.SincePos, "same-keys", schema.FormatInstant(older.Until), example, r.apartHint(newer, older))
 }
 
 // apartHint proposes another key for the newer of two layouts.

@@ -311,8 +311,7 @@ func (r *resolver) deletes() {
 		for k := range q.Deletes {
 			for _, d := range q.Deletes[k].Periods() {
 				if why := d.unserved(r.layout); d.Other && why != "" {
-					r.errorf(q.DeletePos, "remove delete, and delete each series with DeleteSeries; or change the key of the table",
-						"events of table %q cannot be deleted by %s: %s", d.Table.ID, q.Name, why)
+					r.reject(q.DeletePos, "undeletable", d.Table.ID, q.Name, why)
 				}
 			}
 		}
@@ -367,7 +366,7 @@ func (r *resolver) unanswered(q *Query, named string) {
 			first = fmt.Sprintf("use table %s, which can: %s; or remove table", best.Table.ID, diag.Code("table: "+schema.Quoted(best.Table.ID)))
 		}
 	}
-	r.errorf(pos, first, "%s: %s", subject, strings.Join(reasons, "; "))
+	r.reject(pos, "unanswered", subject, strings.Join(reasons, "; "), first)
 }
 
 // WantedSegments returns the key with which the table could answer a query by some

@@ -2,10 +2,12 @@ package layout
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -77,15 +79,21 @@ type resolver struct {
 	homeless bool
 }
 
-// errorf adds an error with a hint.
-func (r *resolver) errorf(pos diag.Pos, hint, format string, args ...any) {
-	r.found.Errorf(pos, format, args...).Hint = hint
-}
+// messageText has the sentences of errors, as [diag.ReadCatalog] reads them.
+//
+//go:embed messages.txt
+var messageText string
 
-// refuse adds an error of a rule with a hint.
-func (r *resolver) refuse(pos diag.Pos, rule, hint, format string, args ...any) {
-	d := r.found.Errorf(pos, format, args...)
-	d.Rule, d.Hint = rule, hint
+// messages reads the sentences on first use.
+var messages = sync.OnceValue(func() map[string]diag.Sentence { return diag.ReadCatalog(messageText) })
+
+// reject adds an error of the catalog, with the arguments of the sentence and of the way out.
+func (r *resolver) reject(pos diag.Pos, name string, args ...any) { r.refuse(pos, "", name, args...) }
+
+// refuse is reject for an error of a rule.
+func (r *resolver) refuse(pos diag.Pos, rule, name string, args ...any) {
+	says, way := messages()[name].Fill(args...)
+	r.found = append(r.found, diag.Diagnostic{Pos: pos, Rule: rule, Message: says, Hint: way})
 }
 
 // wanted splits an error of the codec into the message and, if it says what it wants, a
@@ -140,13 +148,11 @@ func cardinality(f *schema.Field) int64 {
 // cardinalities that are too small for the declared series.
 func (r *resolver) checkSeries() {
 	if most := r.layout.mostSeries(); most > 0 && r.layout.Expect.Series > most {
-		r.errorf(r.schema.Expect.Series.Pos, "correct the number, or the cardinality of a series value",
-			"expect declares %d series, but the cardinalities of series allow at most %d", r.layout.Expect.Series, most)
+		r.reject(r.schema.Expect.Series.Pos, "too-many-series", r.layout.Expect.Series, most)
 	}
 	for _, f := range r.schema.Series {
 		if f.Type.V.Traits().NoKey {
-			r.errorf(f.Type.Pos, "write `string`, `int64` or another type that keys can hold",
-				"series value %q: %s cannot be part of a row key", f.Name.V, words.WithArticle(f.Type.V.String()))
+			r.reject(f.Type.Pos, "not-in-keys", f.Name.V, words.WithArticle(f.Type.V.String()))
 		}
 	}
 }
@@ -200,8 +206,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	t.BucketPos, t.WidthPos = s.Bucket.Pos, s.Bucket.Every.Pos
 	if !t.Pattern.Bucketed() {
 		if s.Bucket.Pos.IsValid() {
-			r.errorf(s.Bucket.Pos, "remove bucket, or use a pattern with a row per bucket",
-				"pattern %s has one row per event and no bucket", t.Pattern)
+			r.reject(s.Bucket.Pos, "bucket-of-rows", t.Pattern)
 		}
 		return
 	}
@@ -210,7 +215,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		return
 	}
 	if !s.Bucket.Every.IsSet() {
-		r.errorf(s.Pattern.Pos, "add one, such as `bucket: 1d`", "pattern %s needs a bucket", t.Pattern)
+		r.reject(s.Pattern.Pos, "no-bucket", t.Pattern)
 		return
 	}
 	if s.Bucket.Every.V.Endless() {
@@ -219,12 +224,12 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	}
 	t.Bucket = codec.Bucket{Every: s.Bucket.Every.V.Fixed, Months: s.Bucket.Every.V.Months, Origin: s.Bucket.Origin.V}
 	if t.Bucket.Months == 0 && t.Bucket.Every < time.Minute {
-		r.errorf(s.Bucket.Every.Pos, "use 1m or more", "a bucket is at least a minute wide")
+		r.reject(s.Bucket.Every.Pos, "narrow-bucket")
 	}
 	text, pos := s.Bucket.Label.V, s.Bucket.Label.Pos
 	if i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentBucket && g.Format.IsSet() }); i >= 0 {
 		if s.Bucket.Label.IsSet() {
-			r.errorf(s.Segments[i].Format.Pos, "remove one of them", "the bucket has both this format and a label")
+			r.reject(s.Segments[i].Format.Pos, "two-labels")
 		}
 		text, pos = s.Segments[i].Format.V, s.Segments[i].Format.Pos
 	}
@@ -246,7 +251,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		case !strings.Contains(text, "%"):
 			hint = fmt.Sprintf("write %s, another Go time layout that starts with the year, iso_week, or a number such as week%%04d", diag.Code(schema.Quoted(defaultLabel(t.Bucket, t.Delimiter))))
 		}
-		r.errorf(pos, hint, "%q cannot label a bucket", text)
+		r.reject(pos, "bad-label", text, hint)
 		return
 	}
 	t.Bucket.Label = label
@@ -254,8 +259,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		t.Bucket.Label.Format = r.reversed(label.Format, &s.Segments[i])
 	}
 	if label.Kind == codec.NumberLabel && !s.Bucket.Origin.IsSet() {
-		r.errorf(pos, "add the day on which bucket 1 begins: "+originProposal(s, text),
-			"the label %q numbers buckets but has no origin", text)
+		r.reject(pos, "no-origin", text, originProposal(s, text))
 		return
 	}
 	r.validateBucket(t, s, pos)
@@ -266,14 +270,13 @@ func (r *resolver) endless(t *Table, s *schema.Table) {
 	t.Bucket = codec.EndlessBucket
 	switch {
 	case s.Bucket.Origin.IsSet(), s.Bucket.Label.IsSet():
-		r.errorf(s.Bucket.Pos, "write `bucket: none`", "a table without buckets has no origin and no label")
+		r.reject(s.Bucket.Pos, "endless-label")
 	case !t.Pattern.Versioned():
 		per := "event"
 		if t.Pattern.Naming() == codec.NamedByValue {
 			per = "value"
 		}
-		r.refuse(s.Bucket.Pos, "K22", "use pattern "+patternsWith(codec.Pattern.Versioned)+", or end the key with a bucket",
-			"pattern %s needs the bucket in its keys: finding the newest event of a row reads a column per %s", t.Pattern, per)
+		r.refuse(s.Bucket.Pos, "K22", "latest-in-bucket", t.Pattern, per, patternsWith(codec.Pattern.Versioned))
 	}
 }
 
@@ -304,7 +307,7 @@ func (r *resolver) validateBucket(t *Table, s *schema.Table, pos diag.Pos) {
 	if t.Bucket.Label.Kind == codec.ISOWeekLabel {
 		hint = cmp.Or(hint, "write `bucket: {every: 1w, label: iso_week}`, or remove label")
 	}
-	r.errorf(pos, hint, "%s", message)
+	r.reject(pos, "bad-bucket", message, hint)
 }
 
 // defaultLabel is the start of the bucket in ISO form, as short as the width and the
@@ -330,7 +333,7 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 		return
 	}
 	if s.Blob.Pos.IsValid() {
-		r.errorf(s.Blob.Pos, "remove blob, or use "+patternsWith(codec.Pattern.Serialized), "pattern %s stores fields one by one: there is no blob", t.Pattern)
+		r.reject(s.Blob.Pos, "no-blob", t.Pattern, patternsWith(codec.Pattern.Serialized))
 	}
 	seen := map[string]string{}
 	for i, f := range r.schema.Fields {
@@ -342,7 +345,7 @@ func (r *resolver) columns(t *Table, s *schema.Table) {
 			c.Values = valuesOf(f.Values, r.layout.Fields[i].Type)
 		}
 		if other, twice := seen[c.Qualifier]; twice {
-			r.errorf(c.Pos, "give each field a separate column", "fields %q and %q have the same column %q", other, f.Name.V, c.Qualifier)
+			r.reject(c.Pos, "same-columns", other, f.Name.V, c.Qualifier)
 		}
 		seen[c.Qualifier] = f.Name.V
 		t.Columns = append(t.Columns, c)
@@ -371,7 +374,7 @@ func valuesOf(v schema.Value[string], t schema.Type) codec.Values {
 // blob resolves the column of a serialized event.
 func (r *resolver) blob(t *Table, s *schema.Table) {
 	if s.Values.IsSet() {
-		r.errorf(s.Values.Pos, "remove values; for a readable blob, use blob: {format: json}", "values has no effect on a serialized event")
+		r.reject(s.Values.Pos, "values-of-blob")
 	}
 	t.Blob = Protobuf
 	if s.Blob.Format.IsSet() {
@@ -381,7 +384,7 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 	if s.Blob.Column.IsSet() {
 		column.Pos, column.Qualifier = s.Blob.Column.Pos, s.Blob.Column.V
 		if t.Pattern.Naming() == codec.NamedByTime {
-			r.errorf(s.Blob.Column.Pos, "remove column", "pattern %s names its columns after event times", t.Pattern)
+			r.reject(s.Blob.Column.Pos, "column-of-times", t.Pattern)
 		}
 	}
 	t.Columns = []Column{column}
@@ -419,8 +422,7 @@ func (r *resolver) checkNumbers() {
 	for _, t := range r.protobuf {
 		tables = append(tables, strconv.Quote(t.ID))
 	}
-	r.errorf(pos, strings.Join(lines, "\n"), "%s no protobuf number, and %s events as protobuf",
-		words.Plural(len(without), "field "+list(without)+" has", "fields "+list(without)+" have"), words.Plural(len(tables), "table "+list(tables)+" stores", "tables "+list(tables)+" store"))
+	r.reject(pos, "no-numbers", words.Plural(len(without), "field "+list(without)+" has", "fields "+list(without)+" have"), words.Plural(len(tables), "table "+list(tables)+" stores", "tables "+list(tables)+" store"), strings.Join(lines, "\n"))
 }
 
 // list formats names, and only the first few of many.
@@ -451,14 +453,13 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 		hint = "use `time: {precision: 1us}`, or a single_… pattern with a time in unix_ns"
 	}
 	if precision%finest != 0 {
-		r.errorf(r.schema.Time.Precision.Pos, hint, "pattern %s has cell timestamps in %s: events closer together would overwrite each other", t.Pattern, unit)
+		r.reject(r.schema.Time.Precision.Pos, "coarse-timestamps", t.Pattern, unit, hint)
 		return
 	}
 	if t.Bucket.Months == 0 && t.Bucket.Every%precision != 0 {
 		b := s.Bucket
 		b.Every.V.Fixed = max(precision, b.Every.V.Fixed.Truncate(precision))
-		r.errorf(s.Bucket.Every.Pos, "use a multiple of it: "+diag.Code("bucket: "+b.String()),
-			"a bucket of %s is not a multiple of time.precision, %s", schema.FormatDuration(t.Bucket.Every), schema.FormatDuration(precision))
+		r.reject(s.Bucket.Every.Pos, "uneven-bucket", schema.FormatDuration(t.Bucket.Every), schema.FormatDuration(precision), diag.Code("bucket: "+b.String()))
 	}
 	t.Slots = int64(t.Bucket.Widest() / precision)
 	if t.Pattern.EventTimed() {
@@ -477,13 +478,11 @@ func (r *resolver) checkVersions(t *Table) {
 			continue
 		}
 		if len(c.Older) > 0 {
-			r.errorf(c.Older[0].Pos, "use an age, such as `ttl: {max_age: 30d}`",
-				"max_versions counts cells per column, and field %q has several: old events would reappear in part", r.layout.Fields[c.Field].Name)
+			r.reject(c.Older[0].Pos, "versions-of-columns", r.layout.Fields[c.Field].Name)
 			return
 		}
 		if r.layout.Fields[c.Field].Optional {
-			r.errorf(f.GCPos, "use an age, such as `ttl: {max_age: 30d}`, or make the fields required",
-				"max_versions counts cells per column, and the optional field %q has fewer: old events would reappear in part", r.layout.Fields[c.Field].Name)
+			r.reject(f.GCPos, "versions-of-optional", r.layout.Fields[c.Field].Name)
 			return
 		}
 	}

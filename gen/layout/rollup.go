@@ -73,11 +73,11 @@ func (r *resolver) rollup(t *Table, s *schema.Table) {
 	r.rollupFamily(t, s)
 	r.rollupFields(t, of)
 	if !t.Rollup.Divides(t.Bucket) {
-		message := "windows of %s do not divide the buckets of table %q"
+		name := "uneven-windows"
 		if b := t.Bucket; b.Months == 0 && of.Every.V > 0 && b.Every%of.Every.V == 0 {
-			message += ": they begin at multiples of their width since 1970-01-01T00:00:00Z, whole weeks on Mondays, and the buckets do not"
+			name = "shifted-windows"
 		}
-		r.errorf(of.Every.Pos, "write a width that divides the bucket, such as "+diag.Code("every: "+dividing(t)), message, schema.FormatDuration(of.Every.V), t.ID)
+		r.reject(of.Every.Pos, name, schema.FormatDuration(of.Every.V), t.ID, dividing(t))
 	}
 }
 
@@ -97,16 +97,15 @@ func (r *resolver) summarizes(t *Table, s *schema.Table) bool {
 	pos := s.Rollup.Pos
 	switch {
 	case !t.Pattern.Bucketed() || t.Endless():
-		r.errorf(pos, "use a table with buckets; it may be another table of the schema", "a rollup summarizes buckets, and table %q has none", t.ID)
+		r.reject(pos, "no-buckets", t.ID)
 	case t.Metrics():
-		r.errorf(pos, "use "+patternsWith(codec.Pattern.Versioned), "the events of a bucket of table %q are in several rows, so that a rollup cannot follow their changes", t.ID)
+		r.reject(pos, "rollup-of-rows", t.ID, patternsWith(codec.Pattern.Versioned))
 	case t.HasClasses() || slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.EventTimed() }):
-		r.errorf(cmp.Or(t.Families[0].GCPos, pos), "use "+t.longEnough()+", measured from the event",
-			"the events of a bucket of table %q expire at different times, which a rollup could not tell from those that were never written", t.ID)
+		r.reject(cmp.Or(t.Families[0].GCPos, pos), "rollup-of-expiries", t.ID, t.longEnough())
 	case slices.ContainsFunc(t.Families, func(f Family) bool {
 		return slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 })
 	}):
-		r.errorf(cmp.Or(t.Families[0].GCPos, pos), "use "+t.longEnough(), "max_versions lets events of table %q expire when others are written, which a rollup cannot follow", t.ID)
+		r.reject(cmp.Or(t.Families[0].GCPos, pos), "rollup-of-versions", t.ID, t.longEnough())
 	default:
 		return true
 	}
@@ -128,13 +127,13 @@ func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
 		t.RollupFamily.GCPos = of.TTL.Pos
 	}
 	if slices.ContainsFunc(t.Families, func(f Family) bool { return f.Name == of.Family.V }) {
-		r.errorf(of.Family.Pos, "use a family of its own, such as `family: h`", "family %q has the events of table %q", of.Family.V, t.ID)
+		r.reject(of.Family.Pos, "family-of-events", of.Family.V, t.ID)
 	}
 	if of.TTL == nil {
 		return
 	}
 	if of.TTL.Kind != schema.MaxAge && of.TTL.Kind != schema.KeepForever || of.TTL.From.V == "write" {
-		r.errorf(of.TTL.Pos, "write `ttl: {max_age: 104w}` or `ttl: {keep: forever}`", "the cells of a rollup expire by age, or never")
+		r.reject(of.TTL.Pos, "rollup-by-versions")
 		return
 	}
 	t.Rollup.GC = gcRule(of.TTL)
@@ -143,9 +142,9 @@ func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
 	least := t.Rollup.Least(t.Bucket)
 	switch {
 	case age > 0 && age < least:
-		r.errorf(t.Families[0].GCPos, "keep events for at least "+schema.FormatDuration(least.Round(time.Minute)+time.Minute), "events of table %q may expire before their bucket is summarized, if clocks differ by up to an hour", t.ID)
+		r.reject(t.Families[0].GCPos, "brief-rollup", t.ID, schema.FormatDuration(least.Round(time.Minute)+time.Minute))
 	case own > 0 && (age == 0 && t.Families[0].HasGC || own <= age):
-		r.errorf(of.TTL.Pos, "keep it longer than events, or remove it", "the rollup of table %q expires before its events, and is not needed", t.ID)
+		r.reject(of.TTL.Pos, "short-rollup", t.ID)
 	}
 }
 
@@ -153,7 +152,7 @@ func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
 func (r *resolver) rollupFields(t *Table, of *schema.Rollup) {
 	for _, name := range of.Fields {
 		if r.layout.field(name.V) == nil {
-			r.errorf(name.Pos, "name fields of the schema", "there is no field %q", name.V)
+			r.reject(name.Pos, "no-field", name.V)
 			continue
 		}
 		t.Rollup.Fields = append(t.Rollup.Fields, name.V)

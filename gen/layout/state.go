@@ -18,7 +18,7 @@ func (r *resolver) stateRow(t *Table, s *schema.Table) {
 	t.BucketPos, t.WidthPos = s.Pattern.Pos, s.Pattern.Pos
 	t.Bucket = codec.EndlessBucket
 	if s.Bucket.Pos.IsValid() {
-		r.errorf(s.Bucket.Pos, "remove bucket", "pattern %s has one row per series and no bucket", t.Pattern)
+		r.reject(s.Bucket.Pos, "bucket-of-series", t.Pattern)
 	}
 }
 
@@ -31,8 +31,7 @@ func (r *resolver) states() {
 			continue
 		}
 		if l.State != nil {
-			r.refuse(t.PatternPos, "K25", "remove one of them: reads that its key does not serve search the events",
-				"tables %q and %q both have pattern %s: a schema has one such table", l.State.ID, t.ID, t.Pattern)
+			r.refuse(t.PatternPos, "K25", "two-states", l.State.ID, t.ID, t.Pattern)
 			return
 		}
 		l.State = t
@@ -44,34 +43,29 @@ func (r *resolver) states() {
 func (r *resolver) checkState(t *Table) {
 	l := r.layout
 	if len(l.serving()) == 0 {
-		r.refuse(t.PatternPos, "K25", "add a table that has them, with another pattern and without serves: false",
-			"table %q has only the newest event of each series, and no table serves reads of the others", t.ID)
+		r.refuse(t.PatternPos, "K25", "only-state", t.ID)
 	}
 	if l.Sequence {
-		r.refuse(t.PatternPos, "K25", "remove the table, or the sequence from the other tables",
-			"pattern %s has one cell for each millisecond: of events that differ only in their sequence, the last one written would win", t.Pattern)
+		r.refuse(t.PatternPos, "K25", "state-sequence", t.Pattern)
 	}
 	if l.Precision%time.Millisecond != 0 {
-		r.refuse(r.schema.Time.Precision.Pos, "K25", "use a precision of 1ms or more, or remove the table",
-			"pattern %s has cell timestamps in milliseconds: of events closer together, the last one written would win", t.Pattern)
+		r.refuse(r.schema.Time.Precision.Pos, "K25", "state-precision", t.Pattern)
 	}
 	for _, o := range l.serving() {
 		if i := slices.IndexFunc(o.Periods(), func(p *Table) bool { return p.Pattern.Appends() }); i >= 0 {
-			r.refuse(t.PatternPos, "K25", "remove the table, or use another pattern there",
-				"table %q with pattern %s keeps several events with the same time, and pattern %s only the last one written", o.ID, o.Periods()[i].Pattern, t.Pattern)
+			r.refuse(t.PatternPos, "K25", "state-events", o.ID, o.Periods()[i].Pattern, t.Pattern)
 			break
 		}
 	}
 	if len(t.Families) > 1 && !t.HasClasses() {
-		r.refuse(t.Families[1].Pos, "K25", "write family and ttl instead of families", "pattern %s has one family: the newest event expires as a whole", t.Pattern)
+		r.refuse(t.Families[1].Pos, "K25", "state-families", t.Pattern)
 	}
 	if len(t.Older) > 0 {
-		r.refuse(t.SincePos, "K25", "give the new layout a table of its own with serves: false, backfill it, and then remove the older table",
-			"pattern %s has one row per series for all times, so no layout of such a table can begin or end", t.Pattern)
+		r.refuse(t.SincePos, "K25", "state-since", t.Pattern)
 	}
 	for _, c := range t.AllColumns() {
 		if strings.HasPrefix(c.Qualifier, MarkPrefix) {
-			r.refuse(c.Pos, "K25", "use another column", "columns that begin with %q mark rows of pattern %s during deletions", MarkPrefix, t.Pattern)
+			r.refuse(c.Pos, "K25", "state-mark", MarkPrefix, t.Pattern)
 		}
 	}
 	r.checkStateKey(t)
@@ -100,8 +94,7 @@ func (r *resolver) checkStateKey(t *Table) {
 			if err == nil || errors.Is(err, codec.ErrForm) || slices.ContainsFunc(serving, lacks) {
 				continue // ErrForm is a separate error
 			}
-			r.refuse(t.KeyPos, "K25", "use the delimiter of the other tables, and their padding, escapes and encoding of the segment, or a form that can contain all values",
-				"the key of pattern %s cannot contain series that other tables can have: %v", t.Pattern, err)
+			r.refuse(t.KeyPos, "K25", "state-key", t.Pattern, err)
 			return
 		}
 	}
@@ -112,12 +105,11 @@ func (r *resolver) checkStateLife(t *Table) {
 	l := r.layout
 	if t.HasClasses() {
 		v := Fits(t.Pattern, Classes)
-		r.refuse(t.Families[0].GCPos, v.Rule, v.Instead, "ttl %s does not fit pattern %s: %s", Classes, t.Pattern, v.Reason)
+		r.refuse(t.Families[0].GCPos, v.Rule, "state-classes", Classes, t.Pattern, v.Reason, v.Instead)
 		return
 	}
 	if len(l.Classes) > 0 || l.MustExpire() || l.MayExpire() {
-		r.refuse(t.PatternPos, "K25", "give all events of the schema the same max_age, or leave the table out",
-			"events specify how long they live: the newest event may expire before an older one, which pattern %s does not have", t.Pattern)
+		r.refuse(t.PatternPos, "K25", "state-expiry", t.Pattern)
 		return
 	}
 	if slices.ContainsFunc(t.Families, func(f Family) bool { return !f.HasGC }) {
@@ -127,8 +119,7 @@ func (r *resolver) checkStateLife(t *Table) {
 		for _, p := range o.Periods() {
 			for _, f := range p.Families {
 				if f.HasGC && (!f.Life.EventTimed() || !f.Life.Outlives(t.Families[0].Life)) {
-					r.refuse(t.Families[0].GCPos, "K25", "use an age from the event that is at most that of each table which serves reads; it can end earlier, and reads then search",
-						"table %q keeps the newest event of a series longer than family %q of table %q: Latest would return events that reads do not find", t.ID, f.Name, p.ID)
+					r.refuse(t.Families[0].GCPos, "K25", "state-longer", t.ID, f.Name, p.ID)
 					return
 				}
 			}

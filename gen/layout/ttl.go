@@ -20,7 +20,7 @@ func (r *resolver) families(t *Table, s *schema.Table) {
 	default:
 		f := Family{Pos: s.Family.Pos, Name: s.Family.V, GCPos: s.Name.Pos}
 		if !s.Family.IsSet() {
-			r.errorf(s.Name.Pos, "add one, such as `family: m`", "table %q has no column family", t.ID)
+			r.reject(s.Name.Pos, "no-family", t.ID)
 		}
 		r.lifetime(t, &f, s.TTL)
 		t.Families = []Family{f}
@@ -30,20 +30,19 @@ func (r *resolver) families(t *Table, s *schema.Table) {
 // several resolves the families of a table that lists them.
 func (r *resolver) several(t *Table, s *schema.Table) {
 	if s.Family.IsSet() {
-		r.errorf(s.Family.Pos, "remove one of them", "table %q has both family and families", t.ID)
+		r.reject(s.Family.Pos, "family-and-families", t.ID)
 	}
 	if s.TTL != nil {
-		r.errorf(s.TTL.Pos, "write it with a family, as in families: {raw: {ttl: {max_age: 30d}}}", "a table with families has a ttl per family")
+		r.reject(s.TTL.Pos, "ttl-and-families")
 	}
 	if t.Pattern.OneValue() && len(s.Families) > 1 {
-		r.errorf(s.Families[1].Name.Pos, "use family and ttl, or a pattern that stores fields one by one",
-			"pattern %s stores an event as one value, in one family", t.Pattern)
+		r.reject(s.Families[1].Name.Pos, "families-of-blob", t.Pattern)
 	}
 	for i := range s.Families {
 		f := Family{Pos: s.Families[i].Name.Pos, Name: s.Families[i].Name.V, GCPos: s.Families[i].Name.Pos}
 		ttl := s.Families[i].TTL
 		if ttl != nil && ttl.Kind == schema.Classes {
-			r.errorf(ttl.Pos, "write ttl: {classes: …} instead of families", "each class has its own family")
+			r.reject(ttl.Pos, "families-of-classes")
 			ttl = &schema.TTL{Pos: ttl.Pos, Kind: schema.KeepForever}
 		}
 		r.lifetime(t, &f, ttl)
@@ -75,8 +74,7 @@ func (r *resolver) classes(t *Table, s *schema.Table) {
 	}
 	slices.SortStableFunc(t.Families, func(a, b Family) int { return a.Class - b.Class })
 	if len(known) != len(r.layout.Classes) || slices.ContainsFunc(t.Families, func(f Family) bool { return f.Class == 0 }) {
-		r.errorf(s.TTL.Pos, "give all tables the same classes; their ages may differ",
-			"an event has one class for all tables, but table %q has classes other than those of the first table with classes: %s", t.ID, strings.Join(r.layout.Classes, ", "))
+		r.reject(s.TTL.Pos, "other-classes", t.ID, strings.Join(r.layout.Classes, ", "))
 	}
 }
 
@@ -94,7 +92,7 @@ func (r *resolver) lifetime(t *Table, f *Family, ttl *schema.TTL) {
 		f.Life.Timestamp = codec.TimestampExpiry
 	case schema.DefaultExpiration:
 		if ttl.Age.V > MaxDefault {
-			r.errorf(ttl.Age.Pos, "use a shorter one, or {keep: forever}", "a default of %s is too long: timestamps would be before 1970", schema.FormatDuration(ttl.Age.V))
+			r.reject(ttl.Age.Pos, "long-default", schema.FormatDuration(ttl.Age.V))
 		}
 		f.GC = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: ttl.Age.V}
 		f.Life = codec.Lifetime{Timestamp: codec.TimestampShifted}.Under(f.GC, 0)
@@ -153,8 +151,7 @@ func (r *resolver) fromWrite(ttl *schema.TTL) bool {
 	}
 	visit(ttl)
 	if len(write) > 0 && len(event) > 0 {
-		r.errorf(event[0].Pos, "write from: write with each max_age, or with none",
-			"this age counts from the event and another rule from the write, but a cell has one timestamp")
+		r.reject(event[0].Pos, "mixed-times")
 	}
 	return len(write) > 0
 }
@@ -166,14 +163,13 @@ func (r *resolver) writtenAt(t *Table, s *schema.Table) {
 			continue
 		}
 		if t.Pattern.Naming() == codec.NamedByTime {
-			r.errorf(f.WrittenAt.Pos, "remove written_at, or make the write time a field of the event",
-				"pattern %s names its columns after event times: there is no column for written_at", t.Pattern)
+			r.reject(f.WrittenAt.Pos, "written-at-times", t.Pattern)
 			continue
 		}
 		c := Column{Pos: f.WrittenAt.Pos, Qualifier: f.WrittenAt.V, Field: WrittenAt, Family: i, Values: valuesOf(s.Values, schema.JSON)}
 		for _, other := range t.Columns {
 			if other.Qualifier == c.Qualifier && other.Family == i {
-				r.errorf(c.Pos, "give it a separate column", "the column %q of written_at also stores event data", c.Qualifier)
+				r.reject(c.Pos, "written-at-data", c.Qualifier)
 			}
 		}
 		t.Columns = append(t.Columns, c)
@@ -198,9 +194,9 @@ func (r *resolver) familyOf(t *Table, s *schema.Table, f *schema.Field) int {
 	case !f.Family.IsSet():
 		own := *f
 		own.Family = schema.Value[string]{V: names[0], Pos: f.Name.Pos}
-		r.errorf(f.Name.Pos, "name one of "+strings.Join(names, ", ")+", as in "+diag.Code(f.Name.V+": "+own.String()), "table %q has several families, but field %q does not name one", t.ID, f.Name.V)
+		r.reject(f.Name.Pos, "field-without-family", t.ID, f.Name.V, strings.Join(names, ", "), diag.Code(f.Name.V+": "+own.String()))
 	case i < 0:
-		r.errorf(f.Family.Pos, "write one of "+strings.Join(names, ", "), "table %q has no family %q", t.ID, f.Family.V)
+		r.reject(f.Family.Pos, "unknown-family", t.ID, f.Family.V, strings.Join(names, ", "))
 	}
 	return max(i, 0)
 }
@@ -213,7 +209,7 @@ func (r *resolver) checkFamilies() {
 			return slices.ContainsFunc(t.Families, func(g Family) bool { return g.Name == f.Family.V && g.Class == 0 })
 		}
 		if f.Family.IsSet() && !r.homeless && !slices.ContainsFunc(r.layout.Tables, has) {
-			r.errorf(f.Family.Pos, "remove family", "no table has the family %q", f.Family.V)
+			r.reject(f.Family.Pos, "unused-family", f.Family.V)
 		}
 	}
 	for _, t := range r.layout.AllPeriods() {
@@ -222,7 +218,7 @@ func (r *resolver) checkFamilies() {
 		}
 		for i, f := range t.Families {
 			if !slices.ContainsFunc(t.AllColumns(), func(c Column) bool { return c.Family == i && c.Field != WrittenAt }) {
-				r.errorf(f.Pos, "remove it, or write family: "+f.Name+" with a field", "no field is in the family %q of table %q", f.Name, t.ID)
+				r.reject(f.Pos, "empty-family", f.Name, t.ID, f.Name)
 			}
 		}
 		if !slices.ContainsFunc(t.Families, func(f Family) bool { return !f.HasGC }) {
@@ -242,9 +238,7 @@ func (r *resolver) checkDefaults() {
 		case first == nil:
 			first = f
 		case f.Life.Default != first.Life.Default:
-			r.errorf(f.GCPos, "use the same default everywhere in a schema, or max_age",
-				"the default is %s here but %s in line %d: reading an event and writing it again would change its expiry",
-				schema.FormatDuration(f.Life.Default), schema.FormatDuration(first.Life.Default), first.GCPos.Line)
+			r.reject(f.GCPos, "other-default", schema.FormatDuration(f.Life.Default), schema.FormatDuration(first.Life.Default), first.GCPos.Line)
 		}
 		return false
 	})
@@ -301,12 +295,11 @@ func (r *resolver) readable() *Table {
 	case len(r.layout.serving()) == 0 && slices.ContainsFunc(r.layout.Tables, func(t *Table) bool { return t.Pattern.NewestOnly() }):
 		tables = r.layout.Tables // see states
 	case len(r.layout.serving()) == 0:
-		r.errorf(r.layout.Tables[0].WriteOnlyPos, "remove it from the table that has the events", "serves is false in every table: there is nothing to read")
+		r.reject(r.layout.Tables[0].WriteOnlyPos, "nothing-served")
 		tables = r.layout.Tables
 	case len(tables) == 0:
 		what, stores := r.layout.specifies()
-		r.errorf(r.layout.NamePos, "use one strategy for all tables, or split the schema in two",
-			"an event specifies %s, but no table that serves reads stores %s: a read event could not be written again", what, stores)
+		r.reject(r.layout.NamePos, "other-strategy", what, stores)
 		tables = r.layout.Tables
 	}
 	tables = longest(tables)
@@ -339,8 +332,7 @@ func (r *resolver) checkOutlives(t *Table) {
 			if own := t.Families[c.Family]; i != c.Family && !own.Life.Outlives(other.Life) {
 				optional := r.schema.Fields[c.Field]
 				optional.Optional = schema.Value[bool]{V: true, Pos: f.Pos}
-				r.errorf(f.Pos, "make it optional: "+diag.Code(f.Name+": "+optional.String())+", or give it a default, or keep all families equally long",
-					"field %q can expire before the rest of its event: in table %q family %q does not keep data as long as family %q", f.Name, t.ID, own.Name, other.Name)
+				r.reject(f.Pos, "expires-in-part", f.Name, t.ID, own.Name, other.Name, diag.Code(f.Name+": "+optional.String()))
 				break
 			}
 		}

@@ -75,8 +75,7 @@ func (r *resolver) wasOf(in *schema.Field, f *Field, v *schema.Was) Was {
 	}
 	if !v.Type.IsSet() || v.Type.V == f.Type {
 		if len(v.Of) > 0 {
-			r.errorf(v.Pos, "leave type and of out: an enum keeps its numbers, and gets new ones",
-				"field %q is an enum, too: its older values are read with its own", f.Name)
+			r.reject(v.Pos, "older-enum", f.Name)
 		}
 		return w
 	}
@@ -95,7 +94,7 @@ func (r *resolver) wasOf(in *schema.Field, f *Field, v *schema.Was) Was {
 		if len(names) > 0 {
 			hint = fmt.Sprintf("to %s, btgen converts %s; or keep the type, and add a field for the new values", f.Type, list(names))
 		}
-		r.errorf(v.Type.Pos, hint, "field %q: a value of type %s may not be one of type %s: stored values cannot be converted", f.Name, w.Type, f.Type)
+		r.reject(v.Type.Pos, "not-convertible", f.Name, w.Type, f.Type, hint)
 		w.Type, w.Enum = f.Type, f.Enum
 	}
 	return w
@@ -148,8 +147,7 @@ func (r *resolver) older(t *Table) {
 			}
 			at := place{older.Family, older.Qualifier}
 			if other, twice := taken[at]; twice {
-				r.errorf(w.Pos, "name the column that older events have",
-					"%q is the column of %s: older and newer values could not be told apart", older.Qualifier, other)
+				r.reject(w.Pos, "same-older-column", older.Qualifier, other)
 				continue
 			}
 			taken[at] = fmt.Sprintf("older events of field %q", f.Name)
@@ -165,8 +163,7 @@ func (r *resolver) unnamed(t *Table, f *Field, w *Was, as codec.Values) bool {
 		return false
 	}
 	if w.Type != f.Type || w.values.IsSet() && valuesOf(w.values, w.Type) != as || w.family.IsSet() {
-		r.errorf(w.Pos, "keep the type, and add a field for the new values",
-			"pattern %s names columns after times: older values of field %q cannot be told apart in table %q", t.Pattern, f.Name, t.ID)
+		r.reject(w.Pos, "older-times", t.Pattern, f.Name, t.ID)
 	}
 	return true
 }
@@ -179,13 +176,13 @@ func (r *resolver) olderFamily(t *Table, c *Column, w *Was) (int, bool) {
 	i := slices.IndexFunc(t.Families, func(f Family) bool { return f.Name == w.family.V })
 	switch {
 	case t.HasClasses():
-		r.errorf(w.family.Pos, "leave family out", "each ttl class of table %q has a family with all columns", t.ID)
+		r.reject(w.family.Pos, "older-class", t.ID)
 	case i < 0 && len(t.Families) == 1 && r.hasFamily(w.family.V): // in it, all fields are in its family
 		return c.Family, true
 	case i < 0:
-		r.errorf(w.family.Pos, "list it in families with the ttl that it has", "table %q has no family %q: readers cannot fetch it", t.ID, w.family.V)
+		r.reject(w.family.Pos, "no-older-family", t.ID, w.family.V)
 	case t.Families[i].GC.String() != t.Families[c.Family].GC.String() || t.Families[i].Strategy != t.Families[c.Family].Strategy:
-		r.errorf(w.family.Pos, "give both the same ttl", "family %q has another ttl than %q: an event would expire in part", w.family.V, t.Families[c.Family].Name)
+		r.reject(w.family.Pos, "other-older-ttl", w.family.V, t.Families[c.Family].Name)
 	default:
 		return i, true
 	}
@@ -217,12 +214,11 @@ func (r *resolver) checkMembers(t *Table) {
 		for k, older := range f.Older(t.Blob) {
 			name := key(&older)
 			if other, twice := taken[name]; twice {
-				r.errorf(r.wasPos(f, t.Blob, k), "name what older events have", "%s is that of %s: older and newer values could not be told apart", r.memberText(t, name), other)
+				r.reject(r.wasPos(f, t.Blob, k), "same-older-name", r.memberText(t, name), other)
 			}
 			taken[name] = fmt.Sprintf("older events of field %q", f.Name)
 			if t.Blob == Protobuf && OmitsZero(&older, f.Type) {
-				r.errorf(r.wasPos(f, t.Blob, k), "keep the type, and add a field for the new values",
-					"field %q: protobuf omits an older 0, which table %q would read as an empty string", f.Name, t.ID)
+				r.reject(r.wasPos(f, t.Blob, k), "older-zero", f.Name, t.ID)
 			}
 		}
 	}
@@ -264,14 +260,13 @@ func (r *resolver) checkWas() {
 			})
 			switch {
 			case w.Number > 0 && !r.layout.Stores(Protobuf):
-				r.errorf(w.Pos, "write the name of the column: "+diag.Code("was: [name]"), "no table stores events as protobuf: older events of field %q have no number", f.Name)
+				r.reject(w.Pos, "older-number", f.Name, diag.Code("was: [name]"))
 			case w.Number == 0 && !named && r.layout.Stores(Protobuf):
-				r.errorf(w.Pos, "leave was out: a field that keeps its number can be renamed; for another type, name the older number: "+diag.Code("was: [{number: 3, type: int64}]"),
-					"protobuf identifies field %q by its number, not by a name", f.Name)
+				r.reject(w.Pos, "older-member", f.Name, diag.Code("was: [{number: 3, type: int64}]"))
 			case w.Number == 0 && !named:
-				r.errorf(w.Pos, "leave was out", "no table has columns with names: field %q can be renamed without it", f.Name)
+				r.reject(w.Pos, "older-name", f.Name)
 			case w.family.IsSet() && !has(func(t *Table) bool { return !t.Serialized() }):
-				r.errorf(w.family.Pos, "leave family out", "events are stored whole: field %q has no family", f.Name)
+				r.reject(w.family.Pos, "older-family", f.Name)
 			}
 		}
 	}
