@@ -16,9 +16,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -26,8 +28,9 @@ import (
 
 // Limits of a row that is shown.
 const (
-	shownCells = maxRows
-	shownBytes = 200 // of a value
+	shownCells   = maxRows
+	shownBytes   = 200 // of a value
+	shownMeaning = 500 // columns of a decoded one
 )
 
 // storedRow is a row as it is stored, whatever of it reads return.
@@ -42,8 +45,9 @@ type storedRow struct {
 
 // keyPart is a segment of a row key.
 type keyPart struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
+	Name  string `json:"name"`
+	Text  string `json:"text"`
+	Means string `json:"means"`
 }
 
 // ruleOfRows says when cells of a family are garbage-collected.
@@ -56,7 +60,9 @@ type ruleOfRows struct {
 type shownCell struct {
 	Column    string `json:"column"`
 	Timestamp string `json:"timestamp"`
-	Value     string `json:"value"` // the beginning of a long one
+	Time      string `json:"time"`  // of the event, if the column is named after it
+	Means     string `json:"means"` // what the cell says, or why it cannot be decoded
+	Value     string `json:"value"` // the beginning of a long one, in hex if it is not text
 	Bytes     int    `json:"bytes"`
 	Live      bool   `json:"live"`    // reads return it
 	Expires   string `json:"expires"` // empty if it does not, or if that depends on newer cells
@@ -137,7 +143,7 @@ func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, 
 		if err != nil {
 			return storedRow{}, invalid(err)
 		}
-		out.Parts = append(out.Parts, keyPart{t.Segments[i].Title(), sample.ShowKey(string(part))})
+		out.Parts = append(out.Parts, keyPart{t.Segments[i].Title(), sample.ShowKey(string(part)), prose.Means(l, t, t.Segments[i])})
 	}
 	for _, f := range t.AllFamilies() {
 		out.Families = append(out.Families, ruleOfRows{f.Name, f.GC.String()})
@@ -151,6 +157,8 @@ func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, 
 		cells := cellsOf(t, family, row[family], now)
 		if t.Rollup != nil && family == t.Rollup.Family {
 			describeRollup(l, t, cells, row[family])
+		} else {
+			describeEvents(l, t, v, cells, row[family])
 		}
 		out.Cells = append(out.Cells, cells...)
 	}
@@ -168,12 +176,9 @@ func cellsOf(t *layout.Table, family string, items []bigtable.ReadItem, now time
 			rank = 1
 		}
 		c := shownCell{
-			Column:    family + ":" + sample.ShowKey(strings.TrimPrefix(item.Column, family+":")),
+			Column:    family + ":" + textOrHex([]byte(strings.TrimPrefix(item.Column, family+":"))),
 			Timestamp: item.Timestamp.Time().UTC().Format(time.RFC3339Nano),
-			Value:     sample.ShowKey(string(item.Value[:min(len(item.Value), shownBytes)])), Bytes: len(item.Value),
-		}
-		if len(item.Value) == 0 {
-			c.Value = ""
+			Value:     textOrHex(item.Value[:min(len(item.Value), shownBytes)]), Bytes: len(item.Value),
 		}
 		if i >= 0 {
 			life := families[i].Life
@@ -187,7 +192,71 @@ func cellsOf(t *layout.Table, family string, items []bigtable.ReadItem, now time
 	return out
 }
 
-// describeRollup shows what the cells of a rollup say, in place of their bytes.
+// textOrHex shows bytes as they are if they are printable, and otherwise in hex.
+func textOrHex(b []byte) string {
+	if text := string(b); text == "" || sample.ShowKey(text) == text {
+		return text
+	}
+	return fmt.Sprintf("0x%x", b)
+}
+
+// describeEvents decodes cells of the events in the row of a key.
+func describeEvents(l *layout.Layout, t *layout.Table, key *codec.KeyValues, cells []shownCell, items []bigtable.ReadItem) {
+	columns, naming := t.AllColumns(), t.Pattern.Naming()
+	for i, item := range items {
+		_, qualifier, _ := strings.Cut(item.Column, ":")
+		datum, name := item.Value, qualifier
+		switch naming {
+		case codec.NamedByTime:
+			in := t.Offset(l).In(t.Bucket.Start(*key.At))
+			micros, _, ok := in.Parse([]byte(qualifier))
+			if !ok {
+				cells[i].Means = in.Refuse([]byte(qualifier)).Error()
+				continue
+			}
+			cells[i].Time, name = codec.FromMicros(micros).UTC().Format(time.RFC3339Nano), columns[0].Qualifier
+		case codec.NamedByValue:
+			datum, name = []byte(qualifier), *key.Metric
+		}
+		k := slices.IndexFunc(columns, func(c layout.Column) bool { return c.Qualifier == name })
+		if k < 0 {
+			continue
+		}
+		cells[i].Means = meaning(l, t, &columns[k], datum)
+		if k < len(t.Columns) && !sample.Readable(l, t, k) && len(item.Value) > 0 {
+			cells[i].Value = fmt.Sprintf("0x%x", item.Value[:min(len(item.Value), shownBytes)])
+		}
+	}
+}
+
+// meaning says what the datum of a column is, or why it cannot be decoded.
+func meaning(l *layout.Layout, t *layout.Table, c *layout.Column, datum []byte) string {
+	e := sample.Event{Values: make([]any, len(l.Fields))}
+	var err error
+	switch {
+	case c.Field == layout.WrittenAt:
+		at, err := codec.BinaryTimestamp(datum)
+		if c.Values.Text() {
+			at, err = codec.TextTimestamp(datum)
+		}
+		if err != nil {
+			return err.Error()
+		}
+		return "written at " + at.UTC().Format(time.RFC3339Nano)
+	case c.Field == layout.WholeEvent:
+		err = value.NewBlob(l.Fields, t.Blob).Parse(e.Values, datum)
+	case c.Was != nil:
+		e.Values[c.Field], err = value.OlderCoding(&l.Fields[c.Field], c.Was, c.Values).Decode(datum)
+	default:
+		e.Values[c.Field], err = value.Coding(&l.Fields[c.Field], c.Values).Decode(datum)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return words.Excerpt(sample.ShowEvent(l, &e), shownMeaning)
+}
+
+// describeRollup says what the cells of a rollup are.
 func describeRollup(l *layout.Layout, t *layout.Table, cells []shownCell, items []bigtable.ReadItem) {
 	spec := value.Windows(l, 0)
 	for i, item := range items {
@@ -196,16 +265,16 @@ func describeRollup(l *layout.Layout, t *layout.Table, cells []shownCell, items 
 		run, isRun := found.Best()
 		switch {
 		case len(found.Marks) > 0:
-			cells[i].Value = "mark: events have changed"
+			cells[i].Means = "mark: events have changed"
 		case len(found.Deletions) > 0:
-			cells[i].Value = fmt.Sprintf("deletion of %s", countOf(len(found.Gone), "time range"))
+			cells[i].Means = fmt.Sprintf("deletion of %s", countOf(len(found.Gone), "time range"))
 		case isRun:
 			var windows window.Run
 			if err := spec.ParseRun(&windows, run); err != nil {
-				cells[i].Value = "run: " + err.Error()
+				cells[i].Means = "run: " + err.Error()
 				continue
 			}
-			cells[i].Value = fmt.Sprintf("run: %s by %s, in place of %s", countOf(len(windows.Windows), "window"), schema.FormatDuration(windows.Every), countOf(int(found.Total), "change"))
+			cells[i].Means = fmt.Sprintf("run: %s by %s, in place of %s", countOf(len(windows.Windows), "window"), schema.FormatDuration(windows.Every), countOf(int(found.Total), "change"))
 		}
 	}
 }

@@ -364,6 +364,51 @@ func TestAPIRow(t *testing.T) {
 	}
 }
 
+// TestAPIRowDecoded asks for rows of all patterns, and of a cell that cannot be decoded: cells have values beside their bytes.
+func TestAPIRowDecoded(t *testing.T) {
+	of := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(servedSchema) }
+	alone := []string{"  total: int64\n  note: {type: string, optional: true}\n  state: {type: enum, of: {good: 1, bad: 2}}\n  lag: {type: duration, optional: true}\n", ""}
+	for name, c := range map[string]struct{ schema, column, value, time, means string }{
+		"cells":      {servedSchema, "m:value", "0x4008000000000000", "", "value 3"},
+		"text":       {of("    family: m", "    family: m\n    values: text"), "m:value", "3", "", "value 3"},
+		"serialized": {of("bucket_new_cells", "bucket_serialized", "    family: m", "    family: m\n    blob: {column: e, format: json}"), "m:e", `{"value":3,"total":3,"state":"good","lag":"4m30s"}`, "", "value 3, total 3, state good, lag 4m30s"},
+		"offsets":    {of("bucket_new_cells", "bucket_offsets", alone[0], alone[1]), "m:0x00a4cb80", "0x4008000000000000", "2021-03-01T03:00:00Z", "value 3"},
+		"columns":    {of("bucket_new_cells", "bucket_new_columns", "sensor, bucket]", "sensor, metric, bucket]", "queries:\n  ByCity: {by: [city]}\n", ""), "m:0x4008000000000000", "", "", "value 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := readings("berlin", 1, time.Hour, 5)
+			if strings.Contains(c.schema, "bucket_offsets") {
+				for i := range events {
+					events[i].Values = events[i].Values[:1]
+				}
+			}
+			h := servedEventsOf(t, c.schema, events)
+			row := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "time", "2021-03-01T03:00:00Z"))
+			var shown []string
+			for _, r := range row {
+				for _, cell := range r["cells"].([]any) {
+					got := cell.(map[string]any)
+					shown = append(shown, fmt.Sprint(got["column"], " ", got["value"], " ", got["time"], " ", got["means"]))
+				}
+			}
+			if want := fmt.Sprint(c.column, " ", c.value, " ", c.time, " ", c.means); !slices.Contains(shown, want) {
+				t.Errorf("no %s in\n%s", want, strings.Join(shown, "\n"))
+			}
+			if got := row[0]["parts"].([]any)[0].(map[string]any); got["name"] != "city" || got["text"] != "berlin" || got["means"] == "" {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	a := apiOf(t, servedSchema, readings("berlin", 1, time.Hour, 5))
+	m := bigtable.NewMutation()
+	m.Set("m", "value", bigtable.Time(servedStart.Add(7*time.Hour)), []byte("?"))
+	must(t, a.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m))
+	row := rowsIn(ask(t, served(a), 200, "row", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "time", "2021-03-01T03:00:00Z"))[0]
+	if got := fmt.Sprint(row["cells"]); !strings.Contains(got, "0x3f is not a binary float64") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // TestAPIWidthOfRollup asks for windows of times whose events have expired, and of others.
 func TestAPIWidthOfRollup(t *testing.T) {
 	h := servedEventsOf(t, strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: {max_age: 30d}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1), nil)
@@ -439,7 +484,7 @@ func TestAPIRowOfRollup(t *testing.T) {
 					t.Errorf("got %v", c)
 				}
 				bytes = c["bytes"].(float64)
-				out = append(out, c["value"].(string))
+				out = append(out, c["means"].(string))
 			}
 		}
 		return out
@@ -457,7 +502,7 @@ func TestAPIRowOfRollup(t *testing.T) {
 	m.Set("h", rollup.RunName(9, 1), bigtable.Time(servedStart.AddDate(0, 0, 1)), []byte("damaged"))
 	m.Set("h", "later", bigtable.Time(servedStart.AddDate(0, 0, 1)), []byte("unknown"))
 	must(t, a.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m))
-	want := []string{"deletion of 2 time ranges", "unknown", "run: 24 windows by 1h, in place of 1 change", "run: not a run of a rollup: its checksum does not match"}
+	want := []string{"deletion of 2 time ranges", "", "run: 24 windows by 1h, in place of 1 change", "run: not a run of a rollup: its checksum does not match"}
 	if got := shown(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}

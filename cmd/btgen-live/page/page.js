@@ -370,8 +370,8 @@ async function showRow(event) {
   const answer = await api("row", {schema: schema.name, value: valuesOf(event), time: event.time, ...(event.sequence && {sequence: event.sequence})});
   $("row").replaceChildren(element("h2", {}, "Stored row of " + local(event.time)), ...answer.rows.flatMap(row => {
     const parts = row.parts.map(p => element("span", {}, element("small", {}, p.name), element("b", {}, p.text)));
-    const head = ["column", "timestamp", "age", "value", "bytes", "expires"].map(h => element("th", h === "bytes" ? {class: "num"} : {}, h));
-    const cells = row.cells.slice(0, 500).map(c => element("tr", c.live ? {} : {class: "expired"}, ...[c.column, local(c.timestamp), age(c.timestamp), c.value].map(t => element("td", {}, t)),
+    const head = ["column", "timestamp", "age", "value", "stored", "bytes", "expires"].map(h => element("th", h === "bytes" ? {class: "num"} : {}, h));
+    const cells = row.cells.slice(0, 500).map(c => element("tr", c.live ? {} : {class: "expired"}, ...[c.column, local(c.timestamp), age(c.timestamp), (c.time && local(c.time) + ": ") + c.means, c.value].map(t => element("td", {}, t)),
       element("td", {class: "num"}, show(c.bytes)), element("td", {}, c.expires ? local(c.expires) + " (" + age(c.expires) + ")" : c.live ? "" : "expired")));
     return [element("p", {}, "Table " + row.table + ", " + show(row.cells.length) + " cells. " + row.families.map(f => f.family + ": " + f.rule).join("; ")),
       element("div", {class: "key"}, ...parts.flatMap((p, i) => i && row.delimiter ? [element("span", {}, row.delimiter), p] : [p])),
