@@ -17,32 +17,66 @@ import (
 //go:embed page.html
 var pageText string
 
+//go:embed chart.css
+var pageStyle string
+
+//go:embed chart.js
+var script string
+
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// Script returns the script of pages with charts: its function follow shows values under the pointer.
+func Script() string { return script }
+
+// Style returns the style of pages with charts, in the light or dark mode of the browser.
+func Style() string { return variables() + style() + "\n" + pageStyle }
+
+// Drawn is a chart for a page that has [Script] and [Style].
+type Drawn struct {
+	Times       string          `json:"times"` // the range and its time zone, for people
+	About       string          `json:"about"` // what lines, bands and dots are
+	Description string          `json:"description"`
+	Notes       []string        `json:"notes"`
+	Series      []string        `json:"series"`
+	Drawing     template.HTML   `json:"drawing"` // SVG
+	Data        json.RawMessage `json:"data"`    // for the script
+	Summary     [][]string      `json:"summary"` // of each line: field, series, values, minimum, mean, maximum, last
+}
+
+// Draw draws the chart in a number of pixels.
+func (c *Chart) Draw(width float64) (*Drawn, error) { return c.view().drawn(width) }
+
+// drawn draws the chart in a number of pixels.
+func (v *view) drawn(width float64) (*Drawn, error) {
+	data, err := v.data()
+	return &Drawn{
+		Times: v.times(), About: v.about(), Description: v.description(), Notes: v.notes, Series: v.series,
+		Drawing: v.embedded(width), Data: data, Summary: v.table(),
+	}, err
+}
 
 // page is what the template of the page needs.
 type page struct {
-	Title, Times, About, Description string
-	Notes, Series                    []string
-	Style, Variables                 template.CSS
-	Wide, Narrow                     template.HTML
-	Data                             template.JS
-	Table                            [][]string
-	Several                          bool
-	Colors                           int
+	*Drawn
+	Title   string
+	Style   template.CSS
+	Script  template.JS
+	Data    template.JS
+	Narrow  template.HTML
+	Several bool
 }
 
 // HTML returns the chart as a self-contained page, in the light or dark mode of the browser. It
 // shows the values under the pointer, and without scripts, the drawing and a table.
 func (c *Chart) HTML() ([]byte, error) {
 	v := c.view()
-	data, err := v.data()
+	drawn, err := v.drawn(svgWidth)
 	if err != nil {
 		return nil, err
 	}
 	p := page{
-		Title: v.title, Times: v.times(), About: v.about(), Description: v.description(), Notes: v.notes, Series: v.series,
-		Style: template.CSS(style()), Variables: variables(), Wide: v.embedded(svgWidth), Narrow: v.embedded(narrowWidth),
-		Data: template.JS(data), Table: v.table(), Several: len(v.series) > 1, Colors: colors,
+		Drawn: drawn, Title: v.title, Style: template.CSS(Style()), Script: template.JS(script), Data: template.JS(drawn.Data),
+		Narrow: v.embedded(narrowWidth), Several: len(v.series) > 1,
 	}
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, &p); err != nil {
@@ -52,7 +86,7 @@ func (c *Chart) HTML() ([]byte, error) {
 }
 
 // variables are the colors of the page.
-func variables() template.CSS {
+func variables() string {
 	var b strings.Builder
 	for i := range themes {
 		t := &themes[i]
@@ -62,7 +96,7 @@ func variables() template.CSS {
 		}
 		b.WriteString(text)
 	}
-	return template.CSS(b.String())
+	return b.String()
 }
 
 // embedded returns the drawing of all panels for a width of the page. The page describes it.
@@ -104,6 +138,7 @@ type data struct {
 	Length  float64      `json:"length"`
 	Zone    [][3]any     `json:"zone"` // from when, offset in seconds, name
 	Date    int          `json:"date"` // number of characters of a time that are shown
+	Colors  int          `json:"colors"`
 	Times   [][][2]int64 `json:"times"`
 	Fields  [][]values   `json:"fields"`
 	indexes map[string]int
@@ -121,7 +156,7 @@ type values struct {
 func (v *view) data() ([]byte, error) {
 	from := new(big.Int).Mul(big.NewInt(v.time.from.Unix()), big.NewInt(1e9))
 	from.Add(from, big.NewInt(int64(v.time.from.Nanosecond())))
-	out := &data{From: from.String(), Unit: v.unit(), Times: [][][2]int64{}, Fields: [][]values{}, indexes: map[string]int{}}
+	out := &data{From: from.String(), Unit: v.unit(), Colors: colors, Times: [][][2]int64{}, Fields: [][]values{}, indexes: map[string]int{}}
 	out.Length = v.time.seconds() * 1e9 / float64(out.Unit)
 	for _, o := range v.time.offsets() {
 		out.Zone = append(out.Zone, [3]any{count(v.time.from, o.from, out.Unit), o.seconds, words.Printable(o.name)})
