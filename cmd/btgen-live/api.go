@@ -122,13 +122,15 @@ func (a *api) handler() http.Handler {
 		"/api/range":   a.ranges,
 		"/api/windows": a.windows,
 		"/api/row":     a.row,
+		"/api/chart":   a.chart,
+		"/api/open":    a.open,
 		"/api/events":  func(ctx context.Context, q url.Values) ([]byte, error) { return a.events(ctx, q, false) },
 		"/api/latest":  func(ctx context.Context, q url.Values) ([]byte, error) { return a.events(ctx, q, true) },
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, answer) })
 	}
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		web.NewProblem("not found", http.StatusNotFound, "there are /api/schemas, series, range, windows, events, latest and row").Write(w)
+		web.NewProblem("not found", http.StatusNotFound, "there are /api/schemas, open, series, chart, range, windows, events, latest and row").Write(w)
 	})
 	return mux
 }

@@ -95,32 +95,40 @@ func (p *plotting) run(cmd *cobra.Command, args []string) error {
 
 // plot returns the chart that the flags describe, without lines.
 func (p *plotting) plot(cmd *cobra.Command, s *selected, args []string) (*plot, error) {
-	d := &plot{selected: s, layout: s.schema.Layout(), progress: newMeter(cmd), pixels: plotPixels, fixed: p.every != "", lines: map[string]int{}}
+	pixels := plotPixels
 	if p.format == "text" {
-		d.pixels = 2 * cmp.Or(columns(cmd.OutOrStdout()), 80)
+		pixels = 2 * cmp.Or(columns(cmd.OutOrStdout()), 80)
 	}
-	d.Zone = p.zone
+	d, err := p.chart(s, pixels)
+	if err != nil {
+		return nil, err
+	}
+	d.progress = newMeter(cmd)
+	title := slices.Clone(args)
+	if p.query != "" {
+		title = slices.Insert(title, 1, p.query)
+	}
+	d.Title = strings.Join(title, " ")
+	return d, nil
+}
+
+// chart returns the chart that the parameters describe, without lines.
+func (p *plotting) chart(s *selected, pixels int) (*plot, error) {
+	d := &plot{selected: s, layout: s.schema.Layout(), param: p.param, pixels: pixels, fixed: p.every != "", lines: map[string]int{}}
+	d.Zone, d.Line = p.zone, p.show
 	var err error
 	if d.statistic, err = dynamic.ParseStatistic(p.show); err != nil || d.statistic == dynamic.FirstTime || d.statistic == dynamic.LastTime {
-		return nil, fmt.Errorf("--show %q: must be mean, min, max, first, last, count, sum, increase or rate", p.show)
+		return nil, fmt.Errorf("%s %q: must be mean, min, max, first, last, count, sum, increase or rate", p.param("show"), p.show)
 	}
 	if d.fixed {
-		if d.every, err = parseWidth("--every", p.every, d.Zone); err != nil {
+		if d.every, err = parseWidth(p.param("every"), p.every, d.Zone); err != nil {
 			return nil, err
 		}
 		if d.Width = p.every; d.every == window.Whole() {
 			d.Width = "series"
 		}
 	}
-	if err := d.choose(p.fields); err != nil {
-		return nil, err
-	}
-	title := slices.Clone(args)
-	if p.query != "" {
-		title = slices.Insert(title, 1, p.query)
-	}
-	d.Title, d.Line = strings.Join(title, " "), p.show
-	return d, nil
+	return d, d.choose(p.fields)
 }
 
 // write writes the chart to stdout or a file.

@@ -30,7 +30,8 @@ type plot struct {
 	client      store.Client
 	options     store.ReaderOptions
 	layout      *layout.Layout
-	fields      []int // of layout.Fields: those of Chart.Fields
+	param       func(name string) string // of parameters in messages
+	fields      []int                    // of layout.Fields: those of Chart.Fields
 	statistic   dynamic.Statistic
 	every       window.Width
 	begins      bool           // the user names the first time
@@ -63,12 +64,12 @@ func (d *plot) choose(names []string) error {
 		return fmt.Errorf("schema %s has no field that is a number or a duration: there is nothing to draw", l.Name)
 	}
 	if names != nil && len(names) == 0 {
-		return fmt.Errorf("--fields: no fields are given; the schema has %s", strings.Join(drawable, ", "))
+		return fmt.Errorf("%s: no fields are given; the schema has %s", d.param("fields"), strings.Join(drawable, ", "))
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
 		if i < 0 || !slices.Contains(drawable, name) {
-			return fmt.Errorf("--fields: the schema has no number or duration %q; it has %s", name, strings.Join(drawable, ", "))
+			return fmt.Errorf("%s: the schema has no number or duration %q; it has %s", d.param("fields"), name, strings.Join(drawable, ", "))
 		}
 		d.add(i)
 	}
@@ -135,9 +136,9 @@ func (d *plot) read(ctx context.Context) error {
 func (d *plot) advice() string {
 	switch {
 	case d.narrow:
-		return ", and do not consist of windows of the rollup: use --every " + schema.FormatDuration(slices.Max(d.rollups())) + " or a multiple"
+		return ", and do not consist of windows of the rollup: use " + d.param("every") + " " + schema.FormatDuration(slices.Max(d.rollups())) + " or a multiple"
 	case d.cut:
-		return ": --from or --to cuts a window of the rollup, of " + schema.FormatDuration(slices.Max(d.rollups()))
+		return ": " + d.param("from") + " or " + d.param("to") + " cuts a window of the rollup, of " + schema.FormatDuration(slices.Max(d.rollups()))
 	}
 	return ""
 }
@@ -194,6 +195,9 @@ func (d *plot) each(ctx context.Context, width window.Width) iter.Seq2[dynamic.W
 	}
 }
 
+// errNoValues is the error for a range of events without any.
+var errNoValues = errors.New("nothing is drawn, since no event that is selected has a value of these fields; with --from and --to, the chart is empty")
+
 // span sets the range of the chart: an end that the user does not name is that of the events, and what is read extends to whole
 // windows of rollups there.
 func (d *plot) span(ctx context.Context) error {
@@ -206,7 +210,7 @@ func (d *plot) span(ctx context.Context) error {
 		return err
 	}
 	if first.IsZero() {
-		return errors.New("nothing is drawn, since no event that is selected has a value of these fields; with --from and --to, the chart is empty")
+		return errNoValues
 	}
 	from, to := d.outward(first, last.Add(1))
 	if !d.begins {
@@ -293,7 +297,7 @@ const maxPoints = 20_000
 func (d *plot) append(field, line int, p chart.Point) error {
 	lines := d.Fields[field].Lines
 	if lines[line] = append(lines[line], p); len(lines[line]) > maxPoints {
-		return fmt.Errorf("a series has more than %s windows of %s, and nothing is drawn: use wider ones (--every), or a shorter range", words.Number(maxPoints), d.Width)
+		return fmt.Errorf("a series has more than %s windows of %s, and nothing is drawn: use wider ones (%s), or a shorter range", words.Number(maxPoints), d.Width, d.param("every"))
 	}
 	return nil
 }
@@ -304,6 +308,11 @@ func (d *plot) clear() {
 	d.lacking, d.narrow, d.cut = 0, false, false
 	for k := range d.Fields {
 		d.Fields[k].Lines = nil
+	}
+	if d.of == ofSeries && d.many != nil { // so that each has the same color in all ranges
+		for _, series := range d.wholes() {
+			d.line(series)
+		}
 	}
 }
 

@@ -90,7 +90,8 @@ type selected struct {
 	query    *layout.Query // of ofQuery and ofBegin
 	table    string        // of ofTable
 	inputs   []layout.Input
-	values   dynamic.Values // of the inputs
+	values   dynamic.Values   // of the inputs
+	many     []dynamic.Values // of several series of ofSeries, if there are several
 	from, to time.Time
 	marked   int // rows of ofTable that were left out; see markedText
 }
@@ -302,17 +303,30 @@ func (s *selected) selection() dynamic.Selection {
 	case ofBegin:
 		return dynamic.Begin(s.query, s.values)
 	}
-	several := slices.IndexFunc(s.inputs, func(in layout.Input) bool { return in.Many })
-	if several < 0 {
-		return dynamic.Series(s.values)
+	if series := s.wholes(); len(series) > 1 {
+		return dynamic.ManySeries(series)
 	}
-	var series [][]any
+	return dynamic.Series(s.values)
+}
+
+// wholes returns the series of ofSeries.
+func (s *selected) wholes() (series [][]any) {
+	several := slices.IndexFunc(s.inputs, func(in layout.Input) bool { return in.Many })
+	switch {
+	case s.many != nil:
+		for _, values := range s.many {
+			series = append(series, values)
+		}
+		return series
+	case several < 0:
+		return [][]any{s.values}
+	}
 	for _, v := range s.values[several].([]any) {
 		one := slices.Clone(s.values)
 		one[several] = v
 		series = append(series, one)
 	}
-	return dynamic.ManySeries(series)
+	return series
 }
 
 // all yields the events of a table.
@@ -367,6 +381,11 @@ func parseTime(flag, text string, now time.Time, zone *time.Location) (time.Time
 	}
 	if date, err := time.Parse(time.DateOnly, text); err == nil {
 		return window.StartOfDay(date, cmp.Or(zone, time.UTC)), nil
+	}
+	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02 15:04:05"} {
+		if at, err := time.ParseInLocation(layout, text, cmp.Or(zone, time.UTC)); err == nil {
+			return at, nil
+		}
 	}
 	return parseInstant(flag, text, "a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h or -7d")
 }

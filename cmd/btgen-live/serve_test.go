@@ -508,6 +508,91 @@ func TestAPIRowOfRollup(t *testing.T) {
 	}
 }
 
+// TestAPIChart asks for charts as plot draws them: of one series and of several, of open and relative ranges, and of no events.
+func TestAPIChart(t *testing.T) {
+	h := servedEvents(t, slices.Concat(readings("berlin", 1, time.Hour, 24*200), readings("paris", 2, time.Hour, 48)))
+	berlin, paris := `["city=berlin","sensor=1"]`, `["city=paris","sensor=2"]`
+	of := func(parameters ...string) []string { return append([]string{"schema", "Event"}, parameters...) }
+	both := ask(t, h, 200, "chart", of("series", berlin, "series", paris, "width", "380")...)
+	if got := fmt.Sprint(both["series"], both["from"], both["to"], both["every"], both["values"]); got != "[city=berlin sensor=1 city=paris sensor=2]2021-03-01T00:00:00Z2021-09-17T00:00:00Z1d14544" {
+		t.Errorf("got %s", got)
+	}
+	drawing := both["drawing"].(string)
+	if !strings.HasPrefix(drawing, `<svg viewBox="0 0 380 `) || strings.Count(drawing, "s1 line l1") != 3 || !strings.Contains(drawing, "value (°C)") || both["data"].(map[string]any)["colors"] != 6.0 {
+		t.Error(drawing[:500])
+	}
+	zoned := ask(t, h, 200, "chart", of("series", paris, "from", "2021-03-01 12:30", "to", "2021-03-02", "zone", "Europe/Berlin", "fields", "total", "show", "max")...)
+	if got := fmt.Sprint(zoned["from"], zoned["to"], zoned["every"], zoned["about"], zoned["values"]); got != "2021-03-01T12:30:00+01:002021-03-02T00:00:00+01:001hline: max of each 1h11" {
+		t.Errorf("got %s", got)
+	}
+	for name, parameters := range map[string][]string{
+		"since":  {"series", paris, "from", "2021-03-02"},
+		"until":  {"series", paris, "to", "2021-03-02"},
+		"value":  {"value", "city=paris", "value", "sensor=2"},
+		"query":  {"query", "ByCity", "value", "city=paris"},
+		"absent": {"series", paris, "series", `["city=x","sensor=1"]`, "from", "2021-03-02", "to", "2021-03-03"},
+	} {
+		want := map[string]float64{"since": 72, "until": 72, "value": 144, "query": 144, "absent": 72}[name]
+		if got := ask(t, h, 200, "chart", of(parameters...)...); got["values"] != want {
+			t.Errorf("%s: %v values", name, got["values"])
+		}
+	}
+	for _, parameters := range [][]string{{"series", paris, "from", "-7d"}, {"series", `["city=x","sensor=1"]`}} {
+		if got := ask(t, h, 200, "chart", of(parameters...)...); got["values"] != 0.0 || got["from"] != "" || got["drawing"] != nil {
+			t.Errorf("%v: %v", parameters, got)
+		}
+	}
+	if got := ask(t, h, 200, "chart", of("series", paris, "from", "-7d", "to", "0s")...); got["values"] != 0.0 || got["from"] == "" || !strings.Contains(got["drawing"].(string), "no values") {
+		t.Errorf("got %v", got)
+	}
+	for want, parameters := range map[string][]string{
+		`series "x": want a JSON array`:                       {"series", "x"},
+		`: want all values of a series`:                       {"series", `["city=paris"]`},
+		`series: value, query and table select`:               {"series", paris, "query", "ByCity"},
+		`width "10": want a number from 200 to 4000`:          {"series", paris, "width", "10"},
+		`show "most": must be mean`:                           {"series", paris, "show", "most"},
+		`fields: the schema has no number or duration "note"`: {"series", paris, "fields", "note"},
+		`from 2021-03-02 is after to 2021-03-01`:              {"series", paris, "from", "2021-03-02", "to", "2021-03-01"},
+	} {
+		if got := ask(t, h, 400, "chart", of(parameters...)...)["detail"].(string); !strings.Contains(got, want) {
+			t.Errorf("%v: %s", parameters, got)
+		}
+	}
+}
+
+// TestAPIOpen asks what the page opens with: the first series of the schema with the newest event, whatever other schemas have.
+func TestAPIOpen(t *testing.T) {
+	a := apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 2), readings("paris", 2, time.Hour, 48)))
+	if got := fmt.Sprint(ask(t, served(a), 200, "open")); got != "map[newest:2021-03-02T23:00:00Z schema:Event series:map[city:berlin sensor:1]]" {
+		t.Errorf("got %s", got)
+	}
+	other := func(name, table string) *layout.Layout {
+		text := strings.NewReplacer("name: Event", "name: "+name, "  events:", "  "+table+":").Replace(servedSchema)
+		r := gen.Resolve([]gen.Input{{Name: strings.ToLower(name) + ".yaml", Text: []byte(text)}})
+		must(t, r.Diagnostics.Err())
+		return r.Layouts[0]
+	}
+	newer := dynamic.New(other("Newer", "newer"))
+	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+		for _, s := range []*dynamic.Schema{newer, a.schemas["Event"]} {
+			if _, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables(), setup.Options{}); err != nil {
+				return err
+			}
+			if err := s.NewWriter(b.Client).WriteAll(ctx, readings("berlin", int64(len(s.Layout().Name)), time.Hour, 3)); err != nil {
+				return err
+			}
+		}
+		return newer.NewWriter(b.Client).WriteAll(ctx, readings("paris", 7, time.Hour, 300))
+	})
+	layouts := []*layout.Layout{a.schemas["Event"].Layout(), other("Absent", "absent"), newer.Layout()}
+	if got := fmt.Sprint(ask(t, served(newAPI(layouts, b.Client, store.ReaderOptions{})), 200, "open")); got != "map[newest:2021-03-13T11:00:00Z schema:Newer series:map[city:berlin sensor:5]]" {
+		t.Errorf("got %s", got)
+	}
+	if got := fmt.Sprint(ask(t, served(newAPI(layouts[1:2], b.Client, store.ReaderOptions{})), 200, "open")); got != "map[newest: schema: series:<nil>]" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // TestAPIRefuses asks for what is not there.
 func TestAPIRefuses(t *testing.T) {
 	h := servedEvents(t, readings("berlin", 1, time.Minute, 200))
@@ -517,12 +602,12 @@ func TestAPIRefuses(t *testing.T) {
 		path       string
 		parameters []string
 	}{
-		`there are /api/schemas, series, range, windows, events, latest and row`: {404, "other", nil},
-		`no schema "Other"; there are Event`:                                     {400, "events", []string{"schema", "Other"}},
-		`no parameter "limits"`:                                                  {400, "events", append(berlin, "limits", "1")},
-		`parameter from is given twice`:                                          {400, "events", append(berlin, "from", "2021-01-01", "from", "2021-01-01")},
-		`from "yesterday": want a date`:                                          {400, "events", append(berlin, "from", "yesterday")},
-		`limit "0": want a whole number from 1 to 10000`:                         {400, "events", append(berlin, "limit", "0")},
+		`there are /api/schemas, open, series, chart, range, windows, events, latest and row`: {404, "other", nil},
+		`no schema "Other"; there are Event`:                                                  {400, "events", []string{"schema", "Other"}},
+		`no parameter "limits"`:                                                               {400, "events", append(berlin, "limits", "1")},
+		`parameter from is given twice`:                                                       {400, "events", append(berlin, "from", "2021-01-01", "from", "2021-01-01")},
+		`from "yesterday": want a date`:                                                       {400, "events", append(berlin, "from", "yesterday")},
+		`limit "0": want a whole number from 1 to 10000`:                                      {400, "events", append(berlin, "limit", "0")},
 		`"sensor=x":`:          {400, "events", []string{"schema", "Event", "value", "city=a", "value", "sensor=x"}},
 		`time "": want a time`: {400, "row", berlin},
 		`time "2021-03-05T12:00:00.1234567891Z": want at most nine digits after the point`: {400, "row", append(berlin, "time", "2021-03-05T12:00:00.1234567891Z")},
@@ -574,7 +659,7 @@ func TestAPIUnreachable(t *testing.T) {
 	if got := ask(t, h, 200, "schemas"); got["name"] != "Event" {
 		t.Errorf("got %v", got)
 	}
-	for _, path := range []string{"series", "range", "windows", "events", "latest", "row"} {
+	for _, path := range []string{"series", "chart", "range", "windows", "events", "latest", "row"} {
 		parameters := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
 		switch path {
 		case "windows":
