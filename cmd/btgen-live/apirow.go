@@ -45,9 +45,10 @@ type storedRow struct {
 
 // keyPart is a segment of a row key.
 type keyPart struct {
-	Name  string `json:"name"`
-	Text  string `json:"text"`
-	Means string `json:"means"`
+	Name   string `json:"name"`
+	Text   string `json:"text"`
+	Means  string `json:"means"`
+	Joined bool   `json:"joined"` // the next part follows without the delimiter
 }
 
 // ruleOfRows says when cells of a family are garbage-collected.
@@ -143,7 +144,7 @@ func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, 
 		if err != nil {
 			return storedRow{}, invalid(err)
 		}
-		out.Parts = append(out.Parts, keyPart{t.Segments[i].Title(), sample.ShowKey(string(part)), prose.Means(l, t, t.Segments[i])})
+		out.Parts = append(out.Parts, keyPart{t.Segments[i].Title(), sample.ShowKey(string(part)), prose.Means(l, t, t.Segments[i]), t.Segments[i].Joined})
 	}
 	for _, f := range t.AllFamilies() {
 		out.Families = append(out.Families, ruleOfRows{f.Name, f.GC.String()})

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/btgen-dev/btgen/cmd/internal/chart"
 	"github.com/btgen-dev/btgen/cmd/internal/web"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -31,7 +32,7 @@ func newServe() *cobra.Command {
 		Use:   "serve [path...] --project P --instance I",
 		Short: "Show events in a browser, and as JSON over HTTP",
 		Long: `Serve a page over the tables of the schemas until interrupted: find series, draw their fields
-over any range, and look at the newest events and the results of queries. Below /api/, the
+over any range as plot does, and look at events, stored rows and the results of queries. Below /api/, the
 same is JSON for dashboards.
 
 Only this machine can open the page, unless --tls-cert and --tls-key name files with a certificate
@@ -168,9 +169,24 @@ func (s *serving) readToken(cmd *cobra.Command) (string, error) {
 //go:embed page
 var pageFiles embed.FS
 
-// pageOf are the files of the page, and their types, by path. The types that a system knows may be others.
-var pageOf = map[string]struct{ name, kind string }{
-	"/": {"page.html", "text/html"}, "/page.js": {"page.js", "text/javascript"}, "/page.css": {"page.css", "text/css"},
+// file is a file of the page. The type that a system knows for it may be another.
+type file struct {
+	kind string
+	text func() ([]byte, error)
+}
+
+// embedded returns a file of the folder page.
+func embedded(name, kind string) file {
+	return file{kind, func() ([]byte, error) { return pageFiles.ReadFile("page/" + name) }}
+}
+
+// pageOf are the files of the page by path.
+var pageOf = map[string]file{
+	"/":          embedded("page.html", "text/html"),
+	"/page.js":   embedded("page.js", "text/javascript"),
+	"/page.css":  embedded("page.css", "text/css"),
+	"/chart.js":  {"text/javascript", func() ([]byte, error) { return []byte(chart.Script()), nil }},
+	"/chart.css": {"text/css", func() ([]byte, error) { return []byte(chart.Style()), nil }},
 }
 
 // served returns the handler of the page and of the API.
@@ -182,7 +198,7 @@ func served(a *api) http.Handler {
 			url = "/{$}" // and no path below
 		}
 		mux.HandleFunc(url, func(w http.ResponseWriter, _ *http.Request) {
-			text, err := pageFiles.ReadFile("page/" + file.name)
+			text, err := file.text()
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return

@@ -898,8 +898,8 @@ func got(t *testing.T, address string) (*http.Response, error) {
 // TestServed gets the page and its files.
 func TestServed(t *testing.T) {
 	address := listening(t, servedEvents(t, nil))
-	kinds := map[string]string{"": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8", "api/schemas": "application/json"}
-	for path, want := range map[string]string{"": "<title>", "page.js": "use strict", "page.css": "--bg", "api/schemas": "Event"} {
+	kinds := map[string]string{"": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8", "chart.js": "text/javascript; charset=utf-8", "chart.css": "text/css; charset=utf-8", "api/schemas": "application/json"}
+	for path, want := range map[string]string{"": "<title>", "page.js": "use strict", "page.css": "--card", "chart.js": "function follow", "chart.css": "--back", "api/schemas": "Event"} {
 		response, err := got(t, address+path)
 		must(t, err)
 		text, _ := io.ReadAll(response.Body)
@@ -956,7 +956,7 @@ func TestToken(t *testing.T) {
 	address := overTLS(t, servedEvents(t, nil), token)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
-	for path, want := range map[string]int{"": 200, "page.js": 200, "page.css": 200, "api/schemas": 401, "api/events?schema=Event": 401, "api/": 401, "other": 401} {
+	for path, want := range map[string]int{"": 200, "page.js": 200, "page.css": 200, "chart.js": 200, "chart.css": 200, "api/schemas": 401, "api/events?schema=Event": 401, "api/": 401, "other": 401} {
 		for header, want := range map[string]int{"": want, "Bearer x": want, "Bearer " + token: map[string]int{"api/": 404, "other": 404}[path]} {
 			r, err := http.NewRequestWithContext(t.Context(), "GET", address+path, nil)
 			must(t, err)
@@ -977,7 +977,7 @@ func TestBrowserToken(t *testing.T) {
 	const token = "a-token-of-this-test"
 	address := overTLS(t, servedEvents(t, readings("berlin", 1, time.Hour, 48)), token)
 	shown := browser.Visit(t, address, testbrowser.Looks[0], nil, `
-location.hash = "schema=Event&series=" + encodeURIComponent('["city=berlin","sensor=1"]');
+location.hash = "schema=Event&tab=events&series=" + encodeURIComponent('["city=berlin","sensor=1"]');
 await until("the form", () => !$("login").hidden && $("problem").textContent.includes("token"));
 $("token").value = "wrong"; $("login").requestSubmit();
 await until("refused", () => $("problem").textContent === "the token is wrong");
@@ -991,7 +991,8 @@ shown.push((await fetch("/api/schemas")).status);`)
 	}
 }
 
-// TestBrowser goes through the page in a headless Chromium: from two years to single events, as a person would.
+// TestBrowser goes through the page in a headless Chromium, as a person would: from what it opens with to single events, their stored
+// rows, and the results of queries.
 func TestBrowser(t *testing.T) {
 	browser := testbrowser.New(t)
 	events := append(readings("berlin", 1, time.Hour, 2*365*24), readings("paris", 2, time.Hour, 48)...)
@@ -1004,97 +1005,131 @@ func TestBrowser(t *testing.T) {
 const label = name => [...document.querySelectorAll("#series label")].find(l => l.textContent.includes(name));
 const click = async name => (await until(name, () => label(name))).querySelector("input").click();
 const search = async text => { $("search").value = text; $("search").dispatchEvent(new Event("input")); };
-const about = () => $("about").textContent;
-const real = fetch;
-window.fetch = async (path, o) => {
-  const r = await real(path, o);
-  if (!path.startsWith("/api/windows")) return r;
-  const answer = await r.json();
-  for (const row of answer.rows.slice(0, 1)) row.inexact = true; // of each series
-  return new Response(JSON.stringify(answer));
-};
-await until("series", () => $("series").children.length === 50);
+const body = id => $(id).querySelector(".body"), about = () => body("chart").querySelector(".about")?.textContent || "";
+const shows = (id, f) => until(id + ": " + f, () => !$(id).hidden && !body(id).classList.contains("stale") && f(body(id)));
+const tab = name => [...$("tabs").children].find(b => b.textContent === name).click();
+const first = id => [...body(id).querySelector("tbody tr").children].map(td => td.textContent).join("|");
+const fits = () => { if (document.documentElement.scrollWidth > innerWidth) faults.push(view() + " is wider than the window: " + document.documentElement.scrollWidth); };
+await shows("chart", c => c.querySelector("figure"));
+shown.push("opens with " + state().get("schema") + " " + chosen().map(nameOf) + " " + $("zone").value);
+$("finder").open = true;
+await until("series", () => document.querySelectorAll("#series li").length === 50);
 const listed = $("series").textContent;
 $("next").click();
 await until("the next page", () => $("series").textContent !== listed && !$("previous").disabled);
 $("previous").click();
 await until("the first page", () => $("series").textContent === listed && $("previous").disabled);
 await search("berlin");
-await click("city=berlin");
-await until("a chart", () => about().startsWith("Means") && about().includes(" events. 1 window is inexact. "));
-shown.push(about().replace(/[.] .*/, ""), $("chart").children.length + " panels");
-$("from").value = "2021-06-01T00:00:00Z"; $("to").value = "2021-06-03T00:00:00Z"; $("range").requestSubmit();
-await until("two days", () => about().startsWith("Single events: 48") && !about().includes("inexact"));
-shown.push($("chart").querySelectorAll("circle").length + " dots");
-await until("events", () => $("events").querySelectorAll("tbody tr").length === 48);
-$("events").querySelector("tbody button").click();
-await until("a row", () => $("row").querySelectorAll("tbody tr").length === 96);
-shown.push([...$("row").querySelectorAll(".key b")].map(b => b.textContent).join("#"), $("row").querySelector("tbody tr td").textContent);
-shown.push($("events").querySelector("tbody tr").textContent, $("newest").querySelector("tbody tr").textContent);
-const area = $("chart").firstChild.getBoundingClientRect();
-$("chart").dispatchEvent(new PointerEvent("pointermove", {clientX: area.left + area.width / 2, clientY: area.top + 50}));
-shown.push($("values").textContent);
-$("chart").dispatchEvent(new KeyboardEvent("keydown", {key: "-"}));
-await until("zoomed out", () => about().startsWith("Single events: 96"));
-$("chart").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
-await until("moved", () => state().get("from") === "2021-06-01T00:00:00Z");
-await search("paris");
-await click("city=paris");
-await until("two series", () => $("legend").children.length === 2);
-const form = () => $("queries").querySelector("form"), answered = () => $("queries").querySelectorAll("tbody tr");
-form().querySelector("input").value = "paris";
-$("all").click();
-await until("all", () => about().startsWith("Means") && about().includes(" events. 2 windows are inexact. "));
-form().requestSubmit();
-await until("a query", () => answered().length === 48);
-shown.push($("queries").querySelector("form + .scroll + p").textContent.replace(/[0-9.]+ .B/, "bytes"), answered()[0].textContent);
-form().querySelectorAll("[type=checkbox]")[0].checked = true;
-form().requestSubmit();
-await until("the newest", () => answered().length === 1);
-answered()[0].remove();
-form().querySelectorAll("[type=checkbox]")[1].click();
-await until("read at once", () => answered().length === 1);
-answered()[0].remove();
-await until("read again", () => answered().length === 1);
-const asked = location.hash;
-form().querySelector("input").value = "";
-location.hash = "schema=Event";
-await until("another question", () => !answered().length && state().get("query") === null);
-location.hash = asked;
-await until("the link", () => answered().length === 1 && form().querySelector("input").value === "paris" && form().querySelectorAll(":checked").length === 2);
-location.hash = asked + "&zone=Europe%2FBerlin";
-await until("Berlin", () => $("from").value.endsWith("+01:00") && answered().length === 1 && answered()[0].textContent.includes("2021-03-03T00:00:00+01:00"));
+go({series: JSON.stringify(["city=berlin", "sensor=1"])});
+await shows("chart", () => about().includes(" each ") && body("chart").querySelectorAll(".plot").length === 3 && body("chart").querySelector(".legend").textContent === "city=berlin sensor=1");
+shown.push(about().replace(/\. \d+ request.*/, ""));
+const svg = body("chart").querySelector("figure svg"), area = svg.getBoundingClientRect();
+if (Math.abs(svg.viewBox.baseVal.width - area.width) > 16) faults.push("drawn for " + svg.viewBox.baseVal.width + ", shown in " + area.width);
+for (const text of svg.querySelectorAll("text")) {
+  const box = text.getBBox(), view = svg.viewBox.baseVal;
+  if (box.x < -0.5 || box.x + box.width > view.width + 0.5) faults.push("cut off: " + text.textContent);
+}
+fits();
+const point = (type, share) => { const box = svg.querySelector(".plot").dataset.box.split(" ").map(Number), scale = area.width / svg.viewBox.baseVal.width;
+  svg.dispatchEvent(new PointerEvent(type, {bubbles: true, clientX: area.left + (box[0] + share * box[2]) * scale, clientY: area.top + 60, pointerType: "mouse"})); };
+point("pointermove", 0.5);
+shown.push("values of " + [...body("chart").querySelectorAll(".tip tr")].map(tr => tr.firstChild.textContent).join(", "));
+point("pointerdown", 0.25); point("pointermove", 0.5);
+if (svg.querySelectorAll(".dragged").length !== 3) faults.push("not all panels show what is dragged");
+point("pointerup", 0.5);
+await until("dragged", () => state().has("from"));
+await shows("chart", () => /^2021-08-3. .* to 2022-0[23]-/.test(about()));
+document.querySelector("figure").dispatchEvent(new KeyboardEvent("keydown", {key: "-"}));
+await shows("chart", () => /^2021-0(5-3|6-0)/.test(about()));
 $("from").value = "2021-06-01"; $("to").value = "2021-06-03 00:00"; $("range").requestSubmit();
-await until("two days of Berlin", () => about().startsWith("Single events: 48") && $("events").textContent.includes("2021-06-01T00:00:00+02:00"));
+await shows("chart", () => about().startsWith("2021-06-01 00:00 to 2021-06-03 00:00, Europe/Berlin (CEST). dot: one event. "));
+shown.push(body("chart").querySelectorAll("svg circle").length + " dots");
+$("later").click();
+await shows("chart", () => about().startsWith("2021-06-02 00:00 to 2021-06-04 00:00"));
+$("from").value = "2023-02-20"; $("to").value = ""; $("range").requestSubmit();
+await shows("chart", () => about().startsWith("2023-02-20 00:00 to 2023-03-01 01:00"));
+$("from").value = "-7d"; $("range").requestSubmit();
+await shows("chart", c => c.textContent.startsWith("There are no values in this range. The newest event is of 2023-03-01 00:00:00."));
+[...$("presets").children].find(b => b.textContent === "7 d").click();
+await shows("chart", c => c.querySelectorAll(".empty button").length === 2);
+body("chart").querySelectorAll(".empty button")[1].click();
+await shows("chart", () => /^2023-02-22 00:00.* to 2023-03-01 00:00/.test(about()));
+$("from").value = "yesterday"; $("range").requestSubmit();
+await until("no time", () => $("chart").querySelector(".failed")?.textContent.includes('from "yesterday": want a date'));
+go({from: "2021-06-01", to: "2021-06-03"});
+await shows("chart", () => about().startsWith("2021-06-01"));
+tab("Events");
+await shows("events", e => e.querySelectorAll("tbody tr").length === 48);
+shown.push(first("events"));
+fits();
+body("events").querySelector("tbody button").click();
+await shows("row", r => r.querySelectorAll("tbody tr").length === 96);
+shown.push(body("row").querySelector(".key").textContent + ": " + first("row").replace(/\|[0-9.]+y ago\|/, "|"), body("row").querySelectorAll("tr.this").length + " cells of the event");
+fits();
+tab("Newest");
+await shows("newest", e => e.querySelector("tbody tr"));
+shown.push(first("newest"));
+fits();
+tab("Stored row");
+await shows("row", r => r.querySelector("h3").textContent.includes("2023-03-01 00:00:00"));
+go({tab: "events", from: "", to: ""});
+await shows("events", e => e.querySelector(".more"));
+body("events").querySelector(".more").click();
+await until("a second page", () => body("events").querySelectorAll("tbody tr").length === 100);
+tab("Queries");
+const form = await until("a form", () => $("forms").querySelector("form")), ask = as => { form.querySelector("select").value = as; form.requestSubmit(); };
+form.querySelector("input").value = "paris";
+ask("events");
+await shows("queries", q => q.querySelectorAll("tbody tr").length === 48);
+shown.push(body("queries").querySelector(".about").textContent.replace(/[0-9.]+ .B/, "bytes"), first("queries"));
+ask("newest of each series");
+await shows("queries", q => q.querySelectorAll("tbody tr").length === 1);
+$("live").click();
+body("queries").querySelector("tbody tr").remove();
+await shows("queries", q => q.querySelectorAll("tbody tr").length === 1);
+$("live").click();
+ask("chart");
+await shows("queries", q => q.querySelectorAll("figure .plot").length === 3);
+fits();
+const asked = location.hash;
+location.hash = "schema=Event";
+await shows("chart", c => c.querySelector("figure") && !state().has("query"));
+location.hash = asked.replace("Europe%2FBerlin", "America%2FNew_York");
+await shows("queries", q => q.querySelector("figure") && q.textContent.includes("2021-02-28 19:00 to ") && $("forms").querySelector("input").value === "paris");
 $("zone").value = "Nowhere"; $("zone").dispatchEvent(new Event("change"));
 await until("no zone", () => $("problem").textContent.startsWith("Nowhere:"));
-$("from").value = "yesterday"; $("range").requestSubmit();
-await until("no time", () => $("problem").textContent.startsWith("yesterday:"));
-$("from").value = "-1h"; $("to").value = "-0h"; $("range").requestSubmit();
-await until("the last hour", () => about().includes(" 0 events") && $("problem").hidden);
+$("zone").value = "Europe/Berlin"; $("zone").dispatchEvent(new Event("change"));
+await until("a zone", () => $("problem").hidden);
+shown.push([local("2021-10-31T00:30:00Z"), local("2021-10-31T01:30:00.5Z"), local("2021-10-31T02:30:00Z"), local("0001-01-01T00:00:00Z")].join(", "));
 location.hash = "schema=Event&series=" + encodeURIComponent('["city=paris","sensor=2"]');
 await search("script");
 await click("<script>");
-await until("drawn", () => $("legend").children.length === 2);
-await until("hostile events", () => $("newest").textContent.includes("script"));
+await shows("chart", c => c.querySelectorAll(".legend li").length === 2);
+shown.push("2 series in " + body("chart").querySelectorAll("figure .line.l1, figure .d1").length + " panels");
+body("chart").querySelectorAll(".legend button")[1].click();
+if (body("chart").querySelectorAll("figure .s1.off").length === 0) faults.push("not hidden");
+tab("Newest");
+await shows("newest", e => e.textContent.includes("script"));
+document.querySelectorAll("#series input:checked").forEach(box => box.click());
+go({series: "none"});
+await shows("newest", e => e.textContent === "Choose series to see them.");
+await search("nothing has this");
+await until("no series", () => $("series").textContent.includes("No series has this text"));
 if (document.querySelector("img, script:not([src]), svg svg")) faults.push("text became an element");
-if ($("problem").hidden === false) faults.push($("problem").textContent);
-shown.push(document.title);
-if (document.documentElement.scrollWidth > innerWidth) faults.push("wider than the window: " + document.documentElement.scrollWidth);
-for (const text of document.querySelectorAll("svg text")) {
-  const box = text.getBBox(), view = text.ownerSVGElement.viewBox.baseVal;
-  if (box.x < -0.5 || box.x + box.width > view.width + 0.5) faults.push("cut off: " + text.textContent);
-}`)
-		want := map[bool]string{true: "Means of 2d", false: "Means of 1w"}[look.Width > 1000] + `, with the range from minimum to maximum: 17,520 events
-3 panels
+shown.push(document.title);`)
+		whole := map[bool]string{true: "2023-03-02 00:00, Europe/Berlin (CET). line: mean, band: minimum to maximum of each 1d", false: "2023-03-03 00:00, Europe/Berlin (CET). line: mean, band: minimum to maximum of each 3d"}[look.Width > 1000]
+		want := `opens with Event city="><svg onload=document.title='x'>0 sensor=40 Europe/Berlin
+2021-03-01 00:00 to ` + whole + `
+values of value (°C), total, lag (min)
 144 dots
-berlin#1#2021-06-01
-m:lag
-⋯berlin12021-06-01T00:00:00Z02,208good0s
-berlin12023-02-28T23:00:00Z2317,519good34m30s
-` + map[bool]string{true: "2021-06-01T22:00:00Z  value 22, total 2,230, lag 33m0s", false: "2021-06-01T19:00:00Z  value 19, total 2,227, lag 28m30s"}[look.Width > 1000] + `
+⋯|berlin|1|2021-06-02 23:00:00|21|2,253||good|31m30s
+berlin#1#2021-06-02: m:lag|2021-06-02 23:00:00|lag 31m30s|0x000001b80cc75400|8|
+4 cells of the event
+⋯|berlin|1|2023-03-01 00:00:00|23|17,519||good|34m30s
 48 events, 1 request, 2 rows, 192 cells, bytes.
-paris22021-03-01T00:00:00Z00good0s
+⋯|paris|2|2021-03-01 01:00:00|0|0||good|0s
+2021-10-31 02:30:00 GMT+2, 2021-10-31 02:30:00.5 GMT+1, 2021-10-31 03:30:00, 0001-01-01T00:00:00Z
+2 series in 2 panels
 Event on Bigtable`
 		if shown != want {
 			t.Errorf("%s: got\n%s", look, shown)
@@ -1102,56 +1137,83 @@ Event on Bigtable`
 	}
 }
 
-// TestBrowserFailure shows another range while the server is slow, and while it fails: what is shown of the range before is marked.
+// TestBrowserFailure shows another range while the server is slow, and while it fails: what is shown of the range before is pale, and
+// each view says what could not be read and tries again.
 func TestBrowserFailure(t *testing.T) {
 	browser := testbrowser.New(t)
-	events := readings("berlin", 1, time.Hour, 1000)
-	for i := range events {
-		events[i].Values[0] = float64(i%24 - 1)
-	}
-	address := listening(t, servedEvents(t, events))
+	address := listening(t, servedEvents(t, readings("berlin", 1, time.Hour, 1000)))
 	browser.Visit(t, address, testbrowser.Looks[0], nil, `
 const real = fetch, wait = [];
 const slow = () => window.fetch = (path, o) => new Promise((answer, fail) => wait.push({path, answer, fail, o}));
 const failed = () => new Response(JSON.stringify({title: "no connection", status: 503, detail: "no emulator answers"}), {status: 503});
 const fail = () => { window.fetch = async path => failed(); for (const w of wait.splice(0)) w.answer(failed()); };
 const work = () => { window.fetch = real; for (const w of wait.splice(0)) real(w.path, w.o).then(w.answer, w.fail); };
-const marked = () => [...document.querySelectorAll(".stale")].map(e => e.id).join(" "), message = () => $("state").textContent;
-const retry = () => $("state").querySelector("button");
+const body = id => $(id).querySelector(".body"), message = id => $(id).querySelector(".state").textContent, about = () => body("chart").querySelector(".about")?.textContent || "";
+const settled = id => !body(id).classList.contains("stale") && !message(id);
 const is = (what, got, want) => { if (got !== want) faults.push(what + ": " + got); };
-location.hash = "schema=Event&from=2021-03-02&to=2021-03-20&series=" + encodeURIComponent('["city=berlin","sensor=1"]');
-await until("a chart", () => $("about").textContent.includes(" 432 events") && !message() && !marked());
-for (const text of $("chart").querySelectorAll("text")) if (text.textContent === "-0") faults.push("an axis has -0");
+location.hash = "schema=Event&zone=UTC&from=2021-03-02&to=2021-03-20&series=" + encodeURIComponent('["city=berlin","sensor=1"]');
+await until("a chart", () => about().startsWith("2021-03-02") && settled("chart"));
+for (const text of body("chart").querySelectorAll("text")) if (text.textContent === "-0") faults.push("an axis has -0");
 slow();
 $("later").click();
-await until("a slow answer", () => wait.length >= 3);
-is("slow", marked() + message(), "chart values about newest eventsReading …");
+await until("a slow answer", () => wait.length === 1 && message("chart") === "Reading the chart …");
+is("slow", body("chart").classList.contains("stale"), true);
 fail();
-await until("a failure", () => retry() && !$("problem").hidden);
-is("failed", marked(), "chart values about newest events");
-is("message", message(), "This could not be read. The chart and the events are those from before, of 2021-03-02T00:00:00Z to 2021-03-20T00:00:00Z. Retry");
-is("problem", $("problem").textContent, "no emulator answers");
-retry().click();
-await until("another failure", () => retry() && !$("problem").hidden);
+await until("a failure", () => $("chart").querySelector(".failed button"));
+is("failed", message("chart"), "The chart could not be read: no emulator answers. Below is what was read before.Try again");
+is("still", about().slice(0, 10), "2021-03-02");
+$("chart").querySelector(".failed button").click();
+await until("another failure", () => $("chart").querySelector(".failed button") && body("chart").classList.contains("stale"));
 work();
-retry().click();
-await until("the range", () => !message() && !marked() && $("problem").hidden);
-is("range", $("from").value + " " + drawn.range.from, "2021-03-11T00:00:00Z 2021-03-11T00:00:00Z");
-window.fetch = async (path, o) => path.startsWith("/api/events") ? failed() : real(path, o);
-$("later").click();
-await until("no events", () => message() === "The events of the range could not be read. Retry" && marked() === "events");
-is("drawn", drawn.range.from, "2021-03-20T00:00:00Z");
+$("chart").querySelector(".failed button").click();
+await until("the range", () => settled("chart") && about().startsWith("2021-03-11"));
 fail();
-$("earlier").click();
-await until("no range", () => message().includes("of 2021-03-20T00:00:00Z") && marked().includes("chart"));
-$("refresh").checked = true;
+go({tab: "events"});
+await until("no events", () => message("events") === "The events could not be read: no emulator answers" + "Try again");
 work();
-await until("a refresh", () => !message() && !marked() && $("problem").hidden);
-is("refreshed", drawn.range.from, "2021-03-11T00:00:00Z");
+$("events").querySelector(".failed button").click();
+await until("events", () => settled("events") && body("events").querySelectorAll("tbody tr").length === 50);
+fail();
+body("events").querySelector(".more").click();
+await until("no more events", () => body("events").textContent.endsWith("More events could not be read: no emulator answers"));
+work();
+body("events").querySelector(".more").click();
+await until("more events", () => body("events").querySelectorAll("tbody tr").length === 100);
+go({tab: "", live: "1"});
+await until("live", () => settled("chart"));
+fail();
+await until("a failed refresh", () => $("chart").querySelector(".failed"));
+work();
+await until("a refresh", () => settled("chart"));
 window.fetch = async () => { throw new TypeError("no network"); };
-await until("no server", () => $("problem").textContent === "btgen-live serve does not answer: no network" && marked() === "newest");
+await until("no server", () => message("chart").includes("btgen-live serve does not answer: no network"));
 work();
-await until("the server", () => !marked() && $("problem").hidden);`)
+await until("the server", () => settled("chart"));
+slow();
+go({live: "", from: "2021-03-03"});
+await until("a chart that is not wanted", () => wait.length === 1);
+const late = wait.splice(0);
+go({from: "2021-03-04"});
+await until("the wanted one", () => wait.length === 1);
+work();
+await until("the last range", () => settled("chart") && about().startsWith("2021-03-04"));
+for (const w of late) real(w.path).then(w.answer, w.fail);
+await new Promise(done => setTimeout(done, 300));
+is("late", about().slice(0, 10), "2021-03-04");`)
+}
+
+// TestBrowserEmpty opens the page where there is nothing: it says what to do.
+func TestBrowserEmpty(t *testing.T) {
+	browser := testbrowser.New(t)
+	address := listening(t, servedEventsOf(t, strings.Replace(servedSchema, "queries:\n  ByCity: {by: [city]}\n", "", 1), nil))
+	browser.Visit(t, address, testbrowser.Looks[3], nil, `
+for (const [tab, text] of Object.entries({chart: "Choose series to see them.", events: "Choose series", newest: "Choose series", row: "Choose series", queries: "The schema has no queries."})) {
+  go({tab});
+  await until(tab, () => !$(tab).hidden && $(tab).textContent.includes(text));
+}
+$("finder").open = true;
+await until("no series", () => $("series").textContent.includes("No series has events yet. Write some, such as those of a file: btgen-live write Event events.csv"));
+if (!$("problem").hidden) faults.push($("problem").textContent);`)
 }
 
 var must = assert.Must

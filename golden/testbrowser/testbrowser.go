@@ -98,7 +98,9 @@ func (b Browser) command(t *testing.T, look Look, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // processes of the browser may still write there
-	return exec.CommandContext(t.Context(), b.path, append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+	cmd := exec.CommandContext(t.Context(), b.path, append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir=" + profile,
 		"--window-size=1400,1200", fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme)}, args...)...)
+	cmd.Env = append(os.Environ(), "TZ=Europe/Berlin") // which pages may show times in
+	return cmd
 }

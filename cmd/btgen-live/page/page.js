@@ -1,124 +1,112 @@
 "use strict";
-// The page has no state but that of its address: the schema, the series, the range, the time zone and the query. All text of schemas
-// and events is inserted as text.
+// The page has no state but that of its address: the schema, the series, the range, the time zone, the view and its query. All text of
+// schemas and events is inserted as text. chart.js, which comes first, has element, swatch and follow.
 const $ = id => document.getElementById(id);
-const colors = 6, searchPage = 50, few = 300;
-let schemas = [], schema, listPages = [], following = null, running = 0, drawn = null;
+const searchPage = 50, maxSeries = 12, shownCells = 500;
+let schemas = [], schema;
 
 const state = () => new URLSearchParams(location.hash.slice(1));
-function go(change) {
+// changed returns the state with other values; an empty one is left out.
+function changed(change) {
   const s = state();
   for (const [key, value] of Object.entries(change)) {
     s.delete(key);
     for (const v of [value].flat()) if (v !== "") s.append(key, v);
   }
-  location.hash = s;
+  return "#" + s;
 }
-
-// element returns a new element with attributes and contents.
-function element(name, attributes = {}, ...contents) {
-  const svg = ["svg", "path", "circle", "text", "line", "rect", "g"].includes(name);
-  const e = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
-  e.append(...contents);
-  return e;
-}
+function go(change) { location.hash = changed(change); }
+function become(change) { location.replace(changed(change)); } // no way back
 
 // api returns the answer to a request.
+const queryOf = parameters => String(new URLSearchParams(Object.entries(parameters).flatMap(([key, value]) => [value].flat().map(v => [key, v]))));
 async function api(path, parameters = {}, signal) {
-  const q = new URLSearchParams();
-  for (const [key, value] of Object.entries(parameters)) for (const v of [value].flat()) q.append(key, v);
-  const response = await fetch("/api/" + path + (String(q) && "?" + q), {signal, headers: {"Content-Type": "application/json"}}).catch(e => { throw e.name === "AbortError" ? e : new Error("btgen-live serve does not answer: " + e.message); });
+  const address = "/api/" + path + (queryOf(parameters) && "?" + queryOf(parameters));
+  const response = await fetch(address, {signal, headers: {"Content-Type": "application/json"}})
+    .catch(e => { throw e.name === "AbortError" ? e : new Error("btgen-live serve does not answer: " + e.message); });
   const answer = await response.json();
   if (response.status === 401) $("login").hidden = false;
   if (!response.ok) throw new Error(answer.detail);
   return answer;
 }
-function guarded(f) {
-  return async (...args) => {
-    try { await f(...args); $("problem").hidden = true; } catch (e) { if (e.name === "AbortError") return; $("problem").textContent = e.message; $("problem").hidden = false; }
-  };
+
+function button(text, f, attributes = {}) {
+  const b = element("button", {type: "button", ...attributes}, text);
+  b.addEventListener("click", f);
+  return b;
 }
+
+// show has a section show what load returns. Until then, what it shows is pale; after a failure, it says so and offers to try again.
+// It reports whether it shows it.
+const loading = {};
+async function show(id, what, load) {
+  const [status, body] = ["state", "body"].map(name => $(id).querySelector("." + name));
+  loading[id]?.abort(); // an earlier one
+  const {signal} = loading[id] = new AbortController();
+  const say = (failed, ...contents) => { status.classList.toggle("failed", failed); status.replaceChildren(...contents); };
+  body.classList.add("stale");
+  setTimeout(() => { if (loading[id].signal === signal && body.classList.contains("stale") && !status.classList.contains("failed")) say(false, "Reading " + what + " …"); }, 200);
+  try {
+    const contents = await load(signal);
+    if (signal.aborted) return false;
+    body.replaceChildren(...contents);
+    body.classList.remove("stale");
+    say(false);
+    return true;
+  } catch (e) {
+    if (signal.aborted) return false;
+    say(true, what[0].toUpperCase() + what.slice(1) + " could not be read: " + e.message + (body.firstChild ? ". Below is what was read before." : ""), button("Try again", () => { charted = {}; show(id, what, load); }));
+    return false;
+  }
+}
+const empty = (text, ...buttons) => [element("div", {class: "empty"}, text, ...buttons)];
+
+// guarded returns a function that shows the errors of another at the top.
+const guarded = f => async (...args) => {
+  try { await f(...args); $("problem").hidden = true; } catch (e) { $("problem").textContent = e.message; $("problem").hidden = false; }
+};
 
 const numeric = type => /^(u?int|float)/.test(type);
 const drawable = () => schema.fields.filter(f => numeric(f.type) || f.type === "duration").map(f => f.name);
 const valuesOf = row => schema.series.map(f => f.name + "=" + row[f.name]);
+const chosen = () => state().getAll("series").filter(v => v !== "none").slice(0, maxSeries);
+const nameOf = values => JSON.parse(values).join(" ");
 const selection = values => ({schema: schema.name, value: JSON.parse(values)});
-const chosen = () => state().getAll("series").slice(0, colors);
-const show = v => typeof v === "number" ? (Math.abs(v) >= 1e15 || v !== 0 && Math.abs(v) < 1e-4 ? Number(v.toPrecision(6)).toExponential() : v.toLocaleString("en-US", {maximumFractionDigits: 6}))
+const text = v => typeof v === "number" ? (Math.abs(v) >= 1e15 || v !== 0 && Math.abs(v) < 1e-4 ? Number(v.toPrecision(6)).toExponential() : v.toLocaleString("en-US", {maximumFractionDigits: 6}))
   : v === null || v === undefined ? "" : typeof v === "object" ? JSON.stringify(v) : String(v);
-const iso = ms => new Date(ms).toISOString().replace(".000Z", "Z");
 
-const units = {ns: 1e-9, us: 1e-6, "µs": 1e-6, "μs": 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600};
-// seconds returns the seconds of a duration such as -1h30m; null for other texts.
-function seconds(text) {
-  if (!/^[-+]?(\d+(\.\d*)?(ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return null;
-  let sum = 0;
-  for (const [, n, unit] of text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)) sum += n * units[unit];
-  return text.startsWith("-") ? -sum : sum;
+// zone returns the time zone, in which the page shows times: that of the browser unless the address has one.
+const zone = () => state().get("zone") || Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+const clocks = new Map();
+// local returns a time of the API as clocks of the zone show it.
+function local(time) {
+  const ms = Date.parse(time), name = zone();
+  if (!(ms > Date.parse("1000-01-01")) || !/T.*(Z|[+-]\d\d:\d\d)$/.test(time)) return time;
+  if (!clocks.has(name)) clocks.set(name, new Intl.DateTimeFormat("sv-SE", {timeZone: name, dateStyle: "short", timeStyle: "medium"}));
+  const show = ms => clocks.get(name).format(ms), twice = [-36e5, 36e5].some(by => show(ms + by) === show(ms)); // where clocks go back
+  return show(ms) + (/\.\d+/.exec(time) || "") + (twice ? " " + new Intl.DateTimeFormat("en-US", {timeZone: name, timeZoneName: "short"}).formatToParts(ms).at(-1).value : "");
 }
-// showSeconds is the inverse of seconds, rounded to three digits of a second.
-function showSeconds(n) {
-  const s = Math.abs(n), sign = n < 0 ? "-" : "", h = Math.floor(s / 3600), m = Math.floor(s % 3600 / 60), rest = s % 60;
-  if (s < 1) return s === 0 ? "0s" : sign + (s >= 1e-3 ? show(s * 1e3) + "ms" : s >= 1e-6 ? show(s * 1e6) + "µs" : show(s * 1e9) + "ns");
-  return sign + (h ? h + "h" : "") + (m ? m + "m" : "") + (rest >= 5e-4 ? Number(rest.toFixed(3)) + "s" : "");
-}
-// numberOf returns what is drawn of a value: durations, and integers that JavaScript would round, are texts, and so are NaN and
-// infinity, which are not drawn.
-function numberOf(v) {
-  if (typeof v !== "string") return typeof v === "number" ? v : null;
-  return /^-?\d+$/.test(v) ? Number(v) : seconds(v);
-}
-
-// zone returns the time zone, in which the page shows times.
-const zone = () => state().get("zone") || "UTC";
-const least = Date.parse("1000-01-01"), clocks = new Map();
-// offset returns by how many milliseconds the clocks of the zone are ahead of UTC.
-function offset(ms) {
-  const name = zone();
-  if (name === "UTC" || !(ms > least)) return 0;
-  if (!clocks.has(name)) clocks.set(name, new Intl.DateTimeFormat("en-US", {timeZone: name, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric"}));
-  const p = Object.fromEntries(clocks.get(name).formatToParts(ms).map(p => [p.type, Number(p.value)]));
-  return Date.UTC(p.year, p.month - 1, p.day, p.hour, p.minute, p.second) - Math.floor(ms / 1e3) * 1e3;
-}
-// ofClock returns the time at which the clocks of the zone show what UTC shows at ms.
-const ofClock = ms => ms - offset(ms - offset(ms));
-const complete = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
-// local returns a time of the API in the zone.
-function local(text) {
-  const ms = Date.parse(text);
-  if (!complete.test(text) || !(ms > least) || zone() === "UTC" && text.endsWith("Z")) return text;
-  const by = Math.round(offset(ms) / 6e4), two = n => String(Math.floor(n)).padStart(2, "0");
-  return new Date(ms + offset(ms)).toISOString().slice(0, 19) + (/\.\d+/.exec(text) || "") +
-    (zone() === "UTC" ? "Z" : (by < 0 ? "-" : "+") + two(Math.abs(by) / 60) + ":" + two(Math.abs(by) % 60));
-}
-// instant returns a typed time, as text and in milliseconds.
-function instant(text) {
-  if (complete.test(text)) return [text, Date.parse(text)];
-  const ago = seconds(text);
-  const ms = ago !== null && ago <= 0 ? Date.now() + ago * 1e3 :
-    /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?$/.test(text) ? ofClock(Date.parse(text.length > 10 ? text.replace(" ", "T") + "Z" : text)) : NaN;
-  if (Number.isNaN(ms)) throw new Error(text + ": want a date such as 2021-03-05, a time such as 2021-03-05 12:00 or 2021-03-05T12:00:00Z, or a duration before now such as -36h");
-  return [iso(ms), ms];
-}
+const timed = time => element("span", {class: "time", title: time}, local(time));
 
 // costOf returns what answers took.
-function costOf(costs) {
-  const sum = key => costs.reduce((n, c) => n + c[key], 0), n = (n, what) => n.toLocaleString("en-US") + " " + what + (n === 1 ? "" : "s");
-  const [bytes, unit] = [[1e6, "MB"], [1e3, "kB"]].map(([size, unit]) => [(sum("bytes") / size).toFixed(1), unit]).find(([v]) => v >= 1) || [sum("bytes"), "bytes"];
-  return [n(sum("requests"), "request"), n(sum("rows"), "row"), n(sum("cells"), "cell"), bytes + " " + unit].join(", ");
+function costOf(cost) {
+  const n = (key, what) => cost[key].toLocaleString("en-US") + " " + what + (cost[key] === 1 ? "" : "s");
+  const [bytes, unit] = [[1e6, "MB"], [1e3, "kB"]].map(([size, unit]) => [(cost.bytes / size).toFixed(1), unit]).find(([v]) => v >= 1) || [cost.bytes, "bytes"];
+  return [n("requests", "request"), n("rows", "row"), n("cells", "cell"), bytes + " " + unit].join(", ");
 }
 
-// table returns rows as a table, with a button that calls pick for each.
-function table(answer, pick) {
-  const head = (pick ? [element("th", {}, "row")] : []).concat(answer.columns.map(c => element("th", numeric(c.type) ? {class: "num"} : {}, c.name + (c.unit ? " (" + c.unit + ")" : ""))));
-  const button = row => {
-    const b = element("button", {type: "button", "aria-label": "Show the stored row"}, "⋯");
-    b.addEventListener("click", guarded(() => pick(row)));
-    return [element("td", {}, b)];
-  };
-  const body = answer.rows.map(row => element("tr", {}, ...(pick ? button(row) : []), ...answer.columns.map(c => element("td", numeric(c.type) ? {class: "num"} : {}, c.type === "timestamp" ? local(show(row[c.name])) : show(row[c.name])))));
-  return element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
+// table returns a table of rows, which are lists of contents; a narrow window shows each row as a list. A head is [name, class, title].
+function table(heads, rows) {
+  return element("div", {class: "scroll"}, element("table", {class: "rows"},
+    element("thead", {}, element("tr", {}, ...heads.map(([name, kind, title]) => element("th", {class: kind || "", title: title || ""}, name)))),
+    element("tbody", {}, ...rows.map(row => element("tr", {class: row.kind || ""}, ...row.map((v, i) => element("td", {class: heads[i][1] || "", "data-name": heads[i][0]}, v)))))));
+}
+// eventTable returns a table of events, with a button that shows the stored row of each.
+function eventTable(columns, rows) {
+  const heads = columns.map(c => [c.name + (c.unit ? " (" + c.unit + ")" : ""), numeric(c.type) && "num", c.doc]);
+  return table([["row"], ...heads], rows.map(row => [
+    button("⋯", () => go({tab: "row", of: JSON.stringify(valuesOf(row)), at: row.time, sequence: row.sequence ?? ""}), {"aria-label": "Show the stored row"}),
+    ...columns.map(c => c.type === "timestamp" && row[c.name] ? timed(row[c.name]) : text(row[c.name]))]));
 }
 
 // typed returns the parameters of a search by the beginning of row keys, such as city=ber, or city=berlin sensor=1; null if keys
@@ -135,228 +123,148 @@ function typed(text) {
   }
 }
 
-let listing = new AbortController();
-async function listSeries() {
-  listing.abort(); // an earlier search
-  const {signal} = listing = new AbortController(), text = $("search").value, page = {schema: schema.name, limit: searchPage}, anywhere = {search: text};
-  let asked = listPages.at(-1) || text && typed(text) || anywhere, answer = await api("series", {...page, ...asked}, signal);
+// listSeries lists series. If the address has none, it draws the first one.
+let listPages = [], following = null;
+const listSeries = () => show("series", "the series", async signal => {
+  const search = $("search").value, page = {schema: schema.name, limit: searchPage}, anywhere = {search};
+  let asked = listPages.at(-1) || search && typed(search) || anywhere, answer = await api("series", {...page, ...asked}, signal);
   if (!listPages.length && asked !== anywhere && !answer.rows.length) answer = await api("series", {...page, ...(asked = anywhere)}, signal);
+  if (signal.aborted) return [];
   following = answer.next && {...asked, page: answer.next};
-  const selected = chosen();
-  $("series").replaceChildren(...answer.rows.map(row => {
-    const values = JSON.stringify(valuesOf(row)), box = element("input", {type: "checkbox"});
-    box.checked = selected.includes(values);
-    box.addEventListener("change", () => {
-      const now = chosen().filter(v => v !== values);
-      go({series: box.checked ? [...now, values] : now});
-    });
-    return element("li", {}, element("label", {}, box, " ", valuesOf(row).join(" ")));
-  }));
   $("previous").disabled = !listPages.length;
   $("next").disabled = !following;
-}
-
-// extent returns the range of the events of series, in milliseconds.
-async function extent(series) {
-  const all = await Promise.all(series.map(v => api("range", {...selection(v), fields: drawable().join(",")}))), some = all.filter(a => a.from);
-  return [Math.min(...some.map(a => Date.parse(a.from))), Math.max(...some.map(a => Date.parse(a.to)))];
-}
-
-// mark marks what does not show the range of the address, and says why. The elements that are not named show it.
-const ofRange = ["chart", "values", "about", "events"];
-let unread = false; // the last try to read the range failed
-function mark(ids, text, ...more) {
-  for (const id of ofRange) $(id).classList.toggle("stale", ids.includes(id));
-  $("state").replaceChildren(text, ...more);
-}
-
-// draw shows the range of the address. What shows an earlier one is marked until this is read, also if that fails.
-async function draw() {
-  const run = ++running;
-  unread = false;
-  mark(ofRange, "Reading …");
-  try {
-    if (await drawRange(run)) mark([], "");
-  } catch (e) {
-    if (run !== running) throw new DOMException("another range is read", "AbortError");
-    unread = true;
-    const retry = element("button", {type: "button"}, "Retry");
-    retry.addEventListener("click", follow);
-    if (drawn && drawn.run === run) mark(["events"], "The events of the range could not be read. ", retry);
-    else mark(ofRange, "This could not be read. " + (drawn ? "The chart and the events are those from before, of " + local(drawn.range.from) + " to " + local(drawn.range.to) + ". " : ""), retry);
-    throw e;
+  if (!answer.rows.length) return empty(search ? "No series has this text in its values." : "No series has events yet. Write some, such as those of a file: btgen-live write " + schema.name + " events.csv");
+  if (!state().has("series")) become({series: JSON.stringify(valuesOf(answer.rows[0]))});
+  return [element("ul", {}, ...answer.rows.map(row => {
+    const values = JSON.stringify(valuesOf(row)), box = element("input", {type: "checkbox", value: values});
+    box.addEventListener("change", () => {
+      const now = chosen().filter(v => v !== values);
+      if (box.checked) now.push(values);
+      go({series: now.length ? now : "none"});
+    });
+    return element("li", {}, element("label", {}, box, " ", valuesOf(row).join(" ")));
+  }))];
+});
+// check checks the boxes of the chosen series.
+function check() {
+  const now = chosen();
+  for (const box of $("series").querySelectorAll("input")) {
+    box.checked = now.includes(box.value);
+    box.disabled = !box.checked && now.length === maxSeries;
   }
+  $("finder").querySelector("summary").textContent = "Series" + (now.length > 1 ? ": " + now.length + " chosen" : now.length ? ": " + nameOf(now[0]) : "");
 }
 
-// empty shows that there is nothing to show.
-function empty(about) {
-  drawn = null;
-  for (const id of ["chart", "values", "events", "newest"]) $(id).replaceChildren();
-  $("about").textContent = about;
-  $("more").hidden = true;
-}
-
-// drawRange draws the range of the address. It reports whether it did, and no other one was asked for meanwhile.
-async function drawRange(run) {
-  const series = chosen(), s = state();
-  $("legend").replaceChildren(...series.map((v, i) => element("li", {}, element("span", {class: "swatch b" + i}), JSON.parse(v).join(" "))));
-  $("from").value = local(s.get("from") || "");
-  $("to").value = local(s.get("to") || "");
-  if (!series.length || !drawable().length) {
-    empty(series.length ? "No field of the schema is a number or a duration." : "Select series to draw them.");
-    return true;
+// charted is the last answer with a chart: what was asked, and a promise. It also tells where ends of the range are that are open or
+// relative to now.
+let charted = {};
+const rangeOf = () => ({from: state().get("from") || "", to: state().get("to") || "", zone: zone()});
+function chart(again) {
+  const body = $("chart").querySelector(".body"), width = Math.max(300, Math.min(body.clientWidth || charted.width || 960, 4000));
+  const fields = state().getAll("fields").join(","), statistic = state().get("show") || "mean";
+  const parameters = {schema: schema.name, series: chosen(), ...rangeOf(), ...(fields && {fields}), show: statistic};
+  const key = queryOf(parameters);
+  if (again || charted.key !== key || charted.width !== width && body.clientWidth) {
+    charted.ended?.abort();
+    const ended = new AbortController(), answer = api("chart", {...parameters, width}, ended.signal);
+    answer.catch(() => { if (charted.answer === answer) charted = {}; });
+    charted = {key, width, answer, ended};
   }
-  if (!s.get("from") || !s.get("to")) {
-    const [from, to] = await extent(series);
-    if (run !== running) return false;
-    if (from === Infinity) { empty("No events."); return true; }
-    go({from: iso(from), to: iso(to)});
-    return false;
+  return charted.answer;
+}
+
+// drawn returns a drawing, with a legend and the values at the pointer. Dragging zooms unless the chart is that of a query.
+const hidden = new Set();
+function drawing(answer, zooms) {
+  const legend = element("ul", {class: "legend", "aria-label": "Series"}, ...answer.series.map((name, i) =>
+    element("li", {}, element("button", {type: "button", title: "Hide or show"}, swatch(i, answer.data.colors), element("span", {}, name)))));
+  const figure = element("figure", {tabindex: 0, role: "group", "aria-label": "Chart. " + answer.description + " Drag over a range to see it. The arrow keys show the values, and + and − zoom."});
+  figure.append(new DOMParser().parseFromString(answer.drawing, "text/html").body.firstChild);
+  const at = follow(figure, legend, answer.data, hidden, zooms && ((from, to) => go({from, to})));
+  if (zooms) {
+    move = (begin, end) => { if (at(begin) !== at(end)) go({from: at(begin), to: at(end)}); };
+    figure.addEventListener("keydown", event => ({"+": () => move(0.25, 0.75), "-": () => move(-0.5, 1.5)})[event.key]?.());
+    figure.addEventListener("dblclick", () => move(-0.5, 1.5));
   }
-  const [begin, from] = instant(s.get("from")), [end, to] = instant(s.get("to")), range = {from: begin, to: end};
-  if (!(from < to)) throw new Error("The range is empty: " + s.get("from") + " is not before " + s.get("to") + ".");
-  const width = Math.max(300, $("chart").clientWidth);
-  const begun = performance.now(), clock = {zone: zone()};
-  const answers = await Promise.all(series.map(v => api("windows", {...selection(v), ...range, ...clock, points: Math.min(800, Math.round(width / 2)), fields: drawable().join(","), statistics: "mean,min,max"})));
-  let every = answers[0].every, lines = answers.map(a => a.rows.map(row => ({...row, from: Date.parse(row.start), to: Date.parse(row.end)})));
-  let cost = answers.map(a => a.cost);
-  const total = lines.flat().reduce((n, row) => n + row.events, 0);
-  if (total > 0 && total <= few) {
-    const events = await Promise.all(series.map(v => api("events", {...selection(v), ...range, limit: few, fields: drawable().join(",")})));
-    cost = cost.concat(events.map(a => a.cost));
-    // Of events that have expired, only a rollup has windows.
-    if (events.reduce((n, a) => n + a.rows.length, 0) >= total) every = "";
-    if (!every) lines = events.map(a => a.rows.map(row => ({...row, from: Date.parse(row.time), to: Date.parse(row.time)})));
-  }
-  if (run !== running) return false;
-  drawn = {run, range, from, to, every, lines, width};
-  $("chart").replaceChildren(...drawable().map(panel));
-  $("values").textContent = "";
-  mark(["events"], "Reading events …");
-  const inexact = every ? lines.flat().filter(row => row.inexact === true).length : 0;
-  $("about").textContent = (every ? "Means of " + every + ", with the range from minimum to maximum" : "Single events") + ": " + total.toLocaleString("en-US") +
-    " events. " + (inexact ? inexact.toLocaleString("en-US") + (inexact === 1 ? " window is" : " windows are") + " inexact. " : "") + costOf(cost) + ", " + Math.round(performance.now() - begun) + " ms.";
-  await listEvents("");
-  return run === running;
+  const notes = answer.notes || [];
+  return [legend, figure, ...(notes.length ? [element("ul", {class: "notes"}, ...notes.map(n => element("li", {}, n)))] : []),
+    element("p", {class: "muted about"}, answer.times + ". " + (answer.about && answer.about + ". ") + costOf(answer.cost) + ".")];
 }
+let move = () => {}; // shows another range, by shares of that of the chart
 
-const height = 190, left = 64, top_ = 26, bottom = 22;
-const x = (ms, d = drawn) => left + (ms - d.from) / (d.to - d.from) * (d.width - left - 8);
-const mean = (row, name) => row[name + "_mean"] ?? row[name];
-const lowest = (row, name) => row[name + "_min"] ?? row[name];
-const highest = (row, name) => row[name + "_max"] ?? row[name];
-
-// steps returns round numbers in a range, or round durations.
-function steps(low, high, most, duration) {
-  const raw = (high - low) / most, power = 10 ** Math.floor(Math.log10(raw)), out = [];
-  const unit = duration && raw > 1 && spans.map(s => s / 1e3).find(s => s >= raw) || [1, 2, 5, 10].find(n => n * power >= raw) * power;
-  for (let i = Math.ceil(low / unit); i * unit <= high && out.length < 20; i++) out.push(i * unit + 0); // never -0
-  return out;
-}
-const spans = [1e3, 1e4, 6e4, 3e5, 9e5, 36e5, 108e5, 216e5, 432e5, 864e5, 1728e5, 6048e5, 2592e6, 7776e6, 31536e6, 15768e7, 31536e7];
-function timeSteps(from, to, most) {
-  const span = spans.find(s => (to - from) / s <= most) || (to - from) / most, out = [];
-  for (let clock = Math.ceil((from + offset(from)) / span) * span, n = 0; n < 20; clock += span, n++) {
-    const t = ofClock(clock), text = iso(clock);
-    if (t >= from && t < to) out.push([t, span >= 864e5 ? text.slice(0, 10) : span >= 6e4 ? text.slice(5, 16).replace("T", " ") : text.slice(11, 19)]);
-  }
-  return to - from < 2e3 ? [] : out;
-}
-
-// label returns the label of a line of the grid, as narrow as its place.
-function label(text, y) {
-  return element("text", {x: left - 6, y: y + 4, "text-anchor": "end", ...(text.length > 8 && {textLength: left - 8, lengthAdjust: "spacingAndGlyphs"})}, text);
-}
-
-// panel draws a field.
-function panel(name) {
-  const d = drawn, field = schema.fields.find(f => f.name === name);
-  const all = d.lines.flat().filter(row => numberOf(mean(row, name)) !== null), duration = field.type === "duration";
-  let low = Math.min(...all.map(r => numberOf(lowest(r, name)) ?? Infinity)), high = Math.max(...all.map(r => numberOf(highest(r, name)) ?? -Infinity));
-  const svg = element("svg", {viewBox: `0 0 ${d.width} ${height}`, role: "img", "aria-label": name, "data-field": name});
-  svg.append(element("text", {class: "name", x: left, y: 16}, name + (field.unit ? " (" + field.unit + ")" : "")));
-  if (!all.length) { svg.append(element("text", {x: left, y: 60}, duration ? "no durations" : "no numbers")); return svg; }
-  if (low === high) { low -= Math.abs(low) / 10 || 1; high += Math.abs(high) / 10 || 1; }
-  const y = v => height - bottom - (v - low) / (high - low) * (height - top_ - bottom);
-  for (const v of steps(low, high, 4, duration)) svg.append(element("line", {class: "grid", x1: left, x2: d.width - 8, y1: y(v), y2: y(v)}), label(duration ? showSeconds(v) : show(v), y(v)));
-  for (const [t, text] of timeSteps(d.from, d.to, d.width / 110)) svg.append(element("text", {x: Math.min(Math.max(x(t), left + 20), d.width - 45), y: height - 5, "text-anchor": "middle"}, text));
-  d.lines.forEach((rows, i) => {
-    let line = "", up = [], down = [], bands = "", end = null;
-    const close = () => { if (up.length) bands += "M" + up.concat(down.reverse()).join("L") + "Z"; up = []; down = []; };
-    for (const row of rows) {
-      const v = numberOf(mean(row, name));
-      if (v === null) continue;
-      const at = Math.min(Math.max(x((row.from + row.to) / 2), left), d.width - 8).toFixed(1);
-      const gap = end === null || row.from > end;
-      if (gap) close();
-      if (d.every) line += (gap ? "M" : "L") + at + " " + y(v).toFixed(1);
-      else svg.append(element("circle", {class: "c" + i, cx: at, cy: y(v), r: 2.5}));
-      if (d.every && gap) line += "h0.1";
-      up.push(at + " " + y(numberOf(highest(row, name)) ?? v).toFixed(1));
-      down.push(at + " " + y(numberOf(lowest(row, name)) ?? v).toFixed(1));
-      end = row.to;
-    }
-    close();
-    if (d.every) svg.append(element("path", {class: "band c" + i, d: bands}), element("path", {class: "line c" + i, d: line, fill: "none", "stroke-linecap": "round"}));
+// choices lets readers choose fields and a statistic.
+function choices() {
+  const now = state().getAll("fields"), boxes = drawable().map(name => {
+    const box = element("input", {type: "checkbox", value: name});
+    box.checked = !now.length || now.includes(name);
+    box.addEventListener("change", () => go({fields: boxes.every(b => b.checked) ? "" : boxes.filter(b => b.checked).map(b => b.value)}));
+    return box;
   });
-  return svg;
+  const statistic = element("select", {"aria-label": "Statistic"}, ...["mean", "min", "max", "first", "last", "count", "sum", "increase", "rate"].map(s => element("option", {}, s)));
+  statistic.value = state().get("show") || "mean";
+  statistic.addEventListener("change", () => go({show: statistic.value === "mean" ? "" : statistic.value}));
+  return element("details", {}, element("summary", {}, "Fields and statistic"), ...boxes.map(b => element("label", {}, b, " " + b.value)), statistic);
 }
 
-// at shows the values at a time.
-function at(ms) {
-  if (!drawn) return;
-  const texts = [];
-  drawn.lines.forEach((rows, i) => {
-    const near = rows.reduce((a, b) => !a || Math.abs((b.from + b.to) / 2 - ms) < Math.abs((a.from + a.to) / 2 - ms) ? b : a, null);
-    if (!near) return;
-    const period = near.from === near.to ? local(near.time) : near.start + " – " + near.end;
-    texts.push(element("span", {class: "swatch b" + i}), period + "  " + drawable().filter(n => mean(near, n) !== null).map(n => n + " " + show(mean(near, n)) +
-      (lowest(near, n) !== highest(near, n) ? " (" + show(lowest(near, n)) + " … " + show(highest(near, n)) + ")" : "")).join(", "), element("br"));
-  });
-  $("values").replaceChildren(...texts);
-  for (const svg of $("chart").children) {
-    svg.querySelector(".cursor")?.remove();
-    svg.append(element("line", {class: "cursor", x1: x(ms), x2: x(ms), y1: top_, y2: height - bottom}));
+const none = () => empty(schema.series.length ? "Choose series to see them." : "The schema has no events yet.");
+const showChart = again => show("chart", "the chart", async signal => {
+  if (!chosen().length && schema.series.length) return none();
+  if (!drawable().length) return empty("No field of the schema is a number or a duration.", button("Show events", () => go({tab: "events"})));
+  const answer = await chart(again);
+  if (signal.aborted) return [];
+  for (const end of ["from", "to"]) $(end).placeholder = answer[end] ? local(answer[end]) : "2021-03-05 12:00, or -7d";
+  const open = $("chart").querySelector("details")?.open, more = choices();
+  more.open = open;
+  const contents = answer.drawing ? drawing(answer, true) : [];
+  return [...(answer.values ? [] : await nothing(answer)), ...contents, more];
+});
+
+// nothing says that a range has no values, and which one has.
+async function nothing(answer) {
+  const {from, to} = rangeOf();
+  if (!from && !to) return empty("The series have no values of these fields.");
+  const rows = (await Promise.all(chosen().map(v => api("latest", selection(v))))).flatMap(a => a.rows), last = rows.map(r => r.time).sort().at(-1);
+  if (!last) return empty("The series have no events.");
+  const length = Date.parse(answer.to) - Date.parse(answer.from), end = Date.parse(last) + 1000, at = ms => new Date(ms).toISOString();
+  return empty("There are no values in this range. The newest event is of " + local(last) + ".", button("Show all", () => go({from: "", to: ""})),
+    ...(length > 0 ? [button("Show the range before it", () => go({from: at(end - length), to: at(end)}))] : []));
+}
+
+// showEvents shows events of the range, the newest first, in pages.
+const showEvents = again => show("events", "the events", async signal => {
+  if (!chosen().length && schema.series.length) return none();
+  let range = rangeOf();
+  if (drawable().length && (range.from || range.to)) { // all pages are of one range
+    const {from, to} = await chart(again);
+    if (from) range = {...range, from, to};
   }
-}
-function timeOf(event) {
-  const area = $("chart").getBoundingClientRect(), px = (event.clientX - area.left) / area.width * drawn.width;
-  return drawn.from + Math.min(Math.max((px - left) / (drawn.width - left - 8), 0), 1) * (drawn.to - drawn.from);
-}
-function range(from, to) {
-  if (to - from >= 1) go({from: iso(Math.floor(from)), to: iso(Math.ceil(to))});
-}
-function move(by, factor) {
-  if (!drawn) return;
-  const length = drawn.to - drawn.from, middle = (drawn.from + drawn.to) / 2 + by * length;
-  range(middle - length * factor / 2, middle + length * factor / 2);
-}
-
-let newestRun = 0;
-async function listNewest() {
-  const run = ++newestRun;
-  $("newest").classList.add("stale"); // until there is an answer
-  const answers = await Promise.all(chosen().map(v => api("latest", selection(v))));
-  if (run !== newestRun) return;
-  $("newest").classList.remove("stale");
-  if (answers.length) $("newest").replaceChildren(table({columns: answers[0].columns, rows: answers.flatMap(a => a.rows)}));
-}
-let eventRows = [], pages = [];
-async function listEvents(more) {
-  const series = chosen(), run = running;
-  if (!more) { eventRows = []; pages = series.map(() => ""); }
+  const series = chosen(), pages = series.map(() => ""), rows = series.map(() => []), out = element("div");
   let columns = [];
-  for (const [i, v] of series.entries()) {
-    if (pages[i] === null) continue;
-    const answer = await api("events", {...selection(v), ...drawn.range, limit: 50, ...(pages[i] && {page: pages[i]})});
-    if (run !== running) return;
-    columns = answer.columns;
-    pages[i] = answer.next || null;
-    eventRows.push(...answer.rows);
-  }
-  if (columns.length) $("events").replaceChildren(table({columns, rows: eventRows}, showRow));
-  $("more").hidden = pages.every(p => p === null);
-}
+  const read = async () => {
+    const answers = await Promise.all(series.map((v, i) => pages[i] === null ? null : api("events", {...selection(v), ...range, order: "newest", limit: 50, ...(pages[i] && {page: pages[i]})}, signal)));
+    answers.forEach((answer, i) => {
+      if (!answer) return;
+      columns = answer.columns;
+      pages[i] = answer.next || null;
+      rows[i].push(...answer.rows);
+    });
+    const more = button("More", async () => {
+      more.disabled = true;
+      try { await read(); } catch (e) { more.disabled = false; more.after(element("p", {class: "state failed"}, "More events could not be read: " + e.message)); }
+    }, {class: "more"});
+    const all = rows.flat();
+    out.replaceChildren(...(all.length ? [eventTable(columns, all)] : empty("There are no events in this range.", button("Show all", () => go({from: "", to: ""})))), ...(pages.some(p => p !== null) ? [more] : []));
+  };
+  await read();
+  return [out];
+});
+
+const showNewest = () => show("newest", "the newest events", async signal => {
+  if (!chosen().length && schema.series.length) return none();
+  const answers = await Promise.all(chosen().map(v => api("latest", selection(v), signal)));
+  const rows = answers.flatMap(a => a.rows);
+  return rows.length ? [eventTable(answers[0].columns, rows)] : empty("The series have no events, or all have expired.");
+});
 
 // age returns how long ago a time was, or in how long it will be.
 function age(time) {
@@ -365,130 +273,153 @@ function age(time) {
   return (ms < 0 ? "in " : "") + n.toFixed(n < 10 ? 1 : 0) + unit + (ms < 0 ? "" : " ago");
 }
 
-// showRow shows the row in which an event is stored, with all its cells.
-async function showRow(event) {
-  const answer = await api("row", {schema: schema.name, value: valuesOf(event), time: event.time, ...(event.sequence && {sequence: event.sequence})});
-  $("row").replaceChildren(element("h2", {}, "Stored row of " + local(event.time)), ...answer.rows.flatMap(row => {
-    const parts = row.parts.map(p => element("span", {}, element("small", {}, p.name), element("b", {}, p.text)));
-    const head = ["column", "timestamp", "age", "value", "stored", "bytes", "expires"].map(h => element("th", h === "bytes" ? {class: "num"} : {}, h));
-    const cells = row.cells.slice(0, 500).map(c => element("tr", c.live ? {} : {class: "expired"}, ...[c.column, local(c.timestamp), age(c.timestamp), (c.time && local(c.time) + ": ") + c.means, c.value].map(t => element("td", {}, t)),
-      element("td", {class: "num"}, show(c.bytes)), element("td", {}, c.expires ? local(c.expires) + " (" + age(c.expires) + ")" : c.live ? "" : "expired")));
-    return [element("p", {}, "Table " + row.table + ", " + show(row.cells.length) + " cells. " + row.families.map(f => f.family + ": " + f.rule).join("; ")),
-      element("div", {class: "key"}, ...parts.flatMap((p, i) => i && row.delimiter ? [element("span", {}, row.delimiter), p] : [p])),
-      element("div", {class: "scroll"}, element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...cells)))];
-  }));
-  $("row").scrollIntoView({block: "nearest"});
+// showRow shows the row in which an event is stored, with all its cells: that of the address, or the newest one.
+const showRow = () => show("row", "the stored row", async signal => {
+  let of = state().get("of"), time = state().get("at"), sequence = state().get("sequence");
+  if (!time) {
+    if (!chosen().length && schema.series.length) return none();
+    const {rows: [newest]} = await api("latest", selection(of = chosen()[0] || "[]"), signal);
+    if (!newest) return empty("The series has no events, or all have expired.");
+    ({time, sequence} = newest);
+  }
+  const answer = await api("row", {...selection(of), time, ...(sequence && {sequence})}, signal);
+  const same = c => Date.parse(c.time || c.timestamp) === Date.parse(time);
+  return [element("h3", {}, "The event of ", timed(time), " of " + nameOf(of)), ...answer.rows.flatMap(row => [
+    element("p", {class: "muted"}, "Table " + row.table + ", " + text(row.cells.length) + (row.cells.length === 1 ? " cell" : " cells") + ". Garbage collection: " + row.families.map(f => f.family + ": " + f.rule).join("; ")),
+    ...keyOf(row),
+    row.cells.length ? table([["column", "code"], ["timestamp"], ["age"], ["value"], ["stored", "code"], ["bytes", "num"], ["expires"]], row.cells.filter(same).concat(row.cells.filter(c => !same(c))).slice(0, shownCells).map(c => Object.assign([
+      c.column, timed(c.timestamp), age(c.timestamp), (c.time && local(c.time) + ": ") + c.means, c.value, text(c.bytes), c.expires ? local(c.expires) + " (" + age(c.expires) + ")" : c.live ? "" : "expired"],
+      {kind: c.live ? same(c) && "this" : "expired"}))) : element("p", {}, "The row has no cells."),
+    ...(row.cells.length > shownCells ? [element("p", {class: "muted"}, text(row.cells.length - shownCells) + " more cells are not shown.")] : [])])];
+});
+// keyOf draws a row key with its segments, and what each means.
+function keyOf(row) {
+  const key = row.parts.flatMap((p, i) => [element("span", {class: "segment" + i % 5}, p.text), ...(i + 1 < row.parts.length && !p.joined && row.delimiter ? [row.delimiter] : [])]);
+  return [element("p", {class: "key"}, element("b", {}, ...key)), ...row.parts.map((p, i) => element("div", {class: "key segment" + i % 5}, p.name + " " + p.text + ": " + p.means))];
 }
 
-// forms shows a form for each query. Each has a function that reads again, if that is wanted.
-let refreshes = [], asked = "";
-const question = () => JSON.stringify([schema.name, zone(), ...["query", "given", "newest", "live"].map(name => state().getAll(name))]);
-function forms() {
-  refreshes = [];
-  asked = question();
-  $("queries").replaceChildren(...(schema.queries.length ? [element("h2", {}, "Queries")] : []), ...schema.queries.flatMap(q => {
-    const result = element("div", {class: "scroll"}), about = element("p", {class: "muted"});
-    const inputs = q.inputs.map(i => element("input", {"aria-label": q.name + " " + i.name, placeholder: i.form === "range" ? "from..to" : i.form}));
-    const newest = element("input", {type: "checkbox"}), live = element("input", {type: "checkbox"});
-    const form = element("form", {}, ...q.inputs.map((i, n) => element("label", {}, i.name + " ", inputs[n])), element("label", {}, newest, " newest of each series"), element("label", {}, live, " every 5 seconds"), element("button", {}, "Read"));
-    let run = 0;
-    const read = async () => {
-      const now = ++run, range = drawn && !newest.checked ? drawn.range : {}, value = q.inputs.flatMap((i, n) => (i.many ? inputs[n].value.split(",") : [inputs[n].value]).map(v => i.name + "=" + v));
-      const answer = await api(newest.checked ? "latest" : "events", {schema: schema.name, query: q.name, value, limit: 100, ...range});
-      if (now !== run) return;
-      result.replaceChildren(table(answer));
-      about.textContent = answer.rows.length + " events" + (answer.next || answer.more ? " of more" : "") + ", " + costOf([answer.cost]) + ".";
-    };
-    form.addEventListener("submit", guarded(async event => {
+// showQueries shows a form for each query, and the result of the one in the address.
+let formed = "";
+const question = () => JSON.stringify([schema.name, ...["query", "given", "as"].map(name => state().getAll(name))]);
+function showQueries() {
+  const s = state(), now = s.get("query");
+  if (formed === question()) return result(); // the focus stays
+  formed = question();
+  const forms = schema.queries.map(q => {
+    const given = now === q.name ? s.getAll("given") : [];
+    const inputs = q.inputs.map((i, n) => element("input", {"aria-label": q.name + " " + i.name, placeholder: (i.form === "range" ? "from..to" : i.form) + (i.many ? ", …" : ""), value: (given[n] || "").trim()}));
+    const as = element("select", {"aria-label": q.name + " as"}, ...["events", "newest of each series", "chart"].map(name => element("option", {}, name)));
+    as.value = now === q.name && s.get("as") || "events";
+    const form = element("form", {}, ...q.inputs.map((i, n) => element("label", {}, i.name + " ", inputs[n])), as, element("button", {}, "Read"));
+    form.addEventListener("submit", event => {
       event.preventDefault();
-      const s = state();
-      for (const name of ["query", "given", "newest", "live"]) s.delete(name);
-      s.append("query", q.name);
-      for (const i of inputs) s.append("given", i.value);
-      if (newest.checked) s.append("newest", "1");
-      if (live.checked) s.append("live", "1");
-      history.replaceState(null, "", "#" + s); // nothing else changes
-      asked = question();
-      await read();
-    }));
-    live.addEventListener("change", () => form.requestSubmit());
-    refreshes.push(Object.assign(read, {wanted: () => live.checked}));
-    if (state().get("query") === q.name && state().getAll("given").length === inputs.length) {
-      state().getAll("given").forEach((v, n) => { inputs[n].value = v; });
-      newest.checked = state().has("newest");
-      live.checked = state().has("live");
-      guarded(read)();
-    }
-    return [element("h3", {}, q.name), element("p", {class: "muted"}, q.doc || ""), form, result, about];
-  }));
+      const before = location.hash;
+      go({query: q.name, given: inputs.map(i => i.value || " "), as: as.value});
+      formed = question();
+      if (location.hash === before) result();
+    });
+    return [element("h3", {}, q.name), element("p", {class: "muted"}, q.doc || ""), form];
+  });
+  $("forms").replaceChildren(...(forms.length ? forms.flat() : empty("The schema has no queries. Name those that your programs need below queries: in the schema, such as ByCity: {by: [city]}.")));
+  return result();
 }
+const result = () => show("queries", "the result", async signal => {
+  const s = state(), q = schema.queries.find(q => q.name === s.get("query")), as = s.get("as") || "events";
+  if (!q) return schema.queries.length ? empty("Fill in a form, and press Read.") : [];
+  const given = s.getAll("given").map(v => v.trim()), value = q.inputs.flatMap((i, n) => (i.many ? given[n].split(",") : [given[n]]).map(v => i.name + "=" + v));
+  const of = {schema: schema.name, query: q.name, value};
+  if (as === "chart") {
+    const answer = await api("chart", {...of, ...rangeOf(), width: Math.max(300, $("queries").clientWidth)}, signal);
+    return answer.values ? drawing(answer, false) : empty("The query finds no values in the range.");
+  }
+  const answer = as === "events" ? await api("events", {...of, limit: 100, ...rangeOf()}, signal) : await api("latest", {...of, limit: 100}, signal);
+  return [...(answer.rows.length ? [eventTable(answer.columns, answer.rows)] : empty("The query finds no events" + (as === "events" ? " in the range." : "."))),
+    element("p", {class: "muted about"}, text(answer.rows.length) + " events" + (answer.next || answer.more ? " of more" : "") + ", " + costOf(answer.cost) + ".")];
+});
+
+const views = {chart: ["Chart", showChart], events: ["Events", showEvents], newest: ["Newest", showNewest], row: ["Stored row", showRow], queries: ["Queries", showQueries]};
+const view = () => views[state().get("tab")] ? state().get("tab") : "chart";
+const presets = [["1 h", "-1h"], ["6 h", "-6h"], ["1 d", "-1d"], ["7 d", "-7d"], ["30 d", "-30d"], ["1 y", "-365d"], ["All", ""]];
 
 // showAddress shows what the address says.
 async function showAddress() {
   if (!schemas.length) return; // not yet
-  const name = state().get("schema");
-  const now = schemas.find(s => s.name === name) || schemas[0];
+  const now = schemas.find(s => s.name === state().get("schema")) || schemas[0];
   if (now !== schema) {
     schema = now;
-    listPages = [];
-    $("search").value = "";
+    charted = {};
+    move = () => {};
     $("schema").value = schema.name;
     $("doc").textContent = schema.doc || "";
     document.title = schema.name + " on Bigtable";
+    for (const id of Object.keys(views)) { loading[id]?.abort(); $(id).querySelector(".body").replaceChildren(); }
+    listPages = null;
   }
+  if (!listPages || !state().has("series")) {
+    listPages = [];
+    $("search").value = "";
+    if (!await listSeries() && schema !== now) return;
+  }
+  check();
+  const {from, to} = rangeOf();
   $("zone").value = zone();
-  try { await Promise.all([listSeries(), draw(), listNewest()]); } finally {
-    if (asked !== question()) forms();
-  }
+  $("from").value = local(from);
+  $("to").value = local(to);
+  $("presets").replaceChildren(...presets.map(([name, since]) => button(name, () => go({from: since, to: since && "0s"}), {"aria-pressed": from === since && to === (since && "0s")})));
+  $("live").checked = state().has("live");
+  $("tabs").replaceChildren(...Object.entries(views).map(([id, [name]]) => button(name, () => go({tab: id === "chart" ? "" : id, of: "", at: "", sequence: ""}), view() === id ? {"aria-current": "page"} : {})));
+  for (const id of Object.keys(views)) if ($(id).hidden = view() !== id) loading[id]?.abort();
+  await views[view()][1]();
 }
-const follow = guarded(showAddress);
 
 const on = (id, type, f) => $(id).addEventListener(type, f);
-on("schema", "change", () => { location.hash = new URLSearchParams({schema: $("schema").value, ...(zone() !== "UTC" && {zone: zone()})}); });
-on("search", "input", guarded(async () => { listPages = []; await listSeries(); }));
-on("previous", "click", guarded(async () => { listPages.pop(); await listSeries(); }));
-on("next", "click", guarded(async () => {
+on("schema", "change", () => { location.hash = new URLSearchParams({schema: $("schema").value, ...(state().has("zone") && {zone: zone()})}); });
+on("search", "input", async () => { listPages = []; if (await listSeries()) check(); });
+on("previous", "click", async () => { listPages.pop(); if (await listSeries()) check(); });
+on("next", "click", async () => {
   if (following) listPages.push(following);
   following = null; // until there is an answer
-  await listSeries();
-}));
-on("range", "submit", event => { event.preventDefault(); go({from: $("from").value.trim(), to: $("to").value.trim()}); });
-on("all", "click", () => go({from: "", to: ""}));
-on("earlier", "click", () => move(-0.5, 1));
-on("later", "click", () => move(0.5, 1));
-on("in", "click", () => move(0, 0.25));
-on("out", "click", () => move(0, 4));
-on("more", "click", guarded(() => listEvents("more")));
-let begin = null;
-on("chart", "pointermove", event => { if (drawn) at(timeOf(event)); });
-on("chart", "pointerdown", event => { if (drawn) begin = timeOf(event); });
-on("chart", "pointerup", event => {
-  if (!drawn || begin === null) return;
-  const end = timeOf(event), from = Math.min(begin, end), to = Math.max(begin, end);
-  begin = null;
-  if (to - from > (drawn.to - drawn.from) / 100) range(from, to);
+  if (await listSeries()) check();
 });
-on("chart", "keydown", event => {
-  const step = {ArrowLeft: [-0.25, 1], ArrowRight: [0.25, 1], "+": [0, 0.5], "-": [0, 2]}[event.key];
-  if (step) { event.preventDefault(); move(...step); }
+on("range", "submit", event => {
+  event.preventDefault();
+  const s = state(), typed = end => { const now = $(end).value.trim(); return now === local(s.get(end) || "") ? s.get(end) || "" : now; };
+  go({from: typed("from"), to: typed("to"), zone: zone()}); // dates are of this zone for others, too
 });
+on("earlier", "click", () => move(-0.5, 0.5));
+on("later", "click", () => move(0.5, 1.5));
+on("in", "click", () => move(0.25, 0.75));
+on("out", "click", () => move(-0.5, 1.5));
+on("live", "change", () => go({live: $("live").checked ? "1" : ""}));
 on("zone", "change", guarded(async () => {
-  const name = $("zone").value.trim() || "UTC";
-  try { new Intl.DateTimeFormat("en-US", {timeZone: name}); } catch { throw new Error(name + ": no such time zone; write a name such as Europe/Berlin or UTC"); }
-  go({zone: name === "UTC" ? "" : name});
+  const name = $("zone").value.trim();
+  try { if (name) new Intl.DateTimeFormat("en-US", {timeZone: name}); } catch { throw new Error(name + ": no such time zone; write a name such as Europe/Berlin or UTC"); }
+  go({zone: name});
 }));
 let refreshing = false;
 setInterval(async () => {
-  const wanted = refreshes.filter(r => r.wanted()).concat($("refresh").checked && schema ? [unread ? showAddress : listNewest] : []);
-  if (refreshing || document.hidden || !wanted.length) return;
+  if (refreshing || document.hidden || !schema || !state().has("live")) return;
   refreshing = true;
-  await guarded(() => Promise.all(wanted.map(f => f())))();
+  await (view() === "queries" ? result() : views[view()][1](true));
   refreshing = false;
 }, 5000);
+let resized;
+addEventListener("resize", () => {
+  clearTimeout(resized);
+  resized = setTimeout(() => { if (schema && view() === "chart" && $("chart").querySelector("figure")) showChart(); }, 300);
+});
 const start = guarded(async () => {
   schemas = await api("schemas");
   $("schema").replaceChildren(...schemas.map(s => element("option", {}, s.name)));
-  if (!schemas.length) throw new Error("There are no schemas.");
+  if (!schemas.length) throw new Error("There are no schemas: run btgen-live serve with the folder of your schemas.");
+  if (!state().has("schema")) {
+    const first = await api("open").catch(() => ({})); // other requests say what is wrong
+    if (first.schema) {
+      schema = schemas.find(s => s.name === first.schema);
+      become({schema: first.schema, series: JSON.stringify(valuesOf(first.series))});
+      schema = undefined;
+    }
+  }
   await showAddress();
 });
 on("login", "submit", guarded(async event => {
@@ -499,6 +430,7 @@ on("login", "submit", guarded(async event => {
   $("login").hidden = true;
   await start();
 }));
-$("zones").replaceChildren(...["UTC", Intl.DateTimeFormat().resolvedOptions().timeZone, ...Intl.supportedValuesOf("timeZone")].map(name => element("option", {value: name})));
-addEventListener("hashchange", follow);
+$("zones").replaceChildren(...["UTC", ...Intl.supportedValuesOf("timeZone")].map(name => element("option", {value: name})));
+$("finder").open = innerWidth > 700;
+addEventListener("hashchange", showAddress);
 start();

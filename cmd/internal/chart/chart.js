@@ -29,9 +29,9 @@ function nearest(times, time) {
 }
 
 // follow has a chart in a figure show the values of all panels at the pointer or, after arrow keys, at the next time, and the buttons
-// of a legend hide series. hidden has their names. Dragging over a range calls zoom with its ends, if it is given. ended is a signal
-// after which none of this happens.
-function follow(figure, legend, data, hidden = new Set(), zoom, ended) {
+// of a legend hide series. hidden has their names. Dragging over a range calls zoom with its ends, if it is given. It returns a
+// function of the time at a share of the range, as RFC 3339.
+function follow(figure, legend, data, hidden = new Set(), zoom) {
   const buttons = [...legend.querySelectorAll("button")], tip = figure.appendChild(element("div", {class: "tip", role: "status"}));
   let at = -1; // the time of the cursor, in units since the start
   let from = null; // where dragging began
@@ -52,6 +52,7 @@ function follow(figure, legend, data, hidden = new Set(), zoom, ended) {
     if (rest < 0n) { rest += 1000000n; ms--; }
     return new Date(Number(ms)).toISOString().replace("T", " ").replace("Z", "") + String(rest).padStart(6, "0");
   }
+  const utc = share => clock(Math.round(share * data.length), 0).replace(" ", "T").replace(/\.?0+$/, "") + "Z";
   const show = time => clock(time, zone(time)[1]).slice(0, data.date);
   function period([from, to]) {
     const begin = show(from), name = data.zone.length > 1 ? " " + zone(from)[2] : "";
@@ -131,7 +132,7 @@ function follow(figure, legend, data, hidden = new Set(), zoom, ended) {
     const {panels, boxes} = drawn(), [a, b] = [from, p.within].sort((a, b) => a - b);
     panels.forEach((panel, i) => panel.append(element("path", {class: "dragged", d: `M${boxes[i][0] + a * boxes[i][2]} ${boxes[i][1]}h${(b - a) * boxes[i][2]}v${boxes[i][3]}h${(a - b) * boxes[i][2]}z`})));
   }
-  const on = (type, f) => figure.addEventListener(type, f, {signal: ended});
+  const on = (type, f) => figure.addEventListener(type, f);
   on("pointermove", move);
   on("pointerdown", event => {
     const p = shareOf(event);
@@ -142,7 +143,6 @@ function follow(figure, legend, data, hidden = new Set(), zoom, ended) {
     const p = shareOf(event), begin = from;
     from = null;
     if (begin === null || !p || Math.abs(p.within - begin) < 0.01) return;
-    const utc = share => clock(Math.round(share * data.length), 0).replace(" ", "T").replace(/\.?0+$/, "") + "Z";
     zoom(...[begin, p.within].sort((a, b) => a - b).map(utc));
   });
   on("pointercancel", () => { from = null; clear(); });
@@ -168,4 +168,5 @@ function follow(figure, legend, data, hidden = new Set(), zoom, ended) {
     clear();
   }));
   hide();
+  return utc;
 }
