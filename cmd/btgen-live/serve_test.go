@@ -1199,7 +1199,13 @@ work();
 await until("the last range", () => settled("chart") && about().startsWith("2021-03-04"));
 for (const w of late) real(w.path).then(w.answer, w.fail);
 await new Promise(done => setTimeout(done, 300));
-is("late", about().slice(0, 10), "2021-03-04");`)
+is("late", about().slice(0, 10), "2021-03-04");
+fail();
+go({series: "", from: "", to: ""});
+await until("no series", () => $("series").querySelector(".failed button"));
+work();
+$("series").querySelector(".failed button").click();
+await until("the first series", () => settled("chart") && about().startsWith("2021-03-01") && $("series").querySelectorAll(":checked").length === 1);`)
 }
 
 // TestBrowserEmpty opens the page where there is nothing: it says what to do.

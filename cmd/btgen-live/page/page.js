@@ -55,7 +55,7 @@ async function show(id, what, load) {
     return true;
   } catch (e) {
     if (signal.aborted) return false;
-    say(true, what[0].toUpperCase() + what.slice(1) + " could not be read: " + e.message + (body.firstChild ? ". Below is what was read before." : ""), button("Try again", () => { charted = {}; show(id, what, load); }));
+    say(true, what[0].toUpperCase() + what.slice(1) + " could not be read: " + e.message + (body.firstChild ? ". Below is what was read before." : ""), button("Try again", async () => { charted = {}; await show(id, what, load); check(); }));
     return false;
   }
 }
@@ -212,7 +212,7 @@ const showChart = again => show("chart", "the chart", async signal => {
   if (!drawable().length) return empty("No field of the schema is a number or a duration.", button("Show events", () => go({tab: "events"})));
   const answer = await chart(again);
   if (signal.aborted) return [];
-  for (const end of ["from", "to"]) $(end).placeholder = answer[end] ? local(answer[end]) : "2021-03-05 12:00, or -7d";
+  for (const end of ["from", "to"]) if (answer[end]) $(end).placeholder = local(answer[end]);
   const open = $("chart").querySelector("details")?.open, more = choices();
   more.open = open;
   const contents = answer.drawing ? drawing(answer, true) : [];
@@ -352,23 +352,25 @@ async function showAddress() {
     $("schema").value = schema.name;
     $("doc").textContent = schema.doc || "";
     document.title = schema.name + " on Bigtable";
-    for (const id of Object.keys(views)) { loading[id]?.abort(); $(id).querySelector(".body").replaceChildren(); }
+    for (const id of ["series", ...Object.keys(views)]) { loading[id]?.abort(); $(id).querySelector(".body").replaceChildren(); }
     listPages = null;
   }
-  if (!listPages || !state().has("series")) {
-    listPages = [];
-    $("search").value = "";
-    if (!await listSeries() && schema !== now) return;
-  }
-  check();
   const {from, to} = rangeOf();
   $("zone").value = zone();
-  $("from").value = local(from);
-  $("to").value = local(to);
+  for (const end of ["from", "to"]) {
+    $(end).value = local(rangeOf()[end]);
+    $(end).placeholder = "2021-03-05 12:00, or -7d"; // until a chart tells that of the events
+  }
   $("presets").replaceChildren(...presets.map(([name, since]) => button(name, () => go({from: since, to: since && "0s"}), {"aria-pressed": from === since && to === (since && "0s")})));
   $("live").checked = state().has("live");
   $("tabs").replaceChildren(...Object.entries(views).map(([id, [name]]) => button(name, () => go({tab: id === "chart" ? "" : id, of: "", at: "", sequence: ""}), view() === id ? {"aria-current": "page"} : {})));
   for (const id of Object.keys(views)) if ($(id).hidden = view() !== id) loading[id]?.abort();
+  if (!listPages || !state().has("series")) {
+    listPages = [];
+    $("search").value = "";
+    if (!await listSeries() && (schema !== now || !state().has("series"))) return; // which says why
+  }
+  check();
   await views[view()][1]();
 }
 
