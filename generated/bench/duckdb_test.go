@@ -132,7 +132,7 @@ func (q query) same(a, b []answer) bool {
 }
 
 // TestDuckDB compares the answers of generated code to the devops queries of TSBS with those of DuckDB
-// over the same readings, exported as Parquet. With -v, it prints the table of docs/tsbs.md: the CPU
+// over the same readings, exported as Parquet. With -v, it prints the table of docs/reference/tsbs.md: the CPU
 // time of both, which takes many times as long.
 func TestDuckDB(t *testing.T) {
 	testlong.Skip(t, "exports 2.6 million events")

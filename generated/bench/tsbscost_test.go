@@ -70,7 +70,7 @@ func answerSize(all []answer) (n int64) {
 	return n
 }
 
-// TestTSBSCosts prints tables of docs/tsbs.md: what the answer to each query takes, with generated code
+// TestTSBSCosts prints tables of docs/reference/tsbs.md: what the answer to each query takes, with generated code
 // and with code by hand on the official client, and what Bigtable's nodes would read for it. Answers must be those of
 // the definitions. Of a large fleet, it measures generated code alone, once.
 func TestTSBSCosts(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // format influx.
 const fleetLines = "BTGEN_TSBS_LINES"
 
-// TestTSBSLoaded loads what TSBS has generated, as docs/tsbs.md shows, and compares the answers of generated code with those
+// TestTSBSLoaded loads what TSBS has generated, as docs/reference/tsbs.md shows, and compares the answers of generated code with those
 // of plain loops over the lines.
 func TestTSBSLoaded(t *testing.T) {
 	name := os.Getenv(fleetLines)
