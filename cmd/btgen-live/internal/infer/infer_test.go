@@ -102,27 +102,26 @@ func TestDesigns(t *testing.T) {
 	checkPage(t, fmt.Sprintf("\nOf the %d designs, %d are right.\n%s", len(designs), right, page))
 }
 
-// page shows a design, and what the proposal says of it.
+// page shows a design, and what the proposal says of how it stores events.
 func (d *design) page(rows []bigtable.Row, p *infer.Proposal, verdict string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n## %s\n\nDocumented in %s. One of %d rows:\n\n```\n", d.name, d.source, len(rows))
 	row := rows[len(rows)/2]
-	fmt.Fprintf(&b, "%s\n", codec.KeyString([]byte(row.Key()), nil))
-	n := 0
+	fmt.Fprintf(&b, "\n## %s\n\n%s. %s One of %d rows:\n\n```\n%s\n", d.name, d.source, verdict, len(rows), codec.KeyString([]byte(row.Key()), nil))
 	for _, items := range row {
-		slices.SortStableFunc(items, func(a, b bigtable.ReadItem) int { return cmp.Compare(a.Column, b.Column) })
-		for _, item := range items {
-			if n++; n <= 3 {
-				fmt.Fprintf(&b, "  %s  %s  %s\n", codec.KeyString([]byte(item.Column), nil), codec.FromMicros(int64(item.Timestamp)).Format("2006-01-02T15:04:05.999Z"), codec.KeyString(item.Value, nil))
-			}
-		}
-		if n > 3 {
-			fmt.Fprintf(&b, "  … %d more cells\n", n-3)
+		item := slices.MinFunc(items, func(a, b bigtable.ReadItem) int { return cmp.Compare(a.Column, b.Column) })
+		fmt.Fprintf(&b, "  %s  %s  %s\n", codec.KeyString([]byte(item.Column), nil), codec.FromMicros(int64(item.Timestamp)).Format("2006-01-02T15:04:05.999Z"), codec.KeyString(item.Value, nil))
+		if len(items) > 1 {
+			fmt.Fprintf(&b, "  … %d more cells\n", len(items)-1)
 		}
 	}
-	_, schema, _ := strings.Cut(string(p.Schema), "\nseries:")
-	schema, _, _ = strings.Cut(schema, "\nexpect:")
-	fmt.Fprintf(&b, "```\n\n%s\n\n```yaml\nseries:%s\n```\n", verdict, strings.TrimRight(schema, "\n"))
+	b.WriteString("```\n\n```yaml\n")
+	for _, line := range strings.Split(string(p.Schema), "\n") {
+		line = strings.TrimSpace(line)
+		if key, _, _ := strings.Cut(line, ":"); slices.Contains([]string{"pattern", "key", "bucket", "blob", "values", "ttl"}, key) {
+			b.WriteString(line + "\n")
+		}
+	}
+	b.WriteString("```\n")
 	return b.String()
 }
 
