@@ -51,15 +51,13 @@ func Page() string {
 	b.WriteString(`# Rules
 
 ` + "`btgen explain rule K01`" + ` prints why a rule exists, with a source, what to do, how to allow it, and which edits of
-schemas it finds. Errors stop code generation, warnings are printed during code generation, and advice is printed by
-` + "`btgen lint`" + ` only. A schema can [allow a rule](../explain.md#allowing-a-rule) if it gives a reason. Rules of changes
-have [classes](../evolution.md#what-a-change-does) instead.
+schemas it finds. Errors stop code generation, warnings are printed, and advice is printed by ` + "`btgen lint`" + ` only. A schema
+can [allow a rule](../explain.md#allowing-a-rule) if it gives a reason. Rules of changes have
+[classes](../evolution.md#what-a-change-does) instead.
 
-| rule | about | class |
-|---|---|---|
 `)
 	for _, r := range Rules() {
-		fmt.Fprintf(&b, "| <a id=\"%s\"></a>%s | %s | %s |\n", strings.ToLower(r.ID), r.ID, r.Title, r.Class())
+		fmt.Fprintf(&b, "- <a id=\"%s\"></a>%s, %s: %s\n", strings.ToLower(r.ID), r.ID, r.Class(), r.Title)
 	}
 	return b.String()
 }
