@@ -255,7 +255,7 @@ func drawing(imports map[string][]string) string {
 	for _, pkg := range slices.Sorted(maps.Keys(edges)) {
 		for _, to := range edges[pkg] {
 			if !slices.ContainsFunc(edges[pkg], func(other string) bool { return other != to && reaches(other, to) }) {
-				fmt.Fprintf(&b, "  %s --> %s\n", id(pkg), id(to))
+				fmt.Fprintf(&b, "  %s-->%s\n", id(pkg), id(to))
 			}
 		}
 	}
