@@ -1,7 +1,6 @@
 package golden
 
 import (
-	"bufio"
 	"fmt"
 	"go/parser"
 	"go/scanner"
@@ -97,15 +96,15 @@ func fileList(page, kind string, files []string) string {
 	_, list, _ := strings.Cut(page, "<!-- "+kind+" -->\n")
 	list, _, _ = strings.Cut(list, "<!-- end of "+kind+" -->")
 	notes := map[string]string{}
-	for lines := bufio.NewScanner(strings.NewReader(list)); lines.Scan(); {
-		if row := strings.Split(lines.Text(), "|"); len(row) == 4 {
-			notes[strings.Trim(row[1], " `")] = strings.TrimSpace(row[2])
+	for line := range strings.Lines(list) {
+		if name, note, ok := strings.Cut(strings.TrimPrefix(line, "- "), ": "); ok {
+			notes[strings.Trim(name, "`")] = strings.TrimSpace(note)
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s | what it says |\n|---|---|\n", words.Count(float64(len(files)), "file", "files"))
+	fmt.Fprintf(&b, "%s:\n\n", words.Count(float64(len(files)), "file", "files"))
 	for _, name := range files {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", name, notes[name])
+		fmt.Fprintln(&b, strings.TrimSuffix(fmt.Sprintf("- `%s`: %s", name, notes[name]), ": "))
 	}
 	return b.String()
 }
