@@ -2,6 +2,7 @@ package golden
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,7 +57,12 @@ func matrix() string {
 			}
 			if v.Rule != "" && !noted[v.Rule] {
 				noted[v.Rule] = true
-				notes = append(notes, fmt.Sprintf("- **%s**: %s. Instead, %s.\n", v.Rule, v.Reason, v.Instead))
+				text := fmt.Sprintf("**: %s. Instead, %s.\n", v.Reason, v.Instead)
+				if i := slices.IndexFunc(notes, func(n string) bool { return strings.HasSuffix(n, text) }); i >= 0 {
+					notes[i] = strings.Replace(notes[i], "**: ", ", "+v.Rule+"**: ", 1)
+				} else {
+					notes = append(notes, "- **"+v.Rule+text)
+				}
 			}
 		}
 		b.WriteString("\n")
