@@ -170,7 +170,7 @@ func refusesValues(f *Field, c *Column, w *Input) (why, instead string) {
 	case own.NotEqual:
 		return fmt.Sprintf("equal values of %s may be written in several ways as JSON", f.Name), "select by a field of another type"
 	case equal && own.Number == schema.Floating:
-		return fmt.Sprintf("%s is a floating-point number, which is rarely equal to another", f.Name), "write " + diag.Code(f.Name+": range")
+		return fmt.Sprintf("%s is a floating-point number, which is rarely equal to another", f.Name), "write " + diag.Code("where: {"+f.Name+": range}")
 	case equal && c.Values.Text() && !own.OneText:
 		return fmt.Sprintf("%s is stored as text, which may be written in several ways, as in 5 and +5", f.Name), binary
 	case equal:
@@ -178,7 +178,7 @@ func refusesValues(f *Field, c *Column, w *Input) (why, instead string) {
 	case c.Values == codec.LittleEndianValues && own.Sized > 0:
 		return fmt.Sprintf("%s is stored with its lowest byte first, which does not sort like its values", f.Name), binary
 	case own.Unordered:
-		return fmt.Sprintf("values of type %s, of %s, have no order", f.Type, f.Name), "write " + diag.Code(f.Name+": equal")
+		return fmt.Sprintf("values of type %s, of %s, have no order", f.Type, f.Name), "write " + diag.Code("where: {"+f.Name+": equal}")
 	case c.Values.Text() && f.Type != schema.String:
 		return fmt.Sprintf("%s is stored as text, which does not sort like its values: 10 sorts before 9", f.Name), binary
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -17,9 +16,9 @@ const maxKeyDelimiter = 50
 // parse. A key with a delimiter is DelimitedBytes: every byte of its fields must sort
 // above the delimiter's first byte. A binary key is OrderedCodeBytes, whose fields are
 // escaped and separated by terminators.
-func (r *resolver) keyFields(t *Table, pos diag.Pos) {
+func (r *resolver) keyFields(t *Table) {
 	if len(t.Delimiter) > maxKeyDelimiter {
-		r.reject(pos, "long-delimiter", maxKeyDelimiter)
+		r.reject(t.KeyPos, "long-delimiter", maxKeyDelimiter)
 	}
 	consts := 0
 	for i, g := range t.Segments {

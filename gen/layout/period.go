@@ -174,7 +174,11 @@ func (r *resolver) checkTTLFields(newer, older *Table) {
 		r.reject(older.Pos, "other-expiry", b, a)
 	}
 	if older.HasSequence() && !newer.HasSequence() {
-		r.reject(newer.KeyPos, "sequence-lost", schema.FormatInstant(older.Until))
+		texts := []string{}
+		for i := range newer.Segments {
+			texts = append(texts, newer.Source(&newer.Segments[i]).Text)
+		}
+		r.reject(newer.KeyPos, "sequence-lost", schema.FormatInstant(older.Until), diag.Code(SegmentsText(append(texts, "{sequence: true}"))))
 	}
 }
 
@@ -224,7 +228,7 @@ func (r *resolver) checkApart(newer, older *Table) {
 		}
 	}
 	if newer.KeyFields != nil && !slices.Equal(newer.KeyFields, older.KeyFields) {
-		r.reject(older.Pos, "older-key-schema", older.ID, diag.Code("table: "+schema.Quoted(older.ID)))
+		r.reject(older.Pos, "older-key-schema", older.ID, "table: "+schema.Quoted(older.ID))
 	}
 	example, overlap := keyset.Overlap(r.layout.keySet(newer), r.layout.keySet(older))
 	if !overlap {

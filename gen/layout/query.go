@@ -88,7 +88,7 @@ func (q *Query) Definition(l *Layout) codec.Query {
 // refused returns why the rows of the table cannot be selected by a prefix or a range, or by
 // conditions, and what to write instead; empty if they can.
 func (q *Query) refused(l *Layout) (why, instead string) {
-	const key = "add a table whose key has it right after the other given values, before the time, and in a form that sorts: escaped strings, padded numbers"
+	const key = "add a table whose key has it right after the other values, before the time, in a form that sorts: escaped strings, padded numbers"
 	t := q.Table
 	if why := q.Selection.Refused(); why != "" {
 		return why, key

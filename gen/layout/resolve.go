@@ -186,7 +186,7 @@ func (r *resolver) table(s *schema.Table) *Table {
 	r.checkVersions(t)
 	r.rollup(t, s)
 	if s.RowKeySchema.V {
-		r.keyFields(t, s.RowKeySchema.Pos)
+		r.keyFields(t)
 		t.Structured = t.KeyFields != nil
 	}
 	return t
@@ -223,9 +223,6 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		return
 	}
 	t.Bucket = codec.Bucket{Every: s.Bucket.Every.V.Fixed, Months: s.Bucket.Every.V.Months, Origin: s.Bucket.Origin.V}
-	if t.Bucket.Months == 0 && t.Bucket.Every < time.Minute {
-		r.reject(s.Bucket.Every.Pos, "narrow-bucket")
-	}
 	text, pos := s.Bucket.Label.V, s.Bucket.Label.Pos
 	if i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentBucket && g.Format.IsSet() }); i >= 0 {
 		if s.Bucket.Label.IsSet() {
@@ -478,7 +475,7 @@ func (r *resolver) checkVersions(t *Table) {
 			continue
 		}
 		if len(c.Older) > 0 {
-			r.reject(c.Older[0].Pos, "versions-of-columns", r.layout.Fields[c.Field].Name)
+			r.reject(f.GCPos, "versions-of-columns", r.layout.Fields[c.Field].Name)
 			return
 		}
 		if r.layout.Fields[c.Field].Optional {

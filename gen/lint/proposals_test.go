@@ -2,6 +2,7 @@ package lint_test
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -115,7 +116,7 @@ func entry(n *yaml.Node, key string) int {
 }
 
 // merged lists the mappings to which entries are added rather than replaced.
-var merged = []string{"allow", "expect", "tables", "queries", "fields", "series"}
+var merged = []string{"where", "allow", "expect", "tables", "queries", "fields", "series"}
 
 // paste adds entries to a mapping. Below tables and queries, it merges them into
 // existing entries.
@@ -318,8 +319,18 @@ func goldenProjects(t testing.TB) map[string]project {
 				schemas[f.Name] = f.Data
 			}
 		}
+		valid := project{} // others would hide its findings
+		for name, text := range schemas {
+			if _, errors := schema.Parse(name, text); len(errors) == 0 {
+				valid[name] = text
+				delete(schemas, name)
+			}
+		}
+		if len(valid) > 0 {
+			out[path] = valid
+		}
 		if len(schemas) > 0 {
-			out[path] = schemas
+			out[path+" (language)"] = schemas
 		}
 	}
 	return out
@@ -381,6 +392,15 @@ func TestProposals(t *testing.T) {
 		case rule.By == lint.ByWriter || rule.By == lint.BySetup || rule.By == lint.ByLock || rule.By == lint.ByDesign:
 		case none && tried[rule.ID] > 0, !none && tried[rule.ID] == 0 && testlong.Enabled():
 			t.Errorf("rule %s: %d proposals, although %q", rule.ID, tried[rule.ID], reason)
+		}
+	}
+	text, err := os.ReadFile("../layout/messages.txt")
+	must(t, err)
+	all := slices.Concat(slices.Collect(maps.Values(said))...)
+	for name, sentence := range diag.ReadCatalog(string(text)) {
+		known := sentence.Says == "%s" || name == "unanswered-series" // no such layout is known
+		if testlong.Enabled() && !known && !slices.ContainsFunc(all, regexp.MustCompile(sentence.Pattern()).MatchString) {
+			t.Errorf("no golden case says %q of the layout", name)
 		}
 	}
 	if tried[""] < testlong.Pick(8, 100) {
