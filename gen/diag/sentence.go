@@ -13,21 +13,33 @@ import (
 // Sentence is a row of a catalog of findings: what a finding says, and the way out. Both have verbs as in package fmt.
 type Sentence struct{ Says, Way string }
 
-// ReadCatalog returns the sentences of a text, by their names. A line is the name of one; the indented lines below it are
-// what it says and, if it has one, the way out.
-func ReadCatalog(text string) map[string]Sentence {
-	out := map[string]Sentence{}
-	name := ""
+// Entry is a part of a catalog: a line, and the indented lines below it.
+type Entry struct {
+	Head  string
+	Lines []string
+}
+
+// ReadEntries returns the parts of a text.
+func ReadEntries(text string) []Entry {
+	var out []Entry
 	for line := range strings.Lines(text) {
 		line, indented := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "\t")
-		switch s := out[name]; {
-		case !indented:
-			name = line
-		case s.Says == "":
-			out[name] = Sentence{Says: line}
-		default:
-			out[name] = Sentence{s.Says, line}
+		if last := len(out) - 1; indented && last >= 0 {
+			out[last].Lines = append(out[last].Lines, line)
+		} else {
+			out = append(out, Entry{Head: line})
 		}
+	}
+	return out
+}
+
+// ReadCatalog returns the sentences of a text, whose entries have a name, what the sentence says, and the way out, if
+// there is one.
+func ReadCatalog(text string) map[string]Sentence {
+	out := map[string]Sentence{}
+	for _, e := range ReadEntries(text) {
+		lines := append(e.Lines, "", "")
+		out[e.Head] = Sentence{lines[0], lines[1]}
 	}
 	return out
 }

@@ -14,21 +14,11 @@ import (
 // The rules that this file applies.
 var (
 	absenceChanged = data(Rule{
-		ID: "E13", Title: "a field becomes required, or its default changes",
-		Reason: "Stored events may lack the field. They become undecodable, or are read with a different value. Protobuf also omits the value 0 of a required field, which then reads as absent once the field is optional or has a default.",
-		Fix:    "Keep the default, or keep the field optional.",
-		names:  []rehearse.Cause{rehearse.ColumnsChanged},
+		ID:    "E13",
+		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
-	becomesOptional = rollout(Rule{
-		ID: "E34", Title: "a required field becomes optional",
-		Reason: "Programs with the old code cannot read events that lack the field.",
-		Fix:    "Deploy readers before writers.",
-	})
-	defaultAdded = source(Rule{
-		ID: "E53", Title: "an optional field gets a default",
-		Reason: "Stored events that lack the field are read with the default, and the Go field is no longer a pointer.",
-		Fix:    "Adapt the Go code that uses the field.",
-	})
+	becomesOptional = rollout(Rule{ID: "E34"})
+	defaultAdded    = source(Rule{ID: "E53"})
 )
 
 // required reports whether every event must have a field.

@@ -4,16 +4,8 @@ import "github.com/btgen-dev/btgen/gen/layout"
 
 // The rules that this file applies. Like a tier, a schema bundle is not data.
 var (
-	bundleGone = rollout(Rule{
-		ID: "E42", Title: "a schema bundle is deleted, or has another ID",
-		Reason: "Stored events are read as before. Queries of GoogleSQL and BigQuery that name the bundle fail once setup has deleted it, and miss later changes of the events if it stays.",
-		Fix:    "Change the queries before setup deletes the bundle, which requires a permission. With a new ID, run setup first; the old bundle stays until `schema_bundle: {drop: …}`.",
-	})
-	bundleSafe = safe(Rule{
-		ID: "E75", Title: "a schema bundle is added, or setup no longer maintains it",
-		Reason: "Stored events are read as before, and existing queries work. Without `schema_bundle`, setup leaves that of a live table alone.",
-		Fix:    "Run setup, which uploads a new bundle.",
-	})
+	bundleGone = rollout(Rule{ID: "E42"})
+	bundleSafe = safe(Rule{ID: "E75"})
 )
 
 // bundles adds the changes of schema bundles between two versions of a schema.

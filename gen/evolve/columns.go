@@ -17,55 +17,33 @@ import (
 // The rules that this file applies.
 var (
 	fieldElsewhere = data(Rule{
-		ID: "E09", Title: "a field is stored in a different place",
-		Reason: "The column, the protobuf number or the name in JSON of a field changes. Stored values are not read; optional fields are silently absent. If a field is removed and another of the same type is added, btgen assumes a rename.",
-		Fix:    "List the older column in `was`, or keep it with `column`. To remove a field and add another, run btgen generate in between.",
-		cells:  true, way: renameHint,
+		ID:    "E09",
+		cells: true, way: renameHint,
 		names: []rehearse.Cause{rehearse.RowsChanged, rehearse.ColumnsChanged},
 	})
 	valueChanged = data(Rule{
-		ID: "E10", Title: "the type or encoding of a value changes",
-		Reason: "Stored bytes are decoded as a different type, which gives an error, or a wrong value such as 2.5e-323 for 5.",
-		Fix:    "Keep the type, and add a field for the new values. If btgen converts the older type, write to a new column and list the older one in `was`.",
-		cells:  true, way: valueHint,
+		ID:    "E10",
+		cells: true, way: valueHint,
 		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
 	requiredAdded = data(Rule{
-		ID: "E12", Title: "a required field is added",
-		Reason: "Stored events lack it. They are undecodable or, in protobuf, read with 0.",
-		Fix:    "Make the field optional, or give it a default.",
-		way:    requiredHint,
-		names:  []rehearse.Cause{rehearse.ColumnsChanged},
-	})
-	placeReused = data(Rule{
-		ID: "E14", Title: "a column, number or enum value is reused",
-		Reason: "A removed field or enum value, or another field, used the same place with a different meaning, and stored events still contain it. It is also a finding if tables, or layouts by time, disagree on which earlier field a field continues.",
-		Fix:    "Use a place that was never used. The file btgen.lock lists all places that were. In `was`, name the places of one field, in each table.",
-		way:    reuseHint,
-		names:  []rehearse.Cause{rehearse.ColumnsChanged},
-	})
-	fieldReplaced = data(Rule{
-		ID: "E17", Title: "a column, a protobuf number, or the value of offsets gets another field",
-		Reason: "Stored values are read as those of the other field. For a number, and for offsets, that is right if the field is only renamed. A column may get a field of a new name; it is a finding if either of the two fields has, or had, another column.",
-		Fix:    "Keep the column of each field; for a number or offsets, accept the change if the field is only renamed. Otherwise, use a new column or number, or another table for offsets.",
-		cells:  true, way: replacedHint,
+		ID:    "E12",
+		way:   requiredHint,
 		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
-	fieldRemoved = rollout(Rule{
-		ID: "E31", Title: "a field is removed",
-		Reason: "Programs with the old code cannot read new events that lack a required field. Stored values of the field are skipped, and stay in the table until they expire. If each field is stored by itself, events that have no other field are no longer found.",
-		Fix:    "Deploy readers before writers.",
+	placeReused = data(Rule{
+		ID:    "E14",
+		way:   reuseHint,
+		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
-	typeWider = source(Rule{
-		ID: "E51", Title: "a wider type",
-		Reason: "Every stored value is also a value of the new type, with the same bytes.",
-		Fix:    "Adapt the Go code that uses the field, and deploy readers before writers.",
+	fieldReplaced = data(Rule{
+		ID:    "E17",
+		cells: true, way: replacedHint,
+		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
-	fieldAdded = safe(Rule{
-		ID: "E70", Title: "a field is added that events may lack",
-		Reason: "Stored events are read without it, or with its default.",
-		Fix:    "Nothing.",
-	})
+	fieldRemoved = rollout(Rule{ID: "E31"})
+	typeWider    = source(Rule{ID: "E51"})
+	fieldAdded   = safe(Rule{ID: "E70"})
 )
 
 // lockPos marks values as set that are written in the schema language.

@@ -13,17 +13,11 @@ import (
 // The rules that this file applies.
 var (
 	enumChanged = data(Rule{
-		ID: "E11", Title: "an enum value is removed, renamed or renumbered",
-		Reason: "Binary and protobuf values store the number of an enum value, and text, JSON and row keys its name. Stored values become undecodable or change their meaning.",
-		Fix:    "Keep the numbers and names of all values, and add new ones with new numbers.",
-		way:    enumHint,
-		names:  []rehearse.Cause{rehearse.ColumnsChanged},
+		ID:    "E11",
+		way:   enumHint,
+		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
-	enumGrows = rollout(Rule{
-		ID: "E32", Title: "an enum value is added",
-		Reason: "Programs with the old code cannot decode events with the new value.",
-		Fix:    "Deploy readers before writers.",
-	})
+	enumGrows = rollout(Rule{ID: "E32"})
 )
 
 // enumOf is an enum of a column or a key.

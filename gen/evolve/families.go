@@ -15,43 +15,19 @@ import (
 // The rules that this file applies.
 var (
 	familyChanged = data(Rule{
-		ID: "E08", Title: "a column family is renamed or removed, or a field moves to another family",
-		Reason: "A family cannot be renamed: setup adds an empty one and leaves the old one alone. Stored cells are no longer read.",
-		Fix:    "Keep the name of the family, and the family of each field.",
-		cells:  true,
-		names:  []rehearse.Cause{rehearse.FamiliesChanged, rehearse.ColumnsChanged},
+		ID:    "E08",
+		cells: true,
+		names: []rehearse.Cause{rehearse.FamiliesChanged, rehearse.ColumnsChanged},
 	})
 	lifeChanged = data(Rule{
-		ID: "E15", Title: "a shorter time to live, or a different strategy",
-		Reason: "Bigtable deletes stored events that the new rule does not keep. If timestamps get a different meaning, events expire at the wrong time or never.",
-		Fix:    "Keep the rule. Setup also refuses the change in live tables, and requires a separate permission.",
-		names:  []rehearse.Cause{rehearse.FamiliesChanged, rehearse.LifeChanged, rehearse.RollupChanged},
+		ID:    "E15",
+		names: []rehearse.Cause{rehearse.FamiliesChanged, rehearse.LifeChanged, rehearse.RollupChanged},
 	})
-	familyAdded = rollout(Rule{
-		ID: "E35", Title: "a column family is added",
-		Reason: "Writes to a family that does not exist fail.",
-		Fix:    "Run setup before you deploy the writers.",
-	})
-	lifeLongerClusters = rollout(Rule{
-		ID: "E36", Title: "a longer time to live on several clusters",
-		Reason: "Bigtable increases the age of a replicated table by at most 90 days at a time, and does not remove a rule, unless the request ignores this warning.",
-		Fix:    "Raise the age in steps of 90 days; or allow setup's `ignore_warnings`, if clusters may differ for a while.",
-	})
-	stampsChanged = rollout(Rule{
-		ID: "E37", Title: "ages count from the write, or timestamps become those of events",
-		Reason: "Stored events expire as before. Programs with the old code mistake the write times of new events for event times, and may miss late events. Where timestamps become those of events, a stored event whose cells have a later one keeps its values when it is written again.",
-		Fix:    "Deploy readers before writers. Delete events with timestamps of writes before you write them again.",
-	})
-	stateShorter = rollout(Rule{
-		ID: "E45", Title: "a shorter time to live of a table with pattern latest",
-		Reason: "Other tables have the events, so nothing is lost. But programs with the old code do not find series whose rows Bigtable deletes earlier, when they read the newest events of many series.",
-		Fix:    "Deploy readers before you run setup.",
-	})
-	lifeLonger = safe(Rule{
-		ID: "E71", Title: "a longer time to live",
-		Reason: "Stored events are kept at least as long. In a table with pattern latest, `max_versions` is not about events: whatever it is, the newest one of each series is kept.",
-		Fix:    "Run setup.",
-	})
+	familyAdded        = rollout(Rule{ID: "E35"})
+	lifeLongerClusters = rollout(Rule{ID: "E36"})
+	stampsChanged      = rollout(Rule{ID: "E37"})
+	stateShorter       = rollout(Rule{ID: "E45"})
+	lifeLonger         = safe(Rule{ID: "E71"})
 )
 
 // families compares column families and returns the renamed ones: old name to new name.

@@ -12,16 +12,10 @@ import (
 // The rules that this file applies.
 var (
 	factForgotten = data(Rule{
-		ID: "E23", Title: "btgen.lock lacks an epoch that it had",
-		Reason:   "A column, number, enum value or layout of which the file no longer says anything can be reused with another meaning, and nothing notices. Only btgen breaking with another version finds it: the file was deleted or reverted, or is the wrong side of a merge conflict.",
-		Fix:      "Restore the file from that version, and run btgen generate, which adds the changes of your branch.",
+		ID:       "E23",
 		NoAccept: true,
 	})
-	tableForgotten = data(Rule{
-		ID: "E24", Title: "btgen.lock lacks a table that it had",
-		Reason: "The generated code was written together with a btgen.lock that has the table, or the lock of another folder has it, where the schema was before. A new file would not know what only the other one records: columns and enum values of removed fields, earlier layouts and accepted changes.",
-		Fix:    "Restore the file from version control. If the schema has moved, generate both projects in one run: btgen generate ONE TWO. If the file is lost, and nothing is stored in the table, accept the change.",
-	})
+	tableForgotten = data(Rule{ID: "E24"})
 )
 
 // AddForgotten adds the findings for epochs and tables of the old lock that the one of the new version lacks:

@@ -14,16 +14,10 @@ import (
 // The rules that this file applies.
 var (
 	draftServes = data(Rule{
-		ID: "E29", Title: "a draft takes over reads of stored events",
-		Reason:   "A draft has only the events that are written from now on. It is not in btgen.lock, which would forget what table served the reads.",
-		Fix:      "List the draft after the other tables, or write `serves: false` in it. Before it serves reads, remove `draft`, and backfill it.",
+		ID:       "E29",
 		NoAccept: true,
 	})
-	lossUnnamed = data(Rule{
-		ID: "X01", Title: "a read loses stored events for a reason that no other rule names",
-		Reason: "For each edit, btgen acts out what programs of all versions that the lock knows write, delete, summarize and read. With the edit, a read does not show an event, a value or a window that it shows without it, or it shows one that was deleted. The message tells what happens to the event until then.",
-		Fix:    "Undo the change, or make it in a second table that is backfilled before it serves reads.",
-	})
+	lossUnnamed = data(Rule{ID: "X01"})
 )
 
 // troupe is the schemas that have tables of Bigtable in common, before or after a change: they are rehearsed

@@ -15,21 +15,9 @@ import (
 
 // The rules that this file applies.
 var (
-	nameChanged = source(Rule{
-		ID: "E50", Title: "names in generated code change",
-		Reason: "Stored events are not affected. If a schema or a package with a schema bundle is renamed, so is the message that queries of GoogleSQL and BigQuery name: its earlier name stays, but misses later changes.",
-		Fix:    "Adapt the Go code that uses the names, and queries that name the message.",
-	})
-	queryChanged = source(Rule{
-		ID: "E52", Title: "a query is removed or renamed, or no longer deletes",
-		Reason: "The generated reader, or the writer, lacks the method.",
-		Fix:    "Adapt the Go code that calls it.",
-	})
-	harmless = safe(Rule{
-		ID: "E72", Title: "a change that stored events do not depend on",
-		Reason: "Stored events are read as before.",
-		Fix:    "Nothing.",
-	})
+	nameChanged  = source(Rule{ID: "E50"})
+	queryChanged = source(Rule{ID: "E52"})
+	harmless     = safe(Rule{ID: "E72"})
 )
 
 // LockOf returns the facts of all tables of layouts, except for drafts.

@@ -16,22 +16,14 @@ import (
 // The rules that this file applies.
 var (
 	layoutRemoved = data(Rule{
-		ID: "E18", Title: "an earlier layout is removed",
-		Reason: "The events of its time are no longer read, and late events of that time are written to the next layout.",
-		Fix:    "Keep the entry in `before` until its events have expired: their time to live plus a week after the layout ended.",
-		names:  []rehearse.Cause{rehearse.LayoutRemoved},
+		ID:    "E18",
+		names: []rehearse.Cause{rehearse.LayoutRemoved},
 	})
 	layoutMoved = data(Rule{
-		ID: "E19", Title: "a layout begins at a different time",
-		Reason: "Events between the two times are stored in one layout and read from the other: they are not found.",
-		Fix:    "Keep `since`. To move or remove a layout that has not begun yet, run `btgen generate --now TIME`.",
-		names:  []rehearse.Cause{rehearse.LayoutRemoved},
+		ID:    "E19",
+		names: []rehearse.Cause{rehearse.LayoutRemoved},
 	})
-	layoutBegins = rollout(Rule{
-		ID: "E38", Title: "a new layout begins",
-		Reason: "Programs with the old code still write later events to the old layout, where the new code does not look for them, and do not find events of the new layout.",
-		Fix:    "Run setup, and deploy all programs before the layout begins.",
-	})
+	layoutBegins = rollout(Rule{ID: "E38"})
 )
 
 // match is a layout of a table that it had before, and has: the first of those by time.

@@ -9,11 +9,7 @@ import (
 )
 
 // The rule that this file applies.
-var readLacks = data(Rule{
-	ID: "E21", Title: "reads are served by a table that may lack events",
-	Reason: "Read, or a query, is served by a table that was added later, was removed and used again, or kept events for a shorter time: it lacks events that other tables have. So may a table that is locked with `serves: false` from the start.",
-	Fix:    "Write `serves: false` until the table is backfilled. Then remove it, and accept the change: it is taken to have all events from then on. To keep a query in its present table, name that in `table`.",
-})
+var readLacks = data(Rule{ID: "E21"})
 
 // move is a read that another table serves than before.
 type move struct {

@@ -14,39 +14,23 @@ import (
 // The rules that this file applies.
 var (
 	rollupServes = data(Rule{
-		ID: "E25", Title: "reads use a rollup that may lack changes",
-		Reason: "Programs whose code does not have the rollup, or has another one, change events without a mark: windows that were summarized before do not show these changes.",
-		Fix:    "Write `serves: false` in the rollup, run setup, and deploy all programs that write. Then run btgen-live rollup with --all, whatever was summarized before, remove `serves: false`, and accept the change: the lock notes that all programs mark what they change.",
-		names:  []rehearse.Cause{rehearse.Deleted, rehearse.RollupChanged},
+		ID:    "E25",
+		names: []rehearse.Cause{rehearse.Deleted, rehearse.RollupChanged},
 	})
 	windowsLost = data(Rule{
-		ID: "E26", Title: "windows of a rollup are no longer read",
-		Reason: "A rollup has windows of events that have expired. They are not read, or replaced by the next summary, if the rollup is removed, gets another family, wider windows or fewer fields, or a field another type, or if a read moves to a table without it.",
-		Fix:    "Keep the rollup until its windows have expired. A different rollup can begin with a new layout that has another family of events, with `since` and `before`.",
-		names:  []rehearse.Cause{rehearse.ReadMoved, rehearse.RollupChanged, rehearse.ColumnsChanged},
+		ID:    "E26",
+		names: []rehearse.Cause{rehearse.ReadMoved, rehearse.RollupChanged, rehearse.ColumnsChanged},
 	})
 	familyTaken = data(Rule{
-		ID: "E27", Title: "a family of a removed rollup is used again, or a rollup is in a family of events",
-		Reason: "While the table had no rollup, events changed without a mark, so that windows that are still in the family are out of date. Cells of events and of a rollup cannot be told apart in one family.",
-		Fix:    "Choose a family that the table never had. The file btgen.lock lists those that it had.",
-		names:  []rehearse.Cause{rehearse.Deleted, rehearse.FamiliesChanged, rehearse.RollupChanged},
+		ID:    "E27",
+		names: []rehearse.Cause{rehearse.Deleted, rehearse.FamiliesChanged, rehearse.RollupChanged},
 	})
 	eventsLonger = data(Rule{
-		ID: "E28", Title: "a longer time to live of events with a rollup, or of its windows",
-		Reason: "Programs would take buckets to be complete whose first events Bigtable has already deleted, read them from what is left, and replace their windows. It deletes expired cells in any order: with a longer time to live of the windows, some come back without the mark that they were changed.",
-		Fix:    "Begin a new layout with another family, with `since` and `before`. Accept the change if no event has expired yet.",
-		names:  []rehearse.Cause{rehearse.LifeChanged, rehearse.RollupChanged, rehearse.ColumnsChanged},
+		ID:    "E28",
+		names: []rehearse.Cause{rehearse.LifeChanged, rehearse.RollupChanged, rehearse.ColumnsChanged},
 	})
-	rollupAdded = rollout(Rule{
-		ID: "E46", Title: "a rollup is added with serves: false",
-		Reason: "Writes fail as long as the family does not exist. Programs with the old code change events without a mark.",
-		Fix:    "Run setup, and deploy all programs that write. Then run btgen-live rollup with --all, whatever was summarized before, and remove `serves: false`.",
-	})
-	rollupChanged = rollout(Rule{
-		ID: "E47", Title: "a rollup gets a field or narrower windows, or one is removed that has only windows of events that are there",
-		Reason: "Programs with the old code summarize buckets without the field, and use a rollup that those with the new code no longer maintain.",
-		Fix:    "Before you remove a rollup, write `serves: false` in it, and deploy all programs that read. To add a field, or for narrower windows, stop summarizing until all programs that do so have the new code.",
-	})
+	rollupAdded   = rollout(Rule{ID: "E46"})
+	rollupChanged = rollout(Rule{ID: "E47"})
 )
 
 // rollups compares the rollups of a layout.

@@ -2,8 +2,10 @@ package evolve
 
 import (
 	"cmp"
+	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/rehearse"
@@ -33,7 +35,7 @@ func (c Class) Severity() diag.Severity {
 }
 
 // Rule is a kind of change that has one effect. Each rule is declared once, in the file with the
-// comparison that finds its changes; nothing else knows its ID.
+// comparison that finds its changes; nothing else in the code knows its ID. Its texts are in rules.txt.
 type Rule struct {
 	ID     string // stable, since acceptances name it; such as "E04"
 	Class  Class
@@ -65,9 +67,27 @@ func rollout(r Rule) *Rule { return register(Rollout, r) }
 func source(r Rule) *Rule  { return register(Source, r) }
 func safe(r Rule) *Rule    { return register(Safe, r) }
 
+// ruleText has the texts of the rules: a line with the ID and the title, and indented lines with the reason and the fix.
+//
+//go:embed rules.txt
+var ruleText string
+
+// ruleTexts are the parts of ruleText, by the IDs of rules.
+var ruleTexts = sync.OnceValue(func() map[string]diag.Entry {
+	out := map[string]diag.Entry{}
+	for _, e := range diag.ReadEntries(ruleText) {
+		id, title, _ := strings.Cut(e.Head, " ")
+		out[id] = diag.Entry{Head: title, Lines: e.Lines}
+	}
+	return out
+})
+
 // register declares a rule.
 func register(class Class, r Rule) *Rule {
 	r.Class = class
+	if e := ruleTexts()[r.ID]; len(e.Lines) == 2 {
+		r.Title, r.Reason, r.Fix = e.Head, e.Lines[0], e.Lines[1]
+	}
 	registered = append(registered, &r)
 	return &r
 }

@@ -18,28 +18,16 @@ import (
 // The rules that this file applies.
 var (
 	tableRemoved = data(Rule{
-		ID: "E01", Title: "a table is removed or renamed",
-		Reason: "The events in the table are no longer read. Setup leaves the table and its data alone. A renamed table is a new, empty table.",
-		Fix:    "Keep the table until its events have expired, or copy them first.",
-		rows:   true,
-		names:  []rehearse.Cause{rehearse.SchemaRemoved, rehearse.Deleted, rehearse.ReadMoved, rehearse.RowsChanged, rehearse.LayoutRemoved, rehearse.FamiliesChanged},
+		ID:    "E01",
+		rows:  true,
+		names: []rehearse.Cause{rehearse.SchemaRemoved, rehearse.Deleted, rehearse.ReadMoved, rehearse.RowsChanged, rehearse.LayoutRemoved, rehearse.FamiliesChanged},
 	})
 	tableDraft = data(Rule{
-		ID: "E02", Title: "a table becomes a draft again",
-		Reason: "The layout of a draft may change freely, but the table may already contain events, even if it was removed in the meantime.",
-		Fix:    "Remove `draft`. Once btgen generate has run without that key, the table can no longer be a draft.",
-		names:  []rehearse.Cause{rehearse.ReadMoved},
+		ID:    "E02",
+		names: []rehearse.Cause{rehearse.ReadMoved},
 	})
-	tableAdded = rollout(Rule{
-		ID: "E30", Title: "a table is added to a schema with stored events",
-		Reason: "The new table contains only events that are written from now on.",
-		Fix:    "Run setup before you deploy the writers. Backfill the table before it serves reads.",
-	})
-	stateRemoved = rollout(Rule{
-		ID: "E44", Title: "a table with pattern latest is removed",
-		Reason: "Other tables have its events, so nothing is lost. But programs that read the newest events from it find old ones once others no longer write to it.",
-		Fix:    "Write `serves: false` first, and deploy all readers. Then remove the table, deploy the writers, and delete the table.",
-	})
+	tableAdded   = rollout(Rule{ID: "E30"})
+	stateRemoved = rollout(Rule{ID: "E44"})
 )
 
 // Input is the input of [Diff].

@@ -13,16 +13,8 @@ import (
 // The rules that this file applies. A tier is not data, so that btgen.lock does not have it: they
 // compare two versions of the schemas.
 var (
-	tierEarlier = rollout(Rule{
-		ID: "E41", Title: "cells move to the infrequent access tier, or earlier than before, or a schema leaves the tier out",
-		Reason: "Stored events are read as before. Programs whose schema does not have the tier of a table do not filter all reads by timestamps, so that even those of recent events may touch the tier, which is much slower. These are programs with the old code, or those with the new code if the schema leaves the tier out, since setup keeps it.",
-		Fix:    "Deploy the programs that read, and then run setup. Before you leave the tier out, remove it with `tier: ssd` and setup.",
-	})
-	tierLater = safe(Rule{
-		ID: "E74", Title: "cells stay on SSD for longer, or the infrequent access tier is removed",
-		Reason: "Stored events are read as before. Bigtable moves cells back to SSD.",
-		Fix:    "Run setup, with enough nodes for the data on SSD. Setup requires a permission to remove the tier.",
-	})
+	tierEarlier = rollout(Rule{ID: "E41"})
+	tierLater   = safe(Rule{ID: "E74"})
 )
 
 // tiers adds the changes of tiers between two versions of a schema.

@@ -12,21 +12,11 @@ import (
 // The rules that this file applies.
 var (
 	placeForgotten = data(Rule{
-		ID: "E20", Title: "older events of a field are no longer read",
-		Reason: "Events written before a field was renamed or converted contain it in an older column that `was` no longer lists. A field that continues an earlier one in one table, or in one column, must be read from all places that the earlier field had.",
-		Fix:    "Keep the entry in `was` until these events have expired.",
-		names:  []rehearse.Cause{rehearse.ColumnsChanged},
+		ID:    "E20",
+		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
-	fieldMoves = rollout(Rule{
-		ID: "E39", Title: "a field is written to a new column, and read from both",
-		Reason: "Programs with the old code do not find the field in new events: it is absent, or the events are undecodable.",
-		Fix:    "Deploy all readers before the first writer.",
-	})
-	olderUnknown = safe(Rule{
-		ID: "E73", Title: "an older column that no event has",
-		Reason: "A field lists a column in `was` that btgen.lock does not know. No read finds it.",
-		Fix:    "Correct the name, or remove it, unless another program has written the column.",
-	})
+	fieldMoves   = rollout(Rule{ID: "E39"})
+	olderUnknown = safe(Rule{ID: "E73"})
 )
 
 // olderAt returns the column in which only older events have a field according to the new

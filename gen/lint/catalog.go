@@ -93,14 +93,13 @@ var rules = sync.OnceValue(func() []Rule {
 	all := changeRules()
 	finders := map[string]Finder{"schema": BySchema, "language": ByLanguage, "writer": ByWriter, "setup": BySetup, "design": ByDesign}
 	severities := map[string]diag.Severity{"warning": diag.Warning, "advice": diag.Advice}
-	for line := range strings.Lines(ruleText) {
-		line = strings.TrimSuffix(line, "\n")
-		if part, is := strings.CutPrefix(line, "\t"); is {
-			all[len(all)-1].add(part)
-			continue
+	for _, e := range diag.ReadEntries(ruleText) {
+		head := strings.SplitN(e.Head, " ", 4)
+		r := Rule{ID: head[0], Severity: severities[head[1]], Limit: head[1] == "limit", By: finders[head[2]], Title: head[3], cases: map[string]diag.Sentence{}}
+		for _, line := range e.Lines {
+			r.add(line)
 		}
-		head := strings.SplitN(line, " ", 4)
-		all = append(all, Rule{ID: head[0], Severity: severities[head[1]], Limit: head[1] == "limit", By: finders[head[2]], Title: head[3], cases: map[string]diag.Sentence{}})
+		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/btgen-dev/btgen/gen/diag"
 )
 
 // languageText describes the blocks of the language. A line begins the description of a block, or of several, separated
@@ -53,49 +55,40 @@ func (g *guide) key(name string) (doc, more string) {
 // guides reads the descriptions on first use.
 var guides = sync.OnceValue(func() map[string]*guide {
 	out := map[string]*guide{}
-	var of []*guide
-	key := ""
-	for line := range strings.Lines(languageText) {
-		line = strings.TrimSuffix(line, "\n")
-		text, indented := strings.CutPrefix(line, "\t")
-		if !indented {
-			of = nil
-			for what := range strings.SplitSeq(line, " | ") {
-				if out[what] == nil {
-					out[what] = &guide{keys: map[string][2]string{}, elsewhere: map[string]elsewhere{}}
-				}
-				of = append(of, out[what])
+	for _, e := range diag.ReadEntries(languageText) {
+		for what := range strings.SplitSeq(e.Head, " | ") {
+			g := out[what]
+			if g == nil {
+				g = &guide{keys: map[string][2]string{}, elsewhere: map[string]elsewhere{}}
+				out[what] = g
 			}
-			continue
-		}
-		sign, text, _ := strings.Cut(text, " ")
-		if sign == "+" {
-			key, text, _ = strings.Cut(text, " ")
-		}
-		for _, g := range of {
-			g.add(sign, key, text)
+			g.add(e.Lines)
 		}
 	}
 	return out
 })
 
-// add adds a line to the description of a block. key is the last key.
-func (g *guide) add(sign, key, text string) {
-	switch sign {
-	case "?":
-		g.example = text
-	case "+":
-		g.keys[key] = [2]string{text}
-	case ".":
-		g.keys[key] = [2]string{g.keys[key][0], text}
-	case "-":
-		names, hint, _ := strings.Cut(text, ": ")
-		rule := ""
-		if m := ruleAtEnd.FindStringSubmatch(hint); m != nil {
-			hint, rule = m[1], m[2]
-		}
-		for name := range strings.FieldsSeq(names) {
-			g.elsewhere[name] = elsewhere{hint, rule}
+// add adds lines to the description of a block.
+func (g *guide) add(lines []string) {
+	key := ""
+	for _, line := range lines {
+		switch sign, text, _ := strings.Cut(line, " "); sign {
+		case "?":
+			g.example = text
+		case "+":
+			key, text, _ = strings.Cut(text, " ")
+			g.keys[key] = [2]string{text}
+		case ".":
+			g.keys[key] = [2]string{g.keys[key][0], text}
+		case "-":
+			names, hint, _ := strings.Cut(text, ": ")
+			rule := ""
+			if m := ruleAtEnd.FindStringSubmatch(hint); m != nil {
+				hint, rule = m[1], m[2]
+			}
+			for name := range strings.FieldsSeq(names) {
+				g.elsewhere[name] = elsewhere{hint, rule}
+			}
 		}
 	}
 }
