@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -50,9 +49,9 @@ type counting struct {
 
 // tally counts events.
 type tally struct {
-	events, undecodable, marked atomic.Int64
+	mu                          sync.Mutex // for all of it
+	events, undecodable, marked int
 	progress                    *meter
-	mu                          sync.Mutex // for progress
 	begun                       time.Time
 }
 
@@ -65,27 +64,22 @@ func (c *counting) run(cmd *cobra.Command, args []string) error {
 	t := &tally{progress: newMeter(cmd), begun: time.Now()}
 	err = c.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
 		defer t.progress.end()
-		var err error
-		if s.of == ofTable {
-			err = c.countTable(ctx, client, s, t)
-		} else {
-			err = t.count(s.countable(ctx, client, c.readerOptions()))
-		}
+		err := c.count(ctx, client, s, t)
 		if err != nil && ctx.Err() != nil {
-			return fmt.Errorf("interrupted after %s", countOf(int(t.events.Load()), "event"))
+			return fmt.Errorf("interrupted after %s", countOf(t.events, "event"))
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(cmd.OutOrStdout(), t.events.Load()); err != nil {
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), t.events); err != nil {
 		return err
 	}
-	if n := t.marked.Load(); n > 0 {
-		t.progress.line("%s", markedText(int(n)))
+	if t.marked > 0 {
+		t.progress.line("%s", markedText(t.marked))
 	}
-	return t.progress.undecodable(int(t.undecodable.Load()))
+	return t.progress.undecodable(t.undecodable)
 }
 
 // countable yields the selected events without their values, where their number does not
@@ -98,47 +92,39 @@ func (s *selected) countable(ctx context.Context, client store.Client, ro store.
 	return s.events(ctx, client, ro, o)
 }
 
-// count counts what a read yields.
-func (t *tally) count(events func(func(dynamic.Event, error) bool)) error {
-	for _, err := range events {
-		if err := t.add(1, err); err != nil {
-			return err
-		}
+// add counts the events of a row, or an undecodable one. It returns other errors.
+func (t *tally) add(row *store.ScannedRow[dynamic.Event], err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if row.Marked {
+		t.marked++
 	}
-	return nil
-}
-
-// add counts n events, or an undecodable one. It returns other errors.
-func (t *tally) add(n int, err error) error {
 	if _, ok := errors.AsType[*store.DecodeError](err); ok {
-		t.undecodable.Add(1)
+		t.undecodable++
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	all := t.events.Add(int64(n))
-	if all%1024 < int64(n) && t.mu.TryLock() {
-		t.progress.show(func() string { return rateText(int(all), "event", t.begun) })
-		t.mu.Unlock()
-	}
-	return nil
+	t.events += len(row.Events)
+	t.progress.show(func() string { return rateText(t.events, "event", t.begun) })
+	return err
 }
 
-// countTable counts the events of a table.
-func (c *counting) countTable(ctx context.Context, client store.Client, s *selected, t *tally) error {
+// count counts what is selected.
+func (c *counting) count(ctx context.Context, client store.Client, s *selected, t *tally) error {
+	if s.of != ofTable {
+		one := &store.ScannedRow[dynamic.Event]{Events: make([]dynamic.Event, 1)}
+		for _, err := range s.countable(ctx, client, c.readerOptions()) {
+			if err := t.add(one, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	scanners, err := s.schema.NewScanners(client, s.table, c.readerOptions())
 	if err != nil {
 		return err
 	}
 	for _, scanner := range scanners {
-		err := eachRow(ctx, scanner, c.workers, s.from, s.to, func(row *store.ScannedRow[dynamic.Event], err error) error {
-			if row.Marked {
-				t.marked.Add(1)
-			}
-			return t.add(len(row.Events), err)
-		})
-		if err != nil {
+		if err := eachRow(ctx, scanner, c.workers, s.from, s.to, t.add); err != nil {
 			return err
 		}
 	}

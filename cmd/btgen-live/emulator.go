@@ -11,11 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
-	"google.golang.org/api/option"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/journal"
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -144,23 +141,19 @@ func (e emulator) serve(ctx context.Context, stdout io.Writer, addr string, tabl
 	return nil
 }
 
-// createTables creates the tables in the server at addr and prints the plan. It connects to
-// addr explicitly, since BIGTABLE_EMULATOR_HOST may name another server.
+// createTables creates the tables in the server at addr, whatever server the environment names, and prints the plan.
 func (e emulator) createTables(ctx context.Context, stdout io.Writer, addr string, tables []store.Table) error {
-	var conns [2]*grpc.ClientConn // each client closes its own
-	for i := range conns {
-		var err error
-		if conns[i], err = grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
-			return err
-		}
+	if err := os.Setenv(store.EmulatorVariable, addr); err != nil {
+		return err
 	}
-	admin, err := bigtable.NewAdminClient(ctx, e.project, e.instance, option.WithGRPCConn(conns[0]))
+	t := target{project: e.project, instance: e.instance}
+	admin, err := t.connectAdmin(ctx)
 	if err != nil {
-		return errors.Join(err, conns[0].Close(), conns[1].Close())
+		return err
 	}
-	client, err := bigtable.NewClientWithConfig(ctx, e.project, e.instance, bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}, option.WithGRPCConn(conns[1]))
+	client, err := t.connect(ctx)
 	if err != nil {
-		return errors.Join(err, admin.Close(), conns[1].Close())
+		return errors.Join(err, admin.Close())
 	}
 	plan, err := setup.Setup(ctx, admin, client, tables, setup.Options{TablePrefix: e.prefix, AllowDrafts: true})
 	return errors.Join(printPlan(stdout, plan, err), client.Close(), admin.Close())

@@ -173,11 +173,10 @@ func (r *printing) open(cmd *cobra.Command, l *layout.Layout, columns []format.C
 	var o format.WriterOptions
 	switch {
 	case r.output != "":
-		file, err := createFile(r.output)
-		if err != nil {
+		var err error
+		if out, x.endFile, err = createFile(r.output); err != nil {
 			return nil, err
 		}
-		out, x.file = file, file
 	case of.Reads(): // it is for programs
 		out = cli.Unguarded(stdout)
 	default:
@@ -191,10 +190,10 @@ func (r *printing) open(cmd *cobra.Command, l *layout.Layout, columns []format.C
 // export is an open output.
 type export struct {
 	format.Writer
-	binary bool
-	file   *outputFile // nil for stdout
-	any    bool        // an event was added
-	broken bool        // adding one has failed, as ending the output would
+	binary  bool
+	endFile func(complete bool) error // nil for stdout
+	any     bool                      // an event was added
+	broken  bool                      // adding one has failed, as ending the output would
 }
 
 // add writes an event.
@@ -212,47 +211,35 @@ func (x *export) end(complete bool) error {
 	if complete || x.any && !x.binary && !x.broken {
 		err = x.Close()
 	}
-	if x.file == nil {
+	if x.endFile == nil {
 		return err
 	}
-	return errors.Join(err, x.file.end(complete && err == nil))
+	return errors.Join(err, x.endFile(complete && err == nil))
 }
 
-// outputFile is a file that appears under its name once it is complete.
-type outputFile struct {
-	io.Writer
-	partial *output.Partial // nil if the file is written directly
-	direct  *os.File
-}
-
-// createFile creates a file, or replaces one. It writes directly to pipes and devices.
-func createFile(name string) (*outputFile, error) {
+// createFile creates a file, or replaces one, which appears under its name once it is complete: end says whether it is, and otherwise
+// removes it. It writes directly to pipes and devices.
+func createFile(name string) (file io.Writer, end func(complete bool) error, err error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("--output %s: is a folder", words.Printable(name))
+		return nil, nil, fmt.Errorf("--output %s: is a folder", words.Printable(name))
 	case err == nil && !info.Mode().IsRegular():
 		file, err := os.OpenFile(name, os.O_WRONLY, 0)
-		return &outputFile{Writer: file, direct: file}, err
+		return file, func(bool) error { return file.Close() }, err
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, err
+		return nil, nil, err
 	}
 	if folder := filepath.Dir(name); err != nil {
 		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("--output %s: the folder %s does not exist", words.Printable(name), words.Printable(folder))
+			return nil, nil, fmt.Errorf("--output %s: the folder %s does not exist", words.Printable(name), words.Printable(folder))
 		}
 	}
 	partial, err := output.CreatePartial(name)
-	return &outputFile{Writer: partial, partial: partial}, err
-}
-
-// end closes the file, and gives it its name if it is complete; otherwise, it removes it.
-func (f *outputFile) end(complete bool) error {
-	switch {
-	case f.partial == nil:
-		return f.direct.Close()
-	case complete:
-		return f.partial.Complete()
-	}
-	return f.partial.Discard()
+	return partial, func(complete bool) error {
+		if complete {
+			return partial.Complete()
+		}
+		return partial.Discard()
+	}, err
 }
