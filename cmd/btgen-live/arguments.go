@@ -16,15 +16,15 @@ import (
 // the form name=from..to, and several values are several arguments. what takes them: the series,
 // or a query.
 func parseValues(l *layout.Layout, what string, inputs []layout.Input, args []string) (dynamic.Values, error) {
-	out := make(dynamic.Values, len(inputs))
+	out, all := make(dynamic.Values, len(inputs)), namesOf(slices.Concat(l.Series, l.Fields))
 	for _, arg := range args {
 		name, text, ok := strings.Cut(arg, "=")
 		i := slices.IndexFunc(inputs, func(in layout.Input) bool { return in.Of(l).Name == name })
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("%q: want a value of the form name=value; %s takes %s", arg, what, forms(l, inputs))
-		case i < 0 && !slices.ContainsFunc(slices.Concat(l.Series, l.Fields), func(f layout.Field) bool { return f.Name == name }):
-			return nil, fmt.Errorf("%q: the schema has no value %q; it has %s", arg, name, allNames(l))
+		case i < 0 && !slices.Contains(all, name):
+			return nil, fmt.Errorf("%q: the schema has no value %q; it has %s", arg, name, listed(all))
 		case i < 0:
 			return nil, fmt.Errorf("%q: %s does not take %s; it takes %s", arg, what, name, forms(l, inputs))
 		case out[i] != nil && !inputs[i].Many:
@@ -82,13 +82,9 @@ func parseValue(f *layout.Field, arg, text string) (any, error) {
 func forms(l *layout.Layout, inputs []layout.Input) string {
 	var out []string
 	for i := range inputs {
-		form := inputs[i].Of(l).Name
-		if inputs[i].Ends() == 2 {
-			form += "=from..to"
-		}
-		out = append(out, form)
+		out = append(out, inputs[i].Of(l).Name+map[int]string{2: "=from..to"}[inputs[i].Ends()])
 	}
-	return cmp.Or(strings.Join(out, ", "), "none")
+	return listed(out)
 }
 
 // argumentNames returns the names in arguments, and one that is given several times.
@@ -104,20 +100,13 @@ func argumentNames(args []string) (names []string, several string) {
 	return names, several
 }
 
-// allNames lists the series values and the fields of a schema.
-func allNames(l *layout.Layout) string {
-	var names []string
-	for _, f := range slices.Concat(l.Series, l.Fields) {
-		names = append(names, f.Name)
+// namesOf returns the names of series values or fields.
+func namesOf(fields []layout.Field) (names []string) {
+	for i := range fields {
+		names = append(names, fields[i].Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
-// seriesNames lists series values of a schema.
-func seriesNames(l *layout.Layout, by []int) string {
-	var names []string
-	for _, i := range by {
-		names = append(names, l.Series[i].Name)
-	}
-	return cmp.Or(strings.Join(names, ", "), "none")
-}
+// listed lists names; none if there are none.
+func listed(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"cloud.google.com/go/bigtable"
@@ -156,15 +155,10 @@ func (d *removal) remove(ctx context.Context, cmd *cobra.Command, erase func(con
 	if failed != nil && !leaves(failed) || err != nil {
 		return errors.Join(err, failed)
 	}
-	return remaining(out, left)
-}
-
-// remaining reports what a deletion has left, which programs have written in the meantime.
-func remaining(out io.Writer, left store.Deletion) error {
 	if rowsOf(left) == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(out, "left: %s, written in the meantime; stop the programs that write them, and repeat the command\n", amountOf(left))
+	_, err = fmt.Fprintf(out, "left: %s, written in the meantime; stop the programs that write them, and repeat the command\n", amountOf(left))
 	return cmp.Or(err, cli.ErrFindings)
 }
 

@@ -49,14 +49,14 @@ type printing struct {
 // flags adds the flags to a command.
 func (r *printing) flags(cmd *cobra.Command, choices []choice) {
 	r.choices = choices
-	names, first := listed(choices), choices[0].name
+	names, first := choiceNames(choices), choices[0].name
 	cmd.Flags().StringVar(&r.format, "format", "", names+"; by default that of the extension of --output, or "+first)
 	cmd.Flags().StringVar(&r.output, "output", "", "`file` to write instead of stdout")
 	cli.Before(cmd, func(*cobra.Command, []string) error { return r.check() })
 }
 
-// listed lists the names of choices.
-func listed(choices []choice) string {
+// choiceNames lists the names of choices.
+func choiceNames(choices []choice) string {
 	var names []string
 	for _, c := range choices {
 		names = append(names, c.name)
@@ -78,7 +78,7 @@ func (r *printing) check() error {
 	}
 	switch {
 	case !known:
-		return fmt.Errorf("--format %q: must be %s", r.format, listed(r.choices))
+		return fmt.Errorf("--format %q: must be %s", r.format, choiceNames(r.choices))
 	case r.format == "" && named == "" && extension != "":
 		return fmt.Errorf("--output %s: the extension %s names no format, and nothing is done: use %s, or add --format",
 			words.Printable(r.output), words.Printable(extension), words.List(extensions[1:], "or"))

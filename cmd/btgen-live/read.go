@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
@@ -147,17 +145,15 @@ func (r *reading) project(s *selected) ([]format.Column, error) {
 // picked returns the indexes of the values of a schema whose names a parameter lists, in the order of the schema; of all if
 // names is nil. what is one of them, for an error.
 func (s *selection) picked(param, what string, of []layout.Field, names []string) (out []int, err error) {
-	var all []string
-	for i := range of {
-		all = append(all, of[i].Name)
-		if names == nil || slices.Contains(names, of[i].Name) {
+	all := namesOf(of)
+	for i := range all {
+		if names == nil || slices.Contains(names, all[i]) {
 			out = append(out, i)
 		}
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("%s: the schema has no %s %q; it has %s",
-				s.param(param), what, name, cmp.Or(strings.Join(all, ", "), "none"))
+			return nil, fmt.Errorf("%s: the schema has no %s %q; it has %s", s.param(param), what, name, listed(all))
 		}
 	}
 	return out, nil

@@ -107,10 +107,10 @@ func (f *summarizing) repeat(ctx context.Context, cmd *cobra.Command, s *dynamic
 	f.options.Instance = f.name()
 	for again := true; again; again = err == nil && f.watch && delay(ctx, max(watchEvery, searchOneIn*searching)) == nil {
 		begun, searching = time.Now(), 0
-		err = f.once(ctx, cmd, s, client)
+		err = f.once(ctx, cmd, progress, s, client)
 		progress.end()
 		if f.watch && passing(err) && ctx.Err() == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v; the next run tries again\n", cmd.Root().Name(), ended(ctx, err))
+			progress.line("%v; the next run tries again", ended(ctx, err))
 			err = nil
 		}
 	}
@@ -151,7 +151,7 @@ func (f *summarizing) check() error {
 
 // once summarizes the buckets that have changed. With --watch, it prints the first that cannot be decoded, and the first of
 // those that are left.
-func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, s *dynamic.Schema, client store.Client) error {
+func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, progress *meter, s *dynamic.Schema, client store.Client) error {
 	report, err := s.Rollup(ctx, client, f.options)
 	_, undecodable := errors.AsType[*store.DecodeError](err)
 	_, left := errors.AsType[*store.LeftError](err)
@@ -165,7 +165,8 @@ func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, s *dynamic.S
 		return failed
 	}
 	if err != nil && f.watch {
-		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.Root().Name(), ended(ctx, err))
+		progress.line("%v", ended(ctx, err))
+		return nil
 	}
 	return err
 }

@@ -231,6 +231,13 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) error
 		}
 		return nil
 	}
+	series := func(by []int) string {
+		var names []string
+		for _, i := range by {
+			names = append(names, l.Series[i].Name)
+		}
+		return listed(names)
+	}
 	var queries []string
 	for i := range l.Queries {
 		q := &l.Queries[i]
@@ -241,10 +248,9 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) error
 			sel.of, sel.query, sel.inputs = ofQuery, q, q.Inputs
 			return nil
 		}
-		queries = append(queries, fmt.Sprintf("%s (%s)", q.Name, seriesNames(l, q.By)))
+		queries = append(queries, fmt.Sprintf("%s (%s)", q.Name, series(q.By)))
 	}
-	return fmt.Errorf("no query takes only %s: give all of %s, or those of a query: %s",
-		seriesNames(l, by), seriesNames(l, l.AllSeries()), cmp.Or(strings.Join(queries, ", "), "none"))
+	return fmt.Errorf("no query takes only %s: give all of %s, or those of a query: %s", series(by), series(l.AllSeries()), listed(queries))
 }
 
 // named returns the query that --query names, of those for which a condition holds. with says which these are, for an
@@ -260,8 +266,7 @@ func (s *selection) named(l *layout.Layout, is func(q *layout.Query) bool, with 
 			names = append(names, q.Name)
 		}
 	}
-	return nil, fmt.Errorf("%s %q: schema %s has no such query%s; it has %s",
-		s.param("query"), s.query, l.Name, with, cmp.Or(strings.Join(names, ", "), "none"))
+	return nil, fmt.Errorf("%s %q: schema %s has no such query%s; it has %s", s.param("query"), s.query, l.Name, with, listed(names))
 }
 
 // readTable returns the table that is read.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -110,7 +109,13 @@ func (s *statistics) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return s.print(cmd.OutOrStdout(), figures)
+	var b strings.Builder
+	undecodable := false
+	for _, f := range figures {
+		undecodable = undecodable || f.Undecodable > 0
+		f.describe(&b)
+	}
+	return s.report(cmd.OutOrStdout(), b.String(), figures, undecodable)
 }
 
 // sampledTable says which rows of a table were read.
@@ -356,17 +361,6 @@ func (f *figures) finish(top int) {
 		n := f.counts[series]
 		f.Top = append(f.Top, seriesCount{series, n, float64(n) / float64(f.Events)})
 	}
-}
-
-// print prints the figures. It returns ErrFindings if some events could not be decoded.
-func (s *statistics) print(out io.Writer, all []*figures) error {
-	var b strings.Builder
-	undecodable := false
-	for _, f := range all {
-		undecodable = undecodable || f.Undecodable > 0
-		f.describe(&b)
-	}
-	return s.report(out, b.String(), all, undecodable)
 }
 
 // describe describes the figures as text.

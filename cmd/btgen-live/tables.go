@@ -88,13 +88,13 @@ func (n *schemaFlags) load(name string) (*dynamic.Schema, *schema.Schema, error)
 		}
 	}
 	if found < 0 {
-		return nil, nil, fmt.Errorf("no schema has the name %q; the names are %s", name, namesOf(result.Layouts))
+		return nil, nil, fmt.Errorf("no schema has the name %q; the names are %s", name, schemaNames(result.Layouts))
 	}
 	return dynamic.New(result.Layouts[found]), result.Schemas[found], nil
 }
 
-// namesOf lists the names of schemas.
-func namesOf(layouts []*layout.Layout) string {
+// schemaNames lists the names of schemas.
+func schemaNames(layouts []*layout.Layout) string {
 	var names []string
 	for _, l := range layouts {
 		names = append(names, l.Name)
@@ -108,7 +108,7 @@ func namesHere() string {
 	if err != nil || len(layouts) == 0 {
 		return ""
 	}
-	return ", here " + namesOf(layouts)
+	return ", here " + schemaNames(layouts)
 }
 
 // tablesOf returns the tables of layouts without errors, in their order. A table that several

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"cloud.google.com/go/bigtable"
@@ -60,15 +59,30 @@ func (v *verification) run(cmd *cobra.Command, paths []string) error {
 	if len(tables) == 0 {
 		return fmt.Errorf("--table %q: no schema has this table", v.table)
 	}
-	return v.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
+	var reports []*verify.Report
+	err = v.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
 		progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
-		reports, err := v.verify(ctx, client, tables, progress)
-		progress.Stop()
-		if err != nil {
-			return err
+		defer progress.Stop()
+		for _, schemas := range tables {
+			name := v.prefix + schemas[0].Table.ID
+			progress.Step("reading up to %d rows of table %s", v.options.Rows, name)
+			report, err := verify.Table(ctx, client, schemas, v.options)
+			if err != nil {
+				return fmt.Errorf("table %s: %w", name, err)
+			}
+			reports = append(reports, report)
 		}
-		return v.print(cmd.OutOrStdout(), reports)
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	text, findings := "", false
+	for _, r := range reports {
+		findings = findings || len(r.Findings) > 0
+		text += reportText(r)
+	}
+	return v.report(cmd.OutOrStdout(), text, reports, findings)
 }
 
 // tables returns the tables to verify, each with the schemas that have it.
@@ -90,30 +104,6 @@ func (v *verification) tables(layouts []*layout.Layout) [][]verify.Schema {
 		}
 	}
 	return out
-}
-
-// verify samples tables.
-func (v *verification) verify(ctx context.Context, client *bigtable.Client, tables [][]verify.Schema, progress *cli.Progress) ([]*verify.Report, error) {
-	var reports []*verify.Report
-	for _, schemas := range tables {
-		progress.Step("reading up to %d rows of table %s%s", v.options.Rows, v.options.Prefix, schemas[0].Table.ID)
-		report, err := verify.Table(ctx, client, schemas, v.options)
-		if err != nil {
-			return nil, fmt.Errorf("table %s%s: %w", v.options.Prefix, schemas[0].Table.ID, err)
-		}
-		reports = append(reports, report)
-	}
-	return reports, nil
-}
-
-// print prints the reports. It returns ErrFindings if something is not readable.
-func (v *verification) print(out io.Writer, reports []*verify.Report) error {
-	text, findings := "", false
-	for _, r := range reports {
-		findings = findings || len(r.Findings) > 0
-		text += reportText(r)
-	}
-	return v.report(out, text, reports, findings)
 }
 
 // reportText describes a report.
