@@ -26,59 +26,35 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// choice is a format of output.
-type choice struct {
-	name       string
-	extensions []string // of files, in lower case, with the dot
-}
-
-// writtenFormats are the formats of events and windows.
-func writtenFormats() (out []choice) {
-	for _, f := range format.Formats((*format.Format).Writes) {
-		out = append(out, choice{f.Name, f.Extensions})
-	}
-	return out
-}
-
 // printing are the flags that say how something is printed.
 type printing struct {
 	format, output string
-	choices        []choice // the first one is that of stdout
+	choices        []*format.Format // the first one is that of stdout
 }
 
 // flags adds the flags to a command.
-func (r *printing) flags(cmd *cobra.Command, choices []choice) {
+func (r *printing) flags(cmd *cobra.Command, choices []*format.Format) {
+	var names []string
+	for _, c := range choices {
+		names = append(names, c.Name)
+	}
 	r.choices = choices
-	names, first := choiceNames(choices), choices[0].name
-	cmd.Flags().StringVar(&r.format, "format", "", names+"; by default that of the extension of --output, or "+first)
+	cmd.Flags().Var(oneOf{&r.format, names}, "format", words.List(names, "or")+"; by default that of the extension of --output, or "+names[0])
 	cmd.Flags().StringVar(&r.output, "output", "", "`file` to write instead of stdout")
 	cli.Before(cmd, func(*cobra.Command, []string) error { return r.check() })
 }
 
-// choiceNames lists the names of choices.
-func choiceNames(choices []choice) string {
-	var names []string
-	for _, c := range choices {
-		names = append(names, c.name)
-	}
-	return words.List(names, "or")
-}
-
 // check checks the flags, and sets the format.
 func (r *printing) check() error {
-	extension, first := strings.ToLower(filepath.Ext(r.output)), r.choices[0].name
-	named, known := "", r.format == ""
+	extension, first, named := strings.ToLower(filepath.Ext(r.output)), r.choices[0].Name, ""
 	var extensions []string
 	for _, c := range r.choices {
-		if slices.Contains(c.extensions, extension) {
-			named = c.name
+		if slices.Contains(c.Extensions, extension) {
+			named = c.Name
 		}
-		extensions = append(extensions, c.extensions[0])
-		known = known || c.name == r.format
+		extensions = append(extensions, c.Extensions[0])
 	}
 	switch {
-	case !known:
-		return fmt.Errorf("--format %q: must be %s", r.format, choiceNames(r.choices))
 	case r.format == "" && named == "" && extension != "":
 		return fmt.Errorf("--output %s: the extension %s names no format, and nothing is done: use %s, or add --format",
 			words.Printable(r.output), words.Printable(extension), words.List(extensions[1:], "or"))

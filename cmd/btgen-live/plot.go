@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/internal/chart"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -51,7 +52,9 @@ Exit codes: 0 success, 1 some events could not be decoded and are missing, 2 fai
 	cmd.Flags().StringVar(&p.every, "every", "", "`width` of windows, such as 1h or 1d")
 	p.addZone(cmd.Flags(), "time `zone` of the axis, of days and of dates, such as Europe/Berlin")
 	cmd.Flags().StringVar(&p.show, "show", "mean", "`statistic` of windows: mean, min, max, first, last, count, sum, increase or rate")
-	p.printing.flags(cmd, []choice{{"text", []string{".txt"}}, {"svg", []string{".svg"}}, {"html", []string{".html", ".htm"}}})
+	p.printing.flags(cmd, []*format.Format{
+		{Name: "text", Extensions: []string{".txt"}}, {Name: "svg", Extensions: []string{".svg"}}, {Name: "html", Extensions: []string{".html", ".htm"}},
+	})
 	return cmd
 }
 

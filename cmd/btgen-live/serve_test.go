@@ -628,7 +628,7 @@ func TestAPIRefuses(t *testing.T) {
 		`every: `:                                                                          {400, "windows", append(berlin, "every", "1x")},
 		`zone "Nowhere"`:                                                                   {400, "windows", append(berlin, "every", "1d", "zone", "Nowhere")},
 		`zone "": no such time zone`:                                                       {400, "windows", append(berlin, "every", "1d", "zone", "")},
-		`fill "": must be none, null`:                                                      {400, "windows", append(berlin, "every", "1d", "fill", "")},
+		`fill "": want none, null`:                                                         {400, "windows", append(berlin, "every", "1d", "fill", "")},
 		`there are more than 100 windows of 1m`:                                            {422, "windows", append(berlin, "every", "1m", "limit", "100")},
 		`page "!": it is damaged`:                                                          {400, "events", append(berlin, "page", "!")},
 		`fields: the schema has no field "y"`:                                              {400, "range", append(berlin, "fields", "y")},

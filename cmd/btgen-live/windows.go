@@ -63,7 +63,7 @@ Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
 	cmd.Flags().Var(duration{&w.options.Before, 0}, "before", "how long before --from to look for the last values, for the increases of first windows")
 	cmd.Flags().BoolVar(&w.options.NewestFirst, "newest-first", false, "print the newest windows of each series first")
 	cmd.Flags().Var(number{&w.options.Limit, 0, 0}, "limit", "maximum number of `windows`; 0 for no limit")
-	w.printing.flags(cmd, writtenFormats())
+	w.printing.flags(cmd, format.Formats((*format.Format).Writes))
 	return cmd
 }
 
@@ -84,7 +84,8 @@ func (w *windowing) parameters(f *pflag.FlagSet) {
 	f.StringVar(&w.every, "every", "", "`width` of the windows, such as 1h, 1d or 1mo")
 	f.StringSliceVar(&w.fields, "fields", nil, "`fields` to summarize, separated by commas; by default all")
 	f.StringSliceVar(&w.statistics, "statistics", nil, "`statistics` of each field, separated by commas")
-	f.StringVar(&w.fill, "fill", "none", "windows without events: none, null, previous or linear")
+	w.fill = window.FillNone.String()
+	f.Var(oneOf{&w.fill, []string{w.fill, "null", "previous", "linear"}}, "fill", "windows without events: none, null, previous or linear")
 	f.StringSliceVar(&w.by, "by", nil, "`series` values by which series are combined, separated by commas")
 }
 
@@ -138,7 +139,7 @@ func (w *windowing) checkWindows() (err error) {
 		return err
 	}
 	if w.options.Fill, err = window.ParseFill(w.fill); err != nil {
-		return fmt.Errorf("%s %q: must be none, null, previous or linear", w.param("fill"), w.fill)
+		return err
 	}
 	if w.options.Fill != window.FillNone && w.to == "" {
 		return fmt.Errorf("%s %s: windows would be filled without end; add %[3]s, such as %[3]s 2026-03-05 or, for now, %[3]s 0s",
