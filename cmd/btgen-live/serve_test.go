@@ -549,7 +549,7 @@ func TestAPIChart(t *testing.T) {
 		`series "x": want a JSON array`:                       {"series", "x"},
 		`: want all values of a series`:                       {"series", `["city=paris"]`},
 		`series: value, query and table select`:               {"series", paris, "query", "ByCity"},
-		`width "10": want a number from 200 to 4000`:          {"series", paris, "width", "10"},
+		`width "10": want a whole number from 200 to 4000`:    {"series", paris, "width", "10"},
 		`show "most": must be mean`:                           {"series", paris, "show", "most"},
 		`fields: the schema has no number or duration "note"`: {"series", paris, "fields", "note"},
 		`from 2021-03-02 is after to 2021-03-01`:              {"series", paris, "from", "2021-03-02", "to", "2021-03-01"},
