@@ -45,7 +45,7 @@ func ReadCatalog(text string) map[string]Sentence {
 }
 
 // verb matches a verb of a sentence.
-var verb = regexp.MustCompile(`%(\[\d+\])?[.\d]*[a-z]`)
+var verb = regexp.MustCompile(`%(\[\d+\])?[.\d]*[a-zA-Z]`)
 
 // verbs returns how many arguments a sentence has.
 func verbs(text string) int {

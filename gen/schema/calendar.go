@@ -118,5 +118,5 @@ func otherSpan(s string) error {
 	if width == "" || width == s {
 		return nil
 	}
-	return &problem{quote(s) + " is not a width", "write " + diag.Code(width)}
+	return newProblem("not-a-width", quote(s), diag.Code(width))
 }

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"regexp"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -62,7 +61,7 @@ var configBlock = block[Config]{
 	},
 	check: func(w *walker, _ *node, c *Config) {
 		if c.Beam.IsSet() && c.Runtime == RuntimeVendored {
-			w.errorf(c.Beam.Pos, "beam needs the runtime of the module: Beam's package cannot use the types of a copy").Hint = "write `runtime: module`"
+			w.reject(c.Beam.Pos, "vendored-beam")
 		}
 	},
 	keys: []key[Config]{
@@ -102,7 +101,7 @@ func idForm(what, syntax, rule, example string) form[string] {
 	valid := regexp.MustCompile(syntax)
 	return parsed(what, "write `"+example+"`", func(s string) (string, error) {
 		if !valid.MatchString(s) {
-			return "", &problem{fmt.Sprintf("%s is not %s: one %s", quote(s), what, rule), "write `" + example + "`"}
+			return "", newProblem("bad-id", quote(s), what, rule, example)
 		}
 		return s, nil
 	}).like(func(s *shape) { s.syntax = []string{syntax} })

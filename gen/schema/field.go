@@ -194,7 +194,7 @@ func flat[V any](f form[V], keys []string) form[V] {
 		}
 		isField := func(e entry) bool { return e.value.kind == mapping || slices.Contains(typeNames(), e.value.text) }
 		if n.kind == mapping && len(n.entries) > 0 && !slices.ContainsFunc(n.entries, isKey) && slices.ContainsFunc(n.entries, isField) {
-			w.errorf(n.pos, "a value cannot contain others: events are flat").Hint = "write each as a separate field, with its type; or write all of them as `{type: json}`"
+			w.reject(n.pos, "nested-value")
 			return v, false
 		}
 		return f.read(w, n)
@@ -205,7 +205,7 @@ func flat[V any](f form[V], keys []string) form[V] {
 // example.
 func checkField(w *walker, n *node, d *draft) {
 	if d.def != nil && d.Optional.V {
-		w.errorf(d.def.pos, "an optional field cannot have a default: a missing value is either nil or the default").Hint = "remove one of the two"
+		w.reject(d.def.pos, "optional-default")
 	}
 	if d.of != nil && (d.Type.V == Enum || n.entry("type") == nil) {
 		d.Of, _ = enumForm.read(w, d.of)
@@ -214,19 +214,19 @@ func checkField(w *walker, n *node, d *draft) {
 	case !d.Type.IsSet():
 		return
 	case d.Type.V == Enum && d.of == nil && !listsValues(n):
-		w.errorf(n.pos, "an enum needs values").Hint = "write `{type: enum, of: [drizzle, rain]}`"
+		w.reject(n.pos, "no-enum-values")
 	case d.Type.V != Enum && d.of != nil:
 		hint := "remove of"
 		if d.of.kind != scalar {
 			hint = "write `type: enum`, or remove of"
 		}
-		w.errorf(d.of.pos, "only enums have values, and the type is %s", d.Type.V).Hint = hint
+		w.reject(d.of.pos, "values-of-other-type", d.Type.V, hint)
 	}
 	if k := listKey(n, "values"); k != nil {
-		w.errorf(k.pos, "the key values is an encoding, binary or text").Hint = "for the values of an enum, write `of`"
+		w.reject(k.pos, "values-as-enum")
 	}
 	if (d.Type.V == Enum || d.Type.V == Bool) && d.Cardinality.IsSet() {
-		w.errorf(d.Cardinality.Pos, "the type %s determines the cardinality", d.Type.V).Hint = "remove cardinality"
+		w.reject(d.Cardinality.Pos, "known-cardinality", d.Type.V)
 	}
 	d.Default = readTyped(w, d, d.def)
 	d.Example = readTyped(w, d, d.example)
@@ -272,7 +272,7 @@ func checkEnumValue(w *walker, d *draft, n *node) bool {
 		return true
 	}
 	if len(names) > 0 {
-		w.errorf(n.pos, "%s is not a value of the enum", quote(n.text)).Hint = w.suggest(n.text, names, "the values are ")
+		w.reject(n.pos, "not-in-enum", quote(n.text), w.suggest(n.text, names, "the values are "))
 	}
 	return false
 }
@@ -309,7 +309,7 @@ func checkEnumNumbers(w *walker, values []EnumValue) {
 	for _, v := range values {
 		other, ok := taken[v.Number.V]
 		if ok && v.Number.IsSet() {
-			w.errorf(v.Number.Pos, "the number %d is already used by %s", v.Number.V, quote(other)).Hint = "write " + diag.Code(strconv.Itoa(free(values)))
+			w.reject(v.Number.Pos, "same-number", v.Number.V, quote(other), diag.Code(strconv.Itoa(free(values))))
 		}
 		taken[v.Number.V] = v.Name.V
 	}
@@ -332,7 +332,7 @@ var numberForm = func() form[int] {
 	return form[int]{f.shape, func(w *walker, n *node) (int, bool) {
 		v, ok := f.read(w, n)
 		if ok && v >= first && v <= last {
-			w.errorf(n.pos, "protobuf reserves the numbers %d to %d", first, last).Hint = "use another number"
+			w.reject(n.pos, "reserved-number", first, last)
 			return 0, false
 		}
 		return v, ok

@@ -230,7 +230,7 @@ func (b block[T]) read(w *walker, n *node, into *T) {
 	}
 	for _, k := range b.keys {
 		if k.required && n.entry(k.name) == nil && !meant[k.name] {
-			w.errorf(n.pos, "%s needs the key %q", b.what, k.name).Hint = k.missing(b.what, n)
+			w.reject(n.pos, "missing-key", b.what, k.name, k.missing(b.what, n))
 		}
 	}
 	if b.check != nil {
@@ -324,7 +324,7 @@ func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 			continue
 		}
 		if chosen >= 0 {
-			w.errorf(e.key.pos, "%s is either %q or %q, not both", u.what, kinds[chosen], e.key.text).Hint = u.both(n)
+			w.reject(e.key.pos, "two-kinds", u.what, kinds[chosen], e.key.text, u.both(n))
 			return t, false
 		}
 		chosen = i
@@ -367,11 +367,11 @@ func (u union[T]) none(w *walker, n *node) {
 	}
 	for _, e := range n.entries {
 		if !slices.ContainsFunc(u.variants, func(b block[T]) bool { _, ok := b.key(e.key.text); return ok }) {
-			w.errorf(e.key.pos, "unknown key %s in %s", quote(e.key.text), u.what).Hint = w.suggest(e.key.text, u.kinds(), "one of ")
+			w.reject(e.key.pos, "unknown-kind", quote(e.key.text), u.what, w.suggest(e.key.text, u.kinds(), "one of "))
 			return
 		}
 	}
-	w.errorf(n.pos, "%s needs one of the keys %s", u.what, oneOf(u.kinds())).Hint = guideOf(u.what).example
+	w.reject(n.pos, "no-kind", u.what, oneOf(u.kinds()), guideOf(u.what).example)
 }
 
 // or returns f with a hint for values that are no mappings; instead returns "" where it
@@ -447,7 +447,7 @@ func (w *walker) wantSome(n *node, what, hint string) {
 	if n.kind == scalar || len(n.items)+len(n.entries) > 0 {
 		w.want(n, what, hint)
 	} else {
-		w.errorf(n.pos, "%s cannot be empty", what).Hint = hint
+		w.reject(n.pos, "empty", what, hint)
 	}
 }
 
@@ -460,7 +460,7 @@ func distinct(f form[[]Value[string]]) form[[]Value[string]] {
 		kept := all[:0]
 		for _, v := range all {
 			if seen[v.V] {
-				w.errorf(v.Pos, "%s is listed twice", quote(v.V)).Hint = "remove one"
+				w.reject(v.Pos, "listed-twice", quote(v.V))
 				continue
 			}
 			seen[v.V] = true
@@ -583,7 +583,7 @@ func text(what string) form[string] {
 func filled(what string) form[string] {
 	return parsed(what, "write a string", func(s string) (string, error) {
 		if s == "" {
-			return "", &problem{what + " cannot be empty", "write one, or remove the key"}
+			return "", newProblem("empty-text", what)
 		}
 		return s, nil
 	}).like(func(s *shape) { s.least = 1 })
@@ -598,7 +598,7 @@ func prose(what string) form[string] {
 		s = strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
 		for _, r := range s {
 			if unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\u2028' || r == '\u2029' {
-				return "", &problem{fmt.Sprintf("%s cannot contain the control character %U", what, r), "remove it"}
+				return "", newProblem("control-character", what, r)
 			}
 		}
 		return s, nil
@@ -614,7 +614,7 @@ func reason(what, example string) form[string] {
 	return form[string]{filled.shape, func(w *walker, n *node) (string, bool) {
 		s, ok := filled.read(w, n)
 		if ok && (s == "" || n.boolean) {
-			w.errorf(n.pos, "%s is not a reason", quote(n.text)).Hint = "write the reason in quotes, such as " + diag.Code(strconv.Quote(example))
+			w.reject(n.pos, "no-reason", quote(n.text), diag.Code(strconv.Quote(example)))
 			return "", false
 		}
 		return s, ok
@@ -733,7 +733,7 @@ func float(bits int) form[float64] {
 			return 0, false
 		}
 		if _, err := strconv.ParseFloat(n.text, bits); err != nil {
-			w.errorf(n.pos, "%s does not fit in %d bits", quote(n.text), bits).Hint = "write a smaller number"
+			w.reject(n.pos, "wide-number", quote(n.text), bits)
 			return 0, false
 		}
 		v, err := strconv.ParseFloat(n.text, 64)

@@ -36,7 +36,7 @@ func format(name string, text []byte, s shape) ([]byte, diag.List) {
 	before.root.arrange(s)
 	out := before.root.write()
 	if !before.isKept(out, s) {
-		w.errorf(diag.Pos{File: name}, "formatting would change the meaning of the file").Hint = "put comments on separate lines, and bracketed values on one line"
+		w.reject(diag.Pos{File: name}, "unformattable")
 		return nil, w.list()
 	}
 	return out, nil

@@ -145,9 +145,9 @@ var (
 var segmentNameForm = parsed("a name", "write `name: slot`", func(s string) (string, error) {
 	switch s {
 	case "":
-		return "", &problem{"a name cannot be empty", "write the name of a series value"}
+		return "", newProblem("empty-name")
 	case "bucket", "time":
-		return "", &problem{quote(s) + " is not a series value", "write the segment as " + s + ", or as {" + s + ": unix_ms}"}
+		return "", newProblem("bad-segment-name", quote(s), s, s)
 	}
 	return s, nil
 }).like(func(s *shape) { s.least, s.not = 1, []shape{{kind: shapeWord, words: []string{"bucket", "time"}}} })
@@ -158,7 +158,7 @@ var sequenceKey = key[Segment]{
 	shape: shape{kind: shapeBool, what: "true", words: []string{"true"}},
 	read: func(w *walker, n *node, _ *Segment) {
 		if v, ok := boolean.read(w, n); ok && !v {
-			w.errorf(n.pos, "sequence cannot be false").Hint = "write `sequence: true`, or remove the segment"
+			w.reject(n.pos, "sequence-false")
 		}
 	},
 }

@@ -260,11 +260,9 @@ func checkSize(w *walker, s *Schema) {
 	}
 	switch {
 	case layouts > maxLayouts:
-		w.errorf(s.Tables[0].Name.Pos, "the schema has %d tables and earlier layouts: an instance of Bigtable has at most %d tables", layouts, maxLayouts).
-			Hint = "write one schema for each kind of event"
+		w.reject(s.Tables[0].Name.Pos, "too-many-tables", layouts, maxLayouts)
 	case queries*layouts*layouts > maxComparisons:
-		w.errorf(s.Queries[0].Name.Pos, "%d queries are too many for %d tables and earlier layouts: at most %d can be compared with all of them",
-			queries, layouts, maxComparisons/(layouts*layouts)).Hint = "remove queries that differ only in their names, or split the schema"
+		w.reject(s.Queries[0].Name.Pos, "too-many-queries", queries, layouts, maxComparisons/(layouts*layouts))
 	}
 }
 
@@ -278,7 +276,7 @@ func checkSchema(w *walker, s *Schema) {
 	}
 	for _, f := range s.Fields {
 		if pos, ok := series[f.Name.V]; ok {
-			w.errorf(f.Name.Pos, "%s is already a series value, on line %d", quote(f.Name.V), pos.Line).Hint = "remove it; events contain their series values"
+			w.reject(f.Name.Pos, "series-as-field", quote(f.Name.V), pos.Line)
 		}
 	}
 	checkSize(w, s)
@@ -302,7 +300,7 @@ func checkSchema(w *walker, s *Schema) {
 			case by.V != "time":
 				hint = w.suggest(by.V, names, "the series values are ")
 			}
-			w.errorf(by.Pos, "%s is not a series value", quote(by.V)).Hint = hint
+			w.reject(by.Pos, "not-a-series-value", quote(by.V), hint)
 		}
 	}
 }
@@ -315,7 +313,7 @@ func checkQueryTables(w *walker, s *Schema) {
 	}
 	for _, q := range s.Queries {
 		if q.Table.IsSet() && len(names) > 0 && !slices.Contains(names, q.Table.V) {
-			w.errorf(q.Table.Pos, "query %s names the unknown table %s", q.Name.V, quote(q.Table.V)).Hint = w.suggest(q.Table.V, names, "the tables are ")
+			w.reject(q.Table.Pos, "unknown-table", q.Name.V, quote(q.Table.V), w.suggest(q.Table.V, names, "the tables are "))
 		}
 	}
 }
@@ -336,17 +334,17 @@ func checkQueryForms(w *walker, s *Schema) {
 			switch {
 			case !form.value.IsSet():
 			case len(names) == 0:
-				w.errorf(form.value.Pos, "query %s has %s, but no by", q.Name.V, form.key).Hint = "write " + diag.Code("by: ["+form.value.V+"]") + ", with all series values that the query is given"
+				w.reject(form.value.Pos, "no-by", q.Name.V, form.key, diag.Code("by: ["+form.value.V+"]"))
 			case !slices.Contains(names, form.value.V):
-				w.errorf(form.value.Pos, "query %s has %s: %s, which is not in its by", q.Name.V, form.key, quote(form.value.V)).Hint = w.suggest(form.value.V, names, "by has ")
+				w.reject(form.value.Pos, "not-in-by", q.Name.V, form.key, quote(form.value.V), w.suggest(form.value.V, names, "by has "))
 			}
 		}
 		switch {
 		case !q.Prefix.IsSet() || !q.Range.IsSet():
 		case q.Prefix.V == q.Range.V:
-			w.errorf(q.Range.Pos, "query %s has both a prefix and a range of %s, which is one range", q.Name.V, quote(q.Range.V)).Hint = "remove prefix: values with a prefix are a range, until the next prefix"
+			w.reject(q.Range.Pos, "prefix-and-range", q.Name.V, quote(q.Range.V))
 		default:
-			w.errorf(q.Range.Pos, "query %s has prefix and range: rows sort by one value before the other, so Bigtable has no row range for parts of both", q.Name.V).Hint = "remove one of them, and skip the other events after reading them"
+			w.reject(q.Range.Pos, "two-parts", q.Name.V)
 		}
 	}
 }
@@ -366,9 +364,9 @@ func checkWhere(w *walker, s *Schema) {
 			switch {
 			case slices.Contains(fields, c.Field.V) || len(fields) == 0:
 			case slices.Contains(series, c.Field.V):
-				w.errorf(c.Field.Pos, "where of query %s names the series value %s", q.Name.V, quote(c.Field.V)).Hint = "list it in by, where many, prefix and range select several values"
+				w.reject(c.Field.Pos, "where-of-series", q.Name.V, quote(c.Field.V))
 			default:
-				w.errorf(c.Field.Pos, "where of query %s names the unknown field %s", q.Name.V, quote(c.Field.V)).Hint = w.suggest(c.Field.V, fields, "the fields are ")
+				w.reject(c.Field.Pos, "unknown-field", q.Name.V, quote(c.Field.V), w.suggest(c.Field.V, fields, "the fields are "))
 			}
 		}
 	}
@@ -388,12 +386,12 @@ func checkExpect(w *walker, s *Schema) {
 	}
 	for _, v := range s.Expect.Widths {
 		if !slices.Contains(values, v.Name.V) {
-			w.errorf(v.Name.Pos, "value_bytes names the unknown value %s", quote(v.Name.V)).Hint = w.suggest(v.Name.V, values, "the values are ")
+			w.reject(v.Name.Pos, "unknown-value", quote(v.Name.V), w.suggest(v.Name.V, values, "the values are "))
 		}
 	}
 	for _, r := range s.Expect.Reads {
 		if !slices.Contains(methods, r.Method.V) {
-			w.errorf(r.Method.Pos, "reads names the unknown query %s", quote(r.Method.V)).Hint = w.suggest(r.Method.V, methods, "the queries are ")
+			w.reject(r.Method.Pos, "unknown-query", quote(r.Method.V), w.suggest(r.Method.V, methods, "the queries are "))
 		}
 	}
 }
@@ -406,7 +404,7 @@ func checkNumbers(w *walker, fields []Field) {
 			continue
 		}
 		if other, ok := numbers[f.Number.V]; ok {
-			w.errorf(f.Number.Pos, "the number %d is already used by %s", f.Number.V, quote(other.V)).Hint = "give every field a different number, and never change a number that was stored"
+			w.reject(f.Number.Pos, "field-number-used", f.Number.V, quote(other.V))
 			continue
 		}
 		numbers[f.Number.V] = f.Name

@@ -120,7 +120,7 @@ func indented[V any](f form[V], keys []string) form[V] {
 		for i, e := range n.entries {
 			if i > 0 && slices.Contains(keys, e.key.text) && n.entries[i-1].value.kind == broken {
 				id := n.entries[i-1].key.text
-				w.errorf(e.key.pos, "%s is a key of a table, but the line is not indented more than %s", quote(e.key.text), quote(id)).Hint = "indent the lines of the table by two more spaces"
+				w.reject(e.key.pos, "not-indented", quote(e.key.text), quote(id))
 				return v, false
 			}
 		}

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -23,7 +22,7 @@ var viewWidthForm = parsed("a width of windows", "write `every: 1h`", func(s str
 			return span, nil
 		}
 	}
-	return Span{}, &problem{fmt.Sprintf("%s is not a width of windows: one is %s", quote(s), strings.Join(viewWidths, ", ")), "write `every: 1h`"}
+	return Span{}, newProblem("bad-view-width", quote(s), strings.Join(viewWidths, ", "))
 }).like(func(s *shape) { s.syntax = []string{"^(?:" + strings.Join(viewWidths, "|") + ")$"} })
 
 var materializedBlock = block[MaterializedView]{

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"go/token"
 	"maps"
 	"regexp"
@@ -29,13 +28,13 @@ func nameForm(what string, syntax *regexp.Regexp, rule string, repair func(strin
 	return parsed(what, rule, func(s string) (string, error) {
 		switch {
 		case len(s) > maxName:
-			return "", &problem{fmt.Sprintf("%s is longer than %d characters", quote(s), maxName), "shorten it"}
+			return "", newProblem("long-name", quote(s), maxName)
 		case !syntax.MatchString(s):
 			hint := rule
 			if better := repair(s); isASCII(s) && syntax.MatchString(better) {
 				hint += ", such as `" + better + "`"
 			}
-			return "", &problem{fmt.Sprintf("%s cannot be %s", quote(s), what), hint}
+			return "", newProblem("bad-name", quote(s), what, hint)
 		}
 		return s, nil
 	}).like(func(s *shape) { s.syntax, s.most = []string{syntax.String()}, maxName })
@@ -75,7 +74,7 @@ func identifierForm(what string, reserved map[string]string) form[string] {
 	f.shape.not = []shape{{kind: shapeWord, words: slices.Sorted(maps.Keys(reserved))}}
 	return form[string]{f.shape, func(w *walker, n *node) (string, bool) {
 		if why, ok := reserved[n.text]; ok {
-			w.errorf(n.pos, "%s cannot be %s: %s", quote(n.text), what, why).Hint = "choose another name"
+			w.reject(n.pos, "reserved-name", quote(n.text), what, why)
 			return "", false
 		}
 		return f.read(w, n)
@@ -96,7 +95,7 @@ var (
 
 var versionForm = parsed("a version", "write `btgen: "+Version+"`", func(s string) (string, error) {
 	if s != Version {
-		return "", &problem{"unknown language version " + quote(s), "write `btgen: " + Version + "`"}
+		return "", newProblem("unknown-version", quote(s), Version)
 	}
 	return s, nil
 }).like(func(s *shape) { s.kind, s.words = shapeWord, []string{Version} })
@@ -137,13 +136,13 @@ var packageForm = func() form[string] {
 		case !ok:
 			return "", false
 		case token.IsKeyword(s):
-			w.errorf(n.pos, "%s cannot be a package name: it is a Go keyword", quote(s)).Hint = "choose another name"
+			w.reject(n.pos, "package-keyword", quote(s))
 		case IsReservedPackage(s):
-			w.errorf(n.pos, "%s cannot be a package name: it is reserved", quote(s)).Hint = "choose another name"
+			w.reject(n.pos, "package-reserved", quote(s))
 		case slices.Contains(windowsNames, s):
-			w.errorf(n.pos, "%s cannot be a package name: Windows reserves it, and the go command rejects it on every system", quote(s)).Hint = "choose another name"
+			w.reject(n.pos, "package-of-windows", quote(s))
 		case strings.HasSuffix(s, "_test"):
-			w.errorf(n.pos, "%s cannot be a package name: Go reserves the suffix _test for tests", quote(s)).Hint = "choose another name"
+			w.reject(n.pos, "package-of-tests", quote(s))
 		default:
 			return s, true
 		}
@@ -157,9 +156,9 @@ var precisionForm = parsed("a duration", "write `precision: 1m`", func(s string)
 	case err != nil:
 		return 0, err
 	case d == 0:
-		return 0, &problem{"a precision cannot be zero", "write `1ns` or more"}
+		return 0, newProblem("zero-precision")
 	case d > day || day%d != 0:
-		return 0, &problem{quote(s) + " does not divide a day evenly", "write a duration such as 1ms, 1s, 30s, 1m, 15m, 1h or 1d"}
+		return 0, newProblem("uneven-precision", quote(s))
 	}
 	return d, nil
 }).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
@@ -175,7 +174,7 @@ func positiveForm(example, zero string) form[time.Duration] {
 	return parsed("a duration", "write "+example, func(s string) (time.Duration, error) {
 		d, err := ParseDuration(s)
 		if err == nil && d == 0 {
-			return 0, &problem{zero, "write `1s` or more"}
+			return 0, newProblem("zero-age", zero)
 		}
 		return d, err
 	}).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
@@ -184,7 +183,7 @@ func positiveForm(example, zero string) form[time.Duration] {
 // ttlAgeForm is ageForm with a hint for data that is kept forever.
 var ttlAgeForm = form[time.Duration]{ageForm.shape, func(w *walker, n *node) (time.Duration, bool) {
 	if n.kind == scalar && meansForever(n.text) {
-		w.errorf(n.pos, "%s is not a duration", quote(n.text)).Hint = "write `ttl: {keep: forever}`"
+		w.reject(n.pos, "endless-age", quote(n.text))
 		return 0, false
 	}
 	return ageForm.read(w, n)
@@ -207,7 +206,7 @@ func parseInstant(s string) (time.Time, error) {
 	}
 	t, err := parseTime(s)
 	if err != nil {
-		return t, &problem{quote(s) + " is not a date", "write a date or a time, as in 2021-03-01 or 2021-03-01T12:00:00Z"}
+		return t, newProblem("bad-date", quote(s))
 	}
 	return t, nil
 }
@@ -216,7 +215,7 @@ func parseInstant(s string) (time.Time, error) {
 func parseTime(s string) (time.Time, error) {
 	var t time.Time
 	if err := t.UnmarshalText([]byte(s)); err != nil {
-		return time.Time{}, &problem{quote(s) + " is not a time", "write it as in 2021-03-05T12:00:00Z"}
+		return time.Time{}, newProblem("bad-time", quote(s))
 	}
 	return t.UTC(), nil
 }

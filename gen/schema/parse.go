@@ -1,8 +1,10 @@
 package schema
 
 import (
+	_ "embed"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 )
@@ -65,6 +67,26 @@ func (w *walker) list() diag.List {
 		w.diags.Errorf(w.diags[len(w.diags)-1].Pos, "too many errors").Hint = "these are the first " + strconv.Itoa(maxErrors)
 	}
 	return w.diags
+}
+
+// messageText has the sentences of errors, as [diag.ReadCatalog] reads them.
+//
+//go:embed messages.txt
+var messageText string
+
+// messages reads the sentences on first use.
+var messages = sync.OnceValue(func() map[string]diag.Sentence { return diag.ReadCatalog(messageText) })
+
+// reject adds an error of the catalog, with the arguments of the sentence and of the way out.
+func (w *walker) reject(pos diag.Pos, name string, args ...any) {
+	says, way := messages()[name].Fill(args...)
+	w.errorf(pos, "%s", says).Hint = way
+}
+
+// newProblem returns a problem of the catalog.
+func newProblem(name string, args ...any) *problem {
+	says, way := messages()[name].Fill(args...)
+	return &problem{says, way}
 }
 
 // problem is the error for an invalid value. hint says what to write instead; it may be

@@ -77,7 +77,7 @@ var writtenAtKey = func() key[TTL] {
 	read := k.read
 	k.read = func(w *walker, n *node, t *TTL) {
 		if t.WrittenAt.IsSet() {
-			w.errorf(n.pos, "written_at is set twice").Hint = "remove one"
+			w.reject(n.pos, "written-at-twice")
 			return
 		}
 		read(w, n, t)
@@ -181,7 +181,7 @@ func combinedTTL(kind TTLKind, name string) block[TTL] {
 		keys:  []key[TTL]{must(set(name, rules, func(t *TTL) *[]TTL { return &t.Rules }))},
 		check: func(w *walker, n *node, _ *TTL) {
 			if v := n.entry(name); v.kind == list && len(v.items) == 1 {
-				w.errorf(v.pos, "%s needs at least two rules", name).Hint = "write the rule without " + name
+				w.reject(v.pos, "one-rule", name, name)
 			}
 		},
 	}

@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"math"
 	"path"
 	"regexp"
@@ -309,7 +308,7 @@ const base64Syntax = `^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$`
 func parseBase64(s string) ([]byte, error) {
 	b, err := base64.StdEncoding.Strict().DecodeString(s)
 	if err != nil {
-		return nil, &problem{quote(s) + " is not base64", "write the bytes in standard base64 with padding, as in " + base64.StdEncoding.EncodeToString([]byte(s[:min(len(s), 8)]))}
+		return nil, newProblem("bad-base64", quote(s), base64.StdEncoding.EncodeToString([]byte(s[:min(len(s), 8)])))
 	}
 	return b, nil
 }
@@ -323,14 +322,14 @@ var uuidText = regexp.MustCompile(uuidSyntax)
 
 func parseUUID(s string) (string, error) {
 	if !uuidText.MatchString(s) {
-		return "", &problem{quote(s) + " is not a UUID", uuidHint}
+		return "", newProblem("bad-uuid", quote(s), uuidHint)
 	}
 	return strings.ToLower(s), nil
 }
 
 func parseJSON(s string) (string, error) {
 	if !json.Valid([]byte(s)) {
-		return "", &problem{quote(s) + " is not valid JSON", fmt.Sprintf("write JSON in single quotes, as in '%s'", `{"a": 1}`)}
+		return "", newProblem("bad-json", quote(s), `{"a": 1}`)
 	}
 	return s, nil
 }

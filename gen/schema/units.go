@@ -108,13 +108,13 @@ func ParseDuration(s string) (time.Duration, error) {
 			return 0, err
 		}
 		if i <= last {
-			return 0, &problem{quote(s) + " must have its units in descending order, each at most once", repairDuration(s)}
+			return 0, newProblem("unit-order", quote(s), repairDuration(s))
 		}
 		last = i
 		n, err := strconv.ParseInt(q.number, 10, 64)
 		size := durationUnits[i].size
 		if err != nil || n > int64((math.MaxInt64-sum)/size) {
-			return 0, &problem{quote(s) + " is longer than 292 years", "write a shorter duration"}
+			return 0, newProblem("long-duration", quote(s))
 		}
 		sum += time.Duration(n) * size
 	}
@@ -131,17 +131,17 @@ func durationUnit(s string, q quantity) (int, error) {
 	switch q.unit {
 	case "":
 		if s != q.number {
-			return 0, &problem{quote(s) + " lacks a unit", "add one after " + q.number + ", as in 1d12h"}
+			return 0, newProblem("missing-unit", quote(s), q.number)
 		}
-		return 0, &problem{quote(s) + " has no unit", fmt.Sprintf("write `%[1]ss`, `%[1]sm`, `%[1]sh` or `%[1]sd`", q.number)}
+		return 0, newProblem("no-unit", quote(s), q.number)
 	case "M":
-		return 0, &problem{quote(s) + ` has the unknown unit "M"`, "m means minutes, mo means months"}
+		return 0, newProblem("unit-m", quote(s))
 	case "mo":
-		return 0, &problem{"months differ in length", cmp.Or(inDaysHint(s), "write days, such as `30d`")}
+		return 0, newProblem("months", cmp.Or(inDaysHint(s), "write days, such as `30d`"))
 	case "y":
-		return 0, &problem{"years differ in length", cmp.Or(inDaysHint(s), "write days, such as `365d`")}
+		return 0, newProblem("years", cmp.Or(inDaysHint(s), "write days, such as `365d`"))
 	default:
-		return 0, &problem{quote(s) + " has the unknown unit " + quote(q.unit), repairDuration(s)}
+		return 0, newProblem("unknown-unit", quote(s), quote(q.unit), repairDuration(s))
 	}
 }
 
@@ -154,7 +154,7 @@ func notDuration(s string) error {
 	case loose:
 		message = quote(s) + " has a decimal point, but durations have none"
 	}
-	return &problem{message, repairDuration(s)}
+	return newProblem("bad-duration", message, repairDuration(s))
 }
 
 // repairDuration returns the hint for an invalid duration: as corrected, or the syntax if
@@ -306,10 +306,10 @@ func parseSpan(s string) (Span, error) {
 	d, err := ParseDuration(s)
 	if len(all) == 1 && all[0] == (quantity{number: s}) {
 		number := cmp.Or(strings.TrimLeft(s, "0"), "1") // a bucket of 0m would be too narrow
-		err = &problem{quote(s) + " has no unit", fmt.Sprintf("write `%[1]sm`, `%[1]sh` or `%[1]sd`", number)}
+		err = newProblem("span-without-unit", quote(s), number)
 	}
 	if err == nil && d < time.Minute {
-		err = &problem{"a bucket of " + s + " is narrower than a minute", "write `1m` or more"}
+		err = newProblem("narrow-bucket", s)
 	}
 	return Span{Fixed: d}, err
 }
@@ -317,17 +317,17 @@ func parseSpan(s string) (Span, error) {
 // parseCalendar parses a width in months or years; unit is the size of the unit in months.
 func parseCalendar(s string, all []quantity, unit int) (Span, error) {
 	if len(all) > 1 {
-		return Span{}, &problem{quote(s) + " mixes months or years with another unit", "write one number and one unit, as in 3mo or 1y"}
+		return Span{}, newProblem("mixed-units", quote(s))
 	}
 	n, err := strconv.ParseInt(all[0].number, 10, 32)
 	months := n * int64(unit)
 	switch {
 	case err != nil || months > maxYears*12:
-		return Span{}, &problem{fmt.Sprintf("%s is longer than %d years", quote(s), maxYears), "write a shorter width"}
+		return Span{}, newProblem("long-span", quote(s), maxYears)
 	case months == 0:
-		return Span{}, &problem{"a bucket cannot have zero width", "write `1mo` or more"}
+		return Span{}, newProblem("zero-bucket")
 	case 12%months != 0 && months%12 != 0:
-		return Span{}, &problem{quote(s) + " does not divide years evenly", "write 1mo, 2mo, 3mo, 4mo, 6mo or whole years"}
+		return Span{}, newProblem("uneven-years", quote(s))
 	}
 	return Span{Months: int(months)}, nil
 }
@@ -369,7 +369,7 @@ func correctedRate(s string) string {
 
 // parseRate parses a rate, such as "1/m", "10/s" or "100/1h", to events per second.
 func parseRate(s string) (float64, error) {
-	bad := &problem{quote(s) + " is not a rate", "write a number of events and a period, as in 1/m, 10/s or 100/1h"}
+	bad := newProblem("bad-rate", quote(s))
 	m := rateSyntax.FindStringSubmatch(s)
 	if m == nil {
 		if better := correctedRate(s); better != "" {
@@ -381,13 +381,13 @@ func parseRate(s string) (float64, error) {
 	if period[0] < '0' || period[0] > '9' {
 		name, _, ok := looseUnit(period)
 		if ok && name != period {
-			return 0, &problem{quote(s) + " has the unknown unit " + quote(period), "write " + diag.Code(number+"/"+name)}
+			return 0, newProblem("rate-unit", quote(s), quote(period), diag.Code(number+"/"+name))
 		}
 		period = "1" + period
 	}
 	d, err := ParseDuration(period)
 	if p, ok := errors.AsType[*problem](err); ok {
-		return 0, &problem{quote(s) + " is not a rate: " + p.message, rateHint(number, period)}
+		return 0, newProblem("rate-duration", quote(s), p.message, rateHint(number, period))
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || d == 0 {

@@ -28,11 +28,11 @@ var wasBlock = block[Was]{
 	check: func(w *walker, n *node, v *Was) {
 		switch {
 		case !v.Column.IsSet() && !v.Number.IsSet() && !v.Family.IsSet():
-			w.errorf(n.pos, "an older column needs a name").Hint = "write `{column: temp}`, or `{number: 3}` for a protobuf field"
+			w.reject(n.pos, "older-without-name")
 		case v.Type.V == Enum && v.Of == nil && n.entry("of") == nil:
-			w.errorf(v.Type.Pos, "an enum needs values").Hint = "add them, such as `of: [info, warning]`"
+			w.reject(v.Type.Pos, "no-older-values")
 		case v.Type.V != Enum && v.Of != nil:
-			w.errorf(n.entry("of").pos, "only older enums have values").Hint = "write `type: enum`, or remove of"
+			w.reject(n.entry("of").pos, "older-values")
 		}
 	},
 }

@@ -98,7 +98,7 @@ func readYAML(w *walker, text []byte) *node {
 	decoder := yaml.NewDecoder(bytes.NewReader(first))
 	err := decoder.Decode(&document)
 	if errors.Is(err, io.EOF) || err == nil && (len(document.Content) == 0 || isNull(document.Content[0])) {
-		w.errorf(diag.Pos{File: w.file}, "the file is empty").Hint = `begin with the line "btgen: v1"`
+		w.reject(diag.Pos{File: w.file}, "empty-file")
 		return nil
 	}
 	if err != nil {
@@ -106,7 +106,7 @@ func readYAML(w *walker, text []byte) *node {
 		return nil
 	}
 	if line := textAfter(decoder); line > 0 {
-		w.errorf(diag.Pos{File: w.file, Line: line}, "text after the closing bracket of the file").Hint = "remove it, or remove the brackets around all keys"
+		w.reject(diag.Pos{File: w.file, Line: line}, "text-after")
 	}
 	c := converter{w: w, lines: strings.Split(string(first), "\n")}
 	root := c.convert(document.Content[0], 0)
@@ -137,17 +137,17 @@ func textAfter(decoder *yaml.Decoder) int {
 // but editors do not, since positions would be wrong. It returns whether it found none.
 func checkText(w *walker, text []byte) bool {
 	if len(text) > MaxFile {
-		w.errorf(diag.Pos{File: w.file}, "the file is larger than 1 MiB").Hint = "write one file for each kind of event"
+		w.reject(diag.Pos{File: w.file}, "large-file")
 		return false
 	}
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			w.errorf(w.posAt(text, i), "the file is not UTF-8").Hint = "save it as UTF-8"
+			w.reject(w.posAt(text, i), "not-utf8")
 			return false
 		case r == '\u0085', r == '\u2028', r == '\u2029', r == '\r' && !bytes.HasPrefix(text[i+1:], []byte("\n")):
-			w.errorf(w.posAt(text, i), "the character %U is a line break in YAML, but not in editors", r).Hint = `end lines with a newline; in double quotes, write an escape such as "\u2028"`
+			w.reject(w.posAt(text, i), "line-break", r)
 			return false
 		}
 		i += size
@@ -184,11 +184,11 @@ func firstDocument(w *walker, text []byte) (first []byte, ok bool) {
 			}
 			fallthrough
 		case isMarker(row, "---") && begun, ended && rest != "" && rest[0] != '#' && !isMarker(row, "..."):
-			w.errorf(pos, "the file has a second document").Hint = "move it to a separate file"
+			w.reject(pos, "second-document")
 			return text[:min(end, offset)], true
 		case rest == "" || rest[0] == '#':
 		case row[0] == '%' && !begun:
-			w.errorf(pos, "YAML directives are not supported").Hint = "remove the line"
+			w.reject(pos, "directive")
 			return nil, false
 		default:
 			begun = true
@@ -234,7 +234,7 @@ func syntaxError(w *walker, text []byte, err error) {
 	}
 	if anchor := unknownAnchor.FindStringSubmatch(match[2]); anchor != nil {
 		pos := w.posAt(text, max(0, bytes.Index(text, []byte("*"+anchor[1]))))
-		w.errorf(pos, "YAML aliases are not supported").Hint = "write out the value; quote strings that begin with *"
+		w.reject(pos, "alias")
 		return
 	}
 	message := match[2]
@@ -247,12 +247,12 @@ func syntaxError(w *walker, text []byte, err error) {
 	line = min(line, len(lines))
 	hint := syntaxHint(message)
 	if i := slices.IndexFunc(lines, isConflict); i >= 0 {
-		w.errorf(diag.Pos{File: w.file, Line: i + 1}, "unresolved merge conflict").Hint = "keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>"
+		w.reject(diag.Pos{File: w.file, Line: i + 1}, "conflict")
 		return
 	}
 	if tabbed := lines[line-1]; bytes.ContainsRune(leading(tabbed), '\t') {
 		pos := diag.Pos{File: w.file, Line: line, Column: 1 + bytes.IndexByte(tabbed, '\t')}
-		w.errorf(pos, "the line is indented with a tab, which YAML does not allow").Hint = "replace each tab with two spaces, in the whole file"
+		w.reject(pos, "tab")
 		return
 	}
 	if indent := oddIndent(lines, line); indent != "" && strings.Contains(message, "mapping values are not allowed") {
@@ -265,7 +265,7 @@ func syntaxError(w *walker, text []byte, err error) {
 			}
 		}
 	}
-	w.errorf(diag.Pos{File: w.file, Line: line}, "not valid YAML: %s", message).Hint = hint
+	w.reject(diag.Pos{File: w.file, Line: line}, "bad-yaml", message, hint)
 }
 
 // isConflict reports whether a line marks a merge conflict.
@@ -323,13 +323,13 @@ func (c *converter) convert(n *yaml.Node, depth int) *node {
 	out := &node{pos: diag.Pos{File: c.w.file, Line: n.Line, Column: n.Column}}
 	switch {
 	case n.Kind == yaml.AliasNode:
-		c.w.errorf(out.pos, "YAML aliases are not supported").Hint = "write out the value; quote strings that begin with *"
+		c.w.reject(out.pos, "alias")
 	case n.Anchor != "":
-		c.w.errorf(out.pos, "YAML anchors are not supported").Hint = "remove the anchor; quote strings that begin with &"
+		c.w.reject(out.pos, "anchor")
 	case n.Style&yaml.TaggedStyle != 0 || c.at(n.Line, n.Column) == '!':
-		c.w.errorf(out.pos, "YAML tags are not supported").Hint = "remove the tag; quote strings that begin with !"
+		c.w.reject(out.pos, "tag")
 	case depth >= maxDepth:
-		c.w.errorf(out.pos, "nested deeper than %d levels", maxDepth).Hint = "reduce the nesting"
+		c.w.reject(out.pos, "deep", maxDepth)
 	case n.Kind == yaml.ScalarNode:
 		c.scalar(n, out)
 	case n.Kind == yaml.SequenceNode:
@@ -386,7 +386,7 @@ func (c *converter) mapping(n *yaml.Node, out *node, depth int) {
 			continue
 		}
 		if line, ok := first[key.text]; ok {
-			c.w.errorf(key.pos, "duplicate key %s", quote(key.text)).Hint = "remove one; the first is on line " + strconv.Itoa(line)
+			c.w.reject(key.pos, "duplicate-key", quote(key.text), strconv.Itoa(line))
 			continue
 		}
 		first[key.text] = key.pos.Line
@@ -399,13 +399,13 @@ func (c *converter) key(n *yaml.Node, depth int) (*node, bool) {
 	pos := diag.Pos{File: c.w.file, Line: n.Line, Column: n.Column}
 	switch {
 	case n.Tag == "!!merge" && n.Kind == yaml.ScalarNode:
-		c.w.errorf(pos, "YAML merge keys are not supported").Hint = "write out the keys"
+		c.w.reject(pos, "merge-key")
 		return nil, false
 	case isNull(n):
-		c.w.errorf(pos, "the key has no name").Hint = "write a name before the colon"
+		c.w.reject(pos, "no-key-name")
 		return nil, false
 	case n.Kind == yaml.SequenceNode || n.Kind == yaml.MappingNode:
-		c.w.errorf(pos, "a list or a mapping cannot be a key").Hint = "write a name before the colon"
+		c.w.reject(pos, "key-is-list")
 		return nil, false
 	}
 	key := c.convert(n, depth)
