@@ -48,10 +48,10 @@ var tableChecks = map[string]func(l *layout.Layout, t *layout.Table, report repo
 	"L17": largeViewRows,
 	"T01": noGCRule,
 	"T02": fewVersions,
-	"T03": versionsOnNewColumns,
-	"T04": timestampConflict("T04"),
-	"T05": timestampConflict("T05"),
-	"T07": timestampConflict("T07"),
+	"T03": misfit("T03"),
+	"T04": misfit("T04"),
+	"T05": misfit("T05"),
+	"T07": misfit("T07"),
 	"T08": neverCollects,
 	"T11": replicatedVersions,
 	"T14": lateEvents,
@@ -91,11 +91,10 @@ func Rules() []Rule { return rules() }
 // rules reads the catalog on first use.
 var rules = sync.OnceValue(func() []Rule {
 	all := changeRules()
-	finders := map[string]Finder{"schema": BySchema, "language": ByLanguage, "writer": ByWriter, "setup": BySetup, "design": ByDesign}
 	severities := map[string]diag.Severity{"warning": diag.Warning, "advice": diag.Advice}
 	for _, e := range diag.ReadEntries(ruleText) {
 		head := strings.SplitN(e.Head, " ", 4)
-		r := Rule{ID: head[0], Severity: severities[head[1]], Limit: head[1] == "limit", By: finders[head[2]], Title: head[3], cases: map[string]diag.Sentence{}}
+		r := Rule{ID: head[0], Severity: severities[head[1]], Limit: head[1] == "limit", By: Finder(slices.IndexFunc(finders[:], func(f finder) bool { return f.name == head[2] })), Title: head[3], cases: map[string]diag.Sentence{}}
 		for _, line := range e.Lines {
 			r.add(line)
 		}

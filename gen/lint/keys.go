@@ -197,26 +197,19 @@ func finerTime(l *layout.Layout, report reporter) string {
 
 // opaqueBytes is K16: binary keys are not human-readable.
 func opaqueBytes(l *layout.Layout, t *layout.Table, report reporter) {
-	if t.Delimiter == "" {
-		report.at(t.KeyPos, "key", code(`key: {delimiter: "#", %s}`, layout.SegmentsText(asText(l, t))))
-		return
-	}
-	for _, g := range t.Segments {
-		if what, text := opaque(l, t, g); what != "" {
+	texts := segmentsOf(t) // without binary encodings, for use with a delimiter
+	for i, g := range t.Segments {
+		what, text := opaque(l, t, g)
+		if what == "" {
+			continue
+		}
+		if texts[i] = text; t.Delimiter != "" {
 			report.at(t.Source(&g).Pos, "segment", what, withSegment(t, &g, text))
 		}
 	}
-}
-
-// asText returns the segments of a key without binary encodings, for use with a delimiter.
-func asText(l *layout.Layout, t *layout.Table) []string {
-	out := segmentsOf(t)
-	for i, g := range t.Segments {
-		if what, text := opaque(l, t, g); what != "" {
-			out[i] = text
-		}
+	if t.Delimiter == "" {
+		report.at(t.KeyPos, "key", code(`key: {delimiter: "#", %s}`, layout.SegmentsText(texts)))
 	}
-	return out
 }
 
 // opaque returns a description of a segment that is binary but could be text, and the

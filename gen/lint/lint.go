@@ -30,6 +30,18 @@ const (
 	ByDesign                 // nobody: generated code always complies
 )
 
+// finder describes a Finder: its name in the catalog, what it does, and why a schema cannot allow the rules that it applies.
+type finder struct{ name, does, whyNot string }
+
+var finders = [...]finder{
+	BySchema:   {"schema", "detected in the schema", "it is a hard limit"},
+	ByLanguage: {"language", "enforced by the schema language", "it is a hard limit"},
+	ByWriter:   {"writer", "enforced by the generated writer", "it is a hard limit"},
+	BySetup:    {"setup", "detected by setup in a live table", "it concerns live tables; changes to them are allowed during setup"},
+	ByLock:     {"lock", "detected when a schema changes", "it concerns a change; btgen generate --accept accepts one by name"},
+	ByDesign:   {"design", "generated code always complies", "generated code always complies"},
+}
+
 // Rule is one check.
 type Rule struct {
 	ID       string        // stable, since schemas name it in allow; such as "K01"
@@ -180,7 +192,7 @@ func (s subject) checkAllowances() diag.List {
 		case rules[i].HowToAllow != "":
 			found.Errorf(a.Pos, "allow does not apply to rule %s (%s)", a.Rule, rules[i].Title).Hint = rules[i].HowToAllow
 		case !rules[i].Allowable():
-			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: %s", a.Rule, rules[i].Title, rules[i].whyNot()).Hint = "remove it"
+			found.Errorf(a.Pos, "rule %s (%s) cannot be allowed: %s", a.Rule, rules[i].Title, finders[rules[i].By].whyNot).Hint = "remove it"
 		case rules[i].kind() == s.kind:
 		case s.kind == "table":
 			found.Errorf(a.Pos, "rule %s (%s) applies to queries, not to tables", a.Rule, rules[i].Title).Hint =
@@ -199,19 +211,6 @@ func checkScan(q *layout.Query) diag.List {
 		found.Warnf(q.ScanPos, "unused scan: in table %q, query %s reads %s", q.Table.ID, q.Name, prose.Ranges(q)).Hint = "remove scan"
 	}
 	return found
-}
-
-// whyNot explains why a schema cannot allow the rule.
-func (r Rule) whyNot() string {
-	switch r.By {
-	case ByLock:
-		return "it concerns a change; btgen generate --accept accepts one by name"
-	case BySetup:
-		return "it concerns live tables; changes to them are allowed during setup"
-	case ByDesign:
-		return "generated code always complies"
-	}
-	return "it is a hard limit"
 }
 
 // allowable lists the rules that a table or a query can allow.

@@ -14,7 +14,7 @@ func (r Rule) Markdown() string {
 
 // Description returns paragraphs in Markdown: what the rule is about, why, what to do, the edits that it finds, and its source.
 func (r Rule) Description() []string {
-	out := []string{r.kindOfFinding() + "; " + r.by() + ".", r.Reason, "What to do: " + r.Fix}
+	out := []string{r.kindOfFinding() + "; " + finders[r.By].does + ".", r.Reason, "What to do: " + r.Fix}
 	switch {
 	case r.HowToAllow != "":
 		out = append(out, "To allow it, "+r.HowToAllow+".")
@@ -35,14 +35,6 @@ func (r Rule) kindOfFinding() string {
 		return "Class " + r.class
 	}
 	return map[diag.Severity]string{diag.Error: "An error", diag.Warning: "A warning", diag.Advice: "Advice"}[r.Severity]
-}
-
-// by returns which part of btgen applies the rule, as a verb phrase.
-func (r Rule) by() string {
-	return map[Finder]string{
-		BySchema: "detected in the schema", ByLanguage: "enforced by the schema language", ByWriter: "enforced by the generated writer",
-		BySetup: "detected by setup in a live table", ByLock: "detected when a schema changes", ByDesign: "generated code always complies",
-	}[r.By]
 }
 
 // Page returns docs/reference/rules.md, which lists all rules in Markdown.

@@ -71,40 +71,36 @@ func fewestVersions(r codec.Retention) int {
 	return most
 }
 
-// versionsOnNewColumns is T03: an event with a repeated value is a new version of the
-// same column, and deletes an older event.
-func versionsOnNewColumns(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.Families {
-		verdict := layout.Fits(t.Pattern, f.Strategy)
-		if verdict.Rule != "T03" {
-			continue
-		}
-		for rule := range allRules(f.GC) {
-			if rule.Kind == codec.GCMaxVersions {
-				report.at(f.GCPos, "versions", verdict.Reason, verdict.Instead)
-				break
+// misfit returns the check of T03, T04, T05 or T07: the strategy needs other cell timestamps than event times, or counts
+// versions of columns that are named by values, so that an event with a repeated value deletes an older one.
+func misfit(rule string) func(l *layout.Layout, t *layout.Table, report reporter) {
+	return func(_ *layout.Layout, t *layout.Table, report reporter) {
+		for _, f := range t.Families {
+			strategy, what := f.Strategy, string(f.Strategy)
+			if rule == "T03" {
+				what = "max_versions" // also if nested in another rule
+			}
+			if f.Life.Timestamp == codec.TimestampWrite {
+				strategy = layout.MaxAgeFromWrite // also if nested
+				if f.Strategy != strategy {
+					what += " with from: write"
+				}
+			}
+			if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == rule && (rule != "T03" || countsVersions(f)) {
+				report.at(f.GCPos, "misfit", what, t.Pattern, verdict.Reason, verdict.Instead)
 			}
 		}
 	}
 }
 
-// timestampConflict returns the check of T04, T05 or T07: the strategy needs other cell
-// timestamps than event times.
-func timestampConflict(rule string) func(l *layout.Layout, t *layout.Table, report reporter) {
-	return func(_ *layout.Layout, t *layout.Table, report reporter) {
-		for _, f := range t.Families {
-			strategy, what := f.Strategy, string(f.Strategy)
-			if f.Life.Timestamp == codec.TimestampWrite {
-				strategy = layout.MaxAgeFromWrite // also if nested in another rule
-				if f.Strategy != strategy {
-					what += " with from: write"
-				}
-			}
-			if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == rule {
-				report.at(f.GCPos, "misfit", what, t.Pattern, verdict.Reason, verdict.Instead)
-			}
+// countsVersions reports whether a garbage collection rule, or one nested in it, limits the number of versions.
+func countsVersions(f layout.Family) bool {
+	for rule := range allRules(f.GC) {
+		if rule.Kind == codec.GCMaxVersions {
+			return true
 		}
 	}
+	return false
 }
 
 // neverCollects is T08: a version limit that no column ever reaches. Where timestamps are
@@ -186,11 +182,8 @@ func replicatedVersions(l *layout.Layout, t *layout.Table, report reporter) {
 		return
 	}
 	for _, f := range t.Families {
-		for rule := range allRules(f.GC) {
-			if rule.Kind == codec.GCMaxVersions {
-				report.at(f.GCPos, "versions", l.Expect.Clusters)
-				break
-			}
+		if countsVersions(f) {
+			report.at(f.GCPos, "versions", l.Expect.Clusters)
 		}
 	}
 }
