@@ -71,17 +71,17 @@ func (c *comparer) presence(old, new lock.Column, at Change) {
 	switch {
 	case same:
 	case !required(old) && required(new):
-		c.add(absenceChanged, at, "field %q becomes required: %s", item(new), c.lacking())
+		c.add(absenceChanged, at, "required", item(new), c.lacking())
 	case required(old) && c.implicit(old):
-		c.add(absenceChanged, at, "field %q was required: stored events omit the value 0, which then reads as absent", item(new))
+		c.add(absenceChanged, at, "was-required", item(new))
 	case required(old) && new.Optional:
-		c.add(becomesOptional, at, "field %q becomes optional: programs with the old code cannot read events that lack it; deploy readers first", item(new))
+		c.add(becomesOptional, at, "optional", item(new))
 	case required(old):
-		c.add(harmless, at, "field %q gets a default: stored events have the field", item(new))
+		c.add(harmless, at, "default-of-required", item(new))
 	case old.Default != nil:
-		c.add(absenceChanged, at, "the default of field %q changes: stored events that lack it are read with a different value", item(new))
+		c.add(absenceChanged, at, "other-default", item(new))
 	default:
-		c.add(defaultAdded, at, "field %q gets a default: stored events that lack it are read with the default, and the Go field is no longer a pointer", item(new))
+		c.add(defaultAdded, at, "default", item(new))
 	}
 }
 

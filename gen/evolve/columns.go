@@ -90,7 +90,7 @@ func (c *comparer) columns(renamed map[string]string) {
 		if required(old) && !old.Written {
 			follows = "programs with the old code cannot read new events, which lack it; deploy readers first"
 		}
-		c.add(fieldRemoved, Change{Item: item(old), place: atTable, Old: c.show(old)}, "field %q is removed: %s", item(old), follows)
+		c.add(fieldRemoved, Change{Item: item(old), place: atTable, Old: c.show(old)}, "field-removed", item(old), follows)
 	}
 	for _, new := range c.new.Live() {
 		all := c.origins(new)
@@ -200,7 +200,7 @@ func (c *comparer) added(new lock.Column) {
 	at := Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}
 	if !new.Written && required(new) {
 		at.Old = "absent"
-		c.add(requiredAdded, at, "required field %q is added: %s", item(new), c.lacking())
+		c.add(requiredAdded, at, "required-added", item(new), c.lacking())
 		return
 	}
 	all := c.origins(new)
@@ -210,9 +210,9 @@ func (c *comparer) added(new lock.Column) {
 	if i := slices.IndexFunc(all, func(o origin) bool { return c.absence(o.old, new) }); i >= 0 {
 		c.restoredAs(all[i].old, new, at)
 	} else if len(all) > 0 {
-		c.add(fieldAdded, at, "field %q continues the removed field %q: stored events have the values that were written with it", item(new), continued(item(new), all))
+		c.add(fieldAdded, at, "field-continues", item(new), continued(item(new), all))
 	} else {
-		c.add(fieldAdded, at, "field %q is added: stored events lack it, as far as %s tells", item(new), lock.Name)
+		c.add(fieldAdded, at, "field-added", item(new), lock.Name)
 	}
 }
 
@@ -222,18 +222,18 @@ func (c *comparer) renamed(old, new lock.Column) {
 	switch {
 	case c.new.Blob == layout.Protobuf && old.Field == new.Field:
 		change.way.restore = "number: " + old.Key
-		c.add(fieldElsewhere, change, "the number of field %q changes from %s to %s: %s", new.Field, old.Key, new.Key, c.lostValues(new))
+		c.add(fieldElsewhere, change, "other-number", new.Field, old.Key, new.Key, c.lostValues(new))
 	case c.new.Blob == layout.Protobuf:
 		change.way.restore = "number: " + old.Key
-		c.add(fieldElsewhere, change, "field %q is removed and %q of %s type is added: if this is a rename, %s", old.Field, new.Field, sameType(old, new), c.lostValues(new))
+		c.add(fieldElsewhere, change, "perhaps-renamed", old.Field, new.Field, sameType(old, new), c.lostValues(new))
 	case c.new.Blob == layout.JSONText:
-		c.add(fieldElsewhere, change, "field %q is removed and %q of %s type is added: if this is a rename, %s", old.Key, new.Key, sameType(old, new), c.lostValues(new))
+		c.add(fieldElsewhere, change, "perhaps-renamed", old.Key, new.Key, sameType(old, new), c.lostValues(new))
 	case item(old) == item(new):
 		change.way.restore = "column: " + quoted(old.Key)
-		c.add(fieldElsewhere, change, "field %q moves from column %q to %q: %s", item(new), old.Key, new.Key, c.lostValues(new))
+		c.add(fieldElsewhere, change, "other-column", item(new), old.Key, new.Key, c.lostValues(new))
 	default:
 		change.way.restore = "column: " + quoted(old.Key)
-		c.add(fieldElsewhere, change, "column %q is removed and %q of %s type is added: if this is a rename, %s", old.Key, new.Key, sameType(old, new), c.lostValues(new))
+		c.add(fieldElsewhere, change, "column-perhaps-renamed", old.Key, new.Key, sameType(old, new), c.lostValues(new))
 	}
 }
 
@@ -281,7 +281,7 @@ func (c *comparer) reused(old, new lock.Column) bool {
 // reuse adds a change of a field that is stored in the place of a removed one.
 func (c *comparer) reuse(at Change, old lock.Column) {
 	at.way.number = c.free()
-	c.add(placeReused, at, "%s of a removed field is reused with a different meaning: values of old events are read as %q", c.place(old), at.Item)
+	c.add(placeReused, at, "place-reused", c.place(old), at.Item)
 }
 
 // again adds the change for a field that is stored in the place of a removed one.
@@ -309,8 +309,7 @@ func (c *comparer) again(old, new lock.Column) {
 		return
 	}
 	c.abandoned(new)
-	c.add(fieldAdded, Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)},
-		"field %q is added again: stored events have the values that were written with it", item(new))
+	c.add(fieldAdded, Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, "added-again", item(new))
 }
 
 // torn adds the change for a removed field that is read again, if events may have it in two TTL
@@ -368,21 +367,21 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 		if !slices.ContainsFunc(c.new.Families, func(f lock.Family) bool { return f.Name == old.Family }) {
 			move.way.text = "restore family " + quotedCode(old.Family) + " of the table, and the field in it"
 		}
-		c.add(familyChanged, move, "field %q moves from family %q to %q: its stored values are not read", item(new), old.Family, new.Family)
+		c.add(familyChanged, move, "other-family", item(new), old.Family, new.Family)
 	}
 	switch {
 	case old.Written != new.Written:
-		c.add(valueChanged, at, "column %q changes between field and write time: stored values are undecodable or wrong", new.Key)
+		c.add(valueChanged, at, "write-time", new.Key)
 		return
 	case old.Written:
 		c.text(old, new, at)
 		return
 	case old.Field != "" && old.Field != new.Field && new.Key == "":
-		c.add(fieldReplaced, at, "field %q replaces %q, and offsets do not identify their field: stored values are read under the new name", new.Field, old.Field)
+		c.add(fieldReplaced, at, "offset-renamed", new.Field, old.Field)
 	case !again && c.otherField(old, new):
 		c.exchanged(old, new, at)
 	case c.new.Blob == layout.Protobuf && old.Field != new.Field:
-		c.add(fieldReplaced, at, "number %s moves from field %q to %q: stored values are read under the new name", new.Key, old.Field, new.Field)
+		c.add(fieldReplaced, at, "number-moved", new.Key, old.Field, new.Field)
 	}
 	if old.Type != new.Type {
 		if !c.typeOf(old, new, at) {
@@ -427,7 +426,7 @@ func (c *comparer) exchanged(old, new lock.Column, at Change) {
 	default:
 		at.way.text = "store it elsewhere: " + quotedCode("column: "+quoted(new.Key+"_2"))
 	}
-	c.add(fieldReplaced, at, "%s moves from field %q to %q: stored values are read as those of another field", c.place(new), was, is)
+	c.add(fieldReplaced, at, "place-moved", c.place(new), was, is)
 }
 
 // text compares the encoding of values that are stored one by one.
@@ -440,17 +439,17 @@ func (c *comparer) text(old, new lock.Column, at Change) {
 	if name == "" { // columns are named after times
 		what, name = "field", item(new)
 	}
-	c.add(valueChanged, at, "the encoding of %s %q changes: stored values are undecodable or wrong", what, name)
+	c.add(valueChanged, at, "other-encoding", what, name)
 }
 
 // typeOf compares the types of a field. It reports whether the new one can read stored values.
 func (c *comparer) typeOf(old, new lock.Column, at Change) bool {
 	if c.widens(old, new) {
-		c.add(typeWider, at, "field %q: %s becomes %s, which can hold every stored value: the type of the Go field changes", item(new), old.Type, new.Type)
+		c.add(typeWider, at, "wider-type", item(new), old.Type, new.Type)
 		return true
 	}
 	at.way.restore = "type: " + old.Type.String()
-	c.add(valueChanged, at, "field %q: %s becomes %s: stored values are undecodable or wrong", item(new), old.Type, new.Type)
+	c.add(valueChanged, at, "other-type", item(new), old.Type, new.Type)
 	return false
 }
 

@@ -30,8 +30,7 @@ type enumOf struct {
 // enum compares the values of an enum.
 func (c *comparer) enum(e enumOf) {
 	if wrong, was, is := e.wrong(); wrong != "" {
-		c.add(enumChanged, Change{Item: e.item, place: atEnum, column: e.key, value: wrong, Old: was, New: is, way: way{pairs: keepValues(e.old, e.new)}},
-			"enum %q changes: stored values change their meaning or become undecodable", e.item)
+		c.add(enumChanged, Change{Item: e.item, place: atEnum, column: e.key, value: wrong, Old: was, New: is, way: way{pairs: keepValues(e.old, e.new)}}, "enum-changed", e.item)
 		return
 	}
 	var added []string
@@ -43,8 +42,7 @@ func (c *comparer) enum(e enumOf) {
 			return o.Retired && (e.names && o.Name == v.Name && o.Number != v.Number || !e.names && o.Number == v.Number && o.Name != v.Name)
 		}
 		if i := slices.IndexFunc(e.old, reused); i >= 0 && !e.has(v) {
-			c.add(placeReused, Change{Item: e.item, place: atEnum, column: e.key, value: v.Name, Old: valueText(e.old[i]), New: valueText(v), way: way{pairs: keepValues(e.old, e.new)}},
-				"enum %q reuses a removed value with a different meaning: stored values are read as the new one", e.item)
+			c.add(placeReused, Change{Item: e.item, place: atEnum, column: e.key, value: v.Name, Old: valueText(e.old[i]), New: valueText(v), way: way{pairs: keepValues(e.old, e.new)}}, "enum-reused", e.item)
 			return
 		}
 		if !e.has(v) {
@@ -52,10 +50,9 @@ func (c *comparer) enum(e enumOf) {
 		}
 	}
 	if added != nil {
-		c.add(enumGrows, Change{Item: e.item, place: atEnum, column: e.key, value: added[0], New: strings.Join(added, ", ")},
-			"enum %q gains the %s %s: programs with the old code cannot read it; deploy readers first", e.item, words.Plural(len(added), "value", "values"), strings.Join(added, ", "))
+		c.add(enumGrows, Change{Item: e.item, place: atEnum, column: e.key, value: added[0], New: strings.Join(added, ", ")}, "enum-grows", e.item, words.Plural(len(added), "value", "values"), strings.Join(added, ", "))
 	} else if e.names && !slices.EqualFunc(live(e.old), live(e.new), func(a, b lock.EnumValue) bool { return a == b }) {
-		c.add(nameChanged, Change{Item: e.item, place: atEnum, column: e.key, value: live(e.new)[0].Name}, "enum %q is renumbered: names are stored, and only the Go constants change", e.item)
+		c.add(nameChanged, Change{Item: e.item, place: atEnum, column: e.key, value: live(e.new)[0].Name}, "enum-renumbered", e.item)
 	}
 }
 

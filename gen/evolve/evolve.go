@@ -112,8 +112,8 @@ type comparer struct {
 }
 
 // add adds a change of a rule.
-func (c *comparer) add(rule *Rule, change Change, format string, args ...any) *Change {
-	change.Rule, change.Message = rule, fmt.Sprintf(format, args...)
+func (c *comparer) add(rule *Rule, change Change, name string, args ...any) *Change {
+	change.Rule, change.Message = rule, message(name, args...)
 	c.changes = append(c.changes, change)
 	return &c.changes[len(c.changes)-1]
 }
@@ -134,17 +134,15 @@ func (c *comparer) unread(old, new lock.Column, format string, args ...any) Chan
 func (c *comparer) pattern() bool {
 	switch {
 	case c.old.Pattern != c.new.Pattern:
-		c.add(patternChanged, Change{place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}},
-			"pattern %s becomes %s: stored events are in different rows and cells and are not read", c.old.Pattern, c.new.Pattern)
+		c.add(patternChanged, Change{place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}}, "pattern", c.old.Pattern, c.new.Pattern)
 	case c.old.Blob != c.new.Blob:
-		c.add(patternChanged, Change{place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}},
-			"the format of events changes from %s to %s: stored values cannot be decoded", blobText(c.old), blobText(c.new))
+		c.add(patternChanged, Change{place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}}, "format", blobText(c.old), blobText(c.new))
 	default:
 		if c.old.BlobColumn != c.new.BlobColumn {
 			c.add(fieldElsewhere, Change{
 				Item: c.new.BlobColumn, place: atPattern, Old: "column " + c.old.BlobColumn, New: "column " + c.new.BlobColumn,
 				way: way{restore: "blob: {column: " + quoted(c.old.BlobColumn) + "}"},
-			}, "the column of serialized events changes from %q to %q: stored events are not read", c.old.BlobColumn, c.new.BlobColumn)
+			}, "blob-column", c.old.BlobColumn, c.new.BlobColumn)
 		}
 		return false
 	}

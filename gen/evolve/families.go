@@ -38,22 +38,18 @@ func (c *comparer) families() map[string]string {
 		switch {
 		case len(removed) == 1 && len(added) == 1:
 			renamed[f.Name] = added[0].Name
-			c.add(familyChanged, Change{Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: c.renamedFamily(f)},
-				"family %q becomes %q: stored cells are not read, and setup leaves the old family alone", f.Name, added[0].Name)
+			c.add(familyChanged, Change{Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: c.renamedFamily(f)}, "family-renamed", f.Name, added[0].Name)
 		case f.Class:
-			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}},
-				"family %q of a TTL class is removed: its stored events are not read", f.Name)
+			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}}, "class-removed", f.Name)
 		case hasClasses(c.new):
-			c.add(familyChanged, Change{Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}},
-				"family %q is replaced by those of TTL classes: its stored events are not read", f.Name)
+			c.add(familyChanged, Change{Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}}, "family-split", f.Name)
 		case c.old.Blob != "": // or its fields say what becomes of them
-			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}},
-				"family %q is removed: its stored events are not read", f.Name)
+			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}}, "family-removed", f.Name)
 		}
 	}
 	if len(removed) != 1 || len(added) != 1 {
 		for _, f := range added {
-			c.add(familyAdded, Change{Item: f.Name, place: atFamily, family: f.Name}, "family %q is added: run setup before programs write to it", f.Name)
+			c.add(familyAdded, Change{Item: f.Name, place: atFamily, family: f.Name}, "family-added", f.Name)
 		}
 	}
 	for _, new := range c.new.Families {
@@ -149,29 +145,29 @@ func (c *comparer) age(old, new lock.Family) {
 	switch {
 	case old.Class != new.Class:
 		at.way.text = c.familyWay(old)
-		c.add(familyChanged, at, "family %q starts or stops being the family of a TTL class: its stored events are read differently", new.Name)
+		c.add(familyChanged, at, "family-class", new.Name)
 	case old.Timestamp == codec.TimestampEvent && new.Timestamp == codec.TimestampWrite && old.GC.Equal(new.GC):
 		if !ages(new.GC) {
-			c.add(stampsChanged, at, "cells in family %q now have the time of the write: an event that a program with the old code writes again may keep its previous values", new.Name)
+			c.add(stampsChanged, at, "stamps-of-writes", new.Name)
 			return
 		}
-		c.add(stampsChanged, at, "ages in family %q now count from the write: programs with the old code may miss late events; deploy readers first", new.Name)
+		c.add(stampsChanged, at, "ages-of-writes", new.Name)
 	case old.Timestamp == codec.TimestampWrite && new.Timestamp == codec.TimestampEvent && old.GC.Equal(new.GC) && !ages(new.GC):
-		c.add(stampsChanged, at, "cells in family %q now have the time of the event: an event with a later cell keeps its previous values when it is written again", new.Name)
+		c.add(stampsChanged, at, "stamps-of-events", new.Name)
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
-		c.add(lifeChanged, at, "the timestamps of family %q get a different meaning: stored events are deleted too early or never", new.Name)
+		c.add(lifeChanged, at, "stamps-changed", new.Name)
 	case old.GC.Equal(new.GC):
 	case !b.Outlives(a) && c.new.Pattern.NewestOnly():
-		c.add(stateShorter, at, "the ttl of family %q changes from %s to %s: deploy readers before you run setup, which deletes rows that older programs expect", new.Name, ttlText(old), ttlText(new))
+		c.add(stateShorter, at, "latest-shorter", new.Name, ttlText(old), ttlText(new))
 	case b.Outlives(a) && c.holds(new.Name):
 		at.way.text = "let a new layout begin with another family and the longer ttl, with since and before"
-		c.add(eventsLonger, at, "the ttl of family %q changes from %s to %s, and the table has a rollup: programs would take buckets to be complete whose first events are deleted", new.Name, ttlText(old), ttlText(new))
+		c.add(eventsLonger, at, "rollup-longer", new.Name, ttlText(old), ttlText(new))
 	case !b.Outlives(a):
-		c.add(lifeChanged, at, "the ttl of family %q changes from %s to %s: stored events are deleted", new.Name, ttlText(old), ttlText(new))
+		c.add(lifeChanged, at, "ttl-shorter", new.Name, ttlText(old), ttlText(new))
 	case a.Outlives(b) && c.new.Pattern.NewestOnly():
-		c.add(lifeLonger, at, "the ttl of family %q changes from %s to %s: the newest event of each series is kept as long as before", new.Name, ttlText(old), ttlText(new))
+		c.add(lifeLonger, at, "latest-longer", new.Name, ttlText(old), ttlText(new))
 	default:
-		c.add(lifeLonger, at, "the ttl of family %q changes from %s to %s: stored events are kept at least as long", new.Name, ttlText(old), ttlText(new))
+		c.add(lifeLonger, at, "ttl-longer", new.Name, ttlText(old), ttlText(new))
 	}
 }
 

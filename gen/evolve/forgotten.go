@@ -58,7 +58,7 @@ func (c *Comparison) kept(p *pair) bool {
 	if file == "" {
 		return false
 	}
-	c.add(p, tableForgotten, Change{way: way{text: text}}, "table %q is locked in %s: a second lock would not know what only that one records", p.facts.Name, file)
+	c.add(p, tableForgotten, Change{way: way{text: text}}, "second-lock", p.facts.Name, file)
 	return true
 }
 
@@ -73,7 +73,7 @@ func (c *Comparison) lostTable(t *lock.Table) bool {
 
 // lost adds the finding for a table that the lock has lost.
 func (c *Comparison) lost(p *pair) {
-	c.add(p, tableForgotten, Change{way: way{text: restoreLock}}, "%s lacks table %q, but had it when the code was generated: a new start forgets what is stored", lock.Name, p.facts.Name)
+	c.add(p, tableForgotten, Change{way: way{text: restoreLock}}, "forgotten", lock.Name, p.facts.Name)
 }
 
 // restoreLock is the way out for a lock that has lost a table.

@@ -51,18 +51,17 @@ func (c *comparer) key() {
 		c.kinds(old, new)
 		c.keyEnums(old, new)
 	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(unsalted(old), unsalted(new), same):
-		c.add(saltChanged, Change{Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}},
-			"the salt changes from %s to %s: stored rows are not found", saltText(old), saltText(new))
+		c.add(saltChanged, Change{Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}}, "salt", saltText(old), saltText(new))
 	case c.old.Delimiter == c.new.Delimiter && c.renamedSeries(old, new):
 		c.keyEnums(old, new)
 	default:
 		change := Change{Keys: true, place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}}
 		if i := change.segment - 1; keyText(c.old) == keyText(c.new) && i >= 0 && i < len(old) {
 			change.way = way{restore: fmt.Sprintf("%s: {type: %s}", old[i].Name, old[i].Type)}
-			c.add(keyChanged, change, "series value %q in the row key: %s becomes %s: stored rows are not found or not read", new[i].Name, old[i].Type, new[i].Type)
+			c.add(keyChanged, change, "segment", new[i].Name, old[i].Type, new[i].Type)
 			return
 		}
-		c.add(keyChanged, change, "the row key %s becomes %s: stored rows are not found", keyText(c.old), keyText(c.new))
+		c.add(keyChanged, change, "key", keyText(c.old), keyText(c.new))
 	}
 }
 
@@ -76,7 +75,7 @@ func (c *comparer) kinds(old, new []lock.Segment) {
 		if g.Tells {
 			effect = "reads skip rows with another text instead of reporting them as undecodable"
 		}
-		c.add(kindsChanged, Change{place: atKey, segment: i + 1, Old: segmentText(c.old, old[i]), New: segmentText(c.new, g)}, "kind of %q in the row key: %s", g.Const, effect)
+		c.add(kindsChanged, Change{place: atKey, segment: i + 1, Old: segmentText(c.old, old[i]), New: segmentText(c.new, g)}, "kind", g.Const, effect)
 	}
 }
 
@@ -135,10 +134,10 @@ func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
 			return false // a different order
 		}
 		if a.Kind == codec.SeriesSegment && a.Name != b.Name {
-			changes.add(nameChanged, Change{Item: b.Name, place: atKey}, "series value %q becomes %q: the Go field is renamed", a.Name, b.Name)
+			changes.add(nameChanged, Change{Item: b.Name, place: atKey}, "series-renamed", a.Name, b.Name)
 		}
 		if a.Type != b.Type && widens(a.Type, b.Type) && a.Form.Encoding == codec.KeyText && !a.Form.Reverse {
-			changes.add(typeWider, Change{Item: b.Name, place: atKey}, "series value %q: %s becomes %s, which has the same bytes in keys: the type of the Go field changes", b.Name, a.Type, b.Type)
+			changes.add(typeWider, Change{Item: b.Name, place: atKey}, "series-wider", b.Name, a.Type, b.Type)
 			a.Type = b.Type
 		}
 		if !sameSegment(a, b, false) {
@@ -187,8 +186,7 @@ func (c *comparer) bucket() {
 	if !c.new.Pattern.Bucketed() || sameBuckets(a, b) {
 		return
 	}
-	c.add(bucketChanged, Change{Keys: true, place: atBucket, way: way{restore: "bucket: " + bucketText(a), beside: true}},
-		"bucket %s becomes %s: stored rows are not found or not read", bucketText(a), bucketText(b))
+	c.add(bucketChanged, Change{Keys: true, place: atBucket, way: way{restore: "bucket: " + bucketText(a), beside: true}}, "bucket", bucketText(a), bucketText(b))
 }
 
 // sameBuckets reports whether two buckets divide time in the same way, with the same labels.
@@ -224,12 +222,10 @@ func bucketText(b codec.Bucket) string {
 // time compares the time in the keys of patterns with a row per event.
 func (c *comparer) time() {
 	if a, b := c.old.TimeKey, c.new.TimeKey; a != b && !c.new.Pattern.Bucketed() {
-		c.add(keyTimeChanged, Change{Keys: true, place: atKey, way: way{restore: "{" + timeText(a) + "}", beside: true}},
-			"{%s} in the row key becomes {%s}: stored rows are not found", timeText(a), timeText(b))
+		c.add(keyTimeChanged, Change{Keys: true, place: atKey, way: way{restore: "{" + timeText(a) + "}", beside: true}}, "key-time", timeText(a), timeText(b))
 	}
 	if c.old.Sequence != c.new.Sequence {
-		c.add(keyChanged, Change{Item: "sequence", place: atKey, Old: offsetText(c.old.Sequence), New: offsetText(c.new.Sequence), way: way{beside: true}},
-			"the tie-breaker of events is added or removed: stored column qualifiers cannot be decoded")
+		c.add(keyChanged, Change{Item: "sequence", place: atKey, Old: offsetText(c.old.Sequence), New: offsetText(c.new.Sequence), way: way{beside: true}}, "tie-breaker")
 	}
 }
 
@@ -263,12 +259,11 @@ func (c *comparer) precision() {
 	switch {
 	case a == b:
 	case c.new.Pattern.Naming() == codec.NamedByTime:
-		c.add(offsetsChanged, Change{place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}},
-			"precision %s becomes %s: the offsets in stored columns are read as different times", was, is)
+		c.add(offsetsChanged, Change{place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}}, "offsets", was, is)
 	case b > a:
-		c.add(precisionCoarser, Change{place: atTable}, "precision %s becomes %s: stored events stay readable, but writing one of them again adds a second event, and a backfill stops at them", was, is)
+		c.add(precisionCoarser, Change{place: atTable}, "coarser", was, is)
 	default:
-		c.add(harmless, Change{place: atTable}, "precision %s becomes %s: stored events are not affected", was, is)
+		c.add(harmless, Change{place: atTable}, "precision", was, is)
 	}
 }
 

@@ -360,10 +360,10 @@ func (t troupe) searches(l rehearse.Loss, in *pair) bool {
 func (c *Comparison) addLoss(p *pair, l rehearse.Loss) {
 	change := Change{Item: lossItem(l), place: atServes, Old: shownText(l, l.Was), New: shownText(l, l.Is), way: way{text: lossWay(l)}}
 	if p.table != nil && p.table.Draft && l.From != "" && l.From != l.To {
-		c.add(p, draftServes, change, "draft %q takes over %s from table %q, and has none of its events", p.table.ID, readText(l.Read), l.From)
+		c.add(p, draftServes, change, "draft-takes-over", p.table.ID, readText(l.Read), l.From)
 		return
 	}
-	c.add(p, lossUnnamed, change, "%s would show %s instead of %s: %s", readText(l.Read), change.New, change.Old, strings.Join(l.Story, ", "))
+	c.add(p, lossUnnamed, change, "loss", readText(l.Read), change.New, change.Old, strings.Join(l.Story, ", "))
 }
 
 // shownText describes what is shown of a field, of an event, or of a window.

@@ -95,7 +95,7 @@ func (c *comparer) mixed(new lock.Column, all []origin) {
 			which = fmt.Sprintf("the removed field %q was stored", o.field)
 		}
 		at.way.text = fmt.Sprintf("leave %s out of was", c.place(o.as))
-		c.add(placeReused, at, "field %q is also read from %s, in which %s: values of two fields are read as one", item(new), c.place(o.as), which)
+		c.add(placeReused, at, "read-from-other", item(new), c.place(o.as), which)
 	}
 }
 
@@ -110,8 +110,7 @@ func (c *comparer) restored(new lock.Column, all []origin) {
 	for _, old := range c.old.Columns {
 		read := slices.ContainsFunc(all, func(o origin) bool { return o.old.Key == old.Key && o.old.Family == old.Family })
 		if old.Retired && !old.Written && !read && owner(c.old, old) == main {
-			c.add(placeForgotten, c.unread(old, new, "add %s", quotedCode(c.wasText(old, &new))),
-				"field %q continues the removed field %q, but is not read from %s: events that have it there lack it", item(new), main, c.place(old))
+			c.add(placeForgotten, c.unread(old, new, "add %s", quotedCode(c.wasText(old, &new))), "not-read-from", item(new), main, c.place(old))
 			return
 		}
 	}

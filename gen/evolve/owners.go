@@ -84,8 +84,7 @@ func (c *Comparison) owners() {
 			continue
 		}
 		p.taken = true
-		c.add(p, tableTaken, Change{Old: "events of " + p.old.Schema, New: "events of " + p.facts.Schema, way: way{text: ownerWay(p)}},
-			"table %q has the events of schema %s, and %s would read them as its own", p.old.Name, p.old.Schema, p.facts.Schema)
+		c.add(p, tableTaken, Change{Old: "events of " + p.old.Schema, New: "events of " + p.facts.Schema, way: way{text: ownerWay(p)}}, "foreign-events", p.old.Name, p.old.Schema, p.facts.Schema)
 	}
 }
 

@@ -110,7 +110,7 @@ func (c *Comparison) withdraw() {
 		}
 		for k := range all[:n] {
 			if at := schema.FormatInstant(all[k].Since); !planned(&all[k]) {
-				c.add(p, layoutBegins, Change{Item: at}, "the layout that was to begin at %s is withdrawn: programs that have it must be replaced until then", at)
+				c.add(p, layoutBegins, Change{Item: at}, "withdrawn", at)
 			}
 		}
 		rest := *p.old
@@ -131,11 +131,10 @@ func sameLayout(a *lock.Table, l *lock.Layout, b *lock.Table, o *lock.Layout) bo
 // removed adds the finding for a layout that the table no longer has.
 func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 	if c.expired(&old[i], old[i-1].Since) {
-		c.add(p, harmless, Change{Item: until(old, i)}, "the layout before %s is removed: its events have expired", until(old, i))
+		c.add(p, harmless, Change{Item: until(old, i)}, "layout-expired", until(old, i))
 		return
 	}
-	c.add(p, layoutRemoved, Change{Item: until(old, i), way: way{text: removeWay(&old[i], old[i-1].Since) + c.unlessBegun(p, old, i)}},
-		"the layout before %s is removed: its events are no longer read", until(old, i))
+	c.add(p, layoutRemoved, Change{Item: until(old, i), way: way{text: removeWay(&old[i], old[i-1].Since) + c.unlessBegun(p, old, i)}}, "layout-removed", until(old, i))
 }
 
 // unlessBegun returns how the layout after layout i can be withdrawn, if the edit does so; empty if
@@ -188,11 +187,10 @@ func until(layouts []lock.Layout, i int) string { return schema.FormatInstant(la
 func (c *Comparison) begins(p *pair, new *lock.Layout) {
 	since := schema.FormatInstant(new.Since)
 	if !c.in.Now.IsZero() && !new.Since.After(c.in.Now) {
-		c.add(p, layoutMoved, Change{Item: since, place: atSince, way: way{text: "choose a time by which all programs run the new code"}},
-			"a new layout begins at %s, in the past: events since then are stored in the earlier layout and are not read", since)
+		c.add(p, layoutMoved, Change{Item: since, place: atSince, way: way{text: "choose a time by which all programs run the new code"}}, "layout-past", since)
 		return
 	}
-	c.add(p, layoutBegins, Change{Item: since, place: atSince}, "events from %s onward use a new layout: programs with the old code do not find them", since)
+	c.add(p, layoutBegins, Change{Item: since, place: atSince}, "layout-begins", since)
 }
 
 // MovesLayout reports whether the change is a layout that begins at another time than the stored
@@ -213,8 +211,7 @@ func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 		restore += "; if neither time has come, add --now and the present time"
 	}
 	sub, since := &pair{old: p.old, facts: p.facts, layout: p.layout, table: t}, schema.FormatInstant(new.Since)
-	c.addOf(p, sub, layoutMoved, Change{Item: since, place: atSince, way: way{text: restore}},
-		"the layout begins at %s, but the stored one %s: events between the two times are not read", since, was)
+	c.addOf(p, sub, layoutMoved, Change{Item: since, place: atSince, way: way{text: restore}}, "layout-moved", since, was)
 }
 
 // comparePeriod adds the findings of one layout, except for field changes in seen.
@@ -222,12 +219,10 @@ func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 	sub, t := p.period(m), m.table
 	if was, is := placeOf(p.old, &m.old[0]), t.ID; was != is && t.Until.IsZero() {
 		keep := way{text: "keep the name `" + was + "`, or let a new layout begin in the other table, with since and before"}
-		c.addOf(p, sub, tableRemoved, Change{Old: "table " + was, New: "table " + is, way: keep},
-			"the newest layout moves from table %q to %q: a table cannot be renamed, and its stored events are no longer read", was, is)
+		c.addOf(p, sub, tableRemoved, Change{Old: "table " + was, New: "table " + is, way: keep}, "table-renamed", was, is)
 	} else if was != is {
 		until := schema.FormatInstant(t.Until)
-		c.addOf(p, sub, tableRemoved, Change{Item: "until-" + until, way: way{text: "write `table: " + quoted(was) + "`"}},
-			"the layout before %s is in table %q, but its events are in %q", until, is, was)
+		c.addOf(p, sub, tableRemoved, Change{Item: "until-" + until, way: way{text: "write `table: " + quoted(was) + "`"}}, "table-moved", until, is, was)
 	}
 	for _, change := range Compare(&m.old[0], &m.new[0]) {
 		if change.Rule == lifeLonger && p.layout.Expect.Clusters > 1 {

@@ -56,8 +56,7 @@ func (r *rewind) lacking(losses []rehearse.Loss) (names []string) {
 			continue
 		}
 		text := lackText(reason)
-		r.c.add(p, readLacks, Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + text, way: way{text: r.c.backfillHint(p, moves)}},
-			"table %q serves %s, but lacks the events %s: reads do not find them", p.table.ID, readTexts(moves), text)
+		r.c.add(p, readLacks, Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + text, way: way{text: r.c.backfillHint(p, moves)}}, "lacks-events", p.table.ID, readTexts(moves), text)
 		r.c.Findings[len(r.c.Findings)-1].fill = true
 		names = append(names, nameOf(p))
 	}
@@ -158,10 +157,10 @@ func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
 	change := Change{Item: l.Read, place: atServes, Old: "table " + from.table.ID, New: "table " + p.table.ID, way: way{text: stayWay(l.Read, from.table.ID, p.table.ID)}}
 	switch {
 	case l.Width > 0 && windowsMove(from.old, p.facts):
-		r.c.add(p, windowsLost, change, "%s moves from table %q, whose rollup has windows of expired events, to %q", readText(l.Read), from.table.ID, p.table.ID)
+		r.c.add(p, windowsLost, change, "windows-moved", readText(l.Read), from.table.ID, p.table.ID)
 	case l.Width == 0 && !outlives(p.facts, from.old) && !p.table.Pattern.NewestOnly():
 		change.way.text += "; or give both tables the same ttl"
-		r.c.add(p, readLacks, change, "%s moves from table %q to %q, which does not keep all events as long: reads do not find those that have expired in it", readText(l.Read), from.table.ID, p.table.ID)
+		r.c.add(p, readLacks, change, "shorter-table", readText(l.Read), from.table.ID, p.table.ID)
 	default:
 		return false
 	}
@@ -183,7 +182,7 @@ func (c *Comparison) harmlessMoves(before map[string]*pair) {
 		}
 		for _, read := range p.facts.Serves {
 			if from := before[p.facts.Schema+" "+read]; from != nil && from != p && from.facts != nil && from.layout == p.layout {
-				c.add(p, harmless, Change{Item: read, place: atServes}, "%s moves from table %q to %q, which has all events", readText(read), from.table.ID, p.table.ID)
+				c.add(p, harmless, Change{Item: read, place: atServes}, "other-table", readText(read), from.table.ID, p.table.ID)
 			}
 		}
 	}

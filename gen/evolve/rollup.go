@@ -66,7 +66,7 @@ func (c *comparer) meanings(name string, at Change) {
 	at.way = way{text: "keep it as it was, and add a field"}
 	if old.Default == nil && new.Default != nil && old.Optional {
 		at.Old, at.New = presenceText(old), presenceText(new)
-		c.add(windowsLost, at, "field %q gets a default: stored windows do not count it for events that lack it, and those of the events do", item(new))
+		c.add(windowsLost, at, "rollup-default", item(new))
 	}
 	for _, v := range new.Enum {
 		if slices.Contains(old.Enum, v) {
@@ -74,7 +74,7 @@ func (c *comparer) meanings(name string, at Change) {
 		}
 		if k := slices.IndexFunc(old.Enum, func(o lock.EnumValue) bool { return o.Number == v.Number && o.Name != v.Name }); k >= 0 && !v.Retired && storesNames(c.old, old) {
 			at.Old, at.New = valueText(old.Enum[k]), valueText(v)
-			c.add(windowsLost, at, "number %d of %q in the rollup was %s, and becomes %s: stored windows have numbers", v.Number, item(new), old.Enum[k].Name, v.Name)
+			c.add(windowsLost, at, "rollup-number", v.Number, item(new), old.Enum[k].Name, v.Name)
 			return
 		}
 	}
@@ -112,12 +112,12 @@ func (c *comparer) rollupGone(old *lock.Rollup) {
 	at := c.atRollup(old.Family)
 	switch {
 	case old.Idle:
-		c.add(harmless, at, "the rollup in family %q is removed: no reads use it", old.Family)
+		c.add(harmless, at, "unused-rollup-removed", old.Family)
 	case expires(c.old):
 		at.Old, at.New = "family "+old.Family, "not read"
-		c.add(windowsLost, at, "the rollup in family %q is removed: its windows of expired events are no longer read", old.Family)
+		c.add(windowsLost, at, "windows-removed", old.Family)
 	default:
-		c.add(rollupChanged, at, "the rollup in family %q is removed: programs with the old code use it, but its windows lack what programs with the new code change; first write serves: false, and deploy readers", old.Family)
+		c.add(rollupChanged, at, "used-rollup-removed", old.Family)
 	}
 }
 
@@ -125,14 +125,14 @@ func (c *comparer) rollupGone(old *lock.Rollup) {
 func (c *comparer) rollupArrives(new *lock.Rollup) {
 	at := c.atRollup(new.Family)
 	if new.Idle {
-		c.add(rollupAdded, at, "a rollup is added in family %q: run setup, deploy all programs that write, and run btgen-live rollup with --all before you remove serves: false", new.Family)
+		c.add(rollupAdded, at, "rollup-added", new.Family)
 		return
 	}
 	at.Old, at.New = "no marks", "windows that may lack changes"
 	idle := *new
 	idle.Idle = true
 	at.way.text = "write " + quotedCode(rollupText(c.new, idle)) + " until all programs that write have its code"
-	c.add(rollupServes, at, "a rollup is added in family %q, and used by reads: programs with the old code change events without a mark, so that its windows would lack these changes", new.Family)
+	c.add(rollupServes, at, "rollup-used-at-once", new.Family)
 }
 
 // sameRollup compares a rollup that stays in its family.
@@ -152,12 +152,12 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	case old.Idle && !new.Idle:
 		served := at
 		served.Old, served.New, served.way.text = "serves: false", "serves", "keep "+quotedCode(rollupText(c.old, *old))+" until all programs that write have the rollup, and btgen-live rollup has run with --all"
-		c.add(rollupServes, served, "reads use the rollup in family %q from now on: all programs that write must have its code, and btgen-live rollup must have run with --all", new.Family)
+		c.add(rollupServes, served, "rollup-used", new.Family)
 	case !old.Idle && new.Idle && lost:
 		at.Old, at.New = "serves", "serves: false"
-		c.add(windowsLost, at, "reads no longer use the rollup in family %q: windows of expired events are not found", new.Family)
+		c.add(windowsLost, at, "windows-unused", new.Family)
 	case !old.Idle && new.Idle:
-		c.add(harmless, at, "reads no longer use the rollup in family %q: the events are there", new.Family)
+		c.add(harmless, at, "rollup-unused", new.Family)
 	}
 	at = c.atRollup(new.Family)
 	at.Item += "/every"
@@ -165,13 +165,13 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	switch {
 	case old.Every == new.Every:
 	case !lost:
-		c.add(harmless, at, "windows of the rollup in family %q become those of %s: the events are there", new.Family, at.New)
+		c.add(harmless, at, "windows-of-events", new.Family, at.New)
 	case new.Every < old.Every && old.Every%new.Every == 0:
-		c.add(rollupChanged, at, "windows of the rollup in family %q become those of %s: stored ones of %s are still read, and programs with the old code write more of these; stop summarizing with the old code first", new.Family, at.New, at.Old)
+		c.add(rollupChanged, at, "windows-narrower", new.Family, at.New, at.Old)
 	case new.Every%old.Every == 0:
-		c.add(windowsLost, at, "windows of the rollup in family %q become those of %s: when a bucket is summarized again, they replace stored ones of %s", new.Family, at.New, at.Old)
+		c.add(windowsLost, at, "windows-replaced", new.Family, at.New, at.Old)
 	default:
-		c.add(windowsLost, at, "windows of the rollup in family %q become those of %s: stored ones of %s do not say what these are", new.Family, at.New, at.Old)
+		c.add(windowsLost, at, "windows-unknown", new.Family, at.New, at.Old)
 	}
 	c.summaries(new.Family, lost)
 }
@@ -189,10 +189,10 @@ func (c *comparer) summaries(family string, lost bool) {
 			if at.New = "not read"; c.moves(old.Name) {
 				at.way.text = "keep the column of the field"
 			}
-			c.add(windowsLost, at, "the rollup no longer has %q: its windows of expired events are not read, and later ones lack it", old.Name)
+			c.add(windowsLost, at, "rollup-lacks-field", old.Name)
 		case !reads(old.Type, c.new.Summaries[i].Type):
 			at.New, at.way.text = c.new.Summaries[i].Type.String(), "keep the type, and add a field for the new values"
-			c.add(windowsLost, at, "the type of %q in the rollup changes from %s to %s: windows of expired events lack it", old.Name, at.Old, at.New)
+			c.add(windowsLost, at, "rollup-type", old.Name, at.Old, at.New)
 		}
 		if !old.Retired && i >= 0 {
 			c.meanings(old.Name, at)
@@ -206,9 +206,9 @@ func (c *comparer) summaries(family string, lost bool) {
 		case i >= 0 && !c.old.Summaries[i].Retired:
 		case i >= 0 && !c.has(new.Name):
 			at.Old = c.old.Summaries[i].Type.String() + " of the removed field"
-			c.add(familyTaken, at, "the rollup had a field %q before, which was removed: windows of that time would be read as those of this field", new.Name)
+			c.add(familyTaken, at, "rollup-field-taken", new.Name)
 		default:
-			c.add(rollupChanged, at, "the rollup gets %q: buckets that were summarized before lack it, and their windows are inexact once their events expire; stop summarizing with the old code first", new.Name)
+			c.add(rollupChanged, at, "rollup-field", new.Name)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (c *Comparison) comparePair(p *pair) {
 		c.lost(p)
 	case p.old == nil:
 		if c.known(p.layout) {
-			c.add(p, tableAdded, Change{}, "table %q is added: it contains no earlier events; run setup before programs write to it", p.table.ID)
+			c.add(p, tableAdded, Change{}, "table-added", p.table.ID)
 		}
 	case c.dropped(p) && p.old.Newest().Pattern.NewestOnly():
 		c.stateGone(p)
@@ -193,7 +193,7 @@ func (c *Comparison) comparePair(p *pair) {
 	case p.facts != nil:
 		c.comparePeriods(p)
 		if p.old.Removed != "" {
-			c.add(p, tableAdded, Change{}, "table %q is used again: it lacks the events that were written in the meantime", p.table.ID)
+			c.add(p, tableAdded, Change{}, "table-again", p.table.ID)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func (c *Comparison) becomesDraft(p *pair) {
 	if p.old.Removed != "" {
 		verb, way.text = "was removed and returns as", "remove `draft: true`, or give the table another name"
 	}
-	c.add(p, tableDraft, Change{Keys: true, way: way}, "table %q %s a draft, but may contain events: its layout could change unnoticed", p.table.ID, verb)
+	c.add(p, tableDraft, Change{Keys: true, way: way}, "table-draft", p.table.ID, verb)
 }
 
 // known reports whether events of a schema are stored in any table of the lock.
@@ -227,10 +227,10 @@ func (c *Comparison) dropped(p *pair) bool {
 // its events.
 func (c *Comparison) stateGone(p *pair) {
 	if len(p.old.Serves) == 0 {
-		c.add(p, harmless, Change{}, "table %q is removed: no reads use it, and other tables have its events", p.old.Name)
+		c.add(p, harmless, Change{}, "table-unused", p.old.Name)
 		return
 	}
-	c.add(p, stateRemoved, Change{}, "table %q is removed: write serves: false first, and deploy readers before writers; reads of the newest events then search other tables", p.old.Name)
+	c.add(p, stateRemoved, Change{}, "latest-removed", p.old.Name)
 }
 
 // gone adds the finding for a table that is in no schema.
@@ -251,14 +251,14 @@ func (c *Comparison) gone(p *pair) {
 	c.addTo(p, p, change)
 }
 
-// add adds a change of a rule as a finding.
-func (c *Comparison) add(p *pair, rule *Rule, change Change, format string, args ...any) {
-	c.addOf(p, p, rule, change, format, args...)
+// add adds a change of a rule as a finding. name is that of its sentence.
+func (c *Comparison) add(p *pair, rule *Rule, change Change, name string, args ...any) {
+	c.addOf(p, p, rule, change, name, args...)
 }
 
 // addOf adds a change of a rule in p, which is one layout of table of.
-func (c *Comparison) addOf(of, p *pair, rule *Rule, change Change, format string, args ...any) {
-	change.Rule, change.Message = rule, fmt.Sprintf(format, args...)
+func (c *Comparison) addOf(of, p *pair, rule *Rule, change Change, name string, args ...any) {
+	change.Rule, change.Message = rule, message(name, args...)
 	c.addTo(of, p, change)
 }
 

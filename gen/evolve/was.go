@@ -43,7 +43,7 @@ func (c *comparer) moved(old, older lock.Column) {
 	}
 	if j := find(c.old.Columns, new.Key, false); j >= 0 && c.old.Columns[j].Family == new.Family {
 		at.way.text = "leave it out of was: it was a field of its own"
-		c.add(placeReused, at, "%s becomes an older one of field %q, which already has stored values: events that lack these are read with values of another field", c.place(old), item(new))
+		c.add(placeReused, at, "older-with-values", c.place(old), item(new))
 		return
 	}
 	if j := find(c.old.Columns, new.Key, true); j >= 0 && c.reused(c.old.Columns[j], new) {
@@ -58,9 +58,9 @@ func (c *comparer) moved(old, older lock.Column) {
 	if from == to {
 		from, to = from+" of family "+quoted(old.Family), "that of "+quoted(new.Family)
 	}
-	c.add(fieldMoves, at, "field %q moves from %s to %s: programs with the old code do not find it in new events; deploy readers everywhere first", item(new), from, to)
+	c.add(fieldMoves, at, "field-moves", item(new), from, to)
 	if old.Type != new.Type {
-		c.add(typeWider, at, "field %q: %s becomes %s, and stored values are converted: the type of the Go field changes", item(new), old.Type, new.Type)
+		c.add(typeWider, at, "converted", item(new), old.Type, new.Type)
 	}
 	c.presence(old, new, at)
 }
@@ -74,8 +74,7 @@ func (c *comparer) readable(old, older lock.Column) bool {
 		return true
 	}
 	said, is := c.in(c.new, older), c.in(c.old, old)
-	c.add(valueChanged, Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, Old: is, New: said, way: way{text: "name the type and the encoding in was: " + quotedCode(c.wasText(old, nil))}},
-		"was of field %q does not say how %s is stored: stored values are undecodable or wrong", c.fieldOf(older), c.place(old))
+	c.add(valueChanged, Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, Old: is, New: said, way: way{text: "name the type and the encoding in was: " + quotedCode(c.wasText(old, nil))}}, "older-encoding", c.fieldOf(older), c.place(old))
 	return false
 }
 
@@ -135,8 +134,7 @@ func (c *comparer) older() (back map[string]bool) {
 	}
 	for _, older := range c.new.Older() {
 		if !c.knows(older) {
-			c.add(olderUnknown, Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)},
-				"field %q is read from %s, too, which no event has as far as %s tells: is the name right?", c.fieldOf(older), c.place(older), lock.Name)
+			c.add(olderUnknown, Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)}, "older-unknown", c.fieldOf(older), c.place(older), lock.Name)
 		} else if j := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family && col.Retired }); j >= 0 {
 			c.readable(c.old.Columns[j], older)
 		}
@@ -146,8 +144,7 @@ func (c *comparer) older() (back map[string]bool) {
 
 // forgotten adds the change for a field that is no longer read from where older events have it.
 func (c *comparer) forgotten(old, new lock.Column) {
-	c.add(placeForgotten, c.unread(old, new, "restore %s until these events have expired", quotedCode(c.wasText(old, &new))),
-		"field %q is no longer read from %s: events that were written before it moved lack it", item(new), c.place(old))
+	c.add(placeForgotten, c.unread(old, new, "restore %s until these events have expired", quotedCode(c.wasText(old, &new))), "no-longer-read", item(new), c.place(old))
 }
 
 // outlived returns the column in which a field is added, if older events have a field there that
@@ -173,8 +170,7 @@ func (c *comparer) returned(old, new lock.Column) bool {
 		return false
 	}
 	moved := c.old.Columns[i]
-	c.add(placeForgotten, c.unread(moved, new, "restore it in %s with %s", c.placeCode(moved, new), quotedCode(c.wasText(old, &moved))),
-		"field %q is not read from %s: events that were written after it moved there lack it", item(new), c.place(moved))
+	c.add(placeForgotten, c.unread(moved, new, "restore it in %s with %s", c.placeCode(moved, new), quotedCode(c.wasText(old, &moved))), "not-read-after", item(new), c.place(moved))
 	return true
 }
 
@@ -190,8 +186,7 @@ func (c *comparer) abandoned(new lock.Column) {
 					leave = fmt.Sprintf(", and leave %s out", c.place(o.as))
 				}
 			}
-			c.add(placeForgotten, c.unread(old, new, "add %s%s", quotedCode(c.wasText(old, &new)), leave),
-				"field %q was stored in %s, and is not read from it: events that were written before it was removed lack it", item(new), c.place(old))
+			c.add(placeForgotten, c.unread(old, new, "add %s%s", quotedCode(c.wasText(old, &new)), leave), "not-read-before", item(new), c.place(old))
 		}
 	}
 }
@@ -233,8 +228,7 @@ func (c *comparer) taken(old, of lock.Column, by string) {
 	if i := find(c.new.Columns, by, false); i >= 0 {
 		field = item(c.new.Columns[i])
 	}
-	c.add(placeReused, Change{Item: field, place: atColumn, column: by, Old: c.in(c.old, old), way: way{number: c.free()}},
-		"%s, in which older events have field %q, is taken up again: their values are read as those of another field", c.place(old), item(of))
+	c.add(placeReused, Change{Item: field, place: atColumn, column: by, Old: c.in(c.old, old), way: way{number: c.free()}}, "taken-up-again", c.place(old), item(of))
 }
 
 // quotedCode quotes text to paste.
