@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -42,6 +43,28 @@ func ReadCatalog(text string) map[string]Sentence {
 		out[e.Head] = Sentence{lines[0], lines[1]}
 	}
 	return out
+}
+
+// Catalog returns the sentences of a text, which it reads on first use.
+type Catalog func() map[string]Sentence
+
+// NewCatalog returns the catalog of a text, as [ReadCatalog] reads it.
+func NewCatalog(text string) Catalog {
+	return sync.OnceValue(func() map[string]Sentence { return ReadCatalog(text) })
+}
+
+// Fill is [Sentence.Fill] of a sentence of the catalog. One that is missing says its name.
+func (c Catalog) Fill(name string, args ...any) (says, way string) {
+	return Fill(c(), name, args...)
+}
+
+// Fill is [Sentence.Fill] of one of several sentences. One that is missing says its name.
+func Fill(all map[string]Sentence, name string, args ...any) (says, way string) {
+	s, ok := all[name]
+	if !ok {
+		return name, ""
+	}
+	return s.Fill(args...)
 }
 
 // verb matches a verb of a sentence.

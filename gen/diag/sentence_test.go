@@ -16,4 +16,14 @@ func TestSentence(t *testing.T) {
 	if !regexp.MustCompile(s.Pattern()).MatchString(says) {
 		t.Errorf("%s does not match", s.Pattern())
 	}
+	catalog := diag.NewCatalog("wide\n\t%s is %d wide\n\tuse %s\nnarrow\n\tnarrow\n")
+	for _, tt := range []struct{ name, says, way string }{{"wide", "it is 1000 wide", "use less"}, {"narrow", "narrow", ""}, {"none", "none", ""}} {
+		var args []any
+		if tt.name == "wide" {
+			args = []any{"it", 1000, "less"}
+		}
+		if says, way := catalog.Fill(tt.name, args...); says != tt.says || way != tt.way {
+			t.Errorf("%s: got %q, %q", tt.name, says, way)
+		}
+	}
 }

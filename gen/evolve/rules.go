@@ -82,17 +82,16 @@ var ruleTexts = sync.OnceValue(func() map[string]diag.Entry {
 	return out
 })
 
-// messageText has the sentences of changes, as [diag.ReadCatalog] reads them. Their ways out depend on the change.
+// messageText has the sentences of changes. Their ways out depend on the change.
 //
 //go:embed messages.txt
 var messageText string
 
-// messages reads the sentences on first use.
-var messages = sync.OnceValue(func() map[string]diag.Sentence { return diag.ReadCatalog(messageText) })
+var messages = diag.NewCatalog(messageText)
 
 // message returns a sentence with its arguments.
 func message(name string, args ...any) string {
-	says, _ := messages()[name].Fill(args...)
+	says, _ := messages.Fill(name, args...)
 	return says
 }
 

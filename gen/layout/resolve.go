@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -79,20 +78,19 @@ type resolver struct {
 	homeless bool
 }
 
-// messageText has the sentences of errors, as [diag.ReadCatalog] reads them.
+// messageText has the sentences of errors.
 //
 //go:embed messages.txt
 var messageText string
 
-// messages reads the sentences on first use.
-var messages = sync.OnceValue(func() map[string]diag.Sentence { return diag.ReadCatalog(messageText) })
+var messages = diag.NewCatalog(messageText)
 
 // reject adds an error of the catalog, with the arguments of the sentence and of the way out.
 func (r *resolver) reject(pos diag.Pos, name string, args ...any) { r.refuse(pos, "", name, args...) }
 
 // refuse is reject for an error of a rule.
 func (r *resolver) refuse(pos diag.Pos, rule, name string, args ...any) {
-	says, way := messages()[name].Fill(args...)
+	says, way := messages.Fill(name, args...)
 	r.found = append(r.found, diag.Diagnostic{Pos: pos, Rule: rule, Message: says, Hint: way})
 }
 

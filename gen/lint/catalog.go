@@ -134,6 +134,6 @@ func (r reporter) at(pos diag.Pos, name string, args ...any) {
 			args[i] = schema.FormatDuration(d)
 		}
 	}
-	says, way := r.rule.cases[name].Fill(args...)
+	says, way := diag.Fill(r.rule.cases, name, args...)
 	*r.found = append(*r.found, diag.Diagnostic{Pos: pos, Severity: r.severity, Rule: r.rule.ID, Message: says, Hint: way})
 }

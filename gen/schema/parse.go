@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 )
@@ -69,23 +68,22 @@ func (w *walker) list() diag.List {
 	return w.diags
 }
 
-// messageText has the sentences of errors, as [diag.ReadCatalog] reads them.
+// messageText has the sentences of errors.
 //
 //go:embed messages.txt
 var messageText string
 
-// messages reads the sentences on first use.
-var messages = sync.OnceValue(func() map[string]diag.Sentence { return diag.ReadCatalog(messageText) })
+var messages = diag.NewCatalog(messageText)
 
 // reject adds an error of the catalog, with the arguments of the sentence and of the way out.
 func (w *walker) reject(pos diag.Pos, name string, args ...any) {
-	says, way := messages()[name].Fill(args...)
+	says, way := messages.Fill(name, args...)
 	w.errorf(pos, "%s", says).Hint = way
 }
 
 // newProblem returns a problem of the catalog.
 func newProblem(name string, args ...any) *problem {
-	says, way := messages()[name].Fill(args...)
+	says, way := messages.Fill(name, args...)
 	return &problem{says, way}
 }
 
