@@ -138,10 +138,11 @@ func (f *filling) print(out io.Writer, r store.BackfillReport) error {
 	default:
 		fmt.Fprintf(&b, "%s copied to table %s\n", from, r.Target)
 	}
+	changed := map[bool]string{true: "missing or different in the target", false: "changed in the meantime, and copied again"}
 	writeNotes(&b, "event", []note{
 		{r.Expired, "expired in one of the tables, or will within the hour of a comparison"},
 		{r.Undecodable, "could not be decoded"},
-		{r.Changed, f.changed()},
+		{r.Changed, changed[f.options.Repair]},
 		{r.Deleted, "deleted from the target, as in the source"},
 		{r.Merged, "of the source have the series and time of others, so the target can store only the last of these"},
 		{r.Unsettled, "kept changing: compare the tables with --verify"},
@@ -174,14 +175,6 @@ func writeNotes(b *strings.Builder, thing string, notes []note) {
 	}
 }
 
-// changed describes events that were written after a comparison.
-func (f *filling) changed() string {
-	if f.options.Repair {
-		return "missing or different in the target"
-	}
-	return "changed in the meantime, and copied again"
-}
-
 // showProgress shows the progress of a backfill: with a bar on a terminal.
 func showProgress(m *meter) func(store.BackfillProgress) {
 	return func(p store.BackfillProgress) {
@@ -190,24 +183,18 @@ func showProgress(m *meter) func(store.BackfillProgress) {
 			return
 		}
 		m.show(func() string {
-			if !m.terminal {
-				return progressText(p)
+			text := fmt.Sprintf("%.1f%%, %s, %s", 100*p.Share, countOf(int(p.Events), "event"), countOf(int(p.Rows), "row"))
+			if p.Rate > 0 {
+				text += fmt.Sprintf(", %.0f/s", p.Rate)
 			}
-			const width = 30
-			done := int(p.Share * width)
-			return fmt.Sprintf("[%s%s] %s", strings.Repeat("=", done), strings.Repeat(" ", width-done), progressText(p))
+			if p.Left > 0 {
+				text += fmt.Sprintf(", %s left", p.Left.Round(time.Second))
+			}
+			if m.terminal {
+				const width = 30
+				text = fmt.Sprintf("[%-*s] %s", width, strings.Repeat("=", int(p.Share*width)), text)
+			}
+			return text
 		})
 	}
-}
-
-// progressText describes the progress on one line.
-func progressText(p store.BackfillProgress) string {
-	s := fmt.Sprintf("%.1f%%, %s, %s", 100*p.Share, countOf(int(p.Events), "event"), countOf(int(p.Rows), "row"))
-	if p.Rate > 0 {
-		s += fmt.Sprintf(", %.0f/s", p.Rate)
-	}
-	if p.Left > 0 {
-		s += fmt.Sprintf(", %s left", p.Left.Round(time.Second))
-	}
-	return s
 }

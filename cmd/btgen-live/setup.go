@@ -42,15 +42,8 @@ or nothing if it is out of date.
 ` + planHelp + `Exit codes: 0 success, 1 refused changes, 2 failure.
 
 ` + cli.PathsHelp,
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			plan, err := l.setUp(cmd, paths)
-			if err == nil && len(plan.Refused()) > 0 { // a dry run
-				return cli.ErrFindings
-			}
-			return err
-		},
 	}
-	l.addFlags(cmd)
+	l.addTo(cmd, func(plan *setup.Plan) bool { return len(plan.Refused()) > 0 }) // of a dry run
 	cmd.Flags().BoolVar(&l.options.DryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.Flags().StringVar(&l.plan, "plan", "", "carry out the plan in a `file`, or nothing")
 	cli.Exclusive(cmd, "a saved plan has what it allows and whether it records the history", "plan", "allow")
@@ -71,15 +64,8 @@ file, for btgen-live setup --plan.
 ` + planHelp + `Exit codes: 0 nothing to do, 1 changes, 2 failure.
 
 ` + cli.PathsHelp,
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			plan, err := l.setUp(cmd, paths)
-			if err == nil && !plan.Empty() {
-				return cli.ErrFindings
-			}
-			return err
-		},
 	}
-	l.addFlags(cmd)
+	l.addTo(cmd, func(plan *setup.Plan) bool { return !plan.Empty() })
 	cmd.Flags().StringVar(&l.save, "save", "", "write the plan to a `file`")
 	return cmd
 }
@@ -93,8 +79,15 @@ type live struct {
 	removed []string // tables and families whose removal was accepted, in btgen.lock
 }
 
-// addFlags adds the flags to a command.
-func (l *live) addFlags(cmd *cobra.Command) {
+// addTo adds the flags to a command, and makes it set up the instance; found says whether a plan is a finding.
+func (l *live) addTo(cmd *cobra.Command, found func(plan *setup.Plan) bool) {
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		plan, err := l.setUp(cmd, paths)
+		if err == nil && found(&plan) {
+			return cli.ErrFindings
+		}
+		return err
+	}
 	l.flags(cmd, "app `profile` for the history, with single-cluster routing and single-row transactions")
 	cmd.Flags().BoolVar(&l.options.NoHistory, "no-history", false, "neither read nor write the history of layouts in table "+setup.HistoryTable)
 	cmd.Flags().StringArrayVar(&l.options.Allow, "allow", nil, "`name` of a refused change in the plan, to allow it; can be repeated")

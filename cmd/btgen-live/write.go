@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	load := &loading{options: w, name: name, out: cmd.OutOrStdout(), progress: newMeter(cmd), begun: time.Now(), line: w.fromLine - 1, precision: l.Precision, identities: format.NewIdentities(l)}
+	load := &loading{options: w, name: name, out: cmd.OutOrStdout(), progress: newMeter(cmd), begun: time.Now(), line: w.fromLine - 1, precision: l.Precision, identities: format.NewIdentities(l), expired: map[string]int{}}
 	end, err := w.connect(ctx, load, schema)
 	if err != nil {
 		return err
@@ -455,69 +456,44 @@ func (l *loading) ended(_ context.Context, op store.Operation, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if op.Expired > 0 {
-		if l.expired == nil {
-			l.expired = map[string]int{}
-		}
 		l.expired[op.Table] += op.Expired
 	}
 }
 
-// since says that counts begin at --from-line; otherwise, it is another text.
-func (l *loading) since(otherwise string) string {
-	if l.options.fromLine > 1 {
-		return fmt.Sprintf(" from line %d on", l.options.fromLine)
-	}
-	return otherwise
-}
-
-// replacedText says how many events replaced others, or, if they are joined, values of others.
-func (l *loading) replacedText(r format.Replacements) string {
-	example := fmt.Sprintf("of the same series and time, as that of line %d did with line %d", r.Line, r.Before)
-	if l.options.input.reader.Partial {
-		return fmt.Sprintf("%s replaced values of others %s", countOf(r.Events, "event"), example)
-	}
-	return fmt.Sprintf("%s replaced others %s (--merge joins their fields)", countOf(r.Events, "event"), example)
-}
-
 // finish prints how many events are written. err is why the loading ended early, if it did.
 func (l *loading) finish(ctx context.Context, err error) error {
+	since := map[bool]string{true: fmt.Sprintf(" from line %d on", l.options.fromLine)}[l.options.fromLine > 1]
 	if err != nil {
 		text := "nothing is written"
 		if l.line >= l.options.fromLine {
-			text = fmt.Sprintf("all lines up to %d are written or reported, %s%s", l.line, countOf(l.events, "event"), l.since(" in total"))
+			text = fmt.Sprintf("all lines up to %d are written or reported, %s%s", l.line, countOf(l.events, "event"), cmp.Or(since, " in total"))
 		}
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
 		return fmt.Errorf("%w: %s; to continue, repeat the command with --from-line %d", err, text, l.line+1)
 	}
-	what := countOf(l.events, "event")
-	if l.options.dryRun {
-		what += " would be written"
-	} else {
-		what += " written"
+	notes := []string{countOf(l.events, "event") + map[bool]string{false: " written", true: " would be written"}[l.options.dryRun] + since}
+	note := func(n int, noun, format string, args ...any) {
+		if n > 0 {
+			notes = append(notes, countOf(n, noun)+" "+fmt.Sprintf(format, args...))
+		}
 	}
-	what += l.since("")
-	var notes []string
-	if l.reported > 0 {
-		notes = append(notes, countOf(l.reported, "line")+" reported")
+	note(l.reported, "line", "reported")
+	note(l.others, "line", "of other metrics skipped")
+	others, advice := "others", " (--merge joins their fields)"
+	if l.options.input.reader.Partial {
+		others, advice = "values of others", ""
 	}
-	if l.others > 0 {
-		notes = append(notes, countOf(l.others, "line")+" of other metrics skipped")
-	}
-	if r := l.replaced; r.Events > 0 {
-		notes = append(notes, l.replacedText(r))
-	}
+	r := l.replaced
+	note(r.Events, "event", "replaced %s of the same series and time, as that of line %d did with line %d%s", others, r.Line, r.Before, advice)
 	if l.cut > 0 {
 		notes = append(notes, fmt.Sprintf("times of %s cut to %s, the precision of the schema, as that of line %d", countOf(l.cut, "event"), schema.FormatDuration(l.precision), l.cutLine))
 	}
 	for _, table := range slices.Sorted(maps.Keys(l.expired)) {
-		notes = append(notes, fmt.Sprintf("%s skipped in table %s, where they have expired", countOf(l.expired[table], "event"), table))
+		note(l.expired[table], "event", "skipped in table %s, where they have expired", table)
 	}
-	if len(notes) > 0 {
-		what += "; " + strings.Join(notes, "; ")
-	}
-	if _, err := fmt.Fprintln(l.out, what); err != nil {
+	if _, err := fmt.Fprintln(l.out, strings.Join(notes, "; ")); err != nil {
 		return err
 	}
 	if l.reported > 0 {
