@@ -60,28 +60,27 @@ func (e ending) Error() string { return e.text }
 // Unwrap returns the error.
 func (e ending) Unwrap() error { return e.error }
 
-// The texts of the ends of contexts, and of the requests that they end.
-var (
-	canceled, canceledRequest = context.Canceled.Error(), status.FromContextError(context.Canceled).Err().Error()
-	expired, expiredRequest   = context.DeadlineExceeded.Error(), status.FromContextError(context.DeadlineExceeded).Err().Error()
-)
-
-// interrupted are the words of errors after a signal, and timedOut those of errors after a timeout, which cancels requests, too.
-var (
-	interrupted = strings.NewReplacer(canceledRequest, "interrupted", canceled, "interrupted",
-		os.Interrupt.String()+" signal received", "interrupted", syscall.SIGTERM.String()+" signal received", "interrupted")
-	timedOut = strings.NewReplacer(expired+": "+expiredRequest, "timed out", expiredRequest, "timed out", expired, "timed out", ": "+canceledRequest, "")
-)
-
-// ended returns the error of a command that had a context, see [interruptible].
+// ended returns the error of a command that had a context, see [interruptible], after a signal or after a timeout, which cancels
+// requests, too.
 func ended(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); {
-	case err == nil:
+	if err == nil {
 		return nil
-	case cause != nil && cause != context.Canceled: // the signal
-		return ending{err, interrupted.Replace(err.Error())}
-	case strings.Contains(err.Error(), expired):
-		return ending{err, timedOut.Replace(err.Error())}
 	}
-	return err
+	canceled, expired := context.Canceled, context.DeadlineExceeded
+	request := func(end error) string { return status.FromContextError(end).Err().Error() }
+	var replace []string
+	switch cause := context.Cause(ctx); {
+	case cause != nil && cause != canceled: // the signal
+		for _, text := range []string{request(canceled), canceled.Error(), os.Interrupt.String() + " signal received", syscall.SIGTERM.String() + " signal received"} {
+			replace = append(replace, text, "interrupted")
+		}
+	case strings.Contains(err.Error(), expired.Error()):
+		for _, text := range []string{expired.Error() + ": " + request(expired), request(expired), expired.Error()} {
+			replace = append(replace, text, "timed out")
+		}
+		replace = append(replace, ": "+request(canceled), "")
+	default:
+		return err
+	}
+	return ending{err, strings.NewReplacer(replace...).Replace(err.Error())}
 }
