@@ -56,14 +56,8 @@ func (n *inference) proposeCQL(cmd *cobra.Command, _ string, in io.Reader) (*inf
 
 // proposeRecords proposes a schema for events.
 func (n *inference) proposeRecords(cmd *cobra.Command, name string, in io.Reader) (*infer.Proposal, error) {
-	f, err := n.input.formatOf(name)
+	f, err := n.input.choose(in, name)
 	if err != nil {
-		if foreign := format.Foreign(in); foreign != nil {
-			return nil, foreign
-		}
-		return nil, err
-	}
-	if err := n.input.fits(f); err != nil {
 		return nil, err
 	}
 	if !f.Cells && !f.Binary && (n.series != nil || n.timeColumn != "") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -173,28 +174,25 @@ func (i *inputFlags) formatOf(file string) (*format.Format, error) {
 	return nil, fmt.Errorf("its name: the extension %s names no format, and nothing is done: add --format, such as --format csv", words.Printable(extension))
 }
 
-// fits returns an error for flags that mean nothing for a format.
-func (i *inputFlags) fits(f *format.Format) error {
+// choose returns the format of a file, and checks that the flags mean something for it.
+func (i *inputFlags) choose(in io.Reader, name string) (*format.Format, error) {
+	f, err := i.formatOf(name)
 	csv := i.reader.CSV.Delimiter != 0 || i.reader.CSV.Nulls != nil || i.reader.CSV.Columns != nil
 	switch {
+	case err != nil:
+		return nil, cmp.Or(format.Foreign(in), err)
 	case csv && !f.Cells:
-		return errors.New("--delimiter, --columns and --null are for CSV")
+		return nil, errors.New("--delimiter, --columns and --null are for CSV")
 	case i.reader.Metric != "" && f.Metric == "":
-		return errors.New("--metric is for formats with measurements or metrics")
+		return nil, errors.New("--metric is for formats with measurements or metrics")
 	}
-	return nil
+	return f, nil
 }
 
 // open returns a reader of the events of a schema in a file.
 func (i *inputFlags) open(in io.Reader, name string, l *layout.Layout) (format.Reader, error) {
-	f, err := i.formatOf(name)
+	f, err := i.choose(in, name)
 	if err != nil {
-		if foreign := format.Foreign(in); foreign != nil {
-			return nil, foreign
-		}
-		return nil, err
-	}
-	if err := i.fits(f); err != nil {
 		return nil, err
 	}
 	return f.Read(in, l, i.reader)
