@@ -222,7 +222,7 @@ func parse(q url.Values, f *pflag.FlagSet) error {
 		}
 		for _, text := range q[name] {
 			if err := known.Value.Set(text); err != nil {
-				return fmt.Errorf("%s %q: %w", name, text, err)
+				return fmt.Errorf("%s %q: %w", name, words.Excerpt(text, 60), err)
 			}
 		}
 	}
@@ -443,7 +443,7 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	token := newPageToken(q)
 	of, limit, search := selection{listing: true, now: &token.Now}, 100, ""
 	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
-		f.Var(number{&limit, 1, maxRows}, "limit", "")
+		f.Var(number(&limit, 1, maxRows), "limit", "")
 		f.Func("page", "", token.parse)
 		f.StringVar(&search, "search", "", "")
 		f.StringVar(&of.prefixed, "prefix", "", "")
@@ -488,7 +488,7 @@ func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, er
 	r := reading{selection: selection{now: &token.Now}, options: store.ReadOptions{LatestOnly: latest}}
 	limit := defaultRows
 	s, err := a.selected(q, &r.selection, func(f *pflag.FlagSet) {
-		f.Var(number{&limit, 1, maxRows}, "limit", "")
+		f.Var(number(&limit, 1, maxRows), "limit", "")
 		f.StringSliceVar(&r.fields, "fields", nil, "")
 		if !latest {
 			f.Func("page", "", token.parse)
@@ -560,8 +560,8 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 	limit, points := maxRows, 0
 	s, err := a.selected(q, &w.selection, func(f *pflag.FlagSet) {
 		w.parameters(f)
-		f.Var(number{&limit, 1, maxRows}, "limit", "")
-		f.Var(number{&points, 1, maxRows}, "points", "")
+		f.Var(number(&limit, 1, maxRows), "limit", "")
+		f.Var(number(&points, 1, maxRows), "points", "")
 	})
 	if err != nil {
 		return nil, err

@@ -55,8 +55,8 @@ Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
 	cmd.Flags().StringVar(&f.from, "from", "", "`time` of the first event; by default all")
 	cmd.Flags().StringVar(&f.to, "to", "", "`time` before which events are copied; by default all; with --verify, now")
 	f.options.Workers = store.DefaultWorkers
-	cmd.Flags().Var(number{&f.options.Workers, 1, 0}, "workers", "number of ranges of row keys to copy concurrently")
-	cmd.Flags().Var(rate{&f.options.Rate}, "rate", "maximum number of events per second; 0 for no limit")
+	cmd.Flags().Var(number(&f.options.Workers, 1, 0), "workers", "number of ranges of row keys to copy concurrently")
+	cmd.Flags().Var(rate(&f.options.Rate), "rate", "maximum number of events per second; 0 for no limit")
 	cmd.Flags().StringVar(&f.options.Checkpoint, "checkpoint", "", "`file` with the progress, which is created, and continued if it exists")
 	cmd.Flags().BoolVar(&f.options.SkipUndecodable, "skip-undecodable", false, "count rows that cannot be decoded, instead of failing")
 	cmd.Flags().BoolVar(&f.options.RenewAges, "renew-ages", false, "allow a target in which the age of an event counts from its write")

@@ -36,7 +36,7 @@ Exit codes: 0 success, 1 some events or rows could not be decoded and are not co
 	c.target.flags(cmd, "app `profile` of the reads")
 	c.selection.flags(cmd)
 	c.workers = store.DefaultWorkers
-	cmd.Flags().Var(number{&c.workers, 1, 0}, "workers", "number of ranges of row keys to read concurrently")
+	cmd.Flags().Var(number(&c.workers, 1, 0), "workers", "number of ranges of row keys to read concurrently")
 	return cmd
 }
 

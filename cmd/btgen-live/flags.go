@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,120 +14,73 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// The values of flags, and of parameters of the API, that have a range. Each says what it wants, for errors.
-
-// number is a whole number in decimal, of at least least, and at most most unless that is 0.
-type number struct {
-	*int
-	least, most int
+// flagValue is the value of a flag, or of a parameter of the API, that has a range.
+type flagValue[T any] struct {
+	to         *T
+	kind, want string // for help, and for errors
+	parse      func(text string) (value T, ok bool)
 }
 
-// Set parses a number. Base 10 is the only one: 010 is ten.
-func (n number) Set(text string) error {
-	parsed, err := strconv.Atoi(text)
-	if err != nil || parsed < n.least || n.most > 0 && parsed > n.most {
-		return errors.New("want " + n.Want())
+// Set parses a value.
+func (v flagValue[T]) Set(text string) error {
+	value, ok := v.parse(text)
+	if !ok {
+		return errors.New("want " + v.want)
 	}
-	*n.int = parsed
+	*v.to = value
 	return nil
 }
 
-// Want describes the numbers.
-func (n number) Want() string {
-	if n.most > 0 {
-		return fmt.Sprintf("a whole number from %d to %d", n.least, n.most)
+// Want describes the values.
+func (v flagValue[T]) Want() string { return v.want }
+
+// String returns the value; a duration of 0, which help leaves out, has no unit.
+func (v flagValue[T]) String() string {
+	if text := fmt.Sprint(*v.to); text != "0s" {
+		return text
 	}
-	return fmt.Sprintf("a whole number of at least %d", n.least)
+	return "0"
 }
 
-// String returns the number.
-func (n number) String() string { return strconv.Itoa(*n.int) }
-
 // Type returns the kind of value for help.
-func (n number) Type() string { return "int" }
+func (v flagValue[T]) Type() string { return v.kind }
 
-// rate is a number of things per second.
-type rate struct{ *float64 }
-
-// Set parses a number in decimal.
-func (r rate) Set(text string) error {
-	parsed, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(parsed >= 0) || math.IsInf(parsed, 0) || strings.ContainsAny(text, "xX") { // or NaN
-		return errors.New("want " + r.Want())
+// number is a whole number in decimal, of at least least, and at most most unless that is 0. 010 is ten.
+func number(to *int, least, most int) flagValue[int] {
+	want := fmt.Sprintf("a whole number of at least %d", least)
+	if most > 0 {
+		want = fmt.Sprintf("a whole number from %d to %d", least, most)
 	}
-	*r.float64 = parsed
-	return nil
+	return flagValue[int]{to, "int", want, func(text string) (int, bool) {
+		n, err := strconv.Atoi(text)
+		return n, err == nil && n >= least && (most == 0 || n <= most)
+	}}
 }
 
-// Want describes the numbers.
-func (r rate) Want() string { return "a number per second, or 0 for no limit" }
-
-// String returns the number.
-func (r rate) String() string { return strconv.FormatFloat(*r.float64, 'g', -1, 64) }
-
-// Type returns the kind of value for help.
-func (r rate) Type() string { return "float" }
+// rate is a number of things per second, in decimal.
+func rate(to *float64) flagValue[float64] {
+	return flagValue[float64]{to, "float", "a number per second, or 0 for no limit", func(text string) (float64, bool) {
+		r, err := strconv.ParseFloat(text, 64)
+		return r, err == nil && r >= 0 && !math.IsInf(r, 0) && !strings.ContainsAny(text, "xX") // not NaN, either
+	}}
+}
 
 // duration is a duration of at least least, see [parseDuration].
-type duration struct {
-	*time.Duration
-	least time.Duration
-}
-
-// Set parses a duration.
-func (d duration) Set(text string) error {
-	parsed, err := parseDuration(text)
-	if err != nil || parsed < d.least {
-		return errors.New("want " + d.Want())
+func duration(to *time.Duration, least time.Duration) flagValue[time.Duration] {
+	want := "a duration such as 90s, 15m or 7d"
+	if least > 0 {
+		want = "a duration of more than 0, such as 90s, 15m or 7d"
 	}
-	*d.Duration = parsed
-	return nil
+	return flagValue[time.Duration]{to, "duration", want, func(text string) (time.Duration, bool) {
+		d, err := parseDuration(text)
+		return d, err == nil && d >= least
+	}}
 }
-
-// Want describes the durations.
-func (d duration) Want() string {
-	if d.least > 0 {
-		return "a duration of more than 0, such as 90s, 15m or 7d"
-	}
-	return "a duration such as 90s, 15m or 7d"
-}
-
-// String returns the duration; 0, which help leaves out, has no unit.
-func (d duration) String() string {
-	if *d.Duration == 0 {
-		return "0"
-	}
-	return d.Duration.String()
-}
-
-// Type returns the kind of value for help.
-func (d duration) Type() string { return "duration" }
 
 // oneOf is one of some words.
-type oneOf struct {
-	*string
-	words []string
+func oneOf(to *string, of []string) flagValue[string] {
+	return flagValue[string]{to, "string", words.List(of, "or"), func(text string) (string, bool) { return text, slices.Contains(of, text) }}
 }
-
-// Set accepts a word.
-func (o oneOf) Set(text string) error {
-	for _, word := range o.words {
-		if word == text {
-			*o.string = text
-			return nil
-		}
-	}
-	return errors.New("want " + o.Want())
-}
-
-// Want lists the words.
-func (o oneOf) Want() string { return words.List(o.words, "or") }
-
-// String returns the word.
-func (o oneOf) String() string { return *o.string }
-
-// Type returns the kind of value for help.
-func (o oneOf) Type() string { return "string" }
 
 // parseDuration parses a duration of package time, or one with days or weeks.
 func parseDuration(text string) (time.Duration, error) {

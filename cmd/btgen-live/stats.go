@@ -55,11 +55,11 @@ Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2
 	cmd.Flags().StringVar(&s.table, "table", "", "only the `table` with this ID, as in the schema")
 	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
 	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events count; by default all")
-	cmd.Flags().Var(number{&s.sample, 0, 0}, "sample", "maximum number of `rows` to read from each table; 0 for all")
+	cmd.Flags().Var(number(&s.sample, 0, 0), "sample", "maximum number of `rows` to read from each table; 0 for all")
 	s.top = 10
-	cmd.Flags().Var(number{&s.top, 0, 0}, "top", "number of `series` to print")
+	cmd.Flags().Var(number(&s.top, 0, 0), "top", "number of `series` to print")
 	s.workers = store.DefaultWorkers
-	cmd.Flags().Var(number{&s.workers, 1, 0}, "workers", "number of ranges of row keys to read concurrently")
+	cmd.Flags().Var(number(&s.workers, 1, 0), "workers", "number of ranges of row keys to read concurrently")
 	s.reporting.flags(cmd)
 	return cmd
 }
