@@ -79,8 +79,12 @@ type filling struct {
 
 // run copies or compares events.
 func (f *filling) run(cmd *cobra.Command, args []string) error {
-	if err := f.check(); err != nil {
+	from, to, err := parseRange(flagName, f.from, f.to, time.Now(), time.UTC)
+	if err != nil {
 		return err
+	}
+	if f.options.From = from; f.to != "" {
+		f.options.To = to
 	}
 	schema, _, err := f.load(args[0])
 	if err != nil {
@@ -108,15 +112,6 @@ func (f *filling) run(cmd *cobra.Command, args []string) error {
 // filling are right, or marked.
 func (f *filling) ofStates(l *layout.Layout, r store.BackfillReport) bool {
 	return l.State != nil && r.Target == f.prefix+l.State.ID
-}
-
-// check checks the flags and sets the times.
-func (f *filling) check() error {
-	from, to, err := parseRange(flagName, f.from, f.to, time.Now(), time.UTC)
-	if f.options.From = from; f.to != "" {
-		f.options.To = to
-	}
-	return err
 }
 
 // print prints the result. It returns ErrFindings if the tables differ.

@@ -19,9 +19,6 @@ const inferredLines = 10_000
 
 // runFile proposes a schema for the events in a file, or for a table definition in CQL.
 func (n *inference) runFile(cmd *cobra.Command, name string) error {
-	if err := n.input.check(); err != nil {
-		return err
-	}
 	if err := n.free(); err != nil {
 		return err
 	}

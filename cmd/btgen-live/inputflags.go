@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 )
@@ -75,6 +76,7 @@ func formatsText() string {
 
 // add adds the flags to a command.
 func (i *inputFlags) add(cmd *cobra.Command) {
+	cli.Before(cmd, func(*cobra.Command, []string) error { return i.check() })
 	formats := format.Names((*format.Format).Reads)
 	cmd.Flags().Var(oneOf(&i.format, formats), "format", words.List(formats, "or")+"; by default that of the extension of the file, or ndjson")
 	cmd.Flags().StringVar(&i.reader.Metric, "metric", "", "read only lines of this `metric`, or measurement")

@@ -74,16 +74,20 @@ type summarizing struct {
 
 // run summarizes events.
 func (f *summarizing) run(cmd *cobra.Command, args []string) error {
-	if err := f.check(); err != nil {
-		return err
+	if f.noWait && os.Getenv(store.EmulatorVariable) == "" {
+		return fmt.Errorf("--no-wait: only for emulators, and %s names none: windows could lack what other programs are writing", store.EmulatorVariable)
 	}
 	schema, _, err := f.load(args[0])
 	if err != nil {
 		return err
 	}
 	return f.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
-		if err := f.consistently(ctx); err != nil {
-			return err
+		if f.replicated {
+			admin, err := f.connectAdmin(ctx)
+			if err != nil {
+				return err
+			}
+			f.options.Consistent = admin.WaitForReplication
 		}
 		return f.repeat(ctx, cmd, schema, client)
 	})
@@ -141,14 +145,6 @@ func passing(err error) bool {
 // delay waits: between two searches, and until marks are not used any more. Tests replace it.
 var delay = wait
 
-// check checks the flags.
-func (f *summarizing) check() error {
-	if f.noWait && os.Getenv(store.EmulatorVariable) == "" {
-		return fmt.Errorf("--no-wait: only for emulators, and %s names none: windows could lack what other programs are writing", store.EmulatorVariable)
-	}
-	return nil
-}
-
 // once summarizes the buckets that have changed. With --watch, it prints the first that cannot be decoded, and the first of
 // those that are left.
 func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, progress *meter, s *dynamic.Schema, client store.Client) error {
@@ -200,19 +196,6 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// consistently makes the command wait for replication, if that is requested.
-func (f *summarizing) consistently(ctx context.Context) error {
-	if !f.replicated {
-		return nil
-	}
-	admin, err := f.connectAdmin(ctx)
-	if err != nil {
-		return err
-	}
-	f.options.Consistent = admin.WaitForReplication
-	return nil
 }
 
 // print prints the result.

@@ -83,7 +83,7 @@ type writing struct {
 
 // run writes events.
 func (w *writing) run(cmd *cobra.Command, args []string) error {
-	if err := w.check(); err != nil {
+	if err := w.required(); err != nil && !w.dryRun {
 		return err
 	}
 	schema, _, err := w.load(args[0])
@@ -126,16 +126,6 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 
 // skipper is a reader of a single metric.
 type skipper interface{ Skipped() int }
-
-// check checks the flags.
-func (w *writing) check() error {
-	if !w.dryRun {
-		if err := w.target.required(); err != nil {
-			return err
-		}
-	}
-	return w.input.check()
-}
 
 // input returns the input, decompressed, and its name: a file, or stdin.
 func input(cmd *cobra.Command, args []string) (string, io.ReadCloser, error) {
