@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,44 +80,42 @@ type inference struct {
 
 // run proposes a schema.
 func (n *inference) run(cmd *cobra.Command, args []string) error {
+	if _, err := os.Lstat(n.out); n.out != "" && err == nil {
+		return fmt.Errorf("--out %s: the file exists", n.out)
+	}
+	propose := n.proposeTable
 	if len(args) == 1 {
-		return n.runFile(cmd, args[0])
+		n.file, propose = args[0], n.proposeFile
 	}
-	if n.table == "" {
-		return errors.New("no table is named: add --table T with the ID of the table for which to propose a schema, or the file with events of another system")
-	}
-	if err := n.required(); err != nil {
-		return err
-	}
-	if err := n.free(); err != nil {
-		return err
-	}
-	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
-	progress.Step("reading up to %d rows of table %s%s", n.sampling.Rows, n.prefix, n.table)
-	sample := infer.Sample{Table: n.table}
-	err := n.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
-		if err := n.stored(ctx, &sample); err != nil {
-			return err
-		}
-		return n.read(ctx, client, &sample)
-	})
-	progress.Stop()
-	if err != nil {
-		return fmt.Errorf("table %s%s: %w", n.prefix, n.table, err)
-	}
-	p, err := infer.Propose(sample)
+	p, err := propose(cmd)
 	if err != nil {
 		return err
 	}
 	return n.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), p)
 }
 
-// free returns an error if the file of --out exists.
-func (n *inference) free() error {
-	if _, err := os.Lstat(n.out); n.out != "" && err == nil {
-		return fmt.Errorf("--out %s: the file exists", n.out)
+// proposeTable proposes a schema for a table.
+func (n *inference) proposeTable(cmd *cobra.Command) (*infer.Proposal, error) {
+	if n.table == "" {
+		return nil, errors.New("no table is named: add --table T with the ID of the table for which to propose a schema, or the file with events of another system")
 	}
-	return nil
+	if err := n.required(); err != nil {
+		return nil, err
+	}
+	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
+	defer progress.Stop()
+	progress.Step("reading up to %d rows of table %s%s", n.sampling.Rows, n.prefix, n.table)
+	sample := infer.Sample{Table: n.table}
+	err := n.withAdmin(cmd, func(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) error {
+		if err := n.stored(ctx, admin, &sample); err != nil {
+			return err
+		}
+		return n.read(ctx, client, &sample)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("table %s%s: %w", n.prefix, n.table, err)
+	}
+	return infer.Propose(sample)
 }
 
 // read reads the rows of the sample: whole ones, in order, up to the limits of memory.
@@ -137,11 +134,7 @@ func (n *inference) read(ctx context.Context, client *bigtable.Client, s *infer.
 
 // stored sets what the table itself tells: its column families without that of the sums of versions, its tier and
 // its granularity.
-func (n *inference) stored(ctx context.Context, s *infer.Sample) error {
-	admin, err := n.connectAdmin(ctx)
-	if err != nil {
-		return err
-	}
+func (n *inference) stored(ctx context.Context, admin *bigtable.AdminClient, s *infer.Sample) error {
 	ctx, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
 	s.Families = map[string]codec.GCRule{}
@@ -158,10 +151,10 @@ func (n *inference) stored(ctx context.Context, s *infer.Sample) error {
 	if status.Code(err) == codes.NotFound {
 		if ids, failed := admin.Tables(ctx); failed == nil {
 			slices.Sort(ids)
-			err = fmt.Errorf("it does not exist, so there is no proposal; the tables of the instance are %s", cmp.Or(strings.Join(ids, ", "), "none"))
+			err = fmt.Errorf("it does not exist, so there is no proposal; the tables of the instance are %s", listed(ids))
 		}
 	}
-	return errors.Join(err, admin.Close())
+	return err
 }
 
 // print prints the schema, or writes its file and prints what it reads. It returns

@@ -17,26 +17,22 @@ import (
 // inferredLines is the number of lines of a file that infer reads by default.
 const inferredLines = 10_000
 
-// runFile proposes a schema for the events in a file, or for a table definition in CQL.
-func (n *inference) runFile(cmd *cobra.Command, name string) error {
-	if err := n.free(); err != nil {
-		return err
-	}
-	n.file = name
-	shown, in, err := input(cmd, []string{name})
+// proposeFile proposes a schema for the events in a file, or for a table definition in CQL.
+func (n *inference) proposeFile(cmd *cobra.Command) (*infer.Proposal, error) {
+	shown, in, err := input(cmd, []string{n.file})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer in.Close()
 	propose := n.proposeRecords
-	if strings.EqualFold(filepath.Ext(name), ".cql") {
+	if strings.EqualFold(filepath.Ext(n.file), ".cql") {
 		propose = n.proposeCQL
 	}
 	p, err := propose(cmd, shown, in)
 	if err != nil {
-		return fmt.Errorf("%s: %w", shown, err)
+		err = fmt.Errorf("%s: %w", shown, err)
 	}
-	return n.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), p)
+	return p, err
 }
 
 // proposeCQL proposes a schema for a table definition.
