@@ -40,7 +40,7 @@ func (a *api) chart(ctx context.Context, q url.Values) ([]byte, error) {
 		f.StringSliceVar(&w.fields, "fields", nil, "")
 		f.StringVar(&w.every, "every", "", "")
 		f.StringVar(&w.show, "show", w.show, "")
-		f.Var(number{&width, leastWidth, mostWidth}, "width", "")
+		f.Var(number(&width, leastWidth, mostWidth), "width", "")
 	})
 	if err != nil {
 		return nil, err
