@@ -69,8 +69,9 @@ var inexpressible = []struct {
 	why     string
 	message *regexp.Regexp
 }{
-	{"it refers to another place of the file", regexp.MustCompile(`is not a series value; (did you|the series|every query|it is a field)|is already a series value|is already used by ".*"|is not a value of the enum|names the unknown (table|value|query)|is not in its by|but no by|has both .* and|has prefix and range|, and cannot (delete|list series)|^written_at is set twice`)},
+	{"it refers to another place of the file", regexp.MustCompile(`is not a series value; (did you|the series|every query|it is a field)|is already a series value|is already used by ".*"|is not a value of the enum|names the unknown (table|value|query|field)|^where of .* names the series value|is not in its by|but no by|has both .* and|has prefix and range|, and cannot (delete|list series)|^written_at is set twice`)},
 	{"it is about how the YAML is written, which is gone in JSON", regexp.MustCompile(`^duplicate key|^text after the closing bracket|^YAML .* are not supported|found "(010|0x10)"`)},
+	{"it depends on several keys of a mapping", regexp.MustCompile(`^an older column needs a name|^only older enums have values`)},
 	{"it needs arithmetic", regexp.MustCompile(`does not divide|is longer than 29[02] years|narrower than|does not fit in 64 bits`)},
 	{"it is a syntax within a string", regexp.MustCompile(`is not valid JSON;`)},
 }
