@@ -409,6 +409,17 @@ func TestAPIRowDecoded(t *testing.T) {
 	}
 }
 
+// TestAPIRowBetweenEvents asks for the row of a time that no event can have.
+func TestAPIRowBetweenEvents(t *testing.T) {
+	h := servedEventsOf(t, strings.Replace(servedSchema, "fields:", "time: {precision: 1m}\nfields:", 1), nil)
+	for at, code := range map[string]int{"2021-03-02T03:00:00Z": 200, "2021-03-02T03:00:30Z": 400} {
+		got := ask(t, h, code, "row", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "time", at)
+		if code == 400 && got["detail"] != `time "2021-03-02T03:00:30Z": finer than the precision of the schema, 1m, so no event has it` {
+			t.Errorf("got %v", got)
+		}
+	}
+}
+
 // TestAPIWidthOfRollup asks for windows of times whose events have expired, and of others.
 func TestAPIWidthOfRollup(t *testing.T) {
 	h := servedEventsOf(t, strings.Replace(servedSchema, "ttl: {keep: forever}", "ttl: {max_age: 30d}\n    rollup: {every: 1h, family: h, ttl: {keep: forever}}", 1), nil)
