@@ -75,30 +75,24 @@ func (r *rehearsal) show(ctx context.Context, table string) error {
 
 // rowText describes a row: its key, and a line for each cell with column, time and value.
 func rowText(row bigtable.Row) string {
-	var columns, times []string
-	var values [][]byte
+	var cells [][3]string
+	var widths [3]int
 	for _, family := range slices.Sorted(maps.Keys(row)) {
 		for _, item := range row[family] {
-			columns = append(columns, printed([]byte(item.Column)))
-			times = append(times, item.Timestamp.Time().UTC().Format(time.RFC3339Nano))
-			values = append(values, item.Value)
+			cell := [3]string{printed([]byte(item.Column)), item.Timestamp.Time().UTC().Format(time.RFC3339Nano), printed(item.Value)}
+			for i := range cell {
+				widths[i] = max(widths[i], words.Width(cell[i]))
+			}
+			cells = append(cells, cell)
 		}
 	}
+	padded := func(c [3]string, i int) string { return c[i] + strings.Repeat(" ", widths[i]-words.Width(c[i])) }
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %s\n", printed([]byte(row.Key())))
-	for i := range columns {
-		fmt.Fprintf(&b, "    %s  %s  %s\n", padded(columns, i), padded(times, i), printed(values[i]))
+	for _, c := range cells {
+		fmt.Fprintf(&b, "    %s  %s  %s\n", padded(c, 0), padded(c, 1), c[2])
 	}
 	return b.String()
-}
-
-// padded returns a text with spaces up to the width of the widest one.
-func padded(texts []string, i int) string {
-	widest := 0
-	for _, text := range texts {
-		widest = max(widest, words.Width(text))
-	}
-	return texts[i] + strings.Repeat(" ", widest-words.Width(texts[i]))
 }
 
 // printed returns bytes as text, quoted as in Go if it is not printable.

@@ -164,16 +164,6 @@ type rollupFigures struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// add adds the cells of a row.
-func (r *rollupFigures) add(of store.RollupCells) {
-	if of.Marks+of.Runs > 0 {
-		r.Rows++
-	}
-	r.Marks += int64(of.Marks)
-	r.Runs += int64(of.Runs)
-	r.Bytes += int64(of.Bytes)
-}
-
 // seriesCount is a series and the number of its events.
 type seriesCount struct {
 	Series string  `json:"series"` // such as "location=us-west2 balloon_id=3698"
@@ -203,9 +193,7 @@ type kept struct {
 
 // place begins another place. If there are too many events, it forgets those of every other place.
 func (k *kept) place() {
-	if k.every == 0 {
-		k.every = 1
-	}
+	k.every = max(k.every, 1)
 	if len(slices.Concat(k.places...)) >= maxKept {
 		for i := range (len(k.places) + 1) / 2 {
 			k.places[i] = k.places[2*i]
@@ -303,8 +291,11 @@ func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
 	f.Cells += int64(row.Cells)
 	f.Bytes += int64(row.Bytes)
 	f.Events += int64(len(row.Events))
-	if f.Rollup != nil {
-		f.Rollup.add(row.Rollup)
+	if r, of := f.Rollup, row.Rollup; r != nil {
+		r.Marks, r.Runs, r.Bytes = r.Marks+int64(of.Marks), r.Runs+int64(of.Runs), r.Bytes+int64(of.Bytes)
+		if of.Marks+of.Runs > 0 {
+			r.Rows++
+		}
 	}
 	if row.Marked {
 		f.Marked++
@@ -312,20 +303,18 @@ func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
 	f.kept.add(row)
 	for i := range row.Events {
 		e := &row.Events[i]
-		if f.First == nil || e.Time.Before(*f.First) {
-			first := e.Time
-			f.First = &first
+		if at := e.Time; f.First == nil || at.Before(*f.First) {
+			f.First = &at
 		}
-		if f.Last == nil || e.Time.After(*f.Last) {
-			last := e.Time
-			f.Last = &last
+		if at := e.Time; f.Last == nil || at.After(*f.Last) {
+			f.Last = &at
 		}
 		f.text = format.AppendSeries(f.text[:0], f.columns, e)
-		if _, known := f.counts[string(f.text)]; known {
-			f.counts[string(f.text)]++
-		} else {
-			f.counts[string(f.text)] = f.left + 1
+		n, known := f.counts[string(f.text)]
+		if !known {
+			n = f.left
 		}
+		f.counts[string(f.text)] = n + 1
 	}
 	if len(f.counts) > 2*maxSeries {
 		f.forget()
