@@ -81,56 +81,52 @@ type live struct {
 
 // addTo adds the flags to a command, and makes it set up the instance; found says whether a plan is a finding.
 func (l *live) addTo(cmd *cobra.Command, found func(plan *setup.Plan) bool) {
-	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
-		plan, err := l.setUp(cmd, paths)
-		if err == nil && found(&plan) {
-			return cli.ErrFindings
-		}
-		return err
-	}
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error { return l.setUp(cmd, paths, found) }
 	l.flags(cmd, "app `profile` for the history, with single-cluster routing and single-row transactions")
 	cmd.Flags().BoolVar(&l.options.NoHistory, "no-history", false, "neither read nor write the history of layouts in table "+setup.HistoryTable)
 	cmd.Flags().StringArrayVar(&l.options.Allow, "allow", nil, "`name` of a refused change in the plan, to allow it; can be repeated")
 }
 
-// setUp sets up the instance for the schemas, and prints the plan.
-func (l *live) setUp(cmd *cobra.Command, paths []string) (setup.Plan, error) {
+// setUp sets up the instance for the schemas, and prints the plan. It returns ErrFindings if that is a finding.
+func (l *live) setUp(cmd *cobra.Command, paths []string, found func(plan *setup.Plan) bool) error {
 	l.options.TablePrefix, l.options.Timeout = l.prefix, l.timeout
 	tables, err := loadTables(paths)
 	if err != nil {
-		return setup.Plan{}, err
+		return err
 	}
 	if l.removed, err = removedTables(paths); err != nil {
-		return setup.Plan{}, err
+		return err
 	}
 	if err := setup.CheckDrafts(tables, l.options); err != nil {
-		return setup.Plan{}, err
+		return err
 	}
 	now, err := newPlanFile(l, tables)
 	if err != nil {
-		return setup.Plan{}, err
+		return err
 	}
 	if l.plan != "" {
 		if err := l.follow(now); err != nil {
-			return setup.Plan{}, printPlan(cmd.OutOrStdout(), setup.Plan{}, err)
+			return printPlan(cmd.OutOrStdout(), setup.Plan{}, err)
 		}
 	}
 	if l.save != "" {
 		l.options.Confirm = func(plan setup.Plan) error { now.note(plan); return nil }
 	}
-	var plan setup.Plan
-	err = l.withAdmin(cmd, func(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) (err error) {
+	return l.withAdmin(cmd, func(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) error {
 		progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
 		defer progress.Stop()
 		progress.Step("comparing %d tables with the instance%s", len(tables), map[bool]string{false: ", and changing what differs"}[l.options.DryRun])
-		plan, err = l.setUpAll(ctx, admin, client, tables)
+		plan, err := l.setUpAll(ctx, admin, client, tables)
 		progress.Stop()
 		if err == nil && l.save != "" {
 			err = now.save(ctx, l.save)
 		}
-		return errors.Join(printPlan(cmd.OutOrStdout(), plan, err), l.printIdle(cmd.OutOrStdout(), tables))
+		err = errors.Join(printPlan(cmd.OutOrStdout(), plan, err), l.printIdle(cmd.OutOrStdout(), tables))
+		if err == nil && found(&plan) {
+			return cli.ErrFindings
+		}
+		return err
 	})
-	return plan, err
 }
 
 // printIdle prints the tables that are not read yet.
