@@ -252,7 +252,7 @@ func (l eventList) at(i int) event { return l[i] }
 type one struct{ pointer any }
 
 func (one) len() int       { return 1 }
-func (o one) at(int) event { return event{o.pointer} }
+func (o one) at(int) event { return event(o) }
 
 // eventsAt returns references to events, given pointers to them.
 func eventsAt(pointers []any) []event {
