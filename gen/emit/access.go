@@ -29,7 +29,7 @@ func (s *schemaFile) eventSeq() *jen.Statement {
 }
 
 // writer and reader render what writes and what reads a table.
-func (s *schemaFile) writer() *jen.Statement { return jen.Id("w").Dot("held").Call() }
+func (s *schemaFile) writer() *jen.Statement { return jen.Id("w").Dot("writer") }
 func (s *schemaFile) reader(t *layout.Table) *jen.Statement {
 	return jen.Id("r").Dot(s.names.Table(t).Reader)
 }
@@ -37,6 +37,19 @@ func (s *schemaFile) reader(t *layout.Table) *jen.Statement {
 // results renders the results of a call that reads, with their type.
 func (s *schemaFile) results(typ *jen.Statement) func(call jen.Code) *jen.Statement {
 	return func(call jen.Code) *jen.Statement { return s.store("ResultsOf").Types(typ).Call(call) }
+}
+
+// base declares the function that returns an event of a series, without any fields, as package store takes it:
+//
+//	func balloonBase(series BalloonSeries) any { return &BalloonEvent{BalloonSeries: series} }
+func (s *schemaFile) base() jen.Code {
+	return jen.Func().Id(s.names.Base).Params(jen.Id("series").Id(s.names.Series)).Any().Add(oneLine(
+		jen.Return(jen.Op("&").Id(s.names.Event).Add(inline(field{s.names.Series, jen.Id("series")})))))
+}
+
+// baseOf renders an event of a series, the variable.
+func (s *schemaFile) baseOf(series string) *jen.Statement {
+	return jen.Id(s.names.Base).Call(jen.Id(series))
 }
 
 // resultEvents and resultEvent are results of events.
@@ -111,12 +124,12 @@ func (m *method) returns(call *jen.Statement) *jen.Statement {
 	return m.result(call)
 }
 
-// ctx, opts, ofTime, event, events and series return parameters of many methods.
+// ctx, opts, times, event, events and series return parameters of many methods.
 func ctx() param { return param{name: "ctx", typ: jen.Qual("context", "Context")} }
 func (s *schemaFile) opts(kind string) param {
 	return param{name: "opts", typ: s.store(kind), variadic: true}
 }
-func ofTime(name string) param { return param{name: name, typ: jen.Qual("time", "Time")} }
+func times() param { return param{name: "from, to", typ: jen.Qual("time", "Time")} }
 func (s *schemaFile) event(name string) param {
 	return param{name: name, typ: jen.Id(s.names.Event), value: jen.Op("&").Id(name)}
 }
@@ -140,7 +153,7 @@ func (s *schemaFile) writerMethods() jen.Code {
 		{"Write", "stores one event; the error is a *store.WriteError", "Writer.WriteAll", []param{ctx(), s.event("event"), s.opts("WriteOptions")}, failed, writer("Write"), nil},
 		{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored", "Writer.WriteAll", []param{ctx(), s.events(), s.opts("WriteOptions")}, failed, writer("WriteAll"), nil},
 		{"Delete", "deletes events from all tables, by their " + s.place(), "Writer.Delete", []param{ctx(), s.events(), s.opts("DeleteOptions")}, deleted, writer("Delete"), nil},
-		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", "Writer.DeleteRange", []param{ctx(), s.series(), ofTime("from"), ofTime("to"), s.opts("DeleteOptions")}, deleted, writer("DeleteRange"), nil},
+		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", "Writer.DeleteRange", []param{ctx(), s.series(), times(), s.opts("DeleteOptions")}, deleted, writer("DeleteRange"), nil},
 		{"DeleteSeries", "deletes all events of a series from all tables", "Writer.DeleteAll", []param{ctx(), s.series(), s.opts("DeleteOptions")}, deleted, writer("DeleteAll"), nil},
 		{"Replace", "stores an event in place of another one", "Writer.Replace", []param{ctx(), s.event("old"), s.event("updated"), s.opts("WriteOptions")}, failed, writer("Replace"), nil},
 	})
@@ -209,14 +222,6 @@ func (s *schemaFile) batcherMethods() jen.Code {
 	})
 }
 
-// heldWriter declares the method that returns the writer: that of a batcher may be nil.
-func (s *schemaFile) heldWriter() jen.Code {
-	return gocode.Doc("held returns what w holds; nil, which refuses all calls, for a nil or zero "+s.names.Writer+".").Line().
-		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id("held").Params().Op("*").Add(s.store("Writer")).Block(
-		jen.If(jen.Id("w").Op("==").Nil()).Block(jen.Return(jen.Nil())),
-		jen.Return(jen.Id("w").Dot("writer")))
-}
-
 // newBatcher declares the batcher's constructor.
 func (s *schemaFile) newBatcher() jen.Code {
 	return gocode.Doc(
@@ -227,6 +232,7 @@ func (s *schemaFile) newBatcher() jen.Code {
 		jen.Id("failed").Func().Params(jen.Id("event").Id(s.names.Event), jen.Err().Error()),
 		s.optsParam("BatcherOptions"),
 	).Op("*").Id(s.names.Batcher).Block(
+		jen.If(jen.Id("w").Op("==").Nil()).Block(jen.Id("w").Op("=").New(jen.Id(s.names.Writer))),
 		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
 			s.store("NewBatcher").Call(s.writer(), s.store("FailedOf").Call(jen.Id("failed")), jen.Id("opts").Op("...")),
 		)),
@@ -305,16 +311,16 @@ func (s *schemaFile) newReader() jen.Code {
 // readerMethods declares the methods that every reader has.
 func (s *schemaFile) readerMethods() jen.Code {
 	reader := func(method string) jen.Code { return s.reader(s.layout.Read).Dot(method) }
-	each := s.store("Each").Call(jen.Id("series"), jen.Func().Params(jen.Id("s").Id(s.names.Series)).Any().Add(oneLine(jen.Return(jen.Op("&").Add(s.eventOf("s"))))))
+	each := s.store("Each").Call(jen.Id("series"), jen.Id(s.names.Base))
 	events := []jen.Code{s.eventSeq()}
 	state := ""
 	if s.layout.StateServes(nil) {
 		state = ", from table " + s.layout.State.ID
 	}
 	return s.methods("r", s.names.Reader, []method{
-		{"Read", "yields the events of a series with from <= time < to, in order of time", "Reader.Read", []param{ctx(), s.series(), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents},
-		{"ReadMany", "yields the events of several series with from <= time < to, by series", "Query.Many", []param{ctx(), s.several(s.store("ManySeriesOf").Call(each)), ofTime("from"), ofTime("to"), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents},
-		{"Latest", "returns the newest event of a series" + state + ", or store.ErrNotFound", "Reader.Latest", []param{ctx(), {name: "series", typ: jen.Id(s.names.Series), value: jen.Op("&").Add(s.eventOf("series"))}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest"), s.resultEvent},
+		{"Read", "yields the events of a series with from <= time < to, in order of time", "Reader.Read", []param{ctx(), s.series(), times(), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents},
+		{"ReadMany", "yields the events of several series with from <= time < to, by series", "Query.Many", []param{ctx(), s.several(s.store("ManySeriesOf").Call(each)), times(), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents},
+		{"Latest", "returns the newest event of a series" + state + ", or store.ErrNotFound", "Reader.Latest", []param{ctx(), {name: "series", typ: jen.Id(s.names.Series), value: s.baseOf("series")}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest"), s.resultEvent},
 		{"LatestMany", "yields the newest event of each of several series that has any" + state, "Reader.LatestMany", []param{ctx(), s.several(each)}, events, reader("LatestMany"), s.resultEvents},
 	})
 }

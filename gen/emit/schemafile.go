@@ -46,7 +46,7 @@ func (s *schemaFile) declare() {
 		s.add(s.classType(), s.classNames())
 		s.add(s.textMethods(s.names.Class, s.names.ClassNames)...)
 	}
-	s.add(s.writerType(), s.newWriter(), s.heldWriter(), s.writerMethods())
+	s.add(s.writerType(), s.newWriter(), s.writerMethods())
 	for i := range s.layout.Queries {
 		s.add(s.deleteMethod(&s.layout.Queries[i]))
 	}
@@ -66,7 +66,7 @@ func (s *schemaFile) declare() {
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyParse(t), s.keyValues(t))
 	}
-	s.add(s.mappings(), s.beamAccess(), s.beamSpec(), s.partsFunc())
+	s.add(s.mappings(), s.beamAccess(), s.beamSpec(), s.base(), s.partsFunc())
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyVar(t), s.columnsVar(t), s.mappingVar(t))
 	}

@@ -136,14 +136,9 @@ func (s *schemaFile) pointsMethod() jen.Code {
 // seriesParam adds the parameter for a series.
 func (s *schemaFile) seriesParam(g *jen.Group) { g.Id("series").Id(s.names.Series) }
 
-// eventOf renders an event of a series, the variable, without any fields.
-func (s *schemaFile) eventOf(series string) *jen.Statement {
-	return jen.Id(s.names.Event).Add(inline(field{s.names.Series, jen.Id(series)}))
-}
-
 // oneSeries renders the selection of the events of a series.
 func (s *schemaFile) oneSeries() jen.Code {
-	return s.store("SeriesOf").Call(jen.Op("&").Add(s.eventOf("series")))
+	return s.store("SeriesOf").Call(s.baseOf("series"))
 }
 
 // queryWindows declares the reader's method that summarizes the events of a query.

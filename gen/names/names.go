@@ -27,6 +27,7 @@ type Schema struct {
 	WindowColumns                  string // the type of windows in columnar form
 	Windows                        string // the variable that says how events are summarized
 	Part                           string // the function that says where an event has its parts
+	Base                           string // the function that returns an event with a series and nothing else
 	Writer, NewWriter              string
 	Batcher, NewBatcher            string
 	Reader, NewReader              string
@@ -167,7 +168,7 @@ func (n *Schema) declare(r *registrar, l *layout.Layout) {
 	if len(l.Tables) > 1 {
 		n.Backfill = as("Backfill" + l.Name)
 	}
-	n.Mappings, n.Part = as(unexported(l.Name)+"Mappings"), as(unexported(l.Name)+"Part")
+	n.Mappings, n.Part, n.Base = as(unexported(l.Name)+"Mappings"), as(unexported(l.Name)+"Part"), as(unexported(l.Name)+"Base")
 	if l.Beam {
 		n.Beam, n.BeamSpec, n.BeamWindows = as("Beam"+l.Name), as("Beam"+l.Name+"Windows"), as(l.Name+"Windows")
 		as(l.Name) // in the package for pipelines, which has no other names

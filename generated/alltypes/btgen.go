@@ -45,6 +45,6 @@ package alltypes
 
 import "github.com/btgen-dev/btgen/runtime/store"
 
-// This code requires a runtime that is at least as new. To update it, run: go
-// get github.com/btgen-dev/btgen@latest
+// This code requires a runtime that is at least as new. To update it, run: go get
+// github.com/btgen-dev/btgen@latest
 const _ = store.IsAtLeastVersion1

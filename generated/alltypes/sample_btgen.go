@@ -82,8 +82,7 @@ type SampleEvent struct {
 	MaybeName       *string            // nil if absent
 }
 
-// SampleKind is a value of kind. The zero SampleKind is SampleKindIndoor, so an
-// unset field has that value.
+// SampleKind is a value of kind. The zero SampleKind is SampleKindIndoor, so an unset field has that value.
 type SampleKind int64
 
 // The values of SampleKind. Their numbers are stored.
@@ -101,8 +100,7 @@ var sampleKindNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v SampleKind) String() string { return codec.EnumString(sampleKindNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v SampleKind) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleKindNames, int64(v))
 }
@@ -116,8 +114,7 @@ func (v *SampleKind) UnmarshalText(text []byte) error {
 	return err
 }
 
-// SampleState is a value of state. The zero SampleState is invalid, and the
-// writer rejects it.
+// SampleState is a value of state. The zero SampleState is invalid, and the writer rejects it.
 type SampleState int64
 
 // The values of SampleState. Their numbers are stored.
@@ -127,8 +124,7 @@ const (
 	SampleStateDown SampleState = 40
 )
 
-// sampleStateNames contains the names of the values of SampleState in the
-// table.
+// sampleStateNames contains the names of the values of SampleState in the table.
 var sampleStateNames = codec.Enum{
 	{Number: 1, Name: "idle"},
 	{Number: 2, Name: "busy"},
@@ -138,8 +134,7 @@ var sampleStateNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v SampleState) String() string { return codec.EnumString(sampleStateNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v SampleState) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleStateNames, int64(v))
 }
@@ -153,8 +148,7 @@ func (v *SampleState) UnmarshalText(text []byte) error {
 	return err
 }
 
-// SampleLevel is a value of level. The zero SampleLevel is SampleLevelLow, so
-// an unset field has that value.
+// SampleLevel is a value of level. The zero SampleLevel is SampleLevelLow, so an unset field has that value.
 type SampleLevel int64
 
 // The values of SampleLevel. Their numbers are stored.
@@ -163,8 +157,7 @@ const (
 	SampleLevelLow  SampleLevel = 0
 )
 
-// sampleLevelNames contains the names of the values of SampleLevel in the
-// table.
+// sampleLevelNames contains the names of the values of SampleLevel in the table.
 var sampleLevelNames = codec.Enum{
 	{Number: 1, Name: "high"},
 	{Number: 0, Name: "low"},
@@ -173,8 +166,7 @@ var sampleLevelNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v SampleLevel) String() string { return codec.EnumString(sampleLevelNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v SampleLevel) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleLevelNames, int64(v))
 }
@@ -188,8 +180,8 @@ func (v *SampleLevel) UnmarshalText(text []byte) error {
 	return err
 }
 
-// SampleMaybeState is a value of maybe_state. The zero SampleMaybeState is
-// SampleMaybeStateRed, so an unset field has that value.
+// SampleMaybeState is a value of maybe_state. The zero SampleMaybeState is SampleMaybeStateRed, so an unset
+// field has that value.
 type SampleMaybeState int64
 
 // The values of SampleMaybeState. Their numbers are stored.
@@ -198,8 +190,7 @@ const (
 	SampleMaybeStateGreen SampleMaybeState = 1
 )
 
-// sampleMaybeStateNames contains the names of the values of SampleMaybeState in
-// the table.
+// sampleMaybeStateNames contains the names of the values of SampleMaybeState in the table.
 var sampleMaybeStateNames = codec.Enum{
 	{Number: 0, Name: "red"},
 	{Number: 1, Name: "green"},
@@ -208,8 +199,7 @@ var sampleMaybeStateNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v SampleMaybeState) String() string { return codec.EnumString(sampleMaybeStateNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v SampleMaybeState) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleMaybeStateNames, int64(v))
 }
@@ -223,8 +213,8 @@ func (v *SampleMaybeState) UnmarshalText(text []byte) error {
 	return err
 }
 
-// SampleDefaultState is a value of default_state. The zero SampleDefaultState
-// is invalid, and the writer rejects it.
+// SampleDefaultState is a value of default_state. The zero SampleDefaultState is invalid, and the writer rejects
+// it.
 type SampleDefaultState int64
 
 // The values of SampleDefaultState. Their numbers are stored.
@@ -233,8 +223,7 @@ const (
 	SampleDefaultStateKnown   SampleDefaultState = 2
 )
 
-// sampleDefaultStateNames contains the names of the values of
-// SampleDefaultState in the table.
+// sampleDefaultStateNames contains the names of the values of SampleDefaultState in the table.
 var sampleDefaultStateNames = codec.Enum{
 	{Number: 1, Name: "unknown"},
 	{Number: 2, Name: "known"},
@@ -245,8 +234,7 @@ func (v SampleDefaultState) String() string {
 	return codec.EnumString(sampleDefaultStateNames, int64(v))
 }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v SampleDefaultState) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(sampleDefaultStateNames, int64(v))
 }
@@ -260,16 +248,13 @@ func (v *SampleDefaultState) UnmarshalText(text []byte) error {
 	return err
 }
 
-// SampleWriter writes Sample events to tables sample_columns,
-// sample_columns_text, sample_cells, sample_cells_text, sample_combined,
-// sample_combined_json, sample_serialized, sample_serialized_json,
-// sample_unserialized and sample_unserialized_text. Writing the same event
-// again changes nothing, so a failed call is safe to repeat. Table
-// sample_columns, sample_columns_text is append-only: an event with the same
-// series and time but other values does not replace the first one; reads return
-// both. WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table
-// sample_columns, bucket_new_columns, an event has one row per field, and
-// Bigtable cannot check and write several rows atomically.
+// SampleWriter writes Sample events to tables sample_columns, sample_columns_text, sample_cells,
+// sample_cells_text, sample_combined, sample_combined_json, sample_serialized, sample_serialized_json,
+// sample_unserialized and sample_unserialized_text. Writing the same event again changes nothing, so a failed
+// call is safe to repeat. Table sample_columns, sample_columns_text is append-only: an event with the same
+// series and time but other values does not replace the first one; reads return both. WriteOptions.IfAbsent is
+// refused with store.ErrSeveralRows: in table sample_columns, bucket_new_columns, an event has one row per
+// field, and Bigtable cannot check and write several rows atomically.
 type SampleWriter struct {
 	writer *store.Writer
 }
@@ -279,81 +264,67 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// SampleWriter.
-func (w *SampleWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(sampleBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(sampleBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// SampleBatcher gathers Sample events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// SampleBatcher gathers Sample events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type SampleBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewSampleBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewSampleBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(SampleWriter)
+	}
+	return &SampleBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *SampleBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *SampleBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *SampleBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// SampleReader reads Sample events from table sample_cells. Read holds one
-// bucket in memory at a time.
+// SampleReader reads Sample events from table sample_cells. Read holds one bucket in memory at a time.
 type SampleReader struct {
 	reader *store.Reader
 }
@@ -363,46 +334,41 @@ func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleRe
 	return &SampleReader{store.NewReader(client, sampleCellsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.SeriesOf(sampleBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, sampleBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return store.ResultOf[SampleEvent](r.reader.Latest(ctx, &SampleEvent{SampleSeries: series}))
+	return store.ResultOf[SampleEvent](r.reader.Latest(ctx, sampleBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return store.ResultsOf[SampleEvent](r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })))
+	return store.ResultsOf[SampleEvent](r.reader.LatestMany(ctx, store.Each(series, sampleBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, sampleCellsColumns, columns, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, sampleCellsColumns, columns, store.SeriesOf(sampleBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, sampleCellsColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, sampleCellsColumns, sampleWindows, store.SeriesOf(sampleBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, sampleCellsColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, sampleCellsColumns, sampleWindows, store.SeriesOf(sampleBase(series)), from, to, field, n)
 }
 
 // The fields of SampleEvent, for store.ReadOptions and store.WindowOptions.
@@ -565,8 +531,7 @@ type SampleWindow struct {
 	MaybeName       window.Values[string]
 }
 
-// SampleWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// SampleWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type SampleWindowColumns struct {
 	window.WindowColumns[SampleSeries]
 	Text            window.ValuesColumns[string]
@@ -686,8 +651,7 @@ const (
 	SampleSeriesInterval store.SeriesValue = "interval"
 )
 
-// The tables of Sample events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Sample events and their families, for other programs; options may add a prefix to IDs.
 const (
 	SampleColumnsTableID          = "sample_columns"
 	SampleColumnsFamilyM          = "m"
@@ -711,16 +675,15 @@ const (
 	SampleUnserializedTextFamilyM = "m"
 )
 
-// SetupSample reconciles tables sample_columns, sample_columns_text,
-// sample_cells, sample_cells_text, sample_combined, sample_combined_json,
-// sample_serialized, sample_serialized_json, sample_unserialized and
+// SetupSample reconciles tables sample_columns, sample_columns_text, sample_cells, sample_cells_text,
+// sample_combined, sample_combined_json, sample_serialized, sample_serialized_json, sample_unserialized and
 // sample_unserialized_text with the schema; see setup.Setup.
 func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(sampleMappings), opts...)
 }
 
-// BackfillSample copies events from one table to another, by default to the one
-// with serves: false, or compares them; see store.Backfill.
+// BackfillSample copies events from one table to another, by default to the one with serves: false, or compares
+// them; see store.Backfill.
 func BackfillSample(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, sampleMappings, opts...)
 }
@@ -733,9 +696,8 @@ func BackfillSample(ctx context.Context, client store.Client, opts ...store.Back
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#text#2021-03-05T12
 //
-// Bucket: 1h wide, labeled 2006-01-02T15. A row contains one field of the
-// events in a bucket. Each value is the name of a column with an empty cell,
-// whose timestamp is the time of the event. An event is several rows, so it
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains one field of the events in a bucket. Each value is the
+// name of a column with an empty cell, whose timestamp is the time of the event. An event is several rows, so it
 // cannot be written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type SampleColumnsKey struct {
 	Site     string
@@ -783,10 +745,9 @@ func (k *SampleColumnsKey) values() *codec.KeyValues {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#text#2021-03
 //
-// Bucket: 1mo wide, labeled 2006-01. A row contains one field of the events in
-// a bucket. Each value is the name of a column with an empty cell, whose
-// timestamp is the time of the event. An event is several rows, so it cannot be
-// written with WriteOptions.IfAbsent. Garbage collection rule: never.
+// Bucket: 1mo wide, labeled 2006-01. A row contains one field of the events in a bucket. Each value is the name
+// of a column with an empty cell, whose timestamp is the time of the event. An event is several rows, so it
+// cannot be written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type SampleColumnsTextKey struct {
 	Site     string
 	Sensor   int64
@@ -816,8 +777,7 @@ func (k SampleColumnsTextKey) Prefix() ([]byte, error) {
 	return sampleColumnsTextKey.Prefix(k.values())
 }
 
-// ParseSampleColumnsTextKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseSampleColumnsTextKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleColumnsTextKey(row string) (k SampleColumnsTextKey, err error) {
 	err = sampleColumnsTextKey.Parse(row, k.values())
 	return k, err
@@ -836,9 +796,8 @@ func (k *SampleColumnsTextKey) values() *codec.KeyValues {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-064
 //
-// Bucket: 1d wide, labeled 2006-002. A row contains the events in a bucket.
-// Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Garbage collection rule: never.
+// Bucket: 1d wide, labeled 2006-002. A row contains the events in a bucket. Each field is a column with a cell
+// per event, whose timestamp is the time of the event. Garbage collection rule: never.
 type SampleCellsKey struct {
 	Site     string
 	Sensor   int64
@@ -884,9 +843,8 @@ func (k *SampleCellsKey) values() *codec.KeyValues {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#h2269
 //
-// Bucket: 1h wide, labeled h%d from 2020-12-01. A row contains the events in a
-// bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Garbage collection rule: never.
+// Bucket: 1h wide, labeled h%d from 2020-12-01. A row contains the events in a bucket. Each field is a column
+// with a cell per event, whose timestamp is the time of the event. Garbage collection rule: never.
 type SampleCellsTextKey struct {
 	Site     string
 	Sensor   int64
@@ -913,8 +871,7 @@ func (k SampleCellsTextKey) String() string { return codec.KeyString(k.Append(ni
 // Prefix returns what precedes the time in the keys of the series.
 func (k SampleCellsTextKey) Prefix() ([]byte, error) { return sampleCellsTextKey.Prefix(k.values()) }
 
-// ParseSampleCellsTextKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseSampleCellsTextKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleCellsTextKey(row string) (k SampleCellsTextKey, err error) {
 	err = sampleCellsTextKey.Parse(row, k.values())
 	return k, err
@@ -933,9 +890,8 @@ func (k *SampleCellsTextKey) values() *codec.KeyValues {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-W09
 //
-// Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket.
-// Each event is a cell with all fields, whose timestamp is the time of the
-// event. Garbage collection rule: (age() > 1d && versions() > 3).
+// Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket. Each event is a cell with all
+// fields, whose timestamp is the time of the event. Garbage collection rule: (age() > 1d && versions() > 3).
 type SampleCombinedKey struct {
 	Site     string
 	Sensor   int64
@@ -962,8 +918,7 @@ func (k SampleCombinedKey) String() string { return codec.KeyString(k.Append(nil
 // Prefix returns what precedes the time in the keys of the series.
 func (k SampleCombinedKey) Prefix() ([]byte, error) { return sampleCombinedKey.Prefix(k.values()) }
 
-// ParseSampleCombinedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseSampleCombinedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleCombinedKey(row string) (k SampleCombinedKey, err error) {
 	err = sampleCombinedKey.Parse(row, k.values())
 	return k, err
@@ -982,9 +937,8 @@ func (k *SampleCombinedKey) values() *codec.KeyValues {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021
 //
-// Bucket: 1y wide, labeled 2006. A row contains the events in a bucket. Each
-// event is a cell with all fields, whose timestamp is the time of the event.
-// Garbage collection rule: never.
+// Bucket: 1y wide, labeled 2006. A row contains the events in a bucket. Each event is a cell with all fields,
+// whose timestamp is the time of the event. Garbage collection rule: never.
 type SampleCombinedJSONKey struct {
 	Site     string
 	Sensor   int64
@@ -1013,8 +967,7 @@ func (k SampleCombinedJSONKey) Prefix() ([]byte, error) {
 	return sampleCombinedJSONKey.Prefix(k.values())
 }
 
-// ParseSampleCombinedJSONKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseSampleCombinedJSONKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleCombinedJSONKey(row string) (k SampleCombinedJSONKey, err error) {
 	err = sampleCombinedJSONKey.Parse(row, k.values())
 	return k, err
@@ -1033,8 +986,8 @@ func (k *SampleCombinedJSONKey) values() *codec.KeyValues {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#2021-03-05T12:00:00.000
 //
-// Time: 2006-01-02T15:04:05.000. A row contains one event, as a cell with all
-// fields. Garbage collection rule: never.
+// Time: 2006-01-02T15:04:05.000. A row contains one event, as a cell with all fields. Garbage collection rule:
+// never.
 type SampleSerializedKey struct {
 	Site     string
 	Sensor   int64
@@ -1061,8 +1014,7 @@ func (k SampleSerializedKey) String() string { return codec.KeyString(k.Append(n
 // Prefix returns what precedes the time in the keys of the series.
 func (k SampleSerializedKey) Prefix() ([]byte, error) { return sampleSerializedKey.Prefix(k.values()) }
 
-// ParseSampleSerializedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseSampleSerializedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleSerializedKey(row string) (k SampleSerializedKey, err error) {
 	err = sampleSerializedKey.Parse(row, k.values())
 	return k, err
@@ -1073,8 +1025,7 @@ func (k *SampleSerializedKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Time}
 }
 
-// SampleSerializedJSONKey is a row key of table sample_serialized_json, of the
-// form
+// SampleSerializedJSONKey is a row key of table sample_serialized_json, of the form
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
 //
@@ -1082,8 +1033,8 @@ func (k *SampleSerializedKey) values() *codec.KeyValues {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000000000
 //
-// Time: unix_ns. A row contains one event, as a cell with all fields. Garbage
-// collection rule: (age() > 1820d || versions() > 1).
+// Time: unix_ns. A row contains one event, as a cell with all fields. Garbage collection rule: (age() > 1820d ||
+// versions() > 1).
 type SampleSerializedJSONKey struct {
 	Site     string
 	Sensor   int64
@@ -1112,8 +1063,7 @@ func (k SampleSerializedJSONKey) Prefix() ([]byte, error) {
 	return sampleSerializedJSONKey.Prefix(k.values())
 }
 
-// ParseSampleSerializedJSONKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseSampleSerializedJSONKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleSerializedJSONKey(row string) (k SampleSerializedJSONKey, err error) {
 	err = sampleSerializedJSONKey.Parse(row, k.values())
 	return k, err
@@ -1132,8 +1082,7 @@ func (k *SampleSerializedJSONKey) values() *codec.KeyValues {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000
 //
-// Time: unix_ms. A row contains one event, with a column per field. Garbage
-// collection rule: never.
+// Time: unix_ms. A row contains one event, with a column per field. Garbage collection rule: never.
 type SampleUnserializedKey struct {
 	Site     string
 	Sensor   int64
@@ -1162,8 +1111,7 @@ func (k SampleUnserializedKey) Prefix() ([]byte, error) {
 	return sampleUnserializedKey.Prefix(k.values())
 }
 
-// ParseSampleUnserializedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseSampleUnserializedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleUnserializedKey(row string) (k SampleUnserializedKey, err error) {
 	err = sampleUnserializedKey.Parse(row, k.values())
 	return k, err
@@ -1174,8 +1122,7 @@ func (k *SampleUnserializedKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Site, &k.Sensor, &k.Channel, &k.Slot, &k.Serial, &k.Unit, (*int64)(&k.Kind), &k.Active, &k.Tag, &k.Since, &k.Interval}, At: &k.Time}
 }
 
-// SampleUnserializedTextKey is a row key of table sample_unserialized_text, of
-// the form
+// SampleUnserializedTextKey is a row key of table sample_unserialized_text, of the form
 //
 //	site#sensor#channel#slot#serial#unit#kind#active#tag#since#interval#time
 //
@@ -1183,8 +1130,7 @@ func (k *SampleUnserializedKey) values() *codec.KeyValues {
 //
 //	north#3698#3698#3698#3698#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#outdoor#true#cafe#1614556800000000000#60000000000#1614945600000000
 //
-// Time: unix_us. A row contains one event, with a column per field. Garbage
-// collection rule: never.
+// Time: unix_us. A row contains one event, with a column per field. Garbage collection rule: never.
 type SampleUnserializedTextKey struct {
 	Site     string
 	Sensor   int64
@@ -1213,8 +1159,7 @@ func (k SampleUnserializedTextKey) Prefix() ([]byte, error) {
 	return sampleUnserializedTextKey.Prefix(k.values())
 }
 
-// ParseSampleUnserializedTextKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseSampleUnserializedTextKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSampleUnserializedTextKey(row string) (k SampleUnserializedTextKey, err error) {
 	err = sampleUnserializedTextKey.Parse(row, k.values())
 	return k, err
@@ -1227,8 +1172,9 @@ func (k *SampleUnserializedTextKey) values() *codec.KeyValues {
 
 var sampleMappings = []*store.Mapping{sampleColumnsMapping, sampleColumnsTextMapping, sampleCellsMapping, sampleCellsTextMapping, sampleCombinedMapping, sampleCombinedJSONMapping, sampleSerializedMapping, sampleSerializedJSONMapping, sampleUnserializedMapping, sampleUnserializedTextMapping}
 
-// samplePart returns a pointer to what an event has for a slice of
-// SampleColumns, by its index.
+func sampleBase(series SampleSeries) any { return &SampleEvent{SampleSeries: series} }
+
+// samplePart returns a pointer to what an event has for a slice of SampleColumns, by its index.
 func samplePart(e any, n int) any {
 	v := e.(*SampleEvent)
 	switch n {
@@ -2093,8 +2039,7 @@ var sampleSerializedMapping = store.NewMapping(sampleSerializedColumns, store.Ma
 	Check: checkSample,
 })
 
-// sampleSerializedJSONKey describes the row keys of table
-// sample_serialized_json.
+// sampleSerializedJSONKey describes the row keys of table sample_serialized_json.
 var sampleSerializedJSONKey = codec.Key{
 	Delimiter: "#",
 	Segments: []codec.Segment{
@@ -2319,8 +2264,7 @@ var sampleUnserializedMapping = store.NewMapping(sampleUnserializedColumns, stor
 	Check:     checkSample,
 })
 
-// sampleUnserializedTextKey describes the row keys of table
-// sample_unserialized_text.
+// sampleUnserializedTextKey describes the row keys of table sample_unserialized_text.
 var sampleUnserializedTextKey = codec.Key{
 	Delimiter: "#",
 	Segments: []codec.Segment{
@@ -2407,8 +2351,7 @@ var sampleUnserializedTextMapping = store.NewMapping(sampleUnserializedTextColum
 	Check:     checkSample,
 })
 
-// sampleWindows says how the slices of SampleColumns are summarized, by their
-// indexes.
+// sampleWindows says how the slices of SampleColumns are summarized, by their indexes.
 var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.ValuesPart[string]("text", 2),
 	window.ValuesPart[[]byte]("raw", 3),
@@ -2501,8 +2444,7 @@ func checkSample(event any) error {
 	return c.Err()
 }
 
-// appendSampleProto appends the fields of an event in protobuf wire format;
-// sample.proto describes it.
+// appendSampleProto appends the fields of an event in protobuf wire format; sample.proto describes it.
 func appendSampleProto(dst []byte, e *SampleEvent) []byte {
 	dst = codec.AppendProtoString(dst, 1, codec.Implicit, e.Text)
 	dst = codec.AppendProtoBytes(dst, 2, codec.Implicit, e.Raw)

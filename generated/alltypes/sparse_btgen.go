@@ -28,14 +28,11 @@ type SparseEvent struct {
 	Opened *bool     // nil if absent
 }
 
-// SparseWriter writes Sparse events to tables sparse_columns, sparse_cells and
-// sparse_unserialized. Writing the same event again changes nothing, so a
-// failed call is safe to repeat. Table sparse_columns is append-only: an event
-// with the same series and time but other values does not replace the first
-// one; reads return both. WriteOptions.IfAbsent is refused with
-// store.ErrSeveralRows: in table sparse_columns, bucket_new_columns, an event
-// has one row per field, and Bigtable cannot check and write several rows
-// atomically.
+// SparseWriter writes Sparse events to tables sparse_columns, sparse_cells and sparse_unserialized. Writing the
+// same event again changes nothing, so a failed call is safe to repeat. Table sparse_columns is append-only: an
+// event with the same series and time but other values does not replace the first one; reads return both.
+// WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table sparse_columns, bucket_new_columns, an
+// event has one row per field, and Bigtable cannot check and write several rows atomically.
 type SparseWriter struct {
 	writer *store.Writer
 }
@@ -45,81 +42,67 @@ func NewSparseWriter(client store.Client, opts ...store.WriterOptions) *SparseWr
 	return &SparseWriter{store.NewWriter(client, sparseMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// SparseWriter.
-func (w *SparseWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *SparseWriter) Write(ctx context.Context, event SparseEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *SparseWriter) WriteAll(ctx context.Context, events []SparseEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *SparseWriter) Delete(ctx context.Context, events []SparseEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *SparseWriter) DeleteRange(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *SparseWriter) DeleteRange(ctx context.Context, series SparseSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(sparseBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *SparseWriter) DeleteSeries(ctx context.Context, series SparseSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&SparseEvent{SparseSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(sparseBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SparseWriter) Replace(ctx context.Context, old SparseEvent, updated SparseEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// SparseBatcher gathers Sparse events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// SparseBatcher gathers Sparse events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type SparseBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewSparseBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewSparseBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error), opts ...store.BatcherOptions) *SparseBatcher {
-	return &SparseBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(SparseWriter)
+	}
+	return &SparseBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *SparseBatcher) Add(ctx context.Context, event SparseEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *SparseBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *SparseBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *SparseBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// SparseReader reads Sparse events from table sparse_cells. Read holds one
-// bucket in memory at a time.
+// SparseReader reads Sparse events from table sparse_cells. Read holds one bucket in memory at a time.
 type SparseReader struct {
 	reader *store.Reader
 }
@@ -129,46 +112,41 @@ func NewSparseReader(client store.Client, opts ...store.ReaderOptions) *SparseRe
 	return &SparseReader{store.NewReader(client, sparseCellsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
-	return store.ResultsOf[SparseEvent](r.reader.Read(ctx, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *SparseReader) Read(ctx context.Context, series SparseSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
+	return store.ResultsOf[SparseEvent](r.reader.Read(ctx, store.SeriesOf(sparseBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *SparseReader) ReadMany(ctx context.Context, series []SparseSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
-	return store.ResultsOf[SparseEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SparseSeries) any { return &SparseEvent{SparseSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *SparseReader) ReadMany(ctx context.Context, series []SparseSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SparseEvent, error] {
+	return store.ResultsOf[SparseEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, sparseBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *SparseReader) Latest(ctx context.Context, series SparseSeries) (SparseEvent, error) {
-	return store.ResultOf[SparseEvent](r.reader.Latest(ctx, &SparseEvent{SparseSeries: series}))
+	return store.ResultOf[SparseEvent](r.reader.Latest(ctx, sparseBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *SparseReader) LatestMany(ctx context.Context, series []SparseSeries) iter.Seq2[SparseEvent, error] {
-	return store.ResultsOf[SparseEvent](r.reader.LatestMany(ctx, store.Each(series, func(s SparseSeries) any { return &SparseEvent{SparseSeries: s} })))
+	return store.ResultsOf[SparseEvent](r.reader.LatestMany(ctx, store.Each(series, sparseBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *SparseReader) ReadColumns(ctx context.Context, series SparseSeries, from, to time.Time, columns *SparseColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, sparseCellsColumns, columns, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, sparseCellsColumns, columns, store.SeriesOf(sparseBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *SparseReader) Windows(ctx context.Context, series SparseSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SparseWindow, error] {
-	return store.ResultsOf[SparseWindow](r.reader.Windows(ctx, sparseCellsColumns, sparseWindows, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[SparseWindow](r.reader.Windows(ctx, sparseCellsColumns, sparseWindows, store.SeriesOf(sparseBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *SparseReader) Points(ctx context.Context, series SparseSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, sparseCellsColumns, sparseWindows, store.SeriesOf(&SparseEvent{SparseSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, sparseCellsColumns, sparseWindows, store.SeriesOf(sparseBase(series)), from, to, field, n)
 }
 
 // The fields of SparseEvent, for store.ReadOptions and store.WindowOptions.
@@ -202,8 +180,7 @@ type SparseWindow struct {
 	Opened window.Values[bool]
 }
 
-// SparseWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// SparseWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type SparseWindowColumns struct {
 	window.WindowColumns[SparseSeries]
 	Level  window.NumberColumns[int64]
@@ -227,8 +204,7 @@ const (
 	SparseSeriesSensor store.SeriesValue = "sensor"
 )
 
-// The tables of Sparse events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Sparse events and their families, for other programs; options may add a prefix to IDs.
 const (
 	SparseColumnsTableID      = "sparse_columns"
 	SparseColumnsFamilyM      = "m"
@@ -238,14 +214,14 @@ const (
 	SparseUnserializedFamilyM = "m"
 )
 
-// SetupSparse reconciles tables sparse_columns, sparse_cells and
-// sparse_unserialized with the schema; see setup.Setup.
+// SetupSparse reconciles tables sparse_columns, sparse_cells and sparse_unserialized with the schema; see
+// setup.Setup.
 func SetupSparse(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(sparseMappings), opts...)
 }
 
-// BackfillSparse copies events from one table to another, by default to the one
-// with serves: false, or compares them; see store.Backfill.
+// BackfillSparse copies events from one table to another, by default to the one with serves: false, or compares
+// them; see store.Backfill.
 func BackfillSparse(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, sparseMappings, opts...)
 }
@@ -258,10 +234,9 @@ func BackfillSparse(ctx context.Context, client store.Client, opts ...store.Back
 //
 //	north#level#2021-03-05
 //
-// Bucket: 1d wide, labeled 2006-01-02. A row contains one field of the events
-// in a bucket. Each value is the name of a column with an empty cell, whose
-// timestamp is the time of the event. An event is several rows, so it cannot be
-// written with WriteOptions.IfAbsent. Garbage collection rule: never.
+// Bucket: 1d wide, labeled 2006-01-02. A row contains one field of the events in a bucket. Each value is the
+// name of a column with an empty cell, whose timestamp is the time of the event. An event is several rows, so it
+// cannot be written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type SparseColumnsKey struct {
 	Sensor string
 	Metric string    // the column name of a field
@@ -298,9 +273,8 @@ func (k *SparseColumnsKey) values() *codec.KeyValues {
 //
 //	north#2021-03-05
 //
-// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket.
-// Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Garbage collection rule: never.
+// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket. Each field is a column with a cell
+// per event, whose timestamp is the time of the event. Garbage collection rule: never.
 type SparseCellsKey struct {
 	Sensor string
 	Bucket time.Time // any time in the bucket; its start when parsed
@@ -336,8 +310,7 @@ func (k *SparseCellsKey) values() *codec.KeyValues {
 //
 //	north#1614945600
 //
-// Time: unix_s. A row contains one event, with a column per field. Garbage
-// collection rule: never.
+// Time: unix_s. A row contains one event, with a column per field. Garbage collection rule: never.
 type SparseUnserializedKey struct {
 	Sensor string
 	Time   time.Time
@@ -356,8 +329,7 @@ func (k SparseUnserializedKey) Prefix() ([]byte, error) {
 	return sparseUnserializedKey.Prefix(k.values())
 }
 
-// ParseSparseUnserializedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseSparseUnserializedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseSparseUnserializedKey(row string) (k SparseUnserializedKey, err error) {
 	err = sparseUnserializedKey.Parse(row, k.values())
 	return k, err
@@ -370,8 +342,9 @@ func (k *SparseUnserializedKey) values() *codec.KeyValues {
 
 var sparseMappings = []*store.Mapping{sparseColumnsMapping, sparseCellsMapping, sparseUnserializedMapping}
 
-// sparsePart returns a pointer to what an event has for a slice of
-// SparseColumns, by its index.
+func sparseBase(series SparseSeries) any { return &SparseEvent{SparseSeries: series} }
+
+// sparsePart returns a pointer to what an event has for a slice of SparseColumns, by its index.
 func sparsePart(e any, n int) any {
 	v := e.(*SparseEvent)
 	switch n {
@@ -486,8 +459,7 @@ var sparseUnserializedMapping = store.NewMapping(sparseUnserializedColumns, stor
 	Check:     checkSparse,
 })
 
-// sparseWindows says how the slices of SparseColumns are summarized, by their
-// indexes.
+// sparseWindows says how the slices of SparseColumns are summarized, by their indexes.
 var sparseWindows = window.NewSpec[SparseSeries, SparseWindow](
 	window.OptionalIntPart[int64]("level", 2),
 	window.OptionalValuesPart[string]("note", 3),

@@ -29,8 +29,7 @@ type ActivityEvent struct {
 	Text string
 }
 
-// ActivityKind is a value of kind. The zero ActivityKind is invalid, and the
-// writer rejects it.
+// ActivityKind is a value of kind. The zero ActivityKind is invalid, and the writer rejects it.
 type ActivityKind int64
 
 // The values of ActivityKind. Their numbers are stored.
@@ -40,8 +39,7 @@ const (
 	ActivityKindStar  ActivityKind = 3
 )
 
-// activityKindNames contains the names of the values of ActivityKind in the
-// table.
+// activityKindNames contains the names of the values of ActivityKind in the table.
 var activityKindNames = codec.Enum{
 	{Number: 1, Name: "push"},
 	{Number: 2, Name: "issue"},
@@ -51,8 +49,7 @@ var activityKindNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v ActivityKind) String() string { return codec.EnumString(activityKindNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v ActivityKind) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(activityKindNames, int64(v))
 }
@@ -66,9 +63,8 @@ func (v *ActivityKind) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ActivityWriter writes Activity events to tables activities_by_repository and
-// activities_by_actor. Writing an event again replaces it, so a failed call is
-// safe to repeat.
+// ActivityWriter writes Activity events to tables activities_by_repository and activities_by_actor. Writing an
+// event again replaces it, so a failed call is safe to repeat.
 type ActivityWriter struct {
 	writer *store.Writer
 }
@@ -78,81 +74,68 @@ func NewActivityWriter(client store.Client, opts ...store.WriterOptions) *Activi
 	return &ActivityWriter{store.NewWriter(client, activityMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// ActivityWriter.
-func (w *ActivityWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *ActivityWriter) Write(ctx context.Context, event ActivityEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *ActivityWriter) WriteAll(ctx context.Context, events []ActivityEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *ActivityWriter) Delete(ctx context.Context, events []ActivityEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *ActivityWriter) DeleteRange(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *ActivityWriter) DeleteRange(ctx context.Context, series ActivitySeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(activityBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *ActivityWriter) DeleteSeries(ctx context.Context, series ActivitySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(activityBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ActivityWriter) Replace(ctx context.Context, old ActivityEvent, updated ActivityEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// ActivityBatcher gathers Activity events from any number of goroutines and
-// writes them in batches; see store.Batcher.
+// ActivityBatcher gathers Activity events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type ActivityBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewActivityBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewActivityBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err error), opts ...store.BatcherOptions) *ActivityBatcher {
-	return &ActivityBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(ActivityWriter)
+	}
+	return &ActivityBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *ActivityBatcher) Add(ctx context.Context, event ActivityEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *ActivityBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *ActivityBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *ActivityBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// ActivityReader reads Activity events from table activities_by_repository.
-// Read holds one event in memory at a time.
+// ActivityReader reads Activity events from table activities_by_repository. Read holds one event in memory at a
+// time.
 type ActivityReader struct {
 	reader                *store.Reader
 	readActivitiesByActor *store.Reader
@@ -166,76 +149,68 @@ func NewActivityReader(client store.Client, opts ...store.ReaderOptions) *Activi
 	}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return store.ResultsOf[ActivityEvent](r.reader.Read(ctx, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *ActivityReader) Read(ctx context.Context, series ActivitySeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
+	return store.ResultsOf[ActivityEvent](r.reader.Read(ctx, store.SeriesOf(activityBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *ActivityReader) ReadMany(ctx context.Context, series []ActivitySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
-	return store.ResultsOf[ActivityEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ActivitySeries) any { return &ActivityEvent{ActivitySeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *ActivityReader) ReadMany(ctx context.Context, series []ActivitySeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
+	return store.ResultsOf[ActivityEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, activityBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *ActivityReader) Latest(ctx context.Context, series ActivitySeries) (ActivityEvent, error) {
-	return store.ResultOf[ActivityEvent](r.reader.Latest(ctx, &ActivityEvent{ActivitySeries: series}))
+	return store.ResultOf[ActivityEvent](r.reader.Latest(ctx, activityBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *ActivityReader) LatestMany(ctx context.Context, series []ActivitySeries) iter.Seq2[ActivityEvent, error] {
-	return store.ResultsOf[ActivityEvent](r.reader.LatestMany(ctx, store.Each(series, func(s ActivitySeries) any { return &ActivityEvent{ActivitySeries: s} })))
+	return store.ResultsOf[ActivityEvent](r.reader.LatestMany(ctx, store.Each(series, activityBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *ActivityReader) ReadColumns(ctx context.Context, series ActivitySeries, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, activityActivitiesByRepositoryColumns, columns, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, activityActivitiesByRepositoryColumns, columns, store.SeriesOf(activityBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *ActivityReader) Windows(ctx context.Context, series ActivitySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
-	return store.ResultsOf[ActivityWindow](r.reader.Windows(ctx, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, width, opts...))
+	return store.ResultsOf[ActivityWindow](r.reader.Windows(ctx, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(activityBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *ActivityReader) Points(ctx context.Context, series ActivitySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(&ActivityEvent{ActivitySeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, activityActivitiesByRepositoryColumns, activityWindows, store.SeriesOf(activityBase(series)), from, to, field, n)
 }
 
-// ByRepository yields the events with from <= time < to of the series with the
-// given repository, in time order. Its errors are those of Read. It reads from
-// table activities_by_repository: one range of rows.
+// ByRepository yields the events with from <= time < to of the series with the given repository, in time order.
+// Its errors are those of Read. It reads from table activities_by_repository: one range of rows.
 func (r *ActivityReader) ByRepository(ctx context.Context, repository string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
 	return store.ResultsOf[ActivityEvent](r.reader.Read(ctx, selectActivityByRepository(repository), from, to, opts...))
 }
 
-// ByRepositoryColumns appends the events of ByRepository to columns, as
-// ReadColumns does.
+// ByRepositoryColumns appends the events of ByRepository to columns, as ReadColumns does.
 func (r *ActivityReader) ByRepositoryColumns(ctx context.Context, repository string, from, to time.Time, columns *ActivityColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, activityActivitiesByRepositoryColumns, columns, selectActivityByRepository(repository), from, to, opts...)
 }
 
-// ByRepositoryWindows summarizes the events of ByRepository by windows of time,
-// as Windows does: by series, then by time.
+// ByRepositoryWindows summarizes the events of ByRepository by windows of time, as Windows does: by series, then
+// by time.
 func (r *ActivityReader) ByRepositoryWindows(ctx context.Context, repository string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
 	return store.ResultsOf[ActivityWindow](r.reader.Windows(ctx, activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, width, opts...))
 }
 
-// ByRepositoryPoints yields, for each series of ByRepository, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// ByRepositoryPoints yields, for each series of ByRepository, the values of a number that a chart of n pixels
+// shows; see store.Reader.Charts.
 func (r *ActivityReader) ByRepositoryPoints(ctx context.Context, repository string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ActivitySeries], error] {
 	return store.ResultsOf[window.Chart[ActivitySeries]](r.reader.Charts(ctx, activityActivitiesByRepositoryColumns, activityWindows, selectActivityByRepository(repository), from, to, field, n))
 }
 
-// ByActor yields the events with from <= time < to of the series with the given
-// actor, in time order. Its errors are those of Read. It reads from table
-// activities_by_actor: one range of rows.
+// ByActor yields the events with from <= time < to of the series with the given actor, in time order. Its errors
+// are those of Read. It reads from table activities_by_actor: one range of rows.
 func (r *ActivityReader) ByActor(ctx context.Context, actor string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ActivityEvent, error] {
 	return store.ResultsOf[ActivityEvent](r.readActivitiesByActor.Read(ctx, selectActivityByActor(actor), from, to, opts...))
 }
@@ -245,14 +220,13 @@ func (r *ActivityReader) ByActorColumns(ctx context.Context, actor string, from,
 	return r.readActivitiesByActor.ReadColumns(ctx, activityActivitiesByActorColumns, columns, selectActivityByActor(actor), from, to, opts...)
 }
 
-// ByActorWindows summarizes the events of ByActor by windows of time, as
-// Windows does: by series, then by time.
+// ByActorWindows summarizes the events of ByActor by windows of time, as Windows does: by series, then by time.
 func (r *ActivityReader) ByActorWindows(ctx context.Context, actor string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ActivityWindow, error] {
 	return store.ResultsOf[ActivityWindow](r.readActivitiesByActor.Windows(ctx, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, width, opts...))
 }
 
-// ByActorPoints yields, for each series of ByActor, the values of a number that
-// a chart of n pixels shows; see store.Reader.Charts.
+// ByActorPoints yields, for each series of ByActor, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *ActivityReader) ByActorPoints(ctx context.Context, actor string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ActivitySeries], error] {
 	return store.ResultsOf[window.Chart[ActivitySeries]](r.readActivitiesByActor.Charts(ctx, activityActivitiesByActorColumns, activityWindows, selectActivityByActor(actor), from, to, field, n))
 }
@@ -287,8 +261,7 @@ type ActivityWindow struct {
 	Text window.Values[string]
 }
 
-// ActivityWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// ActivityWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type ActivityWindowColumns struct {
 	window.WindowColumns[ActivitySeries]
 	Kind window.ValuesColumns[ActivityKind]
@@ -312,8 +285,7 @@ const (
 	ActivitySeriesID         store.SeriesValue = "id"
 )
 
-// The tables of Activity events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Activity events and their families, for other programs; options may add a prefix to IDs.
 const (
 	ActivityActivitiesByRepositoryTableID = "activities_by_repository"
 	ActivityActivitiesByRepositoryFamilyM = "m"
@@ -321,20 +293,19 @@ const (
 	ActivityActivitiesByActorFamilyM      = "m"
 )
 
-// SetupActivity reconciles tables activities_by_repository and
-// activities_by_actor with the schema; see setup.Setup.
+// SetupActivity reconciles tables activities_by_repository and activities_by_actor with the schema; see
+// setup.Setup.
 func SetupActivity(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(activityMappings), opts...)
 }
 
-// BackfillActivity copies events from one table to another, by default to the
-// one with serves: false, or compares them; see store.Backfill.
+// BackfillActivity copies events from one table to another, by default to the one with serves: false, or
+// compares them; see store.Backfill.
 func BackfillActivity(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, activityMappings, opts...)
 }
 
-// ActivityActivitiesByRepositoryKey is a row key of table
-// activities_by_repository, of the form
+// ActivityActivitiesByRepositoryKey is a row key of table activities_by_repository, of the form
 //
 //	repository#time#id#actor
 //
@@ -342,8 +313,8 @@ func BackfillActivity(ctx context.Context, client store.Client, opts ...store.Ba
 //
 //	btgen#8385054399999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#gopher
 //
-// Time: unix_ms reversed. A row contains one event, as a cell with all fields.
-// Garbage collection rule: age() > 90d.
+// Time: unix_ms reversed. A row contains one event, as a cell with all fields. Garbage collection rule: age() >
+// 90d.
 type ActivityActivitiesByRepositoryKey struct {
 	Repository string
 	Time       time.Time
@@ -364,8 +335,7 @@ func (k ActivityActivitiesByRepositoryKey) Prefix() ([]byte, error) {
 	return activityActivitiesByRepositoryKey.Prefix(k.values())
 }
 
-// ParseActivityActivitiesByRepositoryKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseActivityActivitiesByRepositoryKey parses a row key. Errors are of type *codec.FieldError.
 func ParseActivityActivitiesByRepositoryKey(row string) (k ActivityActivitiesByRepositoryKey, err error) {
 	err = activityActivitiesByRepositoryKey.Parse(row, k.values())
 	return k, err
@@ -376,8 +346,7 @@ func (k *ActivityActivitiesByRepositoryKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Repository, &k.Actor, &k.ID}, At: &k.Time}
 }
 
-// ActivityActivitiesByActorKey is a row key of table activities_by_actor, of
-// the form
+// ActivityActivitiesByActorKey is a row key of table activities_by_actor, of the form
 //
 //	actor#time#id#repository
 //
@@ -385,8 +354,8 @@ func (k *ActivityActivitiesByRepositoryKey) values() *codec.KeyValues {
 //
 //	gopher#8385054399999#f81d4fae-7dec-41d0-a765-00a0c91e6bf6#btgen
 //
-// Time: unix_ms reversed. A row contains one event, as a cell with all fields.
-// Garbage collection rule: age() > 90d.
+// Time: unix_ms reversed. A row contains one event, as a cell with all fields. Garbage collection rule: age() >
+// 90d.
 type ActivityActivitiesByActorKey struct {
 	Actor      string
 	Time       time.Time
@@ -407,8 +376,7 @@ func (k ActivityActivitiesByActorKey) Prefix() ([]byte, error) {
 	return activityActivitiesByActorKey.Prefix(k.values())
 }
 
-// ParseActivityActivitiesByActorKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseActivityActivitiesByActorKey parses a row key. Errors are of type *codec.FieldError.
 func ParseActivityActivitiesByActorKey(row string) (k ActivityActivitiesByActorKey, err error) {
 	err = activityActivitiesByActorKey.Parse(row, k.values())
 	return k, err
@@ -421,8 +389,9 @@ func (k *ActivityActivitiesByActorKey) values() *codec.KeyValues {
 
 var activityMappings = []*store.Mapping{activityActivitiesByRepositoryMapping, activityActivitiesByActorMapping}
 
-// activityPart returns a pointer to what an event has for a slice of
-// ActivityColumns, by its index.
+func activityBase(series ActivitySeries) any { return &ActivityEvent{ActivitySeries: series} }
+
+// activityPart returns a pointer to what an event has for a slice of ActivityColumns, by its index.
 func activityPart(e any, n int) any {
 	v := e.(*ActivityEvent)
 	switch n {
@@ -438,8 +407,7 @@ func activityPart(e any, n int) any {
 	return nil
 }
 
-// activityActivitiesByRepositoryKey describes the row keys of table
-// activities_by_repository.
+// activityActivitiesByRepositoryKey describes the row keys of table activities_by_repository.
 var activityActivitiesByRepositoryKey = codec.Key{
 	Delimiter:  "#",
 	Structured: true,
@@ -462,8 +430,7 @@ var activityActivitiesByRepositoryColumns = store.NewColumns[ActivityEvent, Acti
 	),
 )
 
-// activityActivitiesByRepositoryMapping maps events to table
-// activities_by_repository.
+// activityActivitiesByRepositoryMapping maps events to table activities_by_repository.
 var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesByRepositoryColumns, store.Mapping{
 	Table: store.Table{
 		ID:        ActivityActivitiesByRepositoryTableID,
@@ -481,8 +448,7 @@ var activityActivitiesByRepositoryMapping = store.NewMapping(activityActivitiesB
 	Check: checkActivity,
 })
 
-// activityActivitiesByActorKey describes the row keys of table
-// activities_by_actor.
+// activityActivitiesByActorKey describes the row keys of table activities_by_actor.
 var activityActivitiesByActorKey = codec.Key{
 	Delimiter: "#",
 	Segments: []codec.Segment{
@@ -521,8 +487,7 @@ var activityActivitiesByActorMapping = store.NewMapping(activityActivitiesByActo
 	Check: checkActivity,
 })
 
-// activityWindows says how the slices of ActivityColumns are summarized, by
-// their indexes.
+// activityWindows says how the slices of ActivityColumns are summarized, by their indexes.
 var activityWindows = window.NewSpec[ActivitySeries, ActivityWindow](
 	window.ValuesPart[ActivityKind]("kind", 2),
 	window.ValuesPart[string]("text", 3),
@@ -554,8 +519,7 @@ func checkActivity(event any) error {
 	return c.Err()
 }
 
-// appendActivityProto appends the fields of an event in protobuf wire format;
-// activity.proto describes it.
+// appendActivityProto appends the fields of an event in protobuf wire format; activity.proto describes it.
 func appendActivityProto(dst []byte, e *ActivityEvent) []byte {
 	dst = codec.AppendProtoEnum(dst, 1, codec.Explicit, int64(e.Kind))
 	dst = codec.AppendProtoString(dst, 2, codec.Implicit, e.Text)

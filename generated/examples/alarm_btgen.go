@@ -27,8 +27,7 @@ type AlarmEvent struct {
 	Text string
 }
 
-// AlarmKind is a value of kind. The zero AlarmKind is invalid, and the writer
-// rejects it.
+// AlarmKind is a value of kind. The zero AlarmKind is invalid, and the writer rejects it.
 type AlarmKind int64
 
 // The values of AlarmKind. Their numbers are stored.
@@ -46,8 +45,7 @@ var alarmKindNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v AlarmKind) String() string { return codec.EnumString(alarmKindNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v AlarmKind) MarshalText() ([]byte, error) { return codec.MarshalEnum(alarmKindNames, int64(v)) }
 
 // UnmarshalText sets the value to the one with the given name.
@@ -59,8 +57,8 @@ func (v *AlarmKind) UnmarshalText(text []byte) error {
 	return err
 }
 
-// AlarmWriter writes Alarm events to tables devices and alarms_by_kind. Writing
-// an event again replaces it, so a failed call is safe to repeat.
+// AlarmWriter writes Alarm events to tables devices and alarms_by_kind. Writing an event again replaces it, so a
+// failed call is safe to repeat.
 type AlarmWriter struct {
 	writer *store.Writer
 }
@@ -70,81 +68,66 @@ func NewAlarmWriter(client store.Client, opts ...store.WriterOptions) *AlarmWrit
 	return &AlarmWriter{store.NewWriter(client, alarmMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// AlarmWriter.
-func (w *AlarmWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *AlarmWriter) Write(ctx context.Context, event AlarmEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *AlarmWriter) WriteAll(ctx context.Context, events []AlarmEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *AlarmWriter) Delete(ctx context.Context, events []AlarmEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *AlarmWriter) DeleteRange(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *AlarmWriter) DeleteRange(ctx context.Context, series AlarmSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(alarmBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *AlarmWriter) DeleteSeries(ctx context.Context, series AlarmSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(alarmBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *AlarmWriter) Replace(ctx context.Context, old AlarmEvent, updated AlarmEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// AlarmBatcher gathers Alarm events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// AlarmBatcher gathers Alarm events from any number of goroutines and writes them in batches; see store.Batcher.
 type AlarmBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewAlarmBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewAlarmBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), opts ...store.BatcherOptions) *AlarmBatcher {
-	return &AlarmBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(AlarmWriter)
+	}
+	return &AlarmBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *AlarmBatcher) Add(ctx context.Context, event AlarmEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *AlarmBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *AlarmBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *AlarmBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// AlarmReader reads Alarm events from table devices. Read holds one bucket in
-// memory at a time.
+// AlarmReader reads Alarm events from table devices. Read holds one bucket in memory at a time.
 type AlarmReader struct {
 	reader *store.Reader
 }
@@ -154,46 +137,41 @@ func NewAlarmReader(client store.Client, opts ...store.ReaderOptions) *AlarmRead
 	return &AlarmReader{store.NewReader(client, alarmDevicesMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
-	return store.ResultsOf[AlarmEvent](r.reader.Read(ctx, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *AlarmReader) Read(ctx context.Context, series AlarmSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
+	return store.ResultsOf[AlarmEvent](r.reader.Read(ctx, store.SeriesOf(alarmBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *AlarmReader) ReadMany(ctx context.Context, series []AlarmSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
-	return store.ResultsOf[AlarmEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s AlarmSeries) any { return &AlarmEvent{AlarmSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *AlarmReader) ReadMany(ctx context.Context, series []AlarmSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[AlarmEvent, error] {
+	return store.ResultsOf[AlarmEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, alarmBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *AlarmReader) Latest(ctx context.Context, series AlarmSeries) (AlarmEvent, error) {
-	return store.ResultOf[AlarmEvent](r.reader.Latest(ctx, &AlarmEvent{AlarmSeries: series}))
+	return store.ResultOf[AlarmEvent](r.reader.Latest(ctx, alarmBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *AlarmReader) LatestMany(ctx context.Context, series []AlarmSeries) iter.Seq2[AlarmEvent, error] {
-	return store.ResultsOf[AlarmEvent](r.reader.LatestMany(ctx, store.Each(series, func(s AlarmSeries) any { return &AlarmEvent{AlarmSeries: s} })))
+	return store.ResultsOf[AlarmEvent](r.reader.LatestMany(ctx, store.Each(series, alarmBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *AlarmReader) ReadColumns(ctx context.Context, series AlarmSeries, from, to time.Time, columns *AlarmColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, alarmDevicesColumns, columns, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, alarmDevicesColumns, columns, store.SeriesOf(alarmBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *AlarmReader) Windows(ctx context.Context, series AlarmSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[AlarmWindow, error] {
-	return store.ResultsOf[AlarmWindow](r.reader.Windows(ctx, alarmDevicesColumns, alarmWindows, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[AlarmWindow](r.reader.Windows(ctx, alarmDevicesColumns, alarmWindows, store.SeriesOf(alarmBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *AlarmReader) Points(ctx context.Context, series AlarmSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, alarmDevicesColumns, alarmWindows, store.SeriesOf(&AlarmEvent{AlarmSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, alarmDevicesColumns, alarmWindows, store.SeriesOf(alarmBase(series)), from, to, field, n)
 }
 
 // The fields of AlarmEvent, for store.ReadOptions and store.WindowOptions.
@@ -221,8 +199,7 @@ type AlarmWindow struct {
 	Text window.Values[string]
 }
 
-// AlarmWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// AlarmWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type AlarmWindowColumns struct {
 	window.WindowColumns[AlarmSeries]
 	Text window.ValuesColumns[string]
@@ -243,8 +220,7 @@ const (
 	AlarmSeriesKind   store.SeriesValue = "kind"
 )
 
-// The tables of Alarm events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Alarm events and their families, for other programs; options may add a prefix to IDs.
 const (
 	AlarmDevicesTableID      = "devices"
 	AlarmDevicesFamilyAlarms = "alarms"
@@ -252,14 +228,13 @@ const (
 	AlarmsByKindFamilyM      = "m"
 )
 
-// SetupAlarm reconciles tables devices and alarms_by_kind with the schema; see
-// setup.Setup.
+// SetupAlarm reconciles tables devices and alarms_by_kind with the schema; see setup.Setup.
 func SetupAlarm(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(alarmMappings), opts...)
 }
 
-// BackfillAlarm copies events from one table to another, by default to the one
-// with serves: false, or compares them; see store.Backfill.
+// BackfillAlarm copies events from one table to another, by default to the one with serves: false, or compares
+// them; see store.Backfill.
 func BackfillAlarm(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, alarmMappings, opts...)
 }
@@ -272,9 +247,8 @@ func BackfillAlarm(ctx context.Context, client store.Client, opts ...store.Backf
 //
 //	pump-7#alarm#leak#2021-03-05
 //
-// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket.
-// Each event is a cell with all fields, whose timestamp is the time of the
-// event. Garbage collection rule: age() > 30d.
+// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket. Each event is a cell with all
+// fields, whose timestamp is the time of the event. Garbage collection rule: age() > 30d.
 type AlarmDevicesKey struct {
 	Device string
 	Kind   AlarmKind
@@ -311,9 +285,8 @@ func (k *AlarmDevicesKey) values() *codec.KeyValues {
 //
 //	leak#pump-7#1614945600000
 //
-// Time: unix_ms. A row contains one event, as a cell with all fields. The
-// timestamp of a cell is the time of the write. Garbage collection rule: age()
-// > 3d.
+// Time: unix_ms. A row contains one event, as a cell with all fields. The timestamp of a cell is the time of the
+// write. Garbage collection rule: age() > 3d.
 type AlarmsByKindKey struct {
 	Kind   AlarmKind
 	Device string
@@ -344,8 +317,9 @@ func (k *AlarmsByKindKey) values() *codec.KeyValues {
 
 var alarmMappings = []*store.Mapping{alarmDevicesMapping, alarmsByKindMapping}
 
-// alarmPart returns a pointer to what an event has for a slice of AlarmColumns,
-// by its index.
+func alarmBase(series AlarmSeries) any { return &AlarmEvent{AlarmSeries: series} }
+
+// alarmPart returns a pointer to what an event has for a slice of AlarmColumns, by its index.
 func alarmPart(e any, n int) any {
 	v := e.(*AlarmEvent)
 	switch n {
@@ -432,8 +406,7 @@ var alarmsByKindMapping = store.NewMapping(alarmsByKindColumns, store.Mapping{
 	Check: checkAlarm,
 })
 
-// alarmWindows says how the slices of AlarmColumns are summarized, by their
-// indexes.
+// alarmWindows says how the slices of AlarmColumns are summarized, by their indexes.
 var alarmWindows = window.NewSpec[AlarmSeries, AlarmWindow](
 	window.ValuesPart[string]("text", 2),
 )
@@ -449,8 +422,7 @@ func checkAlarm(event any) error {
 	return c.Err()
 }
 
-// appendAlarmProto appends the fields of an event in protobuf wire format;
-// alarm.proto describes it.
+// appendAlarmProto appends the fields of an event in protobuf wire format; alarm.proto describes it.
 func appendAlarmProto(dst []byte, e *AlarmEvent) []byte {
 	dst = codec.AppendProtoString(dst, 1, codec.Implicit, e.Text)
 	return dst

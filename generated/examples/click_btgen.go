@@ -26,8 +26,8 @@ type ClickEvent struct {
 	Target string
 }
 
-// ClickWriter writes Click events to table activity. Writing an event again
-// replaces it, so a failed call is safe to repeat.
+// ClickWriter writes Click events to table activity. Writing an event again replaces it, so a failed call is
+// safe to repeat.
 type ClickWriter struct {
 	writer *store.Writer
 }
@@ -37,81 +37,66 @@ func NewClickWriter(client store.Client, opts ...store.WriterOptions) *ClickWrit
 	return &ClickWriter{store.NewWriter(client, clickMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// ClickWriter.
-func (w *ClickWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *ClickWriter) Write(ctx context.Context, event ClickEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *ClickWriter) WriteAll(ctx context.Context, events []ClickEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *ClickWriter) Delete(ctx context.Context, events []ClickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *ClickWriter) DeleteRange(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *ClickWriter) DeleteRange(ctx context.Context, series ClickSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(clickBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *ClickWriter) DeleteSeries(ctx context.Context, series ClickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&ClickEvent{ClickSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(clickBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ClickWriter) Replace(ctx context.Context, old ClickEvent, updated ClickEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// ClickBatcher gathers Click events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// ClickBatcher gathers Click events from any number of goroutines and writes them in batches; see store.Batcher.
 type ClickBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewClickBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewClickBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewClickBatcher(w *ClickWriter, failed func(event ClickEvent, err error), opts ...store.BatcherOptions) *ClickBatcher {
-	return &ClickBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(ClickWriter)
+	}
+	return &ClickBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *ClickBatcher) Add(ctx context.Context, event ClickEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *ClickBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *ClickBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *ClickBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// ClickReader reads Click events from table activity. Read holds one event in
-// memory at a time.
+// ClickReader reads Click events from table activity. Read holds one event in memory at a time.
 type ClickReader struct {
 	reader *store.Reader
 }
@@ -121,71 +106,64 @@ func NewClickReader(client store.Client, opts ...store.ReaderOptions) *ClickRead
 	return &ClickReader{store.NewReader(client, clickActivityMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *ClickReader) Read(ctx context.Context, series ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return store.ResultsOf[ClickEvent](r.reader.Read(ctx, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *ClickReader) Read(ctx context.Context, series ClickSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
+	return store.ResultsOf[ClickEvent](r.reader.Read(ctx, store.SeriesOf(clickBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *ClickReader) ReadMany(ctx context.Context, series []ClickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
-	return store.ResultsOf[ClickEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ClickSeries) any { return &ClickEvent{ClickSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *ClickReader) ReadMany(ctx context.Context, series []ClickSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
+	return store.ResultsOf[ClickEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, clickBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *ClickReader) Latest(ctx context.Context, series ClickSeries) (ClickEvent, error) {
-	return store.ResultOf[ClickEvent](r.reader.Latest(ctx, &ClickEvent{ClickSeries: series}))
+	return store.ResultOf[ClickEvent](r.reader.Latest(ctx, clickBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *ClickReader) LatestMany(ctx context.Context, series []ClickSeries) iter.Seq2[ClickEvent, error] {
-	return store.ResultsOf[ClickEvent](r.reader.LatestMany(ctx, store.Each(series, func(s ClickSeries) any { return &ClickEvent{ClickSeries: s} })))
+	return store.ResultsOf[ClickEvent](r.reader.LatestMany(ctx, store.Each(series, clickBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *ClickReader) ReadColumns(ctx context.Context, series ClickSeries, from, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, clickActivityColumns, columns, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, clickActivityColumns, columns, store.SeriesOf(clickBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *ClickReader) Windows(ctx context.Context, series ClickSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ClickWindow, error] {
-	return store.ResultsOf[ClickWindow](r.reader.Windows(ctx, clickActivityColumns, clickWindows, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[ClickWindow](r.reader.Windows(ctx, clickActivityColumns, clickWindows, store.SeriesOf(clickBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *ClickReader) Points(ctx context.Context, series ClickSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, clickActivityColumns, clickWindows, store.SeriesOf(&ClickEvent{ClickSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, clickActivityColumns, clickWindows, store.SeriesOf(clickBase(series)), from, to, field, n)
 }
 
-// AllClicks yields the events with from <= time < to of all series, by series
-// in row key order, then by time. Its errors are those of Read. It reads from
-// table activity: the whole table.
+// AllClicks yields the events with from <= time < to of all series, by series in row key order, then by time.
+// Its errors are those of Read. It reads from table activity: the whole table.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ClickReader) AllClicks(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ClickEvent, error] {
 	return store.ResultsOf[ClickEvent](r.reader.Read(ctx, selectClickAllClicks(), from, to, opts...))
 }
 
-// AllClicksColumns appends the events of AllClicks to columns, as ReadColumns
-// does.
+// AllClicksColumns appends the events of AllClicks to columns, as ReadColumns does.
 func (r *ClickReader) AllClicksColumns(ctx context.Context, from, to time.Time, columns *ClickColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, clickActivityColumns, columns, selectClickAllClicks(), from, to, opts...)
 }
 
-// AllClicksWindows summarizes the events of AllClicks by windows of time, as
-// Windows does: by series, then by time.
+// AllClicksWindows summarizes the events of AllClicks by windows of time, as Windows does: by series, then by
+// time.
 func (r *ClickReader) AllClicksWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ClickWindow, error] {
 	return store.ResultsOf[ClickWindow](r.reader.Windows(ctx, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, width, opts...))
 }
 
-// AllClicksPoints yields, for each series of AllClicks, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// AllClicksPoints yields, for each series of AllClicks, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *ClickReader) AllClicksPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ClickSeries], error] {
 	return store.ResultsOf[window.Chart[ClickSeries]](r.reader.Charts(ctx, clickActivityColumns, clickWindows, selectClickAllClicks(), from, to, field, n))
 }
@@ -215,8 +193,7 @@ type ClickWindow struct {
 	Target window.Values[string]
 }
 
-// ClickWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// ClickWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type ClickWindowColumns struct {
 	window.WindowColumns[ClickSeries]
 	Target window.ValuesColumns[string]
@@ -236,8 +213,7 @@ const (
 	ClickSeriesUser store.SeriesValue = "user"
 )
 
-// The tables of Click events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Click events and their families, for other programs; options may add a prefix to IDs.
 const (
 	ClickActivityTableID = "activity"
 	ClickActivityFamilyA = "a"
@@ -256,9 +232,8 @@ func SetupClick(ctx context.Context, admin setup.Admin, client store.Client, opt
 //
 //	user#123#click#9223370421909175807
 //
-// Time: unix_ms reversed from max_int64. A row contains one event, with a
-// column per field. The timestamp of a cell is the time of the write. Garbage
-// collection rule: age() > 90d.
+// Time: unix_ms reversed from max_int64. A row contains one event, with a column per field. The timestamp of a
+// cell is the time of the write. Garbage collection rule: age() > 90d.
 type ClickActivityKey struct {
 	User uint64
 	Time time.Time
@@ -288,8 +263,9 @@ func (k *ClickActivityKey) values() *codec.KeyValues {
 
 var clickMappings = []*store.Mapping{clickActivityMapping}
 
-// clickPart returns a pointer to what an event has for a slice of ClickColumns,
-// by its index.
+func clickBase(series ClickSeries) any { return &ClickEvent{ClickSeries: series} }
+
+// clickPart returns a pointer to what an event has for a slice of ClickColumns, by its index.
 func clickPart(e any, n int) any {
 	v := e.(*ClickEvent)
 	switch n {
@@ -335,8 +311,7 @@ var clickActivityMapping = store.NewMapping(clickActivityColumns, store.Mapping{
 	Check:     checkClick,
 })
 
-// clickWindows says how the slices of ClickColumns are summarized, by their
-// indexes.
+// clickWindows says how the slices of ClickColumns are summarized, by their indexes.
 var clickWindows = window.NewSpec[ClickSeries, ClickWindow](
 	window.ValuesPart[string]("target", 2),
 )

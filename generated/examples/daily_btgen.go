@@ -30,8 +30,7 @@ type DailyEvent struct {
 	Weather       DailyWeather
 }
 
-// DailyWeather is a value of weather. The zero DailyWeather is invalid, and the
-// writer rejects it.
+// DailyWeather is a value of weather. The zero DailyWeather is invalid, and the writer rejects it.
 type DailyWeather int64
 
 // The values of DailyWeather. Their numbers are stored.
@@ -43,8 +42,7 @@ const (
 	DailyWeatherFog     DailyWeather = 5
 )
 
-// dailyWeatherNames contains the names of the values of DailyWeather in the
-// table.
+// dailyWeatherNames contains the names of the values of DailyWeather in the table.
 var dailyWeatherNames = codec.Enum{
 	{Number: 1, Name: "drizzle"},
 	{Number: 2, Name: "rain"},
@@ -56,8 +54,7 @@ var dailyWeatherNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v DailyWeather) String() string { return codec.EnumString(dailyWeatherNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v DailyWeather) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(dailyWeatherNames, int64(v))
 }
@@ -71,14 +68,12 @@ func (v *DailyWeather) UnmarshalText(text []byte) error {
 	return err
 }
 
-// DailyWriter writes Daily events to tables daily_columns, daily_cells,
-// daily_serialized, daily_unserialized and daily_combined. Writing the same
-// event again changes nothing, so a failed call is safe to repeat. Table
-// daily_columns is append-only: an event with the same series and time but
-// other values does not replace the first one; reads return both.
-// WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table
-// daily_columns, bucket_new_columns, an event has one row per field, and
-// Bigtable cannot check and write several rows atomically.
+// DailyWriter writes Daily events to tables daily_columns, daily_cells, daily_serialized, daily_unserialized and
+// daily_combined. Writing the same event again changes nothing, so a failed call is safe to repeat. Table
+// daily_columns is append-only: an event with the same series and time but other values does not replace the
+// first one; reads return both. WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table
+// daily_columns, bucket_new_columns, an event has one row per field, and Bigtable cannot check and write several
+// rows atomically.
 type DailyWriter struct {
 	writer *store.Writer
 }
@@ -88,81 +83,66 @@ func NewDailyWriter(client store.Client, opts ...store.WriterOptions) *DailyWrit
 	return &DailyWriter{store.NewWriter(client, dailyMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// DailyWriter.
-func (w *DailyWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *DailyWriter) Write(ctx context.Context, event DailyEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *DailyWriter) WriteAll(ctx context.Context, events []DailyEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *DailyWriter) Delete(ctx context.Context, events []DailyEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *DailyWriter) DeleteRange(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *DailyWriter) DeleteRange(ctx context.Context, series DailySeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(dailyBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *DailyWriter) DeleteSeries(ctx context.Context, series DailySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&DailyEvent{DailySeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(dailyBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *DailyWriter) Replace(ctx context.Context, old DailyEvent, updated DailyEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// DailyBatcher gathers Daily events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// DailyBatcher gathers Daily events from any number of goroutines and writes them in batches; see store.Batcher.
 type DailyBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewDailyBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewDailyBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), opts ...store.BatcherOptions) *DailyBatcher {
-	return &DailyBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(DailyWriter)
+	}
+	return &DailyBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *DailyBatcher) Add(ctx context.Context, event DailyEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *DailyBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *DailyBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *DailyBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// DailyReader reads Daily events from table daily_cells. Read holds one bucket
-// in memory at a time.
+// DailyReader reads Daily events from table daily_cells. Read holds one bucket in memory at a time.
 type DailyReader struct {
 	reader *store.Reader
 }
@@ -172,71 +152,64 @@ func NewDailyReader(client store.Client, opts ...store.ReaderOptions) *DailyRead
 	return &DailyReader{store.NewReader(client, dailyCellsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *DailyReader) Read(ctx context.Context, series DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return store.ResultsOf[DailyEvent](r.reader.Read(ctx, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *DailyReader) Read(ctx context.Context, series DailySeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
+	return store.ResultsOf[DailyEvent](r.reader.Read(ctx, store.SeriesOf(dailyBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *DailyReader) ReadMany(ctx context.Context, series []DailySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
-	return store.ResultsOf[DailyEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s DailySeries) any { return &DailyEvent{DailySeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *DailyReader) ReadMany(ctx context.Context, series []DailySeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
+	return store.ResultsOf[DailyEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, dailyBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *DailyReader) Latest(ctx context.Context, series DailySeries) (DailyEvent, error) {
-	return store.ResultOf[DailyEvent](r.reader.Latest(ctx, &DailyEvent{DailySeries: series}))
+	return store.ResultOf[DailyEvent](r.reader.Latest(ctx, dailyBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *DailyReader) LatestMany(ctx context.Context, series []DailySeries) iter.Seq2[DailyEvent, error] {
-	return store.ResultsOf[DailyEvent](r.reader.LatestMany(ctx, store.Each(series, func(s DailySeries) any { return &DailyEvent{DailySeries: s} })))
+	return store.ResultsOf[DailyEvent](r.reader.LatestMany(ctx, store.Each(series, dailyBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *DailyReader) ReadColumns(ctx context.Context, series DailySeries, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, dailyCellsColumns, columns, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, dailyCellsColumns, columns, store.SeriesOf(dailyBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *DailyReader) Windows(ctx context.Context, series DailySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DailyWindow, error] {
-	return store.ResultsOf[DailyWindow](r.reader.Windows(ctx, dailyCellsColumns, dailyWindows, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, width, opts...))
+	return store.ResultsOf[DailyWindow](r.reader.Windows(ctx, dailyCellsColumns, dailyWindows, store.SeriesOf(dailyBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *DailyReader) Points(ctx context.Context, series DailySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, dailyCellsColumns, dailyWindows, store.SeriesOf(&DailyEvent{DailySeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, dailyCellsColumns, dailyWindows, store.SeriesOf(dailyBase(series)), from, to, field, n)
 }
 
-// AllCities yields the events with from <= time < to of all series, by series
-// in row key order, then by time. Its errors are those of Read. It reads from
-// table daily_cells: the whole table.
+// AllCities yields the events with from <= time < to of all series, by series in row key order, then by time.
+// Its errors are those of Read. It reads from table daily_cells: the whole table.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *DailyReader) AllCities(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DailyEvent, error] {
 	return store.ResultsOf[DailyEvent](r.reader.Read(ctx, selectDailyAllCities(), from, to, opts...))
 }
 
-// AllCitiesColumns appends the events of AllCities to columns, as ReadColumns
-// does.
+// AllCitiesColumns appends the events of AllCities to columns, as ReadColumns does.
 func (r *DailyReader) AllCitiesColumns(ctx context.Context, from, to time.Time, columns *DailyColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, dailyCellsColumns, columns, selectDailyAllCities(), from, to, opts...)
 }
 
-// AllCitiesWindows summarizes the events of AllCities by windows of time, as
-// Windows does: by series, then by time.
+// AllCitiesWindows summarizes the events of AllCities by windows of time, as Windows does: by series, then by
+// time.
 func (r *DailyReader) AllCitiesWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DailyWindow, error] {
 	return store.ResultsOf[DailyWindow](r.reader.Windows(ctx, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, width, opts...))
 }
 
-// AllCitiesPoints yields, for each series of AllCities, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// AllCitiesPoints yields, for each series of AllCities, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *DailyReader) AllCitiesPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DailySeries], error] {
 	return store.ResultsOf[window.Chart[DailySeries]](r.reader.Charts(ctx, dailyCellsColumns, dailyWindows, selectDailyAllCities(), from, to, field, n))
 }
@@ -278,8 +251,7 @@ type DailyWindow struct {
 	Weather       window.Values[DailyWeather]
 }
 
-// DailyWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// DailyWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type DailyWindowColumns struct {
 	window.WindowColumns[DailySeries]
 	Precipitation window.NumberColumns[float64]
@@ -307,8 +279,7 @@ const (
 	DailySeriesLocation store.SeriesValue = "location"
 )
 
-// The tables of Daily events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Daily events and their families, for other programs; options may add a prefix to IDs.
 const (
 	DailyColumnsTableID      = "daily_columns"
 	DailyColumnsFamilyM      = "m"
@@ -322,14 +293,14 @@ const (
 	DailyCombinedFamilyM     = "m"
 )
 
-// SetupDaily reconciles tables daily_columns, daily_cells, daily_serialized,
-// daily_unserialized and daily_combined with the schema; see setup.Setup.
+// SetupDaily reconciles tables daily_columns, daily_cells, daily_serialized, daily_unserialized and
+// daily_combined with the schema; see setup.Setup.
 func SetupDaily(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(dailyMappings), opts...)
 }
 
-// BackfillDaily copies events from one table to another, by default to the one
-// with serves: false, or compares them; see store.Backfill.
+// BackfillDaily copies events from one table to another, by default to the one with serves: false, or compares
+// them; see store.Backfill.
 func BackfillDaily(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, dailyMappings, opts...)
 }
@@ -342,9 +313,8 @@ func BackfillDaily(ctx context.Context, client store.Client, opts ...store.Backf
 //
 //	Seattle#precipitation#2021
 //
-// Bucket: 1y wide, labeled 2006. A row contains one field of the events in a
-// bucket. Each value is the name of a column with an empty cell, whose
-// timestamp is the time of the event. An event is several rows, so it cannot be
+// Bucket: 1y wide, labeled 2006. A row contains one field of the events in a bucket. Each value is the name of a
+// column with an empty cell, whose timestamp is the time of the event. An event is several rows, so it cannot be
 // written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type DailyColumnsKey struct {
 	Location string
@@ -382,9 +352,8 @@ func (k *DailyColumnsKey) values() *codec.KeyValues {
 //
 //	Seattle#2021
 //
-// Bucket: 1y wide, labeled 2006. A row contains the events in a bucket. Each
-// field is a column with a cell per event, whose timestamp is the time of the
-// event. Garbage collection rule: never.
+// Bucket: 1y wide, labeled 2006. A row contains the events in a bucket. Each field is a column with a cell per
+// event, whose timestamp is the time of the event. Garbage collection rule: never.
 type DailyCellsKey struct {
 	Location string
 	Bucket   time.Time // any time in the bucket; its start when parsed
@@ -420,8 +389,7 @@ func (k *DailyCellsKey) values() *codec.KeyValues {
 //
 //	Seattle#2021-03-05
 //
-// Time: 2006-01-02. A row contains one event, as a cell with all fields.
-// Garbage collection rule: never.
+// Time: 2006-01-02. A row contains one event, as a cell with all fields. Garbage collection rule: never.
 type DailySerializedKey struct {
 	Location string
 	Time     time.Time
@@ -438,8 +406,7 @@ func (k DailySerializedKey) String() string { return codec.KeyString(k.Append(ni
 // Prefix returns what precedes the time in the keys of the series.
 func (k DailySerializedKey) Prefix() ([]byte, error) { return dailySerializedKey.Prefix(k.values()) }
 
-// ParseDailySerializedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseDailySerializedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseDailySerializedKey(row string) (k DailySerializedKey, err error) {
 	err = dailySerializedKey.Parse(row, k.values())
 	return k, err
@@ -458,8 +425,7 @@ func (k *DailySerializedKey) values() *codec.KeyValues {
 //
 //	Seattle#1614945600000
 //
-// Time: unix_ms. A row contains one event, with a column per field. Garbage
-// collection rule: never.
+// Time: unix_ms. A row contains one event, with a column per field. Garbage collection rule: never.
 type DailyUnserializedKey struct {
 	Location string
 	Time     time.Time
@@ -478,8 +444,7 @@ func (k DailyUnserializedKey) Prefix() ([]byte, error) {
 	return dailyUnserializedKey.Prefix(k.values())
 }
 
-// ParseDailyUnserializedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseDailyUnserializedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseDailyUnserializedKey(row string) (k DailyUnserializedKey, err error) {
 	err = dailyUnserializedKey.Parse(row, k.values())
 	return k, err
@@ -498,9 +463,8 @@ func (k *DailyUnserializedKey) values() *codec.KeyValues {
 //
 //	Seattle#2021-01
 //
-// Bucket: 3mo wide, labeled 2006-01. A row contains the events in a bucket.
-// Each event is a cell with all fields, whose timestamp is the time of the
-// event. Garbage collection rule: never.
+// Bucket: 3mo wide, labeled 2006-01. A row contains the events in a bucket. Each event is a cell with all
+// fields, whose timestamp is the time of the event. Garbage collection rule: never.
 type DailyCombinedKey struct {
 	Location string
 	Bucket   time.Time // any time in the bucket; its start when parsed
@@ -530,8 +494,9 @@ func (k *DailyCombinedKey) values() *codec.KeyValues {
 
 var dailyMappings = []*store.Mapping{dailyColumnsMapping, dailyCellsMapping, dailySerializedMapping, dailyUnserializedMapping, dailyCombinedMapping}
 
-// dailyPart returns a pointer to what an event has for a slice of DailyColumns,
-// by its index.
+func dailyBase(series DailySeries) any { return &DailyEvent{DailySeries: series} }
+
+// dailyPart returns a pointer to what an event has for a slice of DailyColumns, by its index.
 func dailyPart(e any, n int) any {
 	v := e.(*DailyEvent)
 	switch n {
@@ -742,8 +707,7 @@ var dailyCombinedMapping = store.NewMapping(dailyCombinedColumns, store.Mapping{
 	Check: checkDaily,
 })
 
-// dailyWindows says how the slices of DailyColumns are summarized, by their
-// indexes.
+// dailyWindows says how the slices of DailyColumns are summarized, by their indexes.
 var dailyWindows = window.NewSpec[DailySeries, DailyWindow](
 	window.FloatPart[float64]("precipitation", 2),
 	window.FloatPart[float64]("temp_max", 3),
@@ -773,8 +737,7 @@ func checkDaily(event any) error {
 	return c.Err()
 }
 
-// appendDailyProto appends the fields of an event in protobuf wire format;
-// daily.proto describes it.
+// appendDailyProto appends the fields of an event in protobuf wire format; daily.proto describes it.
 func appendDailyProto(dst []byte, e *DailyEvent) []byte {
 	dst = codec.AppendProtoFloat64(dst, 1, codec.Implicit, e.Precipitation)
 	dst = codec.AppendProtoFloat64(dst, 2, codec.Implicit, e.TempMax)

@@ -29,8 +29,8 @@ type DelayEvent struct {
 	Stop string
 }
 
-// DelayWriter writes Delay events to table delays. Writing an event again
-// replaces it, so a failed call is safe to repeat.
+// DelayWriter writes Delay events to table delays. Writing an event again replaces it, so a failed call is safe
+// to repeat.
 type DelayWriter struct {
 	writer *store.Writer
 }
@@ -40,81 +40,66 @@ func NewDelayWriter(client store.Client, opts ...store.WriterOptions) *DelayWrit
 	return &DelayWriter{store.NewWriter(client, delayMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// DelayWriter.
-func (w *DelayWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *DelayWriter) Write(ctx context.Context, event DelayEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *DelayWriter) WriteAll(ctx context.Context, events []DelayEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *DelayWriter) Delete(ctx context.Context, events []DelayEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *DelayWriter) DeleteRange(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *DelayWriter) DeleteRange(ctx context.Context, series DelaySeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(delayBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *DelayWriter) DeleteSeries(ctx context.Context, series DelaySeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&DelayEvent{DelaySeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(delayBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *DelayWriter) Replace(ctx context.Context, old DelayEvent, updated DelayEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// DelayBatcher gathers Delay events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// DelayBatcher gathers Delay events from any number of goroutines and writes them in batches; see store.Batcher.
 type DelayBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewDelayBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewDelayBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), opts ...store.BatcherOptions) *DelayBatcher {
-	return &DelayBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(DelayWriter)
+	}
+	return &DelayBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *DelayBatcher) Add(ctx context.Context, event DelayEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *DelayBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *DelayBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *DelayBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// DelayReader reads Delay events from table delays. Read holds one bucket in
-// memory at a time.
+// DelayReader reads Delay events from table delays. Read holds one bucket in memory at a time.
 type DelayReader struct {
 	reader *store.Reader
 }
@@ -124,95 +109,87 @@ func NewDelayReader(client store.Client, opts ...store.ReaderOptions) *DelayRead
 	return &DelayReader{store.NewReader(client, delaysMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *DelayReader) Read(ctx context.Context, series DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *DelayReader) Read(ctx context.Context, series DelaySeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
+	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, store.SeriesOf(delayBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *DelayReader) ReadMany(ctx context.Context, series []DelaySeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
-	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s DelaySeries) any { return &DelayEvent{DelaySeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *DelayReader) ReadMany(ctx context.Context, series []DelaySeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
+	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, delayBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *DelayReader) Latest(ctx context.Context, series DelaySeries) (DelayEvent, error) {
-	return store.ResultOf[DelayEvent](r.reader.Latest(ctx, &DelayEvent{DelaySeries: series}))
+	return store.ResultOf[DelayEvent](r.reader.Latest(ctx, delayBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *DelayReader) LatestMany(ctx context.Context, series []DelaySeries) iter.Seq2[DelayEvent, error] {
-	return store.ResultsOf[DelayEvent](r.reader.LatestMany(ctx, store.Each(series, func(s DelaySeries) any { return &DelayEvent{DelaySeries: s} })))
+	return store.ResultsOf[DelayEvent](r.reader.LatestMany(ctx, store.Each(series, delayBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *DelayReader) ReadColumns(ctx context.Context, series DelaySeries, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, delaysColumns, columns, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, delaysColumns, columns, store.SeriesOf(delayBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *DelayReader) Windows(ctx context.Context, series DelaySeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
-	return store.ResultsOf[DelayWindow](r.reader.Windows(ctx, delaysColumns, delayWindows, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, width, opts...))
+	return store.ResultsOf[DelayWindow](r.reader.Windows(ctx, delaysColumns, delayWindows, store.SeriesOf(delayBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *DelayReader) Points(ctx context.Context, series DelaySeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, delaysColumns, delayWindows, store.SeriesOf(&DelayEvent{DelaySeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, delaysColumns, delayWindows, store.SeriesOf(delayBase(series)), from, to, field, n)
 }
 
-// ByRegion yields the events with from <= time < to of the series with the
-// given region, by bucket, then by series in row key order, then by time. Its
-// errors are those of Read. It reads from table delays: one range of rows.
+// ByRegion yields the events with from <= time < to of the series with the given region, by bucket, then by
+// series in row key order, then by time. Its errors are those of Read. It reads from table delays: one range of
+// rows.
 func (r *DelayReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
 	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, selectDelayByRegion(region), from, to, opts...))
 }
 
-// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
-// does.
+// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns does.
 func (r *DelayReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, delaysColumns, columns, selectDelayByRegion(region), from, to, opts...)
 }
 
-// ByRegionWindows summarizes the events of ByRegion by windows of time, as
-// Windows does: by series, then by time.
+// ByRegionWindows summarizes the events of ByRegion by windows of time, as Windows does: by series, then by
+// time.
 func (r *DelayReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
 	return store.ResultsOf[DelayWindow](r.reader.Windows(ctx, delaysColumns, delayWindows, selectDelayByRegion(region), from, to, width, opts...))
 }
 
-// ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// ByRegionPoints yields, for each series of ByRegion, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *DelayReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DelaySeries], error] {
 	return store.ResultsOf[window.Chart[DelaySeries]](r.reader.Charts(ctx, delaysColumns, delayWindows, selectDelayByRegion(region), from, to, field, n))
 }
 
-// ByRegionAndLine yields the events with from <= time < to of the series with
-// the given region and line, by bucket, then by series in row key order, then
-// by time. Its errors are those of Read. It reads from table delays: a range of
-// rows for each bucket.
+// ByRegionAndLine yields the events with from <= time < to of the series with the given region and line, by
+// bucket, then by series in row key order, then by time. Its errors are those of Read. It reads from table
+// delays: a range of rows for each bucket.
 func (r *DelayReader) ByRegionAndLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[DelayEvent, error] {
 	return store.ResultsOf[DelayEvent](r.reader.Read(ctx, selectDelayByRegionAndLine(region, line), from, to, opts...))
 }
 
-// ByRegionAndLineColumns appends the events of ByRegionAndLine to columns, as
-// ReadColumns does.
+// ByRegionAndLineColumns appends the events of ByRegionAndLine to columns, as ReadColumns does.
 func (r *DelayReader) ByRegionAndLineColumns(ctx context.Context, region string, line string, from, to time.Time, columns *DelayColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, delaysColumns, columns, selectDelayByRegionAndLine(region, line), from, to, opts...)
 }
 
-// ByRegionAndLineWindows summarizes the events of ByRegionAndLine by windows of
-// time, as Windows does: by series, then by time.
+// ByRegionAndLineWindows summarizes the events of ByRegionAndLine by windows of time, as Windows does: by
+// series, then by time.
 func (r *DelayReader) ByRegionAndLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[DelayWindow, error] {
 	return store.ResultsOf[DelayWindow](r.reader.Windows(ctx, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, width, opts...))
 }
 
-// ByRegionAndLinePoints yields, for each series of ByRegionAndLine, the values
-// of a number that a chart of n pixels shows; see store.Reader.Charts.
+// ByRegionAndLinePoints yields, for each series of ByRegionAndLine, the values of a number that a chart of n
+// pixels shows; see store.Reader.Charts.
 func (r *DelayReader) ByRegionAndLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[DelaySeries], error] {
 	return store.ResultsOf[window.Chart[DelaySeries]](r.reader.Charts(ctx, delaysColumns, delayWindows, selectDelayByRegionAndLine(region, line), from, to, field, n))
 }
@@ -245,8 +222,7 @@ type DelayWindow struct {
 	Stop window.Values[string]
 }
 
-// DelayWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// DelayWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type DelayWindowColumns struct {
 	window.WindowColumns[DelaySeries]
 	Late window.NumberColumns[time.Duration]
@@ -270,8 +246,7 @@ const (
 	DelaySeriesVehicle store.SeriesValue = "vehicle"
 )
 
-// The tables of Delay events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Delay events and their families, for other programs; options may add a prefix to IDs.
 const (
 	DelaysTableID = "delays"
 	DelaysFamilyM = "m"
@@ -290,9 +265,8 @@ func SetupDelay(ctx context.Context, admin setup.Admin, client store.Client, opt
 //
 //	nyc/8385054399/m86/5824
 //
-// Bucket: 1h wide, labeled unix_s reversed. A row contains the events in a
-// bucket. Each event is a cell with all fields, whose timestamp is the time of
-// the event. Garbage collection rule: age() > 30d.
+// Bucket: 1h wide, labeled unix_s reversed. A row contains the events in a bucket. Each event is a cell with all
+// fields, whose timestamp is the time of the event. Garbage collection rule: age() > 30d.
 type DelaysKey struct {
 	Region  string
 	Bucket  time.Time // any time in the bucket; its start when parsed
@@ -322,8 +296,9 @@ func (k *DelaysKey) values() *codec.KeyValues {
 
 var delayMappings = []*store.Mapping{delaysMapping}
 
-// delayPart returns a pointer to what an event has for a slice of DelayColumns,
-// by its index.
+func delayBase(series DelaySeries) any { return &DelayEvent{DelaySeries: series} }
+
+// delayPart returns a pointer to what an event has for a slice of DelayColumns, by its index.
 func delayPart(e any, n int) any {
 	v := e.(*DelayEvent)
 	switch n {
@@ -378,8 +353,7 @@ var delaysMapping = store.NewMapping(delaysColumns, store.Mapping{
 	Check: checkDelay,
 })
 
-// delayWindows says how the slices of DelayColumns are summarized, by their
-// indexes.
+// delayWindows says how the slices of DelayColumns are summarized, by their indexes.
 var delayWindows = window.NewSpec[DelaySeries, DelayWindow](
 	window.IntPart[time.Duration]("late", 2),
 	window.ValuesPart[string]("stop", 3),
@@ -410,8 +384,7 @@ func checkDelay(event any) error {
 	return c.Err()
 }
 
-// appendDelayProto appends the fields of an event in protobuf wire format;
-// delay.proto describes it.
+// appendDelayProto appends the fields of an event in protobuf wire format; delay.proto describes it.
 func appendDelayProto(dst []byte, e *DelayEvent) []byte {
 	dst = codec.AppendProtoDuration(dst, 1, codec.Implicit, e.Late)
 	dst = codec.AppendProtoString(dst, 2, codec.Implicit, e.Stop)

@@ -19,8 +19,7 @@ type MeasurementSeries struct {
 	Device string
 }
 
-// MeasurementEvent is one event: A reading of a sensor, written by another
-// program.
+// MeasurementEvent is one event: A reading of a sensor, written by another program.
 type MeasurementEvent struct {
 	MeasurementSeries
 	Time    time.Time // truncated to 1ms by the writer; UTC when read
@@ -28,8 +27,8 @@ type MeasurementEvent struct {
 	Status  int32
 }
 
-// MeasurementWriter writes Measurement events to table readings. Writing an
-// event again replaces it, so a failed call is safe to repeat.
+// MeasurementWriter writes Measurement events to table readings. Writing an event again replaces it, so a failed
+// call is safe to repeat.
 type MeasurementWriter struct {
 	writer *store.Writer
 }
@@ -39,81 +38,67 @@ func NewMeasurementWriter(client store.Client, opts ...store.WriterOptions) *Mea
 	return &MeasurementWriter{store.NewWriter(client, measurementMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// MeasurementWriter.
-func (w *MeasurementWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *MeasurementWriter) Write(ctx context.Context, event MeasurementEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *MeasurementWriter) WriteAll(ctx context.Context, events []MeasurementEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *MeasurementWriter) Delete(ctx context.Context, events []MeasurementEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *MeasurementWriter) DeleteRange(ctx context.Context, series MeasurementSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *MeasurementWriter) DeleteRange(ctx context.Context, series MeasurementSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(measurementBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *MeasurementWriter) DeleteSeries(ctx context.Context, series MeasurementSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(measurementBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *MeasurementWriter) Replace(ctx context.Context, old MeasurementEvent, updated MeasurementEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// MeasurementBatcher gathers Measurement events from any number of goroutines
-// and writes them in batches; see store.Batcher.
+// MeasurementBatcher gathers Measurement events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type MeasurementBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewMeasurementBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewMeasurementBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewMeasurementBatcher(w *MeasurementWriter, failed func(event MeasurementEvent, err error), opts ...store.BatcherOptions) *MeasurementBatcher {
-	return &MeasurementBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(MeasurementWriter)
+	}
+	return &MeasurementBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *MeasurementBatcher) Add(ctx context.Context, event MeasurementEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *MeasurementBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *MeasurementBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *MeasurementBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// MeasurementReader reads Measurement events from table readings. Read holds
-// one event in memory at a time.
+// MeasurementReader reads Measurement events from table readings. Read holds one event in memory at a time.
 type MeasurementReader struct {
 	reader *store.Reader
 }
@@ -123,50 +108,44 @@ func NewMeasurementReader(client store.Client, opts ...store.ReaderOptions) *Mea
 	return &MeasurementReader{store.NewReader(client, measurementReadingsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *MeasurementReader) Read(ctx context.Context, series MeasurementSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeasurementEvent, error] {
-	return store.ResultsOf[MeasurementEvent](r.reader.Read(ctx, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *MeasurementReader) Read(ctx context.Context, series MeasurementSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeasurementEvent, error] {
+	return store.ResultsOf[MeasurementEvent](r.reader.Read(ctx, store.SeriesOf(measurementBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *MeasurementReader) ReadMany(ctx context.Context, series []MeasurementSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeasurementEvent, error] {
-	return store.ResultsOf[MeasurementEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeasurementSeries) any { return &MeasurementEvent{MeasurementSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *MeasurementReader) ReadMany(ctx context.Context, series []MeasurementSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeasurementEvent, error] {
+	return store.ResultsOf[MeasurementEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, measurementBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *MeasurementReader) Latest(ctx context.Context, series MeasurementSeries) (MeasurementEvent, error) {
-	return store.ResultOf[MeasurementEvent](r.reader.Latest(ctx, &MeasurementEvent{MeasurementSeries: series}))
+	return store.ResultOf[MeasurementEvent](r.reader.Latest(ctx, measurementBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *MeasurementReader) LatestMany(ctx context.Context, series []MeasurementSeries) iter.Seq2[MeasurementEvent, error] {
-	return store.ResultsOf[MeasurementEvent](r.reader.LatestMany(ctx, store.Each(series, func(s MeasurementSeries) any { return &MeasurementEvent{MeasurementSeries: s} })))
+	return store.ResultsOf[MeasurementEvent](r.reader.LatestMany(ctx, store.Each(series, measurementBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *MeasurementReader) ReadColumns(ctx context.Context, series MeasurementSeries, from, to time.Time, columns *MeasurementColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, measurementReadingsColumns, columns, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, measurementReadingsColumns, columns, store.SeriesOf(measurementBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *MeasurementReader) Windows(ctx context.Context, series MeasurementSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeasurementWindow, error] {
-	return store.ResultsOf[MeasurementWindow](r.reader.Windows(ctx, measurementReadingsColumns, measurementWindows, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[MeasurementWindow](r.reader.Windows(ctx, measurementReadingsColumns, measurementWindows, store.SeriesOf(measurementBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *MeasurementReader) Points(ctx context.Context, series MeasurementSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, measurementReadingsColumns, measurementWindows, store.SeriesOf(&MeasurementEvent{MeasurementSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, measurementReadingsColumns, measurementWindows, store.SeriesOf(measurementBase(series)), from, to, field, n)
 }
 
-// The fields of MeasurementEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of MeasurementEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	MeasurementFieldCelsius store.Field = "celsius"
 	MeasurementFieldStatus  store.Field = "status"
@@ -194,8 +173,7 @@ type MeasurementWindow struct {
 	Status  window.Int[int32]
 }
 
-// MeasurementWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// MeasurementWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type MeasurementWindowColumns struct {
 	window.WindowColumns[MeasurementSeries]
 	Celsius window.NumberColumns[float32]
@@ -217,8 +195,7 @@ const (
 	MeasurementSeriesDevice store.SeriesValue = "device"
 )
 
-// The tables of Measurement events and their families, for other programs;
-// options may add a prefix to IDs.
+// The tables of Measurement events and their families, for other programs; options may add a prefix to IDs.
 const (
 	MeasurementReadingsTableID = "readings"
 	MeasurementReadingsFamilyD = "d"
@@ -237,9 +214,8 @@ func SetupMeasurement(ctx context.Context, admin setup.Admin, client store.Clien
 //
 //	"pump-17\x7f\xff\xfe\x87\xfd\xbd\xbd\xff"
 //
-// Time: binary_ms reversed. A row contains one event, with a column per field.
-// The timestamp of a cell is the time of the write. Garbage collection rule:
-// versions() > 1.
+// Time: binary_ms reversed. A row contains one event, with a column per field. The timestamp of a cell is the
+// time of the write. Garbage collection rule: versions() > 1.
 type MeasurementReadingsKey struct {
 	Device string
 	Time   time.Time
@@ -258,8 +234,7 @@ func (k MeasurementReadingsKey) Prefix() ([]byte, error) {
 	return measurementReadingsKey.Prefix(k.values())
 }
 
-// ParseMeasurementReadingsKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseMeasurementReadingsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseMeasurementReadingsKey(row string) (k MeasurementReadingsKey, err error) {
 	err = measurementReadingsKey.Parse(row, k.values())
 	return k, err
@@ -272,8 +247,11 @@ func (k *MeasurementReadingsKey) values() *codec.KeyValues {
 
 var measurementMappings = []*store.Mapping{measurementReadingsMapping}
 
-// measurementPart returns a pointer to what an event has for a slice of
-// MeasurementColumns, by its index.
+func measurementBase(series MeasurementSeries) any {
+	return &MeasurementEvent{MeasurementSeries: series}
+}
+
+// measurementPart returns a pointer to what an event has for a slice of MeasurementColumns, by its index.
 func measurementPart(e any, n int) any {
 	v := e.(*MeasurementEvent)
 	switch n {
@@ -320,8 +298,7 @@ var measurementReadingsMapping = store.NewMapping(measurementReadingsColumns, st
 	Check:     checkMeasurement,
 })
 
-// measurementWindows says how the slices of MeasurementColumns are summarized,
-// by their indexes.
+// measurementWindows says how the slices of MeasurementColumns are summarized, by their indexes.
 var measurementWindows = window.NewSpec[MeasurementSeries, MeasurementWindow](
 	window.FloatPart[float32]("celsius", 2),
 	window.IntPart[int32]("status", 3),

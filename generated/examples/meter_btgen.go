@@ -20,8 +20,7 @@ type MeterSeries struct {
 	Meter  int64
 }
 
-// MeterEvent is one event: What a household has taken from the grid in a
-// quarter of an hour.
+// MeterEvent is one event: What a household has taken from the grid in a quarter of an hour.
 type MeterEvent struct {
 	MeterSeries
 	Time    time.Time // truncated to 15m by the writer; UTC when read
@@ -29,8 +28,8 @@ type MeterEvent struct {
 	Voltage float64   // V; the lowest one
 }
 
-// MeterWriter writes Meter events to table meter_quarters. Writing an event
-// again replaces it, so a failed call is safe to repeat.
+// MeterWriter writes Meter events to table meter_quarters. Writing an event again replaces it, so a failed call
+// is safe to repeat.
 type MeterWriter struct {
 	writer *store.Writer
 }
@@ -40,81 +39,66 @@ func NewMeterWriter(client store.Client, opts ...store.WriterOptions) *MeterWrit
 	return &MeterWriter{store.NewWriter(client, meterMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// MeterWriter.
-func (w *MeterWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *MeterWriter) Write(ctx context.Context, event MeterEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *MeterWriter) WriteAll(ctx context.Context, events []MeterEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *MeterWriter) Delete(ctx context.Context, events []MeterEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *MeterWriter) DeleteRange(ctx context.Context, series MeterSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *MeterWriter) DeleteRange(ctx context.Context, series MeterSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(meterBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *MeterWriter) DeleteSeries(ctx context.Context, series MeterSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&MeterEvent{MeterSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(meterBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *MeterWriter) Replace(ctx context.Context, old MeterEvent, updated MeterEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// MeterBatcher gathers Meter events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// MeterBatcher gathers Meter events from any number of goroutines and writes them in batches; see store.Batcher.
 type MeterBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewMeterBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewMeterBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewMeterBatcher(w *MeterWriter, failed func(event MeterEvent, err error), opts ...store.BatcherOptions) *MeterBatcher {
-	return &MeterBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(MeterWriter)
+	}
+	return &MeterBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *MeterBatcher) Add(ctx context.Context, event MeterEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *MeterBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *MeterBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *MeterBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// MeterReader reads Meter events from table meter_quarters. Read holds one
-// bucket in memory at a time.
+// MeterReader reads Meter events from table meter_quarters. Read holds one bucket in memory at a time.
 type MeterReader struct {
 	reader *store.Reader
 }
@@ -124,58 +108,50 @@ func NewMeterReader(client store.Client, opts ...store.ReaderOptions) *MeterRead
 	return &MeterReader{store.NewReader(client, meterQuartersMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *MeterReader) Read(ctx context.Context, series MeterSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
-	return store.ResultsOf[MeterEvent](r.reader.Read(ctx, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *MeterReader) Read(ctx context.Context, series MeterSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
+	return store.ResultsOf[MeterEvent](r.reader.Read(ctx, store.SeriesOf(meterBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *MeterReader) ReadMany(ctx context.Context, series []MeterSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
-	return store.ResultsOf[MeterEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeterSeries) any { return &MeterEvent{MeterSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *MeterReader) ReadMany(ctx context.Context, series []MeterSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterEvent, error] {
+	return store.ResultsOf[MeterEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, meterBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *MeterReader) Latest(ctx context.Context, series MeterSeries) (MeterEvent, error) {
-	return store.ResultOf[MeterEvent](r.reader.Latest(ctx, &MeterEvent{MeterSeries: series}))
+	return store.ResultOf[MeterEvent](r.reader.Latest(ctx, meterBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *MeterReader) LatestMany(ctx context.Context, series []MeterSeries) iter.Seq2[MeterEvent, error] {
-	return store.ResultsOf[MeterEvent](r.reader.LatestMany(ctx, store.Each(series, func(s MeterSeries) any { return &MeterEvent{MeterSeries: s} })))
+	return store.ResultsOf[MeterEvent](r.reader.LatestMany(ctx, store.Each(series, meterBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *MeterReader) ReadColumns(ctx context.Context, series MeterSeries, from, to time.Time, columns *MeterColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, meterQuartersColumns, columns, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, meterQuartersColumns, columns, store.SeriesOf(meterBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 //
-// Windows of 1h and its multiples come from the rollup of table meter_quarters:
-// one cell per bucket, which is there when the events have expired. Buckets
-// that are not summarized, or have changed since, come from their events, as do
-// narrower windows and those that the time range cuts: the windows are the
-// same. Those that need events which have expired are Inexact.
+// Windows of 1h and its multiples come from the rollup of table meter_quarters: one cell per bucket, which is
+// there when the events have expired. Buckets that are not summarized, or have changed since, come from their
+// events, as do narrower windows and those that the time range cuts: the windows are the same. Those that need
+// events which have expired are Inexact.
 func (r *MeterReader) Windows(ctx context.Context, series MeterSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterWindow, error] {
-	return store.ResultsOf[MeterWindow](r.reader.Windows(ctx, meterQuartersColumns, meterWindows, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[MeterWindow](r.reader.Windows(ctx, meterQuartersColumns, meterWindows, store.SeriesOf(meterBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points. A rollup
-// has no points: draw windows where events have expired.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points. A rollup has no points: draw windows where events have expired.
 func (r *MeterReader) Points(ctx context.Context, series MeterSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, meterQuartersColumns, meterWindows, store.SeriesOf(&MeterEvent{MeterSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, meterQuartersColumns, meterWindows, store.SeriesOf(meterBase(series)), from, to, field, n)
 }
 
-// ByRegion yields the events with from <= time < to of the series with the
-// given region, by series in row key order, then by time. Its errors are those
-// of Read. It reads from table meter_quarters: one range of rows.
+// ByRegion yields the events with from <= time < to of the series with the given region, by series in row key
+// order, then by time. Its errors are those of Read. It reads from table meter_quarters: one range of rows.
 //
 // All meters of a region.
 //
@@ -184,27 +160,26 @@ func (r *MeterReader) ByRegion(ctx context.Context, region string, from, to time
 	return store.ResultsOf[MeterEvent](r.reader.Read(ctx, selectMeterByRegion(region), from, to, opts...))
 }
 
-// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
-// does.
+// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns does.
 func (r *MeterReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *MeterColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, meterQuartersColumns, columns, selectMeterByRegion(region), from, to, opts...)
 }
 
-// ByRegionWindows summarizes the events of ByRegion by windows of time, as
-// Windows does: by series, then by time.
+// ByRegionWindows summarizes the events of ByRegion by windows of time, as Windows does: by series, then by
+// time.
 func (r *MeterReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterWindow, error] {
 	return store.ResultsOf[MeterWindow](r.reader.Windows(ctx, meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, width, opts...))
 }
 
-// ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// ByRegionPoints yields, for each series of ByRegion, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *MeterReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[MeterSeries], error] {
 	return store.ResultsOf[window.Chart[MeterSeries]](r.reader.Charts(ctx, meterQuartersColumns, meterWindows, selectMeterByRegion(region), from, to, field, n))
 }
 
-// ByRegionSeries yields the series of ByRegion that have events with from <=
-// time < to, each once, without reading the events. It receives a few row keys
-// per series, and skips the other rows. Its errors are those of Read.
+// ByRegionSeries yields the series of ByRegion that have events with from <= time < to, each once, without
+// reading the events. It receives a few row keys per series, and skips the other rows. Its errors are those of
+// Read.
 func (r *MeterReader) ByRegionSeries(ctx context.Context, region string, from, to time.Time) iter.Seq2[MeterSeries, error] {
 	return store.ResultsOf[MeterSeries](r.reader.ReadSeries(ctx, selectMeterByRegion(region), from, to))
 }
@@ -237,8 +212,7 @@ type MeterWindow struct {
 	Voltage window.Float64[float64]
 }
 
-// MeterWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// MeterWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type MeterWindowColumns struct {
 	window.WindowColumns[MeterSeries]
 	Energy  window.NumberColumns[int64]
@@ -261,8 +235,7 @@ const (
 	MeterSeriesMeter  store.SeriesValue = "meter"
 )
 
-// The tables of Meter events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Meter events and their families, for other programs; options may add a prefix to IDs.
 const (
 	MeterQuartersTableID = "meter_quarters"
 	MeterQuartersFamilyM = "m"
@@ -274,8 +247,7 @@ func SetupMeter(ctx context.Context, admin setup.Admin, client store.Client, opt
 	return setup.Setup(ctx, admin, client, store.Tables(meterMappings), opts...)
 }
 
-// RollupMeter summarizes the buckets of table meter_quarters that have ended
-// and have changed; see store.Rollup.
+// RollupMeter summarizes the buckets of table meter_quarters that have ended and have changed; see store.Rollup.
 func RollupMeter(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error) {
 	return store.Rollup(ctx, client, meterMappings, meterQuartersColumns, meterWindows, opts...)
 }
@@ -288,11 +260,10 @@ func RollupMeter(ctx context.Context, client store.Client, opts ...store.RollupO
 //
 //	north#42#2021-03-01
 //
-// Bucket: 1w wide, labeled 2006-01-02. A row contains the events in a bucket.
-// Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Family m: Garbage collection rule: age() > 90d. Family h has the
-// rollup: the windows of the bucket by 1h, and marks of changes. The timestamp
-// of a cell is the end of the bucket. Garbage collection rule: age() > 1825d.
+// Bucket: 1w wide, labeled 2006-01-02. A row contains the events in a bucket. Each field is a column with a cell
+// per event, whose timestamp is the time of the event. Family m: Garbage collection rule: age() > 90d. Family h
+// has the rollup: the windows of the bucket by 1h, and marks of changes. The timestamp of a cell is the end of
+// the bucket. Garbage collection rule: age() > 1825d.
 type MeterQuartersKey struct {
 	Region string
 	Meter  int64
@@ -323,8 +294,9 @@ func (k *MeterQuartersKey) values() *codec.KeyValues {
 
 var meterMappings = []*store.Mapping{meterQuartersMapping}
 
-// meterPart returns a pointer to what an event has for a slice of MeterColumns,
-// by its index.
+func meterBase(series MeterSeries) any { return &MeterEvent{MeterSeries: series} }
+
+// meterPart returns a pointer to what an event has for a slice of MeterColumns, by its index.
 func meterPart(e any, n int) any {
 	v := e.(*MeterEvent)
 	switch n {
@@ -373,8 +345,7 @@ var meterQuartersMapping = store.NewMapping(meterQuartersColumns, store.Mapping{
 	Rollup:    &codec.Rollup{Every: time.Hour, After: 30 * time.Minute, Family: "h", GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1825 * 24 * time.Hour}},
 })
 
-// meterWindows says how the slices of MeterColumns are summarized, by their
-// indexes.
+// meterWindows says how the slices of MeterColumns are summarized, by their indexes.
 var meterWindows = window.NewSpec[MeterSeries, MeterWindow](
 	window.IntPart[int64]("energy", 2),
 	window.FloatPart[float64]("voltage", 3),

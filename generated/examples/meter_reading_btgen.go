@@ -20,9 +20,8 @@ type MeterReadingSeries struct {
 	Meter  int64
 }
 
-// MeterReadingEvent is one event: A reading of an electricity meter. The layout
-// changed twice as meters came to report more often, and two fields were
-// renamed.
+// MeterReadingEvent is one event: A reading of an electricity meter. The layout changed twice as meters came to
+// report more often, and two fields were renamed.
 type MeterReadingEvent struct {
 	MeterReadingSeries
 	Time    time.Time // truncated to 1s by the writer; UTC when read
@@ -31,9 +30,8 @@ type MeterReadingEvent struct {
 	Alarm   *string   // nil if absent
 }
 
-// MeterReadingWriter writes MeterReading events to table meter_readings, and
-// events before 2025-01-06 to table meter_polls. Writing an event again
-// replaces it, so a failed call is safe to repeat.
+// MeterReadingWriter writes MeterReading events to table meter_readings, and events before 2025-01-06 to table
+// meter_polls. Writing an event again replaces it, so a failed call is safe to repeat.
 type MeterReadingWriter struct {
 	writer *store.Writer
 }
@@ -43,82 +41,68 @@ func NewMeterReadingWriter(client store.Client, opts ...store.WriterOptions) *Me
 	return &MeterReadingWriter{store.NewWriter(client, meterReadingMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// MeterReadingWriter.
-func (w *MeterReadingWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *MeterReadingWriter) Write(ctx context.Context, event MeterReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *MeterReadingWriter) WriteAll(ctx context.Context, events []MeterReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *MeterReadingWriter) Delete(ctx context.Context, events []MeterReadingEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *MeterReadingWriter) DeleteRange(ctx context.Context, series MeterReadingSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *MeterReadingWriter) DeleteRange(ctx context.Context, series MeterReadingSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(meterReadingBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *MeterReadingWriter) DeleteSeries(ctx context.Context, series MeterReadingSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(meterReadingBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *MeterReadingWriter) Replace(ctx context.Context, old MeterReadingEvent, updated MeterReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// MeterReadingBatcher gathers MeterReading events from any number of goroutines
-// and writes them in batches; see store.Batcher.
+// MeterReadingBatcher gathers MeterReading events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type MeterReadingBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewMeterReadingBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewMeterReadingBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewMeterReadingBatcher(w *MeterReadingWriter, failed func(event MeterReadingEvent, err error), opts ...store.BatcherOptions) *MeterReadingBatcher {
-	return &MeterReadingBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(MeterReadingWriter)
+	}
+	return &MeterReadingBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *MeterReadingBatcher) Add(ctx context.Context, event MeterReadingEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *MeterReadingBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *MeterReadingBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *MeterReadingBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// MeterReadingReader reads MeterReading events from table meter_readings, and
-// events before 2025-01-06 from table meter_polls. Read holds one bucket in
-// memory at a time.
+// MeterReadingReader reads MeterReading events from table meter_readings, and events before 2025-01-06 from
+// table meter_polls. Read holds one bucket in memory at a time.
 type MeterReadingReader struct {
 	reader *store.Reader
 }
@@ -128,79 +112,70 @@ func NewMeterReadingReader(client store.Client, opts ...store.ReaderOptions) *Me
 	return &MeterReadingReader{store.NewReader(client, meterReadingsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *MeterReadingReader) Read(ctx context.Context, series MeterReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterReadingEvent, error] {
-	return store.ResultsOf[MeterReadingEvent](r.reader.Read(ctx, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *MeterReadingReader) Read(ctx context.Context, series MeterReadingSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterReadingEvent, error] {
+	return store.ResultsOf[MeterReadingEvent](r.reader.Read(ctx, store.SeriesOf(meterReadingBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *MeterReadingReader) ReadMany(ctx context.Context, series []MeterReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterReadingEvent, error] {
-	return store.ResultsOf[MeterReadingEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s MeterReadingSeries) any { return &MeterReadingEvent{MeterReadingSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *MeterReadingReader) ReadMany(ctx context.Context, series []MeterReadingSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterReadingEvent, error] {
+	return store.ResultsOf[MeterReadingEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, meterReadingBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *MeterReadingReader) Latest(ctx context.Context, series MeterReadingSeries) (MeterReadingEvent, error) {
-	return store.ResultOf[MeterReadingEvent](r.reader.Latest(ctx, &MeterReadingEvent{MeterReadingSeries: series}))
+	return store.ResultOf[MeterReadingEvent](r.reader.Latest(ctx, meterReadingBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *MeterReadingReader) LatestMany(ctx context.Context, series []MeterReadingSeries) iter.Seq2[MeterReadingEvent, error] {
-	return store.ResultsOf[MeterReadingEvent](r.reader.LatestMany(ctx, store.Each(series, func(s MeterReadingSeries) any { return &MeterReadingEvent{MeterReadingSeries: s} })))
+	return store.ResultsOf[MeterReadingEvent](r.reader.LatestMany(ctx, store.Each(series, meterReadingBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *MeterReadingReader) ReadColumns(ctx context.Context, series MeterReadingSeries, from, to time.Time, columns *MeterReadingColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, meterReadingsColumns, columns, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, meterReadingsColumns, columns, store.SeriesOf(meterReadingBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *MeterReadingReader) Windows(ctx context.Context, series MeterReadingSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterReadingWindow, error] {
-	return store.ResultsOf[MeterReadingWindow](r.reader.Windows(ctx, meterReadingsColumns, meterReadingWindows, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[MeterReadingWindow](r.reader.Windows(ctx, meterReadingsColumns, meterReadingWindows, store.SeriesOf(meterReadingBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *MeterReadingReader) Points(ctx context.Context, series MeterReadingSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, meterReadingsColumns, meterReadingWindows, store.SeriesOf(&MeterReadingEvent{MeterReadingSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, meterReadingsColumns, meterReadingWindows, store.SeriesOf(meterReadingBase(series)), from, to, field, n)
 }
 
-// ByRegion yields the events with from <= time < to of the series with the
-// given region, by series in row key order, then by time. Its errors are those
-// of Read. It reads from table meter_readings: one range of rows; for events
-// before 2025-01-06, from table meter_polls: the whole table, skipping rows
-// with another region.
+// ByRegion yields the events with from <= time < to of the series with the given region, by series in row key
+// order, then by time. Its errors are those of Read. It reads from table meter_readings: one range of rows; for
+// events before 2025-01-06, from table meter_polls: the whole table, skipping rows with another region.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *MeterReadingReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[MeterReadingEvent, error] {
 	return store.ResultsOf[MeterReadingEvent](r.reader.Read(ctx, selectMeterReadingByRegion(region), from, to, opts...))
 }
 
-// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
-// does.
+// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns does.
 func (r *MeterReadingReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *MeterReadingColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, meterReadingsColumns, columns, selectMeterReadingByRegion(region), from, to, opts...)
 }
 
-// ByRegionWindows summarizes the events of ByRegion by windows of time, as
-// Windows does: by series, then by time.
+// ByRegionWindows summarizes the events of ByRegion by windows of time, as Windows does: by series, then by
+// time.
 func (r *MeterReadingReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[MeterReadingWindow, error] {
 	return store.ResultsOf[MeterReadingWindow](r.reader.Windows(ctx, meterReadingsColumns, meterReadingWindows, selectMeterReadingByRegion(region), from, to, width, opts...))
 }
 
-// ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// ByRegionPoints yields, for each series of ByRegion, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *MeterReadingReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[MeterReadingSeries], error] {
 	return store.ResultsOf[window.Chart[MeterReadingSeries]](r.reader.Charts(ctx, meterReadingsColumns, meterReadingWindows, selectMeterReadingByRegion(region), from, to, field, n))
 }
 
-// The fields of MeterReadingEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of MeterReadingEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	MeterReadingFieldPower   store.Field = "power"
 	MeterReadingFieldVoltage store.Field = "voltage"
@@ -231,8 +206,7 @@ type MeterReadingWindow struct {
 	Alarm   window.Values[string]
 }
 
-// MeterReadingWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// MeterReadingWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type MeterReadingWindowColumns struct {
 	window.WindowColumns[MeterReadingSeries]
 	Power   window.NumberColumns[int64]
@@ -257,8 +231,7 @@ const (
 	MeterReadingSeriesMeter  store.SeriesValue = "meter"
 )
 
-// The tables of MeterReading events and their families, for other programs;
-// options may add a prefix to IDs.
+// The tables of MeterReading events and their families, for other programs; options may add a prefix to IDs.
 const (
 	MeterReadingsTableID          = "meter_readings"
 	MeterReadingsFamilyE          = "e"
@@ -267,14 +240,12 @@ const (
 	MeterReadingMeterPollsFamilyM = "m"
 )
 
-// SetupMeterReading reconciles tables meter_readings and meter_polls with the
-// schema; see setup.Setup.
+// SetupMeterReading reconciles tables meter_readings and meter_polls with the schema; see setup.Setup.
 func SetupMeterReading(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(meterReadingMappings), opts...)
 }
 
-// MeterReadingsKey is a row key of table meter_readings for events since
-// 2026-06-01, of the form
+// MeterReadingsKey is a row key of table meter_readings for events since 2026-06-01, of the form
 //
 //	region#meter#bucket
 //
@@ -282,9 +253,8 @@ func SetupMeterReading(ctx context.Context, admin setup.Admin, client store.Clie
 //
 //	region#3698#2026-06-01
 //
-// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket.
-// Each event is a cell with all fields, whose timestamp is the time of the
-// event. Garbage collection rule: age() > 1095d.
+// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket. Each event is a cell with all
+// fields, whose timestamp is the time of the event. Garbage collection rule: age() > 1095d.
 type MeterReadingsKey struct {
 	Region string
 	Meter  int64
@@ -313,8 +283,8 @@ func (k *MeterReadingsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Region, &k.Meter}, At: &k.Bucket}
 }
 
-// MeterReadingsUntil20260601Key is a row key of table meter_readings for events
-// from 2025-01-06 until 2026-06-01, of the form
+// MeterReadingsUntil20260601Key is a row key of table meter_readings for events from 2025-01-06 until
+// 2026-06-01, of the form
 //
 //	region#meter#bucket
 //
@@ -322,9 +292,8 @@ func (k *MeterReadingsKey) values() *codec.KeyValues {
 //
 //	region#3698#2025-W02
 //
-// Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket.
-// Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Garbage collection rule: age() > 1095d.
+// Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket. Each field is a column with a cell
+// per event, whose timestamp is the time of the event. Garbage collection rule: age() > 1095d.
 type MeterReadingsUntil20260601Key struct {
 	Region string
 	Meter  int64
@@ -344,8 +313,7 @@ func (k MeterReadingsUntil20260601Key) Prefix() ([]byte, error) {
 	return meterReadingsUntil20260601Key.Prefix(k.values())
 }
 
-// ParseMeterReadingsUntil20260601Key parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseMeterReadingsUntil20260601Key parses a row key. Errors are of type *codec.FieldError.
 func ParseMeterReadingsUntil20260601Key(row string) (k MeterReadingsUntil20260601Key, err error) {
 	err = meterReadingsUntil20260601Key.Parse(row, k.values())
 	return k, err
@@ -356,8 +324,8 @@ func (k *MeterReadingsUntil20260601Key) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Region, &k.Meter}, At: &k.Bucket}
 }
 
-// MeterReadingMeterPollsUntil20250106Key is a row key of table meter_polls for
-// events before 2025-01-06, of the form
+// MeterReadingMeterPollsUntil20250106Key is a row key of table meter_polls for events before 2025-01-06, of the
+// form
 //
 //	meter#region#time
 //
@@ -365,8 +333,7 @@ func (k *MeterReadingsUntil20260601Key) values() *codec.KeyValues {
 //
 //	3698#region#1614945600000
 //
-// Time: unix_ms. A row contains one event, with a column per field. Garbage
-// collection rule: age() > 1095d.
+// Time: unix_ms. A row contains one event, with a column per field. Garbage collection rule: age() > 1095d.
 type MeterReadingMeterPollsUntil20250106Key struct {
 	Meter  int64
 	Region string
@@ -388,8 +355,7 @@ func (k MeterReadingMeterPollsUntil20250106Key) Prefix() ([]byte, error) {
 	return meterReadingMeterPollsUntil20250106Key.Prefix(k.values())
 }
 
-// ParseMeterReadingMeterPollsUntil20250106Key parses a row key. Errors are of
-// type *codec.FieldError.
+// ParseMeterReadingMeterPollsUntil20250106Key parses a row key. Errors are of type *codec.FieldError.
 func ParseMeterReadingMeterPollsUntil20250106Key(row string) (k MeterReadingMeterPollsUntil20250106Key, err error) {
 	err = meterReadingMeterPollsUntil20250106Key.Parse(row, k.values())
 	return k, err
@@ -402,8 +368,11 @@ func (k *MeterReadingMeterPollsUntil20250106Key) values() *codec.KeyValues {
 
 var meterReadingMappings = []*store.Mapping{meterReadingsMapping}
 
-// meterReadingPart returns a pointer to what an event has for a slice of
-// MeterReadingColumns, by its index.
+func meterReadingBase(series MeterReadingSeries) any {
+	return &MeterReadingEvent{MeterReadingSeries: series}
+}
+
+// meterReadingPart returns a pointer to what an event has for a slice of MeterReadingColumns, by its index.
 func meterReadingPart(e any, n int) any {
 	v := e.(*MeterReadingEvent)
 	switch n {
@@ -421,8 +390,7 @@ func meterReadingPart(e any, n int) any {
 	return nil
 }
 
-// meterReadingsKey describes the row keys of table meter_readings for events
-// since 2026-06-01.
+// meterReadingsKey describes the row keys of table meter_readings for events since 2026-06-01.
 var meterReadingsKey = codec.Key{
 	Delimiter: "#",
 	Segments: []codec.Segment{
@@ -444,8 +412,7 @@ var meterReadingsColumns = store.NewColumns[MeterReadingEvent, MeterReadingColum
 	),
 )
 
-// meterReadingsMapping maps events to table meter_readings for events since
-// 2026-06-01.
+// meterReadingsMapping maps events to table meter_readings for events since 2026-06-01.
 var meterReadingsMapping = store.NewMapping(meterReadingsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       MeterReadingsTableID,
@@ -465,8 +432,8 @@ var meterReadingsMapping = store.NewMapping(meterReadingsColumns, store.Mapping{
 	Older: []*store.Mapping{meterReadingsUntil20260601Mapping, meterReadingMeterPollsUntil20250106Mapping},
 })
 
-// meterReadingsUntil20260601Key describes the row keys of table meter_readings
-// for events from 2025-01-06 until 2026-06-01.
+// meterReadingsUntil20260601Key describes the row keys of table meter_readings for events from 2025-01-06 until
+// 2026-06-01.
 var meterReadingsUntil20260601Key = codec.Key{
 	Delimiter: "#",
 	Segments: []codec.Segment{
@@ -486,8 +453,8 @@ var meterReadingsUntil20260601Columns = store.NewColumns[MeterReadingEvent, Mete
 	store.OptionalColumn(4, "alarm", codec.Binary.String),
 )
 
-// meterReadingsUntil20260601Mapping maps events to table meter_readings for
-// events from 2025-01-06 until 2026-06-01.
+// meterReadingsUntil20260601Mapping maps events to table meter_readings for events from 2025-01-06 until
+// 2026-06-01.
 var meterReadingsUntil20260601Mapping = store.NewMapping(meterReadingsUntil20260601Columns, store.Mapping{
 	Table: store.Table{
 		ID:       MeterReadingsTableID,
@@ -501,8 +468,8 @@ var meterReadingsUntil20260601Mapping = store.NewMapping(meterReadingsUntil20260
 	Since:     time.Date(2025, time.January, 6, 0, 0, 0, 0, time.UTC),
 })
 
-// meterReadingMeterPollsUntil20250106Key describes the row keys of table
-// meter_polls for events before 2025-01-06.
+// meterReadingMeterPollsUntil20250106Key describes the row keys of table meter_polls for events before
+// 2025-01-06.
 var meterReadingMeterPollsUntil20250106Key = codec.Key{
 	Delimiter: "#",
 	Segments: []codec.Segment{
@@ -522,8 +489,7 @@ var meterReadingMeterPollsUntil20250106Columns = store.NewColumns[MeterReadingEv
 	store.OptionalColumn(4, "alarm", codec.Text.String),
 )
 
-// meterReadingMeterPollsUntil20250106Mapping maps events to table meter_polls
-// for events before 2025-01-06.
+// meterReadingMeterPollsUntil20250106Mapping maps events to table meter_polls for events before 2025-01-06.
 var meterReadingMeterPollsUntil20250106Mapping = store.NewMapping(meterReadingMeterPollsUntil20250106Columns, store.Mapping{
 	Table: store.Table{
 		ID:       MeterReadingMeterPollsTableID,
@@ -536,8 +502,7 @@ var meterReadingMeterPollsUntil20250106Mapping = store.NewMapping(meterReadingMe
 	Check:     checkMeterReading,
 })
 
-// meterReadingWindows says how the slices of MeterReadingColumns are
-// summarized, by their indexes.
+// meterReadingWindows says how the slices of MeterReadingColumns are summarized, by their indexes.
 var meterReadingWindows = window.NewSpec[MeterReadingSeries, MeterReadingWindow](
 	window.IntPart[int64]("power", 2),
 	window.FloatPart[float64]("voltage", 3),
@@ -561,8 +526,8 @@ func checkMeterReading(event any) error {
 	return c.Err()
 }
 
-// appendMeterReadingProto appends the fields of an event in protobuf wire
-// format; meter_reading.proto describes it.
+// appendMeterReadingProto appends the fields of an event in protobuf wire format; meter_reading.proto describes
+// it.
 func appendMeterReadingProto(dst []byte, e *MeterReadingEvent) []byte {
 	dst = codec.AppendProtoInt64(dst, 1, codec.Implicit, e.Power)
 	dst = codec.AppendProtoFloat64(dst, 2, codec.Implicit, e.Voltage)

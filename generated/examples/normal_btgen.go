@@ -19,8 +19,7 @@ type NormalSeries struct {
 	Station string
 }
 
-// NormalEvent is one event: The normal weather of one hour of the year at a
-// station.
+// NormalEvent is one event: The normal weather of one hour of the year at a station.
 type NormalEvent struct {
 	NormalSeries
 	Time        time.Time // truncated to 1h by the writer; UTC when read
@@ -29,14 +28,12 @@ type NormalEvent struct {
 	Wind        float64   // m/s
 }
 
-// NormalWriter writes Normal events to tables normal_columns, normal_cells,
-// normal_serialized, normal_unserialized and normal_combined. Writing the same
-// event again changes nothing, so a failed call is safe to repeat. Table
-// normal_columns is append-only: an event with the same series and time but
-// other values does not replace the first one; reads return both.
-// WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table
-// normal_columns, bucket_new_columns, an event has one row per field, and
-// Bigtable cannot check and write several rows atomically.
+// NormalWriter writes Normal events to tables normal_columns, normal_cells, normal_serialized,
+// normal_unserialized and normal_combined. Writing the same event again changes nothing, so a failed call is
+// safe to repeat. Table normal_columns is append-only: an event with the same series and time but other values
+// does not replace the first one; reads return both. WriteOptions.IfAbsent is refused with store.ErrSeveralRows:
+// in table normal_columns, bucket_new_columns, an event has one row per field, and Bigtable cannot check and
+// write several rows atomically.
 type NormalWriter struct {
 	writer *store.Writer
 }
@@ -46,81 +43,67 @@ func NewNormalWriter(client store.Client, opts ...store.WriterOptions) *NormalWr
 	return &NormalWriter{store.NewWriter(client, normalMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// NormalWriter.
-func (w *NormalWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *NormalWriter) Write(ctx context.Context, event NormalEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *NormalWriter) WriteAll(ctx context.Context, events []NormalEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *NormalWriter) Delete(ctx context.Context, events []NormalEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *NormalWriter) DeleteRange(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *NormalWriter) DeleteRange(ctx context.Context, series NormalSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(normalBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *NormalWriter) DeleteSeries(ctx context.Context, series NormalSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&NormalEvent{NormalSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(normalBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *NormalWriter) Replace(ctx context.Context, old NormalEvent, updated NormalEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// NormalBatcher gathers Normal events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// NormalBatcher gathers Normal events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type NormalBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewNormalBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewNormalBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error), opts ...store.BatcherOptions) *NormalBatcher {
-	return &NormalBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(NormalWriter)
+	}
+	return &NormalBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *NormalBatcher) Add(ctx context.Context, event NormalEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *NormalBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *NormalBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *NormalBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// NormalReader reads Normal events from table normal_cells. Read holds one
-// bucket in memory at a time.
+// NormalReader reads Normal events from table normal_cells. Read holds one bucket in memory at a time.
 type NormalReader struct {
 	reader *store.Reader
 }
@@ -130,46 +113,41 @@ func NewNormalReader(client store.Client, opts ...store.ReaderOptions) *NormalRe
 	return &NormalReader{store.NewReader(client, normalCellsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
-	return store.ResultsOf[NormalEvent](r.reader.Read(ctx, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *NormalReader) Read(ctx context.Context, series NormalSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
+	return store.ResultsOf[NormalEvent](r.reader.Read(ctx, store.SeriesOf(normalBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *NormalReader) ReadMany(ctx context.Context, series []NormalSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
-	return store.ResultsOf[NormalEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s NormalSeries) any { return &NormalEvent{NormalSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *NormalReader) ReadMany(ctx context.Context, series []NormalSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[NormalEvent, error] {
+	return store.ResultsOf[NormalEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, normalBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *NormalReader) Latest(ctx context.Context, series NormalSeries) (NormalEvent, error) {
-	return store.ResultOf[NormalEvent](r.reader.Latest(ctx, &NormalEvent{NormalSeries: series}))
+	return store.ResultOf[NormalEvent](r.reader.Latest(ctx, normalBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *NormalReader) LatestMany(ctx context.Context, series []NormalSeries) iter.Seq2[NormalEvent, error] {
-	return store.ResultsOf[NormalEvent](r.reader.LatestMany(ctx, store.Each(series, func(s NormalSeries) any { return &NormalEvent{NormalSeries: s} })))
+	return store.ResultsOf[NormalEvent](r.reader.LatestMany(ctx, store.Each(series, normalBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *NormalReader) ReadColumns(ctx context.Context, series NormalSeries, from, to time.Time, columns *NormalColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, normalCellsColumns, columns, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, normalCellsColumns, columns, store.SeriesOf(normalBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *NormalReader) Windows(ctx context.Context, series NormalSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[NormalWindow, error] {
-	return store.ResultsOf[NormalWindow](r.reader.Windows(ctx, normalCellsColumns, normalWindows, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[NormalWindow](r.reader.Windows(ctx, normalCellsColumns, normalWindows, store.SeriesOf(normalBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *NormalReader) Points(ctx context.Context, series NormalSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, normalCellsColumns, normalWindows, store.SeriesOf(&NormalEvent{NormalSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, normalCellsColumns, normalWindows, store.SeriesOf(normalBase(series)), from, to, field, n)
 }
 
 // The fields of NormalEvent, for store.ReadOptions and store.WindowOptions.
@@ -203,8 +181,7 @@ type NormalWindow struct {
 	Wind        window.Float64[float64]
 }
 
-// NormalWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// NormalWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type NormalWindowColumns struct {
 	window.WindowColumns[NormalSeries]
 	Pressure    window.NumberColumns[float64]
@@ -228,8 +205,7 @@ const (
 	NormalSeriesStation store.SeriesValue = "station"
 )
 
-// The tables of Normal events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Normal events and their families, for other programs; options may add a prefix to IDs.
 const (
 	NormalColumnsTableID      = "normal_columns"
 	NormalColumnsFamilyM      = "m"
@@ -243,15 +219,14 @@ const (
 	NormalCombinedFamilyM     = "m"
 )
 
-// SetupNormal reconciles tables normal_columns, normal_cells,
-// normal_serialized, normal_unserialized and normal_combined with the schema;
-// see setup.Setup.
+// SetupNormal reconciles tables normal_columns, normal_cells, normal_serialized, normal_unserialized and
+// normal_combined with the schema; see setup.Setup.
 func SetupNormal(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(normalMappings), opts...)
 }
 
-// BackfillNormal copies events from one table to another, by default to the one
-// with serves: false, or compares them; see store.Backfill.
+// BackfillNormal copies events from one table to another, by default to the one with serves: false, or compares
+// them; see store.Backfill.
 func BackfillNormal(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, normalMappings, opts...)
 }
@@ -264,10 +239,9 @@ func BackfillNormal(ctx context.Context, client store.Client, opts ...store.Back
 //
 //	seattle#pressure#2021-03
 //
-// Bucket: 1mo wide, labeled 2006-01. A row contains one field of the events in
-// a bucket. Each value is the name of a column with an empty cell, whose
-// timestamp is the time of the event. An event is several rows, so it cannot be
-// written with WriteOptions.IfAbsent. Garbage collection rule: never.
+// Bucket: 1mo wide, labeled 2006-01. A row contains one field of the events in a bucket. Each value is the name
+// of a column with an empty cell, whose timestamp is the time of the event. An event is several rows, so it
+// cannot be written with WriteOptions.IfAbsent. Garbage collection rule: never.
 type NormalColumnsKey struct {
 	Station string
 	Metric  string    // the column name of a field
@@ -304,9 +278,8 @@ func (k *NormalColumnsKey) values() *codec.KeyValues {
 //
 //	seattle#2021-W09
 //
-// Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket.
-// Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Garbage collection rule: never.
+// Bucket: 1w wide, labeled iso_week. A row contains the events in a bucket. Each field is a column with a cell
+// per event, whose timestamp is the time of the event. Garbage collection rule: never.
 type NormalCellsKey struct {
 	Station string
 	Bucket  time.Time // any time in the bucket; its start when parsed
@@ -342,8 +315,7 @@ func (k *NormalCellsKey) values() *codec.KeyValues {
 //
 //	seattle#1614945600
 //
-// Time: unix_s. A row contains one event, as a cell with all fields. Garbage
-// collection rule: never.
+// Time: unix_s. A row contains one event, as a cell with all fields. Garbage collection rule: never.
 type NormalSerializedKey struct {
 	Station string
 	Time    time.Time
@@ -360,8 +332,7 @@ func (k NormalSerializedKey) String() string { return codec.KeyString(k.Append(n
 // Prefix returns what precedes the time in the keys of the series.
 func (k NormalSerializedKey) Prefix() ([]byte, error) { return normalSerializedKey.Prefix(k.values()) }
 
-// ParseNormalSerializedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseNormalSerializedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseNormalSerializedKey(row string) (k NormalSerializedKey, err error) {
 	err = normalSerializedKey.Parse(row, k.values())
 	return k, err
@@ -380,8 +351,7 @@ func (k *NormalSerializedKey) values() *codec.KeyValues {
 //
 //	seattle#2021-03-05T12
 //
-// Time: 2006-01-02T15. A row contains one event, with a column per field.
-// Garbage collection rule: never.
+// Time: 2006-01-02T15. A row contains one event, with a column per field. Garbage collection rule: never.
 type NormalUnserializedKey struct {
 	Station string
 	Time    time.Time
@@ -400,8 +370,7 @@ func (k NormalUnserializedKey) Prefix() ([]byte, error) {
 	return normalUnserializedKey.Prefix(k.values())
 }
 
-// ParseNormalUnserializedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseNormalUnserializedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseNormalUnserializedKey(row string) (k NormalUnserializedKey, err error) {
 	err = normalUnserializedKey.Parse(row, k.values())
 	return k, err
@@ -420,9 +389,8 @@ func (k *NormalUnserializedKey) values() *codec.KeyValues {
 //
 //	seattle#2021-03-04
 //
-// Bucket: 30d wide, labeled 2006-01-02. A row contains the events in a bucket.
-// Each event is a cell with all fields, whose timestamp is the time of the
-// event. Garbage collection rule: never.
+// Bucket: 30d wide, labeled 2006-01-02. A row contains the events in a bucket. Each event is a cell with all
+// fields, whose timestamp is the time of the event. Garbage collection rule: never.
 type NormalCombinedKey struct {
 	Station string
 	Bucket  time.Time // any time in the bucket; its start when parsed
@@ -439,8 +407,7 @@ func (k NormalCombinedKey) String() string { return codec.KeyString(k.Append(nil
 // Prefix returns what precedes the time in the keys of the series.
 func (k NormalCombinedKey) Prefix() ([]byte, error) { return normalCombinedKey.Prefix(k.values()) }
 
-// ParseNormalCombinedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseNormalCombinedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseNormalCombinedKey(row string) (k NormalCombinedKey, err error) {
 	err = normalCombinedKey.Parse(row, k.values())
 	return k, err
@@ -453,8 +420,9 @@ func (k *NormalCombinedKey) values() *codec.KeyValues {
 
 var normalMappings = []*store.Mapping{normalColumnsMapping, normalCellsMapping, normalSerializedMapping, normalUnserializedMapping, normalCombinedMapping}
 
-// normalPart returns a pointer to what an event has for a slice of
-// NormalColumns, by its index.
+func normalBase(series NormalSeries) any { return &NormalEvent{NormalSeries: series} }
+
+// normalPart returns a pointer to what an event has for a slice of NormalColumns, by its index.
 func normalPart(e any, n int) any {
 	v := e.(*NormalEvent)
 	switch n {
@@ -647,8 +615,7 @@ var normalCombinedMapping = store.NewMapping(normalCombinedColumns, store.Mappin
 	Check: checkNormal,
 })
 
-// normalWindows says how the slices of NormalColumns are summarized, by their
-// indexes.
+// normalWindows says how the slices of NormalColumns are summarized, by their indexes.
 var normalWindows = window.NewSpec[NormalSeries, NormalWindow](
 	window.FloatPart[float64]("pressure", 2),
 	window.FloatPart[float64]("temperature", 3),
@@ -667,8 +634,7 @@ func checkNormal(event any) error {
 	return c.Err()
 }
 
-// appendNormalProto appends the fields of an event in protobuf wire format;
-// normal.proto describes it.
+// appendNormalProto appends the fields of an event in protobuf wire format; normal.proto describes it.
 func appendNormalProto(dst []byte, e *NormalEvent) []byte {
 	dst = codec.AppendProtoFloat64(dst, 1, codec.Implicit, e.Pressure)
 	dst = codec.AppendProtoFloat64(dst, 2, codec.Implicit, e.Temperature)

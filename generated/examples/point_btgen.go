@@ -27,8 +27,8 @@ type PointEvent struct {
 	Value float64
 }
 
-// PointWriter writes Point events to table points. Writing an event again
-// replaces it, so a failed call is safe to repeat.
+// PointWriter writes Point events to table points. Writing an event again replaces it, so a failed call is safe
+// to repeat.
 type PointWriter struct {
 	writer *store.Writer
 }
@@ -38,81 +38,66 @@ func NewPointWriter(client store.Client, opts ...store.WriterOptions) *PointWrit
 	return &PointWriter{store.NewWriter(client, pointMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// PointWriter.
-func (w *PointWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *PointWriter) Write(ctx context.Context, event PointEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *PointWriter) WriteAll(ctx context.Context, events []PointEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *PointWriter) Delete(ctx context.Context, events []PointEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *PointWriter) DeleteRange(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *PointWriter) DeleteRange(ctx context.Context, series PointSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(pointBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *PointWriter) DeleteSeries(ctx context.Context, series PointSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&PointEvent{PointSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(pointBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *PointWriter) Replace(ctx context.Context, old PointEvent, updated PointEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// PointBatcher gathers Point events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// PointBatcher gathers Point events from any number of goroutines and writes them in batches; see store.Batcher.
 type PointBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewPointBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewPointBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewPointBatcher(w *PointWriter, failed func(event PointEvent, err error), opts ...store.BatcherOptions) *PointBatcher {
-	return &PointBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(PointWriter)
+	}
+	return &PointBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *PointBatcher) Add(ctx context.Context, event PointEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *PointBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *PointBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *PointBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// PointReader reads Point events from table points. Read holds one bucket in
-// memory at a time.
+// PointReader reads Point events from table points. Read holds one bucket in memory at a time.
 type PointReader struct {
 	reader *store.Reader
 }
@@ -122,69 +107,63 @@ func NewPointReader(client store.Client, opts ...store.ReaderOptions) *PointRead
 	return &PointReader{store.NewReader(client, pointsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *PointReader) Read(ctx context.Context, series PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return store.ResultsOf[PointEvent](r.reader.Read(ctx, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *PointReader) Read(ctx context.Context, series PointSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
+	return store.ResultsOf[PointEvent](r.reader.Read(ctx, store.SeriesOf(pointBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *PointReader) ReadMany(ctx context.Context, series []PointSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
-	return store.ResultsOf[PointEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s PointSeries) any { return &PointEvent{PointSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *PointReader) ReadMany(ctx context.Context, series []PointSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
+	return store.ResultsOf[PointEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, pointBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *PointReader) Latest(ctx context.Context, series PointSeries) (PointEvent, error) {
-	return store.ResultOf[PointEvent](r.reader.Latest(ctx, &PointEvent{PointSeries: series}))
+	return store.ResultOf[PointEvent](r.reader.Latest(ctx, pointBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *PointReader) LatestMany(ctx context.Context, series []PointSeries) iter.Seq2[PointEvent, error] {
-	return store.ResultsOf[PointEvent](r.reader.LatestMany(ctx, store.Each(series, func(s PointSeries) any { return &PointEvent{PointSeries: s} })))
+	return store.ResultsOf[PointEvent](r.reader.LatestMany(ctx, store.Each(series, pointBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *PointReader) ReadColumns(ctx context.Context, series PointSeries, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, pointsColumns, columns, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, pointsColumns, columns, store.SeriesOf(pointBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *PointReader) Windows(ctx context.Context, series PointSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
-	return store.ResultsOf[PointWindow](r.reader.Windows(ctx, pointsColumns, pointWindows, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[PointWindow](r.reader.Windows(ctx, pointsColumns, pointWindows, store.SeriesOf(pointBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *PointReader) Points(ctx context.Context, series PointSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, pointsColumns, pointWindows, store.SeriesOf(&PointEvent{PointSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, pointsColumns, pointWindows, store.SeriesOf(pointBase(series)), from, to, field, n)
 }
 
-// ByMetric yields the events with from <= time < to of the series with the
-// given metric, by bucket, then by series in row key order, then by time. Its
-// errors are those of Read. It reads from table points: one range of rows.
+// ByMetric yields the events with from <= time < to of the series with the given metric, by bucket, then by
+// series in row key order, then by time. Its errors are those of Read. It reads from table points: one range of
+// rows.
 func (r *PointReader) ByMetric(ctx context.Context, metric uint32, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PointEvent, error] {
 	return store.ResultsOf[PointEvent](r.reader.Read(ctx, selectPointByMetric(metric), from, to, opts...))
 }
 
-// ByMetricColumns appends the events of ByMetric to columns, as ReadColumns
-// does.
+// ByMetricColumns appends the events of ByMetric to columns, as ReadColumns does.
 func (r *PointReader) ByMetricColumns(ctx context.Context, metric uint32, from, to time.Time, columns *PointColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, pointsColumns, columns, selectPointByMetric(metric), from, to, opts...)
 }
 
-// ByMetricWindows summarizes the events of ByMetric by windows of time, as
-// Windows does: by series, then by time.
+// ByMetricWindows summarizes the events of ByMetric by windows of time, as Windows does: by series, then by
+// time.
 func (r *PointReader) ByMetricWindows(ctx context.Context, metric uint32, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PointWindow, error] {
 	return store.ResultsOf[PointWindow](r.reader.Windows(ctx, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, width, opts...))
 }
 
-// ByMetricPoints yields, for each series of ByMetric, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// ByMetricPoints yields, for each series of ByMetric, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *PointReader) ByMetricPoints(ctx context.Context, metric uint32, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PointSeries], error] {
 	return store.ResultsOf[window.Chart[PointSeries]](r.reader.Charts(ctx, pointsColumns, pointWindows, selectPointByMetric(metric), from, to, field, n))
 }
@@ -214,8 +193,7 @@ type PointWindow struct {
 	Value window.Float64[float64]
 }
 
-// PointWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// PointWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type PointWindowColumns struct {
 	window.WindowColumns[PointSeries]
 	Value window.NumberColumns[float64]
@@ -236,8 +214,7 @@ const (
 	PointSeriesHost   store.SeriesValue = "host"
 )
 
-// The tables of Point events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Point events and their families, for other programs; options may add a prefix to IDs.
 const (
 	PointsTableID = "points"
 	PointsFamilyT = "t"
@@ -256,10 +233,9 @@ func SetupPoint(ctx context.Context, admin setup.Admin, client store.Client, opt
 //
 //	"\x00\x00\x00\x011614945600\x00\x00\x01\x02"
 //
-// Metric: uint32, as binary. Bucket: 1h wide, labeled unix_s. Host: uint32, as
-// binary. A row contains the events in a bucket. Each event is a column with
-// the value. Its name is the time since the start of the bucket, in steps of
-// 1s, big-endian in 2 bytes. Garbage collection rule: age() > 30d.
+// Metric: uint32, as binary. Bucket: 1h wide, labeled unix_s. Host: uint32, as binary. A row contains the events
+// in a bucket. Each event is a column with the value. Its name is the time since the start of the bucket, in
+// steps of 1s, big-endian in 2 bytes. Garbage collection rule: age() > 30d.
 type PointsKey struct {
 	Metric uint32
 	Bucket time.Time // any time in the bucket; its start when parsed
@@ -288,8 +264,9 @@ func (k *PointsKey) values() *codec.KeyValues {
 
 var pointMappings = []*store.Mapping{pointsMapping}
 
-// pointPart returns a pointer to what an event has for a slice of PointColumns,
-// by its index.
+func pointBase(series PointSeries) any { return &PointEvent{PointSeries: series} }
+
+// pointPart returns a pointer to what an event has for a slice of PointColumns, by its index.
 func pointPart(e any, n int) any {
 	v := e.(*PointEvent)
 	switch n {
@@ -336,8 +313,7 @@ var pointsMapping = store.NewMapping(pointsColumns, store.Mapping{
 	Check: checkPoint,
 })
 
-// pointWindows says how the slices of PointColumns are summarized, by their
-// indexes.
+// pointWindows says how the slices of PointColumns are summarized, by their indexes.
 var pointWindows = window.NewSpec[PointSeries, PointWindow](
 	window.FloatPart[float64]("value", 2),
 )

@@ -29,8 +29,8 @@ type PositionEvent struct {
 	Longitude float64
 }
 
-// PositionWriter writes Position events to table positions. Writing an event
-// again replaces it, so a failed call is safe to repeat.
+// PositionWriter writes Position events to table positions. Writing an event again replaces it, so a failed call
+// is safe to repeat.
 type PositionWriter struct {
 	writer *store.Writer
 }
@@ -40,96 +40,80 @@ func NewPositionWriter(client store.Client, opts ...store.WriterOptions) *Positi
 	return &PositionWriter{store.NewWriter(client, positionMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// PositionWriter.
-func (w *PositionWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *PositionWriter) Write(ctx context.Context, event PositionEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *PositionWriter) WriteAll(ctx context.Context, events []PositionEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *PositionWriter) Delete(ctx context.Context, events []PositionEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *PositionWriter) DeleteRange(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *PositionWriter) DeleteRange(ctx context.Context, series PositionSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(positionBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *PositionWriter) DeleteSeries(ctx context.Context, series PositionSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&PositionEvent{PositionSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(positionBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *PositionWriter) Replace(ctx context.Context, old PositionEvent, updated PositionEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// DeleteByVehicle deletes the events with from <= time < to, of the series with
-// the given region and vehicle, from all tables, as DeleteRange does for one
-// series. It reads keys and timestamps from table positions: one range of rows,
-// skipping rows with another vehicle.
+// DeleteByVehicle deletes the events with from <= time < to, of the series with the given region and vehicle,
+// from all tables, as DeleteRange does for one series. It reads keys and timestamps from table positions: one
+// range of rows, skipping rows with another vehicle.
 func (w *PositionWriter) DeleteByVehicle(ctx context.Context, region string, vehicle int64, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
+	return w.writer.DeleteRange(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
-// DeleteAllByVehicle deletes all events, of the series with the given region
-// and vehicle, as DeleteByVehicle does, whatever their times, as DeleteSeries
-// does for one series.
+// DeleteAllByVehicle deletes all events, of the series with the given region and vehicle, as DeleteByVehicle
+// does, whatever their times, as DeleteSeries does for one series.
 func (w *PositionWriter) DeleteAllByVehicle(ctx context.Context, region string, vehicle int64, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, selectPositionByVehicle(region, vehicle), opts...)
+	return w.writer.DeleteAll(ctx, selectPositionByVehicle(region, vehicle), opts...)
 }
 
-// PositionBatcher gathers Position events from any number of goroutines and
-// writes them in batches; see store.Batcher.
+// PositionBatcher gathers Position events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type PositionBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewPositionBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewPositionBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err error), opts ...store.BatcherOptions) *PositionBatcher {
-	return &PositionBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(PositionWriter)
+	}
+	return &PositionBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *PositionBatcher) Add(ctx context.Context, event PositionEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *PositionBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *PositionBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *PositionBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// PositionReader reads Position events from table positions. Read holds one
-// bucket in memory at a time.
+// PositionReader reads Position events from table positions. Read holds one bucket in memory at a time.
 type PositionReader struct {
 	reader *store.Reader
 }
@@ -139,52 +123,46 @@ func NewPositionReader(client store.Client, opts ...store.ReaderOptions) *Positi
 	return &PositionReader{store.NewReader(client, positionsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *PositionReader) Read(ctx context.Context, series PositionSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
+	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, store.SeriesOf(positionBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *PositionReader) ReadMany(ctx context.Context, series []PositionSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
-	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s PositionSeries) any { return &PositionEvent{PositionSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *PositionReader) ReadMany(ctx context.Context, series []PositionSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
+	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, positionBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *PositionReader) Latest(ctx context.Context, series PositionSeries) (PositionEvent, error) {
-	return store.ResultOf[PositionEvent](r.reader.Latest(ctx, &PositionEvent{PositionSeries: series}))
+	return store.ResultOf[PositionEvent](r.reader.Latest(ctx, positionBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *PositionReader) LatestMany(ctx context.Context, series []PositionSeries) iter.Seq2[PositionEvent, error] {
-	return store.ResultsOf[PositionEvent](r.reader.LatestMany(ctx, store.Each(series, func(s PositionSeries) any { return &PositionEvent{PositionSeries: s} })))
+	return store.ResultsOf[PositionEvent](r.reader.LatestMany(ctx, store.Each(series, positionBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *PositionReader) ReadColumns(ctx context.Context, series PositionSeries, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, positionsColumns, columns, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, positionsColumns, columns, store.SeriesOf(positionBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *PositionReader) Windows(ctx context.Context, series PositionSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
-	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, store.SeriesOf(positionBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *PositionReader) Points(ctx context.Context, series PositionSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, positionsColumns, positionWindows, store.SeriesOf(&PositionEvent{PositionSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, positionsColumns, positionWindows, store.SeriesOf(positionBase(series)), from, to, field, n)
 }
 
-// ByLine yields the events with from <= time < to of the series with the given
-// region and line, by bucket, then by series in row key order, then by time.
-// Its errors are those of Read. It reads from table positions: one range of
-// rows.
+// ByLine yields the events with from <= time < to of the series with the given region and line, by bucket, then
+// by series in row key order, then by time. Its errors are those of Read. It reads from table positions: one
+// range of rows.
 //
 // All vehicles of a line.
 func (r *PositionReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
@@ -196,22 +174,20 @@ func (r *PositionReader) ByLineColumns(ctx context.Context, region string, line 
 	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionByLine(region, line), from, to, opts...)
 }
 
-// ByLineWindows summarizes the events of ByLine by windows of time, as Windows
-// does: by series, then by time.
+// ByLineWindows summarizes the events of ByLine by windows of time, as Windows does: by series, then by time.
 func (r *PositionReader) ByLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
 	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, width, opts...))
 }
 
-// ByLinePoints yields, for each series of ByLine, the values of a number that a
-// chart of n pixels shows; see store.Reader.Charts.
+// ByLinePoints yields, for each series of ByLine, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *PositionReader) ByLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
 	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionByLine(region, line), from, to, field, n))
 }
 
-// ByLines yields the events with from <= time < to of the series with the given
-// region and any of several values of line, in row key order, those of a row by
-// time. Its errors are those of Read. It reads from table positions: one range
-// of rows, for each line, in one request.
+// ByLines yields the events with from <= time < to of the series with the given region and any of several values
+// of line, in row key order, those of a row by time. Its errors are those of Read. It reads from table
+// positions: one range of rows, for each line, in one request.
 //
 // All vehicles of several lines.
 func (r *PositionReader) ByLines(ctx context.Context, region string, lines []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
@@ -223,22 +199,20 @@ func (r *PositionReader) ByLinesColumns(ctx context.Context, region string, line
 	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionByLines(region, lines), from, to, opts...)
 }
 
-// ByLinesWindows summarizes the events of ByLines by windows of time, as
-// Windows does: by series, then by time.
+// ByLinesWindows summarizes the events of ByLines by windows of time, as Windows does: by series, then by time.
 func (r *PositionReader) ByLinesWindows(ctx context.Context, region string, lines []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
 	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, width, opts...))
 }
 
-// ByLinesPoints yields, for each series of ByLines, the values of a number that
-// a chart of n pixels shows; see store.Reader.Charts.
+// ByLinesPoints yields, for each series of ByLines, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *PositionReader) ByLinesPoints(ctx context.Context, region string, lines []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
 	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionByLines(region, lines), from, to, field, n))
 }
 
-// ByVehicle yields the events with from <= time < to of the series with the
-// given region and vehicle, by series in row key order, then by time. Its
-// errors are those of Read. It reads from table positions: one range of rows,
-// skipping rows with another vehicle.
+// ByVehicle yields the events with from <= time < to of the series with the given region and vehicle, by series
+// in row key order, then by time. Its errors are those of Read. It reads from table positions: one range of
+// rows, skipping rows with another vehicle.
 //
 // A vehicle on any line.
 //
@@ -247,27 +221,25 @@ func (r *PositionReader) ByVehicle(ctx context.Context, region string, vehicle i
 	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, selectPositionByVehicle(region, vehicle), from, to, opts...))
 }
 
-// ByVehicleColumns appends the events of ByVehicle to columns, as ReadColumns
-// does.
+// ByVehicleColumns appends the events of ByVehicle to columns, as ReadColumns does.
 func (r *PositionReader) ByVehicleColumns(ctx context.Context, region string, vehicle int64, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionByVehicle(region, vehicle), from, to, opts...)
 }
 
-// ByVehicleWindows summarizes the events of ByVehicle by windows of time, as
-// Windows does: by series, then by time.
+// ByVehicleWindows summarizes the events of ByVehicle by windows of time, as Windows does: by series, then by
+// time.
 func (r *PositionReader) ByVehicleWindows(ctx context.Context, region string, vehicle int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
 	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, width, opts...))
 }
 
-// ByVehiclePoints yields, for each series of ByVehicle, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// ByVehiclePoints yields, for each series of ByVehicle, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *PositionReader) ByVehiclePoints(ctx context.Context, region string, vehicle int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
 	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionByVehicle(region, vehicle), from, to, field, n))
 }
 
-// ByRegion yields the events with from <= time < to of the series with the
-// given region, by series in row key order, then by time. Its errors are those
-// of Read. It reads from table positions: one range of rows.
+// ByRegion yields the events with from <= time < to of the series with the given region, by series in row key
+// order, then by time. Its errors are those of Read. It reads from table positions: one range of rows.
 //
 // Every vehicle of a region.
 //
@@ -276,27 +248,25 @@ func (r *PositionReader) ByRegion(ctx context.Context, region string, from, to t
 	return store.ResultsOf[PositionEvent](r.reader.Read(ctx, selectPositionByRegion(region), from, to, opts...))
 }
 
-// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
-// does.
+// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns does.
 func (r *PositionReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *PositionColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionByRegion(region), from, to, opts...)
 }
 
-// ByRegionWindows summarizes the events of ByRegion by windows of time, as
-// Windows does: by series, then by time.
+// ByRegionWindows summarizes the events of ByRegion by windows of time, as Windows does: by series, then by
+// time.
 func (r *PositionReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
 	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionByRegion(region), from, to, width, opts...))
 }
 
-// ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// ByRegionPoints yields, for each series of ByRegion, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *PositionReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
 	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionByRegion(region), from, to, field, n))
 }
 
-// Export yields the events with from <= time < to of all series, by series in
-// row key order, then by time. Its errors are those of Read. It reads from
-// table positions: the whole table.
+// Export yields the events with from <= time < to of all series, by series in row key order, then by time. Its
+// errors are those of Read. It reads from table positions: the whole table.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *PositionReader) Export(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[PositionEvent, error] {
@@ -308,14 +278,13 @@ func (r *PositionReader) ExportColumns(ctx context.Context, from, to time.Time, 
 	return r.reader.ReadColumns(ctx, positionsColumns, columns, selectPositionExport(), from, to, opts...)
 }
 
-// ExportWindows summarizes the events of Export by windows of time, as Windows
-// does: by series, then by time.
+// ExportWindows summarizes the events of Export by windows of time, as Windows does: by series, then by time.
 func (r *PositionReader) ExportWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[PositionWindow, error] {
 	return store.ResultsOf[PositionWindow](r.reader.Windows(ctx, positionsColumns, positionWindows, selectPositionExport(), from, to, width, opts...))
 }
 
-// ExportPoints yields, for each series of Export, the values of a number that a
-// chart of n pixels shows; see store.Reader.Charts.
+// ExportPoints yields, for each series of Export, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *PositionReader) ExportPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[PositionSeries], error] {
 	return store.ResultsOf[window.Chart[PositionSeries]](r.reader.Charts(ctx, positionsColumns, positionWindows, selectPositionExport(), from, to, field, n))
 }
@@ -348,8 +317,7 @@ type PositionWindow struct {
 	Longitude window.Float64[float64]
 }
 
-// PositionWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// PositionWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type PositionWindowColumns struct {
 	window.WindowColumns[PositionSeries]
 	Latitude  window.NumberColumns[float64]
@@ -373,8 +341,7 @@ const (
 	PositionSeriesVehicle store.SeriesValue = "vehicle"
 )
 
-// The tables of Position events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Position events and their families, for other programs; options may add a prefix to IDs.
 const (
 	PositionsTableID = "positions"
 	PositionsFamilyM = "m"
@@ -393,9 +360,8 @@ func SetupPosition(ctx context.Context, admin setup.Admin, client store.Client, 
 //
 //	nyc/m86/2021-03-05T12/5824
 //
-// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
-// bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Garbage collection rule: age() > 30d.
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a bucket. Each field is a column with a
+// cell per event, whose timestamp is the time of the event. Garbage collection rule: age() > 30d.
 type PositionsKey struct {
 	Region  string
 	Line    string
@@ -425,8 +391,9 @@ func (k *PositionsKey) values() *codec.KeyValues {
 
 var positionMappings = []*store.Mapping{positionsMapping}
 
-// positionPart returns a pointer to what an event has for a slice of
-// PositionColumns, by its index.
+func positionBase(series PositionSeries) any { return &PositionEvent{PositionSeries: series} }
+
+// positionPart returns a pointer to what an event has for a slice of PositionColumns, by its index.
 func positionPart(e any, n int) any {
 	v := e.(*PositionEvent)
 	switch n {
@@ -475,8 +442,7 @@ var positionsMapping = store.NewMapping(positionsColumns, store.Mapping{
 	Check:     checkPosition,
 })
 
-// positionWindows says how the slices of PositionColumns are summarized, by
-// their indexes.
+// positionWindows says how the slices of PositionColumns are summarized, by their indexes.
 var positionWindows = window.NewSpec[PositionSeries, PositionWindow](
 	window.FloatPart[float64]("latitude", 2),
 	window.FloatPart[float64]("longitude", 3),

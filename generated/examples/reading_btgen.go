@@ -28,8 +28,8 @@ type ReadingEvent struct {
 	Signal []byte // as sampled; nil if absent
 }
 
-// ReadingWriter writes Reading events to table devices. Writing an event again
-// replaces it, so a failed call is safe to repeat.
+// ReadingWriter writes Reading events to table devices. Writing an event again replaces it, so a failed call is
+// safe to repeat.
 type ReadingWriter struct {
 	writer *store.Writer
 }
@@ -39,81 +39,67 @@ func NewReadingWriter(client store.Client, opts ...store.WriterOptions) *Reading
 	return &ReadingWriter{store.NewWriter(client, readingMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// ReadingWriter.
-func (w *ReadingWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *ReadingWriter) Write(ctx context.Context, event ReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *ReadingWriter) WriteAll(ctx context.Context, events []ReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *ReadingWriter) Delete(ctx context.Context, events []ReadingEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *ReadingWriter) DeleteRange(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *ReadingWriter) DeleteRange(ctx context.Context, series ReadingSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(readingBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *ReadingWriter) DeleteSeries(ctx context.Context, series ReadingSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(readingBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ReadingWriter) Replace(ctx context.Context, old ReadingEvent, updated ReadingEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// ReadingBatcher gathers Reading events from any number of goroutines and
-// writes them in batches; see store.Batcher.
+// ReadingBatcher gathers Reading events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type ReadingBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewReadingBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewReadingBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err error), opts ...store.BatcherOptions) *ReadingBatcher {
-	return &ReadingBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(ReadingWriter)
+	}
+	return &ReadingBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *ReadingBatcher) Add(ctx context.Context, event ReadingEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *ReadingBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *ReadingBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *ReadingBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// ReadingReader reads Reading events from table devices. Read holds one bucket
-// in memory at a time.
+// ReadingReader reads Reading events from table devices. Read holds one bucket in memory at a time.
 type ReadingReader struct {
 	reader *store.Reader
 }
@@ -123,46 +109,41 @@ func NewReadingReader(client store.Client, opts ...store.ReaderOptions) *Reading
 	return &ReadingReader{store.NewReader(client, readingDevicesMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return store.ResultsOf[ReadingEvent](r.reader.Read(ctx, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *ReadingReader) Read(ctx context.Context, series ReadingSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
+	return store.ResultsOf[ReadingEvent](r.reader.Read(ctx, store.SeriesOf(readingBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *ReadingReader) ReadMany(ctx context.Context, series []ReadingSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
-	return store.ResultsOf[ReadingEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ReadingSeries) any { return &ReadingEvent{ReadingSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *ReadingReader) ReadMany(ctx context.Context, series []ReadingSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ReadingEvent, error] {
+	return store.ResultsOf[ReadingEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, readingBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *ReadingReader) Latest(ctx context.Context, series ReadingSeries) (ReadingEvent, error) {
-	return store.ResultOf[ReadingEvent](r.reader.Latest(ctx, &ReadingEvent{ReadingSeries: series}))
+	return store.ResultOf[ReadingEvent](r.reader.Latest(ctx, readingBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *ReadingReader) LatestMany(ctx context.Context, series []ReadingSeries) iter.Seq2[ReadingEvent, error] {
-	return store.ResultsOf[ReadingEvent](r.reader.LatestMany(ctx, store.Each(series, func(s ReadingSeries) any { return &ReadingEvent{ReadingSeries: s} })))
+	return store.ResultsOf[ReadingEvent](r.reader.LatestMany(ctx, store.Each(series, readingBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *ReadingReader) ReadColumns(ctx context.Context, series ReadingSeries, from, to time.Time, columns *ReadingColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, readingDevicesColumns, columns, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, readingDevicesColumns, columns, store.SeriesOf(readingBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *ReadingReader) Windows(ctx context.Context, series ReadingSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ReadingWindow, error] {
-	return store.ResultsOf[ReadingWindow](r.reader.Windows(ctx, readingDevicesColumns, readingWindows, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[ReadingWindow](r.reader.Windows(ctx, readingDevicesColumns, readingWindows, store.SeriesOf(readingBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *ReadingReader) Points(ctx context.Context, series ReadingSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, readingDevicesColumns, readingWindows, store.SeriesOf(&ReadingEvent{ReadingSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, readingDevicesColumns, readingWindows, store.SeriesOf(readingBase(series)), from, to, field, n)
 }
 
 // The fields of ReadingEvent, for store.ReadOptions and store.WindowOptions.
@@ -196,8 +177,7 @@ type ReadingWindow struct {
 	Signal window.Values[[]byte]
 }
 
-// ReadingWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// ReadingWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type ReadingWindowColumns struct {
 	window.WindowColumns[ReadingSeries]
 	Level  window.NumberColumns[float64]
@@ -221,8 +201,7 @@ const (
 	ReadingSeriesDevice store.SeriesValue = "device"
 )
 
-// The tables of Reading events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Reading events and their families, for other programs; options may add a prefix to IDs.
 const (
 	ReadingDevicesTableID     = "devices"
 	ReadingDevicesFamilyRaw   = "raw"
@@ -242,10 +221,9 @@ func SetupReading(ctx context.Context, admin setup.Admin, client store.Client, o
 //
 //	pump-7#2021-03-05T12
 //
-// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
-// bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Family raw: Garbage collection rule: age() > 7d. Family
-// stats: Garbage collection rule: age() > 90d.
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a bucket. Each field is a column with a
+// cell per event, whose timestamp is the time of the event. Family raw: Garbage collection rule: age() > 7d.
+// Family stats: Garbage collection rule: age() > 90d.
 type ReadingDevicesKey struct {
 	Device string
 	Bucket time.Time // any time in the bucket; its start when parsed
@@ -262,8 +240,7 @@ func (k ReadingDevicesKey) String() string { return codec.KeyString(k.Append(nil
 // Prefix returns what precedes the time in the keys of the series.
 func (k ReadingDevicesKey) Prefix() ([]byte, error) { return readingDevicesKey.Prefix(k.values()) }
 
-// ParseReadingDevicesKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseReadingDevicesKey parses a row key. Errors are of type *codec.FieldError.
 func ParseReadingDevicesKey(row string) (k ReadingDevicesKey, err error) {
 	err = readingDevicesKey.Parse(row, k.values())
 	return k, err
@@ -276,8 +253,9 @@ func (k *ReadingDevicesKey) values() *codec.KeyValues {
 
 var readingMappings = []*store.Mapping{readingDevicesMapping}
 
-// readingPart returns a pointer to what an event has for a slice of
-// ReadingColumns, by its index.
+func readingBase(series ReadingSeries) any { return &ReadingEvent{ReadingSeries: series} }
+
+// readingPart returns a pointer to what an event has for a slice of ReadingColumns, by its index.
 func readingPart(e any, n int) any {
 	v := e.(*ReadingEvent)
 	switch n {
@@ -330,8 +308,7 @@ var readingDevicesMapping = store.NewMapping(readingDevicesColumns, store.Mappin
 	Check:     checkReading,
 })
 
-// readingWindows says how the slices of ReadingColumns are summarized, by their
-// indexes.
+// readingWindows says how the slices of ReadingColumns are summarized, by their indexes.
 var readingWindows = window.NewSpec[ReadingSeries, ReadingWindow](
 	window.FloatPart[float64]("level", 2),
 	window.IntPart[int64]("errors", 3),

@@ -29,8 +29,8 @@ type SampleEvent struct {
 	Value     float64
 }
 
-// SampleWriter writes Sample events to table samples. Writing an event again
-// replaces it, so a failed call is safe to repeat.
+// SampleWriter writes Sample events to table samples. Writing an event again replaces it, so a failed call is
+// safe to repeat.
 type SampleWriter struct {
 	writer *store.Writer
 }
@@ -40,81 +40,67 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// SampleWriter.
-func (w *SampleWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(sampleBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(sampleBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// SampleBatcher gathers Sample events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// SampleBatcher gathers Sample events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type SampleBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewSampleBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewSampleBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(SampleWriter)
+	}
+	return &SampleBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *SampleBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *SampleBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *SampleBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// SampleReader reads Sample events from table samples. Read holds one bucket in
-// memory at a time.
+// SampleReader reads Sample events from table samples. Read holds one bucket in memory at a time.
 type SampleReader struct {
 	reader *store.Reader
 }
@@ -124,95 +110,86 @@ func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleRe
 	return &SampleReader{store.NewReader(client, samplesMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.SeriesOf(sampleBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, sampleBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return store.ResultOf[SampleEvent](r.reader.Latest(ctx, &SampleEvent{SampleSeries: series}))
+	return store.ResultOf[SampleEvent](r.reader.Latest(ctx, sampleBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return store.ResultsOf[SampleEvent](r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })))
+	return store.ResultsOf[SampleEvent](r.reader.LatestMany(ctx, store.Each(series, sampleBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, samplesColumns, columns, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, store.SeriesOf(sampleBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, store.SeriesOf(sampleBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, samplesColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, samplesColumns, sampleWindows, store.SeriesOf(sampleBase(series)), from, to, field, n)
 }
 
-// ByMetric yields the events with from <= time < to of the series with the
-// given metric, by bucket, then by series in row key order, then by time. Its
-// errors are those of Read. It reads from table samples: one range of rows for
-// each of 16 salt buckets, read in parallel and merged.
+// ByMetric yields the events with from <= time < to of the series with the given metric, by bucket, then by
+// series in row key order, then by time. Its errors are those of Read. It reads from table samples: one range of
+// rows for each of 16 salt buckets, read in parallel and merged.
 func (r *SampleReader) ByMetric(ctx context.Context, metric string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleByMetric(metric), from, to, opts...))
 }
 
-// ByMetricColumns appends the events of ByMetric to columns, as ReadColumns
-// does.
+// ByMetricColumns appends the events of ByMetric to columns, as ReadColumns does.
 func (r *SampleReader) ByMetricColumns(ctx context.Context, metric string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleByMetric(metric), from, to, opts...)
 }
 
-// ByMetricWindows summarizes the events of ByMetric by windows of time, as
-// Windows does: by series, then by time.
+// ByMetricWindows summarizes the events of ByMetric by windows of time, as Windows does: by series, then by
+// time.
 func (r *SampleReader) ByMetricWindows(ctx context.Context, metric string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, width, opts...))
 }
 
-// ByMetricPoints yields, for each series of ByMetric, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// ByMetricPoints yields, for each series of ByMetric, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *SampleReader) ByMetricPoints(ctx context.Context, metric string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
 	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleByMetric(metric), from, to, field, n))
 }
 
-// BySeries yields the events with from <= time < to of the series with the
-// given metric and host, in time order. Its errors are those of Read. It reads
-// from table samples: the rows of the buckets, by their keys.
+// BySeries yields the events with from <= time < to of the series with the given metric and host, in time order.
+// Its errors are those of Read. It reads from table samples: the rows of the buckets, by their keys.
 func (r *SampleReader) BySeries(ctx context.Context, metric string, host string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleBySeries(metric, host), from, to, opts...))
 }
 
-// BySeriesColumns appends the events of BySeries to columns, as ReadColumns
-// does.
+// BySeriesColumns appends the events of BySeries to columns, as ReadColumns does.
 func (r *SampleReader) BySeriesColumns(ctx context.Context, metric string, host string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleBySeries(metric, host), from, to, opts...)
 }
 
-// BySeriesWindows summarizes the events of BySeries by windows of time, as
-// Windows does: by series, then by time.
+// BySeriesWindows summarizes the events of BySeries by windows of time, as Windows does: by series, then by
+// time.
 func (r *SampleReader) BySeriesWindows(ctx context.Context, metric string, host string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, width, opts...))
 }
 
-// BySeriesPoints yields, for each series of BySeries, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// BySeriesPoints yields, for each series of BySeries, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *SampleReader) BySeriesPoints(ctx context.Context, metric string, host string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
 	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleBySeries(metric, host), from, to, field, n))
 }
@@ -244,8 +221,7 @@ type SampleWindow struct {
 	Value window.Float64[float64]
 }
 
-// SampleWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// SampleWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type SampleWindowColumns struct {
 	window.WindowColumns[SampleSeries]
 	Value window.NumberColumns[float64]
@@ -266,8 +242,7 @@ const (
 	SampleSeriesHost   store.SeriesValue = "host"
 )
 
-// The tables of Sample events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Sample events and their families, for other programs; options may add a prefix to IDs.
 const (
 	SamplesTableID = "samples"
 	SamplesFamilyM = "m"
@@ -286,11 +261,10 @@ func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, op
 //
 //	04#cpu.load#2021-03-05T12#web-1
 //
-// Salt: a hash of metric and host in 16 buckets. Bucket: 1h wide, labeled
-// 2006-01-02T15. A row contains the events in a bucket. Each event is a column
-// with the value. Its name is the time since the start of the bucket, in steps
-// of 1s, big-endian in 2 bytes. The timestamp of a cell is the expiry of the
-// event minus 30d. Garbage collection rule: age() > 30d.
+// Salt: a hash of metric and host in 16 buckets. Bucket: 1h wide, labeled 2006-01-02T15. A row contains the
+// events in a bucket. Each event is a column with the value. Its name is the time since the start of the bucket,
+// in steps of 1s, big-endian in 2 bytes. The timestamp of a cell is the expiry of the event minus 30d. Garbage
+// collection rule: age() > 30d.
 type SamplesKey struct {
 	Metric string
 	Bucket time.Time // any time in the bucket; its start when parsed
@@ -319,8 +293,9 @@ func (k *SamplesKey) values() *codec.KeyValues {
 
 var sampleMappings = []*store.Mapping{samplesMapping}
 
-// samplePart returns a pointer to what an event has for a slice of
-// SampleColumns, by its index.
+func sampleBase(series SampleSeries) any { return &SampleEvent{SampleSeries: series} }
+
+// samplePart returns a pointer to what an event has for a slice of SampleColumns, by its index.
 func samplePart(e any, n int) any {
 	v := e.(*SampleEvent)
 	switch n {
@@ -376,8 +351,7 @@ var samplesMapping = store.NewMapping(samplesColumns, store.Mapping{
 	Check: checkSample,
 })
 
-// sampleWindows says how the slices of SampleColumns are summarized, by their
-// indexes.
+// sampleWindows says how the slices of SampleColumns are summarized, by their indexes.
 var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.FloatPart[float64]("value", 4),
 )

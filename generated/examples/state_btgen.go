@@ -28,8 +28,8 @@ type StateEvent struct {
 	Load *float64 // nil if absent
 }
 
-// StateWriter writes State events to table states. Writing an event again
-// replaces it, so a failed call is safe to repeat.
+// StateWriter writes State events to table states. Writing an event again replaces it, so a failed call is safe
+// to repeat.
 type StateWriter struct {
 	writer *store.Writer
 }
@@ -39,95 +39,78 @@ func NewStateWriter(client store.Client, opts ...store.WriterOptions) *StateWrit
 	return &StateWriter{store.NewWriter(client, stateMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// StateWriter.
-func (w *StateWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *StateWriter) Write(ctx context.Context, event StateEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *StateWriter) WriteAll(ctx context.Context, events []StateEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *StateWriter) Delete(ctx context.Context, events []StateEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *StateWriter) DeleteRange(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *StateWriter) DeleteRange(ctx context.Context, series StateSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(stateBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *StateWriter) DeleteSeries(ctx context.Context, series StateSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&StateEvent{StateSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(stateBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *StateWriter) Replace(ctx context.Context, old StateEvent, updated StateEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// DeleteStatesOf deletes the events with from <= time < to, of the series with
-// the given tenant, from all tables, as DeleteRange does for one series. It
-// reads keys and timestamps from table states: one range of rows.
+// DeleteStatesOf deletes the events with from <= time < to, of the series with the given tenant, from all
+// tables, as DeleteRange does for one series. It reads keys and timestamps from table states: one range of rows.
 func (w *StateWriter) DeleteStatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, selectStateStatesOf(tenant), from, to, opts...)
+	return w.writer.DeleteRange(ctx, selectStateStatesOf(tenant), from, to, opts...)
 }
 
-// DeleteAllStatesOf deletes all events, of the series with the given tenant, as
-// DeleteStatesOf does, whatever their times, as DeleteSeries does for one
-// series.
+// DeleteAllStatesOf deletes all events, of the series with the given tenant, as DeleteStatesOf does, whatever
+// their times, as DeleteSeries does for one series.
 func (w *StateWriter) DeleteAllStatesOf(ctx context.Context, tenant string, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, selectStateStatesOf(tenant), opts...)
+	return w.writer.DeleteAll(ctx, selectStateStatesOf(tenant), opts...)
 }
 
-// StateBatcher gathers State events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// StateBatcher gathers State events from any number of goroutines and writes them in batches; see store.Batcher.
 type StateBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewStateBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewStateBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewStateBatcher(w *StateWriter, failed func(event StateEvent, err error), opts ...store.BatcherOptions) *StateBatcher {
-	return &StateBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(StateWriter)
+	}
+	return &StateBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *StateBatcher) Add(ctx context.Context, event StateEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *StateBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *StateBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *StateBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// StateReader reads State events from table states. Read holds one row in
-// memory at a time.
+// StateReader reads State events from table states. Read holds one row in memory at a time.
 type StateReader struct {
 	reader *store.Reader
 }
@@ -137,134 +120,121 @@ func NewStateReader(client store.Client, opts ...store.ReaderOptions) *StateRead
 	return &StateReader{store.NewReader(client, statesMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *StateReader) Read(ctx context.Context, series StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return store.ResultsOf[StateEvent](r.reader.Read(ctx, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *StateReader) Read(ctx context.Context, series StateSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
+	return store.ResultsOf[StateEvent](r.reader.Read(ctx, store.SeriesOf(stateBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *StateReader) ReadMany(ctx context.Context, series []StateSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
-	return store.ResultsOf[StateEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s StateSeries) any { return &StateEvent{StateSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *StateReader) ReadMany(ctx context.Context, series []StateSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
+	return store.ResultsOf[StateEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, stateBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *StateReader) Latest(ctx context.Context, series StateSeries) (StateEvent, error) {
-	return store.ResultOf[StateEvent](r.reader.Latest(ctx, &StateEvent{StateSeries: series}))
+	return store.ResultOf[StateEvent](r.reader.Latest(ctx, stateBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *StateReader) LatestMany(ctx context.Context, series []StateSeries) iter.Seq2[StateEvent, error] {
-	return store.ResultsOf[StateEvent](r.reader.LatestMany(ctx, store.Each(series, func(s StateSeries) any { return &StateEvent{StateSeries: s} })))
+	return store.ResultsOf[StateEvent](r.reader.LatestMany(ctx, store.Each(series, stateBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *StateReader) ReadColumns(ctx context.Context, series StateSeries, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, statesColumns, columns, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, statesColumns, columns, store.SeriesOf(stateBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *StateReader) Windows(ctx context.Context, series StateSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
-	return store.ResultsOf[StateWindow](r.reader.Windows(ctx, statesColumns, stateWindows, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[StateWindow](r.reader.Windows(ctx, statesColumns, stateWindows, store.SeriesOf(stateBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *StateReader) Points(ctx context.Context, series StateSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, statesColumns, stateWindows, store.SeriesOf(&StateEvent{StateSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, statesColumns, stateWindows, store.SeriesOf(stateBase(series)), from, to, field, n)
 }
 
-// StatesOf yields the events with from <= time < to of the series with the
-// given tenant, by series in row key order, then by time. Its errors are those
-// of Read. It reads from table states: one range of rows.
+// StatesOf yields the events with from <= time < to of the series with the given tenant, by series in row key
+// order, then by time. Its errors are those of Read. It reads from table states: one range of rows.
 //
-// Rows contain events of all times: the server drops the cells outside the
-// range.
+// Rows contain events of all times: the server drops the cells outside the range.
 func (r *StateReader) StatesOf(ctx context.Context, tenant string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
 	return store.ResultsOf[StateEvent](r.reader.Read(ctx, selectStateStatesOf(tenant), from, to, opts...))
 }
 
-// StatesOfColumns appends the events of StatesOf to columns, as ReadColumns
-// does.
+// StatesOfColumns appends the events of StatesOf to columns, as ReadColumns does.
 func (r *StateReader) StatesOfColumns(ctx context.Context, tenant string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, statesColumns, columns, selectStateStatesOf(tenant), from, to, opts...)
 }
 
-// StatesOfWindows summarizes the events of StatesOf by windows of time, as
-// Windows does: by series, then by time.
+// StatesOfWindows summarizes the events of StatesOf by windows of time, as Windows does: by series, then by
+// time.
 func (r *StateReader) StatesOfWindows(ctx context.Context, tenant string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
 	return store.ResultsOf[StateWindow](r.reader.Windows(ctx, statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, width, opts...))
 }
 
-// StatesOfPoints yields, for each series of StatesOf, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// StatesOfPoints yields, for each series of StatesOf, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *StateReader) StatesOfPoints(ctx context.Context, tenant string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
 	return store.ResultsOf[window.Chart[StateSeries]](r.reader.Charts(ctx, statesColumns, stateWindows, selectStateStatesOf(tenant), from, to, field, n))
 }
 
-// StatesOfSeries yields the series of StatesOf that have events with from <=
-// time < to, each once, without reading the events. It receives a few row keys
-// per series, and skips the other rows. Its errors are those of Read.
+// StatesOfSeries yields the series of StatesOf that have events with from <= time < to, each once, without
+// reading the events. It receives a few row keys per series, and skips the other rows. Its errors are those of
+// Read.
 func (r *StateReader) StatesOfSeries(ctx context.Context, tenant string, from, to time.Time) iter.Seq2[StateSeries, error] {
 	return store.ResultsOf[StateSeries](r.reader.ReadSeries(ctx, selectStateStatesOf(tenant), from, to))
 }
 
-// StatesOfSome yields the events with from <= time < to of the series with the
-// given tenant and any of several values of device, in row key order, those of
-// a row by time. Its errors are those of Read. It reads from table states: one
-// row, for each device, in one request.
+// StatesOfSome yields the events with from <= time < to of the series with the given tenant and any of several
+// values of device, in row key order, those of a row by time. Its errors are those of Read. It reads from table
+// states: one row, for each device, in one request.
 func (r *StateReader) StatesOfSome(ctx context.Context, tenant string, devices []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
 	return store.ResultsOf[StateEvent](r.reader.Read(ctx, selectStateStatesOfSome(tenant, devices), from, to, opts...))
 }
 
-// StatesOfSomeColumns appends the events of StatesOfSome to columns, as
-// ReadColumns does.
+// StatesOfSomeColumns appends the events of StatesOfSome to columns, as ReadColumns does.
 func (r *StateReader) StatesOfSomeColumns(ctx context.Context, tenant string, devices []string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, statesColumns, columns, selectStateStatesOfSome(tenant, devices), from, to, opts...)
 }
 
-// StatesOfSomeWindows summarizes the events of StatesOfSome by windows of time,
-// as Windows does: by series, then by time.
+// StatesOfSomeWindows summarizes the events of StatesOfSome by windows of time, as Windows does: by series, then
+// by time.
 func (r *StateReader) StatesOfSomeWindows(ctx context.Context, tenant string, devices []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
 	return store.ResultsOf[StateWindow](r.reader.Windows(ctx, statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, width, opts...))
 }
 
-// StatesOfSomePoints yields, for each series of StatesOfSome, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// StatesOfSomePoints yields, for each series of StatesOfSome, the values of a number that a chart of n pixels
+// shows; see store.Reader.Charts.
 func (r *StateReader) StatesOfSomePoints(ctx context.Context, tenant string, devices []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
 	return store.ResultsOf[window.Chart[StateSeries]](r.reader.Charts(ctx, statesColumns, stateWindows, selectStateStatesOfSome(tenant, devices), from, to, field, n))
 }
 
-// StatesByPrefix yields the events with from <= time < to of the series with
-// the given tenant and prefix of device, by series in row key order, then by
-// time. Its errors are those of Read. It reads from table states: one range of
-// rows.
+// StatesByPrefix yields the events with from <= time < to of the series with the given tenant and prefix of
+// device, by series in row key order, then by time. Its errors are those of Read. It reads from table states:
+// one range of rows.
 //
-// Rows contain events of all times: the server drops the cells outside the
-// range.
+// Rows contain events of all times: the server drops the cells outside the range.
 func (r *StateReader) StatesByPrefix(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[StateEvent, error] {
 	return store.ResultsOf[StateEvent](r.reader.Read(ctx, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...))
 }
 
-// StatesByPrefixColumns appends the events of StatesByPrefix to columns, as
-// ReadColumns does.
+// StatesByPrefixColumns appends the events of StatesByPrefix to columns, as ReadColumns does.
 func (r *StateReader) StatesByPrefixColumns(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, columns *StateColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, statesColumns, columns, selectStateStatesByPrefix(tenant, devicePrefix), from, to, opts...)
 }
 
-// StatesByPrefixWindows summarizes the events of StatesByPrefix by windows of
-// time, as Windows does: by series, then by time.
+// StatesByPrefixWindows summarizes the events of StatesByPrefix by windows of time, as Windows does: by series,
+// then by time.
 func (r *StateReader) StatesByPrefixWindows(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[StateWindow, error] {
 	return store.ResultsOf[StateWindow](r.reader.Windows(ctx, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, width, opts...))
 }
 
-// StatesByPrefixPoints yields, for each series of StatesByPrefix, the values of
-// a number that a chart of n pixels shows; see store.Reader.Charts.
+// StatesByPrefixPoints yields, for each series of StatesByPrefix, the values of a number that a chart of n
+// pixels shows; see store.Reader.Charts.
 func (r *StateReader) StatesByPrefixPoints(ctx context.Context, tenant string, devicePrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[StateSeries], error] {
 	return store.ResultsOf[window.Chart[StateSeries]](r.reader.Charts(ctx, statesColumns, stateWindows, selectStateStatesByPrefix(tenant, devicePrefix), from, to, field, n))
 }
@@ -297,8 +267,7 @@ type StateWindow struct {
 	Load window.Float64[float64]
 }
 
-// StateWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// StateWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type StateWindowColumns struct {
 	window.WindowColumns[StateSeries]
 	Mode window.ValuesColumns[string]
@@ -321,8 +290,7 @@ const (
 	StateSeriesDevice store.SeriesValue = "device"
 )
 
-// The tables of State events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of State events and their families, for other programs; options may add a prefix to IDs.
 const (
 	StatesTableID = "states"
 	StatesFamilyS = "s"
@@ -341,9 +309,8 @@ func SetupState(ctx context.Context, admin setup.Admin, client store.Client, opt
 //
 //	acme#pump-17
 //
-// A row contains all events of a series. Each field is a column with a cell per
-// event, whose timestamp is the time of the event. Garbage collection rule:
-// age() > 30d.
+// A row contains all events of a series. Each field is a column with a cell per event, whose timestamp is the
+// time of the event. Garbage collection rule: age() > 30d.
 type StatesKey struct {
 	Tenant string
 	Device string
@@ -368,8 +335,9 @@ func (k *StatesKey) values() *codec.KeyValues {
 
 var stateMappings = []*store.Mapping{statesMapping}
 
-// statePart returns a pointer to what an event has for a slice of StateColumns,
-// by its index.
+func stateBase(series StateSeries) any { return &StateEvent{StateSeries: series} }
+
+// statePart returns a pointer to what an event has for a slice of StateColumns, by its index.
 func statePart(e any, n int) any {
 	v := e.(*StateEvent)
 	switch n {
@@ -416,8 +384,7 @@ var statesMapping = store.NewMapping(statesColumns, store.Mapping{
 	Check:     checkState,
 })
 
-// stateWindows says how the slices of StateColumns are summarized, by their
-// indexes.
+// stateWindows says how the slices of StateColumns are summarized, by their indexes.
 var stateWindows = window.NewSpec[StateSeries, StateWindow](
 	window.ValuesPart[string]("mode", 2),
 	window.OptionalFloatPart[float64]("load", 3),

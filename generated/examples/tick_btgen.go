@@ -29,8 +29,8 @@ type TickEvent struct {
 	Size     int64
 }
 
-// TickWriter writes Tick events to table ticks. Writing an event again replaces
-// it, so a failed call is safe to repeat.
+// TickWriter writes Tick events to table ticks. Writing an event again replaces it, so a failed call is safe to
+// repeat.
 type TickWriter struct {
 	writer *store.Writer
 }
@@ -40,80 +40,66 @@ func NewTickWriter(client store.Client, opts ...store.WriterOptions) *TickWriter
 	return &TickWriter{store.NewWriter(client, tickMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// TickWriter.
-func (w *TickWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *TickWriter) Write(ctx context.Context, event TickEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *TickWriter) WriteAll(ctx context.Context, events []TickEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series, time and sequence;
-// see store.Writer.Delete.
+// Delete deletes events from all tables, by their series, time and sequence; see store.Writer.Delete.
 func (w *TickWriter) Delete(ctx context.Context, events []TickEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *TickWriter) DeleteRange(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *TickWriter) DeleteRange(ctx context.Context, series TickSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(tickBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *TickWriter) DeleteSeries(ctx context.Context, series TickSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&TickEvent{TickSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(tickBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *TickWriter) Replace(ctx context.Context, old TickEvent, updated TickEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// TickBatcher gathers Tick events from any number of goroutines and writes them
-// in batches; see store.Batcher.
+// TickBatcher gathers Tick events from any number of goroutines and writes them in batches; see store.Batcher.
 type TickBatcher struct {
 	batcher *store.Batcher
 }
 
 // NewTickBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts ...store.BatcherOptions) *TickBatcher {
-	return &TickBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(TickWriter)
+	}
+	return &TickBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *TickBatcher) Add(ctx context.Context, event TickEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *TickBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *TickBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *TickBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// TickReader reads Tick events from table ticks. Read holds one bucket in
-// memory at a time.
+// TickReader reads Tick events from table ticks. Read holds one bucket in memory at a time.
 type TickReader struct {
 	reader *store.Reader
 }
@@ -123,51 +109,45 @@ func NewTickReader(client store.Client, opts ...store.ReaderOptions) *TickReader
 	return &TickReader{store.NewReader(client, ticksMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *TickReader) Read(ctx context.Context, series TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return store.ResultsOf[TickEvent](r.reader.Read(ctx, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *TickReader) Read(ctx context.Context, series TickSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
+	return store.ResultsOf[TickEvent](r.reader.Read(ctx, store.SeriesOf(tickBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *TickReader) ReadMany(ctx context.Context, series []TickSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
-	return store.ResultsOf[TickEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s TickSeries) any { return &TickEvent{TickSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *TickReader) ReadMany(ctx context.Context, series []TickSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TickEvent, error] {
+	return store.ResultsOf[TickEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, tickBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *TickReader) Latest(ctx context.Context, series TickSeries) (TickEvent, error) {
-	return store.ResultOf[TickEvent](r.reader.Latest(ctx, &TickEvent{TickSeries: series}))
+	return store.ResultOf[TickEvent](r.reader.Latest(ctx, tickBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *TickReader) LatestMany(ctx context.Context, series []TickSeries) iter.Seq2[TickEvent, error] {
-	return store.ResultsOf[TickEvent](r.reader.LatestMany(ctx, store.Each(series, func(s TickSeries) any { return &TickEvent{TickSeries: s} })))
+	return store.ResultsOf[TickEvent](r.reader.LatestMany(ctx, store.Each(series, tickBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *TickReader) ReadColumns(ctx context.Context, series TickSeries, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, ticksColumns, columns, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, ticksColumns, columns, store.SeriesOf(tickBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *TickReader) Windows(ctx context.Context, series TickSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TickWindow, error] {
-	return store.ResultsOf[TickWindow](r.reader.Windows(ctx, ticksColumns, tickWindows, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[TickWindow](r.reader.Windows(ctx, ticksColumns, tickWindows, store.SeriesOf(tickBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *TickReader) Points(ctx context.Context, series TickSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, ticksColumns, tickWindows, store.SeriesOf(&TickEvent{TickSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, ticksColumns, tickWindows, store.SeriesOf(tickBase(series)), from, to, field, n)
 }
 
-// ByExchange yields the events with from <= time < to of the series with the
-// given exchange, by series in row key order, then by time. Its errors are
-// those of Read. It reads from table ticks: one range of rows.
+// ByExchange yields the events with from <= time < to of the series with the given exchange, by series in row
+// key order, then by time. Its errors are those of Read. It reads from table ticks: one range of rows.
 //
 // Every symbol of an exchange.
 //
@@ -176,27 +156,26 @@ func (r *TickReader) ByExchange(ctx context.Context, exchange string, from, to t
 	return store.ResultsOf[TickEvent](r.reader.Read(ctx, selectTickByExchange(exchange), from, to, opts...))
 }
 
-// ByExchangeColumns appends the events of ByExchange to columns, as ReadColumns
-// does.
+// ByExchangeColumns appends the events of ByExchange to columns, as ReadColumns does.
 func (r *TickReader) ByExchangeColumns(ctx context.Context, exchange string, from, to time.Time, columns *TickColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, ticksColumns, columns, selectTickByExchange(exchange), from, to, opts...)
 }
 
-// ByExchangeWindows summarizes the events of ByExchange by windows of time, as
-// Windows does: by series, then by time.
+// ByExchangeWindows summarizes the events of ByExchange by windows of time, as Windows does: by series, then by
+// time.
 func (r *TickReader) ByExchangeWindows(ctx context.Context, exchange string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TickWindow, error] {
 	return store.ResultsOf[TickWindow](r.reader.Windows(ctx, ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, width, opts...))
 }
 
-// ByExchangePoints yields, for each series of ByExchange, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// ByExchangePoints yields, for each series of ByExchange, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *TickReader) ByExchangePoints(ctx context.Context, exchange string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TickSeries], error] {
 	return store.ResultsOf[window.Chart[TickSeries]](r.reader.Charts(ctx, ticksColumns, tickWindows, selectTickByExchange(exchange), from, to, field, n))
 }
 
-// ByExchangeSeries yields the series of ByExchange that have events with from
-// <= time < to, each once, without reading the events. It receives a few row
-// keys per series, and skips the other rows. Its errors are those of Read.
+// ByExchangeSeries yields the series of ByExchange that have events with from <= time < to, each once, without
+// reading the events. It receives a few row keys per series, and skips the other rows. Its errors are those of
+// Read.
 func (r *TickReader) ByExchangeSeries(ctx context.Context, exchange string, from, to time.Time) iter.Seq2[TickSeries, error] {
 	return store.ResultsOf[TickSeries](r.reader.ReadSeries(ctx, selectTickByExchange(exchange), from, to))
 }
@@ -230,8 +209,7 @@ type TickWindow struct {
 	Size  window.Int[int64]
 }
 
-// TickWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// TickWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type TickWindowColumns struct {
 	window.WindowColumns[TickSeries]
 	Price window.NumberColumns[float64]
@@ -254,8 +232,7 @@ const (
 	TickSeriesSymbol   store.SeriesValue = "symbol"
 )
 
-// The tables of Tick events and their families, for other programs; options may
-// add a prefix to IDs.
+// The tables of Tick events and their families, for other programs; options may add a prefix to IDs.
 const (
 	TicksTableID = "ticks"
 	TicksFamilyT = "t"
@@ -274,9 +251,8 @@ func SetupTick(ctx context.Context, admin setup.Admin, client store.Client, opts
 //
 //	XNYS#ACME#2021-03-05T12
 //
-// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
-// bucket. Each event is a column with all fields. Its name is the time since
-// the start of the bucket, in steps of 1us, big-endian in 4 bytes. Garbage
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a bucket. Each event is a column with all
+// fields. Its name is the time since the start of the bucket, in steps of 1us, big-endian in 4 bytes. Garbage
 // collection rule: age() > 365d.
 type TicksKey struct {
 	Exchange string
@@ -306,8 +282,9 @@ func (k *TicksKey) values() *codec.KeyValues {
 
 var tickMappings = []*store.Mapping{ticksMapping}
 
-// tickPart returns a pointer to what an event has for a slice of TickColumns,
-// by its index.
+func tickBase(series TickSeries) any { return &TickEvent{TickSeries: series} }
+
+// tickPart returns a pointer to what an event has for a slice of TickColumns, by its index.
 func tickPart(e any, n int) any {
 	v := e.(*TickEvent)
 	switch n {
@@ -365,8 +342,7 @@ var ticksMapping = store.NewMapping(ticksColumns, store.Mapping{
 	Check:             checkTick,
 })
 
-// tickWindows says how the slices of TickColumns are summarized, by their
-// indexes.
+// tickWindows says how the slices of TickColumns are summarized, by their indexes.
 var tickWindows = window.NewSpec[TickSeries, TickWindow](
 	window.FloatPart[float64]("price", 3),
 	window.IntPart[int64]("size", 4),
@@ -389,8 +365,7 @@ func checkTick(event any) error {
 	return c.Err()
 }
 
-// appendTickProto appends the fields of an event in protobuf wire format;
-// tick.proto describes it.
+// appendTickProto appends the fields of an event in protobuf wire format; tick.proto describes it.
 func appendTickProto(dst []byte, e *TickEvent) []byte {
 	dst = codec.AppendProtoFloat64(dst, 1, codec.Implicit, e.Price)
 	dst = codec.AppendProtoInt64(dst, 2, codec.Implicit, e.Size)

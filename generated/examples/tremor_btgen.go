@@ -31,8 +31,7 @@ type TremorEvent struct {
 	Reviewed  bool     // false if a stored event lacks it
 }
 
-// TremorKind is a value of kind. The zero TremorKind is invalid, and the writer
-// rejects it.
+// TremorKind is a value of kind. The zero TremorKind is invalid, and the writer rejects it.
 type TremorKind int64
 
 // The values of TremorKind. Their numbers are stored.
@@ -52,8 +51,7 @@ var tremorKindNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v TremorKind) String() string { return codec.EnumString(tremorKindNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v TremorKind) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(tremorKindNames, int64(v))
 }
@@ -67,8 +65,8 @@ func (v *TremorKind) UnmarshalText(text []byte) error {
 	return err
 }
 
-// TremorWriter writes Tremor events to table tremors. Writing an event again
-// replaces it, so a failed call is safe to repeat.
+// TremorWriter writes Tremor events to table tremors. Writing an event again replaces it, so a failed call is
+// safe to repeat.
 type TremorWriter struct {
 	writer *store.Writer
 }
@@ -78,81 +76,67 @@ func NewTremorWriter(client store.Client, opts ...store.WriterOptions) *TremorWr
 	return &TremorWriter{store.NewWriter(client, tremorMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// TremorWriter.
-func (w *TremorWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *TremorWriter) Write(ctx context.Context, event TremorEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *TremorWriter) WriteAll(ctx context.Context, events []TremorEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *TremorWriter) Delete(ctx context.Context, events []TremorEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *TremorWriter) DeleteRange(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *TremorWriter) DeleteRange(ctx context.Context, series TremorSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(tremorBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *TremorWriter) DeleteSeries(ctx context.Context, series TremorSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&TremorEvent{TremorSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(tremorBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *TremorWriter) Replace(ctx context.Context, old TremorEvent, updated TremorEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// TremorBatcher gathers Tremor events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// TremorBatcher gathers Tremor events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type TremorBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewTremorBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewTremorBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewTremorBatcher(w *TremorWriter, failed func(event TremorEvent, err error), opts ...store.BatcherOptions) *TremorBatcher {
-	return &TremorBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(TremorWriter)
+	}
+	return &TremorBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *TremorBatcher) Add(ctx context.Context, event TremorEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *TremorBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *TremorBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *TremorBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// TremorReader reads Tremor events from table tremors. Read holds one event in
-// memory at a time.
+// TremorReader reads Tremor events from table tremors. Read holds one event in memory at a time.
 type TremorReader struct {
 	reader *store.Reader
 }
@@ -162,52 +146,46 @@ func NewTremorReader(client store.Client, opts ...store.ReaderOptions) *TremorRe
 	return &TremorReader{store.NewReader(client, tremorsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *TremorReader) Read(ctx context.Context, series TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *TremorReader) Read(ctx context.Context, series TremorSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
+	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, store.SeriesOf(tremorBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *TremorReader) ReadMany(ctx context.Context, series []TremorSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
-	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s TremorSeries) any { return &TremorEvent{TremorSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *TremorReader) ReadMany(ctx context.Context, series []TremorSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
+	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, tremorBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *TremorReader) Latest(ctx context.Context, series TremorSeries) (TremorEvent, error) {
-	return store.ResultOf[TremorEvent](r.reader.Latest(ctx, &TremorEvent{TremorSeries: series}))
+	return store.ResultOf[TremorEvent](r.reader.Latest(ctx, tremorBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *TremorReader) LatestMany(ctx context.Context, series []TremorSeries) iter.Seq2[TremorEvent, error] {
-	return store.ResultsOf[TremorEvent](r.reader.LatestMany(ctx, store.Each(series, func(s TremorSeries) any { return &TremorEvent{TremorSeries: s} })))
+	return store.ResultsOf[TremorEvent](r.reader.LatestMany(ctx, store.Each(series, tremorBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *TremorReader) ReadColumns(ctx context.Context, series TremorSeries, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, tremorsColumns, columns, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, tremorsColumns, columns, store.SeriesOf(tremorBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *TremorReader) Windows(ctx context.Context, series TremorSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
-	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, store.SeriesOf(tremorBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *TremorReader) Points(ctx context.Context, series TremorSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, tremorsColumns, tremorWindows, store.SeriesOf(&TremorEvent{TremorSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, tremorsColumns, tremorWindows, store.SeriesOf(tremorBase(series)), from, to, field, n)
 }
 
-// ByStations yields the events with from <= time < to of the series with the
-// given network and prefix of station, by series in row key order, then by
-// time. Its errors are those of Read. It reads from table tremors: one range of
-// rows.
+// ByStations yields the events with from <= time < to of the series with the given network and prefix of
+// station, by series in row key order, then by time. Its errors are those of Read. It reads from table tremors:
+// one range of rows.
 //
 // All stations whose names begin with a prefix.
 //
@@ -216,35 +194,33 @@ func (r *TremorReader) ByStations(ctx context.Context, network string, stationPr
 	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorByStations(network, stationPrefix), from, to, opts...))
 }
 
-// ByStationsColumns appends the events of ByStations to columns, as ReadColumns
-// does.
+// ByStationsColumns appends the events of ByStations to columns, as ReadColumns does.
 func (r *TremorReader) ByStationsColumns(ctx context.Context, network string, stationPrefix string, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorByStations(network, stationPrefix), from, to, opts...)
 }
 
-// ByStationsWindows summarizes the events of ByStations by windows of time, as
-// Windows does: by series, then by time.
+// ByStationsWindows summarizes the events of ByStations by windows of time, as Windows does: by series, then by
+// time.
 func (r *TremorReader) ByStationsWindows(ctx context.Context, network string, stationPrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
 	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, width, opts...))
 }
 
-// ByStationsPoints yields, for each series of ByStations, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// ByStationsPoints yields, for each series of ByStations, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *TremorReader) ByStationsPoints(ctx context.Context, network string, stationPrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
 	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorByStations(network, stationPrefix), from, to, field, n))
 }
 
-// ByStationsSeries yields the series of ByStations that have events with from
-// <= time < to, each once, without reading the events. It receives a few row
-// keys per series, and skips the other rows. Its errors are those of Read.
+// ByStationsSeries yields the series of ByStations that have events with from <= time < to, each once, without
+// reading the events. It receives a few row keys per series, and skips the other rows. Its errors are those of
+// Read.
 func (r *TremorReader) ByStationsSeries(ctx context.Context, network string, stationPrefix string, from, to time.Time) iter.Seq2[TremorSeries, error] {
 	return store.ResultsOf[TremorSeries](r.reader.ReadSeries(ctx, selectTremorByStations(network, stationPrefix), from, to))
 }
 
-// ByChannels yields the events with from <= time < to of the series with the
-// given network, station and range of channel, whose end is excluded, by series
-// in row key order, then by time. Its errors are those of Read. It reads from
-// table tremors: one range of rows.
+// ByChannels yields the events with from <= time < to of the series with the given network, station and range of
+// channel, whose end is excluded, by series in row key order, then by time. Its errors are those of Read. It
+// reads from table tremors: one range of rows.
 //
 // Some of the channels of a station.
 //
@@ -253,117 +229,106 @@ func (r *TremorReader) ByChannels(ctx context.Context, network string, station s
 	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...))
 }
 
-// ByChannelsColumns appends the events of ByChannels to columns, as ReadColumns
-// does.
+// ByChannelsColumns appends the events of ByChannels to columns, as ReadColumns does.
 func (r *TremorReader) ByChannelsColumns(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, opts...)
 }
 
-// ByChannelsWindows summarizes the events of ByChannels by windows of time, as
-// Windows does: by series, then by time.
+// ByChannelsWindows summarizes the events of ByChannels by windows of time, as Windows does: by series, then by
+// time.
 func (r *TremorReader) ByChannelsWindows(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
 	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, width, opts...))
 }
 
-// ByChannelsPoints yields, for each series of ByChannels, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// ByChannelsPoints yields, for each series of ByChannels, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *TremorReader) ByChannelsPoints(ctx context.Context, network string, station string, channelFrom int64, channelTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
 	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorByChannels(network, station, channelFrom, channelTo), from, to, field, n))
 }
 
-// ByMagnitude yields the events with from <= time < to of the series with the
-// given network, station and channel, whose magnitude is in the given range,
-// whose end is excluded, in time order. Its errors are those of Read. It reads
-// from table tremors: one range of rows.
+// ByMagnitude yields the events with from <= time < to of the series with the given network, station and
+// channel, whose magnitude is in the given range, whose end is excluded, in time order. Its errors are those of
+// Read. It reads from table tremors: one range of rows.
 //
 // The strong tremors, for example.
 //
-// The server reads the other events of the range, too, and does not return
-// them. An event without the field, or with one that cannot be decoded, is not
-// returned either.
+// The server reads the other events of the range, too, and does not return them. An event without the field, or
+// with one that cannot be decoded, is not returned either.
 func (r *TremorReader) ByMagnitude(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
 	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...))
 }
 
-// ByMagnitudeColumns appends the events of ByMagnitude to columns, as
-// ReadColumns does.
+// ByMagnitudeColumns appends the events of ByMagnitude to columns, as ReadColumns does.
 func (r *TremorReader) ByMagnitudeColumns(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
-// ByMagnitudeWindows summarizes the events of ByMagnitude by windows of time,
-// as Windows does: by series, then by time.
+// ByMagnitudeWindows summarizes the events of ByMagnitude by windows of time, as Windows does: by series, then
+// by time.
 func (r *TremorReader) ByMagnitudeWindows(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
 	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, width, opts...))
 }
 
-// ByMagnitudePoints yields, for each series of ByMagnitude, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// ByMagnitudePoints yields, for each series of ByMagnitude, the values of a number that a chart of n pixels
+// shows; see store.Reader.Charts.
 func (r *TremorReader) ByMagnitudePoints(ctx context.Context, network string, station string, channel int64, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
 	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorByMagnitude(network, station, channel, magnitudeFrom, magnitudeTo), from, to, field, n))
 }
 
-// ByKindAndMagnitude yields the events with from <= time < to of the series
-// with the given network, whose kind has the given value and whose magnitude is
-// in the given range, whose end is excluded, by series in row key order, then
-// by time. Its errors are those of Read. It reads from table tremors: one range
-// of rows.
+// ByKindAndMagnitude yields the events with from <= time < to of the series with the given network, whose kind
+// has the given value and whose magnitude is in the given range, whose end is excluded, by series in row key
+// order, then by time. Its errors are those of Read. It reads from table tremors: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// The server reads the other events of the range, too, and does not return
-// them. An event without the field, or with one that cannot be decoded, is not
-// returned either.
+// The server reads the other events of the range, too, and does not return them. An event without the field, or
+// with one that cannot be decoded, is not returned either.
 func (r *TremorReader) ByKindAndMagnitude(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
 	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...))
 }
 
-// ByKindAndMagnitudeColumns appends the events of ByKindAndMagnitude to
-// columns, as ReadColumns does.
+// ByKindAndMagnitudeColumns appends the events of ByKindAndMagnitude to columns, as ReadColumns does.
 func (r *TremorReader) ByKindAndMagnitudeColumns(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, opts...)
 }
 
-// ByKindAndMagnitudeWindows summarizes the events of ByKindAndMagnitude by
-// windows of time, as Windows does: by series, then by time.
+// ByKindAndMagnitudeWindows summarizes the events of ByKindAndMagnitude by windows of time, as Windows does: by
+// series, then by time.
 func (r *TremorReader) ByKindAndMagnitudeWindows(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
 	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, width, opts...))
 }
 
-// ByKindAndMagnitudePoints yields, for each series of ByKindAndMagnitude, the
-// values of a number that a chart of n pixels shows; see store.Reader.Charts.
+// ByKindAndMagnitudePoints yields, for each series of ByKindAndMagnitude, the values of a number that a chart of
+// n pixels shows; see store.Reader.Charts.
 func (r *TremorReader) ByKindAndMagnitudePoints(ctx context.Context, network string, kind TremorKind, magnitudeFrom float64, magnitudeTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
 	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorByKindAndMagnitude(network, kind, magnitudeFrom, magnitudeTo), from, to, field, n))
 }
 
-// Unreviewed yields the events with from <= time < to of the series with the
-// given network and prefix of station, whose reviewed has the given value, by
-// series in row key order, then by time. Its errors are those of Read. It reads
-// from table tremors: one range of rows.
+// Unreviewed yields the events with from <= time < to of the series with the given network and prefix of
+// station, whose reviewed has the given value, by series in row key order, then by time. Its errors are those of
+// Read. It reads from table tremors: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// The server reads the other events of the range, too, and does not return
-// them. An event without the field, or with one that cannot be decoded, is not
-// returned either.
+// The server reads the other events of the range, too, and does not return them. An event without the field, or
+// with one that cannot be decoded, is not returned either.
 func (r *TremorReader) Unreviewed(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[TremorEvent, error] {
 	return store.ResultsOf[TremorEvent](r.reader.Read(ctx, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...))
 }
 
-// UnreviewedColumns appends the events of Unreviewed to columns, as ReadColumns
-// does.
+// UnreviewedColumns appends the events of Unreviewed to columns, as ReadColumns does.
 func (r *TremorReader) UnreviewedColumns(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, columns *TremorColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, tremorsColumns, columns, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, opts...)
 }
 
-// UnreviewedWindows summarizes the events of Unreviewed by windows of time, as
-// Windows does: by series, then by time.
+// UnreviewedWindows summarizes the events of Unreviewed by windows of time, as Windows does: by series, then by
+// time.
 func (r *TremorReader) UnreviewedWindows(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[TremorWindow, error] {
 	return store.ResultsOf[TremorWindow](r.reader.Windows(ctx, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, width, opts...))
 }
 
-// UnreviewedPoints yields, for each series of Unreviewed, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// UnreviewedPoints yields, for each series of Unreviewed, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *TremorReader) UnreviewedPoints(ctx context.Context, network string, stationPrefix string, reviewed bool, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[TremorSeries], error] {
 	return store.ResultsOf[window.Chart[TremorSeries]](r.reader.Charts(ctx, tremorsColumns, tremorWindows, selectTremorUnreviewed(network, stationPrefix, reviewed), from, to, field, n))
 }
@@ -402,8 +367,7 @@ type TremorWindow struct {
 	Reviewed  window.Values[bool]
 }
 
-// TremorWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// TremorWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type TremorWindowColumns struct {
 	window.WindowColumns[TremorSeries]
 	Magnitude window.NumberColumns[float64]
@@ -431,8 +395,7 @@ const (
 	TremorSeriesChannel store.SeriesValue = "channel"
 )
 
-// The tables of Tremor events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Tremor events and their families, for other programs; options may add a prefix to IDs.
 const (
 	TremorsTableID = "tremors"
 	TremorsFamilyM = "m"
@@ -451,8 +414,8 @@ func SetupTremor(ctx context.Context, admin setup.Admin, client store.Client, op
 //
 //	NC#PKD1#0003#1614945600000
 //
-// Channel: int64, as text, padded to 4. Time: unix_ms. A row contains one
-// event, with a column per field. Garbage collection rule: age() > 3640d.
+// Channel: int64, as text, padded to 4. Time: unix_ms. A row contains one event, with a column per field.
+// Garbage collection rule: age() > 3640d.
 type TremorsKey struct {
 	Network string
 	Station string
@@ -482,8 +445,9 @@ func (k *TremorsKey) values() *codec.KeyValues {
 
 var tremorMappings = []*store.Mapping{tremorsMapping}
 
-// tremorPart returns a pointer to what an event has for a slice of
-// TremorColumns, by its index.
+func tremorBase(series TremorSeries) any { return &TremorEvent{TremorSeries: series} }
+
+// tremorPart returns a pointer to what an event has for a slice of TremorColumns, by its index.
 func tremorPart(e any, n int) any {
 	v := e.(*TremorEvent)
 	switch n {
@@ -538,8 +502,7 @@ var tremorsMapping = store.NewMapping(tremorsColumns, store.Mapping{
 	Check:     checkTremor,
 })
 
-// tremorWindows says how the slices of TremorColumns are summarized, by their
-// indexes.
+// tremorWindows says how the slices of TremorColumns are summarized, by their indexes.
 var tremorWindows = window.NewSpec[TremorSeries, TremorWindow](
 	window.FloatPart[float64]("magnitude", 2),
 	window.ValuesPart[TremorKind]("kind", 3),

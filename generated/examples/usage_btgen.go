@@ -44,8 +44,8 @@ type UsageEvent struct {
 	UsageGuestNice float64   // %
 }
 
-// UsageWriter writes Usage events to tables cpu and cpu_readings. Writing an
-// event again replaces it, so a failed call is safe to repeat.
+// UsageWriter writes Usage events to tables cpu and cpu_readings. Writing an event again replaces it, so a
+// failed call is safe to repeat.
 type UsageWriter struct {
 	writer *store.Writer
 }
@@ -55,81 +55,66 @@ func NewUsageWriter(client store.Client, opts ...store.WriterOptions) *UsageWrit
 	return &UsageWriter{store.NewWriter(client, usageMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// UsageWriter.
-func (w *UsageWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *UsageWriter) Write(ctx context.Context, event UsageEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *UsageWriter) WriteAll(ctx context.Context, events []UsageEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *UsageWriter) Delete(ctx context.Context, events []UsageEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *UsageWriter) DeleteRange(ctx context.Context, series UsageSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *UsageWriter) DeleteRange(ctx context.Context, series UsageSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(usageBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *UsageWriter) DeleteSeries(ctx context.Context, series UsageSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&UsageEvent{UsageSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(usageBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageWriter) Replace(ctx context.Context, old UsageEvent, updated UsageEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// UsageBatcher gathers Usage events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// UsageBatcher gathers Usage events from any number of goroutines and writes them in batches; see store.Batcher.
 type UsageBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewUsageBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewUsageBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewUsageBatcher(w *UsageWriter, failed func(event UsageEvent, err error), opts ...store.BatcherOptions) *UsageBatcher {
-	return &UsageBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(UsageWriter)
+	}
+	return &UsageBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *UsageBatcher) Add(ctx context.Context, event UsageEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *UsageBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *UsageBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *UsageBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// UsageReader reads Usage events from table cpu. Read holds one bucket in
-// memory at a time.
+// UsageReader reads Usage events from table cpu. Read holds one bucket in memory at a time.
 type UsageReader struct {
 	reader          *store.Reader
 	readCPUReadings *store.Reader
@@ -143,52 +128,46 @@ func NewUsageReader(client store.Client, opts ...store.ReaderOptions) *UsageRead
 	}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *UsageReader) Read(ctx context.Context, series UsageSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return store.ResultsOf[UsageEvent](r.reader.Read(ctx, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *UsageReader) Read(ctx context.Context, series UsageSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
+	return store.ResultsOf[UsageEvent](r.reader.Read(ctx, store.SeriesOf(usageBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *UsageReader) ReadMany(ctx context.Context, series []UsageSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
-	return store.ResultsOf[UsageEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageSeries) any { return &UsageEvent{UsageSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *UsageReader) ReadMany(ctx context.Context, series []UsageSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
+	return store.ResultsOf[UsageEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, usageBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *UsageReader) Latest(ctx context.Context, series UsageSeries) (UsageEvent, error) {
-	return store.ResultOf[UsageEvent](r.reader.Latest(ctx, &UsageEvent{UsageSeries: series}))
+	return store.ResultOf[UsageEvent](r.reader.Latest(ctx, usageBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *UsageReader) LatestMany(ctx context.Context, series []UsageSeries) iter.Seq2[UsageEvent, error] {
-	return store.ResultsOf[UsageEvent](r.reader.LatestMany(ctx, store.Each(series, func(s UsageSeries) any { return &UsageEvent{UsageSeries: s} })))
+	return store.ResultsOf[UsageEvent](r.reader.LatestMany(ctx, store.Each(series, usageBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *UsageReader) ReadColumns(ctx context.Context, series UsageSeries, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, usageCPUColumns, columns, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageCPUColumns, columns, store.SeriesOf(usageBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *UsageReader) Windows(ctx context.Context, series UsageSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
-	return store.ResultsOf[UsageWindow](r.reader.Windows(ctx, usageCPUColumns, usageWindows, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[UsageWindow](r.reader.Windows(ctx, usageCPUColumns, usageWindows, store.SeriesOf(usageBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *UsageReader) Points(ctx context.Context, series UsageSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, usageCPUColumns, usageWindows, store.SeriesOf(&UsageEvent{UsageSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, usageCPUColumns, usageWindows, store.SeriesOf(usageBase(series)), from, to, field, n)
 }
 
-// ByHosts yields the events with from <= time < to of the series with any of
-// several values of hostname, by bucket, then by series in row key order, then
-// by time. Its errors are those of Read. It reads from table cpu: a range of
-// rows for each bucket, for each hostname, in one request.
+// ByHosts yields the events with from <= time < to of the series with any of several values of hostname, by
+// bucket, then by series in row key order, then by time. Its errors are those of Read. It reads from table cpu:
+// a range of rows for each bucket, for each hostname, in one request.
 //
 // Some of the hosts.
 func (r *UsageReader) ByHosts(ctx context.Context, hostnames []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
@@ -200,22 +179,20 @@ func (r *UsageReader) ByHostsColumns(ctx context.Context, hostnames []string, fr
 	return r.reader.ReadColumns(ctx, usageCPUColumns, columns, selectUsageByHosts(hostnames), from, to, opts...)
 }
 
-// ByHostsWindows summarizes the events of ByHosts by windows of time, as
-// Windows does: by series, then by time.
+// ByHostsWindows summarizes the events of ByHosts by windows of time, as Windows does: by series, then by time.
 func (r *UsageReader) ByHostsWindows(ctx context.Context, hostnames []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
 	return store.ResultsOf[UsageWindow](r.reader.Windows(ctx, usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, width, opts...))
 }
 
-// ByHostsPoints yields, for each series of ByHosts, the values of a number that
-// a chart of n pixels shows; see store.Reader.Charts.
+// ByHostsPoints yields, for each series of ByHosts, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *UsageReader) ByHostsPoints(ctx context.Context, hostnames []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
 	return store.ResultsOf[window.Chart[UsageSeries]](r.reader.Charts(ctx, usageCPUColumns, usageWindows, selectUsageByHosts(hostnames), from, to, field, n))
 }
 
-// All yields the events with from <= time < to of all series, by bucket, then
-// by series in row key order, then by time. Its errors are those of Read. It
-// reads from table cpu: the rows of all series within the time range for each
-// of 8 salt buckets, read in parallel and merged.
+// All yields the events with from <= time < to of all series, by bucket, then by series in row key order, then
+// by time. Its errors are those of Read. It reads from table cpu: the rows of all series within the time range
+// for each of 8 salt buckets, read in parallel and merged.
 //
 // All hosts.
 func (r *UsageReader) All(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
@@ -227,66 +204,58 @@ func (r *UsageReader) AllColumns(ctx context.Context, from, to time.Time, column
 	return r.reader.ReadColumns(ctx, usageCPUColumns, columns, selectUsageAll(), from, to, opts...)
 }
 
-// AllWindows summarizes the events of All by windows of time, as Windows does:
-// by series, then by time.
+// AllWindows summarizes the events of All by windows of time, as Windows does: by series, then by time.
 func (r *UsageReader) AllWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
 	return store.ResultsOf[UsageWindow](r.reader.Windows(ctx, usageCPUColumns, usageWindows, selectUsageAll(), from, to, width, opts...))
 }
 
-// AllPoints yields, for each series of All, the values of a number that a chart
-// of n pixels shows; see store.Reader.Charts.
+// AllPoints yields, for each series of All, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *UsageReader) AllPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
 	return store.ResultsOf[window.Chart[UsageSeries]](r.reader.Charts(ctx, usageCPUColumns, usageWindows, selectUsageAll(), from, to, field, n))
 }
 
-// AllSeries yields the series of All that have events with from <= time < to,
-// each once, without reading the events. It receives the keys of all rows in
-// the range, and keeps one per series in memory, because segments of the series
-// follow the time in row keys. Its errors are those of Read.
+// AllSeries yields the series of All that have events with from <= time < to, each once, without reading the
+// events. It receives the keys of all rows in the range, and keeps one per series in memory, because segments of
+// the series follow the time in row keys. Its errors are those of Read.
 func (r *UsageReader) AllSeries(ctx context.Context, from, to time.Time) iter.Seq2[UsageSeries, error] {
 	return store.ResultsOf[UsageSeries](r.reader.ReadSeries(ctx, selectUsageAll(), from, to))
 }
 
-// BusyByHost yields the events with from <= time < to of the series with the
-// given hostname, whose usage_user is in the given range, whose end is
-// excluded, in time order. Its errors are those of Read. It reads from table
-// cpu_readings: the rows of all series in one of 8 salt buckets within the time
-// range, skipping rows with another hostname.
+// BusyByHost yields the events with from <= time < to of the series with the given hostname, whose usage_user is
+// in the given range, whose end is excluded, in time order. Its errors are those of Read. It reads from table
+// cpu_readings: the rows of all series in one of 8 salt buckets within the time range, skipping rows with
+// another hostname.
 //
-// The server reads the other events of the range, too, and does not return
-// them. An event without the field, or with one that cannot be decoded, is not
-// returned either.
+// The server reads the other events of the range, too, and does not return them. An event without the field, or
+// with one that cannot be decoded, is not returned either.
 func (r *UsageReader) BusyByHost(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
 	return store.ResultsOf[UsageEvent](r.readCPUReadings.Read(ctx, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...))
 }
 
-// BusyByHostColumns appends the events of BusyByHost to columns, as ReadColumns
-// does.
+// BusyByHostColumns appends the events of BusyByHost to columns, as ReadColumns does.
 func (r *UsageReader) BusyByHostColumns(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, columns *UsageColumns, opts ...store.ReadOptions) error {
 	return r.readCPUReadings.ReadColumns(ctx, usageCPUReadingsColumns, columns, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, opts...)
 }
 
-// BusyByHostWindows summarizes the events of BusyByHost by windows of time, as
-// Windows does: by series, then by time.
+// BusyByHostWindows summarizes the events of BusyByHost by windows of time, as Windows does: by series, then by
+// time.
 func (r *UsageReader) BusyByHostWindows(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
 	return store.ResultsOf[UsageWindow](r.readCPUReadings.Windows(ctx, usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, width, opts...))
 }
 
-// BusyByHostPoints yields, for each series of BusyByHost, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// BusyByHostPoints yields, for each series of BusyByHost, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *UsageReader) BusyByHostPoints(ctx context.Context, hostname string, usageUserFrom float64, usageUserTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
 	return store.ResultsOf[window.Chart[UsageSeries]](r.readCPUReadings.Charts(ctx, usageCPUReadingsColumns, usageWindows, selectUsageBusyByHost(hostname, usageUserFrom, usageUserTo), from, to, field, n))
 }
 
-// Busy yields the events with from <= time < to of all series, whose usage_user
-// is in the given range, whose end is excluded, in time order. Its errors are
-// those of Read. It reads from table cpu_readings: the rows of all series
-// within the time range for each of 8 salt buckets, read in parallel and
-// merged.
+// Busy yields the events with from <= time < to of all series, whose usage_user is in the given range, whose end
+// is excluded, in time order. Its errors are those of Read. It reads from table cpu_readings: the rows of all
+// series within the time range for each of 8 salt buckets, read in parallel and merged.
 //
-// The server reads the other events of the range, too, and does not return
-// them. An event without the field, or with one that cannot be decoded, is not
-// returned either.
+// The server reads the other events of the range, too, and does not return them. An event without the field, or
+// with one that cannot be decoded, is not returned either.
 func (r *UsageReader) Busy(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageEvent, error] {
 	return store.ResultsOf[UsageEvent](r.readCPUReadings.Read(ctx, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...))
 }
@@ -296,14 +265,13 @@ func (r *UsageReader) BusyColumns(ctx context.Context, usageUserFrom float64, us
 	return r.readCPUReadings.ReadColumns(ctx, usageCPUReadingsColumns, columns, selectUsageBusy(usageUserFrom, usageUserTo), from, to, opts...)
 }
 
-// BusyWindows summarizes the events of Busy by windows of time, as Windows
-// does: by series, then by time.
+// BusyWindows summarizes the events of Busy by windows of time, as Windows does: by series, then by time.
 func (r *UsageReader) BusyWindows(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageWindow, error] {
 	return store.ResultsOf[UsageWindow](r.readCPUReadings.Windows(ctx, usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, width, opts...))
 }
 
-// BusyPoints yields, for each series of Busy, the values of a number that a
-// chart of n pixels shows; see store.Reader.Charts.
+// BusyPoints yields, for each series of Busy, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *UsageReader) BusyPoints(ctx context.Context, usageUserFrom float64, usageUserTo float64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[UsageSeries], error] {
 	return store.ResultsOf[window.Chart[UsageSeries]](r.readCPUReadings.Charts(ctx, usageCPUReadingsColumns, usageWindows, selectUsageBusy(usageUserFrom, usageUserTo), from, to, field, n))
 }
@@ -360,8 +328,7 @@ type UsageWindow struct {
 	UsageGuestNice window.Float64[float64]
 }
 
-// UsageWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// UsageWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type UsageWindowColumns struct {
 	window.WindowColumns[UsageSeries]
 	UsageUser      window.NumberColumns[float64]
@@ -408,8 +375,7 @@ const (
 	UsageSeriesServiceEnvironment store.SeriesValue = "service_environment"
 )
 
-// The tables of Usage events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Usage events and their families, for other programs; options may add a prefix to IDs.
 const (
 	UsageCPUTableID         = "cpu"
 	UsageCPUFamilyM         = "m"
@@ -417,14 +383,13 @@ const (
 	UsageCPUReadingsFamilyM = "m"
 )
 
-// SetupUsage reconciles tables cpu and cpu_readings with the schema; see
-// setup.Setup.
+// SetupUsage reconciles tables cpu and cpu_readings with the schema; see setup.Setup.
 func SetupUsage(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(usageMappings), opts...)
 }
 
-// BackfillUsage copies events from one table to another, by default to the one
-// with serves: false, or compares them; see store.Backfill.
+// BackfillUsage copies events from one table to another, by default to the one with serves: false, or compares
+// them; see store.Backfill.
 func BackfillUsage(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, usageMappings, opts...)
 }
@@ -437,9 +402,8 @@ func BackfillUsage(ctx context.Context, client store.Client, opts ...store.Backf
 //
 //	5#2021-03-05T12#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test
 //
-// Salt: a hash of hostname in 8 buckets. Bucket: 1h wide, labeled
-// 2006-01-02T15. A row contains the events in a bucket. Each field is a column
-// with a cell per event, whose timestamp is the time of the event. Garbage
+// Salt: a hash of hostname in 8 buckets. Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
+// bucket. Each field is a column with a cell per event, whose timestamp is the time of the event. Garbage
 // collection rule: never.
 type UsageCPUKey struct {
 	Bucket             time.Time // any time in the bucket; its start when parsed
@@ -483,8 +447,8 @@ func (k *UsageCPUKey) values() *codec.KeyValues {
 //
 //	5#1614945600#host_0#eu-central-1#eu-central-1a#21#Ubuntu15.10#x86#SF#6#0#test
 //
-// Salt: a hash of hostname in 8 buckets. Time: unix_s. A row contains one
-// event, with a column per field. Garbage collection rule: never.
+// Salt: a hash of hostname in 8 buckets. Time: unix_s. A row contains one event, with a column per field.
+// Garbage collection rule: never.
 type UsageCPUReadingsKey struct {
 	Time               time.Time
 	Hostname           string
@@ -510,8 +474,7 @@ func (k UsageCPUReadingsKey) String() string { return codec.KeyString(k.Append(n
 // Prefix returns what precedes the time in the keys of the series.
 func (k UsageCPUReadingsKey) Prefix() ([]byte, error) { return usageCPUReadingsKey.Prefix(k.values()) }
 
-// ParseUsageCPUReadingsKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseUsageCPUReadingsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseUsageCPUReadingsKey(row string) (k UsageCPUReadingsKey, err error) {
 	err = usageCPUReadingsKey.Parse(row, k.values())
 	return k, err
@@ -524,8 +487,9 @@ func (k *UsageCPUReadingsKey) values() *codec.KeyValues {
 
 var usageMappings = []*store.Mapping{usageCPUMapping, usageCPUReadingsMapping}
 
-// usagePart returns a pointer to what an event has for a slice of UsageColumns,
-// by its index.
+func usageBase(series UsageSeries) any { return &UsageEvent{UsageSeries: series} }
+
+// usagePart returns a pointer to what an event has for a slice of UsageColumns, by its index.
 func usagePart(e any, n int) any {
 	v := e.(*UsageEvent)
 	switch n {
@@ -661,8 +625,7 @@ var usageCPUReadingsMapping = store.NewMapping(usageCPUReadingsColumns, store.Ma
 	Check:     checkUsage,
 })
 
-// usageWindows says how the slices of UsageColumns are summarized, by their
-// indexes.
+// usageWindows says how the slices of UsageColumns are summarized, by their indexes.
 var usageWindows = window.NewSpec[UsageSeries, UsageWindow](
 	window.FloatPart[float64]("usage_user", 2),
 	window.FloatPart[float64]("usage_system", 3),

@@ -28,8 +28,7 @@ type UsageClassesEvent struct {
 	Bytes    int64 // bytes
 }
 
-// UsageClass determines how long an event lives. The zero UsageClass is
-// invalid, and the writer rejects it.
+// UsageClass determines how long an event lives. The zero UsageClass is invalid, and the writer rejects it.
 type UsageClass int
 
 // The values of UsageClass, and how long their events live.
@@ -49,8 +48,7 @@ var usageClassNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v UsageClass) String() string { return codec.EnumString(usageClassNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v UsageClass) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(usageClassNames, int64(v))
 }
@@ -64,8 +62,8 @@ func (v *UsageClass) UnmarshalText(text []byte) error {
 	return err
 }
 
-// UsageClassesWriter writes UsageClasses events to table usage_classes. Writing
-// an event again replaces it, so a failed call is safe to repeat.
+// UsageClassesWriter writes UsageClasses events to table usage_classes. Writing an event again replaces it, so a
+// failed call is safe to repeat.
 type UsageClassesWriter struct {
 	writer *store.Writer
 }
@@ -75,81 +73,68 @@ func NewUsageClassesWriter(client store.Client, opts ...store.WriterOptions) *Us
 	return &UsageClassesWriter{store.NewWriter(client, usageClassesMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// UsageClassesWriter.
-func (w *UsageClassesWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *UsageClassesWriter) Write(ctx context.Context, event UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *UsageClassesWriter) WriteAll(ctx context.Context, events []UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *UsageClassesWriter) Delete(ctx context.Context, events []UsageClassesEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *UsageClassesWriter) DeleteRange(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *UsageClassesWriter) DeleteRange(ctx context.Context, series UsageClassesSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(usageClassesBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *UsageClassesWriter) DeleteSeries(ctx context.Context, series UsageClassesSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(usageClassesBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageClassesWriter) Replace(ctx context.Context, old UsageClassesEvent, updated UsageClassesEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// UsageClassesBatcher gathers UsageClasses events from any number of goroutines
-// and writes them in batches; see store.Batcher.
+// UsageClassesBatcher gathers UsageClasses events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type UsageClassesBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewUsageClassesBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewUsageClassesBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClassesEvent, err error), opts ...store.BatcherOptions) *UsageClassesBatcher {
-	return &UsageClassesBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(UsageClassesWriter)
+	}
+	return &UsageClassesBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *UsageClassesBatcher) Add(ctx context.Context, event UsageClassesEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *UsageClassesBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *UsageClassesBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *UsageClassesBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// UsageClassesReader reads UsageClasses events from table usage_classes. Read
-// holds one bucket in memory at a time.
+// UsageClassesReader reads UsageClasses events from table usage_classes. Read holds one bucket in memory at a
+// time.
 type UsageClassesReader struct {
 	reader *store.Reader
 }
@@ -159,50 +144,44 @@ func NewUsageClassesReader(client store.Client, opts ...store.ReaderOptions) *Us
 	return &UsageClassesReader{store.NewReader(client, usageClassesMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
-	return store.ResultsOf[UsageClassesEvent](r.reader.Read(ctx, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *UsageClassesReader) Read(ctx context.Context, series UsageClassesSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
+	return store.ResultsOf[UsageClassesEvent](r.reader.Read(ctx, store.SeriesOf(usageClassesBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *UsageClassesReader) ReadMany(ctx context.Context, series []UsageClassesSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
-	return store.ResultsOf[UsageClassesEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageClassesSeries) any { return &UsageClassesEvent{UsageClassesSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *UsageClassesReader) ReadMany(ctx context.Context, series []UsageClassesSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageClassesEvent, error] {
+	return store.ResultsOf[UsageClassesEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, usageClassesBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *UsageClassesReader) Latest(ctx context.Context, series UsageClassesSeries) (UsageClassesEvent, error) {
-	return store.ResultOf[UsageClassesEvent](r.reader.Latest(ctx, &UsageClassesEvent{UsageClassesSeries: series}))
+	return store.ResultOf[UsageClassesEvent](r.reader.Latest(ctx, usageClassesBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *UsageClassesReader) LatestMany(ctx context.Context, series []UsageClassesSeries) iter.Seq2[UsageClassesEvent, error] {
-	return store.ResultsOf[UsageClassesEvent](r.reader.LatestMany(ctx, store.Each(series, func(s UsageClassesSeries) any { return &UsageClassesEvent{UsageClassesSeries: s} })))
+	return store.ResultsOf[UsageClassesEvent](r.reader.LatestMany(ctx, store.Each(series, usageClassesBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *UsageClassesReader) ReadColumns(ctx context.Context, series UsageClassesSeries, from, to time.Time, columns *UsageClassesColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, usageClassesColumns, columns, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageClassesColumns, columns, store.SeriesOf(usageClassesBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *UsageClassesReader) Windows(ctx context.Context, series UsageClassesSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageClassesWindow, error] {
-	return store.ResultsOf[UsageClassesWindow](r.reader.Windows(ctx, usageClassesColumns, usageClassesWindows, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[UsageClassesWindow](r.reader.Windows(ctx, usageClassesColumns, usageClassesWindows, store.SeriesOf(usageClassesBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *UsageClassesReader) Points(ctx context.Context, series UsageClassesSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, usageClassesColumns, usageClassesWindows, store.SeriesOf(&UsageClassesEvent{UsageClassesSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, usageClassesColumns, usageClassesWindows, store.SeriesOf(usageClassesBase(series)), from, to, field, n)
 }
 
-// The fields of UsageClassesEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of UsageClassesEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	UsageClassesFieldRequests store.Field = "requests"
 	UsageClassesFieldBytes    store.Field = "bytes"
@@ -231,8 +210,7 @@ type UsageClassesWindow struct {
 	Bytes    window.Int[int64]
 }
 
-// UsageClassesWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// UsageClassesWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type UsageClassesWindowColumns struct {
 	window.WindowColumns[UsageClassesSeries]
 	Requests window.NumberColumns[int64]
@@ -254,8 +232,7 @@ const (
 	UsageClassesSeriesCustomer store.SeriesValue = "customer"
 )
 
-// The tables of UsageClasses events and their families, for other programs;
-// options may add a prefix to IDs.
+// The tables of UsageClasses events and their families, for other programs; options may add a prefix to IDs.
 const (
 	UsageClassesTableID        = "usage_classes"
 	UsageClassesFamilyLong     = "long"
@@ -263,8 +240,7 @@ const (
 	UsageClassesFamilyStandard = "standard"
 )
 
-// SetupUsageClasses reconciles table usage_classes with the schema; see
-// setup.Setup.
+// SetupUsageClasses reconciles table usage_classes with the schema; see setup.Setup.
 func SetupUsageClasses(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(usageClassesMappings), opts...)
 }
@@ -277,12 +253,10 @@ func SetupUsageClasses(ctx context.Context, admin setup.Admin, client store.Clie
 //
 //	customer-07#2021-03-05T12
 //
-// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
-// bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Events of class long are in family long. Garbage
-// collection rule: age() > 3d. Events of class short are in family short.
-// Garbage collection rule: age() > 1h. Events of class standard are in family
-// standard. Garbage collection rule: age() > 2d.
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a bucket. Each field is a column with a
+// cell per event, whose timestamp is the time of the event. Events of class long are in family long. Garbage
+// collection rule: age() > 3d. Events of class short are in family short. Garbage collection rule: age() > 1h.
+// Events of class standard are in family standard. Garbage collection rule: age() > 2d.
 type UsageClassesKey struct {
 	Customer string
 	Bucket   time.Time // any time in the bucket; its start when parsed
@@ -312,8 +286,11 @@ func (k *UsageClassesKey) values() *codec.KeyValues {
 
 var usageClassesMappings = []*store.Mapping{usageClassesMapping}
 
-// usageClassesPart returns a pointer to what an event has for a slice of
-// UsageClassesColumns, by its index.
+func usageClassesBase(series UsageClassesSeries) any {
+	return &UsageClassesEvent{UsageClassesSeries: series}
+}
+
+// usageClassesPart returns a pointer to what an event has for a slice of UsageClassesColumns, by its index.
 func usageClassesPart(e any, n int) any {
 	v := e.(*UsageClassesEvent)
 	switch n {
@@ -367,8 +344,7 @@ var usageClassesMapping = store.NewMapping(usageClassesColumns, store.Mapping{
 	Check:     checkUsageClasses,
 })
 
-// usageClassesWindows says how the slices of UsageClassesColumns are
-// summarized, by their indexes.
+// usageClassesWindows says how the slices of UsageClassesColumns are summarized, by their indexes.
 var usageClassesWindows = window.NewSpec[UsageClassesSeries, UsageClassesWindow](
 	window.IntPart[int64]("requests", 3),
 	window.IntPart[int64]("bytes", 4),

@@ -30,8 +30,8 @@ type UsageDefaultEvent struct {
 	Bytes     int64 // bytes
 }
 
-// UsageDefaultWriter writes UsageDefault events to table usage_default. Writing
-// an event again replaces it, so a failed call is safe to repeat.
+// UsageDefaultWriter writes UsageDefault events to table usage_default. Writing an event again replaces it, so a
+// failed call is safe to repeat.
 type UsageDefaultWriter struct {
 	writer *store.Writer
 }
@@ -41,81 +41,68 @@ func NewUsageDefaultWriter(client store.Client, opts ...store.WriterOptions) *Us
 	return &UsageDefaultWriter{store.NewWriter(client, usageDefaultMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// UsageDefaultWriter.
-func (w *UsageDefaultWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *UsageDefaultWriter) Write(ctx context.Context, event UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *UsageDefaultWriter) WriteAll(ctx context.Context, events []UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *UsageDefaultWriter) Delete(ctx context.Context, events []UsageDefaultEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *UsageDefaultWriter) DeleteRange(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *UsageDefaultWriter) DeleteRange(ctx context.Context, series UsageDefaultSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(usageDefaultBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *UsageDefaultWriter) DeleteSeries(ctx context.Context, series UsageDefaultSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(usageDefaultBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageDefaultWriter) Replace(ctx context.Context, old UsageDefaultEvent, updated UsageDefaultEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// UsageDefaultBatcher gathers UsageDefault events from any number of goroutines
-// and writes them in batches; see store.Batcher.
+// UsageDefaultBatcher gathers UsageDefault events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type UsageDefaultBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewUsageDefaultBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewUsageDefaultBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaultEvent, err error), opts ...store.BatcherOptions) *UsageDefaultBatcher {
-	return &UsageDefaultBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(UsageDefaultWriter)
+	}
+	return &UsageDefaultBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *UsageDefaultBatcher) Add(ctx context.Context, event UsageDefaultEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *UsageDefaultBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *UsageDefaultBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *UsageDefaultBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// UsageDefaultReader reads UsageDefault events from table usage_default. Read
-// holds one event in memory at a time.
+// UsageDefaultReader reads UsageDefault events from table usage_default. Read holds one event in memory at a
+// time.
 type UsageDefaultReader struct {
 	reader *store.Reader
 }
@@ -125,50 +112,44 @@ func NewUsageDefaultReader(client store.Client, opts ...store.ReaderOptions) *Us
 	return &UsageDefaultReader{store.NewReader(client, usageDefaultMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
-	return store.ResultsOf[UsageDefaultEvent](r.reader.Read(ctx, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *UsageDefaultReader) Read(ctx context.Context, series UsageDefaultSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
+	return store.ResultsOf[UsageDefaultEvent](r.reader.Read(ctx, store.SeriesOf(usageDefaultBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *UsageDefaultReader) ReadMany(ctx context.Context, series []UsageDefaultSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
-	return store.ResultsOf[UsageDefaultEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageDefaultSeries) any { return &UsageDefaultEvent{UsageDefaultSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *UsageDefaultReader) ReadMany(ctx context.Context, series []UsageDefaultSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageDefaultEvent, error] {
+	return store.ResultsOf[UsageDefaultEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, usageDefaultBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *UsageDefaultReader) Latest(ctx context.Context, series UsageDefaultSeries) (UsageDefaultEvent, error) {
-	return store.ResultOf[UsageDefaultEvent](r.reader.Latest(ctx, &UsageDefaultEvent{UsageDefaultSeries: series}))
+	return store.ResultOf[UsageDefaultEvent](r.reader.Latest(ctx, usageDefaultBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *UsageDefaultReader) LatestMany(ctx context.Context, series []UsageDefaultSeries) iter.Seq2[UsageDefaultEvent, error] {
-	return store.ResultsOf[UsageDefaultEvent](r.reader.LatestMany(ctx, store.Each(series, func(s UsageDefaultSeries) any { return &UsageDefaultEvent{UsageDefaultSeries: s} })))
+	return store.ResultsOf[UsageDefaultEvent](r.reader.LatestMany(ctx, store.Each(series, usageDefaultBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *UsageDefaultReader) ReadColumns(ctx context.Context, series UsageDefaultSeries, from, to time.Time, columns *UsageDefaultColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, usageDefaultColumns, columns, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageDefaultColumns, columns, store.SeriesOf(usageDefaultBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *UsageDefaultReader) Windows(ctx context.Context, series UsageDefaultSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageDefaultWindow, error] {
-	return store.ResultsOf[UsageDefaultWindow](r.reader.Windows(ctx, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[UsageDefaultWindow](r.reader.Windows(ctx, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(usageDefaultBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *UsageDefaultReader) Points(ctx context.Context, series UsageDefaultSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(&UsageDefaultEvent{UsageDefaultSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, usageDefaultColumns, usageDefaultWindows, store.SeriesOf(usageDefaultBase(series)), from, to, field, n)
 }
 
-// The fields of UsageDefaultEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of UsageDefaultEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	UsageDefaultFieldRequests store.Field = "requests"
 	UsageDefaultFieldBytes    store.Field = "bytes"
@@ -199,8 +180,7 @@ type UsageDefaultWindow struct {
 	Bytes    window.Int[int64]
 }
 
-// UsageDefaultWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// UsageDefaultWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type UsageDefaultWindowColumns struct {
 	window.WindowColumns[UsageDefaultSeries]
 	Requests window.NumberColumns[int64]
@@ -222,15 +202,13 @@ const (
 	UsageDefaultSeriesCustomer store.SeriesValue = "customer"
 )
 
-// The tables of UsageDefault events and their families, for other programs;
-// options may add a prefix to IDs.
+// The tables of UsageDefault events and their families, for other programs; options may add a prefix to IDs.
 const (
 	UsageDefaultTableID = "usage_default"
 	UsageDefaultFamilyM = "m"
 )
 
-// SetupUsageDefault reconciles table usage_default with the schema; see
-// setup.Setup.
+// SetupUsageDefault reconciles table usage_default with the schema; see setup.Setup.
 func SetupUsageDefault(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(usageDefaultMappings), opts...)
 }
@@ -243,9 +221,8 @@ func SetupUsageDefault(ctx context.Context, admin setup.Admin, client store.Clie
 //
 //	customer-07#2021-03-05T120000
 //
-// Time: 2006-01-02T150405. A row contains one event, with a column per field.
-// The timestamp of a cell is the expiry of the event minus 2d. Garbage
-// collection rule: age() > 2d.
+// Time: 2006-01-02T150405. A row contains one event, with a column per field. The timestamp of a cell is the
+// expiry of the event minus 2d. Garbage collection rule: age() > 2d.
 type UsageDefaultKey struct {
 	Customer string
 	Time     time.Time
@@ -275,8 +252,11 @@ func (k *UsageDefaultKey) values() *codec.KeyValues {
 
 var usageDefaultMappings = []*store.Mapping{usageDefaultMapping}
 
-// usageDefaultPart returns a pointer to what an event has for a slice of
-// UsageDefaultColumns, by its index.
+func usageDefaultBase(series UsageDefaultSeries) any {
+	return &UsageDefaultEvent{UsageDefaultSeries: series}
+}
+
+// usageDefaultPart returns a pointer to what an event has for a slice of UsageDefaultColumns, by its index.
 func usageDefaultPart(e any, n int) any {
 	v := e.(*UsageDefaultEvent)
 	switch n {
@@ -332,8 +312,7 @@ var usageDefaultMapping = store.NewMapping(usageDefaultColumns, store.Mapping{
 	Check:     checkUsageDefault,
 })
 
-// usageDefaultWindows says how the slices of UsageDefaultColumns are
-// summarized, by their indexes.
+// usageDefaultWindows says how the slices of UsageDefaultColumns are summarized, by their indexes.
 var usageDefaultWindows = window.NewSpec[UsageDefaultSeries, UsageDefaultWindow](
 	window.IntPart[int64]("requests", 5),
 	window.IntPart[int64]("bytes", 6),

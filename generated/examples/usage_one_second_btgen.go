@@ -29,147 +29,126 @@ type UsageOneSecondEvent struct {
 	Bytes     int64 // bytes
 }
 
-// UsageOneSecondWriter writes UsageOneSecond events to table usage_one_second.
-// Writing an event again replaces it, so a failed call is safe to repeat.
+// UsageOneSecondWriter writes UsageOneSecond events to table usage_one_second. Writing an event again replaces
+// it, so a failed call is safe to repeat.
 type UsageOneSecondWriter struct {
 	writer *store.Writer
 }
 
-// NewUsageOneSecondWriter returns a writer; client is usually a
-// *bigtable.Client.
+// NewUsageOneSecondWriter returns a writer; client is usually a *bigtable.Client.
 func NewUsageOneSecondWriter(client store.Client, opts ...store.WriterOptions) *UsageOneSecondWriter {
 	return &UsageOneSecondWriter{store.NewWriter(client, usageOneSecondMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// UsageOneSecondWriter.
-func (w *UsageOneSecondWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *UsageOneSecondWriter) Write(ctx context.Context, event UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *UsageOneSecondWriter) WriteAll(ctx context.Context, events []UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *UsageOneSecondWriter) Delete(ctx context.Context, events []UsageOneSecondEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *UsageOneSecondWriter) DeleteRange(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *UsageOneSecondWriter) DeleteRange(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(usageOneSecondBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *UsageOneSecondWriter) DeleteSeries(ctx context.Context, series UsageOneSecondSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(usageOneSecondBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *UsageOneSecondWriter) Replace(ctx context.Context, old UsageOneSecondEvent, updated UsageOneSecondEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// UsageOneSecondBatcher gathers UsageOneSecond events from any number of
-// goroutines and writes them in batches; see store.Batcher.
+// UsageOneSecondBatcher gathers UsageOneSecond events from any number of goroutines and writes them in batches;
+// see store.Batcher.
 type UsageOneSecondBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewUsageOneSecondBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewUsageOneSecondBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOneSecondEvent, err error), opts ...store.BatcherOptions) *UsageOneSecondBatcher {
-	return &UsageOneSecondBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(UsageOneSecondWriter)
+	}
+	return &UsageOneSecondBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *UsageOneSecondBatcher) Add(ctx context.Context, event UsageOneSecondEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *UsageOneSecondBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *UsageOneSecondBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *UsageOneSecondBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// UsageOneSecondReader reads UsageOneSecond events from table usage_one_second.
-// Read holds one event in memory at a time.
+// UsageOneSecondReader reads UsageOneSecond events from table usage_one_second. Read holds one event in memory
+// at a time.
 type UsageOneSecondReader struct {
 	reader *store.Reader
 }
 
-// NewUsageOneSecondReader returns a reader; client is usually a
-// *bigtable.Client.
+// NewUsageOneSecondReader returns a reader; client is usually a *bigtable.Client.
 func NewUsageOneSecondReader(client store.Client, opts ...store.ReaderOptions) *UsageOneSecondReader {
 	return &UsageOneSecondReader{store.NewReader(client, usageOneSecondMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
-	return store.ResultsOf[UsageOneSecondEvent](r.reader.Read(ctx, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *UsageOneSecondReader) Read(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
+	return store.ResultsOf[UsageOneSecondEvent](r.reader.Read(ctx, store.SeriesOf(usageOneSecondBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *UsageOneSecondReader) ReadMany(ctx context.Context, series []UsageOneSecondSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
-	return store.ResultsOf[UsageOneSecondEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s UsageOneSecondSeries) any { return &UsageOneSecondEvent{UsageOneSecondSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *UsageOneSecondReader) ReadMany(ctx context.Context, series []UsageOneSecondSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[UsageOneSecondEvent, error] {
+	return store.ResultsOf[UsageOneSecondEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, usageOneSecondBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *UsageOneSecondReader) Latest(ctx context.Context, series UsageOneSecondSeries) (UsageOneSecondEvent, error) {
-	return store.ResultOf[UsageOneSecondEvent](r.reader.Latest(ctx, &UsageOneSecondEvent{UsageOneSecondSeries: series}))
+	return store.ResultOf[UsageOneSecondEvent](r.reader.Latest(ctx, usageOneSecondBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *UsageOneSecondReader) LatestMany(ctx context.Context, series []UsageOneSecondSeries) iter.Seq2[UsageOneSecondEvent, error] {
-	return store.ResultsOf[UsageOneSecondEvent](r.reader.LatestMany(ctx, store.Each(series, func(s UsageOneSecondSeries) any { return &UsageOneSecondEvent{UsageOneSecondSeries: s} })))
+	return store.ResultsOf[UsageOneSecondEvent](r.reader.LatestMany(ctx, store.Each(series, usageOneSecondBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *UsageOneSecondReader) ReadColumns(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, columns *UsageOneSecondColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, usageOneSecondColumns, columns, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, usageOneSecondColumns, columns, store.SeriesOf(usageOneSecondBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *UsageOneSecondReader) Windows(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[UsageOneSecondWindow, error] {
-	return store.ResultsOf[UsageOneSecondWindow](r.reader.Windows(ctx, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[UsageOneSecondWindow](r.reader.Windows(ctx, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(usageOneSecondBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *UsageOneSecondReader) Points(ctx context.Context, series UsageOneSecondSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(&UsageOneSecondEvent{UsageOneSecondSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, usageOneSecondColumns, usageOneSecondWindows, store.SeriesOf(usageOneSecondBase(series)), from, to, field, n)
 }
 
-// The fields of UsageOneSecondEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of UsageOneSecondEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	UsageOneSecondFieldRequests store.Field = "requests"
 	UsageOneSecondFieldBytes    store.Field = "bytes"
@@ -199,8 +178,7 @@ type UsageOneSecondWindow struct {
 	Bytes    window.Int[int64]
 }
 
-// UsageOneSecondWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// UsageOneSecondWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type UsageOneSecondWindowColumns struct {
 	window.WindowColumns[UsageOneSecondSeries]
 	Requests window.NumberColumns[int64]
@@ -222,15 +200,13 @@ const (
 	UsageOneSecondSeriesCustomer store.SeriesValue = "customer"
 )
 
-// The tables of UsageOneSecond events and their families, for other programs;
-// options may add a prefix to IDs.
+// The tables of UsageOneSecond events and their families, for other programs; options may add a prefix to IDs.
 const (
 	UsageOneSecondTableID = "usage_one_second"
 	UsageOneSecondFamilyM = "m"
 )
 
-// SetupUsageOneSecond reconciles table usage_one_second with the schema; see
-// setup.Setup.
+// SetupUsageOneSecond reconciles table usage_one_second with the schema; see setup.Setup.
 func SetupUsageOneSecond(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(usageOneSecondMappings), opts...)
 }
@@ -243,9 +219,8 @@ func SetupUsageOneSecond(ctx context.Context, admin setup.Admin, client store.Cl
 //
 //	customer-07#2021-03-05T120000
 //
-// Time: 2006-01-02T150405. A row contains one event, with a column per field.
-// The timestamp of a cell is the expiry of the event. Garbage collection rule:
-// age() > 1s.
+// Time: 2006-01-02T150405. A row contains one event, with a column per field. The timestamp of a cell is the
+// expiry of the event. Garbage collection rule: age() > 1s.
 type UsageOneSecondKey struct {
 	Customer string
 	Time     time.Time
@@ -262,8 +237,7 @@ func (k UsageOneSecondKey) String() string { return codec.KeyString(k.Append(nil
 // Prefix returns what precedes the time in the keys of the series.
 func (k UsageOneSecondKey) Prefix() ([]byte, error) { return usageOneSecondKey.Prefix(k.values()) }
 
-// ParseUsageOneSecondKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseUsageOneSecondKey parses a row key. Errors are of type *codec.FieldError.
 func ParseUsageOneSecondKey(row string) (k UsageOneSecondKey, err error) {
 	err = usageOneSecondKey.Parse(row, k.values())
 	return k, err
@@ -276,8 +250,11 @@ func (k *UsageOneSecondKey) values() *codec.KeyValues {
 
 var usageOneSecondMappings = []*store.Mapping{usageOneSecondMapping}
 
-// usageOneSecondPart returns a pointer to what an event has for a slice of
-// UsageOneSecondColumns, by its index.
+func usageOneSecondBase(series UsageOneSecondSeries) any {
+	return &UsageOneSecondEvent{UsageOneSecondSeries: series}
+}
+
+// usageOneSecondPart returns a pointer to what an event has for a slice of UsageOneSecondColumns, by its index.
 func usageOneSecondPart(e any, n int) any {
 	v := e.(*UsageOneSecondEvent)
 	switch n {
@@ -331,8 +308,7 @@ var usageOneSecondMapping = store.NewMapping(usageOneSecondColumns, store.Mappin
 	Check:     checkUsageOneSecond,
 })
 
-// usageOneSecondWindows says how the slices of UsageOneSecondColumns are
-// summarized, by their indexes.
+// usageOneSecondWindows says how the slices of UsageOneSecondColumns are summarized, by their indexes.
 var usageOneSecondWindows = window.NewSpec[UsageOneSecondSeries, UsageOneSecondWindow](
 	window.IntPart[int64]("requests", 4),
 	window.IntPart[int64]("bytes", 5),

@@ -21,8 +21,7 @@ type VehicleSeries struct {
 	Vehicle int64
 }
 
-// VehicleEvent is one event: Where a vehicle is, and what it knows about
-// itself.
+// VehicleEvent is one event: Where a vehicle is, and what it knows about itself.
 type VehicleEvent struct {
 	VehicleSeries
 	Time      time.Time // truncated to 1s by the writer; UTC when read
@@ -32,8 +31,8 @@ type VehicleEvent struct {
 	Note      *string // nil if absent
 }
 
-// VehicleWriter writes Vehicle events to tables vehicle_events and vehicle_now.
-// Writing an event again replaces it, so a failed call is safe to repeat.
+// VehicleWriter writes Vehicle events to tables vehicle_events and vehicle_now. Writing an event again replaces
+// it, so a failed call is safe to repeat.
 type VehicleWriter struct {
 	writer *store.Writer
 }
@@ -43,96 +42,80 @@ func NewVehicleWriter(client store.Client, opts ...store.WriterOptions) *Vehicle
 	return &VehicleWriter{store.NewWriter(client, vehicleMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// VehicleWriter.
-func (w *VehicleWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *VehicleWriter) Write(ctx context.Context, event VehicleEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *VehicleWriter) WriteAll(ctx context.Context, events []VehicleEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *VehicleWriter) Delete(ctx context.Context, events []VehicleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *VehicleWriter) DeleteRange(ctx context.Context, series VehicleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *VehicleWriter) DeleteRange(ctx context.Context, series VehicleSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(vehicleBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *VehicleWriter) DeleteSeries(ctx context.Context, series VehicleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(vehicleBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *VehicleWriter) Replace(ctx context.Context, old VehicleEvent, updated VehicleEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// DeleteByLine deletes the events with from <= time < to, of the series with
-// the given region and line, from all tables, as DeleteRange does for one
-// series. It reads keys and timestamps from table vehicle_events: one range of
-// rows; from table vehicle_now: one range of rows.
+// DeleteByLine deletes the events with from <= time < to, of the series with the given region and line, from all
+// tables, as DeleteRange does for one series. It reads keys and timestamps from table vehicle_events: one range
+// of rows; from table vehicle_now: one range of rows.
 func (w *VehicleWriter) DeleteByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, selectVehicleByLine(region, line), from, to, opts...)
+	return w.writer.DeleteRange(ctx, selectVehicleByLine(region, line), from, to, opts...)
 }
 
-// DeleteAllByLine deletes all events, of the series with the given region and
-// line, as DeleteByLine does, whatever their times, as DeleteSeries does for
-// one series.
+// DeleteAllByLine deletes all events, of the series with the given region and line, as DeleteByLine does,
+// whatever their times, as DeleteSeries does for one series.
 func (w *VehicleWriter) DeleteAllByLine(ctx context.Context, region string, line string, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, selectVehicleByLine(region, line), opts...)
+	return w.writer.DeleteAll(ctx, selectVehicleByLine(region, line), opts...)
 }
 
-// VehicleBatcher gathers Vehicle events from any number of goroutines and
-// writes them in batches; see store.Batcher.
+// VehicleBatcher gathers Vehicle events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type VehicleBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewVehicleBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewVehicleBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewVehicleBatcher(w *VehicleWriter, failed func(event VehicleEvent, err error), opts ...store.BatcherOptions) *VehicleBatcher {
-	return &VehicleBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(VehicleWriter)
+	}
+	return &VehicleBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *VehicleBatcher) Add(ctx context.Context, event VehicleEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *VehicleBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *VehicleBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *VehicleBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// VehicleReader reads Vehicle events from table vehicle_events. Read holds one
-// bucket in memory at a time.
+// VehicleReader reads Vehicle events from table vehicle_events. Read holds one bucket in memory at a time.
 type VehicleReader struct {
 	reader *store.Reader
 }
@@ -142,57 +125,53 @@ func NewVehicleReader(client store.Client, opts ...store.ReaderOptions) *Vehicle
 	return &VehicleReader{store.NewReader(client, vehicleEventsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *VehicleReader) Read(ctx context.Context, series VehicleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *VehicleReader) Read(ctx context.Context, series VehicleSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
+	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, store.SeriesOf(vehicleBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *VehicleReader) ReadMany(ctx context.Context, series []VehicleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
-	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s VehicleSeries) any { return &VehicleEvent{VehicleSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *VehicleReader) ReadMany(ctx context.Context, series []VehicleSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
+	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, vehicleBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, from table vehicle_now, or
-// store.ErrNotFound; see store.Reader.Latest.
+// Latest returns the newest event of a series, from table vehicle_now, or store.ErrNotFound; see
+// store.Reader.Latest.
 func (r *VehicleReader) Latest(ctx context.Context, series VehicleSeries) (VehicleEvent, error) {
-	return store.ResultOf[VehicleEvent](r.reader.Latest(ctx, &VehicleEvent{VehicleSeries: series}))
+	return store.ResultOf[VehicleEvent](r.reader.Latest(ctx, vehicleBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any,
-// from table vehicle_now; see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any, from table vehicle_now; see
+// store.Reader.LatestMany.
 func (r *VehicleReader) LatestMany(ctx context.Context, series []VehicleSeries) iter.Seq2[VehicleEvent, error] {
-	return store.ResultsOf[VehicleEvent](r.reader.LatestMany(ctx, store.Each(series, func(s VehicleSeries) any { return &VehicleEvent{VehicleSeries: s} })))
+	return store.ResultsOf[VehicleEvent](r.reader.LatestMany(ctx, store.Each(series, vehicleBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *VehicleReader) ReadColumns(ctx context.Context, series VehicleSeries, from, to time.Time, columns *VehicleColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, vehicleEventsColumns, columns, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, vehicleEventsColumns, columns, store.SeriesOf(vehicleBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *VehicleReader) Windows(ctx context.Context, series VehicleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[VehicleWindow, error] {
-	return store.ResultsOf[VehicleWindow](r.reader.Windows(ctx, vehicleEventsColumns, vehicleWindows, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[VehicleWindow](r.reader.Windows(ctx, vehicleEventsColumns, vehicleWindows, store.SeriesOf(vehicleBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *VehicleReader) Points(ctx context.Context, series VehicleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, vehicleEventsColumns, vehicleWindows, store.SeriesOf(&VehicleEvent{VehicleSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, vehicleEventsColumns, vehicleWindows, store.SeriesOf(vehicleBase(series)), from, to, field, n)
 }
 
-// ByLine yields the events with from <= time < to of the series with the given
-// region and line, by bucket, then by series in row key order, then by time.
-// Its errors are those of Read. It reads from table vehicle_events: one range
-// of rows.
+// ByLine yields the events with from <= time < to of the series with the given region and line, by bucket, then
+// by series in row key order, then by time. Its errors are those of Read. It reads from table vehicle_events:
+// one range of rows.
 //
 // The vehicles of a line.
 //
-// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
-// takes one row per series from table vehicle_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago takes one row per series from table
+// vehicle_now.
 func (r *VehicleReader) ByLine(ctx context.Context, region string, line string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
 	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, selectVehicleByLine(region, line), from, to, opts...))
 }
@@ -202,54 +181,50 @@ func (r *VehicleReader) ByLineColumns(ctx context.Context, region string, line s
 	return r.reader.ReadColumns(ctx, vehicleEventsColumns, columns, selectVehicleByLine(region, line), from, to, opts...)
 }
 
-// ByLineWindows summarizes the events of ByLine by windows of time, as Windows
-// does: by series, then by time.
+// ByLineWindows summarizes the events of ByLine by windows of time, as Windows does: by series, then by time.
 func (r *VehicleReader) ByLineWindows(ctx context.Context, region string, line string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[VehicleWindow, error] {
 	return store.ResultsOf[VehicleWindow](r.reader.Windows(ctx, vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, width, opts...))
 }
 
-// ByLinePoints yields, for each series of ByLine, the values of a number that a
-// chart of n pixels shows; see store.Reader.Charts.
+// ByLinePoints yields, for each series of ByLine, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *VehicleReader) ByLinePoints(ctx context.Context, region string, line string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[VehicleSeries], error] {
 	return store.ResultsOf[window.Chart[VehicleSeries]](r.reader.Charts(ctx, vehicleEventsColumns, vehicleWindows, selectVehicleByLine(region, line), from, to, field, n))
 }
 
-// ByLineSeries yields the series of ByLine that have events with from <= time <
-// to, each once, without reading the events. It receives the keys of all rows
-// in the range, and keeps one per series in memory, because segments of the
-// series follow the time in row keys. Its errors are those of Read.
+// ByLineSeries yields the series of ByLine that have events with from <= time < to, each once, without reading
+// the events. It receives the keys of all rows in the range, and keeps one per series in memory, because
+// segments of the series follow the time in row keys. Its errors are those of Read.
 func (r *VehicleReader) ByLineSeries(ctx context.Context, region string, line string, from, to time.Time) iter.Seq2[VehicleSeries, error] {
 	return store.ResultsOf[VehicleSeries](r.reader.ReadSeries(ctx, selectVehicleByLine(region, line), from, to))
 }
 
-// ByRegion yields the events with from <= time < to of the series with the
-// given region, by series in row key order, then by time. Its errors are those
-// of Read. It reads from table vehicle_events: one range of rows.
+// ByRegion yields the events with from <= time < to of the series with the given region, by series in row key
+// order, then by time. Its errors are those of Read. It reads from table vehicle_events: one range of rows.
 //
 // The vehicles of a region.
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
-// takes one row per series from table vehicle_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago takes one row per series from table
+// vehicle_now.
 func (r *VehicleReader) ByRegion(ctx context.Context, region string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[VehicleEvent, error] {
 	return store.ResultsOf[VehicleEvent](r.reader.Read(ctx, selectVehicleByRegion(region), from, to, opts...))
 }
 
-// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns
-// does.
+// ByRegionColumns appends the events of ByRegion to columns, as ReadColumns does.
 func (r *VehicleReader) ByRegionColumns(ctx context.Context, region string, from, to time.Time, columns *VehicleColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, vehicleEventsColumns, columns, selectVehicleByRegion(region), from, to, opts...)
 }
 
-// ByRegionWindows summarizes the events of ByRegion by windows of time, as
-// Windows does: by series, then by time.
+// ByRegionWindows summarizes the events of ByRegion by windows of time, as Windows does: by series, then by
+// time.
 func (r *VehicleReader) ByRegionWindows(ctx context.Context, region string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[VehicleWindow, error] {
 	return store.ResultsOf[VehicleWindow](r.reader.Windows(ctx, vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, width, opts...))
 }
 
-// ByRegionPoints yields, for each series of ByRegion, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// ByRegionPoints yields, for each series of ByRegion, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *VehicleReader) ByRegionPoints(ctx context.Context, region string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[VehicleSeries], error] {
 	return store.ResultsOf[window.Chart[VehicleSeries]](r.reader.Charts(ctx, vehicleEventsColumns, vehicleWindows, selectVehicleByRegion(region), from, to, field, n))
 }
@@ -288,8 +263,7 @@ type VehicleWindow struct {
 	Note      window.Values[string]
 }
 
-// VehicleWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// VehicleWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type VehicleWindowColumns struct {
 	window.WindowColumns[VehicleSeries]
 	Latitude  window.NumberColumns[float64]
@@ -317,8 +291,7 @@ const (
 	VehicleSeriesVehicle store.SeriesValue = "vehicle"
 )
 
-// The tables of Vehicle events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Vehicle events and their families, for other programs; options may add a prefix to IDs.
 const (
 	VehicleEventsTableID      = "vehicle_events"
 	VehicleEventsFamilyM      = "m"
@@ -327,14 +300,13 @@ const (
 	VehicleNowFamilyNVersions = "n-versions"
 )
 
-// SetupVehicle reconciles tables vehicle_events and vehicle_now with the
-// schema; see setup.Setup.
+// SetupVehicle reconciles tables vehicle_events and vehicle_now with the schema; see setup.Setup.
 func SetupVehicle(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(vehicleMappings), opts...)
 }
 
-// BackfillVehicle copies events from one table to another, by default to the
-// one with serves: false, or compares them; see store.Backfill.
+// BackfillVehicle copies events from one table to another, by default to the one with serves: false, or compares
+// them; see store.Backfill.
 func BackfillVehicle(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, vehicleMappings, opts...)
 }
@@ -347,9 +319,8 @@ func BackfillVehicle(ctx context.Context, client store.Client, opts ...store.Bac
 //
 //	nyc/m86/2021-03-05T12/5824
 //
-// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
-// bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Garbage collection rule: age() > 30d.
+// Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a bucket. Each field is a column with a
+// cell per event, whose timestamp is the time of the event. Garbage collection rule: age() > 30d.
 type VehicleEventsKey struct {
 	Region  string
 	Line    string
@@ -387,10 +358,9 @@ func (k *VehicleEventsKey) values() *codec.KeyValues {
 //
 //	nyc/m86/5824
 //
-// A row contains the newest event of a series. Each field is a column, and the
-// timestamps of cells are the time of the event. Family n-versions has sums
-// which tell that the event was written with other values, too. Family n:
-// Garbage collection rule: (age() > 7d || versions() > 1).
+// A row contains the newest event of a series. Each field is a column, and the timestamps of cells are the time
+// of the event. Family n-versions has sums which tell that the event was written with other values, too. Family
+// n: Garbage collection rule: (age() > 7d || versions() > 1).
 type VehicleNowKey struct {
 	Region  string
 	Line    string
@@ -418,8 +388,9 @@ func (k *VehicleNowKey) values() *codec.KeyValues {
 
 var vehicleMappings = []*store.Mapping{vehicleEventsMapping, vehicleNowMapping}
 
-// vehiclePart returns a pointer to what an event has for a slice of
-// VehicleColumns, by its index.
+func vehicleBase(series VehicleSeries) any { return &VehicleEvent{VehicleSeries: series} }
+
+// vehiclePart returns a pointer to what an event has for a slice of VehicleColumns, by its index.
 func vehiclePart(e any, n int) any {
 	v := e.(*VehicleEvent)
 	switch n {
@@ -509,8 +480,7 @@ var vehicleNowMapping = store.NewMapping(vehicleNowColumns, store.Mapping{
 	Check:     checkVehicle,
 })
 
-// vehicleWindows says how the slices of VehicleColumns are summarized, by their
-// indexes.
+// vehicleWindows says how the slices of VehicleColumns are summarized, by their indexes.
 var vehicleWindows = window.NewSpec[VehicleSeries, VehicleWindow](
 	window.FloatPart[float64]("latitude", 2),
 	window.FloatPart[float64]("longitude", 3),

@@ -27,8 +27,8 @@ type ViewEvent struct {
 	Duration time.Duration
 }
 
-// ViewWriter writes View events to table activity. Writing an event again
-// replaces it, so a failed call is safe to repeat.
+// ViewWriter writes View events to table activity. Writing an event again replaces it, so a failed call is safe
+// to repeat.
 type ViewWriter struct {
 	writer *store.Writer
 }
@@ -38,80 +38,66 @@ func NewViewWriter(client store.Client, opts ...store.WriterOptions) *ViewWriter
 	return &ViewWriter{store.NewWriter(client, viewMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// ViewWriter.
-func (w *ViewWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *ViewWriter) Write(ctx context.Context, event ViewEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *ViewWriter) WriteAll(ctx context.Context, events []ViewEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *ViewWriter) Delete(ctx context.Context, events []ViewEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *ViewWriter) DeleteRange(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *ViewWriter) DeleteRange(ctx context.Context, series ViewSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(viewBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *ViewWriter) DeleteSeries(ctx context.Context, series ViewSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&ViewEvent{ViewSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(viewBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *ViewWriter) Replace(ctx context.Context, old ViewEvent, updated ViewEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// ViewBatcher gathers View events from any number of goroutines and writes them
-// in batches; see store.Batcher.
+// ViewBatcher gathers View events from any number of goroutines and writes them in batches; see store.Batcher.
 type ViewBatcher struct {
 	batcher *store.Batcher
 }
 
 // NewViewBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewViewBatcher(w *ViewWriter, failed func(event ViewEvent, err error), opts ...store.BatcherOptions) *ViewBatcher {
-	return &ViewBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(ViewWriter)
+	}
+	return &ViewBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *ViewBatcher) Add(ctx context.Context, event ViewEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *ViewBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *ViewBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *ViewBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// ViewReader reads View events from table activity. Read holds one event in
-// memory at a time.
+// ViewReader reads View events from table activity. Read holds one event in memory at a time.
 type ViewReader struct {
 	reader *store.Reader
 }
@@ -121,71 +107,64 @@ func NewViewReader(client store.Client, opts ...store.ReaderOptions) *ViewReader
 	return &ViewReader{store.NewReader(client, viewActivityMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *ViewReader) Read(ctx context.Context, series ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return store.ResultsOf[ViewEvent](r.reader.Read(ctx, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *ViewReader) Read(ctx context.Context, series ViewSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
+	return store.ResultsOf[ViewEvent](r.reader.Read(ctx, store.SeriesOf(viewBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *ViewReader) ReadMany(ctx context.Context, series []ViewSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
-	return store.ResultsOf[ViewEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s ViewSeries) any { return &ViewEvent{ViewSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *ViewReader) ReadMany(ctx context.Context, series []ViewSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
+	return store.ResultsOf[ViewEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, viewBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *ViewReader) Latest(ctx context.Context, series ViewSeries) (ViewEvent, error) {
-	return store.ResultOf[ViewEvent](r.reader.Latest(ctx, &ViewEvent{ViewSeries: series}))
+	return store.ResultOf[ViewEvent](r.reader.Latest(ctx, viewBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *ViewReader) LatestMany(ctx context.Context, series []ViewSeries) iter.Seq2[ViewEvent, error] {
-	return store.ResultsOf[ViewEvent](r.reader.LatestMany(ctx, store.Each(series, func(s ViewSeries) any { return &ViewEvent{ViewSeries: s} })))
+	return store.ResultsOf[ViewEvent](r.reader.LatestMany(ctx, store.Each(series, viewBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *ViewReader) ReadColumns(ctx context.Context, series ViewSeries, from, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, viewActivityColumns, columns, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, viewActivityColumns, columns, store.SeriesOf(viewBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *ViewReader) Windows(ctx context.Context, series ViewSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ViewWindow, error] {
-	return store.ResultsOf[ViewWindow](r.reader.Windows(ctx, viewActivityColumns, viewWindows, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[ViewWindow](r.reader.Windows(ctx, viewActivityColumns, viewWindows, store.SeriesOf(viewBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *ViewReader) Points(ctx context.Context, series ViewSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, viewActivityColumns, viewWindows, store.SeriesOf(&ViewEvent{ViewSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, viewActivityColumns, viewWindows, store.SeriesOf(viewBase(series)), from, to, field, n)
 }
 
-// AllViews yields the events with from <= time < to of all series, by series in
-// row key order, then by time. Its errors are those of Read. It reads from
-// table activity: the whole table.
+// AllViews yields the events with from <= time < to of all series, by series in row key order, then by time. Its
+// errors are those of Read. It reads from table activity: the whole table.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *ViewReader) AllViews(ctx context.Context, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[ViewEvent, error] {
 	return store.ResultsOf[ViewEvent](r.reader.Read(ctx, selectViewAllViews(), from, to, opts...))
 }
 
-// AllViewsColumns appends the events of AllViews to columns, as ReadColumns
-// does.
+// AllViewsColumns appends the events of AllViews to columns, as ReadColumns does.
 func (r *ViewReader) AllViewsColumns(ctx context.Context, from, to time.Time, columns *ViewColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, viewActivityColumns, columns, selectViewAllViews(), from, to, opts...)
 }
 
-// AllViewsWindows summarizes the events of AllViews by windows of time, as
-// Windows does: by series, then by time.
+// AllViewsWindows summarizes the events of AllViews by windows of time, as Windows does: by series, then by
+// time.
 func (r *ViewReader) AllViewsWindows(ctx context.Context, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[ViewWindow, error] {
 	return store.ResultsOf[ViewWindow](r.reader.Windows(ctx, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, width, opts...))
 }
 
-// AllViewsPoints yields, for each series of AllViews, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// AllViewsPoints yields, for each series of AllViews, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *ViewReader) AllViewsPoints(ctx context.Context, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[ViewSeries], error] {
 	return store.ResultsOf[window.Chart[ViewSeries]](r.reader.Charts(ctx, viewActivityColumns, viewWindows, selectViewAllViews(), from, to, field, n))
 }
@@ -218,8 +197,7 @@ type ViewWindow struct {
 	Duration window.Int[time.Duration]
 }
 
-// ViewWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// ViewWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type ViewWindowColumns struct {
 	window.WindowColumns[ViewSeries]
 	Page     window.ValuesColumns[string]
@@ -241,8 +219,7 @@ const (
 	ViewSeriesUser store.SeriesValue = "user"
 )
 
-// The tables of View events and their families, for other programs; options may
-// add a prefix to IDs.
+// The tables of View events and their families, for other programs; options may add a prefix to IDs.
 const (
 	ViewActivityTableID = "activity"
 	ViewActivityFamilyA = "a"
@@ -261,9 +238,8 @@ func SetupView(ctx context.Context, admin setup.Admin, client store.Client, opts
 //
 //	user#123#view#9223370421909175807
 //
-// Time: unix_ms reversed from max_int64. A row contains one event, with a
-// column per field. The timestamp of a cell is the time of the write. Garbage
-// collection rule: age() > 90d.
+// Time: unix_ms reversed from max_int64. A row contains one event, with a column per field. The timestamp of a
+// cell is the time of the write. Garbage collection rule: age() > 90d.
 type ViewActivityKey struct {
 	User uint64
 	Time time.Time
@@ -293,8 +269,9 @@ func (k *ViewActivityKey) values() *codec.KeyValues {
 
 var viewMappings = []*store.Mapping{viewActivityMapping}
 
-// viewPart returns a pointer to what an event has for a slice of ViewColumns,
-// by its index.
+func viewBase(series ViewSeries) any { return &ViewEvent{ViewSeries: series} }
+
+// viewPart returns a pointer to what an event has for a slice of ViewColumns, by its index.
 func viewPart(e any, n int) any {
 	v := e.(*ViewEvent)
 	switch n {
@@ -343,8 +320,7 @@ var viewActivityMapping = store.NewMapping(viewActivityColumns, store.Mapping{
 	Check:     checkView,
 })
 
-// viewWindows says how the slices of ViewColumns are summarized, by their
-// indexes.
+// viewWindows says how the slices of ViewColumns are summarized, by their indexes.
 var viewWindows = window.NewSpec[ViewSeries, ViewWindow](
 	window.ValuesPart[string]("page", 2),
 	window.IntPart[time.Duration]("duration", 3),

@@ -20,8 +20,7 @@ type BalloonCombinedSeries struct {
 	BalloonID int64
 }
 
-// BalloonCombinedEvent is one event: One reading a minute from a weather
-// balloon.
+// BalloonCombinedEvent is one event: One reading a minute from a weather balloon.
 type BalloonCombinedEvent struct {
 	BalloonCombinedSeries
 	Time        time.Time // truncated to 1m by the writer; UTC when read
@@ -31,148 +30,126 @@ type BalloonCombinedEvent struct {
 	Altitude    int64     // m
 }
 
-// BalloonCombinedWriter writes BalloonCombined events to table
-// balloon_combined. Writing an event again replaces it, so a failed call is
-// safe to repeat.
+// BalloonCombinedWriter writes BalloonCombined events to table balloon_combined. Writing an event again replaces
+// it, so a failed call is safe to repeat.
 type BalloonCombinedWriter struct {
 	writer *store.Writer
 }
 
-// NewBalloonCombinedWriter returns a writer; client is usually a
-// *bigtable.Client.
+// NewBalloonCombinedWriter returns a writer; client is usually a *bigtable.Client.
 func NewBalloonCombinedWriter(client store.Client, opts ...store.WriterOptions) *BalloonCombinedWriter {
 	return &BalloonCombinedWriter{store.NewWriter(client, balloonCombinedMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// BalloonCombinedWriter.
-func (w *BalloonCombinedWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *BalloonCombinedWriter) Write(ctx context.Context, event BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *BalloonCombinedWriter) WriteAll(ctx context.Context, events []BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *BalloonCombinedWriter) Delete(ctx context.Context, events []BalloonCombinedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *BalloonCombinedWriter) DeleteRange(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *BalloonCombinedWriter) DeleteRange(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(balloonCombinedBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *BalloonCombinedWriter) DeleteSeries(ctx context.Context, series BalloonCombinedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(balloonCombinedBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonCombinedWriter) Replace(ctx context.Context, old BalloonCombinedEvent, updated BalloonCombinedEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// BalloonCombinedBatcher gathers BalloonCombined events from any number of
-// goroutines and writes them in batches; see store.Batcher.
+// BalloonCombinedBatcher gathers BalloonCombined events from any number of goroutines and writes them in
+// batches; see store.Batcher.
 type BalloonCombinedBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewBalloonCombinedBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewBalloonCombinedBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event BalloonCombinedEvent, err error), opts ...store.BatcherOptions) *BalloonCombinedBatcher {
-	return &BalloonCombinedBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(BalloonCombinedWriter)
+	}
+	return &BalloonCombinedBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonCombinedBatcher) Add(ctx context.Context, event BalloonCombinedEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *BalloonCombinedBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *BalloonCombinedBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *BalloonCombinedBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// BalloonCombinedReader reads BalloonCombined events from table
-// balloon_combined. Read holds one bucket in memory at a time.
+// BalloonCombinedReader reads BalloonCombined events from table balloon_combined. Read holds one bucket in
+// memory at a time.
 type BalloonCombinedReader struct {
 	reader *store.Reader
 }
 
-// NewBalloonCombinedReader returns a reader; client is usually a
-// *bigtable.Client.
+// NewBalloonCombinedReader returns a reader; client is usually a *bigtable.Client.
 func NewBalloonCombinedReader(client store.Client, opts ...store.ReaderOptions) *BalloonCombinedReader {
 	return &BalloonCombinedReader{store.NewReader(client, balloonCombinedMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
-	return store.ResultsOf[BalloonCombinedEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *BalloonCombinedReader) Read(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
+	return store.ResultsOf[BalloonCombinedEvent](r.reader.Read(ctx, store.SeriesOf(balloonCombinedBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *BalloonCombinedReader) ReadMany(ctx context.Context, series []BalloonCombinedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
-	return store.ResultsOf[BalloonCombinedEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonCombinedSeries) any { return &BalloonCombinedEvent{BalloonCombinedSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *BalloonCombinedReader) ReadMany(ctx context.Context, series []BalloonCombinedSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonCombinedEvent, error] {
+	return store.ResultsOf[BalloonCombinedEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, balloonCombinedBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *BalloonCombinedReader) Latest(ctx context.Context, series BalloonCombinedSeries) (BalloonCombinedEvent, error) {
-	return store.ResultOf[BalloonCombinedEvent](r.reader.Latest(ctx, &BalloonCombinedEvent{BalloonCombinedSeries: series}))
+	return store.ResultOf[BalloonCombinedEvent](r.reader.Latest(ctx, balloonCombinedBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *BalloonCombinedReader) LatestMany(ctx context.Context, series []BalloonCombinedSeries) iter.Seq2[BalloonCombinedEvent, error] {
-	return store.ResultsOf[BalloonCombinedEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonCombinedSeries) any { return &BalloonCombinedEvent{BalloonCombinedSeries: s} })))
+	return store.ResultsOf[BalloonCombinedEvent](r.reader.LatestMany(ctx, store.Each(series, balloonCombinedBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *BalloonCombinedReader) ReadColumns(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, columns *BalloonCombinedColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, balloonCombinedColumns, columns, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonCombinedColumns, columns, store.SeriesOf(balloonCombinedBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *BalloonCombinedReader) Windows(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonCombinedWindow, error] {
-	return store.ResultsOf[BalloonCombinedWindow](r.reader.Windows(ctx, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[BalloonCombinedWindow](r.reader.Windows(ctx, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(balloonCombinedBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *BalloonCombinedReader) Points(ctx context.Context, series BalloonCombinedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(&BalloonCombinedEvent{BalloonCombinedSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonCombinedColumns, balloonCombinedWindows, store.SeriesOf(balloonCombinedBase(series)), from, to, field, n)
 }
 
-// The fields of BalloonCombinedEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of BalloonCombinedEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	BalloonCombinedFieldPressure    store.Field = "pressure"
 	BalloonCombinedFieldTemperature store.Field = "temperature"
@@ -206,8 +183,7 @@ type BalloonCombinedWindow struct {
 	Altitude    window.Int[int64]
 }
 
-// BalloonCombinedWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// BalloonCombinedWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type BalloonCombinedWindowColumns struct {
 	window.WindowColumns[BalloonCombinedSeries]
 	Pressure    window.NumberColumns[int64]
@@ -234,15 +210,13 @@ const (
 	BalloonCombinedSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
-// The tables of BalloonCombined events and their families, for other programs;
-// options may add a prefix to IDs.
+// The tables of BalloonCombined events and their families, for other programs; options may add a prefix to IDs.
 const (
 	BalloonCombinedTableID            = "balloon_combined"
 	BalloonCombinedFamilyMeasurements = "measurements"
 )
 
-// SetupBalloonCombined reconciles table balloon_combined with the schema; see
-// setup.Setup.
+// SetupBalloonCombined reconciles table balloon_combined with the schema; see setup.Setup.
 func SetupBalloonCombined(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonCombinedMappings), opts...)
 }
@@ -255,9 +229,8 @@ func SetupBalloonCombined(ctx context.Context, admin setup.Admin, client store.C
 //
 //	us-west2#3698#week0001
 //
-// Bucket: 1w wide, labeled week%04d from 2021-03-01. A row contains the events
-// in a bucket. Each event is a cell with all fields, whose timestamp is the
-// time of the event. Garbage collection rule: age() > 364d.
+// Bucket: 1w wide, labeled week%04d from 2021-03-01. A row contains the events in a bucket. Each event is a cell
+// with all fields, whose timestamp is the time of the event. Garbage collection rule: age() > 364d.
 type BalloonCombinedKey struct {
 	Location  string
 	BalloonID int64
@@ -275,8 +248,7 @@ func (k BalloonCombinedKey) String() string { return codec.KeyString(k.Append(ni
 // Prefix returns what precedes the time in the keys of the series.
 func (k BalloonCombinedKey) Prefix() ([]byte, error) { return balloonCombinedKey.Prefix(k.values()) }
 
-// ParseBalloonCombinedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseBalloonCombinedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseBalloonCombinedKey(row string) (k BalloonCombinedKey, err error) {
 	err = balloonCombinedKey.Parse(row, k.values())
 	return k, err
@@ -289,8 +261,12 @@ func (k *BalloonCombinedKey) values() *codec.KeyValues {
 
 var balloonCombinedMappings = []*store.Mapping{balloonCombinedMapping}
 
-// balloonCombinedPart returns a pointer to what an event has for a slice of
-// BalloonCombinedColumns, by its index.
+func balloonCombinedBase(series BalloonCombinedSeries) any {
+	return &BalloonCombinedEvent{BalloonCombinedSeries: series}
+}
+
+// balloonCombinedPart returns a pointer to what an event has for a slice of BalloonCombinedColumns, by its
+// index.
 func balloonCombinedPart(e any, n int) any {
 	v := e.(*BalloonCombinedEvent)
 	switch n {
@@ -352,8 +328,7 @@ var balloonCombinedMapping = store.NewMapping(balloonCombinedColumns, store.Mapp
 	Check: checkBalloonCombined,
 })
 
-// balloonCombinedWindows says how the slices of BalloonCombinedColumns are
-// summarized, by their indexes.
+// balloonCombinedWindows says how the slices of BalloonCombinedColumns are summarized, by their indexes.
 var balloonCombinedWindows = window.NewSpec[BalloonCombinedSeries, BalloonCombinedWindow](
 	window.IntPart[int64]("pressure", 2),
 	window.FloatPart[float64]("temperature", 3),
@@ -370,8 +345,8 @@ func checkBalloonCombined(event any) error {
 	return c.Err()
 }
 
-// appendBalloonCombinedProto appends the fields of an event in protobuf wire
-// format; balloon_combined.proto describes it.
+// appendBalloonCombinedProto appends the fields of an event in protobuf wire format; balloon_combined.proto
+// describes it.
 func appendBalloonCombinedProto(dst []byte, e *BalloonCombinedEvent) []byte {
 	dst = codec.AppendProtoInt64(dst, 1, codec.Implicit, e.Pressure)
 	dst = codec.AppendProtoFloat64(dst, 2, codec.Implicit, e.Temperature)

@@ -20,8 +20,8 @@ type BalloonLayoutsSeries struct {
 	BalloonID int64
 }
 
-// BalloonLayoutsEvent is one event: One reading a minute from a weather
-// balloon, in a table whose layout changed twice.
+// BalloonLayoutsEvent is one event: One reading a minute from a weather balloon, in a table whose layout changed
+// twice.
 type BalloonLayoutsEvent struct {
 	BalloonLayoutsSeries
 	Time        time.Time // truncated to 1m by the writer; UTC when read
@@ -31,149 +31,126 @@ type BalloonLayoutsEvent struct {
 	Altitude    int64     // m
 }
 
-// BalloonLayoutsWriter writes BalloonLayouts events to table balloon_layouts,
-// and events before 2021-03-15 to table balloon_readings. Writing an event
-// again replaces it, so a failed call is safe to repeat.
+// BalloonLayoutsWriter writes BalloonLayouts events to table balloon_layouts, and events before 2021-03-15 to
+// table balloon_readings. Writing an event again replaces it, so a failed call is safe to repeat.
 type BalloonLayoutsWriter struct {
 	writer *store.Writer
 }
 
-// NewBalloonLayoutsWriter returns a writer; client is usually a
-// *bigtable.Client.
+// NewBalloonLayoutsWriter returns a writer; client is usually a *bigtable.Client.
 func NewBalloonLayoutsWriter(client store.Client, opts ...store.WriterOptions) *BalloonLayoutsWriter {
 	return &BalloonLayoutsWriter{store.NewWriter(client, balloonLayoutsMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// BalloonLayoutsWriter.
-func (w *BalloonLayoutsWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *BalloonLayoutsWriter) Write(ctx context.Context, event BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *BalloonLayoutsWriter) WriteAll(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *BalloonLayoutsWriter) Delete(ctx context.Context, events []BalloonLayoutsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *BalloonLayoutsWriter) DeleteRange(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *BalloonLayoutsWriter) DeleteRange(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(balloonLayoutsBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *BalloonLayoutsWriter) DeleteSeries(ctx context.Context, series BalloonLayoutsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(balloonLayoutsBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonLayoutsWriter) Replace(ctx context.Context, old BalloonLayoutsEvent, updated BalloonLayoutsEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// BalloonLayoutsBatcher gathers BalloonLayouts events from any number of
-// goroutines and writes them in batches; see store.Batcher.
+// BalloonLayoutsBatcher gathers BalloonLayouts events from any number of goroutines and writes them in batches;
+// see store.Batcher.
 type BalloonLayoutsBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewBalloonLayoutsBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewBalloonLayoutsBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewBalloonLayoutsBatcher(w *BalloonLayoutsWriter, failed func(event BalloonLayoutsEvent, err error), opts ...store.BatcherOptions) *BalloonLayoutsBatcher {
-	return &BalloonLayoutsBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(BalloonLayoutsWriter)
+	}
+	return &BalloonLayoutsBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonLayoutsBatcher) Add(ctx context.Context, event BalloonLayoutsEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *BalloonLayoutsBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *BalloonLayoutsBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *BalloonLayoutsBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// BalloonLayoutsReader reads BalloonLayouts events from table balloon_layouts,
-// and events before 2021-03-15 from table balloon_readings. Read holds one
-// bucket in memory at a time.
+// BalloonLayoutsReader reads BalloonLayouts events from table balloon_layouts, and events before 2021-03-15 from
+// table balloon_readings. Read holds one bucket in memory at a time.
 type BalloonLayoutsReader struct {
 	reader *store.Reader
 }
 
-// NewBalloonLayoutsReader returns a reader; client is usually a
-// *bigtable.Client.
+// NewBalloonLayoutsReader returns a reader; client is usually a *bigtable.Client.
 func NewBalloonLayoutsReader(client store.Client, opts ...store.ReaderOptions) *BalloonLayoutsReader {
 	return &BalloonLayoutsReader{store.NewReader(client, balloonLayoutsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *BalloonLayoutsReader) Read(ctx context.Context, series BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
-	return store.ResultsOf[BalloonLayoutsEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *BalloonLayoutsReader) Read(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
+	return store.ResultsOf[BalloonLayoutsEvent](r.reader.Read(ctx, store.SeriesOf(balloonLayoutsBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *BalloonLayoutsReader) ReadMany(ctx context.Context, series []BalloonLayoutsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
-	return store.ResultsOf[BalloonLayoutsEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonLayoutsSeries) any { return &BalloonLayoutsEvent{BalloonLayoutsSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *BalloonLayoutsReader) ReadMany(ctx context.Context, series []BalloonLayoutsSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonLayoutsEvent, error] {
+	return store.ResultsOf[BalloonLayoutsEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, balloonLayoutsBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *BalloonLayoutsReader) Latest(ctx context.Context, series BalloonLayoutsSeries) (BalloonLayoutsEvent, error) {
-	return store.ResultOf[BalloonLayoutsEvent](r.reader.Latest(ctx, &BalloonLayoutsEvent{BalloonLayoutsSeries: series}))
+	return store.ResultOf[BalloonLayoutsEvent](r.reader.Latest(ctx, balloonLayoutsBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *BalloonLayoutsReader) LatestMany(ctx context.Context, series []BalloonLayoutsSeries) iter.Seq2[BalloonLayoutsEvent, error] {
-	return store.ResultsOf[BalloonLayoutsEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonLayoutsSeries) any { return &BalloonLayoutsEvent{BalloonLayoutsSeries: s} })))
+	return store.ResultsOf[BalloonLayoutsEvent](r.reader.LatestMany(ctx, store.Each(series, balloonLayoutsBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *BalloonLayoutsReader) ReadColumns(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, columns *BalloonLayoutsColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, balloonLayoutsColumns, columns, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonLayoutsColumns, columns, store.SeriesOf(balloonLayoutsBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *BalloonLayoutsReader) Windows(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonLayoutsWindow, error] {
-	return store.ResultsOf[BalloonLayoutsWindow](r.reader.Windows(ctx, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[BalloonLayoutsWindow](r.reader.Windows(ctx, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(balloonLayoutsBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *BalloonLayoutsReader) Points(ctx context.Context, series BalloonLayoutsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(&BalloonLayoutsEvent{BalloonLayoutsSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonLayoutsColumns, balloonLayoutsWindows, store.SeriesOf(balloonLayoutsBase(series)), from, to, field, n)
 }
 
-// The fields of BalloonLayoutsEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of BalloonLayoutsEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	BalloonLayoutsFieldPressure    store.Field = "pressure"
 	BalloonLayoutsFieldTemperature store.Field = "temperature"
@@ -207,8 +184,7 @@ type BalloonLayoutsWindow struct {
 	Altitude    window.Int[int64]
 }
 
-// BalloonLayoutsWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// BalloonLayoutsWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type BalloonLayoutsWindowColumns struct {
 	window.WindowColumns[BalloonLayoutsSeries]
 	Pressure    window.NumberColumns[int64]
@@ -235,8 +211,7 @@ const (
 	BalloonLayoutsSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
-// The tables of BalloonLayouts events and their families, for other programs;
-// options may add a prefix to IDs.
+// The tables of BalloonLayouts events and their families, for other programs; options may add a prefix to IDs.
 const (
 	BalloonLayoutsTableID                           = "balloon_layouts"
 	BalloonLayoutsFamilyMeasurements                = "measurements"
@@ -244,14 +219,12 @@ const (
 	BalloonLayoutsBalloonReadingsFamilyMeasurements = "measurements"
 )
 
-// SetupBalloonLayouts reconciles tables balloon_layouts and balloon_readings
-// with the schema; see setup.Setup.
+// SetupBalloonLayouts reconciles tables balloon_layouts and balloon_readings with the schema; see setup.Setup.
 func SetupBalloonLayouts(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonLayoutsMappings), opts...)
 }
 
-// BalloonLayoutsKey is a row key of table balloon_layouts for events since
-// 2021-03-29, of the form
+// BalloonLayoutsKey is a row key of table balloon_layouts for events since 2021-03-29, of the form
 //
 //	location#balloon_id#bucket
 //
@@ -259,9 +232,8 @@ func SetupBalloonLayouts(ctx context.Context, admin setup.Admin, client store.Cl
 //
 //	us-west2#3698#week5
 //
-// Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains the events in
-// a bucket. Each field is a column with a cell per event, whose timestamp is
-// the time of the event. Garbage collection rule: age() > 364d.
+// Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains the events in a bucket. Each field is a column
+// with a cell per event, whose timestamp is the time of the event. Garbage collection rule: age() > 364d.
 type BalloonLayoutsKey struct {
 	Location  string
 	BalloonID int64
@@ -279,8 +251,7 @@ func (k BalloonLayoutsKey) String() string { return codec.KeyString(k.Append(nil
 // Prefix returns what precedes the time in the keys of the series.
 func (k BalloonLayoutsKey) Prefix() ([]byte, error) { return balloonLayoutsKey.Prefix(k.values()) }
 
-// ParseBalloonLayoutsKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseBalloonLayoutsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseBalloonLayoutsKey(row string) (k BalloonLayoutsKey, err error) {
 	err = balloonLayoutsKey.Parse(row, k.values())
 	return k, err
@@ -291,8 +262,8 @@ func (k *BalloonLayoutsKey) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
 }
 
-// BalloonLayoutsUntil20210329Key is a row key of table balloon_layouts for
-// events from 2021-03-15 until 2021-03-29, of the form
+// BalloonLayoutsUntil20210329Key is a row key of table balloon_layouts for events from 2021-03-15 until
+// 2021-03-29, of the form
 //
 //	location#balloon_id#bucket
 //
@@ -300,9 +271,8 @@ func (k *BalloonLayoutsKey) values() *codec.KeyValues {
 //
 //	us-west2#3698#2021-03-15
 //
-// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket.
-// Each field is a column with a cell per event, whose timestamp is the time of
-// the event. Garbage collection rule: age() > 364d.
+// Bucket: 1d wide, labeled 2006-01-02. A row contains the events in a bucket. Each field is a column with a cell
+// per event, whose timestamp is the time of the event. Garbage collection rule: age() > 364d.
 type BalloonLayoutsUntil20210329Key struct {
 	Location  string
 	BalloonID int64
@@ -322,8 +292,7 @@ func (k BalloonLayoutsUntil20210329Key) Prefix() ([]byte, error) {
 	return balloonLayoutsUntil20210329Key.Prefix(k.values())
 }
 
-// ParseBalloonLayoutsUntil20210329Key parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseBalloonLayoutsUntil20210329Key parses a row key. Errors are of type *codec.FieldError.
 func ParseBalloonLayoutsUntil20210329Key(row string) (k BalloonLayoutsUntil20210329Key, err error) {
 	err = balloonLayoutsUntil20210329Key.Parse(row, k.values())
 	return k, err
@@ -334,8 +303,8 @@ func (k *BalloonLayoutsUntil20210329Key) values() *codec.KeyValues {
 	return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
 }
 
-// BalloonLayoutsBalloonReadingsUntil20210315Key is a row key of table
-// balloon_readings for events before 2021-03-15, of the form
+// BalloonLayoutsBalloonReadingsUntil20210315Key is a row key of table balloon_readings for events before
+// 2021-03-15, of the form
 //
 //	location#balloon_id#time
 //
@@ -343,8 +312,7 @@ func (k *BalloonLayoutsUntil20210329Key) values() *codec.KeyValues {
 //
 //	us-west2#3698#1614945600000
 //
-// Time: unix_ms. A row contains one event, with a column per field. Garbage
-// collection rule: age() > 364d.
+// Time: unix_ms. A row contains one event, with a column per field. Garbage collection rule: age() > 364d.
 type BalloonLayoutsBalloonReadingsUntil20210315Key struct {
 	Location  string
 	BalloonID int64
@@ -366,8 +334,7 @@ func (k BalloonLayoutsBalloonReadingsUntil20210315Key) Prefix() ([]byte, error) 
 	return balloonLayoutsBalloonReadingsUntil20210315Key.Prefix(k.values())
 }
 
-// ParseBalloonLayoutsBalloonReadingsUntil20210315Key parses a row key. Errors
-// are of type *codec.FieldError.
+// ParseBalloonLayoutsBalloonReadingsUntil20210315Key parses a row key. Errors are of type *codec.FieldError.
 func ParseBalloonLayoutsBalloonReadingsUntil20210315Key(row string) (k BalloonLayoutsBalloonReadingsUntil20210315Key, err error) {
 	err = balloonLayoutsBalloonReadingsUntil20210315Key.Parse(row, k.values())
 	return k, err
@@ -380,8 +347,11 @@ func (k *BalloonLayoutsBalloonReadingsUntil20210315Key) values() *codec.KeyValue
 
 var balloonLayoutsMappings = []*store.Mapping{balloonLayoutsMapping}
 
-// balloonLayoutsPart returns a pointer to what an event has for a slice of
-// BalloonLayoutsColumns, by its index.
+func balloonLayoutsBase(series BalloonLayoutsSeries) any {
+	return &BalloonLayoutsEvent{BalloonLayoutsSeries: series}
+}
+
+// balloonLayoutsPart returns a pointer to what an event has for a slice of BalloonLayoutsColumns, by its index.
 func balloonLayoutsPart(e any, n int) any {
 	v := e.(*BalloonLayoutsEvent)
 	switch n {
@@ -401,8 +371,7 @@ func balloonLayoutsPart(e any, n int) any {
 	return nil
 }
 
-// balloonLayoutsKey describes the row keys of table balloon_layouts for events
-// since 2021-03-29.
+// balloonLayoutsKey describes the row keys of table balloon_layouts for events since 2021-03-29.
 var balloonLayoutsKey = codec.Key{
 	Delimiter: "#",
 	Segments: []codec.Segment{
@@ -423,8 +392,7 @@ var balloonLayoutsColumns = store.NewColumns[BalloonLayoutsEvent, BalloonLayouts
 	store.RequiredColumn(5, "altitude", codec.Text.Int64),
 )
 
-// balloonLayoutsMapping maps events to table balloon_layouts for events since
-// 2021-03-29.
+// balloonLayoutsMapping maps events to table balloon_layouts for events since 2021-03-29.
 var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonLayoutsTableID,
@@ -439,8 +407,8 @@ var balloonLayoutsMapping = store.NewMapping(balloonLayoutsColumns, store.Mappin
 	Older:     []*store.Mapping{balloonLayoutsUntil20210329Mapping, balloonLayoutsBalloonReadingsUntil20210315Mapping},
 })
 
-// balloonLayoutsUntil20210329Key describes the row keys of table
-// balloon_layouts for events from 2021-03-15 until 2021-03-29.
+// balloonLayoutsUntil20210329Key describes the row keys of table balloon_layouts for events from 2021-03-15
+// until 2021-03-29.
 var balloonLayoutsUntil20210329Key = codec.Key{
 	Delimiter: "#",
 	Segments: []codec.Segment{
@@ -461,8 +429,8 @@ var balloonLayoutsUntil20210329Columns = store.NewColumns[BalloonLayoutsEvent, B
 	store.RequiredColumn(5, "altitude", codec.Text.Int64),
 )
 
-// balloonLayoutsUntil20210329Mapping maps events to table balloon_layouts for
-// events from 2021-03-15 until 2021-03-29.
+// balloonLayoutsUntil20210329Mapping maps events to table balloon_layouts for events from 2021-03-15 until
+// 2021-03-29.
 var balloonLayoutsUntil20210329Mapping = store.NewMapping(balloonLayoutsUntil20210329Columns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonLayoutsTableID,
@@ -476,8 +444,8 @@ var balloonLayoutsUntil20210329Mapping = store.NewMapping(balloonLayoutsUntil202
 	Since:     time.Date(2021, time.March, 15, 0, 0, 0, 0, time.UTC),
 })
 
-// balloonLayoutsBalloonReadingsUntil20210315Key describes the row keys of table
-// balloon_readings for events before 2021-03-15.
+// balloonLayoutsBalloonReadingsUntil20210315Key describes the row keys of table balloon_readings for events
+// before 2021-03-15.
 var balloonLayoutsBalloonReadingsUntil20210315Key = codec.Key{
 	Delimiter: "#",
 	Segments: []codec.Segment{
@@ -498,8 +466,8 @@ var balloonLayoutsBalloonReadingsUntil20210315Columns = store.NewColumns[Balloon
 	store.RequiredColumn(5, "altitude", codec.Text.Int64),
 )
 
-// balloonLayoutsBalloonReadingsUntil20210315Mapping maps events to table
-// balloon_readings for events before 2021-03-15.
+// balloonLayoutsBalloonReadingsUntil20210315Mapping maps events to table balloon_readings for events before
+// 2021-03-15.
 var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloonLayoutsBalloonReadingsUntil20210315Columns, store.Mapping{
 	Table: store.Table{
 		ID:       BalloonLayoutsBalloonReadingsTableID,
@@ -512,8 +480,7 @@ var balloonLayoutsBalloonReadingsUntil20210315Mapping = store.NewMapping(balloon
 	Check:     checkBalloonLayouts,
 })
 
-// balloonLayoutsWindows says how the slices of BalloonLayoutsColumns are
-// summarized, by their indexes.
+// balloonLayoutsWindows says how the slices of BalloonLayoutsColumns are summarized, by their indexes.
 var balloonLayoutsWindows = window.NewSpec[BalloonLayoutsSeries, BalloonLayoutsWindow](
 	window.IntPart[int64]("pressure", 2),
 	window.FloatPart[float64]("temperature", 3),

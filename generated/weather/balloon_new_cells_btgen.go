@@ -20,8 +20,7 @@ type BalloonNewCellsSeries struct {
 	BalloonID int64
 }
 
-// BalloonNewCellsEvent is one event: One reading a minute from a weather
-// balloon.
+// BalloonNewCellsEvent is one event: One reading a minute from a weather balloon.
 type BalloonNewCellsEvent struct {
 	BalloonNewCellsSeries
 	Time        time.Time // truncated to 1m by the writer; UTC when read
@@ -31,148 +30,126 @@ type BalloonNewCellsEvent struct {
 	Altitude    int64     // m
 }
 
-// BalloonNewCellsWriter writes BalloonNewCells events to table
-// balloon_new_cells. Writing an event again replaces it, so a failed call is
-// safe to repeat.
+// BalloonNewCellsWriter writes BalloonNewCells events to table balloon_new_cells. Writing an event again
+// replaces it, so a failed call is safe to repeat.
 type BalloonNewCellsWriter struct {
 	writer *store.Writer
 }
 
-// NewBalloonNewCellsWriter returns a writer; client is usually a
-// *bigtable.Client.
+// NewBalloonNewCellsWriter returns a writer; client is usually a *bigtable.Client.
 func NewBalloonNewCellsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewCellsWriter {
 	return &BalloonNewCellsWriter{store.NewWriter(client, balloonNewCellsMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// BalloonNewCellsWriter.
-func (w *BalloonNewCellsWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *BalloonNewCellsWriter) Write(ctx context.Context, event BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *BalloonNewCellsWriter) WriteAll(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *BalloonNewCellsWriter) Delete(ctx context.Context, events []BalloonNewCellsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *BalloonNewCellsWriter) DeleteRange(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *BalloonNewCellsWriter) DeleteRange(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(balloonNewCellsBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *BalloonNewCellsWriter) DeleteSeries(ctx context.Context, series BalloonNewCellsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(balloonNewCellsBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonNewCellsWriter) Replace(ctx context.Context, old BalloonNewCellsEvent, updated BalloonNewCellsEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// BalloonNewCellsBatcher gathers BalloonNewCells events from any number of
-// goroutines and writes them in batches; see store.Batcher.
+// BalloonNewCellsBatcher gathers BalloonNewCells events from any number of goroutines and writes them in
+// batches; see store.Batcher.
 type BalloonNewCellsBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewBalloonNewCellsBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewBalloonNewCellsBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event BalloonNewCellsEvent, err error), opts ...store.BatcherOptions) *BalloonNewCellsBatcher {
-	return &BalloonNewCellsBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(BalloonNewCellsWriter)
+	}
+	return &BalloonNewCellsBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonNewCellsBatcher) Add(ctx context.Context, event BalloonNewCellsEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *BalloonNewCellsBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *BalloonNewCellsBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *BalloonNewCellsBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// BalloonNewCellsReader reads BalloonNewCells events from table
-// balloon_new_cells. Read holds one bucket in memory at a time.
+// BalloonNewCellsReader reads BalloonNewCells events from table balloon_new_cells. Read holds one bucket in
+// memory at a time.
 type BalloonNewCellsReader struct {
 	reader *store.Reader
 }
 
-// NewBalloonNewCellsReader returns a reader; client is usually a
-// *bigtable.Client.
+// NewBalloonNewCellsReader returns a reader; client is usually a *bigtable.Client.
 func NewBalloonNewCellsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewCellsReader {
 	return &BalloonNewCellsReader{store.NewReader(client, balloonNewCellsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
-	return store.ResultsOf[BalloonNewCellsEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *BalloonNewCellsReader) Read(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
+	return store.ResultsOf[BalloonNewCellsEvent](r.reader.Read(ctx, store.SeriesOf(balloonNewCellsBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *BalloonNewCellsReader) ReadMany(ctx context.Context, series []BalloonNewCellsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
-	return store.ResultsOf[BalloonNewCellsEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewCellsSeries) any { return &BalloonNewCellsEvent{BalloonNewCellsSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *BalloonNewCellsReader) ReadMany(ctx context.Context, series []BalloonNewCellsSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewCellsEvent, error] {
+	return store.ResultsOf[BalloonNewCellsEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, balloonNewCellsBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *BalloonNewCellsReader) Latest(ctx context.Context, series BalloonNewCellsSeries) (BalloonNewCellsEvent, error) {
-	return store.ResultOf[BalloonNewCellsEvent](r.reader.Latest(ctx, &BalloonNewCellsEvent{BalloonNewCellsSeries: series}))
+	return store.ResultOf[BalloonNewCellsEvent](r.reader.Latest(ctx, balloonNewCellsBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *BalloonNewCellsReader) LatestMany(ctx context.Context, series []BalloonNewCellsSeries) iter.Seq2[BalloonNewCellsEvent, error] {
-	return store.ResultsOf[BalloonNewCellsEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonNewCellsSeries) any { return &BalloonNewCellsEvent{BalloonNewCellsSeries: s} })))
+	return store.ResultsOf[BalloonNewCellsEvent](r.reader.LatestMany(ctx, store.Each(series, balloonNewCellsBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *BalloonNewCellsReader) ReadColumns(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, columns *BalloonNewCellsColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, balloonNewCellsColumns, columns, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonNewCellsColumns, columns, store.SeriesOf(balloonNewCellsBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *BalloonNewCellsReader) Windows(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonNewCellsWindow, error] {
-	return store.ResultsOf[BalloonNewCellsWindow](r.reader.Windows(ctx, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[BalloonNewCellsWindow](r.reader.Windows(ctx, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(balloonNewCellsBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *BalloonNewCellsReader) Points(ctx context.Context, series BalloonNewCellsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(&BalloonNewCellsEvent{BalloonNewCellsSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonNewCellsColumns, balloonNewCellsWindows, store.SeriesOf(balloonNewCellsBase(series)), from, to, field, n)
 }
 
-// The fields of BalloonNewCellsEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of BalloonNewCellsEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	BalloonNewCellsFieldPressure    store.Field = "pressure"
 	BalloonNewCellsFieldTemperature store.Field = "temperature"
@@ -206,8 +183,7 @@ type BalloonNewCellsWindow struct {
 	Altitude    window.Int[int64]
 }
 
-// BalloonNewCellsWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// BalloonNewCellsWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type BalloonNewCellsWindowColumns struct {
 	window.WindowColumns[BalloonNewCellsSeries]
 	Pressure    window.NumberColumns[int64]
@@ -234,15 +210,13 @@ const (
 	BalloonNewCellsSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
-// The tables of BalloonNewCells events and their families, for other programs;
-// options may add a prefix to IDs.
+// The tables of BalloonNewCells events and their families, for other programs; options may add a prefix to IDs.
 const (
 	BalloonNewCellsTableID            = "balloon_new_cells"
 	BalloonNewCellsFamilyMeasurements = "measurements"
 )
 
-// SetupBalloonNewCells reconciles table balloon_new_cells with the schema; see
-// setup.Setup.
+// SetupBalloonNewCells reconciles table balloon_new_cells with the schema; see setup.Setup.
 func SetupBalloonNewCells(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonNewCellsMappings), opts...)
 }
@@ -255,9 +229,8 @@ func SetupBalloonNewCells(ctx context.Context, admin setup.Admin, client store.C
 //
 //	us-west2#3698#week1
 //
-// Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains the events in
-// a bucket. Each field is a column with a cell per event, whose timestamp is
-// the time of the event. Garbage collection rule: age() > 364d.
+// Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains the events in a bucket. Each field is a column
+// with a cell per event, whose timestamp is the time of the event. Garbage collection rule: age() > 364d.
 type BalloonNewCellsKey struct {
 	Location  string
 	BalloonID int64
@@ -275,8 +248,7 @@ func (k BalloonNewCellsKey) String() string { return codec.KeyString(k.Append(ni
 // Prefix returns what precedes the time in the keys of the series.
 func (k BalloonNewCellsKey) Prefix() ([]byte, error) { return balloonNewCellsKey.Prefix(k.values()) }
 
-// ParseBalloonNewCellsKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseBalloonNewCellsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseBalloonNewCellsKey(row string) (k BalloonNewCellsKey, err error) {
 	err = balloonNewCellsKey.Parse(row, k.values())
 	return k, err
@@ -289,8 +261,12 @@ func (k *BalloonNewCellsKey) values() *codec.KeyValues {
 
 var balloonNewCellsMappings = []*store.Mapping{balloonNewCellsMapping}
 
-// balloonNewCellsPart returns a pointer to what an event has for a slice of
-// BalloonNewCellsColumns, by its index.
+func balloonNewCellsBase(series BalloonNewCellsSeries) any {
+	return &BalloonNewCellsEvent{BalloonNewCellsSeries: series}
+}
+
+// balloonNewCellsPart returns a pointer to what an event has for a slice of BalloonNewCellsColumns, by its
+// index.
 func balloonNewCellsPart(e any, n int) any {
 	v := e.(*BalloonNewCellsEvent)
 	switch n {
@@ -344,8 +320,7 @@ var balloonNewCellsMapping = store.NewMapping(balloonNewCellsColumns, store.Mapp
 	Check:     checkBalloonNewCells,
 })
 
-// balloonNewCellsWindows says how the slices of BalloonNewCellsColumns are
-// summarized, by their indexes.
+// balloonNewCellsWindows says how the slices of BalloonNewCellsColumns are summarized, by their indexes.
 var balloonNewCellsWindows = window.NewSpec[BalloonNewCellsSeries, BalloonNewCellsWindow](
 	window.IntPart[int64]("pressure", 2),
 	window.FloatPart[float64]("temperature", 3),

@@ -20,8 +20,7 @@ type BalloonNewColumnsSeries struct {
 	BalloonID int64
 }
 
-// BalloonNewColumnsEvent is one event: One reading a minute from a weather
-// balloon.
+// BalloonNewColumnsEvent is one event: One reading a minute from a weather balloon.
 type BalloonNewColumnsEvent struct {
 	BalloonNewColumnsSeries
 	Time        time.Time // truncated to 1m by the writer; UTC when read
@@ -31,155 +30,130 @@ type BalloonNewColumnsEvent struct {
 	Altitude    int64     // m
 }
 
-// BalloonNewColumnsWriter writes BalloonNewColumns events to table
-// balloon_new_columns. Writing the same event again changes nothing, so a
-// failed call is safe to repeat. Table balloon_new_columns is append-only: an
-// event with the same series and time but other values does not replace the
-// first one; reads return both. WriteOptions.IfAbsent is refused with
-// store.ErrSeveralRows: in table balloon_new_columns, bucket_new_columns, an
-// event has one row per field, and Bigtable cannot check and write several rows
-// atomically.
+// BalloonNewColumnsWriter writes BalloonNewColumns events to table balloon_new_columns. Writing the same event
+// again changes nothing, so a failed call is safe to repeat. Table balloon_new_columns is append-only: an event
+// with the same series and time but other values does not replace the first one; reads return both.
+// WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table balloon_new_columns, bucket_new_columns,
+// an event has one row per field, and Bigtable cannot check and write several rows atomically.
 type BalloonNewColumnsWriter struct {
 	writer *store.Writer
 }
 
-// NewBalloonNewColumnsWriter returns a writer; client is usually a
-// *bigtable.Client.
+// NewBalloonNewColumnsWriter returns a writer; client is usually a *bigtable.Client.
 func NewBalloonNewColumnsWriter(client store.Client, opts ...store.WriterOptions) *BalloonNewColumnsWriter {
 	return &BalloonNewColumnsWriter{store.NewWriter(client, balloonNewColumnsMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// BalloonNewColumnsWriter.
-func (w *BalloonNewColumnsWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *BalloonNewColumnsWriter) Write(ctx context.Context, event BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *BalloonNewColumnsWriter) WriteAll(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *BalloonNewColumnsWriter) Delete(ctx context.Context, events []BalloonNewColumnsEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *BalloonNewColumnsWriter) DeleteRange(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *BalloonNewColumnsWriter) DeleteRange(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(balloonNewColumnsBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *BalloonNewColumnsWriter) DeleteSeries(ctx context.Context, series BalloonNewColumnsSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(balloonNewColumnsBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonNewColumnsWriter) Replace(ctx context.Context, old BalloonNewColumnsEvent, updated BalloonNewColumnsEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of
-// goroutines and writes them in batches; see store.Batcher.
+// BalloonNewColumnsBatcher gathers BalloonNewColumns events from any number of goroutines and writes them in
+// batches; see store.Batcher.
 type BalloonNewColumnsBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewBalloonNewColumnsBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewBalloonNewColumnsBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event BalloonNewColumnsEvent, err error), opts ...store.BatcherOptions) *BalloonNewColumnsBatcher {
-	return &BalloonNewColumnsBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(BalloonNewColumnsWriter)
+	}
+	return &BalloonNewColumnsBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonNewColumnsBatcher) Add(ctx context.Context, event BalloonNewColumnsEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *BalloonNewColumnsBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *BalloonNewColumnsBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *BalloonNewColumnsBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// BalloonNewColumnsReader reads BalloonNewColumns events from table
-// balloon_new_columns. Read holds one bucket in memory at a time. The table is
-// append-only: if a field has several values at the same time, Read yields that
-// many events, ordered by their stored values.
+// BalloonNewColumnsReader reads BalloonNewColumns events from table balloon_new_columns. Read holds one bucket
+// in memory at a time. The table is append-only: if a field has several values at the same time, Read yields
+// that many events, ordered by their stored values.
 type BalloonNewColumnsReader struct {
 	reader *store.Reader
 }
 
-// NewBalloonNewColumnsReader returns a reader; client is usually a
-// *bigtable.Client.
+// NewBalloonNewColumnsReader returns a reader; client is usually a *bigtable.Client.
 func NewBalloonNewColumnsReader(client store.Client, opts ...store.ReaderOptions) *BalloonNewColumnsReader {
 	return &BalloonNewColumnsReader{store.NewReader(client, balloonNewColumnsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return store.ResultsOf[BalloonNewColumnsEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *BalloonNewColumnsReader) Read(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
+	return store.ResultsOf[BalloonNewColumnsEvent](r.reader.Read(ctx, store.SeriesOf(balloonNewColumnsBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *BalloonNewColumnsReader) ReadMany(ctx context.Context, series []BalloonNewColumnsSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return store.ResultsOf[BalloonNewColumnsEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonNewColumnsSeries) any { return &BalloonNewColumnsEvent{BalloonNewColumnsSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *BalloonNewColumnsReader) ReadMany(ctx context.Context, series []BalloonNewColumnsSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonNewColumnsEvent, error] {
+	return store.ResultsOf[BalloonNewColumnsEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, balloonNewColumnsBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *BalloonNewColumnsReader) Latest(ctx context.Context, series BalloonNewColumnsSeries) (BalloonNewColumnsEvent, error) {
-	return store.ResultOf[BalloonNewColumnsEvent](r.reader.Latest(ctx, &BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}))
+	return store.ResultOf[BalloonNewColumnsEvent](r.reader.Latest(ctx, balloonNewColumnsBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *BalloonNewColumnsReader) LatestMany(ctx context.Context, series []BalloonNewColumnsSeries) iter.Seq2[BalloonNewColumnsEvent, error] {
-	return store.ResultsOf[BalloonNewColumnsEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonNewColumnsSeries) any { return &BalloonNewColumnsEvent{BalloonNewColumnsSeries: s} })))
+	return store.ResultsOf[BalloonNewColumnsEvent](r.reader.LatestMany(ctx, store.Each(series, balloonNewColumnsBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *BalloonNewColumnsReader) ReadColumns(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, columns *BalloonNewColumnsColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, balloonNewColumnsColumns, columns, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonNewColumnsColumns, columns, store.SeriesOf(balloonNewColumnsBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *BalloonNewColumnsReader) Windows(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonNewColumnsWindow, error] {
-	return store.ResultsOf[BalloonNewColumnsWindow](r.reader.Windows(ctx, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[BalloonNewColumnsWindow](r.reader.Windows(ctx, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(balloonNewColumnsBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *BalloonNewColumnsReader) Points(ctx context.Context, series BalloonNewColumnsSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(&BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonNewColumnsColumns, balloonNewColumnsWindows, store.SeriesOf(balloonNewColumnsBase(series)), from, to, field, n)
 }
 
-// The fields of BalloonNewColumnsEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of BalloonNewColumnsEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	BalloonNewColumnsFieldPressure    store.Field = "pressure"
 	BalloonNewColumnsFieldTemperature store.Field = "temperature"
@@ -205,8 +179,7 @@ func (c *BalloonNewColumnsColumns) Append(e *BalloonNewColumnsEvent) {
 	balloonNewColumnsColumns.Append(c, e)
 }
 
-// BalloonNewColumnsWindow summarizes the events of a series in a window of
-// time.
+// BalloonNewColumnsWindow summarizes the events of a series in a window of time.
 type BalloonNewColumnsWindow struct {
 	window.Window
 	BalloonNewColumnsSeries
@@ -216,8 +189,7 @@ type BalloonNewColumnsWindow struct {
 	Altitude    window.Int[int64]
 }
 
-// BalloonNewColumnsWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// BalloonNewColumnsWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type BalloonNewColumnsWindowColumns struct {
 	window.WindowColumns[BalloonNewColumnsSeries]
 	Pressure    window.NumberColumns[int64]
@@ -244,15 +216,14 @@ const (
 	BalloonNewColumnsSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
-// The tables of BalloonNewColumns events and their families, for other
-// programs; options may add a prefix to IDs.
+// The tables of BalloonNewColumns events and their families, for other programs; options may add a prefix to
+// IDs.
 const (
 	BalloonNewColumnsTableID            = "balloon_new_columns"
 	BalloonNewColumnsFamilyMeasurements = "measurements"
 )
 
-// SetupBalloonNewColumns reconciles table balloon_new_columns with the schema;
-// see setup.Setup.
+// SetupBalloonNewColumns reconciles table balloon_new_columns with the schema; see setup.Setup.
 func SetupBalloonNewColumns(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonNewColumnsMappings), opts...)
 }
@@ -265,11 +236,9 @@ func SetupBalloonNewColumns(ctx context.Context, admin setup.Admin, client store
 //
 //	us-west2#3698#pressure#week1
 //
-// Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains one field of
-// the events in a bucket. Each value is the name of a column with an empty
-// cell, whose timestamp is the time of the event. An event is several rows, so
-// it cannot be written with WriteOptions.IfAbsent. Garbage collection rule:
-// age() > 364d.
+// Bucket: 1w wide, labeled week%d from 2021-03-01. A row contains one field of the events in a bucket. Each
+// value is the name of a column with an empty cell, whose timestamp is the time of the event. An event is
+// several rows, so it cannot be written with WriteOptions.IfAbsent. Garbage collection rule: age() > 364d.
 type BalloonNewColumnsKey struct {
 	Location  string
 	BalloonID int64
@@ -290,8 +259,7 @@ func (k BalloonNewColumnsKey) Prefix() ([]byte, error) {
 	return balloonNewColumnsKey.Prefix(k.values())
 }
 
-// ParseBalloonNewColumnsKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseBalloonNewColumnsKey parses a row key. Errors are of type *codec.FieldError.
 func ParseBalloonNewColumnsKey(row string) (k BalloonNewColumnsKey, err error) {
 	err = balloonNewColumnsKey.Parse(row, k.values())
 	return k, err
@@ -304,8 +272,12 @@ func (k *BalloonNewColumnsKey) values() *codec.KeyValues {
 
 var balloonNewColumnsMappings = []*store.Mapping{balloonNewColumnsMapping}
 
-// balloonNewColumnsPart returns a pointer to what an event has for a slice of
-// BalloonNewColumnsColumns, by its index.
+func balloonNewColumnsBase(series BalloonNewColumnsSeries) any {
+	return &BalloonNewColumnsEvent{BalloonNewColumnsSeries: series}
+}
+
+// balloonNewColumnsPart returns a pointer to what an event has for a slice of BalloonNewColumnsColumns, by its
+// index.
 func balloonNewColumnsPart(e any, n int) any {
 	v := e.(*BalloonNewColumnsEvent)
 	switch n {
@@ -360,8 +332,7 @@ var balloonNewColumnsMapping = store.NewMapping(balloonNewColumnsColumns, store.
 	Check:     checkBalloonNewColumns,
 })
 
-// balloonNewColumnsWindows says how the slices of BalloonNewColumnsColumns are
-// summarized, by their indexes.
+// balloonNewColumnsWindows says how the slices of BalloonNewColumnsColumns are summarized, by their indexes.
 var balloonNewColumnsWindows = window.NewSpec[BalloonNewColumnsSeries, BalloonNewColumnsWindow](
 	window.IntPart[int64]("pressure", 2),
 	window.FloatPart[float64]("temperature", 3),

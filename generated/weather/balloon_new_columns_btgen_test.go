@@ -15,9 +15,8 @@ import (
 	"github.com/btgen-dev/btgen/generated/weather/weathertest"
 )
 
-// TestBalloonNewColumnsStored writes events to an in-memory Bigtable twice,
-// compares the families and the cells that it stores, and reads the events with
-// every method.
+// TestBalloonNewColumnsStored writes events to an in-memory Bigtable twice, compares the families and the cells
+// that it stores, and reads the events with every method.
 func TestBalloonNewColumnsStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	now := time.Date(2100, time.March, 8, 0, 0, 1, 0, time.UTC)

@@ -20,8 +20,7 @@ type BalloonSerializedSeries struct {
 	BalloonID int64
 }
 
-// BalloonSerializedEvent is one event: One reading a minute from a weather
-// balloon.
+// BalloonSerializedEvent is one event: One reading a minute from a weather balloon.
 type BalloonSerializedEvent struct {
 	BalloonSerializedSeries
 	Time        time.Time // truncated to 1m by the writer; UTC when read
@@ -31,148 +30,126 @@ type BalloonSerializedEvent struct {
 	Altitude    int64     // m
 }
 
-// BalloonSerializedWriter writes BalloonSerialized events to table
-// balloon_serialized. Writing an event again replaces it, so a failed call is
-// safe to repeat.
+// BalloonSerializedWriter writes BalloonSerialized events to table balloon_serialized. Writing an event again
+// replaces it, so a failed call is safe to repeat.
 type BalloonSerializedWriter struct {
 	writer *store.Writer
 }
 
-// NewBalloonSerializedWriter returns a writer; client is usually a
-// *bigtable.Client.
+// NewBalloonSerializedWriter returns a writer; client is usually a *bigtable.Client.
 func NewBalloonSerializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonSerializedWriter {
 	return &BalloonSerializedWriter{store.NewWriter(client, balloonSerializedMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// BalloonSerializedWriter.
-func (w *BalloonSerializedWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *BalloonSerializedWriter) Write(ctx context.Context, event BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *BalloonSerializedWriter) WriteAll(ctx context.Context, events []BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *BalloonSerializedWriter) Delete(ctx context.Context, events []BalloonSerializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *BalloonSerializedWriter) DeleteRange(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *BalloonSerializedWriter) DeleteRange(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(balloonSerializedBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *BalloonSerializedWriter) DeleteSeries(ctx context.Context, series BalloonSerializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(balloonSerializedBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonSerializedWriter) Replace(ctx context.Context, old BalloonSerializedEvent, updated BalloonSerializedEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// BalloonSerializedBatcher gathers BalloonSerialized events from any number of
-// goroutines and writes them in batches; see store.Batcher.
+// BalloonSerializedBatcher gathers BalloonSerialized events from any number of goroutines and writes them in
+// batches; see store.Batcher.
 type BalloonSerializedBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewBalloonSerializedBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewBalloonSerializedBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event BalloonSerializedEvent, err error), opts ...store.BatcherOptions) *BalloonSerializedBatcher {
-	return &BalloonSerializedBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(BalloonSerializedWriter)
+	}
+	return &BalloonSerializedBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonSerializedBatcher) Add(ctx context.Context, event BalloonSerializedEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *BalloonSerializedBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *BalloonSerializedBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *BalloonSerializedBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// BalloonSerializedReader reads BalloonSerialized events from table
-// balloon_serialized. Read holds one event in memory at a time.
+// BalloonSerializedReader reads BalloonSerialized events from table balloon_serialized. Read holds one event in
+// memory at a time.
 type BalloonSerializedReader struct {
 	reader *store.Reader
 }
 
-// NewBalloonSerializedReader returns a reader; client is usually a
-// *bigtable.Client.
+// NewBalloonSerializedReader returns a reader; client is usually a *bigtable.Client.
 func NewBalloonSerializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonSerializedReader {
 	return &BalloonSerializedReader{store.NewReader(client, balloonSerializedMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
-	return store.ResultsOf[BalloonSerializedEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *BalloonSerializedReader) Read(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
+	return store.ResultsOf[BalloonSerializedEvent](r.reader.Read(ctx, store.SeriesOf(balloonSerializedBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *BalloonSerializedReader) ReadMany(ctx context.Context, series []BalloonSerializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
-	return store.ResultsOf[BalloonSerializedEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonSerializedSeries) any { return &BalloonSerializedEvent{BalloonSerializedSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *BalloonSerializedReader) ReadMany(ctx context.Context, series []BalloonSerializedSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonSerializedEvent, error] {
+	return store.ResultsOf[BalloonSerializedEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, balloonSerializedBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *BalloonSerializedReader) Latest(ctx context.Context, series BalloonSerializedSeries) (BalloonSerializedEvent, error) {
-	return store.ResultOf[BalloonSerializedEvent](r.reader.Latest(ctx, &BalloonSerializedEvent{BalloonSerializedSeries: series}))
+	return store.ResultOf[BalloonSerializedEvent](r.reader.Latest(ctx, balloonSerializedBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *BalloonSerializedReader) LatestMany(ctx context.Context, series []BalloonSerializedSeries) iter.Seq2[BalloonSerializedEvent, error] {
-	return store.ResultsOf[BalloonSerializedEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonSerializedSeries) any { return &BalloonSerializedEvent{BalloonSerializedSeries: s} })))
+	return store.ResultsOf[BalloonSerializedEvent](r.reader.LatestMany(ctx, store.Each(series, balloonSerializedBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *BalloonSerializedReader) ReadColumns(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, columns *BalloonSerializedColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, balloonSerializedColumns, columns, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonSerializedColumns, columns, store.SeriesOf(balloonSerializedBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *BalloonSerializedReader) Windows(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonSerializedWindow, error] {
-	return store.ResultsOf[BalloonSerializedWindow](r.reader.Windows(ctx, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[BalloonSerializedWindow](r.reader.Windows(ctx, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(balloonSerializedBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *BalloonSerializedReader) Points(ctx context.Context, series BalloonSerializedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(&BalloonSerializedEvent{BalloonSerializedSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonSerializedColumns, balloonSerializedWindows, store.SeriesOf(balloonSerializedBase(series)), from, to, field, n)
 }
 
-// The fields of BalloonSerializedEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of BalloonSerializedEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	BalloonSerializedFieldPressure    store.Field = "pressure"
 	BalloonSerializedFieldTemperature store.Field = "temperature"
@@ -198,8 +175,7 @@ func (c *BalloonSerializedColumns) Append(e *BalloonSerializedEvent) {
 	balloonSerializedColumns.Append(c, e)
 }
 
-// BalloonSerializedWindow summarizes the events of a series in a window of
-// time.
+// BalloonSerializedWindow summarizes the events of a series in a window of time.
 type BalloonSerializedWindow struct {
 	window.Window
 	BalloonSerializedSeries
@@ -209,8 +185,7 @@ type BalloonSerializedWindow struct {
 	Altitude    window.Int[int64]
 }
 
-// BalloonSerializedWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// BalloonSerializedWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type BalloonSerializedWindowColumns struct {
 	window.WindowColumns[BalloonSerializedSeries]
 	Pressure    window.NumberColumns[int64]
@@ -237,15 +212,14 @@ const (
 	BalloonSerializedSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
-// The tables of BalloonSerialized events and their families, for other
-// programs; options may add a prefix to IDs.
+// The tables of BalloonSerialized events and their families, for other programs; options may add a prefix to
+// IDs.
 const (
 	BalloonSerializedTableID            = "balloon_serialized"
 	BalloonSerializedFamilyMeasurements = "measurements"
 )
 
-// SetupBalloonSerialized reconciles table balloon_serialized with the schema;
-// see setup.Setup.
+// SetupBalloonSerialized reconciles table balloon_serialized with the schema; see setup.Setup.
 func SetupBalloonSerialized(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonSerializedMappings), opts...)
 }
@@ -258,8 +232,8 @@ func SetupBalloonSerialized(ctx context.Context, admin setup.Admin, client store
 //
 //	us-west2#3698#2021-03-05-1200
 //
-// Time: 2006-01-02-1504. A row contains one event, as a cell with all fields.
-// Garbage collection rule: age() > 364d.
+// Time: 2006-01-02-1504. A row contains one event, as a cell with all fields. Garbage collection rule: age() >
+// 364d.
 type BalloonSerializedKey struct {
 	Location  string
 	BalloonID int64
@@ -279,8 +253,7 @@ func (k BalloonSerializedKey) Prefix() ([]byte, error) {
 	return balloonSerializedKey.Prefix(k.values())
 }
 
-// ParseBalloonSerializedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseBalloonSerializedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseBalloonSerializedKey(row string) (k BalloonSerializedKey, err error) {
 	err = balloonSerializedKey.Parse(row, k.values())
 	return k, err
@@ -293,8 +266,12 @@ func (k *BalloonSerializedKey) values() *codec.KeyValues {
 
 var balloonSerializedMappings = []*store.Mapping{balloonSerializedMapping}
 
-// balloonSerializedPart returns a pointer to what an event has for a slice of
-// BalloonSerializedColumns, by its index.
+func balloonSerializedBase(series BalloonSerializedSeries) any {
+	return &BalloonSerializedEvent{BalloonSerializedSeries: series}
+}
+
+// balloonSerializedPart returns a pointer to what an event has for a slice of BalloonSerializedColumns, by its
+// index.
 func balloonSerializedPart(e any, n int) any {
 	v := e.(*BalloonSerializedEvent)
 	switch n {
@@ -356,8 +333,7 @@ var balloonSerializedMapping = store.NewMapping(balloonSerializedColumns, store.
 	Check: checkBalloonSerialized,
 })
 
-// balloonSerializedWindows says how the slices of BalloonSerializedColumns are
-// summarized, by their indexes.
+// balloonSerializedWindows says how the slices of BalloonSerializedColumns are summarized, by their indexes.
 var balloonSerializedWindows = window.NewSpec[BalloonSerializedSeries, BalloonSerializedWindow](
 	window.IntPart[int64]("pressure", 2),
 	window.FloatPart[float64]("temperature", 3),
@@ -374,8 +350,8 @@ func checkBalloonSerialized(event any) error {
 	return c.Err()
 }
 
-// appendBalloonSerializedProto appends the fields of an event in protobuf wire
-// format; balloon_serialized.proto describes it.
+// appendBalloonSerializedProto appends the fields of an event in protobuf wire format; balloon_serialized.proto
+// describes it.
 func appendBalloonSerializedProto(dst []byte, e *BalloonSerializedEvent) []byte {
 	dst = codec.AppendProtoInt64(dst, 1, codec.Implicit, e.Pressure)
 	dst = codec.AppendProtoFloat64(dst, 2, codec.Implicit, e.Temperature)

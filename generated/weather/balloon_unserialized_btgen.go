@@ -20,8 +20,7 @@ type BalloonUnserializedSeries struct {
 	BalloonID int64
 }
 
-// BalloonUnserializedEvent is one event: One reading a minute from a weather
-// balloon.
+// BalloonUnserializedEvent is one event: One reading a minute from a weather balloon.
 type BalloonUnserializedEvent struct {
 	BalloonUnserializedSeries
 	Time        time.Time // truncated to 1m by the writer; UTC when read
@@ -31,148 +30,126 @@ type BalloonUnserializedEvent struct {
 	Altitude    int64     // m
 }
 
-// BalloonUnserializedWriter writes BalloonUnserialized events to table
-// balloon_unserialized. Writing an event again replaces it, so a failed call is
-// safe to repeat.
+// BalloonUnserializedWriter writes BalloonUnserialized events to table balloon_unserialized. Writing an event
+// again replaces it, so a failed call is safe to repeat.
 type BalloonUnserializedWriter struct {
 	writer *store.Writer
 }
 
-// NewBalloonUnserializedWriter returns a writer; client is usually a
-// *bigtable.Client.
+// NewBalloonUnserializedWriter returns a writer; client is usually a *bigtable.Client.
 func NewBalloonUnserializedWriter(client store.Client, opts ...store.WriterOptions) *BalloonUnserializedWriter {
 	return &BalloonUnserializedWriter{store.NewWriter(client, balloonUnserializedMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// BalloonUnserializedWriter.
-func (w *BalloonUnserializedWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *BalloonUnserializedWriter) Write(ctx context.Context, event BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *BalloonUnserializedWriter) WriteAll(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *BalloonUnserializedWriter) Delete(ctx context.Context, events []BalloonUnserializedEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *BalloonUnserializedWriter) DeleteRange(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *BalloonUnserializedWriter) DeleteRange(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(balloonUnserializedBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *BalloonUnserializedWriter) DeleteSeries(ctx context.Context, series BalloonUnserializedSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(balloonUnserializedBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *BalloonUnserializedWriter) Replace(ctx context.Context, old BalloonUnserializedEvent, updated BalloonUnserializedEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// BalloonUnserializedBatcher gathers BalloonUnserialized events from any number
-// of goroutines and writes them in batches; see store.Batcher.
+// BalloonUnserializedBatcher gathers BalloonUnserialized events from any number of goroutines and writes them in
+// batches; see store.Batcher.
 type BalloonUnserializedBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewBalloonUnserializedBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewBalloonUnserializedBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(event BalloonUnserializedEvent, err error), opts ...store.BatcherOptions) *BalloonUnserializedBatcher {
-	return &BalloonUnserializedBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(BalloonUnserializedWriter)
+	}
+	return &BalloonUnserializedBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonUnserializedBatcher) Add(ctx context.Context, event BalloonUnserializedEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *BalloonUnserializedBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *BalloonUnserializedBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *BalloonUnserializedBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// BalloonUnserializedReader reads BalloonUnserialized events from table
-// balloon_unserialized. Read holds one event in memory at a time.
+// BalloonUnserializedReader reads BalloonUnserialized events from table balloon_unserialized. Read holds one
+// event in memory at a time.
 type BalloonUnserializedReader struct {
 	reader *store.Reader
 }
 
-// NewBalloonUnserializedReader returns a reader; client is usually a
-// *bigtable.Client.
+// NewBalloonUnserializedReader returns a reader; client is usually a *bigtable.Client.
 func NewBalloonUnserializedReader(client store.Client, opts ...store.ReaderOptions) *BalloonUnserializedReader {
 	return &BalloonUnserializedReader{store.NewReader(client, balloonUnserializedMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
-	return store.ResultsOf[BalloonUnserializedEvent](r.reader.Read(ctx, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *BalloonUnserializedReader) Read(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
+	return store.ResultsOf[BalloonUnserializedEvent](r.reader.Read(ctx, store.SeriesOf(balloonUnserializedBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *BalloonUnserializedReader) ReadMany(ctx context.Context, series []BalloonUnserializedSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
-	return store.ResultsOf[BalloonUnserializedEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s BalloonUnserializedSeries) any { return &BalloonUnserializedEvent{BalloonUnserializedSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *BalloonUnserializedReader) ReadMany(ctx context.Context, series []BalloonUnserializedSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonUnserializedEvent, error] {
+	return store.ResultsOf[BalloonUnserializedEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, balloonUnserializedBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *BalloonUnserializedReader) Latest(ctx context.Context, series BalloonUnserializedSeries) (BalloonUnserializedEvent, error) {
-	return store.ResultOf[BalloonUnserializedEvent](r.reader.Latest(ctx, &BalloonUnserializedEvent{BalloonUnserializedSeries: series}))
+	return store.ResultOf[BalloonUnserializedEvent](r.reader.Latest(ctx, balloonUnserializedBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *BalloonUnserializedReader) LatestMany(ctx context.Context, series []BalloonUnserializedSeries) iter.Seq2[BalloonUnserializedEvent, error] {
-	return store.ResultsOf[BalloonUnserializedEvent](r.reader.LatestMany(ctx, store.Each(series, func(s BalloonUnserializedSeries) any { return &BalloonUnserializedEvent{BalloonUnserializedSeries: s} })))
+	return store.ResultsOf[BalloonUnserializedEvent](r.reader.LatestMany(ctx, store.Each(series, balloonUnserializedBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *BalloonUnserializedReader) ReadColumns(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, columns *BalloonUnserializedColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, balloonUnserializedColumns, columns, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, balloonUnserializedColumns, columns, store.SeriesOf(balloonUnserializedBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *BalloonUnserializedReader) Windows(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonUnserializedWindow, error] {
-	return store.ResultsOf[BalloonUnserializedWindow](r.reader.Windows(ctx, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[BalloonUnserializedWindow](r.reader.Windows(ctx, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(balloonUnserializedBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *BalloonUnserializedReader) Points(ctx context.Context, series BalloonUnserializedSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(&BalloonUnserializedEvent{BalloonUnserializedSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, balloonUnserializedColumns, balloonUnserializedWindows, store.SeriesOf(balloonUnserializedBase(series)), from, to, field, n)
 }
 
-// The fields of BalloonUnserializedEvent, for store.ReadOptions and
-// store.WindowOptions.
+// The fields of BalloonUnserializedEvent, for store.ReadOptions and store.WindowOptions.
 const (
 	BalloonUnserializedFieldPressure    store.Field = "pressure"
 	BalloonUnserializedFieldTemperature store.Field = "temperature"
@@ -198,8 +175,7 @@ func (c *BalloonUnserializedColumns) Append(e *BalloonUnserializedEvent) {
 	balloonUnserializedColumns.Append(c, e)
 }
 
-// BalloonUnserializedWindow summarizes the events of a series in a window of
-// time.
+// BalloonUnserializedWindow summarizes the events of a series in a window of time.
 type BalloonUnserializedWindow struct {
 	window.Window
 	BalloonUnserializedSeries
@@ -209,8 +185,7 @@ type BalloonUnserializedWindow struct {
 	Altitude    window.Int[int64]
 }
 
-// BalloonUnserializedWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// BalloonUnserializedWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type BalloonUnserializedWindowColumns struct {
 	window.WindowColumns[BalloonUnserializedSeries]
 	Pressure    window.NumberColumns[int64]
@@ -237,21 +212,19 @@ const (
 	BalloonUnserializedSeriesBalloonID store.SeriesValue = "balloon_id"
 )
 
-// The tables of BalloonUnserialized events and their families, for other
-// programs; options may add a prefix to IDs.
+// The tables of BalloonUnserialized events and their families, for other programs; options may add a prefix to
+// IDs.
 const (
 	BalloonUnserializedTableID            = "balloon_unserialized"
 	BalloonUnserializedFamilyMeasurements = "measurements"
 )
 
-// SetupBalloonUnserialized reconciles table balloon_unserialized with the
-// schema; see setup.Setup.
+// SetupBalloonUnserialized reconciles table balloon_unserialized with the schema; see setup.Setup.
 func SetupBalloonUnserialized(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(balloonUnserializedMappings), opts...)
 }
 
-// BalloonUnserializedKey is a row key of table balloon_unserialized, of the
-// form
+// BalloonUnserializedKey is a row key of table balloon_unserialized, of the form
 //
 //	location#balloon_id#time
 //
@@ -259,8 +232,8 @@ func SetupBalloonUnserialized(ctx context.Context, admin setup.Admin, client sto
 //
 //	us-west2#3698#2021-03-05-1200
 //
-// Time: 2006-01-02-1504. A row contains one event, with a column per field.
-// Garbage collection rule: age() > 364d.
+// Time: 2006-01-02-1504. A row contains one event, with a column per field. Garbage collection rule: age() >
+// 364d.
 type BalloonUnserializedKey struct {
 	Location  string
 	BalloonID int64
@@ -280,8 +253,7 @@ func (k BalloonUnserializedKey) Prefix() ([]byte, error) {
 	return balloonUnserializedKey.Prefix(k.values())
 }
 
-// ParseBalloonUnserializedKey parses a row key. Errors are of type
-// *codec.FieldError.
+// ParseBalloonUnserializedKey parses a row key. Errors are of type *codec.FieldError.
 func ParseBalloonUnserializedKey(row string) (k BalloonUnserializedKey, err error) {
 	err = balloonUnserializedKey.Parse(row, k.values())
 	return k, err
@@ -294,8 +266,12 @@ func (k *BalloonUnserializedKey) values() *codec.KeyValues {
 
 var balloonUnserializedMappings = []*store.Mapping{balloonUnserializedMapping}
 
-// balloonUnserializedPart returns a pointer to what an event has for a slice of
-// BalloonUnserializedColumns, by its index.
+func balloonUnserializedBase(series BalloonUnserializedSeries) any {
+	return &BalloonUnserializedEvent{BalloonUnserializedSeries: series}
+}
+
+// balloonUnserializedPart returns a pointer to what an event has for a slice of BalloonUnserializedColumns, by
+// its index.
 func balloonUnserializedPart(e any, n int) any {
 	v := e.(*BalloonUnserializedEvent)
 	switch n {
@@ -349,8 +325,7 @@ var balloonUnserializedMapping = store.NewMapping(balloonUnserializedColumns, st
 	Check:     checkBalloonUnserialized,
 })
 
-// balloonUnserializedWindows says how the slices of BalloonUnserializedColumns
-// are summarized, by their indexes.
+// balloonUnserializedWindows says how the slices of BalloonUnserializedColumns are summarized, by their indexes.
 var balloonUnserializedWindows = window.NewSpec[BalloonUnserializedSeries, BalloonUnserializedWindow](
 	window.IntPart[int64]("pressure", 2),
 	window.FloatPart[float64]("temperature", 3),

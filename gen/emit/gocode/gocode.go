@@ -109,7 +109,7 @@ func Comment(line string) string {
 // next line. Lines that begin with a tab are code, and are separated from text by an
 // empty line. It merges successive empty lines, and removes those at the end.
 func Wrap(lines []string) []string {
-	const width = 77
+	const width = 110
 	var out []string
 	var rest []byte
 	used := 0 // part of the width

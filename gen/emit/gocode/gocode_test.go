@@ -73,7 +73,7 @@ func TestWrap(t *testing.T) {
 		{"short lines are joined", []string{"a", "b c"}, []string{"a b c"}},
 		{"paragraphs stay", []string{"a", "", "", "b"}, []string{"a", "", "b"}},
 		{"code stays, apart from text", []string{"a", "\tcode", "\tmore", "b"}, []string{"a", "", "\tcode", "\tmore", "", "b"}},
-		{"long lines are broken", []string{long}, []string{strings.TrimSpace(long[:75]), strings.TrimSpace(long[75:])}},
+		{"long lines are broken", []string{long}, []string{strings.TrimSpace(long[:110]), strings.TrimSpace(long[110:])}},
 		{"a long word is not", []string{strings.Repeat("x", 200)}, []string{strings.Repeat("x", 200)}},
 		{"empty lines at the end go", []string{"a", "", "\x00"}, []string{"a"}},
 		{"nothing", nil, nil},

@@ -16,8 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/generated/alltypes"
 )
 
-// New starts an in-memory Bigtable with all tables and stops it at the end of
-// the test.
+// New starts an in-memory Bigtable with all tables and stops it at the end of the test.
 func New(t testing.TB, opts ...setup.Options) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
@@ -25,8 +24,7 @@ func New(t testing.TB, opts ...setup.Options) *storetest.Bigtable {
 	})
 }
 
-// Start starts an in-memory Bigtable with all tables, for examples and
-// programs. The caller must close it.
+// Start starts an in-memory Bigtable with all tables, for examples and programs. The caller must close it.
 func Start(ctx context.Context, opts ...setup.Options) (*storetest.Bigtable, error) {
 	b, err := storetest.Start(ctx)
 	if err != nil {

@@ -24,8 +24,7 @@ type KindSeries struct {
 	Since time.Time
 }
 
-// KindEvent is one event: A value of every type, to test how events travel
-// between workers.
+// KindEvent is one event: A value of every type, to test how events travel between workers.
 type KindEvent struct {
 	KindSeries
 	Time     time.Time // truncated to 1ms by the writer; UTC when read
@@ -75,8 +74,7 @@ var kindENames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v KindE) String() string { return codec.EnumString(kindENames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v KindE) MarshalText() ([]byte, error) { return codec.MarshalEnum(kindENames, int64(v)) }
 
 // UnmarshalText sets the value to the one with the given name.
@@ -88,8 +86,7 @@ func (v *KindE) UnmarshalText(text []byte) error {
 	return err
 }
 
-// KindColor is a value of color. The zero KindColor is invalid, and the writer
-// rejects it.
+// KindColor is a value of color. The zero KindColor is invalid, and the writer rejects it.
 type KindColor int64
 
 // The values of KindColor. Their numbers are stored.
@@ -107,8 +104,7 @@ var kindColorNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v KindColor) String() string { return codec.EnumString(kindColorNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v KindColor) MarshalText() ([]byte, error) { return codec.MarshalEnum(kindColorNames, int64(v)) }
 
 // UnmarshalText sets the value to the one with the given name.
@@ -120,8 +116,7 @@ func (v *KindColor) UnmarshalText(text []byte) error {
 	return err
 }
 
-// KindColorOr is a value of color_or. The zero KindColorOr is invalid, and the
-// writer rejects it.
+// KindColorOr is a value of color_or. The zero KindColorOr is invalid, and the writer rejects it.
 type KindColorOr int64
 
 // The values of KindColorOr. Their numbers are stored.
@@ -130,8 +125,7 @@ const (
 	KindColorOrBlue KindColorOr = 2
 )
 
-// kindColorOrNames contains the names of the values of KindColorOr in the
-// table.
+// kindColorOrNames contains the names of the values of KindColorOr in the table.
 var kindColorOrNames = codec.Enum{
 	{Number: 1, Name: "none"},
 	{Number: 2, Name: "blue"},
@@ -140,8 +134,7 @@ var kindColorOrNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v KindColorOr) String() string { return codec.EnumString(kindColorOrNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v KindColorOr) MarshalText() ([]byte, error) {
 	return codec.MarshalEnum(kindColorOrNames, int64(v))
 }
@@ -155,8 +148,7 @@ func (v *KindColorOr) UnmarshalText(text []byte) error {
 	return err
 }
 
-// KindClass determines how long an event lives. The zero KindClass is invalid,
-// and the writer rejects it.
+// KindClass determines how long an event lives. The zero KindClass is invalid, and the writer rejects it.
 type KindClass int
 
 // The values of KindClass, and how long their events live.
@@ -174,8 +166,7 @@ var kindClassNames = codec.Enum{
 // String returns the name of the value, or its number if it has none.
 func (v KindClass) String() string { return codec.EnumString(kindClassNames, int64(v)) }
 
-// MarshalText returns the name of the value, for JSON and flags; an error if it
-// has none.
+// MarshalText returns the name of the value, for JSON and flags; an error if it has none.
 func (v KindClass) MarshalText() ([]byte, error) { return codec.MarshalEnum(kindClassNames, int64(v)) }
 
 // UnmarshalText sets the value to the one with the given name.
@@ -187,8 +178,8 @@ func (v *KindClass) UnmarshalText(text []byte) error {
 	return err
 }
 
-// KindWriter writes Kind events to table kinds. Writing an event again replaces
-// it, so a failed call is safe to repeat.
+// KindWriter writes Kind events to table kinds. Writing an event again replaces it, so a failed call is safe to
+// repeat.
 type KindWriter struct {
 	writer *store.Writer
 }
@@ -198,80 +189,66 @@ func NewKindWriter(client store.Client, opts ...store.WriterOptions) *KindWriter
 	return &KindWriter{store.NewWriter(client, kindMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// KindWriter.
-func (w *KindWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *KindWriter) Write(ctx context.Context, event KindEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *KindWriter) WriteAll(ctx context.Context, events []KindEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series, time and sequence;
-// see store.Writer.Delete.
+// Delete deletes events from all tables, by their series, time and sequence; see store.Writer.Delete.
 func (w *KindWriter) Delete(ctx context.Context, events []KindEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *KindWriter) DeleteRange(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *KindWriter) DeleteRange(ctx context.Context, series KindSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(kindBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *KindWriter) DeleteSeries(ctx context.Context, series KindSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&KindEvent{KindSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(kindBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *KindWriter) Replace(ctx context.Context, old KindEvent, updated KindEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// KindBatcher gathers Kind events from any number of goroutines and writes them
-// in batches; see store.Batcher.
+// KindBatcher gathers Kind events from any number of goroutines and writes them in batches; see store.Batcher.
 type KindBatcher struct {
 	batcher *store.Batcher
 }
 
 // NewKindBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewKindBatcher(w *KindWriter, failed func(event KindEvent, err error), opts ...store.BatcherOptions) *KindBatcher {
-	return &KindBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(KindWriter)
+	}
+	return &KindBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *KindBatcher) Add(ctx context.Context, event KindEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *KindBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *KindBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *KindBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// KindReader reads Kind events from table kinds. Read holds one event in memory
-// at a time.
+// KindReader reads Kind events from table kinds. Read holds one event in memory at a time.
 type KindReader struct {
 	reader *store.Reader
 }
@@ -281,51 +258,45 @@ func NewKindReader(client store.Client, opts ...store.ReaderOptions) *KindReader
 	return &KindReader{store.NewReader(client, kindsMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *KindReader) Read(ctx context.Context, series KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return store.ResultsOf[KindEvent](r.reader.Read(ctx, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *KindReader) Read(ctx context.Context, series KindSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
+	return store.ResultsOf[KindEvent](r.reader.Read(ctx, store.SeriesOf(kindBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *KindReader) ReadMany(ctx context.Context, series []KindSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
-	return store.ResultsOf[KindEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s KindSeries) any { return &KindEvent{KindSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *KindReader) ReadMany(ctx context.Context, series []KindSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
+	return store.ResultsOf[KindEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, kindBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, or store.ErrNotFound; see
-// store.Reader.Latest.
+// Latest returns the newest event of a series, or store.ErrNotFound; see store.Reader.Latest.
 func (r *KindReader) Latest(ctx context.Context, series KindSeries) (KindEvent, error) {
-	return store.ResultOf[KindEvent](r.reader.Latest(ctx, &KindEvent{KindSeries: series}))
+	return store.ResultOf[KindEvent](r.reader.Latest(ctx, kindBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any;
-// see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any; see store.Reader.LatestMany.
 func (r *KindReader) LatestMany(ctx context.Context, series []KindSeries) iter.Seq2[KindEvent, error] {
-	return store.ResultsOf[KindEvent](r.reader.LatestMany(ctx, store.Each(series, func(s KindSeries) any { return &KindEvent{KindSeries: s} })))
+	return store.ResultsOf[KindEvent](r.reader.LatestMany(ctx, store.Each(series, kindBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *KindReader) ReadColumns(ctx context.Context, series KindSeries, from, to time.Time, columns *KindColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, kindsColumns, columns, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, kindsColumns, columns, store.SeriesOf(kindBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 func (r *KindReader) Windows(ctx context.Context, series KindSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
-	return store.ResultsOf[KindWindow](r.reader.Windows(ctx, kindsColumns, kindWindows, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[KindWindow](r.reader.Windows(ctx, kindsColumns, kindWindows, store.SeriesOf(kindBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points.
 func (r *KindReader) Points(ctx context.Context, series KindSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, kindsColumns, kindWindows, store.SeriesOf(&KindEvent{KindSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, kindsColumns, kindWindows, store.SeriesOf(kindBase(series)), from, to, field, n)
 }
 
-// ByKinds yields the events with from <= time < to of the series with the given
-// kinds, by series in row key order, then by time. Its errors are those of
-// Read. It reads from table kinds: one range of rows.
+// ByKinds yields the events with from <= time < to of the series with the given kinds, by series in row key
+// order, then by time. Its errors are those of Read. It reads from table kinds: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *KindReader) ByKinds(ctx context.Context, kinds string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
@@ -337,21 +308,19 @@ func (r *KindReader) ByKindsColumns(ctx context.Context, kinds string, from, to 
 	return r.reader.ReadColumns(ctx, kindsColumns, columns, selectKindByKinds(kinds), from, to, opts...)
 }
 
-// ByKindsWindows summarizes the events of ByKinds by windows of time, as
-// Windows does: by series, then by time.
+// ByKindsWindows summarizes the events of ByKinds by windows of time, as Windows does: by series, then by time.
 func (r *KindReader) ByKindsWindows(ctx context.Context, kinds string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
 	return store.ResultsOf[KindWindow](r.reader.Windows(ctx, kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, width, opts...))
 }
 
-// ByKindsPoints yields, for each series of ByKinds, the values of a number that
-// a chart of n pixels shows; see store.Reader.Charts.
+// ByKindsPoints yields, for each series of ByKinds, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *KindReader) ByKindsPoints(ctx context.Context, kinds string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[KindSeries], error] {
 	return store.ResultsOf[window.Chart[KindSeries]](r.reader.Charts(ctx, kindsColumns, kindWindows, selectKindByKinds(kinds), from, to, field, n))
 }
 
-// ByE yields the events with from <= time < to of the series with the given
-// kinds, e and raw, by series in row key order, then by time. Its errors are
-// those of Read. It reads from table kinds: one range of rows.
+// ByE yields the events with from <= time < to of the series with the given kinds, e and raw, by series in row
+// key order, then by time. Its errors are those of Read. It reads from table kinds: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
 func (r *KindReader) ByE(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[KindEvent, error] {
@@ -363,14 +332,13 @@ func (r *KindReader) ByEColumns(ctx context.Context, kinds string, eValue KindE,
 	return r.reader.ReadColumns(ctx, kindsColumns, columns, selectKindByE(kinds, eValue, raw), from, to, opts...)
 }
 
-// ByEWindows summarizes the events of ByE by windows of time, as Windows does:
-// by series, then by time.
+// ByEWindows summarizes the events of ByE by windows of time, as Windows does: by series, then by time.
 func (r *KindReader) ByEWindows(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[KindWindow, error] {
 	return store.ResultsOf[KindWindow](r.reader.Windows(ctx, kindsColumns, kindWindows, selectKindByE(kinds, eValue, raw), from, to, width, opts...))
 }
 
-// ByEPoints yields, for each series of ByE, the values of a number that a chart
-// of n pixels shows; see store.Reader.Charts.
+// ByEPoints yields, for each series of ByE, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *KindReader) ByEPoints(ctx context.Context, kinds string, eValue KindE, raw []byte, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[KindSeries], error] {
 	return store.ResultsOf[window.Chart[KindSeries]](r.reader.Charts(ctx, kindsColumns, kindWindows, selectKindByE(kinds, eValue, raw), from, to, field, n))
 }
@@ -471,8 +439,7 @@ type KindWindow struct {
 	JSONOr   window.Values[json.RawMessage]
 }
 
-// KindWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// KindWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type KindWindowColumns struct {
 	window.WindowColumns[KindSeries]
 	Text     window.ValuesColumns[string]
@@ -541,8 +508,7 @@ const (
 	KindSeriesSince store.SeriesValue = "since"
 )
 
-// The tables of Kind events and their families, for other programs; options may
-// add a prefix to IDs.
+// The tables of Kind events and their families, for other programs; options may add a prefix to IDs.
 const (
 	KindsTableID     = "kinds"
 	KindsFamilyLong  = "long"
@@ -562,10 +528,9 @@ func SetupKind(ctx context.Context, admin setup.Admin, client store.Client, opts
 //
 //	kinds#red#cafe#1614556800000000000#1614945600000#0000000000
 //
-// Raw: bytes, as hex. Time: unix_ms. Sequence: distinguishes events with the
-// same time. A row contains one event, with a column per field. Events of class
-// long are in family long. Garbage collection rule: age() > 3d. Events of class
-// short are in family short. Garbage collection rule: age() > 1h.
+// Raw: bytes, as hex. Time: unix_ms. Sequence: distinguishes events with the same time. A row contains one
+// event, with a column per field. Events of class long are in family long. Garbage collection rule: age() > 3d.
+// Events of class short are in family short. Garbage collection rule: age() > 1h.
 type KindsKey struct {
 	Kinds    string
 	E        KindE
@@ -607,8 +572,9 @@ func BeamKindWindows() *window.Spec {
 	return kindWindows
 }
 
-// kindPart returns a pointer to what an event has for a slice of KindColumns,
-// by its index.
+func kindBase(series KindSeries) any { return &KindEvent{KindSeries: series} }
+
+// kindPart returns a pointer to what an event has for a slice of KindColumns, by its index.
 func kindPart(e any, n int) any {
 	v := e.(*KindEvent)
 	switch n {
@@ -734,8 +700,7 @@ var kindsMapping = store.NewMapping(kindsColumns, store.Mapping{
 	Check:     checkKind,
 })
 
-// kindWindows says how the slices of KindColumns are summarized, by their
-// indexes.
+// kindWindows says how the slices of KindColumns are summarized, by their indexes.
 var kindWindows = window.NewSpec[KindSeries, KindWindow](
 	window.ValuesPart[string]("text", 4),
 	window.ValuesPart[[]byte]("bytes", 5),

@@ -21,17 +21,16 @@ type SampleSeries struct {
 	Sensor int64
 }
 
-// SampleEvent is one event: A measurement in a plant. A second table has salted
-// row keys, and a third one the newest measurements.
+// SampleEvent is one event: A measurement in a plant. A second table has salted row keys, and a third one the
+// newest measurements.
 type SampleEvent struct {
 	SampleSeries
 	Time  time.Time // truncated to 1s by the writer; UTC when read
 	Value int64
 }
 
-// SampleWriter writes Sample events to tables samples, samples_salted and
-// samples_now. Writing an event again replaces it, so a failed call is safe to
-// repeat.
+// SampleWriter writes Sample events to tables samples, samples_salted and samples_now. Writing an event again
+// replaces it, so a failed call is safe to repeat.
 type SampleWriter struct {
 	writer *store.Writer
 }
@@ -41,81 +40,67 @@ func NewSampleWriter(client store.Client, opts ...store.WriterOptions) *SampleWr
 	return &SampleWriter{store.NewWriter(client, sampleMappings, opts...)}
 }
 
-// held returns what w holds; nil, which refuses all calls, for a nil or zero
-// SampleWriter.
-func (w *SampleWriter) held() *store.Writer {
-	if w == nil {
-		return nil
-	}
-	return w.writer
-}
-
-// Write stores one event; the error is a *store.WriteError; see
-// store.Writer.WriteAll.
+// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
 func (w *SampleWriter) Write(ctx context.Context, event SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Write(ctx, &event, opts...)
+	return w.writer.Write(ctx, &event, opts...)
 }
 
-// WriteAll stores events in any order; a *store.WriteError names each one that
-// is not stored; see store.Writer.WriteAll.
+// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+// store.Writer.WriteAll.
 func (w *SampleWriter) WriteAll(ctx context.Context, events []SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().WriteAll(ctx, store.ListOf(events), opts...)
+	return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 }
 
-// Delete deletes events from all tables, by their series and time; see
-// store.Writer.Delete.
+// Delete deletes events from all tables, by their series and time; see store.Writer.Delete.
 func (w *SampleWriter) Delete(ctx context.Context, events []SampleEvent, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().Delete(ctx, store.ListOf(events), opts...)
+	return w.writer.Delete(ctx, store.ListOf(events), opts...)
 }
 
-// DeleteRange deletes the events of a series with from <= time < to from all
-// tables; see store.Writer.DeleteRange.
-func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteRange(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
+// DeleteRange deletes the events of a series with from <= time < to from all tables; see
+// store.Writer.DeleteRange.
+func (w *SampleWriter) DeleteRange(ctx context.Context, series SampleSeries, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+	return w.writer.DeleteRange(ctx, store.SeriesOf(sampleBase(series)), from, to, opts...)
 }
 
-// DeleteSeries deletes all events of a series from all tables; see
-// store.Writer.DeleteAll.
+// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
 func (w *SampleWriter) DeleteSeries(ctx context.Context, series SampleSeries, opts ...store.DeleteOptions) (store.Deletion, error) {
-	return w.held().DeleteAll(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), opts...)
+	return w.writer.DeleteAll(ctx, store.SeriesOf(sampleBase(series)), opts...)
 }
 
 // Replace stores an event in place of another one; see store.Writer.Replace.
 func (w *SampleWriter) Replace(ctx context.Context, old SampleEvent, updated SampleEvent, opts ...store.WriteOptions) error {
-	return w.held().Replace(ctx, &old, &updated, opts...)
+	return w.writer.Replace(ctx, &old, &updated, opts...)
 }
 
-// SampleBatcher gathers Sample events from any number of goroutines and writes
-// them in batches; see store.Batcher.
+// SampleBatcher gathers Sample events from any number of goroutines and writes them in batches; see
+// store.Batcher.
 type SampleBatcher struct {
 	batcher *store.Batcher
 }
 
-// NewSampleBatcher returns a batcher that writes through w; see
-// store.NewBatcher.
+// NewSampleBatcher returns a batcher that writes through w; see store.NewBatcher.
 func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error), opts ...store.BatcherOptions) *SampleBatcher {
-	return &SampleBatcher{store.NewBatcher(w.held(), store.FailedOf(failed), opts...)}
+	if w == nil {
+		w = new(SampleWriter)
+	}
+	return &SampleBatcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
 }
 
-// Add queues a copy of an event, and blocks while the batcher is full; see
-// store.Batcher.Add.
+// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
 	return b.batcher.Add(ctx, &event)
 }
 
-// Flush sends the queued events and waits for them; the error is a
-// *store.BatchError; see store.Batcher.Flush.
+// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 func (b *SampleBatcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
 
 // Close flushes, then rejects further events; see store.Batcher.Close.
 func (b *SampleBatcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
 
-// Stats returns the number and the age of the events that are not yet written;
-// see store.Batcher.Stats.
+// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
 func (b *SampleBatcher) Stats() store.BatcherStats { return b.batcher.Stats() }
 
-// SampleReader reads Sample events from table samples. Read holds one bucket in
-// memory at a time.
+// SampleReader reads Sample events from table samples. Read holds one bucket in memory at a time.
 type SampleReader struct {
 	reader *store.Reader
 }
@@ -125,63 +110,57 @@ func NewSampleReader(client store.Client, opts ...store.ReaderOptions) *SampleRe
 	return &SampleReader{store.NewReader(client, samplesMapping, opts...)}
 }
 
-// Read yields the events of a series with from <= time < to, in order of time;
-// see store.Reader.Read.
-func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...))
+// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+func (r *SampleReader) Read(ctx context.Context, series SampleSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.SeriesOf(sampleBase(series)), from, to, opts...))
 }
 
-// ReadMany yields the events of several series with from <= time < to, by
-// series; see store.Query.Many.
-func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from time.Time, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
-	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })), from, to, opts...))
+// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+func (r *SampleReader) ReadMany(ctx context.Context, series []SampleSeries, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
+	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, sampleBase)), from, to, opts...))
 }
 
-// Latest returns the newest event of a series, from table samples_now, or
-// store.ErrNotFound; see store.Reader.Latest.
+// Latest returns the newest event of a series, from table samples_now, or store.ErrNotFound; see
+// store.Reader.Latest.
 func (r *SampleReader) Latest(ctx context.Context, series SampleSeries) (SampleEvent, error) {
-	return store.ResultOf[SampleEvent](r.reader.Latest(ctx, &SampleEvent{SampleSeries: series}))
+	return store.ResultOf[SampleEvent](r.reader.Latest(ctx, sampleBase(series)))
 }
 
-// LatestMany yields the newest event of each of several series that has any,
-// from table samples_now; see store.Reader.LatestMany.
+// LatestMany yields the newest event of each of several series that has any, from table samples_now; see
+// store.Reader.LatestMany.
 func (r *SampleReader) LatestMany(ctx context.Context, series []SampleSeries) iter.Seq2[SampleEvent, error] {
-	return store.ResultsOf[SampleEvent](r.reader.LatestMany(ctx, store.Each(series, func(s SampleSeries) any { return &SampleEvent{SampleSeries: s} })))
+	return store.ResultsOf[SampleEvent](r.reader.LatestMany(ctx, store.Each(series, sampleBase)))
 }
 
-// ReadColumns appends the events of Read to columns; see
-// store.Reader.ReadColumns.
+// ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.
 func (r *SampleReader) ReadColumns(ctx context.Context, series SampleSeries, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
-	return r.reader.ReadColumns(ctx, samplesColumns, columns, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, opts...)
+	return r.reader.ReadColumns(ctx, samplesColumns, columns, store.SeriesOf(sampleBase(series)), from, to, opts...)
 }
 
-// Windows summarizes the events of a series with from <= time < to by windows
-// of time, in order of time; see store.Reader.Windows.
+// Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see
+// store.Reader.Windows.
 //
-// Windows of 15m and its multiples come from the rollup of table samples: one
-// cell per bucket, which is there when the events have expired. Buckets that
-// are not summarized, or have changed since, come from their events, as do
-// narrower windows and those that the time range cuts: the windows are the
-// same. Those that need events which have expired are Inexact.
+// Windows of 15m and its multiples come from the rollup of table samples: one cell per bucket, which is there
+// when the events have expired. Buckets that are not summarized, or have changed since, come from their events,
+// as do narrower windows and those that the time range cuts: the windows are the same. Those that need events
+// which have expired are Inexact.
 func (r *SampleReader) Windows(ctx context.Context, series SampleSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
-	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, width, opts...))
+	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, store.SeriesOf(sampleBase(series)), from, to, width, opts...))
 }
 
-// Points returns the values of a number that a chart of n pixels shows, of the
-// events of a series with from <= time < to; see store.Reader.Points. A rollup
-// has no points: draw windows where events have expired.
+// Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <=
+// time < to; see store.Reader.Points. A rollup has no points: draw windows where events have expired.
 func (r *SampleReader) Points(ctx context.Context, series SampleSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, samplesColumns, sampleWindows, store.SeriesOf(&SampleEvent{SampleSeries: series}), from, to, field, n)
+	return r.reader.Points(ctx, samplesColumns, sampleWindows, store.SeriesOf(sampleBase(series)), from, to, field, n)
 }
 
-// ByArea yields the events with from <= time < to of the series with the given
-// area, by series in row key order, then by time. Its errors are those of Read.
-// It reads from table samples: one range of rows.
+// ByArea yields the events with from <= time < to of the series with the given area, by series in row key order,
+// then by time. Its errors are those of Read. It reads from table samples: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
-// takes one row per series from table samples_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago takes one row per series from table
+// samples_now.
 func (r *SampleReader) ByArea(ctx context.Context, area string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleByArea(area), from, to, opts...))
 }
@@ -191,27 +170,25 @@ func (r *SampleReader) ByAreaColumns(ctx context.Context, area string, from, to 
 	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleByArea(area), from, to, opts...)
 }
 
-// ByAreaWindows summarizes the events of ByArea by windows of time, as Windows
-// does: by series, then by time.
+// ByAreaWindows summarizes the events of ByArea by windows of time, as Windows does: by series, then by time.
 func (r *SampleReader) ByAreaWindows(ctx context.Context, area string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleByArea(area), from, to, width, opts...))
 }
 
-// ByAreaPoints yields, for each series of ByArea, the values of a number that a
-// chart of n pixels shows; see store.Reader.Charts.
+// ByAreaPoints yields, for each series of ByArea, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *SampleReader) ByAreaPoints(ctx context.Context, area string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
 	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleByArea(area), from, to, field, n))
 }
 
-// ByAreas yields the events with from <= time < to of the series with any of
-// several values of area, in row key order, those of a row by time. Its errors
-// are those of Read. It reads from table samples: one range of rows, for each
-// area, in one request.
+// ByAreas yields the events with from <= time < to of the series with any of several values of area, in row key
+// order, those of a row by time. Its errors are those of Read. It reads from table samples: one range of rows,
+// for each area, in one request.
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
-// takes one row per series from table samples_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago takes one row per series from table
+// samples_now.
 func (r *SampleReader) ByAreas(ctx context.Context, areas []string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleByAreas(areas), from, to, opts...))
 }
@@ -221,107 +198,99 @@ func (r *SampleReader) ByAreasColumns(ctx context.Context, areas []string, from,
 	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleByAreas(areas), from, to, opts...)
 }
 
-// ByAreasWindows summarizes the events of ByAreas by windows of time, as
-// Windows does: by series, then by time.
+// ByAreasWindows summarizes the events of ByAreas by windows of time, as Windows does: by series, then by time.
 func (r *SampleReader) ByAreasWindows(ctx context.Context, areas []string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, width, opts...))
 }
 
-// ByAreasPoints yields, for each series of ByAreas, the values of a number that
-// a chart of n pixels shows; see store.Reader.Charts.
+// ByAreasPoints yields, for each series of ByAreas, the values of a number that a chart of n pixels shows; see
+// store.Reader.Charts.
 func (r *SampleReader) ByAreasPoints(ctx context.Context, areas []string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
 	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleByAreas(areas), from, to, field, n))
 }
 
-// ByAreaPrefix yields the events with from <= time < to of the series with the
-// given prefix of area, by series in row key order, then by time. Its errors
-// are those of Read. It reads from table samples: one range of rows.
+// ByAreaPrefix yields the events with from <= time < to of the series with the given prefix of area, by series
+// in row key order, then by time. Its errors are those of Read. It reads from table samples: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
-// takes one row per series from table samples_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago takes one row per series from table
+// samples_now.
 func (r *SampleReader) ByAreaPrefix(ctx context.Context, areaPrefix string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleByAreaPrefix(areaPrefix), from, to, opts...))
 }
 
-// ByAreaPrefixColumns appends the events of ByAreaPrefix to columns, as
-// ReadColumns does.
+// ByAreaPrefixColumns appends the events of ByAreaPrefix to columns, as ReadColumns does.
 func (r *SampleReader) ByAreaPrefixColumns(ctx context.Context, areaPrefix string, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleByAreaPrefix(areaPrefix), from, to, opts...)
 }
 
-// ByAreaPrefixWindows summarizes the events of ByAreaPrefix by windows of time,
-// as Windows does: by series, then by time.
+// ByAreaPrefixWindows summarizes the events of ByAreaPrefix by windows of time, as Windows does: by series, then
+// by time.
 func (r *SampleReader) ByAreaPrefixWindows(ctx context.Context, areaPrefix string, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, width, opts...))
 }
 
-// ByAreaPrefixPoints yields, for each series of ByAreaPrefix, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// ByAreaPrefixPoints yields, for each series of ByAreaPrefix, the values of a number that a chart of n pixels
+// shows; see store.Reader.Charts.
 func (r *SampleReader) ByAreaPrefixPoints(ctx context.Context, areaPrefix string, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
 	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleByAreaPrefix(areaPrefix), from, to, field, n))
 }
 
-// BySensors yields the events with from <= time < to of the series with the
-// given area and range of sensor, whose end is excluded, by series in row key
-// order, then by time. Its errors are those of Read. It reads from table
-// samples: one range of rows.
+// BySensors yields the events with from <= time < to of the series with the given area and range of sensor,
+// whose end is excluded, by series in row key order, then by time. Its errors are those of Read. It reads from
+// table samples: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// With ReadOptions.LatestOnly, a time range that ends at most a minute ago
-// takes one row per series from table samples_now.
+// With ReadOptions.LatestOnly, a time range that ends at most a minute ago takes one row per series from table
+// samples_now.
 func (r *SampleReader) BySensors(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...))
 }
 
-// BySensorsColumns appends the events of BySensors to columns, as ReadColumns
-// does.
+// BySensorsColumns appends the events of BySensors to columns, as ReadColumns does.
 func (r *SampleReader) BySensorsColumns(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, opts...)
 }
 
-// BySensorsWindows summarizes the events of BySensors by windows of time, as
-// Windows does: by series, then by time.
+// BySensorsWindows summarizes the events of BySensors by windows of time, as Windows does: by series, then by
+// time.
 func (r *SampleReader) BySensorsWindows(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, width, opts...))
 }
 
-// BySensorsPoints yields, for each series of BySensors, the values of a number
-// that a chart of n pixels shows; see store.Reader.Charts.
+// BySensorsPoints yields, for each series of BySensors, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *SampleReader) BySensorsPoints(ctx context.Context, area string, sensorFrom int64, sensorTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
 	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleBySensors(area, sensorFrom, sensorTo), from, to, field, n))
 }
 
-// HighByArea yields the events with from <= time < to of the series with the
-// given area, whose value is in the given range, whose end is excluded, by
-// series in row key order, then by time. Its errors are those of Read. It reads
-// from table samples: one range of rows.
+// HighByArea yields the events with from <= time < to of the series with the given area, whose value is in the
+// given range, whose end is excluded, by series in row key order, then by time. Its errors are those of Read. It
+// reads from table samples: one range of rows.
 //
 // The server scans rows of all times and drops those outside the range.
 //
-// The server reads the other events of the range, too, and does not return
-// them. An event without the field, or with one that cannot be decoded, is not
-// returned either.
+// The server reads the other events of the range, too, and does not return them. An event without the field, or
+// with one that cannot be decoded, is not returned either.
 func (r *SampleReader) HighByArea(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[SampleEvent, error] {
 	return store.ResultsOf[SampleEvent](r.reader.Read(ctx, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...))
 }
 
-// HighByAreaColumns appends the events of HighByArea to columns, as ReadColumns
-// does.
+// HighByAreaColumns appends the events of HighByArea to columns, as ReadColumns does.
 func (r *SampleReader) HighByAreaColumns(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, columns *SampleColumns, opts ...store.ReadOptions) error {
 	return r.reader.ReadColumns(ctx, samplesColumns, columns, selectSampleHighByArea(area, valueFrom, valueTo), from, to, opts...)
 }
 
-// HighByAreaWindows summarizes the events of HighByArea by windows of time, as
-// Windows does: by series, then by time.
+// HighByAreaWindows summarizes the events of HighByArea by windows of time, as Windows does: by series, then by
+// time.
 func (r *SampleReader) HighByAreaWindows(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[SampleWindow, error] {
 	return store.ResultsOf[SampleWindow](r.reader.Windows(ctx, samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, width, opts...))
 }
 
-// HighByAreaPoints yields, for each series of HighByArea, the values of a
-// number that a chart of n pixels shows; see store.Reader.Charts.
+// HighByAreaPoints yields, for each series of HighByArea, the values of a number that a chart of n pixels shows;
+// see store.Reader.Charts.
 func (r *SampleReader) HighByAreaPoints(ctx context.Context, area string, valueFrom int64, valueTo int64, from, to time.Time, field store.Field, n int) iter.Seq2[window.Chart[SampleSeries], error] {
 	return store.ResultsOf[window.Chart[SampleSeries]](r.reader.Charts(ctx, samplesColumns, sampleWindows, selectSampleHighByArea(area, valueFrom, valueTo), from, to, field, n))
 }
@@ -351,8 +320,7 @@ type SampleWindow struct {
 	Value window.Int[int64]
 }
 
-// SampleWindowColumns holds windows in slices of equal length; see
-// store.AppendWindows.
+// SampleWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type SampleWindowColumns struct {
 	window.WindowColumns[SampleSeries]
 	Value window.NumberColumns[int64]
@@ -373,8 +341,7 @@ const (
 	SampleSeriesSensor store.SeriesValue = "sensor"
 )
 
-// The tables of Sample events and their families, for other programs; options
-// may add a prefix to IDs.
+// The tables of Sample events and their families, for other programs; options may add a prefix to IDs.
 const (
 	SamplesTableID            = "samples"
 	SamplesFamilyM            = "m"
@@ -386,20 +353,18 @@ const (
 	SamplesNowFamilyNVersions = "n-versions"
 )
 
-// SetupSample reconciles tables samples, samples_salted and samples_now with
-// the schema; see setup.Setup.
+// SetupSample reconciles tables samples, samples_salted and samples_now with the schema; see setup.Setup.
 func SetupSample(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
 	return setup.Setup(ctx, admin, client, store.Tables(sampleMappings), opts...)
 }
 
-// RollupSample summarizes the buckets of table samples that have ended and have
-// changed; see store.Rollup.
+// RollupSample summarizes the buckets of table samples that have ended and have changed; see store.Rollup.
 func RollupSample(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error) {
 	return store.Rollup(ctx, client, sampleMappings, samplesColumns, sampleWindows, opts...)
 }
 
-// BackfillSample copies events from one table to another, by default to the one
-// with serves: false, or compares them; see store.Backfill.
+// BackfillSample copies events from one table to another, by default to the one with serves: false, or compares
+// them; see store.Backfill.
 func BackfillSample(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
 	return store.Backfill(ctx, client, sampleMappings, opts...)
 }
@@ -412,12 +377,10 @@ func BackfillSample(ctx context.Context, client store.Client, opts ...store.Back
 //
 //	area#003698#2021-03-05T12
 //
-// Sensor: int64, as text, padded to 6. Bucket: 1h wide, labeled 2006-01-02T15.
-// A row contains the events in a bucket. Each field is a column with a cell per
-// event, whose timestamp is the time of the event. Family m: Garbage collection
-// rule: age() > 3650d. Family h has the rollup: the windows of the bucket by
-// 15m, and marks of changes. The timestamp of a cell is the end of the bucket.
-// Garbage collection rule: never.
+// Sensor: int64, as text, padded to 6. Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
+// bucket. Each field is a column with a cell per event, whose timestamp is the time of the event. Family m:
+// Garbage collection rule: age() > 3650d. Family h has the rollup: the windows of the bucket by 15m, and marks
+// of changes. The timestamp of a cell is the end of the bucket. Garbage collection rule: never.
 type SamplesKey struct {
 	Area   string
 	Sensor int64
@@ -452,10 +415,9 @@ func (k *SamplesKey) values() *codec.KeyValues {
 //
 //	00#area#003698#2021-03-05T12
 //
-// Salt: a hash of area and sensor in 16 buckets. Sensor: int64, as text, padded
-// to 6. Bucket: 1h wide, labeled 2006-01-02T15. A row contains the events in a
-// bucket. Each field is a column with a cell per event, whose timestamp is the
-// time of the event. Garbage collection rule: age() > 3650d.
+// Salt: a hash of area and sensor in 16 buckets. Sensor: int64, as text, padded to 6. Bucket: 1h wide, labeled
+// 2006-01-02T15. A row contains the events in a bucket. Each field is a column with a cell per event, whose
+// timestamp is the time of the event. Garbage collection rule: age() > 3650d.
 type SamplesSaltedKey struct {
 	Area   string
 	Sensor int64
@@ -492,11 +454,9 @@ func (k *SamplesSaltedKey) values() *codec.KeyValues {
 //
 //	area#003698
 //
-// Sensor: int64, as text, padded to 6. A row contains the newest event of a
-// series. Each field is a column, and the timestamps of cells are the time of
-// the event. Family n-versions has sums which tell that the event was written
-// with other values, too. Family n: Garbage collection rule: (age() > 3650d ||
-// versions() > 1).
+// Sensor: int64, as text, padded to 6. A row contains the newest event of a series. Each field is a column, and
+// the timestamps of cells are the time of the event. Family n-versions has sums which tell that the event was
+// written with other values, too. Family n: Garbage collection rule: (age() > 3650d || versions() > 1).
 type SamplesNowKey struct {
 	Area   string
 	Sensor int64
@@ -528,14 +488,14 @@ func BeamSample() ([]*store.Mapping, []*store.Query) {
 	return sampleMappings, []*store.Query{&sampleByArea, &sampleByAreas, &sampleByAreaPrefix, &sampleBySensors, &sampleHighByArea}
 }
 
-// BeamSampleWindows gives package plantbeam access to how events are
-// summarized.
+// BeamSampleWindows gives package plantbeam access to how events are summarized.
 func BeamSampleWindows() *window.Spec {
 	return sampleWindows
 }
 
-// samplePart returns a pointer to what an event has for a slice of
-// SampleColumns, by its index.
+func sampleBase(series SampleSeries) any { return &SampleEvent{SampleSeries: series} }
+
+// samplePart returns a pointer to what an event has for a slice of SampleColumns, by its index.
 func samplePart(e any, n int) any {
 	v := e.(*SampleEvent)
 	switch n {
@@ -646,8 +606,7 @@ var samplesNowMapping = store.NewMapping(samplesNowColumns, store.Mapping{
 	Check:     checkSample,
 })
 
-// sampleWindows says how the slices of SampleColumns are summarized, by their
-// indexes.
+// sampleWindows says how the slices of SampleColumns are summarized, by their indexes.
 var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.IntPart[int64]("value", 2),
 )

@@ -16,9 +16,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/beamstore/example/plant/planttest"
 )
 
-// TestSampleStored writes events to an in-memory Bigtable twice, compares the
-// families and the cells that it stores, and reads the events with every
-// method.
+// TestSampleStored writes events to an in-memory Bigtable twice, compares the families and the cells that it
+// stores, and reads the events with every method.
 func TestSampleStored(t *testing.T) {
 	// Far in the future, because the in-memory server garbage-collects by the system clock.
 	now := time.Date(2100, time.March, 5, 13, 0, 1, 0, time.UTC)

@@ -46,28 +46,26 @@ func SampleByArea(area string) beamstore.Query {
 	return Sample.NewQuery(Sample.Queries["ByArea"].Query.Bind(&plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}))
 }
 
-// SampleByAreas selects the events of the series with any of several values of
-// area.
+// SampleByAreas selects the events of the series with any of several values of area.
 func SampleByAreas(areas []string) beamstore.Query {
 	return Sample.NewQuery(Sample.Queries["ByAreas"].Query.Many(store.Each(areas, func(area string) any {
 		return &plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}
 	})))
 }
 
-// SampleByAreaPrefix selects the events of the series with the given prefix of
-// area.
+// SampleByAreaPrefix selects the events of the series with the given prefix of area.
 func SampleByAreaPrefix(areaPrefix string) beamstore.Query {
 	return Sample.NewQuery(Sample.Queries["ByAreaPrefix"].Query.Bind(&plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: areaPrefix}}))
 }
 
-// SampleBySensors selects the events of the series with the given area and
-// range of sensor, whose end is excluded.
+// SampleBySensors selects the events of the series with the given area and range of sensor, whose end is
+// excluded.
 func SampleBySensors(area string, sensorFrom int64, sensorTo int64) beamstore.Query {
 	return Sample.NewQuery(Sample.Queries["BySensors"].Query.Range(&plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorFrom}}, &plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area, Sensor: sensorTo}}))
 }
 
-// SampleHighByArea selects the events of the series with the given area, whose
-// value is in the given range, whose end is excluded.
+// SampleHighByArea selects the events of the series with the given area, whose value is in the given range,
+// whose end is excluded.
 func SampleHighByArea(area string, valueFrom int64, valueTo int64) beamstore.Query {
 	return Sample.NewQuery(Sample.Queries["HighByArea"].Query.Bind(&plant.SampleEvent{SampleSeries: plant.SampleSeries{Area: area}}).Where(&plant.SampleEvent{Value: valueFrom}, &plant.SampleEvent{Value: valueTo}))
 }
