@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -76,18 +73,17 @@ func (s *Schema[E]) Backfill(scope beam.Scope, conn Connection, o BackfillOption
 	if len(targets) == 0 || slices.Contains(targets, o.Source) {
 		return &BackfillError{Source: o.Source, Targets: targets}
 	}
-	var jobs []refill[E]
 	for _, target := range targets {
-		job := refill[E]{Conn: conn.resolved(), Options: o, Target: target, Began: at}
-		if _, err := job.parts(nil); err != nil {
+		j := job{Schema: s.Name, Conn: conn.resolved(), Refill: &refill{o, target, at}}
+		opened, err := j.open(nil)
+		if err != nil {
 			return err
 		}
-		jobs = append(jobs, job)
-	}
-	for _, job := range jobs {
-		if err := job.build(scope.Scope(job.Target)); err != nil {
-			return err
+		parts := opened.(*refillSteps)
+		if parts.TargetFirst() {
+			log.Warnf(context.Background(), "programs write to table %s before table %s, so that the copy cannot follow all changes", target, o.Source)
 		}
+		j.build(scope.Scope(target), parts.sources(parts.Sources(), time.Time{}, false))
 	}
 	return nil
 }
@@ -106,167 +102,120 @@ func (e *BackfillError) Error() string {
 	return fmt.Sprintf("table %s cannot be filled from itself: remove it from Targets", e.Source)
 }
 
-// refill is a backfill of one table, and what all of its DoFns know.
-type refill[E any] struct {
-	Conn    Connection
+// refill is a backfill of one table.
+type refill struct {
 	Options BackfillOptions
 	Target  string
 	Began   time.Time
-
-	client *sharedClient
-	steps  *store.BackfillParts
 }
 
-// parts returns the steps, with a client unless it is nil.
-func (r *refill[E]) parts(client *sharedClient) (*store.BackfillParts, error) {
-	var c store.Client
-	if client != nil {
-		c = client.Client
-	}
+// refillSteps are the steps of a backfill: see store.BackfillParts.
+type refillSteps struct {
+	*store.BackfillParts
+	began time.Time
+}
+
+// open returns the steps.
+func (r *refill) open(client store.Client, s *jobSchema, conn Connection) (steps, error) {
 	o := r.Options
-	return store.NewBackfillParts(c, schemaOf[E]().Mappings, r.Began, store.BackfillOptions{
-		TablePrefix: r.Conn.TablePrefix, Source: o.Source, Target: r.Target, From: o.From, To: o.To,
+	parts, err := store.NewBackfillParts(client, s.mappings, r.Began, store.BackfillOptions{
+		TablePrefix: conn.TablePrefix, Source: o.Source, Target: r.Target, From: o.From, To: o.To,
 		SkipUndecodable: o.SkipUndecodable, RenewAges: o.RenewAges, Repair: o.Repair, Timeout: o.Timeout,
 	})
+	return &refillSteps{parts, r.Began}, err
 }
 
-// open opens the client.
-func (r *refill[E]) open() (err error) {
-	if r.client, err = r.Conn.acquire(); err != nil {
-		return err
+// sources returns tables to search.
+func (r *refillSteps) sources(tables []string, oldest time.Time, sweep bool) (all []Source) {
+	for _, table := range tables {
+		all = append(all, Source{Table: table, Now: r.began, Oldest: oldest, Sweep: sweep})
 	}
-	r.steps, err = r.parts(r.client)
+	return all
+}
+
+func (r *refillSteps) split(ctx context.Context, source Source) ([]store.KeyRange, error) {
+	return r.Splits(ctx, source.Table)
+}
+
+// find emits the places of the events of the source, or those of the target that the source lacks.
+func (r *refillSteps) find(ctx context.Context, source Source, within store.KeyRange, claims store.RowClaims, emit func(key, note []byte)) (err error) {
+	var counts store.BackfillCounts
+	if source.Sweep {
+		counts, err = r.Sweep(ctx, source.Table, within, claims, source.Oldest, func(c store.BackfillChunk) { emit(shardOf(c.Places), encoded(c)) })
+	} else {
+		counts, err = r.Record(ctx, source.Table, within, claims, func(c store.BackfillChunk) { emit([]byte(c.Table+"\x00"+c.Rows.Start), encoded(c)) })
+	}
+	if err == nil {
+		eventsRead.Inc(ctx, counts.Events)
+		undecodable.Inc(ctx, counts.Undecodable)
+		eventsMerged.Inc(ctx, counts.Merged)
+		eventsOnlyTarget.Inc(ctx, counts.OnlyTarget)
+	}
 	return err
 }
 
-// build adds the stages of a backfill: see store.BackfillParts.
-func (r refill[E]) build(scope beam.Scope) error {
-	steps, err := r.parts(nil)
-	if err != nil {
+// do copies and settles a chunk. It emits the time of its oldest event.
+func (r *refillSteps) do(ctx context.Context, note []byte, emit func(key, note []byte)) error {
+	var chunk store.BackfillChunk
+	if err := json.Unmarshal(note, &chunk); err != nil {
 		return err
 	}
-	if steps.TargetFirst() {
-		log.Warnf(context.Background(), "programs write to table %s before table %s, so that the copy cannot follow all changes", r.Target, r.Options.Source)
+	counts, oldest, err := r.Copy(ctx, chunk)
+	if err == nil {
+		count(ctx, counts)
+		emit(nil, encoded(oldest))
 	}
-	var sources []Source
-	for _, table := range steps.Sources() {
-		sources = append(sources, Source{Table: table, Now: r.Began})
-	}
-	chunks := beam.GroupByKey(scope, beam.ParDo(scope.Scope("Record"), &recordFn[E]{Job: r}, beam.CreateList(scope, sources)))
-	copied := beam.ParDo(scope.Scope("Copy"), &copyFn[E]{Job: r}, chunks)
-	always := beam.ParDo(scope, &markFn{}, beam.Impulse(scope))
-	waited := beam.ParDo(scope.Scope("Wait"), &waitFn[E]{Job: r}, beam.GroupByKey(scope, beam.Flatten(scope, copied, always)))
-	differing := beam.ParDo(scope.Scope("Check"), &checkFn[E]{Job: r}, chunks, beam.SideInput{Input: waited})
-	left := beam.ParDo(scope.Scope("Sweep"), &recordFn[E]{Job: r, Sweep: true}, waited)
-	end(scope.Scope("Settle"), &settleFn[E]{Job: r}, beam.GroupByKey(scope, beam.Flatten(scope, differing, left)))
-	return nil
+	return err
 }
 
-// repairs is the number of parts of the last repair.
-const repairs = 64
-
-// emitRepair emits a chunk for the last repair.
-func emitRepair(chunk store.BackfillChunk, emit func([]byte, []byte)) error {
-	text, err := json.Marshal(chunk)
-	if err != nil {
-		return err
-	}
-	h := fnv.New32a()
-	h.Write(chunk.Places)
-	emit([]byte{byte(h.Sum32() % repairs)}, text)
-	return nil
-}
-
-// eachChunk calls f for chunks.
-func eachChunk(chunks func(*[]byte) bool, f func(chunk store.BackfillChunk) error) error {
-	var text []byte
-	for chunks(&text) {
-		var chunk store.BackfillChunk
-		if err := json.Unmarshal(text, &chunk); err != nil {
-			return err
-		}
-		if err := f(chunk); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// recordFn reads the source and emits the places of its events, or reads the target and emits those
-// that the source lacks.
-type recordFn[E any] struct {
-	Job   refill[E]
-	Sweep bool
-}
-
-// CreateInitialRestriction returns the range of all rows.
-func (fn *recordFn[E]) CreateInitialRestriction(Source) store.KeyRange { return store.KeyRange{} }
-
-// SplitRestriction returns ranges of about equal size. The runner calls it without Setup.
-func (fn *recordFn[E]) SplitRestriction(ctx context.Context, source Source, _ store.KeyRange) (ranges []store.KeyRange, err error) {
-	client, err := fn.Job.Conn.acquire()
-	if err != nil {
+// wait waits until no request of any attempt to copy can arrive any more.
+func (r *refillSteps) wait(ctx context.Context, done func(*[]byte) bool) ([]Source, error) {
+	if err := sleep(ctx, r.WaitTime()); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, client.release()) }()
-	scanner, err := store.NewScanner[E](client.Client, schemaOf[E]().Mappings, source.Table, store.ReaderOptions{TablePrefix: fn.Job.Conn.TablePrefix})
-	if err != nil {
-		return nil, err
-	}
-	return scanner.Splits(ctx)
+	var oldest time.Time
+	err := eachNote(done, func(text []byte) error {
+		var at time.Time
+		if len(text) == 0 {
+			return nil
+		}
+		err := json.Unmarshal(text, &at)
+		if !at.IsZero() && (oldest.IsZero() || at.Before(oldest)) {
+			oldest = at
+		}
+		return err
+	})
+	return r.sources(r.Targets(), oldest, true), err
 }
 
-// RestrictionSize returns the size of a range relative to other ranges.
-func (fn *recordFn[E]) RestrictionSize(Source, store.KeyRange) float64 { return 1 }
-
-// CreateTracker returns a tracker of a range.
-func (fn *recordFn[E]) CreateTracker(within store.KeyRange) *sdf.LockRTracker {
-	return sdf.NewLockRTracker(&tracker{within: within})
-}
-
-// Setup opens the client.
-func (fn *recordFn[E]) Setup() error { return fn.Job.open() }
-
-// Teardown closes the client.
-func (fn *recordFn[E]) Teardown() error { return fn.Job.client.release() }
-
-// claims are the rows of a restriction.
-type claims struct{ rt *sdf.LockRTracker }
-
-func (c claims) Contains(key string) bool {
-	return c.rt.GetRestriction().(store.KeyRange).Contains(key)
-}
-func (c claims) Claim(key string) bool { return c.rt.TryClaim(key) }
-
-// ProcessElement emits the chunks of a range of rows, or of as much of it as the runner wants.
-func (fn *recordFn[E]) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, source Source, emit func([]byte, []byte)) (err error) {
-	within := rt.GetRestriction().(store.KeyRange)
-	var failed error
-	var counts store.BackfillCounts
-	if fn.Sweep {
-		counts, err = fn.Job.steps.Sweep(ctx, source.Table, within, claims{rt}, source.Oldest, func(chunk store.BackfillChunk) {
-			failed = cmp.Or(failed, emitRepair(chunk, emit))
-		})
-	} else {
-		counts, err = fn.Job.steps.Record(ctx, source.Table, within, claims{rt}, func(chunk store.BackfillChunk) {
-			text, err := json.Marshal(chunk)
-			if err != nil {
-				failed = cmp.Or(failed, err)
-				return
-			}
-			emit([]byte(chunk.Table+"\x00"+chunk.Rows.Start), text)
-		})
-		eventsRead.Inc(ctx, counts.Events)
-	}
-	if err := cmp.Or(err, failed); err != nil {
+// later emits a chunk at which the tables differ. It writes nothing, so that nothing is in flight when it is executed again.
+func (r *refillSteps) later(ctx context.Context, note []byte, emit func(key, note []byte)) error {
+	var chunk store.BackfillChunk
+	if err := json.Unmarshal(note, &chunk); err != nil {
 		return err
 	}
-	undecodable.Inc(ctx, counts.Undecodable)
-	eventsMerged.Inc(ctx, counts.Merged)
-	eventsOnlyTarget.Inc(ctx, counts.OnlyTarget)
-	rt.TryClaim(rangeEnd{})
-	return nil
+	differs, err := r.Check(ctx, chunk)
+	if err == nil && differs {
+		emit(shardOf(chunk.Places), note)
+	}
+	return err
 }
+
+// settle makes the target equal to the source at the places of a chunk.
+func (r *refillSteps) settle(ctx context.Context, note []byte) error {
+	var chunk store.BackfillChunk
+	if err := json.Unmarshal(note, &chunk); err != nil {
+		return err
+	}
+	counts, err := r.Settle(ctx, chunk)
+	if err == nil {
+		counts.Events = 0 // they are counted by do
+		count(ctx, counts)
+	}
+	return err
+}
+
+func (r *refillSteps) late() time.Duration { return r.WaitTime() }
 
 // count adds counts of events to the metrics.
 func count(ctx context.Context, c store.BackfillCounts) {
@@ -275,133 +224,4 @@ func count(ctx context.Context, c store.BackfillCounts) {
 	eventsChanged.Inc(ctx, c.Changed)
 	eventsDeleted.Inc(ctx, c.Deleted)
 	eventsUnsettled.Inc(ctx, c.Unsettled)
-}
-
-// copyFn copies and settles chunks. It emits the time of the oldest event of each.
-type copyFn[E any] struct{ Job refill[E] }
-
-// Setup opens the client.
-func (fn *copyFn[E]) Setup() error { return fn.Job.open() }
-
-// Teardown closes the client.
-func (fn *copyFn[E]) Teardown() error { return fn.Job.client.release() }
-
-// ProcessElement copies chunks.
-func (fn *copyFn[E]) ProcessElement(ctx context.Context, _ []byte, chunks func(*[]byte) bool, emit func([]byte, []byte)) error {
-	return eachChunk(chunks, func(chunk store.BackfillChunk) error {
-		counts, oldest, err := fn.Job.steps.Copy(ctx, chunk)
-		if err != nil {
-			return err
-		}
-		count(ctx, counts)
-		text, err := oldest.MarshalBinary()
-		emit(nil, text)
-		return err
-	})
-}
-
-// markFn emits a zero time, so that there is one without events.
-type markFn struct{}
-
-// ProcessElement emits a zero time.
-func (*markFn) ProcessElement(_ []byte, emit func([]byte, []byte)) {
-	text, _ := time.Time{}.MarshalBinary() // never fails
-	emit(nil, text)
-}
-
-// waitFn waits, when all chunks are copied, until no request of any attempt can arrive any more. It
-// emits the tables in which to look for what earlier pipelines have left.
-type waitFn[E any] struct{ Job refill[E] }
-
-// ProcessElement waits.
-func (fn *waitFn[E]) ProcessElement(ctx context.Context, _ []byte, times func(*[]byte) bool, emit func(Source)) error {
-	steps, err := fn.Job.parts(nil)
-	if err != nil {
-		return err
-	}
-	if err := sleep(ctx, steps.WaitTime()); err != nil {
-		return err
-	}
-	var oldest time.Time
-	var text []byte
-	for times(&text) {
-		var at time.Time
-		if err := at.UnmarshalBinary(text); err != nil {
-			return err
-		}
-		if !at.IsZero() && (oldest.IsZero() || at.Before(oldest)) {
-			oldest = at
-		}
-	}
-	for _, table := range steps.Targets() {
-		emit(Source{Table: table, Now: fn.Job.Began, Oldest: oldest})
-	}
-	return nil
-}
-
-// sleep waits, or returns the cause of the end of ctx.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// checkFn emits the chunks at which the tables differ. It writes nothing, so that nothing is in
-// flight when it is executed again.
-type checkFn[E any] struct{ Job refill[E] }
-
-// Setup opens the client.
-func (fn *checkFn[E]) Setup() error { return fn.Job.open() }
-
-// Teardown closes the client.
-func (fn *checkFn[E]) Teardown() error { return fn.Job.client.release() }
-
-// ProcessElement compares chunks. The side input is there when waitFn has waited.
-func (fn *checkFn[E]) ProcessElement(ctx context.Context, _ []byte, chunks func(*[]byte) bool, _ func(*Source) bool, emit func([]byte, []byte)) error {
-	return eachChunk(chunks, func(chunk store.BackfillChunk) error {
-		if differs, err := fn.Job.steps.Check(ctx, chunk); err != nil || !differs {
-			return err
-		}
-		return emitRepair(chunk, emit)
-	})
-}
-
-// settleFn makes the target equal to the source.
-type settleFn[E any] struct {
-	Job refill[E]
-
-	until time.Time // when no request of an earlier attempt can arrive any more
-}
-
-// Setup opens the client.
-func (fn *settleFn[E]) Setup() error { return fn.Job.open() }
-
-// Teardown closes the client.
-func (fn *settleFn[E]) Teardown() error { return fn.Job.client.release() }
-
-// StartBundle begins to wait for requests of earlier attempts.
-func (fn *settleFn[E]) StartBundle(context.Context, func(bool)) error {
-	fn.until = time.Now().Add(fn.Job.steps.WaitTime())
-	return nil
-}
-
-// ProcessElement settles chunks.
-func (fn *settleFn[E]) ProcessElement(ctx context.Context, _ []byte, chunks func(*[]byte) bool, _ func(bool)) error {
-	if err := sleep(ctx, time.Until(fn.until)); err != nil {
-		return err
-	}
-	return eachChunk(chunks, func(chunk store.BackfillChunk) error {
-		counts, err := fn.Job.steps.Settle(ctx, chunk)
-		if err != nil {
-			return err
-		}
-		counts.Events = 0 // they are counted by copyFn
-		count(ctx, counts)
-		return nil
-	})
 }

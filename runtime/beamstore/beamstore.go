@@ -45,9 +45,6 @@ type Schema[E any] struct {
 	Series func(event *E) E
 	// Queries are the queries of the schema by name.
 	Queries map[string]SchemaQuery
-
-	// rollup returns the steps of a rollup. RegisterWindows sets it.
-	rollup func(client store.Client, o store.RollupOptions) (*store.RollupParts, error)
 }
 
 // SchemaQuery is a query of a schema.
@@ -104,24 +101,16 @@ func schemaOf[E any]() *Schema[E] { return schemas[reflect.TypeFor[E]()].(*Schem
 // them. Generated code calls it during the initialization of packages. It returns s.
 func Register[E any](s *Schema[E]) *Schema[E] {
 	t := reflect.TypeFor[E]()
-	schemas[t] = s
-	beam.RegisterType(t)
+	schemas[t], jobSchemas[s.Name] = s, &jobSchema{mappings: s.Mappings}
+	for _, t := range []reflect.Type{t, reflect.TypeFor[readFn[E]](), reflect.TypeFor[deleteFn[E]]()} {
+		beam.RegisterType(t)
+	}
 	coder.RegisterDeterministicCoder(t, s.Encode, s.Decode)
 	register.Function1x1(s.Encode)
 	register.Function1x2(s.Decode)
 	register.Emitter2[beam.EventTime, E]()
-	registerDoFn(func(fn *readFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
 	registerDoFn(func(fn *writeFn[E]) reflectx.Func { return process3x1(fn.ProcessElement) })
 	registerDoFn(func(fn *seriesFn[E]) reflectx.Func { return process2x0(fn.ProcessElement) })
-	registerDoFn(func(fn *deleteFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
-	registerDoFn(func(fn *recordFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
-	registerDoFn(func(fn *copyFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
-	registerDoFn(func(fn *waitFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
-	registerDoFn(func(fn *checkFn[E]) reflectx.Func { return process5x1(fn.ProcessElement) })
-	registerDoFn(func(fn *settleFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
-	registerDoFn(func(fn *noteFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
-	registerDoFn(func(fn *graceFn[E]) reflectx.Func { return process4x1(fn.ProcessElement) })
-	registerDoFn(func(fn *sealFn[E]) reflectx.Func { return process5x1(fn.ProcessElement) })
 	registerDoFn(func(fn *lineFn[E]) reflectx.Func { return process2x0(fn.ProcessElement) })
 	return s
 }
@@ -133,6 +122,9 @@ func init() {
 	} {
 		beam.RegisterType(t)
 		coder.RegisterDeterministicCoder(t, funcs[0], funcs[1])
+	}
+	for _, fn := range []any{fileFn{}, shardFn{}, findFn{}, doFn{}, markFn{}, waitFn{}, laterFn{}, settleFn{}} {
+		beam.RegisterType(reflect.TypeOf(fn))
 	}
 	register.Function1x2(encodeRange)
 	register.Function1x2(decodeRange)
@@ -149,10 +141,6 @@ func init() {
 	register.Iter1[bool]()
 	register.Iter1[int]()
 	register.Iter1[[]byte]()
-	registerDoFn(func(fn *fileFn) reflectx.Func { return process4x1(fn.ProcessElement) })
-	registerDoFn(func(fn *markFn) reflectx.Func { return process2x0(fn.ProcessElement) })
-	registerDoFn(func(fn *notedFn) reflectx.Func { return process3x0(fn.ProcessElement) })
-	registerDoFn(func(fn *shardFn) reflectx.Func { return process2x0(fn.ProcessElement) })
 }
 
 // tables returns the IDs of the tables with the events of the given table: the table itself

@@ -100,3 +100,19 @@ func (c *sharedClient) release() error {
 	delete(clients.open, c.of)
 	return c.Close()
 }
+
+// opened is a DoFn with a client.
+type opened struct {
+	Conn Connection
+
+	client *sharedClient
+}
+
+// Setup opens the client.
+func (fn *opened) Setup() (err error) {
+	fn.client, err = fn.Conn.acquire()
+	return err
+}
+
+// Teardown closes the client.
+func (fn *opened) Teardown() error { return fn.client.release() }

@@ -36,37 +36,18 @@ type (
 		reflectx.Func
 		call func(a, b any)
 	}
-	func3x0 struct {
-		reflectx.Func
-		call func(a, b, c any)
-	}
 	func3x1 struct {
 		reflectx.Func
 		call func(a, b, c any) any
 	}
-	func4x1 struct {
-		reflectx.Func
-		call func(a, b, c, d any) any
-	}
-	func5x1 struct {
-		reflectx.Func
-		call func(a, b, c, d, e any) any
-	}
 )
 
-func (f func2x0) Call2x0(a, b any)           { f.call(a, b) }
-func (f func3x0) Call3x0(a, b, c any)        { f.call(a, b, c) }
-func (f func3x1) Call3x1(a, b, c any) any    { return f.call(a, b, c) }
-func (f func4x1) Call4x1(a, b, c, d any) any { return f.call(a, b, c, d) }
-
-func (f func5x1) Call5x1(a, b, c, d, e any) any { return f.call(a, b, c, d, e) }
+func (f func2x0) Call2x0(a, b any)        { f.call(a, b) }
+func (f func3x1) Call3x1(a, b, c any) any { return f.call(a, b, c) }
 
 var (
 	_ reflectx.Func2x0 = func2x0{}
-	_ reflectx.Func3x0 = func3x0{}
 	_ reflectx.Func3x1 = func3x1{}
-	_ reflectx.Func4x1 = func4x1{}
-	_ reflectx.Func5x1 = func5x1{}
 )
 
 // process2x0 and the functions below return a ProcessElement as Beam calls it.
@@ -74,18 +55,6 @@ func process2x0[A, B any](f func(A, B)) reflectx.Func {
 	return func2x0{reflectx.MakeFunc(f), func(a, b any) { f(a.(A), b.(B)) }}
 }
 
-func process3x0[A, B, C any](f func(A, B, C)) reflectx.Func {
-	return func3x0{reflectx.MakeFunc(f), func(a, b, c any) { f(a.(A), b.(B), c.(C)) }}
-}
-
 func process3x1[A, B, C any](f func(A, B, C) error) reflectx.Func {
 	return func3x1{reflectx.MakeFunc(f), func(a, b, c any) any { return f(a.(A), b.(B), c.(C)) }}
-}
-
-func process4x1[A, B, C, D any](f func(A, B, C, D) error) reflectx.Func {
-	return func4x1{reflectx.MakeFunc(f), func(a, b, c, d any) any { return f(a.(A), b.(B), c.(C), d.(D)) }}
-}
-
-func process5x1[A, B, C, D, F any](f func(A, B, C, D, F) error) reflectx.Func {
-	return func5x1{reflectx.MakeFunc(f), func(a, b, c, d, e any) any { return f(a.(A), b.(B), c.(C), d.(D), e.(F)) }}
 }

@@ -19,13 +19,9 @@ func TestEventsWithoutReflection(t *testing.T) {
 		fn   any
 		fast func(reflectx.Func) bool
 	}{
-		"read":   {&readFn[probe]{}, is[reflectx.Func4x1]},
 		"write":  {&writeFn[probe]{}, is[reflectx.Func3x1]},
 		"series": {&seriesFn[probe]{}, is[reflectx.Func2x0]},
-		"delete": {&deleteFn[probe]{}, is[reflectx.Func4x1]},
 		"line":   {&lineFn[probe]{}, is[reflectx.Func2x0]},
-		"file":   {&fileFn{}, is[reflectx.Func4x1]},
-		"shard":  {&shardFn{}, is[reflectx.Func2x0]},
 	} {
 		fn, err := graph.NewDoFn(c.fn)
 		if err != nil {

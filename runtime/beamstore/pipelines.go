@@ -46,7 +46,7 @@ func (s *Schema[E]) Delete(scope beam.Scope, conn Connection, o DeleteOptions) e
 	}
 	events := s.read(scope, conn, sources, o.SkipUndecodable)
 	series := beam.ParDo(scope, &seriesFn[E]{}, events)
-	end(scope, &deleteFn[E]{Conn: conn.resolved(), Options: o}, beam.GroupByKey(scope, series))
+	end(scope, &deleteFn[E]{opened: opened{Conn: conn.resolved()}, Options: o}, beam.GroupByKey(scope, series))
 	return nil
 }
 
@@ -85,24 +85,20 @@ func (fn *seriesFn[E]) ProcessElement(event E, emit func([]byte, bool)) {
 
 // deleteFn deletes the events of a series.
 type deleteFn[E any] struct {
-	Conn    Connection
+	opened
 	Options DeleteOptions
 
-	client *sharedClient
 	writer *store.Writer
 }
 
 // Setup opens the client.
-func (fn *deleteFn[E]) Setup() (err error) {
-	if fn.client, err = fn.Conn.acquire(); err != nil {
-		return err
+func (fn *deleteFn[E]) Setup() error {
+	err := fn.opened.Setup()
+	if err == nil {
+		fn.writer = store.NewWriter(fn.client.Client, schemaOf[E]().Mappings, store.WriterOptions{TablePrefix: fn.Conn.TablePrefix})
 	}
-	fn.writer = store.NewWriter(fn.client.Client, schemaOf[E]().Mappings, store.WriterOptions{TablePrefix: fn.Conn.TablePrefix})
-	return nil
+	return err
 }
-
-// Teardown closes the client.
-func (fn *deleteFn[E]) Teardown() error { return fn.client.release() }
 
 // ofSeries selects the events of a series that meet the conditions of a query, if it has any.
 func (s *Schema[E]) ofSeries(encoded []byte, q Query) (store.Selection, error) {

@@ -5,12 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"hash/fnv"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -46,150 +44,69 @@ type RollupOptions struct {
 // The error is store.ErrNoRollup if no table has a rollup.
 func (s *Schema[E]) Rollup(scope beam.Scope, conn Connection, o RollupOptions) error {
 	scope = scope.Scope("btgen.Rollup")
-	job := rollupJob[E]{Conn: conn.resolved(), Options: o}
-	steps, err := job.parts(nil)
+	j := job{Schema: s.Name, Conn: conn.resolved(), Rollup: &o}
+	opened, err := j.open(nil)
 	if err != nil {
 		return err
 	}
-	layouts := make([]int, len(steps.Tables()))
-	for i := range layouts {
-		layouts[i] = i
+	var sources []Source
+	for i, table := range opened.(*rollupSteps).Tables() {
+		sources = append(sources, Source{Table: table, Layout: i})
 	}
-	chunks := beam.GroupByKey(scope, beam.ParDo(scope.Scope("Note"), &noteFn[E]{Job: job}, beam.CreateList(scope, layouts)))
-	noted := beam.ParDo(scope, &notedFn{}, chunks)
-	always := beam.ParDo(scope, &markFn{}, beam.Impulse(scope))
-	waited := beam.ParDo(scope.Scope("Wait"), &graceFn[E]{Job: job}, beam.GroupByKey(scope, beam.Flatten(scope, noted, always)))
-	end(scope.Scope("Seal"), &sealFn[E]{Job: job}, chunks, beam.SideInput{Input: waited})
+	j.build(scope, sources)
 	return nil
 }
 
-// rollupJob is what all DoFns of a rollup know.
-type rollupJob[E any] struct {
-	Conn    Connection
-	Options RollupOptions
-
-	client *sharedClient
-	steps  *store.RollupParts
+// rollupSteps are the steps of a rollup: see store.RollupParts.
+type rollupSteps struct {
+	*store.RollupParts
+	options *RollupOptions
+	conn    Connection
 }
 
-// parts returns the steps, with a client unless it is nil.
-func (r *rollupJob[E]) parts(client *sharedClient) (*store.RollupParts, error) {
-	var c store.Client
-	if client != nil {
-		c = client.Client
-	}
-	s := schemaOf[E]()
+// open returns the steps.
+func (o *RollupOptions) open(client store.Client, s *jobSchema, conn Connection) (steps, error) {
 	if s.rollup == nil {
 		return nil, store.ErrNoRollup
 	}
-	return s.rollup(c, store.RollupOptions{TablePrefix: r.Conn.TablePrefix, All: r.Options.All})
+	parts, err := s.rollup(client, store.RollupOptions{TablePrefix: conn.TablePrefix, All: o.All})
+	return &rollupSteps{parts, o, conn}, err
 }
 
-// open opens the client.
-func (r *rollupJob[E]) open() (err error) {
-	if r.client, err = r.Conn.acquire(); err != nil {
-		return err
+func (r *rollupSteps) split(ctx context.Context, source Source) ([]store.KeyRange, error) {
+	return r.Splits(ctx, source.Layout)
+}
+
+// find emits the buckets that have changed, in chunks.
+func (r *rollupSteps) find(ctx context.Context, source Source, within store.KeyRange, claims store.RowClaims, emit func(key, note []byte)) error {
+	counts, err := r.Note(ctx, source.Layout, within, claims, func(c store.RollupChunk) { emit(shardOf(c.Keys[0]), encoded(c)) })
+	if err == nil {
+		bucketsNoted.Inc(ctx, counts.Noted)
 	}
-	r.steps, err = r.parts(r.client)
 	return err
 }
 
-// sealParts is the number of parts in which buckets are summarized.
-const sealParts = 64
+// do does nothing: the buckets may be changing.
+func (r *rollupSteps) do(context.Context, []byte, func(key, note []byte)) error { return nil }
 
-// noteFn emits the buckets that have changed, in chunks.
-type noteFn[E any] struct{ Job rollupJob[E] }
-
-// CreateInitialRestriction returns the range of all rows.
-func (fn *noteFn[E]) CreateInitialRestriction(int) store.KeyRange { return store.KeyRange{} }
-
-// SplitRestriction returns ranges of about equal size. The runner calls it without Setup.
-func (fn *noteFn[E]) SplitRestriction(ctx context.Context, layout int, _ store.KeyRange) (ranges []store.KeyRange, err error) {
-	job := fn.Job
-	if err := job.open(); err != nil {
-		return nil, err
+// wait waits until no mark that was noted can be set any more.
+func (r *rollupSteps) wait(ctx context.Context, _ func(*[]byte) bool) ([]Source, error) {
+	err := sleep(ctx, cmp.Or(r.options.Wait, r.Grace()))
+	if err == nil && r.options.Replicated {
+		err = r.consistent(ctx)
 	}
-	defer func() { err = errors.Join(err, job.client.release()) }()
-	return job.steps.Splits(ctx, layout)
+	return nil, err
 }
 
-// RestrictionSize returns the size of a range relative to other ranges.
-func (fn *noteFn[E]) RestrictionSize(int, store.KeyRange) float64 { return 1 }
-
-// CreateTracker returns a tracker of a range.
-func (fn *noteFn[E]) CreateTracker(within store.KeyRange) *sdf.LockRTracker {
-	return sdf.NewLockRTracker(&tracker{within: within})
-}
-
-// Setup opens the client.
-func (fn *noteFn[E]) Setup() error { return fn.Job.open() }
-
-// Teardown closes the client.
-func (fn *noteFn[E]) Teardown() error { return fn.Job.client.release() }
-
-// ProcessElement emits the chunks of a range of rows, or of as much of it as the runner wants.
-func (fn *noteFn[E]) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, layout int, emit func([]byte, []byte)) error {
-	var failed error
-	counts, err := fn.Job.steps.Note(ctx, layout, rt.GetRestriction().(store.KeyRange), claims{rt}, func(chunk store.RollupChunk) {
-		text, err := json.Marshal(chunk)
-		if err != nil {
-			failed = err
-			return
-		}
-		h := fnv.New32a()
-		h.Write(chunk.Keys[0])
-		emit([]byte{byte(h.Sum32() % sealParts)}, text)
-	})
-	if err := errors.Join(err, failed); err != nil {
-		return err
-	}
-	bucketsNoted.Inc(ctx, counts.Noted)
-	rt.TryClaim(rangeEnd{})
-	return nil
-}
-
-// notedFn emits that chunks are stored.
-type notedFn struct{}
-
-// ProcessElement emits a constant.
-func (*notedFn) ProcessElement(_ []byte, _ func(*[]byte) bool, emit func([]byte, []byte)) {
-	emit(nil, nil)
-}
-
-// graceFn waits, when all chunks are stored, until no mark that they have noted can be set any more.
-type graceFn[E any] struct{ Job rollupJob[E] }
-
-// ProcessElement waits. What it emits has no meaning.
-func (fn *graceFn[E]) ProcessElement(ctx context.Context, _ []byte, _ func(*[]byte) bool, emit func(int)) error {
-	steps, err := fn.Job.parts(nil)
-	if err != nil {
-		return err
-	}
-	wait := steps.Grace()
-	if fn.Job.Options.Wait > 0 {
-		wait = fn.Job.Options.Wait
-	}
-	if err := sleep(ctx, wait); err != nil {
-		return err
-	}
-	if fn.Job.Options.Replicated {
-		if err := fn.consistent(ctx, steps.Tables()); err != nil {
-			return err
-		}
-	}
-	emit(0)
-	return nil
-}
-
-// consistent waits for replication of tables.
-func (fn *graceFn[E]) consistent(ctx context.Context, tables []string) (err error) {
-	admin, err := bigtable.NewAdminClient(ctx, fn.Job.Conn.Project, fn.Job.Conn.Instance)
+// consistent waits for replication of the tables.
+func (r *rollupSteps) consistent(ctx context.Context) (err error) {
+	admin, err := bigtable.NewAdminClient(ctx, r.conn.Project, r.conn.Instance)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, admin.Close()) }()
-	for _, table := range tables {
-		if err := fn.waits(ctx, table, admin.WaitForReplication); err != nil {
+	for _, table := range r.Tables() {
+		if err := replicated(ctx, table, admin.WaitForReplication); err != nil {
 			return err
 		}
 	}
@@ -199,8 +116,8 @@ func (fn *graceFn[E]) consistent(ctx context.Context, tables []string) (err erro
 // maxReplication is how long a worker waits for replication, after which the runner tries again.
 const maxReplication = 10 * time.Minute
 
-// waits waits for replication of a table.
-func (fn *graceFn[E]) waits(ctx context.Context, table string, wait func(ctx context.Context, table string) error) error {
+// replicated waits for replication of a table.
+func replicated(ctx context.Context, table string, wait func(ctx context.Context, table string) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxReplication, &store.ReplicationError{Table: table, After: maxReplication})
 	defer cancel()
 	if err := wait(ctx, table); err != nil {
@@ -209,35 +126,26 @@ func (fn *graceFn[E]) waits(ctx context.Context, table string, wait func(ctx con
 	return nil
 }
 
-// sealFn summarizes the buckets of chunks.
-type sealFn[E any] struct{ Job rollupJob[E] }
-
-// Setup opens the client.
-func (fn *sealFn[E]) Setup() error { return fn.Job.open() }
-
-// Teardown closes the client.
-func (fn *sealFn[E]) Teardown() error { return fn.Job.client.release() }
-
-// ProcessElement summarizes the buckets of chunks. The side input is there when graceFn has waited.
-func (fn *sealFn[E]) ProcessElement(ctx context.Context, _ []byte, chunks func(*[]byte) bool, _ func(*int) bool, _ func(bool)) error {
-	var text []byte
-	for chunks(&text) {
-		var chunk store.RollupChunk
-		if err := json.Unmarshal(text, &chunk); err != nil {
-			return err
-		}
-		counts, err := fn.Job.steps.Seal(ctx, chunk)
-		if left, is := errors.AsType[*store.LeftError](err); is {
-			log.Error(ctx, left) // the next run tries again
-			err = nil
-		}
-		if err != nil && !(fn.Job.Options.SkipUndecodable && isUndecodable(err)) {
-			return err
-		}
-		bucketsSealed.Inc(ctx, counts.Sealed)
-		bucketsInexact.Inc(ctx, counts.Inexact)
-		bucketsLeft.Inc(ctx, counts.Busy+counts.Unknown+counts.Undecodable+counts.Failed)
-		undecodable.Inc(ctx, counts.Undecodable)
+// later summarizes the buckets of a chunk.
+func (r *rollupSteps) later(ctx context.Context, note []byte, _ func(key, note []byte)) error {
+	var chunk store.RollupChunk
+	if err := json.Unmarshal(note, &chunk); err != nil {
+		return err
 	}
+	counts, err := r.Seal(ctx, chunk)
+	if left, is := errors.AsType[*store.LeftError](err); is {
+		log.Error(ctx, left) // the next run tries again
+	} else if err != nil && !(r.options.SkipUndecodable && isUndecodable(err)) {
+		return err
+	}
+	bucketsSealed.Inc(ctx, counts.Sealed)
+	bucketsInexact.Inc(ctx, counts.Inexact)
+	bucketsLeft.Inc(ctx, counts.Busy+counts.Unknown+counts.Undecodable+counts.Failed)
+	undecodable.Inc(ctx, counts.Undecodable)
 	return nil
 }
+
+// settle and late are of no rollup: what is left is for the next one.
+func (r *rollupSteps) settle(context.Context, []byte) error { return nil }
+
+func (r *rollupSteps) late() time.Duration { return 0 }

@@ -39,25 +39,23 @@ func (s *Schema[E]) Write(scope beam.Scope, conn Connection, events beam.PCollec
 			return err
 		}
 	}
-	end(scope.Scope("btgen.Write"), &writeFn[E]{Conn: conn.resolved(), Options: o}, events)
+	end(scope.Scope("btgen.Write"), &writeFn[E]{opened: opened{Conn: conn.resolved()}, Options: o}, events)
 	return nil
 }
 
 // writeFn writes events.
 type writeFn[E any] struct {
-	Conn    Connection
+	opened
 	Options WriteOptions
 
-	client           *sharedClient
 	writer           *store.Writer
 	batcher          *store.Batcher
 	written, expired atomic.Int64 // of the bundle
 }
 
 // Setup opens the client.
-func (fn *writeFn[E]) Setup() (err error) {
-	fn.client, err = fn.Conn.acquire()
-	if err != nil {
+func (fn *writeFn[E]) Setup() error {
+	if err := fn.opened.Setup(); err != nil {
 		return err
 	}
 	fn.writer = store.NewWriter(fn.client.Client, schemaOf[E]().Mappings, store.WriterOptions{
@@ -67,9 +65,6 @@ func (fn *writeFn[E]) Setup() (err error) {
 	})
 	return nil
 }
-
-// Teardown closes the client.
-func (fn *writeFn[E]) Teardown() error { return fn.client.release() }
 
 // StartBundle begins to gather events. It forgets those of a bundle that failed.
 func (fn *writeFn[E]) StartBundle(context.Context, func(bool)) error {

@@ -38,6 +38,8 @@ type Source struct {
 	Now      time.Time // decides which events have expired, so that a bundle that is executed again reads the same
 	Query    Query
 	Oldest   time.Time // of the events of a backfill; zero if there is none
+	Sweep    bool      // whether a backfill looks for what earlier ones have left
+	Layout   int       // of a rollup
 }
 
 // Read returns the events of the selected series and times as a PCollection of E. Events have
@@ -56,7 +58,7 @@ func (s *Schema[E]) Read(scope beam.Scope, conn Connection, o ReadOptions) (beam
 
 // read reads sources.
 func (s *Schema[E]) read(scope beam.Scope, conn Connection, sources []Source, skipUndecodable bool) beam.PCollection {
-	return beam.ParDo(scope, &readFn[E]{Conn: conn.resolved(), SkipUndecodable: skipUndecodable}, beam.CreateList(scope, sources))
+	return beam.ParDo(scope, &readFn[E]{ranged{opened{Conn: conn.resolved()}}, skipUndecodable}, beam.CreateList(scope, sources))
 }
 
 // sources returns what each table contributes.
@@ -105,61 +107,32 @@ var (
 
 // readFn reads the events of a source.
 type readFn[E any] struct {
-	Conn            Connection
+	ranged
 	SkipUndecodable bool
-
-	client *sharedClient
 }
 
-// CreateInitialRestriction returns the range of all rows.
-func (fn *readFn[E]) CreateInitialRestriction(Source) store.KeyRange { return store.KeyRange{} }
-
-// SplitRestriction returns the ranges with rows of the source, of about equal size. The
-// runner calls it without Setup.
-func (fn *readFn[E]) SplitRestriction(ctx context.Context, source Source, _ store.KeyRange) (ranges []store.KeyRange, err error) {
-	client, err := fn.Conn.acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, client.release()) }()
-	scanner, err := fn.scanner(client, source)
-	if err != nil {
-		return nil, err
-	}
-	splits, err := scanner.Splits(ctx)
-	if err != nil {
-		return nil, err
-	}
-	within, err := schemaOf[E]().ranges(source)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range within {
-		for _, s := range splits {
-			if part, some := intersect(s, w); some {
-				ranges = append(ranges, part)
+// SplitRestriction returns the ranges with rows of the source, of about equal size.
+func (fn *readFn[E]) SplitRestriction(ctx context.Context, source Source, _ store.KeyRange) ([]store.KeyRange, error) {
+	return fn.split(func(client store.Client) (ranges []store.KeyRange, err error) {
+		scanner, err := fn.scanner(client, source)
+		if err != nil {
+			return nil, err
+		}
+		splits, err := scanner.Splits(ctx)
+		if err != nil {
+			return nil, err
+		}
+		within, err := schemaOf[E]().ranges(source)
+		for _, w := range within {
+			for _, s := range splits {
+				if part, some := intersect(s, w); some {
+					ranges = append(ranges, part)
+				}
 			}
 		}
-	}
-	return ranges, nil
+		return ranges, err
+	})
 }
-
-// RestrictionSize returns the size of a range relative to other ranges.
-func (fn *readFn[E]) RestrictionSize(Source, store.KeyRange) float64 { return 1 }
-
-// CreateTracker returns a tracker of a range.
-func (fn *readFn[E]) CreateTracker(within store.KeyRange) *sdf.LockRTracker {
-	return sdf.NewLockRTracker(&tracker{within: within})
-}
-
-// Setup opens the client.
-func (fn *readFn[E]) Setup() (err error) {
-	fn.client, err = fn.Conn.acquire()
-	return err
-}
-
-// Teardown closes the client.
-func (fn *readFn[E]) Teardown() error { return fn.client.release() }
 
 // ProcessElement emits the events of a range of rows, or of as much of it as the runner wants.
 func (fn *readFn[E]) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, source Source, emit func(beam.EventTime, E)) error {
@@ -168,7 +141,7 @@ func (fn *readFn[E]) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, s
 	if err != nil {
 		return err
 	}
-	scanner, err := fn.scanner(fn.client, source)
+	scanner, err := fn.scanner(fn.client.Client, source)
 	if err != nil {
 		return err
 	}
@@ -201,8 +174,8 @@ func (fn *readFn[E]) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, s
 }
 
 // scanner returns a scanner of the source's table.
-func (fn *readFn[E]) scanner(client *sharedClient, source Source) (*store.Scanner[E], error) {
-	return store.NewScanner[E](client.Client, schemaOf[E]().Mappings, source.Table, store.ReaderOptions{
+func (fn *readFn[E]) scanner(client store.Client, source Source) (*store.Scanner[E], error) {
+	return store.NewScanner[E](client, schemaOf[E]().Mappings, source.Table, store.ReaderOptions{
 		TablePrefix: fn.Conn.TablePrefix, Now: func() time.Time { return source.Now },
 	})
 }

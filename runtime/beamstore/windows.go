@@ -118,7 +118,7 @@ func RegisterWindows[S, W, E any](s *Schema[E], spec *window.Spec) *Windows[E, W
 			return store.ResultsOf[W](r.Windows(ctx, m.DataColumns(), spec, of, from, to, width, o))
 		},
 	}
-	s.rollup = func(client store.Client, o store.RollupOptions) (*store.RollupParts, error) {
+	jobSchemas[s.Name].rollup = func(client store.Client, o store.RollupOptions) (*store.RollupParts, error) {
 		return store.NewRollupParts(client, s.Mappings, s.Mappings[0].DataColumns(), spec, o)
 	}
 	w.Encode = func(of W) []byte {
@@ -146,7 +146,7 @@ func RegisterWindows[S, W, E any](s *Schema[E], spec *window.Spec) *Windows[E, W
 	registerDoFn(func(fn *windowsFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
 	registerDoFn(func(fn *partsFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
 	registerDoFn(func(fn *combineFn[W, E]) reflectx.Func { return process3x1(fn.ProcessElement) })
-	registerDoFn(func(fn *fillFn[W, E]) reflectx.Func { return process4x1(fn.ProcessElement) })
+	beam.RegisterType(reflect.TypeFor[fillFn[W, E]]())
 	return w
 }
 
@@ -180,8 +180,8 @@ func (w *Windows[E, W]) Read(scope beam.Scope, conn Connection, o WindowOptions)
 	}
 	conn = conn.resolved()
 	all := beam.CreateList(scope, sources[:1]) // a reader reads all tables with earlier layouts
-	series := beam.Reshuffle(scope, beam.ParDo(scope, &listFn[W, E]{Conn: conn, SkipUndecodable: o.SkipUndecodable}, all))
-	job := summary[W, E]{Conn: conn, Options: o, Now: sources[0].Now}
+	series := beam.Reshuffle(scope, beam.ParDo(scope, &listFn[W, E]{opened{Conn: conn}, o.SkipUndecodable}, all))
+	job := summary[W, E]{opened{Conn: conn}, o, sources[0].Now}
 	if o.By == nil {
 		return beam.ParDo(scope, &windowsFn[W, E]{job}, series), nil
 	}
@@ -225,20 +225,9 @@ func (s *Schema[E]) reader(client store.Client, q Query, prefix string, now time
 
 // listFn lists the series of a source.
 type listFn[W, E any] struct {
-	Conn            Connection
+	opened
 	SkipUndecodable bool
-
-	client *sharedClient
 }
-
-// Setup opens the client.
-func (fn *listFn[W, E]) Setup() (err error) {
-	fn.client, err = fn.Conn.acquire()
-	return err
-}
-
-// Teardown closes the client.
-func (fn *listFn[W, E]) Teardown() error { return fn.client.release() }
 
 // ProcessElement emits the series of a source, each after its number.
 func (fn *listFn[W, E]) ProcessElement(ctx context.Context, source Source, emit func([]byte)) error {
@@ -276,17 +265,9 @@ func ofWindow[W, E any]() *Windows[E, W] { return windowsOf[reflect.TypeFor[W]()
 
 // summary reads the windows of series.
 type summary[W, E any] struct {
-	Conn    Connection
+	opened
 	Options WindowOptions
 	Now     time.Time
-
-	client *sharedClient
-}
-
-// open opens the client.
-func (r *summary[W, E]) open() (err error) {
-	r.client, err = r.Conn.acquire()
-	return err
 }
 
 // numberSize is the size of the number before an encoded series.
@@ -319,17 +300,11 @@ func (r *summary[W, E]) read(ctx context.Context, numbered []byte, fill window.F
 }
 
 // windowsFn reads the windows of series.
-type windowsFn[W, E any] struct{ Job summary[W, E] }
-
-// Setup opens the client.
-func (fn *windowsFn[W, E]) Setup() error { return fn.Job.open() }
-
-// Teardown closes the client.
-func (fn *windowsFn[W, E]) Teardown() error { return fn.Job.client.release() }
+type windowsFn[W, E any] struct{ summary[W, E] }
 
 // ProcessElement emits the windows of a series.
 func (fn *windowsFn[W, E]) ProcessElement(ctx context.Context, numbered []byte, emit func(beam.EventTime, W)) error {
-	return fn.Job.read(ctx, numbered, fn.Job.Options.Fill, func(of *W) { emitWindow[W, E](ctx, of, emit) })
+	return fn.read(ctx, numbered, fn.Options.Fill, func(of *W) { emitWindow[W, E](ctx, of, emit) })
 }
 
 // emitWindow emits a window of the result.
@@ -339,18 +314,12 @@ func emitWindow[W any, E any](ctx context.Context, of *W, emit func(beam.EventTi
 }
 
 // partsFn reads the windows of series as parts of the windows of their groups.
-type partsFn[W, E any] struct{ Job summary[W, E] }
-
-// Setup opens the client.
-func (fn *partsFn[W, E]) Setup() error { return fn.Job.open() }
-
-// Teardown closes the client.
-func (fn *partsFn[W, E]) Teardown() error { return fn.Job.client.release() }
+type partsFn[W, E any] struct{ summary[W, E] }
 
 // ProcessElement emits the windows of a series, each after the number of the series, by group and start.
 func (fn *partsFn[W, E]) ProcessElement(ctx context.Context, numbered []byte, emit func([]byte, []byte)) error {
 	w := ofWindow[W, E]()
-	return fn.Job.read(ctx, numbered, window.FillNone, func(of *W) {
+	return fn.read(ctx, numbered, window.FillNone, func(of *W) {
 		start := w.start(of)
 		emit(fmt.Appendf(w.series(of), "#%d.%d", start.Unix(), start.Nanosecond()), append(bytes.Clone(numbered[:numberSize]), w.Encode(*of)...))
 	})

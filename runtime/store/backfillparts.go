@@ -82,6 +82,13 @@ func tablesOf(l *mapping) (ids []string) {
 	return ids
 }
 
+// Splits returns ranges of row keys that together cover a table of Sources or Targets; see [Scanner.Splits].
+func (p *BackfillParts) Splits(ctx context.Context, table string) ([]KeyRange, error) {
+	b := p.made()
+	id := b.TablePrefix + table
+	return splits(ctx, OpenTable(b.client, id), id, b.Timeout)
+}
+
 // AttemptTime is how long an attempt of Copy may take for a chunk. WaitTime is how long after
 // it began no request of it can arrive any more: half of the limit of a request after its deadline, and
 // as much as a reserve.
