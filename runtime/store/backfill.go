@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -76,7 +75,7 @@ type BackfillOptions struct {
 
 // backfillTest replaces what a test controls.
 type backfillTest struct {
-	clock backfillClock
+	clock jobClock
 	// save, unless it is nil, is called instead of writing the checkpoint with its contents.
 	save func(write func(text []byte) error, text []byte) error
 }
@@ -202,23 +201,9 @@ func Backfill(ctx context.Context, client Client, mappings []*Mapping, opts ...B
 	if b == nil {
 		return BackfillReport{}, err
 	}
-	if err == nil && b.target.Pattern.NewestOnly() {
-		err = b.fillStates(ctx, completeAll(mappings))
-		return b.report, err
+	if err == nil {
+		err = b.run(ctx, completeAll(mappings))
 	}
-	if err != nil {
-		return b.report, err
-	}
-	if b.Checkpoint != "" && !b.DryRun && !b.Verify {
-		if b.file, err = openCheckpoint(b.Checkpoint); err != nil {
-			return b.report, err
-		}
-		defer b.file.unlock()
-		if write := b.file.write; b.test != nil && b.test.save != nil {
-			b.file.write = func(text []byte) error { return b.test.save(write, text) }
-		}
-	}
-	err = b.run(ctx)
 	return b.report, err
 }
 
@@ -235,9 +220,15 @@ func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfi
 	if err != nil {
 		return nil, err
 	}
-	b := &backfill{BackfillOptions: o, client: client, source: source, target: target, began: o.Now(), clock: realClock}
+	b := &backfill{BackfillOptions: o, client: client, source: source, target: target, began: o.Now()}
+	b.local = newLocal(o.Workers, o.Rate, func() any { return b.contents() })
+	b.cancels = o.Verify || o.DryRun
+	b.clock = &b.limit.clock
 	if o.Sleep != nil {
 		b.clock.sleep = o.Sleep
+	}
+	if o.Progress != nil {
+		b.show = func() { o.Progress(b.progress.shown(&b.local)) }
 	}
 	b.untold.source, b.untold.target = source.untold(target), target.untold(source)
 	var ofSource, ofTarget bool
@@ -245,7 +236,7 @@ func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfi
 	_, ofTarget = target.losesParts()
 	b.untold.parts = ofSource || ofTarget
 	if o.test != nil {
-		b.clock = o.test.clock
+		b.test, *b.clock = *o.test, o.test.clock
 	}
 	for _, l := range all {
 		if l != source && l != target && !l.Table.WriteOnly && !l.Pattern.NewestOnly() {
@@ -269,14 +260,34 @@ func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfi
 }
 
 // run executes the call.
-func (b *backfill) run(ctx context.Context) error {
+func (b *backfill) run(ctx context.Context, all []*mapping) (err error) {
+	work := b.copy
+	switch {
+	case b.target.Pattern.NewestOnly():
+		if err := b.refusesStates(); err != nil {
+			return err
+		}
+		work = b.newStates(all).fillAll
+	case b.Verify:
+		work = b.verify
+	case !b.DryRun:
+		b.checkpoint = b.Checkpoint
+	}
+	closed, err := b.open(b.test.save)
+	if err != nil {
+		return err
+	}
+	defer closed()
 	if err := b.split(ctx); err != nil {
 		return err
 	}
-	if b.Verify {
-		return b.verify(ctx)
-	}
-	return b.copy(ctx)
+	err = work(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	err = cmp.Or(err, b.save(true))
+	b.report.BackfillCounts = b.progress.counts()
+	b.tell(true)
+	return err
 }
 
 // targetOf returns the mapping of the target.
@@ -434,21 +445,17 @@ func (f *Family) ranked() bool {
 // backfill is one call of Backfill.
 type backfill struct {
 	BackfillOptions
+	local
+	test           backfillTest
 	client         Client
 	source, target *mapping
 	others         []*mapping                           // the other tables that serve reads
 	untold         struct{ source, target, parts bool } // whether a table loses events, or parts of them, at times that the other one does not tell
 	partial        bool                                 // the source may lose some fields of an event before others
 	began          time.Time                            // the clock of reads
-	clock          backfillClock
-	file           *checkpointFile // nil without a checkpoint
+	clock          *jobClock                            // of the limit
 	report         BackfillReport
-
-	// The fields below are guarded by mu while workers run.
-	mu       sync.Mutex
-	progress progress
-	failed   bool // a worker has
-	limit    limiter
+	progress       progress // guarded by mu while workers run
 }
 
 // scanner returns a Scanner for a table of a mapping.
@@ -462,25 +469,21 @@ func (b *backfill) scanner(l *mapping, table string) (*scanner, error) {
 	return s, err
 }
 
+// splits returns ranges of row keys of a table without its prefix.
+func (b *backfill) splits(ctx context.Context, table string) ([]KeyRange, error) {
+	id := b.TablePrefix + table
+	return splits(ctx, OpenTable(b.client, id), id, b.Timeout)
+}
+
 // rangesOf returns the ranges of row keys of all tables of a mapping.
-func (b *backfill) rangesOf(ctx context.Context, l *mapping) ([]checkpointRange, error) {
-	var out []checkpointRange
-	var known []string
-	for _, p := range l.Periods() {
-		if slices.Contains(known, p.Table.ID) {
-			continue
-		}
-		known = append(known, p.Table.ID)
-		s, err := b.scanner(l, p.Table.ID)
-		if err != nil {
-			return nil, err
-		}
-		ranges, err := s.splits(ctx)
+func (b *backfill) rangesOf(ctx context.Context, l *mapping) (out []checkpointRange, err error) {
+	for _, table := range tablesOf(l) {
+		ranges, err := b.splits(ctx, table)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range ranges {
-			out = append(out, checkpointRange{Table: p.Table.ID, Range: r})
+			out = append(out, checkpointRange{Table: table, Range: r})
 		}
 	}
 	return out, nil
@@ -488,47 +491,90 @@ func (b *backfill) rangesOf(ctx context.Context, l *mapping) ([]checkpointRange,
 
 // split splits the source into ranges, or takes those of the checkpoint.
 func (b *backfill) split(ctx context.Context) (err error) {
-	b.progress = progress{began: time.Now()}
-	b.limit = limiter{rate: b.Rate, clock: b.clock}
-	if b.file != nil {
-		found, err := b.resume()
-		if b.progress.beganAt = b.progress.share(); found || err != nil {
-			return err
-		}
+	b.local.began = time.Now()
+	found, err := b.resume()
+	if b.progress.beganAt = b.progress.share(); found || err != nil {
+		return err
 	}
 	b.progress.ranges, err = b.rangesOf(ctx, b.source)
 	return err
 }
 
-// each calls f for ranges concurrently, until one fails. It returns the first error.
-func (b *backfill) each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var failed error
-	next := make(chan int)
-	for range min(b.Workers, n) {
-		wg.Go(func() {
-			for i := range next {
-				if err := f(ctx, i); err != nil {
-					mu.Lock()
-					failed = cmp.Or(failed, err)
-					mu.Unlock()
-					cancel(err)
-				}
+// rows calls f for the rows of a range of a table that can be claimed. It counts them, and those that cannot be decoded.
+func (b *backfill) rows(ctx context.Context, l *mapping, r checkpointRange, claims RowClaims, counts *BackfillCounts, f func(row keptRow) error) error {
+	scanner, err := b.scanner(l, r.Table)
+	if err != nil {
+		return err
+	}
+	for row, err := range scanner.each(ctx, r.Range, b.From, b.To) {
+		switch {
+		case err != nil && isDecodeError(err) && r.Range.Contains(row.Key) && !claims.Contains(row.Key):
+			continue // the next row ends the scan
+		case err != nil:
+			if err := b.undecodable(err, counts); err != nil {
+				return err
 			}
-		})
-	}
-	for i := range n {
-		if ctx.Err() != nil {
-			break
+			continue
+		case !claims.Claim(row.Key):
+			return nil
 		}
-		next <- i
+		counts.Rows++
+		if err := f(row); err != nil {
+			return err
+		}
 	}
-	close(next)
-	wg.Wait()
-	return cmp.Or(failed, context.Cause(ctx))
+	return nil
+}
+
+// allClaims claims all rows.
+type allClaims struct{}
+
+func (allClaims) Contains(string) bool { return true }
+func (allClaims) Claim(string) bool    { return true }
+
+// rowChunk are the events of adjacent rows. They are valid until the next chunk.
+type rowChunk struct {
+	within KeyRange // up to the last row or, at the end, that of the range
+	last   string   // key of the last row; empty if there is none
+	events []event
+	end    bool // there are no more
+}
+
+// chunks calls f for the events of the rows of a range that can be claimed, of the source those that the target can store. The
+// last row of a chunk may exceed the limit of events.
+func (b *backfill) chunks(
+	ctx context.Context, l *mapping, r checkpointRange, limit int, claims RowClaims, counts *BackfillCounts, f func(c *rowChunk) error,
+) error {
+	if noClient(b.client) {
+		return &NoClientError{b.TablePrefix + r.Table}
+	}
+	sums, err := newDigester([]*mapping{b.target}, b.target.Table.ID, b.began)
+	if err != nil {
+		return err
+	}
+	c, rows := &rowChunk{within: r.Range}, 0
+	err = b.rows(ctx, l, r, claims, counts, func(row keptRow) error {
+		if l == b.source {
+			if err := b.fits(row.Key, row.Events, sums); err != nil {
+				return err
+			}
+			row.Events = distinct(b.source, b.target, row.Events, &counts.Merged)
+		}
+		c.last, c.events = row.Key, append(c.events, row.Events...)
+		if rows++; len(c.events) < limit && rows < maxCopied {
+			return nil
+		}
+		c.within.End, rows = row.Key+"\x00", 0
+		err := f(c)
+		clear(c.events)
+		c.within, c.events = KeyRange{c.within.End, r.Range.End}, c.events[:0]
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.end = true
+	return f(c)
 }
 
 // undecodable counts an error of a scan, or returns it.

@@ -360,8 +360,8 @@ type fakeClock struct {
 	asleep func(d time.Duration) // called at each sleep; may be nil
 }
 
-func (c *fakeClock) clock() backfillClock {
-	return backfillClock{
+func (c *fakeClock) clock() jobClock {
+	return jobClock{
 		now: func() time.Time {
 			c.mu.Lock()
 			defer c.mu.Unlock()

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -56,19 +55,6 @@ const maxCopied = 5000
 // the target then keeps it (wouldHold). The clocks of Bigtable and of this process may differ, so
 // an event within a minute of its expiry counts as lost, too (skew).
 func (b *backfill) copy(ctx context.Context) error {
-	err := b.copyAll(ctx)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if saved := b.save(); err == nil {
-		err = saved
-	}
-	b.report.BackfillCounts = b.progress.counts()
-	b.tell(true)
-	return err
-}
-
-// copyAll executes the phases of a copy.
-func (b *backfill) copyAll(ctx context.Context) error {
 	if b.DryRun {
 		return b.each(ctx, len(b.progress.ranges), b.copyRange)
 	}
@@ -78,43 +64,10 @@ func (b *backfill) copyAll(ctx context.Context) error {
 	if err := b.sweep(ctx); err != nil {
 		return err
 	}
-	if err := b.untilFailure(ctx, len(b.progress.ranges), b.copyRange); err != nil {
+	if err := b.each(ctx, len(b.progress.ranges), b.copyRange); err != nil {
 		return err
 	}
 	return b.settleSuspects(ctx)
-}
-
-// errStopping ends the work of other workers after a failure of one of them.
-var errStopping = errors.New("another range failed")
-
-// untilFailure calls f for ranges concurrently, until one fails. Unlike each, it lets the others
-// end what they have begun: canceling their requests would leave what these wrote unsettled.
-func (b *backfill) untilFailure(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	var failed error
-	err := b.each(ctx, n, func(ctx context.Context, i int) error {
-		if b.stopping() {
-			return nil
-		}
-		if err := f(ctx, i); err != nil && !errors.Is(err, errStopping) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			if b.failed = true; failed == nil {
-				failed = err
-			}
-		}
-		return nil
-	})
-	if failed != nil {
-		return failed
-	}
-	return err
-}
-
-// stopping reports whether a worker has failed.
-func (b *backfill) stopping() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.failed
 }
 
 // copyRange copies the rest of the i-th range.
@@ -134,49 +87,16 @@ func (b *backfill) copyRange(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	last, limit, rows := "", b.limit.chunk(), 0
-	for row, err := range c.scanner.each(ctx, rest, b.From, b.To) {
-		if err != nil {
-			if err := b.undecodable(err, &c.counts); err != nil {
-				return err
-			}
-			continue
-		}
-		last = row.Key
-		if err := c.fits(row.Key, row.Events); err != nil {
+	return b.chunks(ctx, b.source, checkpointRange{Table: r.Table, Range: rest}, b.limit.chunk(), allClaims{}, &c.counts, func(chunk *rowChunk) error {
+		c.events = chunk.events
+		if err := c.write(ctx, chunk.within); err != nil {
 			return err
 		}
-		rows++
-		c.counts.Rows++
-		c.events = append(c.events, c.distinct(row.Events)...)
-		if len(c.events) < limit && rows < maxCopied {
-			continue
-		}
-		within := KeyRange{rest.Start, last + "\x00"}
-		if err := c.write(ctx, within); err != nil {
+		if err := b.copied(i, chunk.last, chunk.end, c); err != nil || chunk.end || !b.stopping() {
 			return err
 		}
-		if err := b.copied(i, last, false, c); err != nil {
-			return err
-		}
-		if b.stopping() {
-			return errStopping
-		}
-		rest.Start, rows = within.End, 0
-	}
-	if err := c.write(ctx, rest); err != nil {
-		return err
-	}
-	return b.copied(i, last, true, c)
-}
-
-// chunk returns the number of events that a worker reads before it writes them: at most those of
-// a second, so that progress is recorded.
-func (l *limiter) chunk() int {
-	if l.rate <= 0 || l.rate >= maxCopied {
-		return maxCopied
-	}
-	return max(1, int(l.rate))
+		return errStopping
+	})
 }
 
 // copier copies the rows of one range, or settles places.
@@ -228,21 +148,13 @@ func (l *mapping) appends() bool {
 }
 
 // take returns the counts since the last call.
-func (c *copier) take() BackfillCounts {
-	counts := c.counts
-	c.counts = BackfillCounts{}
-	clear(c.events)
-	c.events = c.events[:0]
+func (c *copier) take() (counts BackfillCounts) {
+	counts, c.counts, c.events = c.counts, counts, nil
 	return counts
 }
 
-// distinct returns the events of a row of the source that the target can store: where the source
-// has several values of one time and the target keeps one, the last that readers return.
-func (c *copier) distinct(events []event) []event {
-	return distinct(c.backfill.source, c.backfill.target, events, &c.counts.Merged)
-}
-
-// distinct is copier.distinct, and counts the events that are left out.
+// distinct returns the events of a row of the source that the target can store: where the source has several values of one
+// time and the target keeps one, the last that readers return. It counts the events that are left out.
 func distinct(source, target *mapping, events []event, merged *int64) []event {
 	if !source.appends() || target.appends() || len(events) < 2 {
 		return events
@@ -292,7 +204,7 @@ func (c *copier) write(ctx context.Context, within KeyRange) error {
 // put writes events at the rate.
 func (c *copier) put(ctx context.Context, events []event) error {
 	b := c.backfill
-	if err := c.fits("", events); err != nil {
+	if err := b.fits("", events, c.sums); err != nil {
 		return err
 	}
 	for len(events) > 0 {
@@ -321,11 +233,6 @@ func (c *copier) remove(ctx context.Context, events []event) error {
 		_, err := c.writer.deleteExactly(ctx, eventList(events))
 		return err
 	})
-}
-
-// fits returns a *BackfillError if the target would store an event of a row at another time.
-func (c *copier) fits(key string, events []event) error {
-	return c.backfill.fits(key, events, c.sums)
 }
 
 // fits returns a *BackfillError if the target would store an event of a row at another time, where it could replace another event: the event was written when the precision
@@ -392,5 +299,5 @@ func (b *backfill) copied(i int, last string, done bool, c *copier) error {
 	}
 	b.progress.new += counts.Events
 	b.tell(false)
-	return b.saveNow(done)
+	return b.save(done)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -84,9 +85,7 @@ func tablesOf(l *mapping) (ids []string) {
 
 // Splits returns ranges of row keys that together cover a table of Sources or Targets; see [Scanner.Splits].
 func (p *BackfillParts) Splits(ctx context.Context, table string) ([]KeyRange, error) {
-	b := p.made()
-	id := b.TablePrefix + table
-	return splits(ctx, OpenTable(b.client, id), id, b.Timeout)
+	return p.made().splits(ctx, table)
 }
 
 // AttemptTime is how long an attempt of Copy may take for a chunk. WaitTime is how long after
@@ -100,73 +99,14 @@ func (p *BackfillParts) WaitTime() time.Duration { return p.AttemptTime() + p.ma
 // Record reads the claimed rows of a table of the source, and emits the places of their events.
 func (p *BackfillParts) Record(ctx context.Context, table string, within KeyRange, claims RowClaims, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
 	b := p.made()
-	scanner, err := b.scanner(b.source, table)
-	if err != nil {
-		return counts, err
-	}
-	chunk, last := BackfillChunk{Table: table, Rows: within}, ""
-	sums, err := newDigester([]*mapping{b.target}, b.target.Table.ID, b.began)
-	if err != nil {
-		return counts, err
-	}
-	events, rows := 0, 0
-	end := func() {
-		if len(chunk.Places) > 0 {
-			chunk.Rows.End = last + "\x00"
-			emit(chunk)
-			chunk.Rows.Start, chunk.Places = chunk.Rows.End, nil
-		}
-		events, rows = 0, 0
-	}
-	err = b.claimed(ctx, scanner, within, claims, &counts, func(row keptRow) error {
-		if err := b.fits(row.Key, row.Events, sums); err != nil {
-			return err
-		}
-		found := distinct(b.source, b.target, row.Events, &counts.Merged)
-		chunk.Places = b.appendPlaces(chunk.Places, found)
-		last = row.Key
-		counts.Rows++
-		counts.Events += int64(len(found))
-		events += len(found)
-		if rows++; events >= maxCopied || rows >= maxCopied {
-			end()
+	err = b.chunks(ctx, b.source, checkpointRange{Table: table, Range: within}, maxCopied, claims, &counts, func(c *rowChunk) error {
+		counts.Events += int64(len(c.events))
+		if places := b.encodePlaces(nil, c.events); len(places) > 0 {
+			emit(BackfillChunk{Table: table, Rows: KeyRange{c.within.Start, c.last + "\x00"}, Places: places})
 		}
 		return nil
 	})
-	if err == nil {
-		end()
-	}
 	return counts, err
-}
-
-// appendPlaces appends the places of events to those of others.
-func (b *backfill) appendPlaces(dst []byte, events []event) []byte {
-	if len(events) == 0 {
-		return dst
-	}
-	return append(dst, b.encodePlaces(nil, events)...) // the first one has its whole key
-}
-
-// claimed calls f for the claimed rows of a range.
-func (b *backfill) claimed(ctx context.Context, scanner *scanner, within KeyRange, claims RowClaims, counts *BackfillCounts, f func(row keptRow) error) error {
-	for row, err := range scanner.each(ctx, within, b.From, b.To) {
-		if err != nil {
-			if isDecodeError(err) && within.Contains(row.Key) && !claims.Contains(row.Key) {
-				continue // the next row ends the scan
-			}
-			if err := b.undecodable(err, counts); err != nil {
-				return err
-			}
-			continue
-		}
-		if !claims.Claim(row.Key) {
-			return nil
-		}
-		if err := f(row); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Copy copies the events at the places of a chunk, and settles all of them: those that the source
@@ -180,19 +120,13 @@ func (p *BackfillParts) Copy(ctx context.Context, chunk BackfillChunk) (counts B
 		return counts, oldest, err
 	}
 	wanted := c.ofSource.placesOf(places)
-	for row, err := range c.scanner.each(ctx, chunk.Rows, p.b.From, p.b.To) {
-		if err != nil {
-			var counted BackfillCounts // by Record
-			if err := p.b.undecodable(err, &counted); err != nil {
-				return counts, oldest, err
-			}
-			continue
-		}
-		if err := c.fits(row.Key, row.Events); err != nil {
-			return counts, oldest, err
-		}
-		var merged int64
-		c.events = c.ofSource.wanted(c.events, distinct(p.b.source, p.b.target, row.Events, &merged), wanted)
+	var counted BackfillCounts // by Record
+	in := checkpointRange{Table: cmp.Or(chunk.Table, p.b.source.Table.ID), Range: chunk.Rows}
+	if err := p.b.chunks(ctx, p.b.source, in, maxCopied, allClaims{}, &counted, func(read *rowChunk) error {
+		c.events = c.ofSource.wanted(c.events, read.events, wanted)
+		return nil
+	}); err != nil {
+		return counts, oldest, err
 	}
 	found := c.ofSource.placesOf(c.events)
 	lost := slices.DeleteFunc(places, func(e event) bool {
@@ -253,30 +187,12 @@ func (p *BackfillParts) Check(ctx context.Context, chunk BackfillChunk) (differs
 // there is none.
 func (p *BackfillParts) Sweep(ctx context.Context, table string, within KeyRange, claims RowClaims, oldest time.Time, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
 	b := p.made()
-	scanner, err := b.scanner(b.target, table)
-	if err != nil {
-		return counts, err
-	}
-	c, err := b.newCopier(b.source.Table.ID, -1)
-	if err != nil {
-		return counts, err
-	}
 	first := &oldest
 	if oldest.IsZero() {
 		first = nil
 	}
-	rows := 0
-	end := func() error {
-		defer c.take()
-		rows = 0
-		if len(c.events) == 0 {
-			return nil
-		}
-		kept, err := c.lacking(ctx, c.ofSource, c.events, c.wouldHoldCopy)
-		if err != nil {
-			return err
-		}
-		if lacking := len(kept); !b.Repair && lacking > 0 {
+	err = b.sweepRange(ctx, checkpointRange{Table: table, Range: within}, claims, func(kept []event) error {
+		if lacking := len(kept); !b.Repair {
 			if kept, err = b.ofCopies(ctx, kept, first); err != nil {
 				return err
 			}
@@ -286,18 +202,7 @@ func (p *BackfillParts) Sweep(ctx context.Context, table string, within KeyRange
 			emit(BackfillChunk{Places: b.encodePlaces(nil, kept)})
 		}
 		return nil
-	}
-	var counted BackfillCounts // undecodable rows are those of the source
-	err = b.claimed(ctx, scanner, within, claims, &counted, func(row keptRow) error {
-		c.events = append(c.events, row.Events...)
-		if rows++; len(c.events) >= maxCopied || rows >= maxCopied {
-			return end()
-		}
-		return nil
 	})
-	if err == nil {
-		err = end()
-	}
 	return counts, err
 }
 

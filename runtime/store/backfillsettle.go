@@ -266,14 +266,14 @@ func (b *backfill) settleStopped(ctx context.Context) error {
 		return nil
 	}
 	if wait := b.stillArriving(); wait > 0 {
-		if b.Progress != nil {
-			b.Progress(BackfillProgress{BackfillCounts: b.progress.counts(), Share: b.progress.share(), Waiting: wait})
-		}
+		b.progress.waiting = wait
+		b.tell(true)
+		b.progress.waiting = 0
 		if err := b.clock.sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
-	return b.untilFailure(ctx, len(b.progress.ranges), func(ctx context.Context, i int) error {
+	return b.each(ctx, len(b.progress.ranges), func(ctx context.Context, i int) error {
 		r := &b.progress.ranges[i]
 		if len(r.Flight) == 0 {
 			return nil
@@ -304,7 +304,7 @@ func (b *backfill) settlePlaces(ctx context.Context, events []event, done func()
 	counts.Changed, counts.Events = 0, 0 // they are counted when their range is copied
 	b.progress.beside.add(counts)
 	done()
-	return b.save()
+	return b.save(true)
 }
 
 // sweeps reports whether a run looks for events of the target that the source lacks.
@@ -323,57 +323,35 @@ func (b *backfill) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.untilFailure(ctx, len(ranges), func(ctx context.Context, i int) error { return b.sweepRange(ctx, ranges[i]) }); err != nil {
+	if err := b.each(ctx, len(ranges), func(ctx context.Context, i int) error {
+		return b.sweepRange(ctx, ranges[i], allClaims{}, func(lacking []event) error { return b.suspect(ctx, lacking) })
+	}); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.progress.swept = true
-	return b.save()
+	return b.save(true)
 }
 
-// sweepRange is sweep for a range of row keys of the target.
-func (b *backfill) sweepRange(ctx context.Context, r checkpointRange) error {
+// sweepRange calls f for events in a range of row keys of the target that the source lacks.
+func (b *backfill) sweepRange(ctx context.Context, r checkpointRange, claims RowClaims, f func(lacking []event) error) error {
 	c, err := b.newCopier(b.source.Table.ID, -1)
 	if err != nil {
 		return err
 	}
-	scanner, err := b.scanner(b.target, r.Table)
-	if err != nil {
-		return err
-	}
-	rows := 0
-	for row, err := range scanner.each(ctx, r.Range, b.From, b.To) {
-		if err != nil {
-			var counted BackfillCounts
-			if err := b.undecodable(err, &counted); err != nil {
-				return err
-			}
-			continue
-		}
-		rows++
-		if c.events = append(c.events, row.Events...); len(c.events) < maxCopied && rows < maxCopied {
-			continue
-		}
-		if err := c.sweep(ctx); err != nil {
+	var ofTarget BackfillCounts
+	return b.chunks(ctx, b.target, r, maxCopied, claims, &ofTarget, func(chunk *rowChunk) error {
+		lacking, err := c.lacking(ctx, c.ofSource, chunk.events, c.wouldHoldCopy)
+		if err != nil || len(lacking) == 0 {
 			return err
 		}
-		rows = 0
-	}
-	return c.sweep(ctx)
+		return f(lacking)
+	})
 }
 
-// sweep remembers, or deletes, those of c.events that the source lacks.
-func (c *copier) sweep(ctx context.Context) error {
-	b := c.backfill
-	defer c.take()
-	if len(c.events) == 0 {
-		return nil
-	}
-	lacking, err := c.lacking(ctx, c.ofSource, c.events, c.wouldHoldCopy)
-	if err != nil || len(lacking) == 0 {
-		return err
-	}
+// suspect remembers, or deletes, events that the source lacks.
+func (b *backfill) suspect(ctx context.Context, lacking []event) error {
 	if b.Repair {
 		return b.settlePlaces(ctx, lacking, func() {})
 	}
@@ -391,6 +369,9 @@ func (c *copier) sweep(ctx context.Context) error {
 
 // lacking returns the events that a table lacks and of which held is true.
 func (c *copier) lacking(ctx context.Context, f *finder, events []event, held func(e event) bool) ([]event, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
 	wanted := make(map[eventPlace]int, len(events))
 	places := make([]eventPlace, len(events))
 	known := make([]bool, len(events))

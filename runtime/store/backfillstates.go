@@ -73,78 +73,56 @@ func (b *backfill) refusesStates() error {
 	return &BackfillError{b.source.Table.ID, b.target.Table.ID, reasons}
 }
 
-// fillStates is run for a table of states.
-func (b *backfill) fillStates(ctx context.Context, all []*mapping) error {
-	if err := b.refusesStates(); err != nil {
-		return err
-	}
+// newStates returns the work on a table of states.
+func (b *backfill) newStates(all []*mapping) *states {
 	o := writerOptions([]WriterOptions{{
 		TablePrefix: b.TablePrefix, Tables: []string{b.target.Table.ID}, Now: b.Now, Timeout: b.requestTime(), Parallelism: -1, Hooks: b.Hooks,
 	}})
 	s := &states{backfill: b, writer: newWriter(b.client, all, o)}
 	s.writer.events = b.source
 	s.reader = newReader(b.client, b.target, ReaderOptions{TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.Timeout})
-	if err := b.split(ctx); err != nil {
+	return s
+}
+
+// fillAll fills or compares the rows of the series of the source, and repairs or compares those that exist.
+func (s *states) fillAll(ctx context.Context) error {
+	if err := s.each(ctx, len(s.progress.ranges), s.ofRange); err != nil {
 		return err
 	}
-	if err := b.untilFailure(ctx, len(b.progress.ranges), s.ofRange); err != nil {
-		return err
-	}
-	if b.Verify || b.Repair {
+	if s.Verify || s.Repair {
 		if err := s.rest(ctx); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(b.report.Differences, func(a, b Difference) int { return a.From.Compare(b.From) })
-	b.tellStates(1)
+	slices.SortFunc(s.report.Differences, func(a, b Difference) int { return a.From.Compare(b.From) })
 	return nil
-}
-
-// tellStates tells the progress.
-func (b *backfill) tellStates(share float64) {
-	if b.Progress != nil {
-		b.Progress(BackfillProgress{BackfillCounts: b.report.BackfillCounts, Share: share})
-	}
 }
 
 // ofRange fills or compares the rows of the series in a range of the source.
 func (s *states) ofRange(ctx context.Context, i int) error {
-	r := s.progress.ranges[i]
-	scanner, err := s.scanner(s.source, r.Table)
-	if err != nil {
-		return err
-	}
-	w := s.worker(ctx)
+	r, w := s.progress.ranges[i], s.worker(ctx)
 	some := newSeriesStates(func(some []seriesState) error { return w.series(ctx, some) })
-	var counts BackfillCounts
-	for row, err := range scanner.each(ctx, r.Range, s.From, s.To) {
-		if err != nil {
-			if err := s.undecodable(err, &counts); err != nil {
-				return err
-			}
-			continue
-		}
-		counts.Rows++
-		for i := range row.Events {
-			e := row.Events[i]
+	err := s.rows(ctx, s.source, r, allClaims{}, &r.Counts, func(row keptRow) error {
+		for _, e := range row.Events {
 			key, err := s.target.rowKey(e, "")
 			if err != nil { // LatestOnly would miss the series
 				return fmt.Errorf("table %s cannot have a series of table %s: %w", s.target.Table.ID, s.source.Table.ID, err)
 			}
 			some.add(string(key), *s.source.Time(e))
 		}
-		if err := some.pass(latestTogether); err != nil {
-			return err
-		}
+		return some.pass(latestTogether)
+	})
+	if err == nil {
+		err = some.pass(0)
 	}
-	if err := some.pass(0); err != nil {
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.report.add(counts)
-	s.progress.ranges[i].Done = true
-	s.tellStates(s.progress.share())
+	r.Done = true
+	s.progress.ranges[i] = r
+	s.tell(false)
 	return nil
 }
 
@@ -216,9 +194,9 @@ func (w *stateWorker) series(ctx context.Context, some []seriesState) error {
 		case w.Verify:
 			err = w.compare(ctx, &some[i], l)
 		default:
-			w.count(&w.report.Events)
+			w.count(&w.progress.beside.Events)
 			if w.Repair {
-				w.count(&w.report.Changed)
+				w.count(&w.progress.beside.Changed)
 			}
 			err = w.fill(ctx, some[i].key, l, 0)
 		}
@@ -307,7 +285,7 @@ func (w *stateWorker) compare(ctx context.Context, of *seriesState, l *latestSer
 			w.differs(Difference{From: s.at, To: s.at.Add(w.target.Precision), Source: s.want, Target: s.row})
 		}
 	}
-	w.count(&w.report.Events)
+	w.count(&w.progress.beside.Events)
 	return nil
 }
 
@@ -326,7 +304,7 @@ func (s *states) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.untilFailure(ctx, len(ranges), func(ctx context.Context, i int) error {
+	return s.each(ctx, len(ranges), func(ctx context.Context, i int) error {
 		scanner, err := s.scanner(s.target, ranges[i].Table)
 		if err != nil {
 			return err
@@ -381,13 +359,13 @@ func (w *stateWorker) repair(ctx context.Context, of *seriesState, l *latestSeri
 	case err != nil:
 		return err
 	case !s.searched && !s.strange && s.want == s.row:
-		w.count(&w.report.Events)
+		w.count(&w.progress.beside.Events)
 		return nil
 	case !s.searched && !s.found && s.want != s.row:
-		w.count(&w.report.Deleted)
+		w.count(&w.progress.beside.Deleted)
 	default:
-		w.count(&w.report.Events)
-		w.count(&w.report.Changed)
+		w.count(&w.progress.beside.Events)
+		w.count(&w.progress.beside.Changed)
 	}
 	up := int64(0)
 	if l.done {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -116,15 +115,13 @@ func floorDiv(a, b int64) int64 {
 
 // verify compares the source with the target.
 func (b *backfill) verify(ctx context.Context) error {
-	from, to := b.From, b.To
 	for round := range compareRounds {
 		b.began = b.Now()
-		source, err := b.summarize(ctx, b.source, from, to, &b.report.BackfillCounts, round == 0)
+		source, err := b.summarize(ctx, b.source, round)
 		if err != nil {
 			return err
 		}
-		var ofTarget BackfillCounts
-		target, err := b.summarize(ctx, b.target, from, to, &ofTarget, false)
+		target, err := b.summarize(ctx, b.target, round)
 		if err != nil {
 			return err
 		}
@@ -138,10 +135,8 @@ func (b *backfill) verify(ctx context.Context) error {
 		if b.report.Differences = found[:min(len(found), maxDifferences)]; len(found) == 0 {
 			break
 		}
-		from, to = later(from, found[0].From), earlier(to, found[len(found)-1].To)
+		b.From, b.To = later(b.From, found[0].From), earlier(b.To, found[len(found)-1].To)
 	}
-	b.progress.ranges = nil
-	b.tellVerified()
 	return nil
 }
 
@@ -152,44 +147,35 @@ func (b *backfill) mayHaveExpired(d *Difference) bool {
 		b.untold.target && d.Target.Events < d.Source.Events
 }
 
-// summarize returns the digests of what a table has. counted is whether to count rows and
-// events, and to tell the progress.
-func (b *backfill) summarize(ctx context.Context, l *mapping, from, to time.Time, counts *BackfillCounts, counted bool) (*timeSlices, error) {
-	ranges, err := b.rangesOf(ctx, l)
-	if err != nil {
-		return nil, err
+// summarize returns the digests of what a table has. The first round counts the rows and events of the source.
+func (b *backfill) summarize(ctx context.Context, l *mapping, round int) (*timeSlices, error) {
+	ranges := b.progress.ranges
+	if counted := l == b.source && round == 0; !counted {
+		var err error
+		if ranges, err = b.rangesOf(ctx, l); err != nil {
+			return nil, err
+		}
 	}
-	var mu sync.Mutex
 	all := newSlices()
-	done := 0
-	err = b.each(ctx, len(ranges), func(ctx context.Context, i int) error {
-		found, n, err := b.summarizeRange(ctx, l, ranges[i], from, to)
+	err := b.each(ctx, len(ranges), func(ctx context.Context, i int) error {
+		found, counts, err := b.summarizeRange(ctx, l, ranges[i])
 		if err != nil {
 			return err
 		}
-		mu.Lock()
-		defer mu.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		all.merge(found)
-		done++
-		if counted {
-			counts.add(n)
-		}
-		if b.Progress != nil {
-			b.Progress(BackfillProgress{BackfillCounts: b.report.BackfillCounts, Share: float64(done) / float64(len(ranges))})
-		}
+		ranges[i].Done, ranges[i].Counts = true, counts
+		b.tell(false)
 		return nil
 	})
 	return all, err
 }
 
 // summarizeRange returns the digests of a range of row keys.
-func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r checkpointRange, from, to time.Time) (*timeSlices, BackfillCounts, error) {
+func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r checkpointRange) (*timeSlices, BackfillCounts, error) {
 	var counts BackfillCounts
 	out := newSlices()
-	scanner, err := b.scanner(l, r.Table)
-	if err != nil {
-		return nil, counts, err
-	}
 	until := b.began.Add(keptFor)
 	source, err := newDigester([]*mapping{b.source}, b.source.Table.ID, until)
 	if err != nil {
@@ -199,16 +185,9 @@ func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r checkpointR
 	if err != nil {
 		return nil, counts, err
 	}
-	for row, err := range scanner.each(ctx, r.Range, from, to) {
-		if err != nil {
-			if err := b.undecodable(err, &counts); err != nil {
-				return nil, counts, err
-			}
-			continue
-		}
-		counts.Rows++
+	err = b.rows(ctx, l, r, allClaims{}, &counts, func(row keptRow) error {
 		if err := b.fits(row.Key, row.Events, target); err != nil {
-			return nil, counts, err
+			return err
 		}
 		if l == b.source {
 			row.Events = distinct(b.source, b.target, row.Events, &counts.Merged)
@@ -224,19 +203,13 @@ func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r checkpointR
 			case isExpired(err):
 				counts.Expired++
 			case err != nil:
-				return nil, counts, fmt.Errorf("table %s, row %q: %w", b.TablePrefix+r.Table, row.Key, err)
+				return fmt.Errorf("table %s, row %q: %w", b.TablePrefix+r.Table, row.Key, err)
 			default:
 				counts.Events++
 				out.add(l.Time(e).Unix(), sum)
 			}
 		}
-	}
-	return out, counts, nil
-}
-
-// tellVerified reports that the comparison has ended.
-func (b *backfill) tellVerified() {
-	if b.Progress != nil {
-		b.Progress(BackfillProgress{BackfillCounts: b.report.BackfillCounts, Share: 1})
-	}
+		return nil
+	})
+	return out, counts, err
 }

@@ -66,12 +66,8 @@ type checkpointRange struct {
 // checkpointVersion is the version of the format.
 const checkpointVersion = 2
 
-// saveInterval is the minimum time between two writes of a checkpoint that only record what is
-// done.
-const saveInterval = time.Second
-
-// checkpoint returns the current checkpoint.
-func (b *backfill) checkpoint() checkpoint {
+// contents returns the current checkpoint.
+func (b *backfill) contents() checkpoint {
 	layout := func(l *mapping) string {
 		var lines []string
 		for _, p := range l.Periods() {
@@ -94,21 +90,15 @@ const begunAgain = ": delete it, wait for twice the timeout, and copy with --rep
 // resume takes the ranges of the checkpoint, if the file exists and something is left to do. It
 // then belongs to this call.
 func (b *backfill) resume() (found bool, err error) {
-	text, err := b.file.read()
-	if text == nil && err == nil {
-		return false, nil
-	}
-	if err != nil {
-		return false, &CheckpointError{b.Checkpoint, "not readable", err}
-	}
-	if err := foreignCheckpoint(b.Checkpoint, text, backfillCommand); err != nil {
+	var saved checkpoint
+	found, err = b.load(backfillCommand, begunAgain, func(text []byte) (err error) {
+		saved, err = parseCheckpoint(text)
+		return err
+	})
+	if !found || err != nil {
 		return false, err
 	}
-	saved, err := parseCheckpoint(text)
-	if err != nil {
-		return false, &CheckpointError{b.Checkpoint, err.Error() + begunAgain, nil}
-	}
-	if reason := saved.differs(b.checkpoint()); reason != "" {
+	if reason := saved.differs(b.contents()); reason != "" {
 		return false, &CheckpointError{b.Checkpoint, "belongs to another backfill: " + reason + ": use another file", nil}
 	}
 	if saved.complete() {
@@ -120,7 +110,7 @@ func (b *backfill) resume() (found bool, err error) {
 	if !p.swept { // it begins again
 		p.suspected, p.beside.OnlyTarget = nil, 0
 	}
-	return true, b.save()
+	return true, b.save(true)
 }
 
 // complete reports whether nothing is left to do.
@@ -162,7 +152,7 @@ func (b *backfill) begin(i int, events []event) error {
 		b.progress.ranges[i].Flight = b.encodePlaces(nil, events)
 	}
 	b.progress.until = b.clock.now().Add(2 * b.requestTime())
-	return b.save()
+	return b.save(true)
 }
 
 // request calls f, which sends requests that change the target, with their time limit. Before, it
@@ -174,7 +164,7 @@ func (b *backfill) request(ctx context.Context, f func(ctx context.Context) erro
 	var err error
 	if b.file != nil && b.progress.until.Before(now.Add(limit+limit/2)) {
 		b.progress.until = now.Add(2 * limit)
-		err = b.save()
+		err = b.save(true)
 	}
 	b.mu.Unlock()
 	if err != nil {
@@ -241,34 +231,12 @@ func (c checkpoint) check() error {
 // text returns the contents of a file.
 func (c checkpoint) text() ([]byte, error) { return checkedText(c) }
 
-// saveNow writes the checkpoint unless it was written just now and the process will write
-// it again.
-func (b *backfill) saveNow(always bool) error {
-	if !always && time.Since(b.progress.saved) < saveInterval {
-		return nil
-	}
-	return b.save()
-}
-
-// save writes the checkpoint.
-func (b *backfill) save() error {
-	if b.file == nil {
-		return nil
-	}
-	if err := b.file.save(b.checkpoint()); err != nil {
-		return &CheckpointError{b.Checkpoint, "not writable", err}
-	}
-	b.progress.saved = time.Now()
-	return nil
-}
-
 // progress is the progress of all workers.
 type progress struct {
-	ranges      []checkpointRange
-	began       time.Time
-	new         int64   // events in this call
-	beganAt     float64 // share at the begin of this call
-	saved, told time.Time
+	ranges  []checkpointRange
+	new     int64         // events in this call
+	beganAt float64       // share at the begin of this call
+	waiting time.Duration // BackfillProgress.Waiting
 
 	resumed   bool          // by a checkpoint
 	until     time.Time     // when no request can arrive any more
@@ -312,21 +280,11 @@ func (p *progress) share() float64 {
 	return sum / float64(max(1, len(p.ranges)))
 }
 
-// tellInterval is the minimum time between two reports of the progress.
-const tellInterval = 200 * time.Millisecond
-
-// tell reports the progress.
-func (b *backfill) tell(always bool) {
-	p := &b.progress
-	if b.Progress == nil || !always && time.Since(p.told) < tellInterval {
-		return
-	}
-	out := BackfillProgress{BackfillCounts: p.counts(), Share: p.share()}
-	elapsed := time.Since(p.began)
-	out.Rate = float64(p.new) / max(elapsed.Seconds(), 1e-3)
+// shown returns the progress as it is told.
+func (p *progress) shown(l *local) BackfillProgress {
+	out := BackfillProgress{BackfillCounts: p.counts(), Share: p.share(), Rate: l.perSecond(p.new), Waiting: p.waiting}
 	if here := out.Share - p.beganAt; here > 0 {
-		out.Left = time.Duration(float64(elapsed) * (1 - out.Share) / here)
+		out.Left = time.Duration(float64(time.Since(l.began)) * (1 - out.Share) / here)
 	}
-	p.told = time.Now()
-	b.Progress(out)
+	return out
 }

@@ -21,7 +21,7 @@ var layers = []struct{ name, files string }{
 	{"writing", "writer batch batcher stage absent duplicate rollupmark"},
 	{"reading", "reader many latest latestmany parts page series seriespage together windows windowsdown windowparts scanner state runs"},
 	{"deleting", "delete deletefound erase settle settleknown"},
-	{"moving", "digest backfill backfillcopy backfilllimit backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealcheckpoint sealparts sealcheck " +
+	{"moving", "digest job backfill backfillcopy backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealcheckpoint sealparts sealcheck " +
 		"checkpoint checkpointfile checkpointlock_other checkpointlock_unix checkpointlock_windows"},
 }
 

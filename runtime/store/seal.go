@@ -149,17 +149,12 @@ func (e *RollupError) Unwrap() error { return e.Err }
 func Rollup(ctx context.Context, client Client, mappings []*Mapping, columns *Columns, spec *window.Spec, opts ...RollupOptions) (RollupReport, error) {
 	o := call.Last(opts)
 	s := newSealing(sealersOf(client, mappings, columns, spec, &o), o)
-	if s.Checkpoint != "" && !s.DryRun {
-		var err error
-		if s.file, err = openCheckpoint(s.Checkpoint); err != nil {
-			return s.report, err
-		}
-		defer s.file.unlock()
-		if write := s.file.write; s.test != nil && s.test.save != nil {
-			s.file.write = func(text []byte) error { return s.test.save(write, text) }
-		}
+	closed, err := s.open(s.test.save)
+	if err != nil {
+		return s.report, err
 	}
-	err := s.run(ctx)
+	defer closed()
+	err = s.run(ctx)
 	return s.report, cmp.Or(err, s.remaining())
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"slices"
-	"time"
 )
 
 // rollupCheckpoint is the contents of the checkpoint of a call of Rollup: which rows it has finished. What it has noted
@@ -28,8 +27,8 @@ type rollupRest struct {
 // rollupCheckpointVersion is the version of the format.
 const rollupCheckpointVersion = 1
 
-// checkpoint returns the current checkpoint.
-func (s *sealing) checkpoint() rollupCheckpoint {
+// contents returns the current checkpoint.
+func (s *sealing) contents() rollupCheckpoint {
 	c := rollupCheckpoint{Version: rollupCheckpointVersion, Instance: s.Instance, All: s.All, Counts: s.report.RollupCounts}
 	for _, of := range s.sealers {
 		c.Layouts = append(c.Layouts, fmt.Sprintf("%s: %s; %+v", of.id, of.mapping.Table.Layout, *of.mapping.Rollup))
@@ -43,21 +42,12 @@ func (s *sealing) checkpoint() rollupCheckpoint {
 
 // resume takes the ranges of the checkpoint, if the file exists and something is left to do.
 func (s *sealing) resume() (found bool, err error) {
-	text, err := s.file.read()
-	if err != nil {
-		return false, &CheckpointError{s.Checkpoint, "not readable", err}
-	}
-	if text == nil {
-		return false, nil
-	}
-	if err := foreignCheckpoint(s.Checkpoint, text, rollupCommand); err != nil {
+	var saved rollupCheckpoint
+	found, err = s.load(rollupCommand, ": delete it, and begin again", func(text []byte) error { return parseChecked(text, &saved) })
+	if !found || err != nil {
 		return false, err
 	}
-	var saved rollupCheckpoint
-	if err := parseChecked(text, &saved); err != nil {
-		return false, &CheckpointError{s.Checkpoint, err.Error() + ": delete it, and begin again", nil}
-	}
-	if reason := saved.differs(s.checkpoint()); reason != "" {
+	if reason := saved.differs(s.contents()); reason != "" {
 		return false, &CheckpointError{s.Checkpoint, "belongs to another call: " + reason + ": use another file", nil}
 	}
 	complete := true
@@ -96,16 +86,4 @@ func (c rollupCheckpoint) differs(o rollupCheckpoint) string {
 		return fmt.Sprintf("it was made with All (--all) %v, not %v", c.All, o.All)
 	}
 	return ""
-}
-
-// save writes the checkpoint.
-func (s *sealing) save() error {
-	if s.file == nil {
-		return nil
-	}
-	if err := s.file.save(s.checkpoint()); err != nil {
-		return &CheckpointError{s.Checkpoint, "not writable", err}
-	}
-	s.saved = time.Now()
-	return nil
 }

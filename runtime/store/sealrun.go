@@ -19,22 +19,21 @@ import (
 // nothing.
 type sealing struct {
 	RollupOptions
+	local
+	test    rollupTest
 	sealers []*sealer
 	waiting []chan *sealChunk // of each sealer
 	ready   chan *sealChunk   // may be sealed
 	parts   []*sealPart
-	file    *checkpointFile // nil without a checkpoint
-	limit   limiter
-	began   time.Time
 
-	mu          sync.Mutex
+	// The fields below are guarded by mu.
 	report      RollupReport
-	undecodable error       // the first *DecodeError
-	failed      error       // the first error of a bucket that is left, or of a search
-	ops         []Operation // of each sealer
-	new         int64       // rows that were sealed in this call
-	saved, told time.Time
-	replicating string // RollupProgress.Replicating
+	undecodable error         // the first *DecodeError
+	left        error         // the first error of a bucket that is left, or of a search
+	ops         []Operation   // of each sealer
+	new         int64         // rows that were sealed in this call
+	waits       time.Duration // RollupProgress.Waiting
+	replicating string        // RollupProgress.Replicating
 }
 
 // sealPart is a range of row keys of a table.
@@ -60,14 +59,20 @@ const (
 
 // newSealing returns a call that has not begun.
 func newSealing(sealers []*sealer, o RollupOptions) *sealing {
-	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), limit: limiter{rate: o.Rate, clock: realClock}, ops: make([]Operation, len(sealers))}
-	queue := maxWaiting
-	if o.test != nil && o.test.queue > 0 {
-		queue = o.test.queue
+	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), ops: make([]Operation, len(sealers))}
+	s.local, s.cancels = newLocal(o.Workers, o.Rate, func() any { return s.contents() }), true
+	if o.test != nil {
+		s.test = *o.test
+	}
+	if !o.DryRun {
+		s.checkpoint = o.Checkpoint
+	}
+	if o.Progress != nil {
+		s.show = func() { o.Progress(s.shown()) }
 	}
 	for i, of := range sealers {
 		s.report.Tables = append(s.report.Tables, of.id)
-		s.waiting = append(s.waiting, make(chan *sealChunk, queue))
+		s.waiting = append(s.waiting, make(chan *sealChunk, cmp.Or(s.test.queue, maxWaiting)))
 		s.ops[i] = Operation{Name: "Rollup", Table: of.id}
 	}
 	slices.Sort(s.report.Tables)
@@ -99,18 +104,16 @@ func (s *sealing) run(ctx context.Context) (failed error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if failed == nil {
-		failed = s.save()
+		failed = s.save(true)
 	}
-	s.tellLocked(0, true)
+	s.tell(true)
 	return failed
 }
 
 // split splits the tables into ranges, or takes those of the checkpoint.
 func (s *sealing) split(ctx context.Context) error {
-	if s.file != nil {
-		if found, err := s.resume(); found || err != nil {
-			return err
-		}
+	if found, err := s.resume(); found || err != nil {
+		return err
 	}
 	for i, of := range s.sealers {
 		ranges, err := splits(ctx, of.reader.table.api, of.id, s.Timeout)
@@ -139,22 +142,16 @@ func (s *sealing) work(ctx context.Context) error {
 			}
 		})
 	}
-	var searching, delaying, working sync.WaitGroup
-	parts := make(chan *sealPart, len(s.parts))
-	for _, p := range s.parts {
-		parts <- p
-	}
-	close(parts)
-	for range min(s.Workers, len(s.parts)) {
-		run(&searching, func() error { return eachOf(parts, func(p *sealPart) error { return s.search(ctx, p) }) })
-	}
+	var delaying, working sync.WaitGroup
 	for i := range s.sealers {
 		run(&delaying, func() error { return s.delay(ctx, i) })
 	}
 	for range s.Workers {
 		run(&working, func() error { return eachOf(s.ready, func(c *sealChunk) error { return s.seal(ctx, c) }) })
 	}
-	searching.Wait()
+	if err := s.each(ctx, len(s.parts), func(ctx context.Context, i int) error { return s.search(ctx, s.parts[i]) }); err != nil {
+		cancel(err)
+	}
 	for _, queue := range s.waiting {
 		close(queue)
 	}
@@ -213,7 +210,7 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 			return errors.Join(err, failed)
 		} else if err != nil {
 			s.mu.Lock()
-			s.failed = cmp.Or(s.failed, err)
+			s.left = cmp.Or(s.left, err)
 			s.mu.Unlock()
 			break // the other ranges are searched
 		}
@@ -252,10 +249,8 @@ func (s *sealing) scanned(p *sealPart, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.rest.Start = max(p.rest.Start, key+"\x00")
-	s.tellLocked(0, false)
-	if time.Since(s.saved) >= saveInterval {
-		_ = s.save() // the next time tells
-	}
+	s.tell(false)
+	_ = s.save(false) // the next time tells
 }
 
 // noted adds a row to the chunk that is being filled. It returns the chunk if it is complete.
@@ -264,7 +259,7 @@ func (s *sealing) noted(p *sealPart, to **sealChunk, n note) (complete *sealChun
 	defer s.mu.Unlock()
 	s.report.Noted++
 	p.rest.Start = n.key + "\x00"
-	defer s.tellLocked(0, false)
+	defer s.tell(false)
 	if s.DryRun {
 		return nil
 	}
@@ -274,11 +269,7 @@ func (s *sealing) noted(p *sealPart, to **sealChunk, n note) (complete *sealChun
 	}
 	c := *to
 	c.notes = append(c.notes, n)
-	most := maxSealed
-	if s.test != nil && s.test.chunk > 0 {
-		most = s.test.chunk
-	}
-	if len(c.notes) < most {
+	if len(c.notes) < cmp.Or(s.test.chunk, maxSealed) {
 		return nil
 	}
 	c.at, *to = time.Now(), nil
@@ -292,7 +283,11 @@ func (s *sealing) delay(ctx context.Context, sealer int) error {
 	return eachOf(s.waiting[sealer], func(c *sealChunk) error {
 		due := c.at.Add(of.times.Grace)
 		if d := time.Until(due); d > 0 {
-			s.tell(d, true)
+			s.mu.Lock()
+			s.waits = d
+			s.tell(true)
+			s.waits = 0
+			s.mu.Unlock()
 			if err := s.Sleep(ctx, d); err != nil {
 				return err
 			}
@@ -326,7 +321,7 @@ const tellReplicating = 10 * time.Second
 // a *ReplicationError.
 func (s *sealing) replicated(ctx context.Context, table string) error {
 	limit, every := s.sealers[0].times.Grace, tellReplicating
-	if s.test != nil && s.test.replication > 0 {
+	if s.test.replication > 0 {
 		limit, every = s.test.replication, s.test.replication/10
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &ReplicationError{table, limit})
@@ -344,7 +339,7 @@ func (s *sealing) replicated(ctx context.Context, table string) error {
 		case <-tick.C:
 			s.mu.Lock()
 			s.replicating = table
-			s.tellLocked(0, true)
+			s.tell(true)
 			s.replicating = ""
 			s.mu.Unlock()
 		}
@@ -355,10 +350,10 @@ func (s *sealing) replicated(ctx context.Context, table string) error {
 func (s *sealing) remaining() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failed == nil {
+	if s.left == nil {
 		return s.undecodable
 	}
-	return errors.Join(s.undecodable, &LeftError{s.report.Failed, s.failed})
+	return errors.Join(s.undecodable, &LeftError{s.report.Failed, s.left})
 }
 
 // seal seals the rows of a chunk.
@@ -374,8 +369,8 @@ func (s *sealing) seal(ctx context.Context, c *sealChunk) error {
 		s.ops[c.part.sealer].add(&op)
 		s.report.add(done.RollupCounts)
 		s.new += done.Sealed
-		s.undecodable, s.failed = cmp.Or(s.undecodable, done.undecodable), cmp.Or(s.failed, done.failed)
-		s.tellLocked(0, false)
+		s.undecodable, s.left = cmp.Or(s.undecodable, done.undecodable), cmp.Or(s.left, done.failed)
+		s.tell(false)
 		s.mu.Unlock()
 		if err != nil {
 			return err
@@ -384,10 +379,7 @@ func (s *sealing) seal(ctx context.Context, c *sealChunk) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(c.part.open, c)
-	if time.Since(s.saved) < saveInterval && (s.test == nil || s.test.save == nil) {
-		return nil
-	}
-	return s.save()
+	return s.save(s.test.save != nil)
 }
 
 // next returns the first row key of a range that is not finished: that of a row that was noted and is not sealed, or
@@ -403,18 +395,8 @@ func (p *sealPart) next() (key string, more bool) {
 	return slices.Min(firsts), true
 }
 
-// tell reports the progress.
-func (s *sealing) tell(waiting time.Duration, always bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tellLocked(waiting, always)
-}
-
-// tellLocked is tell with mu locked.
-func (s *sealing) tellLocked(waiting time.Duration, always bool) {
-	if s.Progress == nil || !always && time.Since(s.told) < tellInterval {
-		return
-	}
+// shown returns the progress as it is told. mu is locked.
+func (s *sealing) shown() RollupProgress {
 	share := 0.0
 	for _, p := range s.parts {
 		if p.done {
@@ -423,9 +405,7 @@ func (s *sealing) tellLocked(waiting time.Duration, always bool) {
 			share += p.within.Done(p.rest.Start)
 		}
 	}
-	s.told = time.Now()
-	s.Progress(RollupProgress{
-		RollupCounts: s.report.RollupCounts, Share: share / float64(max(1, len(s.parts))),
-		Rate: float64(s.new) / max(time.Since(s.began).Seconds(), 1e-3), Waiting: waiting, Replicating: s.replicating,
-	})
+	return RollupProgress{
+		RollupCounts: s.report.RollupCounts, Share: share / float64(max(1, len(s.parts))), Rate: s.perSecond(s.new), Waiting: s.waits, Replicating: s.replicating,
+	}
 }
