@@ -66,39 +66,79 @@ func (p *play) rollupParts(client store.Client, o store.RollupOptions) error {
 	if err != nil {
 		return err
 	}
-	var chunks []store.RollupChunk
-	for i := range steps.Tables() {
-		var ranges []store.KeyRange
-		if err := p.repeated(func() (err error) {
-			ranges, err = steps.Splits(p.ctx, i)
-			return err
-		}); err != nil {
-			return err
-		}
-		for _, within := range ranges {
-			noted, err := emitted(p, within, func(within store.KeyRange, c *claims, emit func(store.RollupChunk)) error {
-				_, err := steps.Note(p.ctx, i, within, c, emit)
-				return err
-			})
-			if chunks = append(chunks, noted...); err != nil {
-				return err
-			}
-		}
+	return p.inSteps(steps)
+}
+
+// inSteps executes the steps of a pipeline. Events are written between the steps of a rollup.
+func (p *play) inSteps(steps store.JobParts) error {
+	first, err := p.notes(steps, steps.First())
+	if err != nil {
+		return err
 	}
-	if p.chance(2) {
+	if _, rollup := steps.(*store.RollupParts); rollup && p.chance(2) {
 		if err := p.writeAll(p.draw(2)); err != nil {
 			return err
 		}
 	}
-	return each(p, chunks, func(c store.RollupChunk) error {
-		_, err := steps.Seal(p.ctx, c)
+	var oldest time.Time
+	if err := each(p, first, func(n store.JobNote) error {
+		at, _, err := steps.Do(p.ctx, n)
+		if oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
+			oldest = at
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	var wrong []store.JobNote
+	for _, n := range first {
+		differs := false
+		if err := p.repeated(func() (err error) {
+			differs, err = steps.Differs(p.ctx, n)
+			return err
+		}); err != nil {
+			return err
+		}
+		if differs {
+			wrong = append(wrong, n)
+		}
+	}
+	left, err := p.notes(steps, steps.Left(oldest))
+	if err != nil {
+		return err
+	}
+	return each(p, append(wrong, left...), func(n store.JobNote) error {
+		_, err := steps.Settle(p.ctx, n)
 		return err
 	})
 }
 
-// each takes a step for each of several chunks.
-func each[T any](p *play, chunks []T, step func(c T) error) error {
-	for _, c := range chunks {
+// notes returns what is found in tables.
+func (p *play) notes(steps store.JobParts, tables []store.JobTable) (all []store.JobNote, err error) {
+	for _, t := range tables {
+		var ranges []store.KeyRange
+		if err := p.repeated(func() (err error) {
+			ranges, err = steps.Splits(p.ctx, t)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		for _, within := range ranges {
+			found, err := emitted(p, within, func(within store.KeyRange, c *claims, emit func(store.JobNote)) error {
+				_, err := steps.Find(p.ctx, t, within, c, emit)
+				return err
+			})
+			if all = append(all, found...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// each takes a step for each of several notes.
+func each(p *play, notes []store.JobNote, step func(n store.JobNote) error) error {
+	for _, c := range notes {
 		if err := p.repeated(func() error { return step(c) }); err != nil {
 			return err
 		}
@@ -113,8 +153,8 @@ func (p *play) summarizedRight() error {
 		return err
 	}
 	checked := 0
-	for i := range steps.Tables() {
-		n, err := steps.Check(p.ctx, i, store.KeyRange{}, func(wrong *store.RunError) bool {
+	for i := range steps.First() {
+		n, err := steps.Compare(p.ctx, i, store.KeyRange{}, func(wrong *store.RunError) bool {
 			err = wrong
 			return false
 		})
@@ -155,14 +195,14 @@ func (c *claims) Claim(key string) bool {
 
 // emitted returns what a step emits for the rows of a range, which several workers claim. What a failed attempt has
 // emitted is lost.
-func emitted[T any](p *play, within store.KeyRange, step func(within store.KeyRange, c *claims, emit func(T)) error) (all []T, err error) {
+func emitted(p *play, within store.KeyRange, step func(within store.KeyRange, c *claims, emit func(store.JobNote)) error) (all []store.JobNote, err error) {
 	for {
 		var c claims
-		var some []T
+		var some []store.JobNote
 		most := 1 + p.IntN(5)
 		if err := p.repeated(func() error {
 			c, some = claims{left: most}, nil
-			return step(within, &c, func(v T) { some = append(some, v) })
+			return step(within, &c, func(n store.JobNote) { some = append(some, n) })
 		}); err != nil {
 			return nil, err
 		}
@@ -354,51 +394,7 @@ func (p *play) fillParts(_ *layout.Table, o store.BackfillOptions) error {
 	if err != nil {
 		return err
 	}
-	var chunks, wrong []store.BackfillChunk
-	for _, table := range steps.Sources() {
-		places, err := emitted(p, store.KeyRange{}, func(within store.KeyRange, c *claims, emit func(store.BackfillChunk)) error {
-			_, err := steps.Record(p.ctx, table, within, c, emit)
-			return err
-		})
-		if chunks = append(chunks, places...); err != nil {
-			return err
-		}
-	}
-	var oldest time.Time
-	if err := each(p, chunks, func(c store.BackfillChunk) error {
-		_, at, err := steps.Copy(p.ctx, c)
-		if oldest.IsZero() || !at.IsZero() && at.Before(oldest) {
-			oldest = at
-		}
-		return err
-	}); err != nil {
-		return err
-	}
-	for _, c := range chunks {
-		differs := false
-		if err := p.repeated(func() (err error) {
-			differs, err = steps.Check(p.ctx, c)
-			return err
-		}); err != nil {
-			return err
-		}
-		if differs {
-			wrong = append(wrong, c)
-		}
-	}
-	for _, table := range steps.Targets() {
-		lacking, err := emitted(p, store.KeyRange{}, func(within store.KeyRange, c *claims, emit func(store.BackfillChunk)) error {
-			_, err := steps.Sweep(p.ctx, table, within, c, oldest, emit)
-			return err
-		})
-		if wrong = append(wrong, lacking...); err != nil {
-			return err
-		}
-	}
-	return each(p, wrong, func(c store.BackfillChunk) error {
-		_, err := steps.Settle(p.ctx, c)
-		return err
-	})
+	return p.inSteps(steps)
 }
 
 // copied is what a back-fill of a table promises. What only the source has lost of an event remains.

@@ -3,7 +3,6 @@ package beamstore
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -73,17 +72,19 @@ func (s *Schema[E]) Backfill(scope beam.Scope, conn Connection, o BackfillOption
 	if len(targets) == 0 || slices.Contains(targets, o.Source) {
 		return &BackfillError{Source: o.Source, Targets: targets}
 	}
+	var jobs []job
 	for _, target := range targets {
-		j := job{Schema: s.Name, Conn: conn.resolved(), Refill: &refill{o, target, at}}
-		opened, err := j.open(nil)
-		if err != nil {
+		j := job{opened: opened{Conn: conn.resolved()}, Schema: s.Name, Refill: &refill{o, target, at}}
+		if err := j.open(nil); err != nil {
 			return err
 		}
-		parts := opened.(*refillSteps)
-		if parts.TargetFirst() {
+		if j.parts.(*store.BackfillParts).TargetFirst() {
 			log.Warnf(context.Background(), "programs write to table %s before table %s, so that the copy cannot follow all changes", target, o.Source)
 		}
-		j.build(scope.Scope(target), parts.sources(parts.Sources(), time.Time{}, false))
+		jobs = append(jobs, j)
+	}
+	for _, j := range jobs {
+		j.build(scope.Scope(j.Refill.Target))
 	}
 	return nil
 }
@@ -109,119 +110,11 @@ type refill struct {
 	Began   time.Time
 }
 
-// refillSteps are the steps of a backfill: see store.BackfillParts.
-type refillSteps struct {
-	*store.BackfillParts
-	began time.Time
-}
-
-// open returns the steps.
-func (r *refill) open(client store.Client, s *jobSchema, conn Connection) (steps, error) {
+// parts returns the steps.
+func (r *refill) parts(client store.Client, s *jobSchema, conn Connection) (*store.BackfillParts, error) {
 	o := r.Options
-	parts, err := store.NewBackfillParts(client, s.mappings, r.Began, store.BackfillOptions{
+	return store.NewBackfillParts(client, s.mappings, r.Began, store.BackfillOptions{
 		TablePrefix: conn.TablePrefix, Source: o.Source, Target: r.Target, From: o.From, To: o.To,
 		SkipUndecodable: o.SkipUndecodable, RenewAges: o.RenewAges, Repair: o.Repair, Timeout: o.Timeout,
 	})
-	return &refillSteps{parts, r.Began}, err
-}
-
-// sources returns tables to search.
-func (r *refillSteps) sources(tables []string, oldest time.Time, sweep bool) (all []Source) {
-	for _, table := range tables {
-		all = append(all, Source{Table: table, Now: r.began, Oldest: oldest, Sweep: sweep})
-	}
-	return all
-}
-
-func (r *refillSteps) split(ctx context.Context, source Source) ([]store.KeyRange, error) {
-	return r.Splits(ctx, source.Table)
-}
-
-// find emits the places of the events of the source, or those of the target that the source lacks.
-func (r *refillSteps) find(ctx context.Context, source Source, within store.KeyRange, claims store.RowClaims, emit func(key, note []byte)) (err error) {
-	var counts store.BackfillCounts
-	if source.Sweep {
-		counts, err = r.Sweep(ctx, source.Table, within, claims, source.Oldest, func(c store.BackfillChunk) { emit(shardOf(c.Places), encoded(c)) })
-	} else {
-		counts, err = r.Record(ctx, source.Table, within, claims, func(c store.BackfillChunk) { emit([]byte(c.Table+"\x00"+c.Rows.Start), encoded(c)) })
-	}
-	if err == nil {
-		eventsRead.Inc(ctx, counts.Events)
-		undecodable.Inc(ctx, counts.Undecodable)
-		eventsMerged.Inc(ctx, counts.Merged)
-		eventsOnlyTarget.Inc(ctx, counts.OnlyTarget)
-	}
-	return err
-}
-
-// do copies and settles a chunk. It emits the time of its oldest event.
-func (r *refillSteps) do(ctx context.Context, note []byte, emit func(key, note []byte)) error {
-	var chunk store.BackfillChunk
-	if err := json.Unmarshal(note, &chunk); err != nil {
-		return err
-	}
-	counts, oldest, err := r.Copy(ctx, chunk)
-	if err == nil {
-		count(ctx, counts)
-		emit(nil, encoded(oldest))
-	}
-	return err
-}
-
-// wait waits until no request of any attempt to copy can arrive any more.
-func (r *refillSteps) wait(ctx context.Context, done func(*[]byte) bool) ([]Source, error) {
-	if err := sleep(ctx, r.WaitTime()); err != nil {
-		return nil, err
-	}
-	var oldest time.Time
-	err := eachNote(done, func(text []byte) error {
-		var at time.Time
-		if len(text) == 0 {
-			return nil
-		}
-		err := json.Unmarshal(text, &at)
-		if !at.IsZero() && (oldest.IsZero() || at.Before(oldest)) {
-			oldest = at
-		}
-		return err
-	})
-	return r.sources(r.Targets(), oldest, true), err
-}
-
-// later emits a chunk at which the tables differ. It writes nothing, so that nothing is in flight when it is executed again.
-func (r *refillSteps) later(ctx context.Context, note []byte, emit func(key, note []byte)) error {
-	var chunk store.BackfillChunk
-	if err := json.Unmarshal(note, &chunk); err != nil {
-		return err
-	}
-	differs, err := r.Check(ctx, chunk)
-	if err == nil && differs {
-		emit(shardOf(chunk.Places), note)
-	}
-	return err
-}
-
-// settle makes the target equal to the source at the places of a chunk.
-func (r *refillSteps) settle(ctx context.Context, note []byte) error {
-	var chunk store.BackfillChunk
-	if err := json.Unmarshal(note, &chunk); err != nil {
-		return err
-	}
-	counts, err := r.Settle(ctx, chunk)
-	if err == nil {
-		counts.Events = 0 // they are counted by do
-		count(ctx, counts)
-	}
-	return err
-}
-
-func (r *refillSteps) late() time.Duration { return r.WaitTime() }
-
-// count adds counts of events to the metrics.
-func count(ctx context.Context, c store.BackfillCounts) {
-	eventsWritten.Inc(ctx, c.Events)
-	eventsExpired.Inc(ctx, c.Expired)
-	eventsChanged.Inc(ctx, c.Changed)
-	eventsDeleted.Inc(ctx, c.Deleted)
-	eventsUnsettled.Inc(ctx, c.Unsettled)
 }

@@ -123,7 +123,7 @@ func init() {
 		beam.RegisterType(t)
 		coder.RegisterDeterministicCoder(t, funcs[0], funcs[1])
 	}
-	for _, fn := range []any{fileFn{}, shardFn{}, findFn{}, doFn{}, markFn{}, waitFn{}, laterFn{}, settleFn{}} {
+	for _, fn := range []any{fileFn{}, shardFn{}, findFn{}, doFn{}, markFn{}, waitFn{}, checkFn{}, settleFn{}} {
 		beam.RegisterType(reflect.TypeOf(fn))
 	}
 	register.Function1x2(encodeRange)

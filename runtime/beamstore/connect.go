@@ -2,6 +2,7 @@ package beamstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -112,6 +113,16 @@ type opened struct {
 func (fn *opened) Setup() (err error) {
 	fn.client, err = fn.Conn.acquire()
 	return err
+}
+
+// split returns the ranges of f. The runner splits without Setup.
+func (fn *opened) split(f func(client store.Client) ([]store.KeyRange, error)) (ranges []store.KeyRange, err error) {
+	client, err := fn.Conn.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, client.release()) }()
+	return f(client.Client)
 }
 
 // Teardown closes the client.

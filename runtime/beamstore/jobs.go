@@ -1,45 +1,28 @@
 package beamstore
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"hash/fnv"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// job is a backfill or a rollup, and what all of its DoFns know. Its stages are steps of package store:
-//
-//   - Find searches ranges of rows, and emits notes of what is to be done, which the runner stores.
-//   - Do does it, in a backfill.
-//   - Wait waits, when all notes are stored and done, until nothing that the next steps must see is in flight.
-//   - Later does, in a rollup, or checks what the notes say.
-//   - Sweep, in a backfill, finds what earlier pipelines have left, and Settle repairs that and what is wrong.
+// job is a backfill or a rollup: the steps of [store.JobParts], each of which is a stage. All of its DoFns know it.
 type job struct {
+	opened
 	Schema string
-	Conn   Connection
 	Refill *refill        // nil for a rollup
 	Rollup *RollupOptions // nil for a backfill
-}
 
-// steps are those of a job.
-type steps interface {
-	// split returns ranges of rows of about equal size.
-	split(ctx context.Context, source Source) ([]store.KeyRange, error)
-	// find emits notes with their keys.
-	find(ctx context.Context, source Source, within store.KeyRange, claims store.RowClaims, emit func(key, note []byte)) error
-	// do, later and settle do what a note says. What do emits is for wait, and what later emits for settle.
-	do(ctx context.Context, note []byte, emit func(key, note []byte)) error
-	later(ctx context.Context, note []byte, emit func(key, note []byte)) error
-	settle(ctx context.Context, note []byte) error
-	// wait waits, given what do has emitted, and returns what to sweep.
-	wait(ctx context.Context, done func(*[]byte) bool) ([]Source, error)
-	// late is how long after the beginning of an attempt to settle another one begins.
-	late() time.Duration
+	parts store.JobParts
 }
 
 // jobSchema is what jobs need of a schema, whatever its events are.
@@ -51,71 +34,87 @@ type jobSchema struct {
 // jobSchemas contains the registered schemas by their names.
 var jobSchemas = map[string]*jobSchema{}
 
-// open returns the steps, with a client unless it is nil.
-func (j *job) open(client store.Client) (steps, error) {
+// open sets the parts, with a client unless it is nil.
+func (j *job) open(client store.Client) (err error) {
 	s := jobSchemas[j.Schema]
-	if j.Refill != nil {
-		return j.Refill.open(client, s, j.Conn)
+	switch {
+	case j.Refill != nil:
+		j.parts, err = j.Refill.parts(client, s, j.Conn)
+	case s.rollup == nil:
+		err = store.ErrNoRollup
+	default:
+		j.parts, err = s.rollup(client, store.RollupOptions{TablePrefix: j.Conn.TablePrefix, All: j.Rollup.All})
 	}
-	return j.Rollup.open(client, s, j.Conn)
+	return err
 }
 
-// build adds the stages of a job that searches sources.
-func (j job) build(scope beam.Scope, sources []Source) {
-	step := stepFn{opened: opened{Conn: j.Conn}, Job: j}
-	find := &findFn{ranged{step.opened}, j}
-	notes := beam.GroupByKey(scope, beam.ParDo(scope.Scope("Find"), find, beam.CreateList(scope, sources)))
-	done := beam.ParDo(scope.Scope("Do"), &doFn{step}, notes)
+// Setup opens the client and the parts.
+func (j *job) Setup() error {
+	err := j.opened.Setup()
+	if err == nil {
+		err = j.open(j.client.Client)
+	}
+	return err
+}
+
+// build adds the stages.
+func (j job) build(scope beam.Scope) {
+	sources := beam.CreateList(scope, sourcesOf(j.parts.First()))
+	notes := beam.GroupByKey(scope, beam.ParDo(scope.Scope("Find"), &findFn{job: j, Shards: 1 << 16}, sources))
+	done := beam.ParDo(scope.Scope("Do"), &doFn{j}, notes)
 	always := beam.ParDo(scope, &markFn{}, beam.Impulse(scope))
 	waited := beam.ParDo(scope.Scope("Wait"), &waitFn{j}, beam.GroupByKey(scope, beam.Flatten(scope, done, always)))
-	if j.Rollup != nil {
-		end(scope.Scope("Later"), &laterFn{step}, notes, beam.SideInput{Input: waited})
-		return
-	}
-	wrong := beam.ParDo(scope.Scope("Later"), &laterFn{step}, notes, beam.SideInput{Input: waited})
-	left := beam.ParDo(scope.Scope("Sweep"), find, waited)
-	end(scope.Scope("Settle"), &settleFn{step}, beam.GroupByKey(scope, beam.Flatten(scope, wrong, left)))
+	wrong := beam.ParDo(scope.Scope("Check"), &checkFn{j}, notes, beam.SideInput{Input: waited})
+	left := beam.ParDo(scope.Scope("Sweep"), &findFn{job: j, Shards: settleShards}, waited)
+	end(scope.Scope("Settle"), &settleFn{job: j}, beam.GroupByKey(scope, beam.Flatten(scope, wrong, left)))
 }
 
-// encoded returns a note.
-func encoded(note any) []byte {
-	text, _ := json.Marshal(note) // never fails for what notes contain
-	return text
-}
+// settleShards is the number of parts in which notes are settled, each of which may have to pause.
+const settleShards = 64
 
-// shardOf returns one of 64 keys for what a note is about.
-func shardOf(subject []byte) []byte {
+// shardOf returns the key of a note.
+func shardOf(note []byte, shards uint32) []byte {
 	h := fnv.New32a()
-	h.Write(subject)
-	return []byte{byte(h.Sum32() % 64)}
+	h.Write(note)
+	n := h.Sum32() % shards
+	return []byte{byte(n >> 8), byte(n)}
+}
+
+// sourcesOf returns tables to search.
+func sourcesOf(tables []store.JobTable) (all []Source) {
+	for _, t := range tables {
+		all = append(all, Source{Job: t})
+	}
+	return all
 }
 
 // findFn emits notes of what is to be done in ranges of rows.
 type findFn struct {
 	ranged
-	Job job
+	job
+	Shards uint32
 }
 
 // SplitRestriction returns ranges of about equal size. The runner calls it without Setup.
-func (fn *findFn) SplitRestriction(ctx context.Context, source Source, _ store.KeyRange) (ranges []store.KeyRange, err error) {
-	return fn.split(func(client store.Client) ([]store.KeyRange, error) {
-		s, err := fn.Job.open(client)
-		if err != nil {
+func (fn *findFn) SplitRestriction(ctx context.Context, source Source, _ store.KeyRange) ([]store.KeyRange, error) {
+	j := fn.job
+	return j.split(func(client store.Client) ([]store.KeyRange, error) {
+		if err := j.open(client); err != nil {
 			return nil, err
 		}
-		return s.split(ctx, source)
+		return j.parts.Splits(ctx, source.Job)
 	})
 }
 
 // ProcessElement emits the notes of a range of rows, or of as much of it as the runner wants.
 func (fn *findFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, source Source, emit func([]byte, []byte)) error {
-	s, err := fn.Job.open(fn.client.Client)
+	counts, err := fn.parts.Find(ctx, source.Job, rt.GetRestriction().(store.KeyRange), claims{rt}, func(note store.JobNote) {
+		emit(shardOf(note, fn.Shards), note)
+	})
 	if err != nil {
 		return err
 	}
-	if err := s.find(ctx, source, rt.GetRestriction().(store.KeyRange), claims{rt}, emit); err != nil {
-		return err
-	}
+	count(ctx, eventsRead, counts)
 	rt.TryClaim(rangeEnd{})
 	return nil
 }
@@ -128,62 +127,66 @@ func (c claims) Contains(key string) bool {
 }
 func (c claims) Claim(key string) bool { return c.rt.TryClaim(key) }
 
-// stepFn takes a step for notes.
-type stepFn struct {
-	opened
-	Job job
+// doFn does what notes say. It emits the times of the oldest events.
+type doFn struct{ job }
 
-	steps steps
-	begun time.Time // the bundle
-}
-
-// Setup opens the client.
-func (fn *stepFn) Setup() error {
-	err := fn.opened.Setup()
-	if err == nil {
-		fn.steps, err = fn.Job.open(fn.client.Client)
-	}
-	return err
-}
-
-// eachNote calls f for notes, until it fails.
-func eachNote(notes func(*[]byte) bool, f func(note []byte) error) error {
+// ProcessElement does what notes say.
+func (fn *doFn) ProcessElement(ctx context.Context, _ []byte, notes func(*[]byte) bool, emit func([]byte, []byte)) error {
 	for note := []byte(nil); notes(&note); {
-		if err := f(note); err != nil {
+		oldest, counts, err := fn.parts.Do(ctx, note)
+		if err != nil {
 			return err
 		}
+		count(ctx, eventsWritten, counts)
+		text, err := oldest.MarshalBinary()
+		if err != nil {
+			return err
+		}
+		emit(nil, text)
 	}
 	return nil
 }
 
-// doFn does what notes say.
-type doFn struct{ stepFn }
-
-// ProcessElement does what notes say.
-func (fn *doFn) ProcessElement(ctx context.Context, _ []byte, notes func(*[]byte) bool, emit func([]byte, []byte)) error {
-	return eachNote(notes, func(note []byte) error { return fn.steps.do(ctx, note, emit) })
-}
-
-// markFn emits an empty result, so that there is one without notes.
+// markFn emits a zero time, so that there is one without notes.
 type markFn struct{}
 
-// ProcessElement emits an empty result.
-func (*markFn) ProcessElement(_ []byte, emit func([]byte, []byte)) { emit(nil, nil) }
+// ProcessElement emits a zero time.
+func (*markFn) ProcessElement(_ []byte, emit func([]byte, []byte)) {
+	text, _ := time.Time{}.MarshalBinary() // never fails
+	emit(nil, text)
+}
 
-// waitFn waits when all notes are done.
-type waitFn struct{ Job job }
+// waitFn waits, when all notes are done, and emits what else to search.
+type waitFn struct{ job }
 
 // ProcessElement waits.
-func (fn *waitFn) ProcessElement(ctx context.Context, _ []byte, done func(*[]byte) bool, emit func(Source)) error {
-	s, err := fn.Job.open(nil)
-	if err != nil {
+func (fn *waitFn) ProcessElement(ctx context.Context, _ []byte, times func(*[]byte) bool, emit func(Source)) error {
+	wait := fn.parts.Wait()
+	if fn.Rollup != nil && fn.Rollup.Wait > 0 {
+		wait = fn.Rollup.Wait
+	}
+	if err := sleep(ctx, wait); err != nil {
 		return err
 	}
-	left, err := s.wait(ctx, done)
-	for _, source := range left {
+	if fn.Rollup != nil && fn.Rollup.Replicated {
+		if err := fn.replicated(ctx); err != nil {
+			return err
+		}
+	}
+	var oldest time.Time
+	for text := []byte(nil); times(&text); {
+		var at time.Time
+		if err := at.UnmarshalBinary(text); err != nil {
+			return err
+		}
+		if !at.IsZero() && (oldest.IsZero() || at.Before(oldest)) {
+			oldest = at
+		}
+	}
+	for _, source := range sourcesOf(fn.parts.Left(oldest)) {
 		emit(source)
 	}
-	return err
+	return nil
 }
 
 // sleep waits, or returns the cause of the end of ctx.
@@ -196,24 +199,112 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// laterFn does what notes say after the wait.
-type laterFn struct{ stepFn }
+// maxReplication is how long a worker waits for replication of a table, after which the runner tries again.
+const maxReplication = 10 * time.Minute
 
-// ProcessElement does what notes say. The side input is there when waitFn has waited.
-func (fn *laterFn) ProcessElement(ctx context.Context, _ []byte, notes func(*[]byte) bool, _ func(*Source) bool, emit func([]byte, []byte)) error {
-	return eachNote(notes, func(note []byte) error { return fn.steps.later(ctx, note, emit) })
-}
-
-// settleFn repairs what notes say.
-type settleFn struct{ stepFn }
-
-// StartBundle begins to wait for requests of earlier attempts.
-func (fn *settleFn) StartBundle(context.Context, func(bool)) { fn.begun = time.Now() }
-
-// ProcessElement repairs what notes say.
-func (fn *settleFn) ProcessElement(ctx context.Context, _ []byte, notes func(*[]byte) bool, _ func(bool)) error {
-	if err := sleep(ctx, time.Until(fn.begun.Add(fn.steps.late()))); err != nil {
+// replicated waits for replication of the tables.
+func (j *job) replicated(ctx context.Context) (err error) {
+	admin, err := bigtable.NewAdminClient(ctx, j.Conn.Project, j.Conn.Instance)
+	if err != nil {
 		return err
 	}
-	return eachNote(notes, func(note []byte) error { return fn.steps.settle(ctx, note) })
+	defer func() { err = errors.Join(err, admin.Close()) }()
+	for _, t := range j.parts.First() {
+		table := j.Conn.TablePrefix + t.Table
+		waiting, cancel := context.WithTimeoutCause(ctx, maxReplication, &store.ReplicationError{Table: table, After: maxReplication})
+		err := admin.WaitForReplication(waiting, table)
+		if err != nil {
+			err = cmp.Or(context.Cause(waiting), err)
+		}
+		if cancel(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFn emits notes that are not done. It writes nothing, so that nothing is in flight when it is executed again.
+type checkFn struct{ job }
+
+// ProcessElement emits notes that are not done. The side input is there when waitFn has waited.
+func (fn *checkFn) ProcessElement(ctx context.Context, _ []byte, notes func(*[]byte) bool, _ func(*Source) bool, emit func([]byte, []byte)) error {
+	for note := []byte(nil); notes(&note); {
+		differs, err := fn.parts.Differs(ctx, note)
+		if err != nil {
+			return err
+		}
+		if differs {
+			emit(shardOf(note, settleShards), note)
+		}
+	}
+	return nil
+}
+
+// settleFn does what notes say.
+type settleFn struct {
+	job
+
+	until time.Time // when no request of an earlier attempt can arrive any more
+}
+
+// StartBundle begins to wait for requests of earlier attempts.
+func (fn *settleFn) StartBundle(context.Context, func(bool)) {
+	fn.until = time.Now().Add(fn.parts.Pause())
+}
+
+// ProcessElement does what notes say.
+func (fn *settleFn) ProcessElement(ctx context.Context, _ []byte, notes func(*[]byte) bool, _ func(bool)) error {
+	if err := sleep(ctx, time.Until(fn.until)); err != nil {
+		return err
+	}
+	for note := []byte(nil); notes(&note); {
+		counts, err := fn.parts.Settle(ctx, note)
+		if left, is := errors.AsType[*store.LeftError](err); is {
+			log.Error(ctx, left) // the next run tries again
+		} else if err != nil && !(fn.Rollup != nil && fn.Rollup.SkipUndecodable && isUndecodable(err)) {
+			return err
+		}
+		count(ctx, eventsWritten, counts)
+	}
+	return nil
+}
+
+// Metrics of pipelines, in the namespace btgen. A runner counts those of a bundle once, even
+// if it executes the bundle several times.
+var (
+	eventsRead    = beam.NewCounter("btgen", "events_read")
+	undecodable   = beam.NewCounter("btgen", "undecodable")
+	eventsWritten = beam.NewCounter("btgen", "events_written")
+	eventsExpired = beam.NewCounter("btgen", "events_expired")
+	eventsDeleted = beam.NewCounter("btgen", "events_deleted")
+	seriesDeleted = beam.NewCounter("btgen", "series_deleted")
+
+	eventsMerged     = beam.NewCounter("btgen", "events_merged")
+	eventsChanged    = beam.NewCounter("btgen", "events_changed")
+	eventsUnsettled  = beam.NewCounter("btgen", "events_unsettled")
+	eventsOnlyTarget = beam.NewCounter("btgen", "events_only_target")
+
+	bucketsNoted   = beam.NewCounter("btgen", "buckets_noted")
+	bucketsSealed  = beam.NewCounter("btgen", "buckets_sealed")
+	bucketsLeft    = beam.NewCounter("btgen", "buckets_left")
+	bucketsInexact = beam.NewCounter("btgen", "buckets_inexact")
+)
+
+// count adds counts to the metrics. events is that of their events.
+func count(ctx context.Context, events beam.Counter, counts store.JobCounts) {
+	b, r := &counts.Backfill, &counts.Rollup
+	for _, c := range []struct {
+		beam.Counter
+		n int64
+	}{
+		{events, b.Events}, {undecodable, b.Undecodable + r.Undecodable},
+		{eventsExpired, b.Expired}, {eventsMerged, b.Merged}, {eventsChanged, b.Changed}, {eventsDeleted, b.Deleted},
+		{eventsUnsettled, b.Unsettled}, {eventsOnlyTarget, b.OnlyTarget},
+		{bucketsNoted, r.Noted}, {bucketsSealed, r.Sealed}, {bucketsInexact, r.Inexact},
+		{bucketsLeft, r.Busy + r.Unknown + r.Undecodable + r.Failed},
+	} {
+		if c.n != 0 {
+			c.Inc(ctx, c.n)
+		}
+	}
 }

@@ -37,9 +37,7 @@ type Source struct {
 	From, To time.Time
 	Now      time.Time // decides which events have expired, so that a bundle that is executed again reads the same
 	Query    Query
-	Oldest   time.Time // of the events of a backfill; zero if there is none
-	Sweep    bool      // whether a backfill looks for what earlier ones have left
-	Layout   int       // of a rollup
+	Job      store.JobTable // instead of the others, for a backfill or a rollup
 }
 
 // Read returns the events of the selected series and times as a PCollection of E. Events have
@@ -58,7 +56,7 @@ func (s *Schema[E]) Read(scope beam.Scope, conn Connection, o ReadOptions) (beam
 
 // read reads sources.
 func (s *Schema[E]) read(scope beam.Scope, conn Connection, sources []Source, skipUndecodable bool) beam.PCollection {
-	return beam.ParDo(scope, &readFn[E]{ranged{opened{Conn: conn.resolved()}}, skipUndecodable}, beam.CreateList(scope, sources))
+	return beam.ParDo(scope, &readFn[E]{opened: opened{Conn: conn.resolved()}, SkipUndecodable: skipUndecodable}, beam.CreateList(scope, sources))
 }
 
 // sources returns what each table contributes.
@@ -89,25 +87,10 @@ func (s *Schema[E]) sources(o ReadOptions) ([]Source, error) {
 	return sources, nil
 }
 
-// Metrics of pipelines, in the namespace btgen. A runner counts those of a bundle once, even
-// if it executes the bundle several times.
-var (
-	eventsRead    = beam.NewCounter("btgen", "events_read")
-	undecodable   = beam.NewCounter("btgen", "undecodable")
-	eventsWritten = beam.NewCounter("btgen", "events_written")
-	eventsExpired = beam.NewCounter("btgen", "events_expired")
-	eventsDeleted = beam.NewCounter("btgen", "events_deleted")
-	seriesDeleted = beam.NewCounter("btgen", "series_deleted")
-
-	eventsMerged     = beam.NewCounter("btgen", "events_merged")
-	eventsChanged    = beam.NewCounter("btgen", "events_changed")
-	eventsUnsettled  = beam.NewCounter("btgen", "events_unsettled")
-	eventsOnlyTarget = beam.NewCounter("btgen", "events_only_target")
-)
-
 // readFn reads the events of a source.
 type readFn[E any] struct {
 	ranged
+	opened
 	SkipUndecodable bool
 }
 

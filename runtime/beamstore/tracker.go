@@ -22,7 +22,7 @@ type tracker struct {
 }
 
 // ranged is a splittable DoFn whose restrictions are ranges of row keys of a source.
-type ranged struct{ opened }
+type ranged struct{}
 
 // CreateInitialRestriction returns the range of all rows.
 func (fn *ranged) CreateInitialRestriction(Source) store.KeyRange { return store.KeyRange{} }
@@ -33,16 +33,6 @@ func (fn *ranged) RestrictionSize(Source, store.KeyRange) float64 { return 1 }
 // CreateTracker returns a tracker of a range.
 func (fn *ranged) CreateTracker(within store.KeyRange) *sdf.LockRTracker {
 	return sdf.NewLockRTracker(&tracker{within: within})
-}
-
-// split returns the ranges of f. The runner splits without Setup.
-func (fn *ranged) split(f func(client store.Client) ([]store.KeyRange, error)) (ranges []store.KeyRange, err error) {
-	client, err := fn.Conn.acquire()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, client.release()) }()
-	return f(client.Client)
 }
 
 // rangeEnd is the position after the last row of a range.

@@ -477,13 +477,13 @@ func (b *backfill) splits(ctx context.Context, table string) ([]KeyRange, error)
 
 // rangesOf returns the ranges of row keys of all tables of a mapping.
 func (b *backfill) rangesOf(ctx context.Context, l *mapping) (out []checkpointRange, err error) {
-	for _, table := range tablesOf(l) {
-		ranges, err := b.splits(ctx, table)
+	for _, t := range tablesOf(l, JobTable{}) {
+		ranges, err := b.splits(ctx, t.Table)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range ranges {
-			out = append(out, checkpointRange{Table: table, Range: r})
+			out = append(out, checkpointRange{Table: t.Table, Range: r})
 		}
 	}
 	return out, nil

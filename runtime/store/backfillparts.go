@@ -3,35 +3,21 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 )
 
-// BackfillParts are the steps of [Backfill] for package beamstore, which distributes them over
-// machines. Other programs call Backfill. Nothing but what a runner stores between the steps
-// survives a kill, so they keep its promise in this order:
-//
-//   - Record reads the source, and returns the places of its events, which the runner stores.
-//   - Copy copies the events at these places and settles them, within AttemptTime.
-//   - After WaitTime, no request of any attempt of Copy can arrive any more. Then Check compares the
-//     tables at the places and writes nothing, and Sweep finds what only a stopped pipeline can have
-//     left in the target.
-//   - Settle repairs what these two found. Before, each attempt waits for WaitTime.
-//
-// Every step can be executed again, and those of Copy may overlap.
+// BackfillParts are the steps of [Backfill]. Find notes the places of the events of the source. Do copies these events, and
+// settles them. When no request of any attempt to do so can arrive any more, Differs compares the tables at these places, and
+// Find notes the places of the events of the target that only a stopped pipeline can have left. Settle repairs both.
 type BackfillParts struct{ b *backfill }
 
-// BackfillChunk names places of events.
-type BackfillChunk struct {
+// placesNote names places of events.
+type placesNote struct {
 	Table  string   `json:"table,omitempty"` // of the source that has the events; empty if it lacks them
 	Rows   KeyRange `json:"rows"`
 	Places []byte   `json:"places"`
-}
-
-// RowClaims decides which rows of a range belong to a worker while others take parts of it.
-type RowClaims interface {
-	Contains(key string) bool
-	Claim(key string) bool // in order; false if the row and all that follow belong to others
 }
 
 // NewBackfillParts returns the steps of a backfill that began at a time, and the errors of Backfill for
@@ -58,75 +44,92 @@ func (p *BackfillParts) made() *backfill {
 	return p.b
 }
 
-// Sources returns the tables that Record reads, and Targets those that Sweep reads; none if a
-// sweep could delete events that the source never had. They have no prefix.
-func (p *BackfillParts) Sources() []string { return tablesOf(p.made().source) }
+// First returns the tables of the source.
+func (p *BackfillParts) First() []JobTable { return tablesOf(p.made().source, JobTable{}) }
 
-// Targets are the tables that Sweep reads; see Sources.
-func (p *BackfillParts) Targets() []string {
+// Left returns the tables of the target; none if a search could delete events that the source never had.
+func (p *BackfillParts) Left(oldest time.Time) []JobTable {
 	if !p.made().sweeps() {
 		return nil
 	}
-	return tablesOf(p.made().target)
+	return tablesOf(p.made().target, JobTable{Sweep: true, Oldest: oldest})
 }
 
 // TargetFirst is that of BackfillReport.
 func (p *BackfillParts) TargetFirst() bool { return p.made().report.TargetFirst }
 
-// tablesOf returns the IDs of the tables of a mapping and of its earlier layouts.
-func tablesOf(l *mapping) (ids []string) {
+// tablesOf returns the tables of a mapping and of its earlier layouts. They are otherwise like another one.
+func tablesOf(l *mapping, like JobTable) (all []JobTable) {
 	for _, period := range l.Periods() {
-		if !slices.Contains(ids, period.Table.ID) {
-			ids = append(ids, period.Table.ID)
+		if like.Table = period.Table.ID; !slices.Contains(all, like) {
+			all = append(all, like)
 		}
 	}
-	return ids
+	return all
 }
 
-// Splits returns ranges of row keys that together cover a table of Sources or Targets; see [Scanner.Splits].
-func (p *BackfillParts) Splits(ctx context.Context, table string) ([]KeyRange, error) {
-	return p.made().splits(ctx, table)
+// Splits is that of JobParts.
+func (p *BackfillParts) Splits(ctx context.Context, t JobTable) ([]KeyRange, error) {
+	return p.made().splits(ctx, t.Table)
 }
 
-// AttemptTime is how long an attempt of Copy may take for a chunk. WaitTime is how long after
-// it began no request of it can arrive any more: half of the limit of a request after its deadline, and
-// as much as a reserve.
-func (p *BackfillParts) AttemptTime() time.Duration { return 2 * p.made().requestTime() }
+// attemptTime is how long an attempt of Do may take.
+func (p *BackfillParts) attemptTime() time.Duration { return 2 * p.made().requestTime() }
 
-// WaitTime is the time after which no request of an earlier attempt can arrive; see AttemptTime.
-func (p *BackfillParts) WaitTime() time.Duration { return p.AttemptTime() + p.made().requestTime() }
+// Wait is how long after it began no request of an attempt of Do can arrive any more: half of the limit of a request after its
+// deadline, and as much as a reserve.
+func (p *BackfillParts) Wait() time.Duration { return p.attemptTime() + p.made().requestTime() }
 
-// Record reads the claimed rows of a table of the source, and emits the places of their events.
-func (p *BackfillParts) Record(ctx context.Context, table string, within KeyRange, claims RowClaims, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
-	b := p.made()
-	err = b.chunks(ctx, b.source, checkpointRange{Table: table, Range: within}, maxCopied, claims, &counts, func(c *rowChunk) error {
-		counts.Events += int64(len(c.events))
-		if places := b.encodePlaces(nil, c.events); len(places) > 0 {
-			emit(BackfillChunk{Table: table, Rows: KeyRange{c.within.Start, c.last + "\x00"}, Places: places})
+// Pause is Wait: it is the same for attempts of Settle.
+func (p *BackfillParts) Pause() time.Duration { return p.Wait() }
+
+// Find notes the places of the events of claimed rows of a table: of the source, or of those in the target that the source lacks
+// and only a stopped backfill can have written.
+func (p *BackfillParts) Find(ctx context.Context, t JobTable, within KeyRange, claims RowClaims, emit func(JobNote)) (counts JobCounts, err error) {
+	b, in, c := p.made(), checkpointRange{Table: t.Table, Range: within}, &counts.Backfill
+	if t.Sweep {
+		err = b.sweepRange(ctx, in, claims, func(lacking []event) error {
+			kept := lacking
+			if !b.Repair {
+				var err error
+				if kept, err = b.ofCopies(ctx, lacking, t.Oldest); err != nil {
+					return err
+				}
+				c.OnlyTarget += int64(len(lacking) - len(kept))
+			}
+			if len(kept) > 0 {
+				emit(note(placesNote{Places: b.encodePlaces(nil, kept)}))
+			}
+			return nil
+		})
+		return counts, err
+	}
+	err = b.chunks(ctx, b.source, in, maxCopied, claims, c, func(read *rowChunk) error {
+		c.Events += int64(len(read.events))
+		if places := b.encodePlaces(nil, read.events); len(places) > 0 {
+			emit(note(placesNote{t.Table, KeyRange{read.within.Start, read.last + "\x00"}, places}))
 		}
 		return nil
 	})
 	return counts, err
 }
 
-// Copy copies the events at the places of a chunk, and settles all of them: those that the source
-// has lost since may be what an earlier attempt has written. It returns the time of the oldest
-// event; zero if there is none.
-func (p *BackfillParts) Copy(ctx context.Context, chunk BackfillChunk) (counts BackfillCounts, oldest time.Time, err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.AttemptTime())
+// Do copies the events at places, and settles all of them: those that the source has lost since may be what an earlier attempt
+// has written.
+func (p *BackfillParts) Do(ctx context.Context, n JobNote) (oldest time.Time, counts JobCounts, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.attemptTime())
 	defer cancel()
-	c, places, err := p.open(chunk)
+	c, rows, places, err := p.open(n)
 	if err != nil {
-		return counts, oldest, err
+		return oldest, counts, err
 	}
 	wanted := c.ofSource.placesOf(places)
-	var counted BackfillCounts // by Record
-	in := checkpointRange{Table: cmp.Or(chunk.Table, p.b.source.Table.ID), Range: chunk.Rows}
-	if err := p.b.chunks(ctx, p.b.source, in, maxCopied, allClaims{}, &counted, func(read *rowChunk) error {
+	var counted BackfillCounts // by Find
+	if err := p.b.chunks(ctx, p.b.source, rows, maxCopied, allClaims{}, &counted, func(read *rowChunk) error {
 		c.events = c.ofSource.wanted(c.events, read.events, wanted)
 		return nil
 	}); err != nil {
-		return counts, oldest, err
+		return oldest, counts, err
 	}
 	found := c.ofSource.placesOf(c.events)
 	lost := slices.DeleteFunc(places, func(e event) bool {
@@ -134,37 +137,35 @@ func (p *BackfillParts) Copy(ctx context.Context, chunk BackfillChunk) (counts B
 		_, is := found[at]
 		return is
 	})
-	if err := c.write(ctx, chunk.Rows); err != nil {
-		return counts, oldest, err
+	if err := c.write(ctx, rows.Range); err != nil {
+		return oldest, counts, err
 	}
 	c.events = lost
 	err = c.settle(ctx, nil, true)
-	return c.counts, c.oldest, err
+	return c.oldest, JobCounts{Backfill: c.counts}, err
 }
 
-// open returns a copier and the places of a chunk.
-func (p *BackfillParts) open(chunk BackfillChunk) (*copier, []event, error) {
-	table := chunk.Table
-	if table == "" {
-		table = p.made().source.Table.ID
+// open returns a copier, and the rows and places of a note.
+func (p *BackfillParts) open(n JobNote) (c *copier, rows checkpointRange, places []event, err error) {
+	var of placesNote
+	damaged := json.Unmarshal(n, &of)
+	rows = checkpointRange{Table: cmp.Or(of.Table, p.made().source.Table.ID), Range: of.Rows}
+	if c, err = p.made().newCopier(rows.Table, -1); err == nil {
+		places, err = p.b.decodePlaces(of.Places)
 	}
-	c, err := p.made().newCopier(table, -1)
-	if err != nil {
-		return nil, nil, err
-	}
-	places, err := p.made().decodePlaces(chunk.Places)
-	return c, places, err
+	err = cmp.Or(err, damaged)
+	return c, rows, places, err
 }
 
 const (
-	maxChecks     = 3                      // comparisons of a chunk that differs
+	maxChecks     = 3                      // comparisons of places that differ
 	checkInterval = 500 * time.Millisecond // between them, for programs to end what they have begun
 )
 
-// Check reports whether the tables differ at the places of a chunk, also when they are compared
-// again, because programs may be between their writes to both.
-func (p *BackfillParts) Check(ctx context.Context, chunk BackfillChunk) (differs bool, err error) {
-	c, places, err := p.open(chunk)
+// Differs reports whether the tables differ at places, also when they are compared again, because programs may be between
+// their writes to both.
+func (p *BackfillParts) Differs(ctx context.Context, n JobNote) (differs bool, err error) {
+	c, rows, places, err := p.open(n)
 	if err != nil {
 		return false, err
 	}
@@ -174,7 +175,7 @@ func (p *BackfillParts) Check(ctx context.Context, chunk BackfillChunk) (differs
 				return false, err
 			}
 		}
-		missing, differing, deleted, err := c.differences(ctx, places, &chunk.Rows, 0, true, false)
+		missing, differing, deleted, err := c.differences(ctx, places, &rows.Range, 0, true, false)
 		if err != nil || len(missing)+len(differing)+len(deleted) == 0 {
 			return false, err
 		}
@@ -182,38 +183,15 @@ func (p *BackfillParts) Check(ctx context.Context, chunk BackfillChunk) (differs
 	return true, nil
 }
 
-// Sweep emits the places of events in the claimed rows of a table of the target that the source
-// lacks and only a stopped backfill can have written. oldest is that of all chunks; zero if
-// there is none.
-func (p *BackfillParts) Sweep(ctx context.Context, table string, within KeyRange, claims RowClaims, oldest time.Time, emit func(BackfillChunk)) (counts BackfillCounts, err error) {
-	b := p.made()
-	first := &oldest
-	if oldest.IsZero() {
-		first = nil
-	}
-	err = b.sweepRange(ctx, checkpointRange{Table: table, Range: within}, claims, func(kept []event) error {
-		if lacking := len(kept); !b.Repair {
-			if kept, err = b.ofCopies(ctx, kept, first); err != nil {
-				return err
-			}
-			counts.OnlyTarget += int64(lacking - len(kept))
-		}
-		if len(kept) > 0 {
-			emit(BackfillChunk{Places: b.encodePlaces(nil, kept)})
-		}
-		return nil
-	})
-	return counts, err
-}
-
-// Settle makes the target equal to the source at the places of a chunk. No request of an earlier
-// attempt may arrive any more.
-func (p *BackfillParts) Settle(ctx context.Context, chunk BackfillChunk) (BackfillCounts, error) {
-	c, places, err := p.open(chunk)
+// Settle makes the target equal to the source at places. No request of an earlier attempt may arrive any more. Events are
+// counted by Do.
+func (p *BackfillParts) Settle(ctx context.Context, n JobNote) (counts JobCounts, err error) {
+	c, _, places, err := p.open(n)
 	if err != nil {
-		return BackfillCounts{}, err
+		return counts, err
 	}
 	c.events = places
 	err = c.settle(ctx, nil, true)
-	return c.counts, err
+	c.counts.Events = 0
+	return JobCounts{Backfill: c.counts}, err
 }

@@ -1,8 +1,8 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -44,19 +44,13 @@ func (p *partsRun) client(t *testing.T) Client {
 	return through(p.refill.Client, func(a asked, send func() error) error { return p.request(t, a, send) })
 }
 
-// allRows claims all rows.
-type allRows struct{}
-
-func (allRows) Contains(string) bool { return true }
-func (allRows) Claim(string) bool    { return true }
-
 // run executes a pipeline with attempts that are killed.
 func (p *partsRun) run(t *testing.T) {
 	steps, err := newBackfillPartsOf(p.client(t), p.refill.mappings, at(100_000), p.refill.options)
 	must(t, err)
-	record := func() (chunks []BackfillChunk) {
-		for _, table := range steps.Sources() {
-			_, err := steps.Record(t.Context(), table, KeyRange{}, allRows{}, func(c BackfillChunk) { chunks = append(chunks, c) })
+	record := func() (chunks []JobNote) {
+		for _, table := range steps.First() {
+			_, err := steps.Find(t.Context(), table, KeyRange{}, allClaims{}, func(c JobNote) { chunks = append(chunks, c) })
 			must(t, err)
 		}
 		return chunks
@@ -67,7 +61,7 @@ func (p *partsRun) run(t *testing.T) {
 		}
 		p.late = nil
 	}
-	attempts := func(chunk *BackfillChunk, step func(BackfillChunk) error) {
+	attempts := func(chunk *JobNote, step func(JobNote) error) {
 		for n := 0; ; n++ {
 			if p.left = 1 + p.random.IntN(4); n == 2 {
 				p.left = 1 << 30
@@ -81,7 +75,7 @@ func (p *partsRun) run(t *testing.T) {
 			}
 			p.refill.meddle(t, p.random, func(e *sample) { e.Value = uint64(1000 + p.random.IntN(1000)) })
 			if again := record(); p.broken == "stored places" {
-				if *chunk = (BackfillChunk{}); len(again) > 0 {
+				if *chunk = (JobNote{}); len(again) > 0 {
 					*chunk = again[0]
 				}
 			}
@@ -89,7 +83,7 @@ func (p *partsRun) run(t *testing.T) {
 	}
 	chunks := record()
 	for i := range chunks {
-		attempts(&chunks[i], func(c BackfillChunk) error { _, _, err := steps.Copy(t.Context(), c); return err })
+		attempts(&chunks[i], func(c JobNote) error { _, _, err := steps.Do(t.Context(), c); return err })
 	}
 	p.refill.meddle(t, p.random, func(e *sample) { e.Value = uint64(1000 + p.random.IntN(1000)) })
 	arrive()
@@ -97,10 +91,10 @@ func (p *partsRun) run(t *testing.T) {
 		return
 	}
 	for i := range chunks {
-		differs, err := steps.Check(t.Context(), chunks[i])
+		differs, err := steps.Differs(t.Context(), chunks[i])
 		must(t, err)
 		if differs {
-			attempts(&chunks[i], func(c BackfillChunk) error {
+			attempts(&chunks[i], func(c JobNote) error {
 				arrive() // it has waited
 				_, err := steps.Settle(t.Context(), c)
 				return err
@@ -150,16 +144,16 @@ func TestBackfillPartsSweep(t *testing.T) {
 		r.options.Repair = repair
 		steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 		must(t, err)
-		if got := fmt.Sprint(steps.Targets()); got != "[days]" {
+		if got := steps.Left(at(0)); len(got) != 1 || got[0].Table != "days" {
 			t.Error(got)
 		}
-		var chunks []BackfillChunk
-		counts, err := steps.Sweep(t.Context(), "days", KeyRange{}, allRows{}, at(0), func(c BackfillChunk) { chunks = append(chunks, c) })
-		if must(t, err); len(chunks) != 1 || (counts.OnlyTarget == 1) == repair {
+		var chunks []JobNote
+		counts, err := steps.Find(t.Context(), steps.Left(at(0))[0], KeyRange{}, allClaims{}, func(c JobNote) { chunks = append(chunks, c) })
+		if must(t, err); len(chunks) != 1 || (counts.Backfill.OnlyTarget == 1) == repair {
 			t.Fatalf("repair %t: %d chunks, %+v", repair, len(chunks), counts)
 		}
 		settled, err := steps.Settle(t.Context(), chunks[0])
-		if must(t, err); settled.Deleted != 1 {
+		if must(t, err); settled.Backfill.Deleted != 1 {
 			t.Errorf("repair %t: %+v", repair, settled)
 		}
 	}
@@ -168,7 +162,7 @@ func TestBackfillPartsSweep(t *testing.T) {
 	}
 	r.mappings[1].Table.WriteOnly, r.options.Repair, r.options.Target = false, false, "days"
 	steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
-	if must(t, err); steps.Targets() != nil {
+	if must(t, err); steps.Left(at(0)) != nil {
 		t.Error("a table that serves reads is swept")
 	}
 }
@@ -179,27 +173,29 @@ func TestBackfillPartsOfSplitRanges(t *testing.T) {
 	r := newRefill(t, 9)
 	steps, err := newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 	must(t, err)
-	var chunks []BackfillChunk
-	counts, err := steps.Record(t.Context(), "singles", KeyRange{}, until("s0004"), func(c BackfillChunk) { chunks = append(chunks, c) })
-	if must(t, err); counts.Events != 4 || len(chunks) != 1 || chunks[0].Rows.Contains("s0004") {
+	var chunks []JobNote
+	counts, err := steps.Find(t.Context(), JobTable{Table: "singles"}, KeyRange{}, until("s0004"), func(c JobNote) { chunks = append(chunks, c) })
+	must(t, err)
+	var of placesNote
+	if must(t, json.Unmarshal(chunks[0], &of)); counts.Backfill.Events != 4 || len(chunks) != 1 || of.Rows.Contains("s0004") {
 		t.Fatalf("%+v, %+v", counts, chunks)
 	}
-	copied, oldest, err := steps.Copy(t.Context(), chunks[0])
-	if must(t, err); copied.Events != 4 || !oldest.Equal(at(0)) || len(r.values(t, 1)) != 4 {
+	oldest, copied, err := steps.Do(t.Context(), chunks[0])
+	if must(t, err); copied.Backfill.Events != 4 || !oldest.Equal(at(0)) || len(r.values(t, 1)) != 4 {
 		t.Errorf("%+v, %v", copied, oldest)
 	}
-	if differs, err := steps.Check(t.Context(), chunks[0]); differs || err != nil {
+	if differs, err := steps.Differs(t.Context(), chunks[0]); differs || err != nil {
 		t.Error(differs, err)
 	}
-	if steps.WaitTime() < steps.AttemptTime()+DefaultTimeout/2 {
+	if steps.Wait() < steps.attemptTime()+DefaultTimeout/2 {
 		t.Error("the wait is shorter than requests take")
 	}
 	var ended time.Time
-	_, ended, err = steps.Copy(t.Context(), BackfillChunk{Table: "singles"})
+	ended, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles"}))
 	if must(t, err); !ended.IsZero() {
 		t.Error(ended)
 	}
-	if _, _, err = steps.Copy(t.Context(), BackfillChunk{Table: "singles", Places: []byte{9}}); !errors.Is(err, errPlaces) {
+	if _, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles", Places: []byte{9}})); !errors.Is(err, errPlaces) {
 		t.Error(err)
 	}
 }

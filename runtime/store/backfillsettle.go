@@ -424,9 +424,9 @@ func (b *backfill) settleSuspects(ctx context.Context) error {
 // ofCopies returns those events of the target which the source lacks and only a copy can have
 // written: no older than all events of the source, which may be younger than the target, and in
 // no other table that serves reads.
-func (b *backfill) ofCopies(ctx context.Context, events []event, oldest *time.Time) ([]event, error) {
+func (b *backfill) ofCopies(ctx context.Context, events []event, oldest time.Time) ([]event, error) {
 	kept := slices.DeleteFunc(slices.Clone(events), func(e event) bool {
-		return oldest == nil || b.source.Time(e).Before(*oldest)
+		return oldest.IsZero() || b.source.Time(e).Before(oldest)
 	})
 	if len(kept) == 0 || len(b.others) == 0 {
 		return kept, nil

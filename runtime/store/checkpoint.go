@@ -247,11 +247,11 @@ type progress struct {
 	beside    BackfillCounts
 }
 
-// oldest returns the time of the first event in the source; nil if there is none.
-func (p *progress) oldest() (first *time.Time) {
+// oldest returns the time of the first event in the source; zero if there is none.
+func (p *progress) oldest() (first time.Time) {
 	for i := range p.ranges {
-		if at := p.ranges[i].Oldest; at != nil && (first == nil || at.Before(*first)) {
-			first = at
+		if at := p.ranges[i].Oldest; at != nil && (first.IsZero() || at.Before(first)) {
+			first = *at
 		}
 	}
 	return first

@@ -87,10 +87,10 @@ func TestBackfillOfFittingTimes(t *testing.T) {
 // TestBackfillPartsFinerTimes refuses them in each step of a pipeline that meets them.
 func TestBackfillPartsFinerTimes(t *testing.T) {
 	r := newRefill(t, 3)
-	record := func() (chunks []BackfillChunk, steps *BackfillParts, err error) {
+	record := func() (chunks []JobNote, steps *BackfillParts, err error) {
 		steps, err = newBackfillPartsOf(r.Client, r.mappings, at(100_000), r.options)
 		must(t, err)
-		_, err = steps.Record(t.Context(), "singles", KeyRange{}, until("t"), func(c BackfillChunk) { chunks = append(chunks, c) })
+		_, err = steps.Find(t.Context(), JobTable{Table: "singles"}, KeyRange{}, until("t"), func(c JobNote) { chunks = append(chunks, c) })
 		return chunks, steps, err
 	}
 	chunks, _, err := record()
@@ -99,7 +99,7 @@ func TestBackfillPartsFinerTimes(t *testing.T) {
 		l.Precision = time.Minute
 	}
 	_, steps, recorded := record()
-	_, _, copied := steps.Copy(t.Context(), chunks[0])
+	_, _, copied := steps.Do(t.Context(), chunks[0])
 	_, settled := steps.Settle(t.Context(), chunks[0])
 	for i, err := range []error{recorded, copied, settled} {
 		if refused := new(BackfillError); !errors.As(err, &refused) {

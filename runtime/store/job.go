@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -15,9 +16,65 @@ import (
 //   - wait: until nothing of others is in flight that could change what was noted;
 //   - settle(notes): it is done, and compared with what was read. Every step can be executed again.
 //
-// There are two runners. BackfillParts and RollupParts are the steps for that of package beamstore, which stores notes
-// between them, and lets several workers claim parts of a range. local is the other one: its workers claim whole ranges, and
-// what they have done is in a checkpoint.
+// There are two runners. JobParts are the steps for that of package beamstore, which stores notes between them, and lets
+// several workers claim parts of a range. local is the other one: its workers claim whole ranges, and what they have done
+// is in a checkpoint.
+
+// JobParts are the steps of a long job for package beamstore, which distributes them over machines: those of [NewBackfillParts]
+// or [NewRollupParts]. Other programs call [Backfill] or [Rollup]. Nothing but what a runner stores between the steps survives a
+// kill, so they keep their promise in this order:
+//
+//   - Find searches ranges of the tables of First, and emits notes of what is to be done, which the runner stores.
+//   - Do does it, unless that must wait.
+//   - Wait later, nothing of any attempt, or of other programs, is in flight that could change what is noted. Then Differs says
+//     whether anything is left to do, and writes nothing, and Find searches the tables of Left for what only a stopped pipeline
+//     can have left. The runner stores these notes, too.
+//   - Settle does what they say. Before, each attempt waits for Pause.
+//
+// Every step can be executed again, and several attempts of Do and, without Pause, of Settle may overlap.
+type JobParts interface {
+	First() []JobTable
+	// Left returns what else to search. oldest is the earliest time that Do has returned; zero if there is none.
+	Left(oldest time.Time) []JobTable
+	// Splits returns ranges of row keys that together cover a table; see [Scanner.Splits].
+	Splits(ctx context.Context, t JobTable) ([]KeyRange, error)
+	Find(ctx context.Context, t JobTable, within KeyRange, claims RowClaims, emit func(JobNote)) (JobCounts, error)
+	// Do returns the time of the oldest event that it has copied; zero if there is none.
+	Do(ctx context.Context, note JobNote) (oldest time.Time, counts JobCounts, err error)
+	Wait() time.Duration
+	Differs(ctx context.Context, note JobNote) (bool, error)
+	Pause() time.Duration
+	Settle(ctx context.Context, note JobNote) (JobCounts, error)
+}
+
+// JobTable is a table to search.
+type JobTable struct {
+	Table  string    // without prefix
+	Layout int       // index of the layout with a rollup, several of which may share a table
+	Sweep  bool      // whether to look for what a stopped backfill has left
+	Oldest time.Time // of the events that were copied, with Sweep; zero if there are none
+}
+
+// JobNote says what is to be done: in JSON, so that it can be stored.
+type JobNote []byte
+
+// note returns a note. What notes contain can be encoded.
+func note(v any) JobNote {
+	text, _ := json.Marshal(v)
+	return text
+}
+
+// JobCounts are what a step has done. Only one of them has counts.
+type JobCounts struct {
+	Backfill BackfillCounts
+	Rollup   RollupCounts
+}
+
+// RowClaims decides which rows of a range belong to a worker while others take parts of it.
+type RowClaims interface {
+	Contains(key string) bool
+	Claim(key string) bool // in order; false if the row and all that follow belong to others
+}
 
 // local runs a job in this process.
 type local struct {

@@ -20,8 +20,8 @@ import (
 type lateCase struct {
 	nowCase
 	rolled, copies *mappingOf[sample]
-	sealed         bool            // the buckets were summarized before the call
-	chunks         []BackfillChunk // of the steps of a backfill
+	sealed         bool      // the buckets were summarized before the call
+	chunks         []JobNote // of the steps of a backfill
 }
 
 // newLateCase returns empty tables. It is two hours after the end of the first day.
@@ -168,15 +168,15 @@ var lateCalls = map[string]lateCall{
 	}, undoes: append(copied, 925)},
 	"steps of a backfill": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		c.differ()
-		return c.steps(client).record(ctx, func(p *BackfillParts, chunk BackfillChunk) error {
+		return c.steps(client).record(ctx, func(p *BackfillParts, chunk JobNote) error {
 			c.chunks = append(c.chunks, chunk)
-			_, _, err := p.Copy(ctx, chunk)
+			_, _, err := p.Do(ctx, chunk)
 			return err
 		})
 	}, undoes: copied, settles: func(ctx context.Context, c *lateCase, client Client) error {
 		p := c.steps(client)
 		for _, chunk := range c.chunks {
-			differs, err := p.p.Check(ctx, chunk)
+			differs, err := p.p.Differs(ctx, chunk)
 			if err == nil && differs {
 				_, err = p.p.Settle(ctx, chunk)
 			}
@@ -196,12 +196,12 @@ var lateCalls = map[string]lateCall{
 	"steps of a rollup": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		p, err := newRollupPartsOf(client, c.mappings, intoColumns(c.rolled.untyped()), sampleWindows, RollupOptions{Now: c.clock})
 		must(c.t, err)
-		var chunks []RollupChunk
-		if _, err := p.Note(ctx, 0, KeyRange{}, allRows{}, func(chunk RollupChunk) { chunks = append(chunks, chunk) }); err != nil {
+		var chunks []JobNote
+		if _, err := p.Find(ctx, JobTable{}, KeyRange{}, allClaims{}, func(chunk JobNote) { chunks = append(chunks, chunk) }); err != nil {
 			return err
 		}
 		for _, chunk := range chunks {
-			if _, err := p.Seal(ctx, chunk); err != nil {
+			if _, err := p.Settle(ctx, chunk); err != nil {
 				return err
 			}
 		}
@@ -231,9 +231,9 @@ func (c *lateCase) steps(client Client) lateSteps {
 }
 
 // record calls f for each chunk of the source.
-func (s lateSteps) record(ctx context.Context, f func(p *BackfillParts, chunk BackfillChunk) error) error {
-	var chunks []BackfillChunk
-	if _, err := s.p.Record(ctx, "days", KeyRange{}, allRows{}, func(c BackfillChunk) { chunks = append(chunks, c) }); err != nil {
+func (s lateSteps) record(ctx context.Context, f func(p *BackfillParts, chunk JobNote) error) error {
+	var chunks []JobNote
+	if _, err := s.p.Find(ctx, JobTable{Table: "days"}, KeyRange{}, allClaims{}, func(c JobNote) { chunks = append(chunks, c) }); err != nil {
 		return err
 	}
 	for _, chunk := range chunks {

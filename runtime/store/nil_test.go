@@ -84,7 +84,7 @@ func nilClients(t *testing.T, client Client) map[string]func() error {
 			if err != nil {
 				return err
 			}
-			_, err = p.Record(t.Context(), p.Sources()[0], KeyRange{}, nil, func(BackfillChunk) {})
+			_, err = p.Find(t.Context(), p.First()[0], KeyRange{}, nil, func(JobNote) {})
 			return err
 		},
 		"Rollup": func() error {
@@ -98,7 +98,7 @@ func nilClients(t *testing.T, client Client) map[string]func() error {
 			if err != nil {
 				return err
 			}
-			_, err = p.Splits(t.Context(), 0)
+			_, err = p.Splits(t.Context(), JobTable{})
 			return err
 		},
 	}
@@ -211,7 +211,7 @@ func zeroCall(t *testing.T, name string, method reflect.Value) (errs []error) {
 		case of == reflect.TypeFor[context.Context]():
 			v.Set(reflect.ValueOf(t.Context()))
 		case of == reflect.TypeFor[RowClaims]():
-			v.Set(reflect.ValueOf(allRows{}))
+			v.Set(reflect.ValueOf(allClaims{}))
 		case of == reflect.TypeFor[Selection]():
 			v.Set(reflect.ValueOf(SeriesOf(&sample{})))
 		case of == reflect.TypeFor[List]():

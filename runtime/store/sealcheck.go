@@ -42,11 +42,11 @@ func (e *RunError) Unwrap() error { return e.Err }
 // ErrWrongRun is the error for a run that differs from the events of its bucket.
 var ErrWrongRun = errors.New("a window of the rollup differs from the events")
 
-// Check compares the runs of a layout with the events of their buckets, as long as reads use them and all these events are
+// Compare compares the runs of a layout with the events of their buckets, as long as reads use them and all these events are
 // there: it folds the events once more. It calls found for each run that differs, or is damaged, until that returns false, and
 // returns how many it has compared. Buckets with a mark, with a run of earlier fields or of another width, and those with
 // events that cannot be decoded, are left out: reads take their windows from the events.
-func (p *RollupParts) Check(ctx context.Context, layout int, within KeyRange, found func(*RunError) bool) (compared int, err error) {
+func (p *RollupParts) Compare(ctx context.Context, layout int, within KeyRange, found func(*RunError) bool) (compared int, err error) {
 	s, err := p.sealer(layout)
 	if err != nil {
 		return 0, err

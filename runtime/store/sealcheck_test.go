@@ -17,8 +17,8 @@ func checkRuns(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now i
 	t.Helper()
 	p, err := newRollupPartsOf(bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, rollupNow(now))
 	must(t, err)
-	for i := range p.Tables() {
-		n, err := p.Check(t.Context(), i, KeyRange{}, func(e *RunError) bool {
+	for i := range p.First() {
+		n, err := p.Compare(t.Context(), i, KeyRange{}, func(e *RunError) bool {
 			wrong = append(wrong, e)
 			return true
 		})
@@ -105,7 +105,7 @@ func TestChecksEnd(t *testing.T) {
 	p, err := newRollupPartsOf(bt.Client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 	must(t, err)
 	var found []string
-	compared, err := p.Check(t.Context(), 0, KeyRange{Start: "s01"}, func(e *RunError) bool {
+	compared, err := p.Compare(t.Context(), 0, KeyRange{Start: "s01"}, func(e *RunError) bool {
 		found = append(found, e.Row)
 		return len(found) < 3
 	})

@@ -1,29 +1,24 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// RollupParts are the steps of [Rollup] for package beamstore, which distributes them over machines. Other programs call
-// Rollup. Nothing but what a runner stores between the steps survives a kill, so they keep its promise in this order:
-//
-//   - Note finds the rows that have changed, and returns chunks of them, which the runner stores.
-//   - Grace after the last chunk is stored, no mark that it has noted can be set any more. Then the client must see all that
-//     was written before.
-//   - Seal summarizes the rows of a chunk.
-//
-// Every step can be executed again, and several attempts of Seal may overlap.
+// RollupParts are the steps of [Rollup]. Find notes the rows that have changed. When no mark that was noted can be set any more, and
+// the client sees all that was written before, Settle summarizes these rows.
 type RollupParts struct{ sealers []*sealer }
 
-// maxSends is the number of changes of a chunk that Seal sends at a time.
+// maxSends is the number of changes of a note that Settle sends at a time.
 const maxSends = 16
 
-// RollupChunk names rows that have changed.
-type RollupChunk struct {
-	Layout int      `json:"layout"` // index in RollupParts.Tables
+// rowsNote names rows that have changed.
+type rowsNote struct {
+	Layout int      `json:"layout"` // index in RollupParts.First
 	Keys   [][]byte `json:"keys"`   // row keys
 	Marks  []uint64 `json:"marks"`  // identify the marks of each row
 }
@@ -41,20 +36,38 @@ func NewRollupParts(client Client, mappings []*Mapping, columns *Columns, spec *
 	return p, nil
 }
 
-// Tables returns the table of each layout with a rollup, with its prefix. Several layouts may share a table.
-func (p *RollupParts) Tables() (ids []string) {
-	for _, s := range p.sealers {
-		ids = append(ids, s.id)
+// First returns the table of each layout with a rollup.
+func (p *RollupParts) First() (all []JobTable) {
+	for i, s := range p.sealers {
+		all = append(all, JobTable{Table: s.mapping.Table.ID, Layout: i})
 	}
-	return ids
+	return all
 }
 
-// Grace returns the longest time for which a mark may still be set after it was noted.
-func (p *RollupParts) Grace() (longest time.Duration) {
+// Left returns nothing: what a stopped pipeline has left is changed.
+func (p *RollupParts) Left(time.Time) []JobTable { return nil }
+
+// Wait returns the longest time for which a mark may still be set after it was noted.
+func (p *RollupParts) Wait() (longest time.Duration) {
 	for _, s := range p.sealers {
 		longest = max(longest, s.times.Grace)
 	}
 	return longest
+}
+
+// Pause returns 0: attempts to settle may overlap.
+func (p *RollupParts) Pause() time.Duration { return 0 }
+
+// Do does nothing: the rows may be changing.
+func (p *RollupParts) Do(context.Context, JobNote) (oldest time.Time, counts JobCounts, err error) {
+	_, err = p.sealer(0)
+	return oldest, counts, err
+}
+
+// Differs returns true: Settle reads the rows.
+func (p *RollupParts) Differs(context.Context, JobNote) (bool, error) {
+	_, err := p.sealer(0)
+	return true, err
 }
 
 // sealer returns the sealer of a layout; a *[NoClientError] without one, or without a client.
@@ -66,33 +79,32 @@ func (p *RollupParts) sealer(layout int) (*sealer, error) {
 	return s, missingClient(s.reader.table.api)
 }
 
-// Splits returns ranges of row keys that together cover the table of a layout; see [Scanner.Splits].
-func (p *RollupParts) Splits(ctx context.Context, layout int) ([]KeyRange, error) {
-	s, err := p.sealer(layout)
+// Splits is that of JobParts.
+func (p *RollupParts) Splits(ctx context.Context, t JobTable) ([]KeyRange, error) {
+	s, err := p.sealer(t.Layout)
 	if err != nil {
 		return nil, err
 	}
-	t := s.reader.table
-	return splits(ctx, t.api, t.id, t.timeout)
+	return splits(ctx, s.reader.table.api, s.id, s.reader.table.timeout)
 }
 
-// Note finds the claimed rows of a layout that have changed, and emits them.
-func (p *RollupParts) Note(ctx context.Context, layout int, within KeyRange, claims RowClaims, emit func(RollupChunk)) (counts RollupCounts, err error) {
-	s, err := p.sealer(layout)
+// Find notes the claimed rows of a layout that have changed.
+func (p *RollupParts) Find(ctx context.Context, t JobTable, within KeyRange, claims RowClaims, emit func(JobNote)) (counts JobCounts, err error) {
+	s, err := p.sealer(t.Layout)
 	if err != nil {
 		return counts, err
 	}
-	chunk := RollupChunk{Layout: layout}
+	rows := rowsNote{Layout: t.Layout}
 	end := func() {
-		if len(chunk.Keys) > 0 {
-			emit(chunk)
-			chunk.Keys, chunk.Marks = nil, nil
+		if len(rows.Keys) > 0 {
+			emit(note(rows))
+			rows.Keys, rows.Marks = rows.Keys[:0], rows.Marks[:0]
 		}
 	}
 	var op Operation
-	err = s.note(ctx, &op, within, claims.Claim, nil, func(n note, _ bool) bool {
-		chunk.Keys, chunk.Marks = append(chunk.Keys, []byte(n.key)), append(chunk.Marks, n.marks)
-		if counts.Noted++; len(chunk.Keys) == maxSealed {
+	err = s.note(ctx, &op, within, claims.Claim, nil, func(n changedRow, _ bool) bool {
+		rows.Keys, rows.Marks = append(rows.Keys, []byte(n.key)), append(rows.Marks, n.marks)
+		if counts.Rollup.Noted++; len(rows.Keys) == maxSealed {
 			end()
 		}
 		return true
@@ -103,24 +115,27 @@ func (p *RollupParts) Note(ctx context.Context, layout int, within KeyRange, cla
 	return counts, err
 }
 
-// Seal summarizes the rows of a chunk. Once all others are summarized, an error about a row that cannot be decoded is a *DecodeError,
+// Settle summarizes rows. Once all others are summarized, an error about a row that cannot be decoded is a *DecodeError,
 // and one about rows of which a request failed a *LeftError.
-func (p *RollupParts) Seal(ctx context.Context, chunk RollupChunk) (RollupCounts, error) {
-	s, err := p.sealer(chunk.Layout)
-	if err != nil {
-		return RollupCounts{}, err
+func (p *RollupParts) Settle(ctx context.Context, n JobNote) (counts JobCounts, err error) {
+	var of rowsNote
+	damaged := json.Unmarshal(n, &of)
+	s, err := p.sealer(of.Layout)
+	if err = cmp.Or(err, damaged); err != nil {
+		return counts, err
 	}
-	notes := make([]note, 0, len(chunk.Keys))
-	for i, key := range chunk.Keys[:min(len(chunk.Keys), len(chunk.Marks))] {
-		notes = append(notes, note{string(key), chunk.Marks[i]})
+	rows := make([]changedRow, 0, len(of.Keys))
+	for i, key := range of.Keys[:min(len(of.Keys), len(of.Marks))] {
+		rows = append(rows, changedRow{string(key), of.Marks[i]})
 	}
 	var op Operation
-	done, err := s.seal(ctx, &op, notes)
+	done, err := s.seal(ctx, &op, rows)
 	if err == nil && done.failed != nil {
 		err = &LeftError{done.Failed, done.failed}
 	}
 	if err == nil {
 		err = done.undecodable
 	}
-	return done.RollupCounts, err
+	counts.Rollup = done.RollupCounts
+	return counts, err
 }

@@ -48,7 +48,7 @@ type sealPart struct {
 // sealChunk contains rows that are sealed together.
 type sealChunk struct {
 	part  *sealPart
-	notes []note
+	notes []changedRow
 	at    time.Time // when all of them had been noted
 }
 
@@ -187,7 +187,7 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 	for !p.done {
 		var full *sealChunk
 		var failed error
-		found := func(n note, waits bool) bool {
+		found := func(n changedRow, waits bool) bool {
 			to := &now
 			if waits {
 				to = &later
@@ -235,7 +235,7 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 }
 
 // note calls found for rows of the rest of a range.
-func (s *sealing) note(ctx context.Context, p *sealPart, found func(n note, waits bool) bool) error {
+func (s *sealing) note(ctx context.Context, p *sealPart, found func(n changedRow, waits bool) bool) error {
 	var op Operation
 	err := s.sealers[p.sealer].note(ctx, &op, p.rest, func(string) bool { return true }, func(key string) { s.scanned(p, key) }, found)
 	s.mu.Lock()
@@ -254,7 +254,7 @@ func (s *sealing) scanned(p *sealPart, key string) {
 }
 
 // noted adds a row to the chunk that is being filled. It returns the chunk if it is complete.
-func (s *sealing) noted(p *sealPart, to **sealChunk, n note) (complete *sealChunk) {
+func (s *sealing) noted(p *sealPart, to **sealChunk, n changedRow) (complete *sealChunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.report.Noted++

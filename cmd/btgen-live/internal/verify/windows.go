@@ -21,8 +21,8 @@ func (v *verifier) windows(ctx context.Context, client store.Client, o Options, 
 		if err != nil {
 			return err
 		}
-		for i, table := range parts.Tables() {
-			if table != v.report.Table {
+		for i, t := range parts.First() {
+			if o.Prefix+t.Table != v.report.Table {
 				continue
 			}
 			if v.report.Windows == nil {
@@ -30,7 +30,7 @@ func (v *verifier) windows(ctx context.Context, client store.Client, o Options, 
 			}
 			for _, within := range ranges {
 				wrong := 0
-				compared, err := parts.Check(ctx, i, within, func(e *store.RunError) bool {
+				compared, err := parts.Compare(ctx, i, within, func(e *store.RunError) bool {
 					wrong++
 					v.wrongRun(e)
 					return true
