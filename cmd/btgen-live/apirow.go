@@ -236,9 +236,9 @@ func meaning(l *layout.Layout, t *layout.Table, c *layout.Column, datum []byte) 
 	var err error
 	switch {
 	case c.Field == layout.WrittenAt:
-		at, err := codec.BinaryTimestamp(datum)
+		at, err := codec.Binary.Timestamp.Decode(datum)
 		if c.Values.Text() {
-			at, err = codec.TextTimestamp(datum)
+			at, err = codec.Text.Timestamp.Decode(datum)
 		}
 		if err != nil {
 			return err.Error()

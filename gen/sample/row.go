@@ -134,9 +134,9 @@ func put(l *layout.Layout, t *layout.Table, row *Row, n int, e *Event, column in
 // writtenAt returns the cell value of the write time.
 func writtenAt(e *Event, text bool) []byte {
 	if text {
-		return codec.AppendTextTimestamp(nil, e.WrittenAt)
+		return codec.Text.Timestamp.Append(nil, e.WrittenAt)
 	}
-	return codec.AppendBinaryTimestamp(nil, e.WrittenAt)
+	return codec.Binary.Timestamp.Append(nil, e.WrittenAt)
 }
 
 // Readable reports whether the data of a column is text.

@@ -25,7 +25,7 @@ func vehicles(lines, perLine int) map[string]table {
 			var out []cell
 			for _, field := range []string{"latitude", "longitude"} {
 				for i := n - 1; i >= 0; i-- {
-					out = append(out, cell{field, begin.Add(time.Duration(i) * 15 * time.Minute).UnixMicro(), codec.AppendBinaryFloat64(nil, float64(i)), ""})
+					out = append(out, cell{field, begin.Add(time.Duration(i) * 15 * time.Minute).UnixMicro(), codec.Binary.Float64.Append(nil, float64(i)), ""})
 				}
 			}
 			return out

@@ -76,10 +76,10 @@ func daysOf(city int, start time.Time) []cell {
 	var out []cell
 	for _, field := range []string{"precipitation", "temp_max", "temp_min", "weather", "wind"} {
 		for day := 364; day >= 0; day-- {
-			value := codec.AppendBinaryFloat64(nil, float64((city+day)%40))
+			value := codec.Binary.Float64.Append(nil, float64((city+day)%40))
 			switch field {
 			case "wind":
-				value = codec.AppendBinaryFloat32(nil, float32(day%10))
+				value = codec.Binary.Float32.Append(nil, float32(day%10))
 			case "weather":
 				value = []byte{0, 0, 0, 0, 0, 0, 0, 1}
 			}

@@ -71,7 +71,7 @@ func TestCellRoundTrip(t *testing.T) {
 			check(t, fmt.Sprint(in, " ", name), c.roundTrip)
 		}
 	}
-	for _, parse := range []func([]byte) ([]byte, error){codec.BinaryBytes, codec.TextBytes} {
+	for _, parse := range []func([]byte) ([]byte, error){codec.Binary.Bytes.Decode, codec.Text.Bytes.Decode} {
 		if v, err := parse([]byte{}); v != nil || err != nil {
 			t.Errorf("empty bytes are not nil: %#v, %v", v, err)
 		}
@@ -85,27 +85,27 @@ func TestCellBytes(t *testing.T) {
 		got  []byte
 		want string
 	}{
-		{codec.AppendBinaryInt64(nil, 94587), "\x00\x00\x00\x00\x00\x01\x71\x7b"},
-		{codec.AppendBinaryInt32(nil, -1), "\xff\xff\xff\xff\xff\xff\xff\xff"},
-		{codec.AppendBinaryUint32(nil, math.MaxUint32), "\x00\x00\x00\x00\xff\xff\xff\xff"},
-		{codec.AppendBinaryFloat64(nil, 9.5), "\x40\x23\x00\x00\x00\x00\x00\x00"},
-		{codec.AppendBinaryFloat32(nil, 9.5), "\x41\x18\x00\x00"},
-		{codec.AppendBinaryBool(nil, true), "\x01"},
-		{codec.AppendBinaryTimestamp(nil, time.Unix(0, 258)), "\x00\x00\x00\x00\x00\x00\x01\x02"},
-		{codec.AppendBinaryDuration(nil, 258), "\x00\x00\x00\x00\x00\x00\x01\x02"},
-		{codec.AppendBinaryEnum(nil, phases, 2), "\x00\x00\x00\x00\x00\x00\x00\x02"},
+		{codec.Binary.Int64.Append(nil, 94587), "\x00\x00\x00\x00\x00\x01\x71\x7b"},
+		{codec.Binary.Int32.Append(nil, -1), "\xff\xff\xff\xff\xff\xff\xff\xff"},
+		{codec.Binary.Uint32.Append(nil, math.MaxUint32), "\x00\x00\x00\x00\xff\xff\xff\xff"},
+		{codec.Binary.Float64.Append(nil, 9.5), "\x40\x23\x00\x00\x00\x00\x00\x00"},
+		{codec.Binary.Float32.Append(nil, 9.5), "\x41\x18\x00\x00"},
+		{codec.Binary.Bool.Append(nil, true), "\x01"},
+		{codec.Binary.Timestamp.Append(nil, time.Unix(0, 258)), "\x00\x00\x00\x00\x00\x00\x01\x02"},
+		{codec.Binary.Duration.Append(nil, 258), "\x00\x00\x00\x00\x00\x00\x01\x02"},
+		{codec.EnumAs[int64](codec.BinaryValues, phases).Append(nil, 2), "\x00\x00\x00\x00\x00\x00\x00\x02"},
 		{big.Int32.Append(nil, -2), "\xff\xff\xff\xfe"}, {little.Int32.Append(nil, -2), "\xfe\xff\xff\xff"},
 		{little.Float64.Append(nil, 9.5), "\x00\x00\x00\x00\x00\x00\x23\x40"},
-		{codec.AppendTextInt64(nil, -94587), "-94587"},
-		{codec.AppendTextUint64(nil, math.MaxUint64), "18446744073709551615"},
-		{codec.AppendTextBool(nil, false), "false"},
-		{codec.AppendTextBytes(nil, []byte{0xfb, 0xff}), "-_8"},
-		{codec.AppendTextTimestamp(nil, date("2021-03-05T13:00:00.5+01:00")), "2021-03-05T12:00:00.5Z"},
-		{codec.AppendTextDuration(nil, 3723*time.Second), "1h2m3s"},
-		{codec.AppendTextEnum(nil, phases, 2), "float"},
-		{codec.AppendTextEnum(nil, phases, 3), "3"},
-		{codec.AppendTextUUID(nil, codec.UUID{15: 1}), "00000000-0000-0000-0000-000000000001"},
-		{codec.AppendTextFloat32(nil, 0.1), "0.1"},
+		{codec.Text.Int64.Append(nil, -94587), "-94587"},
+		{codec.Text.Uint64.Append(nil, math.MaxUint64), "18446744073709551615"},
+		{codec.Text.Bool.Append(nil, false), "false"},
+		{codec.Text.Bytes.Append(nil, []byte{0xfb, 0xff}), "-_8"},
+		{codec.Text.Timestamp.Append(nil, date("2021-03-05T13:00:00.5+01:00")), "2021-03-05T12:00:00.5Z"},
+		{codec.Text.Duration.Append(nil, 3723*time.Second), "1h2m3s"},
+		{codec.EnumAs[int64](codec.TextValues, phases).Append(nil, 2), "float"},
+		{codec.EnumAs[int64](codec.TextValues, phases).Append(nil, 3), "3"},
+		{codec.Text.UUID.Append(nil, codec.UUID{15: 1}), "00000000-0000-0000-0000-000000000001"},
+		{codec.Text.Float32.Append(nil, 0.1), "0.1"},
 	} {
 		if string(tt.got) != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)
@@ -116,13 +116,13 @@ func TestCellBytes(t *testing.T) {
 		"1e+21": 1e21, "1e+30": 1e30, "0.000001": 1e-6, "1e-07": 1e-7, "0.30000000000000004": 0.30000000000000004,
 		"1.7976931348623157e+308": math.MaxFloat64, "+Inf": math.Inf(1), "-Inf": math.Inf(-1), "NaN": math.NaN(),
 	} {
-		if got := string(codec.AppendTextFloat64(nil, v)); got != want {
+		if got := string(codec.Text.Float64.Append(nil, v)); got != want {
 			t.Errorf("text of %v is %s, want %s", v, got, want)
 		}
 	}
 	check(t, "every notation of a number gives the same text", func(t *rapid.T) {
 		v := rapid.Float64().Draw(t, "v")
-		want := string(codec.AppendTextFloat64(nil, v))
+		want := string(codec.Text.Float64.Append(nil, v))
 		for _, format := range "efgG" {
 			other := strconv.FormatFloat(v, byte(format), -1, 64)
 			if got, err := cells(codec.TextValues)["float64"].recode([]byte(other)); err != nil || string(got) != want {
@@ -186,7 +186,7 @@ func TestCellRefuses(t *testing.T) {
 		refuses(in, "string", "\xff", codec.ErrUTF8)
 	}
 	for _, name := range []string{"int32", "uint32"} {
-		refuses(codec.BinaryValues, name, string(codec.AppendBinaryInt64(nil, 1<<32)))
+		refuses(codec.BinaryValues, name, string(codec.Binary.Int64.Append(nil, 1<<32)))
 	}
 	refuses(codec.BinaryValues, "enum", string(make([]byte, 8)), codec.ErrEnum)
 	refuses(codec.BigEndianValues, "enum", string(make([]byte, 4)), codec.ErrEnum)

@@ -1,7 +1,13 @@
 package codec
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -36,77 +42,178 @@ type Codings struct {
 	JSON      Coding[json.RawMessage]
 }
 
-// Text is human-readable, for example in cbt. Binary is the encoding that Bigtable
-// counters and GoogleSQL use.
 var (
+	// Text is readable in cbt. There is one canonical string per value, but Decode also accepts what
+	// strconv and [time.ParseDuration] accept ("+5", "9.50"), because other tools may write the tables.
 	Text = Codings{
-		String:    coding(AppendTextString, TextString).in(BytesOrder),
-		Bytes:     coding(AppendTextBytes, TextBytes),
-		Bool:      coding(AppendTextBool, TextBool),
-		Int32:     coding(AppendTextInt32, TextInt32),
-		Int64:     coding(AppendTextInt64, TextInt64),
-		Uint32:    coding(AppendTextUint32, TextUint32),
-		Uint64:    coding(AppendTextUint64, TextUint64),
-		Float32:   coding(AppendTextFloat32, TextFloat32),
-		Float64:   coding(AppendTextFloat64, TextFloat64),
-		Timestamp: coding(AppendTextTimestamp, TextTimestamp),
-		Duration:  coding(AppendTextDuration, TextDuration),
-		UUID:      coding(AppendTextUUID, TextUUID),
-		JSON:      coding(AppendTextJSON, TextJSON),
+		String:    coding(BytesOrder, appendBytes[string], decodeString),
+		Bytes:     coding(Unordered, appendBase64, decodeBase64), // base64url (RFC 4648, section 5) without padding
+		Bool:      coding(Unordered, strconv.AppendBool, decodeBool),
+		Int32:     coding(Unordered, func(dst []byte, v int32) []byte { return strconv.AppendInt(dst, int64(v), 10) }, decodeInt32),
+		Int64:     coding(Unordered, func(dst []byte, v int64) []byte { return strconv.AppendInt(dst, v, 10) }, decodeInt64),
+		Uint32:    coding(Unordered, func(dst []byte, v uint32) []byte { return strconv.AppendUint(dst, uint64(v), 10) }, decodeUint32),
+		Uint64:    coding(Unordered, func(dst []byte, v uint64) []byte { return strconv.AppendUint(dst, v, 10) }, decodeUint64),
+		Float32:   coding(Unordered, appendFloat32, decodeFloat32),
+		Float64:   coding(Unordered, appendFloat64, decodeFloat64),
+		Timestamp: coding(Unordered, appendTime, decodeTime), // RFC 3339 in UTC, without trailing zeros in the fraction
+		Duration:  coding(Unordered, appendDuration, decodeDuration),
+		UUID:      coding(Unordered, func(dst []byte, v UUID) []byte { return v.appendText(dst) }, decodeUUID),
+		JSON:      coding(Unordered, appendBytes[json.RawMessage], decodeJSON),
 	}
+	// Binary is the encoding of Bigtable counters and GoogleSQL: 8 bytes of big-endian two's complement
+	// for every integer, and IEEE 754 big-endian for floats. Timestamps and durations are nanoseconds.
+	// Decode accepts exactly what Append writes.
 	Binary = Codings{
-		String:    coding(AppendBinaryString, BinaryString).in(BytesOrder),
-		Bytes:     coding(AppendBinaryBytes, BinaryBytes).in(BytesOrder),
-		Bool:      coding(AppendBinaryBool, BinaryBool),
-		Int32:     coding(AppendBinaryInt32, BinaryInt32).in(IntegerOrder),
-		Int64:     words(AppendBinaryInt64, BinaryInt64).in(IntegerOrder),
-		Uint32:    coding(AppendBinaryUint32, BinaryUint32).in(BytesOrder),
-		Uint64:    words(AppendBinaryUint64, BinaryUint64).in(BytesOrder),
-		Float32:   coding(AppendBinaryFloat32, BinaryFloat32).in(FloatingOrder),
-		Float64:   words(AppendBinaryFloat64, BinaryFloat64).in(FloatingOrder),
-		Timestamp: coding(AppendBinaryTimestamp, BinaryTimestamp).in(IntegerOrder),
-		Duration:  coding(AppendBinaryDuration, BinaryDuration).in(IntegerOrder),
-		UUID:      coding(AppendBinaryUUID, BinaryUUID).in(BytesOrder),
-		JSON:      coding(AppendBinaryJSON, BinaryJSON),
+		String:    Text.String,
+		Bytes:     coding(BytesOrder, appendBytes[[]byte], func(b []byte) ([]byte, error) { return append([]byte(nil), b...), nil }),
+		Bool:      coding(Unordered, appendBit, decodeBit),
+		Int32:     coding(IntegerOrder, func(dst []byte, v int32) []byte { return appendWord(dst, uint64(v)) }, decodeWordInt32),
+		Int64:     words(IntegerOrder, func(dst []byte, v int64) []byte { return appendWord(dst, uint64(v)) }, decodeWordInt64),
+		Uint32:    coding(BytesOrder, func(dst []byte, v uint32) []byte { return appendWord(dst, uint64(v)) }, decodeWordUint32),
+		Uint64:    words(BytesOrder, appendWord, decodeWordUint64),
+		Float32:   coding(FloatingOrder, func(dst []byte, v float32) []byte { return binary.BigEndian.AppendUint32(dst, math.Float32bits(v)) }, decodeBits32),
+		Float64:   words(FloatingOrder, func(dst []byte, v float64) []byte { return appendWord(dst, math.Float64bits(v)) }, decodeBits64),
+		Timestamp: coding(IntegerOrder, func(dst []byte, v time.Time) []byte { return appendWord(dst, uint64(v.UnixNano())) }, decodeNanos),
+		Duration:  coding(IntegerOrder, func(dst []byte, v time.Duration) []byte { return appendWord(dst, uint64(v)) }, decodeNanoseconds),
+		UUID:      coding(BytesOrder, func(dst []byte, v UUID) []byte { return append(dst, v[:]...) }, decodeUUIDBytes),
+		JSON:      Text.JSON,
 	}
+	// BigEndian and LittleEndian store numbers as other programs write them, in two's
+	// complement or IEEE 754, in the number of bytes of their type: 4 for int32, uint32,
+	// float32 and the numbers of enums; 8 for int64, uint64, float64, timestamps and durations,
+	// which are nanoseconds. All other types are as in [Binary].
+	BigEndian    = bigEndian()
+	LittleEndian = littleEndian()
 )
 
 // coding returns the coding of a pair of functions.
-func coding[T any](add func([]byte, T) []byte, decode func([]byte) (T, error)) Coding[T] {
-	return Coding[T]{Append: add, Decode: decode}
-}
-
-// in returns the coding with an order.
-func (c Coding[T]) in(o Order) Coding[T] {
-	c.Order = o
-	return c
+func coding[T any](o Order, add func([]byte, T) []byte, decode func([]byte) (T, error)) Coding[T] {
+	return Coding[T]{Append: add, Decode: decode, Order: o}
 }
 
 // words is coding for numbers of 64 bits.
-func words[T int64 | uint64 | float64](add func([]byte, T) []byte, decode func([]byte) (T, error)) Coding[T] {
-	return Coding[T]{Append: add, Decode: decode, Word: true}
+func words[T int64 | uint64 | float64](o Order, add func([]byte, T) []byte, decode func([]byte) (T, error)) Coding[T] {
+	return Coding[T]{add, decode, true, o}
 }
+
+func bigEndian() Codings {
+	c := Binary
+	c.Int32 = fixed(IntegerOrder, binary.BigEndian, 4, "int32", bitsOf[int32], ofBits[int32])
+	c.Uint32 = fixed(BytesOrder, binary.BigEndian, 4, "uint32", bitsOf[uint32], ofBits[uint32])
+	return c
+}
+
+func littleEndian() Codings {
+	c, o := Binary, binary.LittleEndian
+	c.Int32 = fixed(Unordered, o, 4, "int32", bitsOf[int32], ofBits[int32])
+	c.Uint32 = fixed(Unordered, o, 4, "uint32", bitsOf[uint32], ofBits[uint32])
+	c.Float32 = fixed(Unordered, o, 4, "float32", func(v float32) uint64 { return uint64(math.Float32bits(v)) },
+		func(n uint64) float32 { return math.Float32frombits(uint32(n)) })
+	c.Int64 = fixed(Unordered, o, 8, "int64", bitsOf[int64], ofBits[int64])
+	c.Uint64 = fixed(Unordered, o, 8, "uint64", bitsOf[uint64], ofBits[uint64])
+	c.Float64 = fixed(Unordered, o, 8, "float64", math.Float64bits, math.Float64frombits)
+	c.Timestamp = fixed(Unordered, o, 8, "timestamp", func(v time.Time) uint64 { return uint64(v.UnixNano()) },
+		func(n uint64) time.Time { return time.Unix(0, int64(n)).UTC() })
+	c.Duration = fixed(Unordered, o, 8, "duration", bitsOf[time.Duration], ofBits[time.Duration])
+	return c
+}
+
+// fixed returns the coding of a type in 4 or 8 bytes.
+func fixed[T any](as Order, o interface {
+	binary.ByteOrder
+	binary.AppendByteOrder
+}, width int, kind string, bits func(T) uint64, from func(uint64) T) Coding[T] {
+	return coding(as,
+		func(dst []byte, v T) []byte {
+			if width == 4 {
+				return o.AppendUint32(dst, uint32(bits(v)))
+			}
+			return o.AppendUint64(dst, bits(v))
+		},
+		func(b []byte) (v T, err error) {
+			switch {
+			case len(b) != width:
+				return v, notBinary(kind, b)
+			case width == 4:
+				return from(uint64(o.Uint32(b))), nil
+			}
+			return from(o.Uint64(b)), nil
+		})
+}
+
+func bitsOf[T ~int32 | ~int64 | ~uint32 | ~uint64](v T) uint64 { return uint64(v) }
+
+func ofBits[T ~int32 | ~int64 | ~uint32 | ~uint64](n uint64) T { return T(n) }
 
 // EnumAs returns the coding of an enum in an encoding: the names of its values as text, otherwise their
 // numbers.
 func EnumAs[T ~int64](in Values, names Enum) Coding[T] {
-	switch in {
-	case TextValues:
-		return enumCoding[T](names, AppendTextEnum, TextEnum)
-	case BigEndianValues:
-		return enumIn[T](BigEndian.Int32, names)
-	case LittleEndianValues:
-		return enumIn[T](LittleEndian.Int32, names)
+	if in == TextValues {
+		return Coding[T]{
+			// A number without a name cannot be read back.
+			Append: func(dst []byte, v T) []byte { return append(dst, EnumString(names, int64(v))...) },
+			Decode: func(datum []byte) (T, error) {
+				n, err := TextEnum(datum, names)
+				return T(n), err
+			},
+		}
 	}
-	return enumCoding[T](names, AppendBinaryEnum, BinaryEnum)
-}
-
-func enumCoding[T ~int64](names Enum, add func([]byte, Enum, int64) []byte, decode func([]byte, Enum) (int64, error)) Coding[T] {
+	as := Binary.Int64
+	switch in {
+	case BigEndianValues:
+		as = fixed(Unordered, binary.BigEndian, 4, "enum", bitsOf[int64], func(n uint64) int64 { return int64(int32(n)) })
+	case LittleEndianValues:
+		as = fixed(Unordered, binary.LittleEndian, 4, "enum", bitsOf[int64], func(n uint64) int64 { return int64(int32(n)) })
+	}
 	return Coding[T]{
-		Append: func(dst []byte, v T) []byte { return add(dst, names, int64(v)) },
+		Append: func(dst []byte, v T) []byte { return as.Append(dst, int64(v)) },
 		Decode: func(datum []byte) (T, error) {
-			n, err := decode(datum, names)
-			return T(n), err
+			v, err := as.Decode(datum)
+			if err != nil {
+				return 0, notBinary("enum", datum)
+			}
+			if _, ok := names.Name(v); !ok {
+				return 0, fmt.Errorf("%w: %w: %d%s", ErrValue, ErrEnum, v, editedEnum)
+			}
+			return T(v), nil
 		},
 	}
+}
+
+// Values is a way to encode values in cells.
+type Values int
+
+const (
+	BinaryValues       Values = iota // [Binary]
+	TextValues                       // [Text]
+	BigEndianValues                  // [BigEndian]
+	LittleEndianValues               // [LittleEndian]
+)
+
+var valuesNames = [...]string{BinaryValues: "binary", TextValues: "text", BigEndianValues: "big_endian", LittleEndianValues: "little_endian"}
+
+// ParseValues returns the encoding with the given name in schemas: binary, text, big_endian
+// or little_endian. It returns false for any other name.
+func ParseValues(name string) (Values, bool) {
+	i := slices.Index(valuesNames[:], name)
+	return Values(max(0, i)), i >= 0
+}
+
+// String returns the name of the encoding in schemas.
+func (v Values) String() string { return nameOf(v, valuesNames[:]) }
+
+// Text reports whether values are text.
+func (v Values) Text() bool { return v == TextValues }
+
+// Codings returns the codings of the encoding.
+func (v Values) Codings() *Codings {
+	return [...]*Codings{BinaryValues: &Binary, TextValues: &Text, BigEndianValues: &BigEndian, LittleEndianValues: &LittleEndian}[v]
+}
+
+// nameOf returns one of the names of a type; for other numbers, Go's notation, such as Values(7).
+func nameOf[T ~int](v T, names []string) string {
+	if v < 0 || int(v) >= len(names) {
+		return fmt.Sprintf("%s(%d)", reflect.TypeFor[T]().Name(), int(v))
+	}
+	return names[v]
 }

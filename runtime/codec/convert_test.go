@@ -48,9 +48,9 @@ func TestConvert(t *testing.T) {
 	check("UUID to string", s, err, "00000000-0000-0000-0000-00000000000a")
 	s, err = EnumNames(TextValues, Enum{{1, "low"}}).Decode([]byte("low"))
 	check("text enum", s, err, "low")
-	s, err = EnumNames(BinaryValues, Enum{{1, "low"}}).Decode(AppendBinaryInt64(nil, 1))
+	s, err = EnumNames(BinaryValues, Enum{{1, "low"}}).Decode(Binary.Int64.Append(nil, 1))
 	check("binary enum", s, err, "low")
-	if s, err = EnumNames(BinaryValues, Enum{{1, "low"}}).Decode(AppendBinaryInt64(nil, 2)); err == nil {
+	if s, err = EnumNames(BinaryValues, Enum{{1, "low"}}).Decode(Binary.Int64.Append(nil, 2)); err == nil {
 		t.Errorf("an unknown number is %q", s)
 	}
 	if s, err = EnumMember(Enum{{1, "low"}})("high"); err == nil {

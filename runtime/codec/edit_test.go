@@ -10,9 +10,9 @@ import (
 
 // Values that do not decode because the schema had another encoding say so.
 func TestEditedEncoding(t *testing.T) {
-	_, text := codec.BinaryInt64([]byte("-12.5"))
-	_, binary := codec.TextInt64(codec.AppendBinaryInt64(nil, 5))
-	_, float := codec.TextFloat64(codec.AppendBinaryFloat64(nil, 0.1))
+	_, text := codec.Binary.Int64.Decode([]byte("-12.5"))
+	_, binary := codec.Text.Int64.Decode(codec.Binary.Int64.Append(nil, 5))
+	_, float := codec.Text.Float64.Decode(codec.Binary.Float64.Append(nil, 0.1))
 	for want, err := range map[string]error{"stored as text": text, "stored as binary": binary} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -22,11 +22,11 @@ func TestEditedEncoding(t *testing.T) {
 		t.Error(float)
 	}
 	for _, value := range []string{"\x00", "\xff\xff\xff"} { // neither
-		if _, err := codec.BinaryInt64([]byte(value)); err == nil || strings.Contains(err.Error(), "stored as") {
+		if _, err := codec.Binary.Int64.Decode([]byte(value)); err == nil || strings.Contains(err.Error(), "stored as") {
 			t.Error(err)
 		}
 	}
-	if _, err := codec.TextInt64([]byte("12345678x")); err == nil || strings.Contains(err.Error(), "stored as") {
+	if _, err := codec.Text.Int64.Decode([]byte("12345678x")); err == nil || strings.Contains(err.Error(), "stored as") {
 		t.Error(err)
 	}
 }
@@ -41,7 +41,7 @@ func TestEditedSchema(t *testing.T) {
 		return r.Close()
 	}
 	offsets := func(r *codec.KeyReader) { r.String("host", codec.KeyForm{}); r.Bucket(day) }
-	_, number := codec.BinaryEnum(codec.AppendBinaryInt64(nil, 2), kinds)
+	_, number := codec.EnumAs[int64](codec.BinaryValues, kinds).Decode(codec.Binary.Int64.Append(nil, 2))
 	_, name := codec.TextEnum([]byte("issue"), kinds)
 	for _, tt := range []struct {
 		edit string

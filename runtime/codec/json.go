@@ -97,24 +97,24 @@ func AppendJSONUint64(dst []byte, name string, v uint64) []byte {
 
 // AppendJSONFloat32 appends a member with the shortest number that reads back as v.
 func AppendJSONFloat32(dst []byte, name string, v float32) []byte {
-	return AppendTextFloat32(appendMember(dst, name), v)
+	return appendFloat32(appendMember(dst, name), v)
 }
 
 // AppendJSONFloat64 appends a member with the shortest number that reads back as v.
 func AppendJSONFloat64(dst []byte, name string, v float64) []byte {
-	return AppendTextFloat64(appendMember(dst, name), v)
+	return appendFloat64(appendMember(dst, name), v)
 }
 
 // AppendJSONTimestamp appends a member with v in RFC 3339 and UTC.
 func AppendJSONTimestamp(dst []byte, name string, v time.Time) []byte {
 	dst = append(appendMember(dst, name), '"')
-	return append(AppendTextTimestamp(dst, v), '"')
+	return append(appendTime(dst, v), '"')
 }
 
 // AppendJSONDuration appends a member with v in Go's format, such as "1h2m3s".
 func AppendJSONDuration(dst []byte, name string, v time.Duration) []byte {
 	dst = append(appendMember(dst, name), '"')
-	return append(AppendTextDuration(dst, v), '"')
+	return append(appendDuration(dst, v), '"')
 }
 
 // AppendJSONEnum appends a member with the name of v.
@@ -133,7 +133,7 @@ type JSONDuration time.Duration
 
 // UnmarshalText parses a duration in Go's format.
 func (d *JSONDuration) UnmarshalText(b []byte) error {
-	v, err := TextDuration(b)
+	v, err := decodeDuration(b)
 	*d = JSONDuration(v)
 	return err
 }

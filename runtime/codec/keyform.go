@@ -43,7 +43,7 @@ var keyEncodings = [...]struct {
 	KeyText:         {name: "text", constant: "KeyText"},
 	KeyDecimal:      {name: "decimal", constant: "KeyDecimal"},
 	KeyHex:          {"hex", "KeyHex", "0123456789abcdef", hex.AppendEncode, decodeHex},
-	KeyBase64URL:    {"base64url", "KeyBase64URL", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", AppendTextBytes, decodeBase64},
+	KeyBase64URL:    {"base64url", "KeyBase64URL", "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", appendBase64, parseBase64},
 	KeyBase32Hex:    {"base32hex", "KeyBase32Hex", base32Alphabet, base32hex.AppendEncode, decodeBase32},
 	KeyRaw:          {name: "raw", constant: "KeyRaw"},
 	KeyBinary:       {name: "binary", constant: "KeyBinary"},
@@ -51,9 +51,8 @@ var keyEncodings = [...]struct {
 	KeyLittleEndian: {name: "little_endian", constant: "KeyLittleEndian"},
 }
 
-// decodeBase64 decodes base64url.
-func decodeBase64(v string) ([]byte, bool) {
-	b, err := TextBytes([]byte(v))
+func parseBase64(v string) ([]byte, bool) {
+	b, err := decodeBase64([]byte(v))
 	return b, err == nil
 }
 

@@ -67,16 +67,13 @@ func shortInt(b []byte) (v int64, ok bool) {
 	return int64(u), ok
 }
 
-// The largest numbers of digits with which decimals are decoded exactly: the digits as
+// The powers of ten up to those with the largest numbers of digits with which decimals are decoded exactly: the digits as
 // an integer and the power of ten are both exact, so their quotient is the nearest
 // float (Clinger, "How to Read Floating Point Numbers Accurately", 1990).
-const (
-	exactDigits64 = 15
-	exactDigits32 = 7
+var (
+	powers64 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+	powers32 = [...]float32{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7}
 )
-
-var powers64 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
-var powers32 = [...]float32{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7}
 
 // shortDecimal decodes at most most decimal digits with an optional minus sign and an
 // optional decimal point. It returns the digits as an integer and how many of them
@@ -128,34 +125,6 @@ func wordDecimal(w uint64, n int) (digits uint64, fraction int, ok bool) {
 	}
 	digits, ok = wordUint(w&before|w>>8&^before, n-1)
 	return digits, n - 1 - at, ok
-}
-
-// shortFloat64 decodes a decimal with few enough digits to be exact; false for any
-// other.
-func shortFloat64(b []byte) (v float64, ok bool) {
-	negative, digits, fraction, ok := shortDecimal(b, exactDigits64)
-	if !ok {
-		return 0, false
-	}
-	v = float64(digits) / powers64[fraction]
-	if negative {
-		v = -v
-	}
-	return v, true
-}
-
-// shortFloat32 decodes a decimal with few enough digits to be exact; false for any
-// other.
-func shortFloat32(b []byte) (v float32, ok bool) {
-	negative, digits, fraction, ok := shortDecimal(b, exactDigits32)
-	if !ok {
-		return 0, false
-	}
-	v = float32(digits) / powers32[fraction]
-	if negative {
-		v = -v
-	}
-	return v, true
 }
 
 // exactFractions is the number of digits after the point that appendShortFloat64 tries

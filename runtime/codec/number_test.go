@@ -21,27 +21,27 @@ func sameNumbers(t *testing.T, s string) {
 func sameNumber(t *testing.T, s string, b []byte) {
 	t.Helper()
 	i64, err64 := strconv.ParseInt(s, 10, 64)
-	if v, err := codec.TextInt64(b); (err != nil) != (err64 != nil) || err == nil && v != i64 {
+	if v, err := codec.Text.Int64.Decode(b); (err != nil) != (err64 != nil) || err == nil && v != i64 {
 		t.Errorf("int64 %q: %v, %v", s, v, err)
 	}
 	i32, err32 := strconv.ParseInt(s, 10, 32)
-	if v, err := codec.TextInt32(b); (err != nil) != (err32 != nil) || err == nil && int64(v) != i32 {
+	if v, err := codec.Text.Int32.Decode(b); (err != nil) != (err32 != nil) || err == nil && int64(v) != i32 {
 		t.Errorf("int32 %q: %v, %v", s, v, err)
 	}
 	u64, err64 := strconv.ParseUint(s, 10, 64)
-	if v, err := codec.TextUint64(b); (err != nil) != (err64 != nil) || err == nil && v != u64 {
+	if v, err := codec.Text.Uint64.Decode(b); (err != nil) != (err64 != nil) || err == nil && v != u64 {
 		t.Errorf("uint64 %q: %v, %v", s, v, err)
 	}
 	u32, err32 := strconv.ParseUint(s, 10, 32)
-	if v, err := codec.TextUint32(b); (err != nil) != (err32 != nil) || err == nil && uint64(v) != u32 {
+	if v, err := codec.Text.Uint32.Decode(b); (err != nil) != (err32 != nil) || err == nil && uint64(v) != u32 {
 		t.Errorf("uint32 %q: %v, %v", s, v, err)
 	}
 	f64, err64 := strconv.ParseFloat(s, 64)
-	if v, err := codec.TextFloat64(b); (err != nil) != (err64 != nil) || err == nil && math.Float64bits(v) != math.Float64bits(f64) {
+	if v, err := codec.Text.Float64.Decode(b); (err != nil) != (err64 != nil) || err == nil && math.Float64bits(v) != math.Float64bits(f64) {
 		t.Errorf("float64 %q: %v, %v; want %v, %v", s, v, err, f64, err64)
 	}
 	f32, err32 := strconv.ParseFloat(s, 32)
-	if v, err := codec.TextFloat32(b); (err != nil) != (err32 != nil) || err == nil && math.Float32bits(v) != math.Float32bits(float32(f32)) {
+	if v, err := codec.Text.Float32.Decode(b); (err != nil) != (err32 != nil) || err == nil && math.Float32bits(v) != math.Float32bits(float32(f32)) {
 		t.Errorf("float32 %q: %v, %v; want %v, %v", s, v, err, f32, err32)
 	}
 }
@@ -80,7 +80,7 @@ func TestFloatsMatchStrconv(t *testing.T) {
 				format = 'e'
 			}
 			want := strconv.FormatFloat(v, format, -1, 64)
-			if got := string(codec.AppendTextFloat64(nil, v)); got != want {
+			if got := string(codec.Text.Float64.Append(nil, v)); got != want {
 				t.Errorf("%x is %s, want %s", v, got, want)
 			}
 		}

@@ -1,33 +1,31 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
-// The text encoding of cells is readable in cbt. Encoders write one canonical string
-// per value. Decoders also accept what strconv accepts ("+5", "9.50"), because other
-// tools may write the tables. They reject everything else and return copies. Their
-// errors wrap [ErrValue].
-
-// AppendTextString appends the bytes of v.
-func AppendTextString(dst []byte, v string) []byte { return append(dst, v...) }
-
-// TextString decodes what [AppendTextString] wrote. The bytes must be valid UTF-8.
-func TextString(b []byte) (string, error) { return BinaryString(b) }
+// decodeString decodes a string, which must be valid UTF-8.
+func decodeString(b []byte) (string, error) {
+	if !utf8.Valid(b) {
+		return "", fmt.Errorf("%w: %w: %s", ErrValue, ErrUTF8, quote(string(b)))
+	}
+	return string(b), nil
+}
 
 // base64url rejects nonzero trailing bits.
 var base64url = base64.RawURLEncoding.Strict()
 
-// AppendTextBytes appends v in base64url (RFC 4648, section 5) without padding.
-func AppendTextBytes(dst []byte, v []byte) []byte { return base64url.AppendEncode(dst, v) }
+func appendBase64(dst, v []byte) []byte { return base64url.AppendEncode(dst, v) }
 
-// TextBytes decodes what [AppendTextBytes] wrote. It returns nil if b is empty.
-func TextBytes(b []byte) ([]byte, error) {
+// decodeBase64 returns nil if b is empty.
+func decodeBase64(b []byte) ([]byte, error) {
 	v, err := base64url.AppendDecode(nil, b)
 	// The decoder skips line breaks, which a cell must not contain.
 	if err != nil || base64url.EncodedLen(len(v)) != len(b) {
@@ -36,11 +34,7 @@ func TextBytes(b []byte) ([]byte, error) {
 	return v, nil
 }
 
-// AppendTextBool appends true or false.
-func AppendTextBool(dst []byte, v bool) []byte { return strconv.AppendBool(dst, v) }
-
-// TextBool decodes what [strconv.ParseBool] accepts.
-func TextBool(b []byte) (bool, error) {
+func decodeBool(b []byte) (bool, error) {
 	v, err := strconv.ParseBool(string(b))
 	if err != nil {
 		return false, notA("bool", string(b))
@@ -48,11 +42,7 @@ func TextBool(b []byte) (bool, error) {
 	return v, nil
 }
 
-// AppendTextInt32 appends v in decimal.
-func AppendTextInt32(dst []byte, v int32) []byte { return AppendTextInt64(dst, int64(v)) }
-
-// TextInt32 decodes a decimal number.
-func TextInt32(b []byte) (int32, error) {
+func decodeInt32(b []byte) (int32, error) {
 	if v, ok := shortInt(b); ok && v == int64(int32(v)) {
 		return int32(v), nil
 	}
@@ -63,11 +53,7 @@ func TextInt32(b []byte) (int32, error) {
 	return int32(v), nil
 }
 
-// AppendTextInt64 appends v in decimal.
-func AppendTextInt64(dst []byte, v int64) []byte { return strconv.AppendInt(dst, v, 10) }
-
-// TextInt64 decodes a decimal number.
-func TextInt64(b []byte) (int64, error) {
+func decodeInt64(b []byte) (int64, error) {
 	if isWord(b) {
 		if v, ok := wordUint(wordOf(b), len(b)); ok {
 			return int64(v), nil
@@ -83,11 +69,7 @@ func TextInt64(b []byte) (int64, error) {
 	return v, nil
 }
 
-// AppendTextUint32 appends v in decimal.
-func AppendTextUint32(dst []byte, v uint32) []byte { return AppendTextUint64(dst, uint64(v)) }
-
-// TextUint32 decodes a decimal number.
-func TextUint32(b []byte) (uint32, error) {
+func decodeUint32(b []byte) (uint32, error) {
 	if v, ok := shortUint(b); ok && v == uint64(uint32(v)) {
 		return uint32(v), nil
 	}
@@ -98,11 +80,7 @@ func TextUint32(b []byte) (uint32, error) {
 	return uint32(v), nil
 }
 
-// AppendTextUint64 appends v in decimal.
-func AppendTextUint64(dst []byte, v uint64) []byte { return strconv.AppendUint(dst, v, 10) }
-
-// TextUint64 decodes a decimal number.
-func TextUint64(b []byte) (uint64, error) {
+func decodeUint64(b []byte) (uint64, error) {
 	if v, ok := shortUint(b); ok {
 		return v, nil
 	}
@@ -113,14 +91,12 @@ func TextUint64(b []byte) (uint64, error) {
 	return v, nil
 }
 
-// AppendTextFloat32 appends the shortest decimal that reads back as v; see
-// [AppendTextFloat64].
-func AppendTextFloat32(dst []byte, v float32) []byte { return appendFloat(dst, float64(v), 32) }
-
-// TextFloat32 decodes what [strconv.ParseFloat] accepts. It rejects numbers that
-// overflow.
-func TextFloat32(b []byte) (float32, error) {
-	if v, ok := shortFloat32(b); ok {
+func decodeFloat32(b []byte) (float32, error) {
+	if negative, digits, fraction, ok := shortDecimal(b, len(powers32)-1); ok {
+		v := float32(digits) / powers32[fraction]
+		if negative {
+			v = -v
+		}
 		return v, nil
 	}
 	v, err := strconv.ParseFloat(string(b), 32)
@@ -130,20 +106,12 @@ func TextFloat32(b []byte) (float32, error) {
 	return float32(v), nil
 }
 
-// AppendTextFloat64 appends the shortest decimal that reads back as v. It is canonical,
-// so a column can be named after it. As in JSON, it has an exponent only below 1e-6 and
-// at or above 1e+21: 9.5, 94587, 1e+30. Zero keeps its sign.
-func AppendTextFloat64(dst []byte, v float64) []byte {
-	if out, ok := appendShortFloat64(dst, v); ok {
-		return out
-	}
-	return appendFloat(dst, v, 64)
-}
-
-// TextFloat64 decodes what [strconv.ParseFloat] accepts. It rejects numbers that
-// overflow.
-func TextFloat64(b []byte) (float64, error) {
-	if v, ok := shortFloat64(b); ok {
+func decodeFloat64(b []byte) (float64, error) {
+	if negative, digits, fraction, ok := shortDecimal(b, len(powers64)-1); ok {
+		v := float64(digits) / powers64[fraction]
+		if negative {
+			v = -v
+		}
 		return v, nil
 	}
 	v, err := strconv.ParseFloat(string(b), 64)
@@ -151,6 +119,19 @@ func TextFloat64(b []byte) (float64, error) {
 		return 0, notA("float64", string(b))
 	}
 	return v, nil
+}
+
+// appendFloat32 appends the shortest decimal that reads back as v; see appendFloat64.
+func appendFloat32(dst []byte, v float32) []byte { return appendFloat(dst, float64(v), 32) }
+
+// appendFloat64 appends the shortest decimal that reads back as v. It is canonical,
+// so a column can be named after it. As in JSON, it has an exponent only below 1e-6 and
+// at or above 1e+21: 9.5, 94587, 1e+30. Zero keeps its sign.
+func appendFloat64(dst []byte, v float64) []byte {
+	if out, ok := appendShortFloat64(dst, v); ok {
+		return out
+	}
+	return appendFloat(dst, v, 64)
 }
 
 func appendFloat(dst []byte, v float64, bits int) []byte {
@@ -161,15 +142,12 @@ func appendFloat(dst []byte, v float64, bits int) []byte {
 	return strconv.AppendFloat(dst, v, format, -1, bits)
 }
 
-// AppendTextTimestamp appends v in RFC 3339 and UTC, without trailing zeros in the
-// fraction. v must pass [Checker.Timestamp].
-func AppendTextTimestamp(dst []byte, v time.Time) []byte {
-	return v.UTC().AppendFormat(dst, time.RFC3339Nano)
-}
+// appendTime appends a time that passes [Checker.Timestamp].
+func appendTime(dst []byte, v time.Time) []byte { return v.UTC().AppendFormat(dst, time.RFC3339Nano) }
 
-// TextTimestamp decodes RFC 3339 with any offset and returns the time in UTC. It drops
+// decodeTime decodes RFC 3339 with any offset and returns the time in UTC. It drops
 // digits beyond the nanosecond.
-func TextTimestamp(b []byte) (time.Time, error) {
+func decodeTime(b []byte) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, string(b))
 	t = t.UTC()
 	if err != nil || t.Year() < 0 || t.Year() > 9999 {
@@ -178,11 +156,9 @@ func TextTimestamp(b []byte) (time.Time, error) {
 	return t, nil
 }
 
-// AppendTextDuration appends v in Go's format, such as 1h2m3s.
-func AppendTextDuration(dst []byte, v time.Duration) []byte { return append(dst, v.String()...) }
+func appendDuration(dst []byte, v time.Duration) []byte { return append(dst, v.String()...) }
 
-// TextDuration decodes what [time.ParseDuration] accepts.
-func TextDuration(b []byte) (time.Duration, error) {
+func decodeDuration(b []byte) (time.Duration, error) {
 	v, err := time.ParseDuration(string(b))
 	if err != nil {
 		return 0, notA("duration", string(b))
@@ -190,19 +166,12 @@ func TextDuration(b []byte) (time.Duration, error) {
 	return v, nil
 }
 
-// AppendTextJSON appends v unchanged. v must pass [Checker.JSON].
-func AppendTextJSON(dst []byte, v json.RawMessage) []byte { return append(dst, v...) }
-
-// TextJSON returns a copy of b, which must be valid JSON.
-func TextJSON(b []byte) (json.RawMessage, error) { return BinaryJSON(b) }
-
-// AppendTextEnum appends the name of v, which must be a value of e; see [Checker.Enum].
-// For any other it appends the number, which cannot be read back.
-func AppendTextEnum(dst []byte, e Enum, v int64) []byte {
-	if name, ok := e.Name(v); ok {
-		return append(dst, name...)
+// decodeJSON returns a copy of b, which must be valid JSON.
+func decodeJSON(b []byte) (json.RawMessage, error) {
+	if !json.Valid(b) {
+		return nil, fmt.Errorf("%w: %w: %s", ErrValue, ErrJSON, quote(string(b)))
 	}
-	return strconv.AppendInt(dst, v, 10)
+	return bytes.Clone(b), nil
 }
 
 // TextEnum decodes the name of a value. For a name that is not in e, the error wraps

@@ -67,27 +67,19 @@ func (u *UUID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// AppendBinaryUUID appends the 16 bytes of v.
-func AppendBinaryUUID(dst []byte, v UUID) []byte { return append(dst, v[:]...) }
-
-// BinaryUUID decodes what [AppendBinaryUUID] wrote.
-func BinaryUUID(b []byte) (UUID, error) {
+func decodeUUIDBytes(b []byte) (UUID, error) {
 	if len(b) != len(UUID{}) {
 		return UUID{}, notBinary("UUID", b)
 	}
 	return UUID(b), nil
 }
 
-// AppendTextUUID appends the canonical form of v.
-func AppendTextUUID(dst []byte, v UUID) []byte { return v.appendText(dst) }
-
-// TextUUID decodes what [ParseUUID] accepts.
-func TextUUID(b []byte) (UUID, error) { return ParseUUID(string(b)) }
+func decodeUUID(b []byte) (UUID, error) { return ParseUUID(string(b)) }
 
 // AppendJSONUUID appends a member with the canonical form of v.
 func AppendJSONUUID(dst []byte, name string, v UUID) []byte {
 	dst = append(appendMember(dst, name), '"')
-	return append(AppendTextUUID(dst, v), '"')
+	return append(v.appendText(dst), '"')
 }
 
 // AppendProtoUUID appends a field of type bytes that holds the 16 bytes of v.

@@ -123,7 +123,7 @@ func TestBackfillRefusedStates(t *testing.T) {
 		w.String("series", codec.KeyForm{}, e.Series)
 		w.Const("now")
 		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
 	must(t, c.events().WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "b;c", Time: at(900)}}))
 	for _, verify := range []bool{false, true} {

@@ -188,7 +188,7 @@ func unsorted(l *mappingOf[sample]) *mappingOf[sample] {
 	}
 	l.Put = func(e *sample, c *Cells) {
 		c.Row(key(e, 0), nil)
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 		if l.Pattern == codec.BucketNewColumns {
 			c.Row(key(e, 1), nil)
 		}
@@ -196,7 +196,7 @@ func unsorted(l *mappingOf[sample]) *mappingOf[sample] {
 	}
 	l.Set = func(e *sample, column int, datum []byte) (err error) {
 		if column == 0 {
-			e.Value, err = codec.BinaryUint64(datum)
+			e.Value, err = codec.Binary.Uint64.Decode(datum)
 			return err
 		}
 		e.Note = slices.Clone(datum)
@@ -315,7 +315,7 @@ func TestBrokenStreams(t *testing.T) {
 	for n, l := range testlong.Sample([]*mappingOf[sample]{days(), singles(), metrics(), unsorted(days()), unsorted(metrics())}, 3) {
 		adjusted(l, func(m *mapping) {
 			m.bound = func(e event, _ int) ([]byte, codec.Order, error) {
-				return codec.AppendBinaryUint64(nil, e.pointer.(*sample).Value), codec.BytesOrder, nil
+				return codec.Binary.Uint64.Append(nil, e.pointer.(*sample).Value), codec.BytesOrder, nil
 			}
 		})
 		bt := newBigtable(t, l)

@@ -173,7 +173,7 @@ func TestSeriesWithSuffixOfAnother(t *testing.T) {
 		w.Time(key, e.Time)
 		w.String("series", codec.KeyForm{}, e.Series)
 		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
 	bt := newBigtable(t, l)
 	event := sample{Series: "a", Time: at(1), Value: 1}

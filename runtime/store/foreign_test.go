@@ -71,7 +71,7 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 				row, qualifier = "s#v.1#2021-03-06", "77"
 			}
 			m := bigtable.NewMutation()
-			m.Set("f.1", qualifier, bigtable.Time(stray), codec.AppendBinaryUint64(nil, 77))
+			m.Set("f.1", qualifier, bigtable.Time(stray), codec.Binary.Uint64.Append(nil, 77))
 			must(t, bt.Client.Open(l.Table.ID).Apply(t.Context(), row, m))
 			r := newReaderOf(bt.Client, &one, clockAt(1))
 			for _, o := range []ReadOptions{{}, {NewestFirst: true}} {

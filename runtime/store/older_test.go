@@ -75,10 +75,10 @@ func (v versionTable) of(of version) (*mappingOf[sample], *columnsOf[sample, ver
 	}[of]
 	fields[0].encode = map[version]func(dst []byte, v any) []byte{
 		first: func(dst []byte, v any) []byte {
-			return codec.AppendBinaryUint32(dst, uint32(*v.(*uint64)))
+			return codec.Binary.Uint32.Append(dst, uint32(*v.(*uint64)))
 		},
-		second: func(dst []byte, v any) []byte { return codec.AppendTextUint64(dst, *v.(*uint64)) },
-		third:  func(dst []byte, v any) []byte { return codec.AppendBinaryUint64(dst, *v.(*uint64)) },
+		second: func(dst []byte, v any) []byte { return codec.Text.Uint64.Append(dst, *v.(*uint64)) },
+		third:  func(dst []byte, v any) []byte { return codec.Binary.Uint64.Append(dst, *v.(*uint64)) },
 	}[of]
 	parts := []Part{
 		SeriesPart(0, stringSeries), TimePart(1),

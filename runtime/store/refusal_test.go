@@ -27,7 +27,7 @@ func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sampl
 		w := codec.NewKeyWriter(c.Buffer(), "#")
 		write(&w, e)
 		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(c.Cell(0), e.Value))
+		c.Set(0, codec.Binary.Uint64.Append(c.Cell(0), e.Value))
 		if e.Note != nil {
 			c.Set(1, e.Note)
 		}
@@ -95,7 +95,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 		w.String("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
 		w.Bucket(number, e.Time)
 		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
 	for _, c := range []struct {
 		table string

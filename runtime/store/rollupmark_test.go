@@ -218,7 +218,7 @@ func TestMarks(t *testing.T) {
 // rowOfValue returns a mutation that sets an event of the first day.
 func rowOfValue(value uint64) *bigtable.Mutation {
 	m := bigtable.NewMutation()
-	m.Set("f.1", "v.1", bigtable.Time(at(7)), codec.AppendBinaryUint64(nil, value))
+	m.Set("f.1", "v.1", bigtable.Time(at(7)), codec.Binary.Uint64.Append(nil, value))
 	return m
 }
 

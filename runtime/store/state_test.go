@@ -31,7 +31,7 @@ func nowRow() *mappingOf[sample] {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", codec.KeyForm{}, e.Series)
 		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 		if e.Note != nil {
 			c.Set(1, e.Note)
 		}

@@ -50,7 +50,7 @@ func putValue(l *mappingOf[sample]) func(e *sample, c *Cells) {
 		w.String("series", codec.KeyForm{}, e.Series)
 		w.Bucket(l.Key.Bucket, e.Time)
 		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
 }
 
@@ -88,17 +88,17 @@ func days() *mappingOf[sample] {
 			w.String("series", codec.KeyForm{}, e.Series)
 			w.Bucket(bucket, e.Time)
 			c.Row(w.Key())
-			c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+			c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 			if e.Note != nil {
 				c.Set(1, e.Note)
 			}
 		},
 		Set: func(e *sample, column int, datum []byte) (err error) {
 			if column == 0 {
-				e.Value, err = codec.BinaryUint64(datum)
+				e.Value, err = codec.Binary.Uint64.Decode(datum)
 				return err
 			}
-			e.Note, err = codec.BinaryBytes(datum)
+			e.Note, err = codec.Binary.Bytes.Decode(datum)
 			return err
 		},
 		Missing: func(_ *sample, column int) error {

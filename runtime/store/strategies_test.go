@@ -73,11 +73,11 @@ func expires(l *mappingOf[sample]) *mappingOf[sample] {
 	l.Columns = append(slices.Clone(l.Columns), Column{Name: "written", WrittenAt: true})
 	l.Put = func(e *sample, c *Cells) {
 		put(e, c)
-		c.Set(written, codec.AppendBinaryTimestamp(nil, e.WrittenAt))
+		c.Set(written, codec.Binary.Timestamp.Append(nil, e.WrittenAt))
 	}
 	l.Set = func(e *sample, column int, datum []byte) (err error) {
 		if column == written {
-			e.WrittenAt, err = codec.BinaryTimestamp(datum)
+			e.WrittenAt, err = codec.Binary.Timestamp.Decode(datum)
 			return err
 		}
 		return set(e, column, datum)

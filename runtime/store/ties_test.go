@@ -43,7 +43,7 @@ func ticks() *mappingOf[tick] {
 			w.Sequence(e.Sequence)
 			w.Const("end")
 			c.Row(w.Key())
-			c.Set(0, codec.AppendBinaryUint64(c.Cell(0), e.Value))
+			c.Set(0, codec.Binary.Uint64.Append(c.Cell(0), e.Value))
 		},
 		Key: codec.Key{Delimiter: "#", Time: key, Segments: []codec.Segment{
 			{Name: "series", Series: 1}, {Kind: codec.TimeSegment}, {Kind: codec.SequenceSegment}, {Kind: codec.ConstSegment, Const: "end"},

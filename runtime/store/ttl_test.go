@@ -46,7 +46,7 @@ func singles() *mappingOf[sample] {
 		w.String("series", codec.KeyForm{}, e.Series)
 		w.Time(key, e.Time)
 		c.Row(w.Key())
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 		if e.Note != nil {
 			c.Set(1, e.Note)
 		}

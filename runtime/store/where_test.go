@@ -125,13 +125,13 @@ func storeGauges(t *testing.T, l *mappingOf[gauge]) *storetest.Bigtable {
 		}
 		stamp := bigtable.Timestamp(events[i].Time.UnixMicro())
 		m := bigtable.NewMutation()
-		m.Set(family, "level", stamp-1000, codec.AppendBinaryInt64(nil, int64(random.IntN(7)-3)))
+		m.Set(family, "level", stamp-1000, codec.Binary.Int64.Append(nil, int64(random.IntN(7)-3)))
 		switch i % 4 {
 		case 0:
-			m.Set(family, "old", stamp, codec.AppendBinaryInt64(nil, int64(random.IntN(7)-3)))
+			m.Set(family, "old", stamp, codec.Binary.Int64.Append(nil, int64(random.IntN(7)-3)))
 		case 1:
 			m.DeleteCellsInColumn(family, "level")
-			m.Set(family, "old", stamp, codec.AppendBinaryInt64(nil, int64(random.IntN(7)-3)))
+			m.Set(family, "old", stamp, codec.Binary.Int64.Append(nil, int64(random.IntN(7)-3)))
 		case 2:
 			if l.Table.Families[0].Class == 0 {
 				m.DeleteCellsInColumn(family, "kind")

@@ -20,7 +20,7 @@ func withKey(l *mappingOf[sample], id string, key codec.Key) *mappingOf[sample] 
 	keys := l.untyped()
 	l.Put = func(e *sample, c *Cells) {
 		c.Row(keys.rowKey(event{e}, ""))
-		c.Set(0, codec.AppendBinaryUint64(nil, e.Value))
+		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 		if e.Note != nil {
 			c.Set(1, e.Note)
 		}

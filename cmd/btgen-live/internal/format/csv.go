@@ -32,7 +32,7 @@ func (c csv) Append(dst []byte, e *dynamic.Event) []byte {
 			dst = append(dst, ',')
 		}
 		if c[i].part == timePart { // without boxing it
-			dst = codec.AppendTextTimestamp(dst, e.Time)
+			dst = codec.Text.Timestamp.Append(dst, e.Time)
 			continue
 		}
 		switch v := c[i].Value(e).(type) {

@@ -235,7 +235,7 @@ func InZone(wall time.Time, zone *time.Location) (any, error) {
 // ParseTime parses a time as readers with the unit, zone and layout of options do. It returns false for a text that is none.
 func ParseTime(text []byte, o ReaderOptions) (time.Time, bool) {
 	if o.Layout == "" {
-		if t, err := codec.TextTimestamp(bytes.TrimSpace(text)); err == nil {
+		if t, err := codec.Text.Timestamp.Decode(bytes.TrimSpace(text)); err == nil {
 			return t, !FinerTime(text)
 		}
 	}

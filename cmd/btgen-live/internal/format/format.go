@@ -204,7 +204,7 @@ func appendText(dst []byte, t schema.Type, v any) []byte {
 		if v.Location() != time.UTC { // of a window
 			return v.AppendFormat(dst, time.RFC3339Nano)
 		}
-		return codec.AppendTextTimestamp(dst, v)
+		return codec.Text.Timestamp.Append(dst, v)
 	case uint64:
 		return strconv.AppendUint(dst, v, 10)
 	case bool:
@@ -229,9 +229,9 @@ func appendFloat(dst []byte, t schema.Type, v float64) []byte {
 	case math.IsInf(v, -1):
 		return append(dst, "-Infinity"...)
 	case t == schema.Float32:
-		return codec.AppendTextFloat32(dst, float32(v))
+		return codec.Text.Float32.Append(dst, float32(v))
 	}
-	return codec.AppendTextFloat64(dst, v)
+	return codec.Text.Float64.Append(dst, v)
 }
 
 // ErrValue is the error of a text that is no value of its column.
@@ -351,7 +351,7 @@ func parseBytes(text []byte) (any, error) {
 	for n := 0; n < 2 && len(text)%4 == 0 && len(url) > 0 && url[len(url)-1] == '='; n++ {
 		url = url[:len(url)-1]
 	}
-	v, err := codec.TextBytes(url)
+	v, err := codec.Text.Bytes.Decode(url)
 	if v == nil && err == nil {
 		v = []byte{}
 	}

@@ -136,7 +136,7 @@ func appendJSON(dst []byte, t schema.Type, v any) []byte {
 }
 
 func appendTimeJSON(dst []byte, t time.Time) []byte {
-	return append(codec.AppendTextTimestamp(append(dst, '"'), t), '"')
+	return append(codec.Text.Timestamp.Append(append(dst, '"'), t), '"')
 }
 
 // appendLine appends JSON on one line. Strings in JSON contain no line breaks.
