@@ -114,9 +114,6 @@ func (w *KeyWriter) StringPrefix(segment string, f KeyForm, v string) {
 	}
 }
 
-// terminator ends a string in a binary key.
-const terminator = "\x00\x01"
-
 // Bytes writes v in hex, base64url, base32hex, or unchanged. With a pad, it rejects values of
 // another length with [ErrRange].
 func (w *KeyWriter) Bytes(segment string, f KeyForm, v []byte) {

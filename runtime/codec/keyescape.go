@@ -98,8 +98,8 @@ func decodeHex(v string) ([]byte, bool) {
 // 0x00 0xff, and 0x00 0x01 ends the value. A value sorts before all longer values that
 // it is a prefix of.
 const (
-	zeroByte = "\x00\xff"
-	endBytes = "\x00\x01"
+	zeroByte   = "\x00\xff"
+	terminator = "\x00\x01"
 )
 
 // appendTerminated appends v and its terminator.
@@ -111,7 +111,7 @@ func appendTerminated[T ~string | ~[]byte](dst []byte, v T) []byte {
 			dst = append(dst, v[i])
 		}
 	}
-	return append(dst, endBytes...)
+	return append(dst, terminator...)
 }
 
 // cutTerminated is the inverse of appendTerminated for the start of s. It returns false
@@ -123,9 +123,9 @@ func cutTerminated(s string) (v, rest string, ok bool) {
 		switch {
 		case i < 0 || i+1 == len(s):
 			return "", "", false
-		case s[i+1] == endBytes[1] && dst == nil:
+		case s[i+1] == terminator[1] && dst == nil:
 			return s[:i], s[i+2:], true
-		case s[i+1] == endBytes[1]:
+		case s[i+1] == terminator[1]:
 			return string(append(dst, s[:i]...)), s[i+2:], true
 		case s[i+1] != zeroByte[1]:
 			return "", "", false

@@ -2,94 +2,36 @@ package codec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// KeyPattern builds a pattern for row keys, segment by segment.
+// KeyPattern is a pattern for row keys at given times.
 type KeyPattern struct {
-	delimiter string
-	segments  []KeyPieces
-	joined    map[int]bool // segments after which the next one begins directly
-	time      int          // index of the segment with the time; -1 if keys do not contain it
-	anyWidth  bool         // set by AnyWidth
-	err       error
-	others    []*KeyPattern // alternatives
+	Before, After KeyPieces // around the time, with delimiters
+	Timed         bool      // keys contain the time or the bucket
+	// AnyWidth makes the pattern also match keys whose time has another width than those of the
+	// table, so that readers report these rows instead of skipping them.
+	AnyWidth bool
+	others   []*KeyPattern // alternatives
 }
-
-// NewKeyPattern returns an empty pattern for keys with the given delimiter.
-func NewKeyPattern(delimiter string) *KeyPattern { return &KeyPattern{delimiter: delimiter, time: -1} }
-
-// Join makes the next segment end without the delimiter, as [KeyWriter.Join] does.
-func (p *KeyPattern) Join() {
-	if p.joined == nil {
-		p.joined = map[int]bool{}
-	}
-	p.joined[len(p.segments)] = true
-}
-
-// Any adds a segment with any value.
-func (p *KeyPattern) Any() { p.segment(KeyPiece{Any: true}) }
-
-// Bytes adds a segment with any n bytes.
-func (p *KeyPattern) Bytes(n int) { p.segment(KeyPiece{Any: true, Width: n}) }
-
-// Terminated adds a segment of a binary key with any value of variable width.
-func (p *KeyPattern) Terminated() { p.segment(KeyPiece{Any: true}, KeyPiece{Text: "\x00\x01"}) } // see KeyWriter
-
-// Time adds the segment with the time or bucket; [KeyPattern.At] fills it in.
-func (p *KeyPattern) Time() {
-	p.time = len(p.segments)
-	p.segment()
-}
-
-// AnyWidth makes the pattern also match keys whose time has another width than those of the
-// table, so that readers report these rows instead of skipping them.
-func (p *KeyPattern) AnyWidth() { p.anyWidth = true }
-
-// Known adds a segment with the value that write writes.
-func (p *KeyPattern) Known(write func(w *KeyWriter)) {
-	w := NewKeyWriter(nil, p.delimiter)
-	write(&w)
-	segment, err := w.Key()
-	if p.err == nil {
-		p.err = err
-	}
-	p.segment(KeyPiece{Text: string(segment)})
-}
-
-// segment adds a segment that consists of the given pieces.
-func (p *KeyPattern) segment(pieces ...KeyPiece) { p.segments = append(p.segments, pieces) }
-
-// Pattern returns p, or the first error of a function passed to [KeyPattern.Known].
-func (p *KeyPattern) Pattern() (*KeyPattern, error) { return p, p.err }
 
 // At returns the pattern for keys with the given times.
 func (p *KeyPattern) At(times ...KeyPiece) KeyPieces {
-	var out KeyPieces
-	for i, pieces := range p.segments {
-		if i > 0 && !p.joined[i-1] {
-			out = out.and(KeyPiece{Text: p.delimiter})
-		}
-		if i == p.time {
-			pieces = p.ofTime(times)
-		}
-		out = out.and(pieces...)
-	}
-	return out
-}
-
-// ofTime returns the pieces of the segment with the time, which consists of the given ones.
-func (p *KeyPattern) ofTime(times KeyPieces) KeyPieces {
+	out := slices.Clone(p.Before)
 	switch {
-	case !p.anyWidth:
-		return times
+	case !p.Timed:
+	case !p.AnyWidth:
+		out = out.and(times...)
 	case len(times) != 1 || times[0].Any || times[0].Number:
-		return KeyPieces{{Any: true}}
+		out = out.and(KeyPiece{Any: true})
+	default:
+		other := times[0]
+		other.Other = true
+		out = out.and(other)
 	}
-	other := times[0]
-	other.Other = true
-	return KeyPieces{other}
+	return out.and(p.After...)
 }
 
 // AnyPattern returns a pattern for the keys that match any of at least one pattern.

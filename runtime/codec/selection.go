@@ -358,29 +358,27 @@ func finish(w *KeyWriter, whole bool) ([]byte, error) {
 // Pattern returns the pattern of the row keys with the given series values.
 func (s *Selection) Pattern(v *KeyValues) (*KeyPattern, error) {
 	k := s.key
-	p := NewKeyPattern(k.Delimiter)
-	if s.AnyWidth() {
-		p.AnyWidth()
-	}
+	p := &KeyPattern{AnyWidth: s.AnyWidth()}
+	to := &p.Before
 	for i := range k.Segments {
-		g := &k.Segments[i]
-		if g.Joined {
-			p.Join()
-		}
-		switch {
+		switch g := &k.Segments[i]; {
 		case g.Kind == BucketSegment, g.Kind == TimeSegment:
-			p.Time()
+			p.Timed, to = true, &p.After
 		case g.Kind == ConstSegment, g.Kind == SeriesSegment && slices.Contains(s.given.whole(), g.Series):
-			p.Known(func(w *KeyWriter) { k.write(w, i, i+1, v, ownSalt) })
-		case k.Width(g) > 0:
-			p.Bytes(k.Width(g))
-		case k.Delimiter == "" && !g.Joined:
-			p.Terminated()
+			text, err := k.AppendPart(nil, i, i+1, v)
+			if err != nil {
+				return nil, err
+			}
+			*to = to.and(KeyPiece{Text: string(text)})
 		default:
-			p.Any()
+			*to = to.and(KeyPiece{Any: true, Width: k.Width(g)})
+			if k.Width(g) == 0 && k.Delimiter == "" && !g.Joined {
+				*to = to.and(KeyPiece{Text: terminator})
+			}
 		}
+		*to = to.and(KeyPiece{Text: k.DelimiterAfter(i)})
 	}
-	return p.Pattern()
+	return p, nil
 }
 
 // Match reports whether a row of the spans has the given series values. Those of both are pointers,

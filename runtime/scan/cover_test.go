@@ -479,11 +479,7 @@ func (tab *table) drawRead(t *rapid.T) *scan.Read {
 	if tab.multiSeries() {
 		r.MultiSeries, r.AllTimes, r.Contiguous = true, true, true
 		if !tab.ByTimestamp() {
-			p := codec.NewKeyPattern("#")
-			p.Known(func(w *codec.KeyWriter) { w.String("region", codec.KeyForm{}, "eu") })
-			p.Any()
-			p.Time()
-			r.Keys, _ = p.Pattern()
+			r.Keys = &codec.KeyPattern{Before: codec.KeyPieces{{Text: "eu#"}, {Any: true}, {Text: "#"}}, Timed: true}
 		}
 	}
 	return r

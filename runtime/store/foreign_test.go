@@ -23,10 +23,7 @@ func offsets() *mappingOf[sample] {
 func everywhere(l *mappingOf[sample]) *testQuery[sample] {
 	q := all("")
 	q.Keys = func(*sample) (*codec.KeyPattern, error) {
-		p := codec.NewKeyPattern("#")
-		p.Any()
-		p.Time()
-		return p.Pattern()
+		return &codec.KeyPattern{Before: codec.KeyPieces{{Any: true}, {Text: "#"}}, Timed: true}, nil
 	}
 	return q
 }
