@@ -163,36 +163,30 @@ func (w *KeyWriter) Bool(segment string, f KeyForm, v bool) {
 // [ErrRange]; if the form has a pad, also negative ones and ones with too many digits.
 func (w *KeyWriter) Int(segment string, f KeyForm, v int64, bits int) {
 	if w.accepts(segment, f, intSegment(bits)) {
-		w.int(segment, f, v, bits)
+		w.number(segment, f, uint64(v), v<<(64-bits)>>(64-bits) == v, bits, true)
 	}
 }
 
-func (w *KeyWriter) int(segment string, f KeyForm, v int64, bits int) {
-	switch {
-	case !fitsInt(v, bits):
-		w.fail(segment, strconv.FormatInt(v, 10), ErrRange)
-	case f.inBinary():
-		w.endFixed(f.appendBinary(w.buf, uint64(v)^f.flipped(bits), bits))
-	case f.Pad == 0:
-		w.end(segment, strconv.AppendInt(w.buf, v, 10))
-	case v < 0 || uint64(v) > f.largest():
-		w.fail(segment, strconv.FormatInt(v, 10), ErrRange)
-	default:
-		w.end(segment, f.appendPadded(w.buf, uint64(v)))
-	}
-}
-
-// Uint writes v, an integer of 32 or 64 bits. It rejects values that do not fit with
-// [ErrRange]; if the form has a pad, also ones with too many digits.
+// Uint is [KeyWriter.Int] for unsigned integers.
 func (w *KeyWriter) Uint(segment string, f KeyForm, v uint64, bits int) {
+	if w.accepts(segment, f, intSegment(bits)+(Uint32Segment-Int32Segment)) {
+		w.number(segment, f, v, v>>(bits-1)>>1 == 0, bits, false)
+	}
+}
+
+// number writes an integer, given whether it fits its type.
+func (w *KeyWriter) number(segment string, f KeyForm, v uint64, fits bool, bits int, signed bool) {
+	decimal := strconv.AppendUint
+	if signed {
+		decimal = func(dst []byte, v uint64, base int) []byte { return strconv.AppendInt(dst, int64(v), base) }
+	}
 	switch {
-	case !w.accepts(segment, f, uintSegment(bits)):
-	case v>>(bits-1)>>1 != 0, !f.inBinary() && f.Pad > 0 && v > f.largest():
-		w.fail(segment, strconv.FormatUint(v, 10), ErrRange)
+	case !fits, !f.inBinary() && f.Pad > 0 && (signed && int64(v) < 0 || v > f.largest()):
+		w.fail(segment, string(decimal(nil, v, 10)), ErrRange)
 	case f.inBinary():
-		w.endFixed(f.appendBinary(w.buf, v, bits))
+		w.endFixed(f.appendBinary(w.buf, v^f.flipped(bits, signed), bits))
 	case f.Pad == 0:
-		w.end(segment, strconv.AppendUint(w.buf, v, 10))
+		w.end(segment, decimal(w.buf, v, 10))
 	default:
 		w.end(segment, f.appendPadded(w.buf, v))
 	}
@@ -220,7 +214,8 @@ func (w *KeyWriter) Enum(segment string, f KeyForm, e Enum, v int64) {
 	case f.Encoding == KeyText:
 		w.end(segment, append(w.buf, name...))
 	default:
-		w.int(segment, f, v, f.enumBits())
+		bits := f.enumBits()
+		w.number(segment, f, uint64(v), v<<(64-bits)>>(64-bits) == v, bits, true)
 	}
 }
 
@@ -350,8 +345,11 @@ func (w *KeyWriter) firstDelimiter(start int) int {
 	return bytes.Index(w.buf[start:], []byte(w.delim))
 }
 
+// fail records an error, unless there already is one.
 func (w *KeyWriter) fail(field, value string, err error) {
-	w.err = &FieldError{Field: field, Value: value, Err: err}
+	if w.err == nil {
+		w.err = &FieldError{Field: field, Value: value, Err: err}
+	}
 }
 
 // Key returns dst with the key appended, or the first error, a [*FieldError]. It

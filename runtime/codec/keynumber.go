@@ -90,33 +90,20 @@ func (f KeyForm) parseBinary(s string) uint64 {
 	return n
 }
 
-// flipped returns the bits of a signed number that the form inverts: in binary, the sign
-// bit, so that negative numbers sort first.
-func (f KeyForm) flipped(bits int) uint64 {
-	switch {
-	case f.Encoding != KeyBinary:
+// flipped returns the bits of a number that the form inverts: in binary, the sign
+// bit of a signed one, so that negative numbers sort first.
+func (f KeyForm) flipped(bits int, signed bool) uint64 {
+	if f.Encoding != KeyBinary || !signed {
 		return 0
-	case bits <= 32:
-		return 1 << 31
 	}
-	return 1 << 63
+	return 1 << (bits - 1)
 }
-
-// fitsInt reports whether v fits a signed integer of the given number of bits.
-func fitsInt(v int64, bits int) bool { return v<<(64-bits)>>(64-bits) == v }
 
 func intSegment(bits int) SegmentType {
 	if bits <= 32 {
 		return Int32Segment
 	}
 	return Int64Segment
-}
-
-func uintSegment(bits int) SegmentType {
-	if bits <= 32 {
-		return Uint32Segment
-	}
-	return Uint64Segment
 }
 
 // enumBits returns the width of an enum's number in bits.

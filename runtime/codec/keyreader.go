@@ -31,8 +31,7 @@ type KeyReader struct {
 func NewKeyReader(key, delimiter string) KeyReader {
 	r := KeyReader{rest: key, delim: delimiter}
 	if len(key) > MaxKey {
-		r.fail(keyField, key, "at most 4096 bytes")
-		r.lost = true
+		r.lose(keyField, key, "at most 4096 bytes")
 	}
 	return r
 }
@@ -95,46 +94,43 @@ func (r *KeyReader) Int(segment string, f KeyForm, bits int) int64 {
 	if !ok {
 		return 0
 	}
-	return r.int(segment, f, v, bits)
-}
-
-func (r *KeyReader) int(segment string, f KeyForm, v string, bits int) int64 {
-	switch {
-	case f.inBinary() && bits <= 32:
-		return int64(int32(f.parseBinary(v) ^ f.flipped(bits)))
-	case f.inBinary():
-		return int64(f.parseBinary(v) ^ f.flipped(bits))
-	case f.Pad > 0:
-		n, ok := f.parsePadded(v)
-		if !ok || n>>(bits-1) != 0 {
-			return fail[int64](r, segment, v, "a padded number in range")
-		}
-		return int64(n)
-	}
-	n, err := strconv.ParseInt(v, 10, bits)
-	if err != nil || !canonical(v) {
-		return fail[int64](r, segment, v, "a decimal number in range")
-	}
-	return n
+	return int64(r.number(segment, f, v, bits, true))
 }
 
 // Uint reads what [KeyWriter.Uint] wrote: an integer of 32 or 64 bits.
 func (r *KeyReader) Uint(segment string, f KeyForm, bits int) uint64 {
-	v, ok := r.take(segment, f, uintSegment(bits))
+	v, ok := r.take(segment, f, intSegment(bits)+(Uint32Segment-Int32Segment))
 	if !ok {
 		return 0
 	}
+	return r.number(segment, f, v, bits, false)
+}
+
+// number reads what [KeyWriter.number] wrote.
+func (r *KeyReader) number(segment string, f KeyForm, v string, bits int, signed bool) uint64 {
 	switch {
 	case f.inBinary():
-		return f.parseBinary(v)
+		n := f.parseBinary(v) ^ f.flipped(bits, signed)
+		if signed && bits <= 32 {
+			return uint64(int32(n))
+		}
+		return n
 	case f.Pad > 0:
 		n, ok := f.parsePadded(v)
-		if !ok || n>>(bits-1)>>1 != 0 {
+		if most := n >> (bits - 1); !ok || most > 1 || signed && most > 0 {
 			return fail[uint64](r, segment, v, "a padded number in range")
 		}
 		return n
 	}
-	n, err := strconv.ParseUint(v, 10, bits)
+	var n uint64
+	var err error
+	if signed {
+		var i int64
+		i, err = strconv.ParseInt(v, 10, bits)
+		n = uint64(i)
+	} else {
+		n, err = strconv.ParseUint(v, 10, bits)
+	}
 	if err != nil || !canonical(v) {
 		return fail[uint64](r, segment, v, "a decimal number in range")
 	}
@@ -168,7 +164,7 @@ func (r *KeyReader) Enum(segment string, f KeyForm, e Enum) int64 {
 		}
 		return n
 	}
-	n := r.int(segment, f, v, f.enumBits())
+	n := int64(r.number(segment, f, v, f.enumBits(), true))
 	if _, ok := e.Name(n); r.err == nil && !ok {
 		return fail[int64](r, segment, v, "a number of the enum"+editedEnum)
 	}
@@ -196,8 +192,7 @@ func (r *KeyReader) Const(text string) {
 	case ok && strings.HasPrefix(rest, r.delim) && !r.done:
 		r.rest = rest[len(r.delim):]
 	default:
-		r.fail(keyField, r.rest, strconv.Quote(text)+editedKey)
-		r.lost = true
+		r.lose(keyField, r.rest, strconv.Quote(text)+editedKey)
 	}
 }
 
@@ -220,7 +215,7 @@ func (r *KeyReader) Bucket(b Bucket) time.Time { return r.bucket(&b) }
 
 func (r *KeyReader) bucket(b *Bucket) time.Time {
 	if r.err == nil && r.delim == "" && b.Width() == 0 {
-		r.err, r.lost = &FieldError{Field: bucketField, Value: b.Label.String(), Err: formError(ErrForm)}, true
+		r.misfit(bucketField, b.Label.String(), ErrForm)
 	}
 	v, ok := r.piece(bucketField, b.Width(), b.inBytes())
 	if !ok {
@@ -271,16 +266,17 @@ func (r *KeyReader) accepts(segment string, f KeyForm, t SegmentType) bool {
 		return !r.lost // every type has a default
 	}
 	if err := f.Validate(t, r.delim); err != nil {
-		r.lost = true
-		if r.err == nil {
-			r.err = &FieldError{Field: segment, Err: formError(err)}
-		}
+		r.misfit(segment, "", err)
 	}
 	return !r.lost
 }
 
-// formError converts an error that wraps [ErrForm] to a reader's error.
-func formError(err error) error { return fmt.Errorf("%w: %w", ErrKey, err) }
+// misfit records an error about the form of a segment, which wraps [ErrForm].
+func (r *KeyReader) misfit(segment, value string, err error) {
+	if r.lost = true; r.err == nil {
+		r.err = &FieldError{Field: segment, Value: value, Err: fmt.Errorf("%w: %w", ErrKey, err)}
+	}
+}
 
 // take consumes the next segment, a value of type t, and returns it unescaped; false
 // after an error.
@@ -289,7 +285,11 @@ func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool
 		return "", false
 	}
 	if r.delim == "" && f.Terminated(t) && !r.joined {
-		return r.terminated(segment)
+		v, rest, ok := cutTerminated(r.rest)
+		if !ok {
+			return r.lose(segment, r.rest, "a value that ends with 0x00 0x01")
+		}
+		return r.advance(segment, v, rest)
 	}
 	v, ok := r.piece(segment, f.Fixed(t), f.InBytes(t))
 	if !ok || !f.Escape {
@@ -303,90 +303,54 @@ func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool
 }
 
 // piece consumes the next segment: exactly width bytes if the value is in bytes or the
-// key is binary, else up to the delimiter.
+// key is binary, else up to the delimiter. It returns false after an error.
 func (r *KeyReader) piece(segment string, width int, inBytes bool) (string, bool) {
-	if r.joined {
+	switch {
+	case r.lost:
+		return "", false
+	case r.joined:
 		return r.join(segment, width)
+	case !inBytes && r.delim != "":
+		return r.next(segment)
+	case len(r.rest) < width:
+		return r.lose(segment, r.rest, strconv.Itoa(width)+" bytes")
 	}
-	if inBytes || r.delim == "" {
-		return r.fixed(segment, width)
-	}
-	return r.next(segment)
+	return r.advance(segment, r.rest[:width], r.rest[width:])
 }
 
 // join consumes a segment after which the next one begins directly: exactly width bytes
 // or, if that is 0, all but the last ones of the key.
 func (r *KeyReader) join(segment string, width int) (string, bool) {
-	r.joined = false
-	if r.lost {
-		return "", false
-	}
 	n := width
 	if n == 0 {
 		n = len(r.rest) - r.tail
 	}
 	if n <= 0 || n > len(r.rest) {
-		r.fail(segment, r.rest, "a value that is followed by "+strconv.Itoa(r.tail)+" bytes"+editedKey)
-		r.lost = true
-		return "", false
+		return r.lose(segment, r.rest, "a value that is followed by "+strconv.Itoa(r.tail)+" bytes"+editedKey)
 	}
 	v := r.rest[:n]
-	r.rest, r.done = r.rest[n:], width == 0 && r.tail == 0 // nothing follows
+	r.joined, r.rest, r.done = false, r.rest[n:], width == 0 && r.tail == 0 // nothing follows
 	return v, r.err == nil
 }
 
-// fixed consumes a segment of n bytes and the delimiter after it; false after an error.
-func (r *KeyReader) fixed(segment string, n int) (string, bool) {
-	if r.lost {
-		return "", false
-	}
-	if len(r.rest) < n {
-		r.fail(segment, r.rest, strconv.Itoa(n)+" bytes")
-		r.lost = true
-		return "", false
-	}
-	v, rest := r.rest[:n], r.rest[n:]
-	return v, r.advance(segment, rest)
-}
-
-// terminated consumes a terminated value of a binary key; false after an error.
-func (r *KeyReader) terminated(segment string) (string, bool) {
-	v, rest, ok := cutTerminated(r.rest)
-	if !ok {
-		r.fail(segment, r.rest, "a value that ends with 0x00 0x01")
-		r.lost = true
-		return "", false
-	}
-	return v, r.advance(segment, rest)
-}
-
-// advance continues after a segment, where the key must end or have the delimiter.
-func (r *KeyReader) advance(segment, rest string) bool {
+// advance continues after the segment v, where the key must end or have the delimiter.
+func (r *KeyReader) advance(segment, v, rest string) (string, bool) {
 	next, ok := strings.CutPrefix(rest, r.delim)
 	if rest != "" && !ok {
-		r.fail(segment, rest, "the delimiter "+strconv.Quote(r.delim)+editedKey)
-		r.lost = true
-		return false
+		return r.lose(segment, rest, "the delimiter "+strconv.Quote(r.delim)+editedKey)
 	}
 	r.rest, r.done = next, rest == ""
-	return r.err == nil
+	return v, r.err == nil
 }
 
 // next consumes the next segment up to the delimiter; false after an error.
 func (r *KeyReader) next(segment string) (string, bool) {
-	if r.lost {
-		return "", false
-	}
 	v, rest, more := strings.Cut(r.rest, r.delim)
 	switch {
 	case r.done || v == "":
-		r.fail(segment, "", "a value"+editedKey)
-		r.lost = true
-		return "", false
+		return r.lose(segment, "", "a value"+editedKey)
 	case !more && r.runsInto(v):
-		r.fail(segment, v, "a value that does not end with a part of the delimiter")
-		r.lost = true
-		return "", false
+		return r.lose(segment, v, "a value that does not end with a part of the delimiter")
 	}
 	r.rest, r.done = rest, !more
 	return v, r.err == nil
@@ -407,6 +371,13 @@ func (r *KeyReader) fail(field, value, want string) {
 		e.Value = quote(value)
 	}
 	r.err = e
+}
+
+// lose records an error after which it is unknown where the next segment begins.
+func (r *KeyReader) lose(segment, value, want string) (string, bool) {
+	r.fail(segment, value, want)
+	r.lost = true
+	return "", false
 }
 
 // fail records an error and returns the zero value.

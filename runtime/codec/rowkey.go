@@ -74,9 +74,7 @@ const ownSalt = -1
 // Append appends the row key with the given values to dst. Errors are those of
 // [KeyWriter.Key].
 func (k *Key) Append(dst []byte, v *KeyValues) ([]byte, error) {
-	w := k.writer(dst)
-	k.write(&w, 0, len(k.Segments), v, ownSalt)
-	return w.Key()
+	return k.AppendPart(dst, 0, len(k.Segments), v)
 }
 
 // AppendPart appends the segments [begin, end) of a row key to dst, without the delimiter after
@@ -123,10 +121,9 @@ func (k *Key) Verify(row string, v *KeyValues) error {
 
 // writer returns a writer of keys, or of parts of them.
 func (k *Key) writer(dst []byte) KeyWriter {
-	if dst == nil {
-		dst = make([]byte, 0, usualKey)
-	}
-	return KeyWriter{buf: dst, delim: k.Delimiter, base: len(dst), structured: k.Structured}
+	w := NewKeyWriter(dst, k.Delimiter)
+	w.structured = k.Structured
+	return w
 }
 
 // write writes the segments [begin, end), with a given salt or ownSalt.
@@ -162,9 +159,7 @@ func (k *Key) write(w *KeyWriter, begin, end int, v *KeyValues, salt int) {
 // writeBucket writes the bucket of a time.
 func (k *Key) writeBucket(w *KeyWriter, at time.Time) {
 	if k.Bucket.Every < time.Second && k.Bucket.Months <= 0 {
-		if w.err == nil {
-			w.fail(bucketField, "without a width", ErrForm)
-		}
+		w.fail(bucketField, "without a width", ErrForm)
 		return
 	}
 	w.bucket(&k.Bucket, at)

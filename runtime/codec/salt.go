@@ -127,10 +127,7 @@ func (r *KeyReader) Salt(buckets int) int {
 		return 0
 	}
 	if !saltBuckets(buckets) {
-		r.lost = true
-		if r.err == nil {
-			r.err = &FieldError{Field: saltField, Err: formError(ErrForm)}
-		}
+		r.misfit(saltField, "", ErrForm)
 		return 0
 	}
 	v, ok := r.piece(saltField, SaltWidth(buckets, r.delim), false)

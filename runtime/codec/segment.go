@@ -84,15 +84,8 @@ func load[T any](w *KeyWriter, s *Segment, value any) (v T) {
 	if p, ok := value.(*T); ok {
 		return *p
 	}
-	w.mistyped(s)
+	w.fail(s.Name, "", s.mistyped())
 	return v
-}
-
-// mistyped rejects a series value that is not of the type of its segment.
-func (w *KeyWriter) mistyped(s *Segment) {
-	if w.err == nil {
-		w.fail(s.Name, "", s.mistyped())
-	}
 }
 
 // read reads a series value. value points to where it is set. A string is a part of the key, unless
@@ -134,15 +127,7 @@ func store[T any](r *KeyReader, s *Segment, value any, v T) {
 		*p = v
 		return
 	}
-	r.mistyped(s)
-}
-
-// mistyped rejects a series value that is not of the type of its segment.
-func (r *KeyReader) mistyped(s *Segment) {
-	if r.err == nil {
-		r.err = &FieldError{Field: s.Name, Err: formError(s.mistyped())}
-	}
-	r.lost = true
+	r.misfit(s.Name, "", s.mistyped())
 }
 
 // mistyped returns the error for a value that is not of the type of the segment. It does not
