@@ -122,7 +122,7 @@ func (b Bucket) Min() time.Time {
 func (b Bucket) Max() time.Time {
 	switch {
 	case b.Label.Kind == TimeLabel:
-		return minTime(year10k, b.End(b.Label.Format.Max().Add(-1)))
+		return Earlier(year10k, b.End(b.Label.Format.Max().Add(-1)))
 	case b.Label.Kind == NumberLabel && b.lastNumber() <= b.index(year10k):
 		return b.start(b.lastNumber())
 	}
@@ -172,7 +172,7 @@ func (b *Bucket) appendLabel(dst []byte, t time.Time) ([]byte, error) {
 // are none. After [Bucket.Max], numbers without padding have no limit.
 func (b Bucket) Within(from, to time.Time) (KeyPieces, bool) {
 	endless := to.After(b.Max())
-	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
+	from, to = Later(from, b.Min()), Earlier(to, b.Max())
 	switch {
 	case !from.Before(to):
 		return nil, false

@@ -10,10 +10,7 @@ import (
 func (k *Key) Holds(series int, value any) error {
 	w := k.writer(nil)
 	if i := k.SegmentOf(series); i >= 0 {
-		if k.Segments[i].Joined {
-			w.Join()
-		}
-		k.Segments[i].write(&w, value)
+		k.write(&w, i, i+1, &KeyValues{Series: append(make([]any, series), value)}, ownSalt)
 	}
 	if w.err == nil {
 		return nil

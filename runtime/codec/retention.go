@@ -201,7 +201,7 @@ func (r Retention) Fresh(us int64, newest bool) (until time.Time) {
 		case t.MaxAge == 0:
 			return Forever
 		default:
-			until = maxTime(until, FromMicros(us).Add(t.MaxAge))
+			until = Later(until, FromMicros(us).Add(t.MaxAge))
 		}
 	}
 	return until
@@ -230,7 +230,7 @@ func (r Retention) Rest(b Bucket, now, from, to time.Time) time.Time {
 		return to
 	}
 	start := b.Start(to)
-	if start.Equal(to) || !r.Turns(now, maxTime(from, start), to, LongRead) {
+	if start.Equal(to) || !r.Turns(now, Later(from, start), to, LongRead) {
 		return to
 	}
 	return b.End(to)

@@ -166,7 +166,7 @@ func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 			yield(rows)
 			return
 		}
-		from, to := maxTime(from, b.Min()), minTime(to, b.Max())
+		from, to := Later(from, b.Min()), Earlier(to, b.Max())
 		if !from.Before(to) {
 			return
 		}
@@ -182,7 +182,7 @@ func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 // One returns the only request that [Span.Buckets] yields; false unless it yields
 // exactly one that is known without iterating.
 func (s Span) One(b Bucket, from, to time.Time) (rows Rows, one bool) {
-	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
+	from, to = Later(from, b.Min()), Earlier(to, b.Max())
 	if !from.Before(to) {
 		return rows, false
 	}
@@ -334,7 +334,7 @@ func (s Span) appendKey(dst []byte, b Bucket, index int64) []byte {
 // in their keys. It ignores the other fields of s except Newest: the caller must filter
 // by what follows the time.
 func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
-	from, end := f.ceil(maxTime(from, f.Min())), f.Max()
+	from, end := f.ceil(Later(from, f.Min())), f.Max()
 	if to.Before(end) {
 		end = f.ceil(to)
 	}
@@ -377,7 +377,7 @@ func (s Span) Recent(b Bucket, t time.Time) (rows Rows, form KeyPieces, ok bool)
 
 // Within returns a pattern for the formatted times in [from, to); false if there are none.
 func (f TimeFormat) Within(from, to time.Time) (KeyPieces, bool) {
-	from, to = f.ceil(maxTime(from, f.Min())), minTime(to, f.Max())
+	from, to = f.ceil(Later(from, f.Min())), Earlier(to, f.Max())
 	if !from.Before(to) {
 		return nil, false
 	}
@@ -386,7 +386,7 @@ func (f TimeFormat) Within(from, to time.Time) (KeyPieces, bool) {
 
 // Count returns the number of buckets that overlap [from, to) and have a label.
 func (b Bucket) Count(from, to time.Time) int64 {
-	from, to = maxTime(from, b.Min()), minTime(to, b.Max())
+	from, to = Later(from, b.Min()), Earlier(to, b.Max())
 	if !from.Before(to) {
 		return 0
 	}

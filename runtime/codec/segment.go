@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"reflect"
 	"time"
 )
 
@@ -170,9 +169,6 @@ func same[T comparable](a *T, b any) bool {
 	other, ok := b.(*T)
 	return ok && *a == *other
 }
-
-// ClearSeriesValue sets a series value to zero, given a pointer to it; see [KeyValues].
-func ClearSeriesValue(v any) { reflect.ValueOf(v).Elem().SetZero() }
 
 // AppendSeriesValue appends bytes that differ between different values of a type, given a pointer to one; see
 // [KeyValues]. None are the beginning of those of another value, so that those of several values tell series apart.

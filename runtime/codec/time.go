@@ -93,16 +93,16 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// minTime returns the earlier of two times.
-func minTime(a, b time.Time) time.Time {
+// Earlier returns the earlier of two times.
+func Earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// maxTime returns the later of two times.
-func maxTime(a, b time.Time) time.Time {
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -99,7 +99,7 @@ func interleave(filters []Filter) Filter {
 }
 
 // partFilter returns the filter of a part; nil if no cell can be live.
-func (t *Table) partFilter(r *Read, p codec.Part, now time.Time) Filter {
+func (t *Table) partFilter(r *Read, p timePart, now time.Time) Filter {
 	cells := t.cellsOf(r, p, now)
 	if cells == nil && r.Runs == NoRuns {
 		return nil
@@ -125,7 +125,7 @@ func (t *Table) partFilter(r *Read, p codec.Part, now time.Time) Filter {
 
 // cellsOf returns the filter that selects the cells of a part by timestamp; nil if none
 // can be live.
-func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
+func (t *Table) cellsOf(r *Read, p timePart, now time.Time) Filter {
 	newest := 0
 	if r.LatestOnly && t.Pattern.EventTimed() && r.Conditions == nil {
 		newest = 1
@@ -140,7 +140,7 @@ func (t *Table) cellsOf(r *Read, p codec.Part, now time.Time) Filter {
 	}
 	// In a partial first or last millisecond, the columns select the time.
 	var branches []Filter
-	for _, m := range t.Offset.CutMilliseconds(p.From, p.To) {
+	for _, m := range cutMilliseconds(t.Offset, p.From, p.To) {
 		if cells := t.alive(now, m.From, m.To, newest); cells != nil {
 			branches = append(branches, chain(cells, t.columnsOf(m)))
 		}
@@ -221,7 +221,7 @@ func (t *Table) ranksEnd(now, from, to time.Time) time.Time {
 }
 
 // columnsOf returns the filter for the columns of a part; nil for all columns.
-func (t *Table) columnsOf(p codec.Part) Filter {
+func (t *Table) columnsOf(p timePart) Filter {
 	if p.Begin == "" && p.End == "" {
 		return nil
 	}
@@ -235,13 +235,13 @@ func (t *Table) columnsOf(p codec.Part) Filter {
 // keys returns the filter for the row keys of a part; nil if no key can match. If the
 // read covers rows of all times and does not select by timestamp, the keys and, in
 // partial buckets, the columns select the time.
-func (t *Table) keys(r *Read, p codec.Part) Filter {
+func (t *Table) keys(r *Read, p timePart) Filter {
 	if !r.AllTimes || t.ByTimestamp() {
 		return keysFilter(r.Keys.All(codec.AnyTime(t.keyTimes())))
 	}
-	parts := []codec.Part{p}
+	parts := []timePart{p}
 	if t.Pattern.Naming() == codec.NamedByTime {
-		parts = t.Offset.CutBuckets(p.From, p.To)
+		parts = cutBuckets(t.Offset, p.From, p.To)
 	}
 	var branches []Filter
 	for _, p := range parts {

@@ -45,7 +45,7 @@ const (
 
 // Part is a part of the time range of a read. Within it, all spans are read with the same filter.
 type Part struct {
-	codec.Part
+	timePart
 	Route  Route
 	Filter Filter // of all requests; those of a span may add to it
 	// Limit is the number of rows that suffice; 0 for all. The sender subtracts the
@@ -81,8 +81,8 @@ func (t *Table) Plan(r *Read, now time.Time) ReadPlan {
 	if t.endsByRows(r) {
 		part.Limit = r.Limit
 	}
-	for _, part.Part = range t.parts(r, p.From, p.To) {
-		if part.Filter = t.partFilter(r, part.Part, now); part.Filter == nil {
+	for _, part.timePart = range t.parts(r, p.From, p.To) {
+		if part.Filter = t.partFilter(r, part.timePart, now); part.Filter == nil {
 			break
 		}
 		if r.WithoutValues {
@@ -100,11 +100,11 @@ func (t *Table) Cuts() bool {
 }
 
 // parts splits the time range at partial buckets, if reads cut it. The parts are in reading order.
-func (t *Table) parts(r *Read, from, to time.Time) []codec.Part {
+func (t *Table) parts(r *Read, from, to time.Time) []timePart {
 	if r.AllTimes || !t.Cuts() {
-		return []codec.Part{{From: from, To: to}}
+		return []timePart{{From: from, To: to}}
 	}
-	parts := t.Offset.CutBuckets(from, to)
+	parts := cutBuckets(t.Offset, from, to)
 	if r.NewestFirst {
 		slices.Reverse(parts)
 	}

@@ -10,7 +10,7 @@ import (
 
 // withRuns adds the cells of the rollup to the filter of events; nil if nothing can be live. Cells that expire within
 // [codec.Skew] are left out: Bigtable may have collected one cell of a row and not yet another one.
-func (t *Table) withRuns(events Filter, r *Read, p codec.Part, now time.Time) Filter {
+func (t *Table) withRuns(events Filter, r *Read, p timePart, now time.Time) Filter {
 	if r.Runs == NoRuns || t.Rollup == nil {
 		return events
 	}

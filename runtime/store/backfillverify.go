@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Difference is a range of time in which two tables have different events.
@@ -135,7 +137,7 @@ func (b *backfill) verify(ctx context.Context) error {
 		if b.report.Differences = found[:min(len(found), maxDifferences)]; len(found) == 0 {
 			break
 		}
-		b.From, b.To = later(b.From, found[0].From), earlier(b.To, found[len(found)-1].To)
+		b.From, b.To = codec.Later(b.From, found[0].From), codec.Earlier(b.To, found[len(found)-1].To)
 	}
 	return nil
 }

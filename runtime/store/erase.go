@@ -280,7 +280,7 @@ func (e *rowEraser) goneIn(start time.Time) rollup.Ranges {
 		if from.Before(start) {
 			from = start
 		}
-		return rollup.NewRanges([]rollup.Range{{From: from.Sub(start), To: earlier(to, end).Sub(start)}})
+		return rollup.NewRanges([]rollup.Range{{From: from.Sub(start), To: codec.Earlier(to, end).Sub(start)}})
 	}
 	var all []rollup.Range
 	for at := range e.of {

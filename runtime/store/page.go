@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -159,7 +160,7 @@ func (p *Page) check() error {
 func (r *reading) startAt(at time.Time) {
 	a := &r.assembler
 	if r.options.NewestFirst {
-		a.to = earlier(a.to, at.Add(1))
+		a.to = codec.Earlier(a.to, at.Add(1))
 	} else if a.from.Before(at) {
 		a.from = at
 	}
@@ -383,19 +384,4 @@ func readVarint[N int64 | uint64](b *[]byte, read func([]byte) (N, int)) N {
 	}
 	*b = (*b)[n:]
 	return v
-}
-
-// earlier returns the earlier of two times.
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }

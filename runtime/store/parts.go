@@ -336,8 +336,14 @@ func OptionalColumn[T any](index int, name string, coding codec.Coding[T], older
 	pointers := func(coding codec.Coding[T]) codec.Coding[*T] {
 		return codec.Coding[*T]{
 			Append: func(dst []byte, v *T) []byte { return coding.Append(dst, *v) },
-			Decode: func(datum []byte) (*T, error) { return codec.Optional(coding.Decode(datum)) },
-			Order:  coding.Order,
+			Decode: func(datum []byte) (*T, error) {
+				v, err := coding.Decode(datum)
+				if err != nil {
+					return nil, err
+				}
+				return &v, nil
+			},
+			Order: coding.Order,
 		}
 	}
 	p := RequiredColumn(index, name, pointers(coding), olderAs(older, pointers)...)
@@ -370,8 +376,14 @@ func OptionalBytesColumn[T ~[]byte](index int, name string, coding codec.Coding[
 	present := func(coding codec.Coding[T]) codec.Coding[T] {
 		return codec.Coding[T]{
 			Append: coding.Append,
-			Decode: func(datum []byte) (T, error) { return codec.Present(coding.Decode(datum)) },
-			Order:  coding.Order,
+			Decode: func(datum []byte) (T, error) {
+				v, err := coding.Decode(datum)
+				if v == nil && err == nil { // nil means absent
+					v = T{}
+				}
+				return v, err
+			},
+			Order: coding.Order,
 		}
 	}
 	p := BytesColumn(index, name, present(coding), olderAs(older, present)...)

@@ -102,7 +102,7 @@ func (r *windowsReading) ask(l *mapping, of *scan.Read) {
 
 // around returns the time in the range that is closest to now: the windows there are like most that have events.
 func (r *windowsReading) around() time.Time {
-	at := earlier(r.reading.reader.options.Now(), r.to.Add(-1))
+	at := codec.Earlier(r.reading.reader.options.Now(), r.to.Add(-1))
 	if at.Before(r.from) {
 		return r.from
 	}
@@ -203,7 +203,7 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 				inexact, of = inexact || c.Inexact, nil
 			case !doubted:
 				from, to := b.clip()
-				more, err = b.fold.Doubt(b.series(), later(c.Start, from), earlier(c.End, to), nil)
+				more, err = b.fold.Doubt(b.series(), codec.Later(c.Start, from), codec.Earlier(c.End, to), nil)
 				inexact, of = true, nil
 			}
 		}
@@ -289,7 +289,7 @@ func (b *bucketRow) doubt(add func() (more bool, err error)) (more bool, err err
 
 // clip returns the part of the bucket that is being read.
 func (b *bucketRow) clip() (from, to time.Time) {
-	return later(b.start, b.a.from), earlier(b.stop, b.a.to)
+	return codec.Later(b.start, b.a.from), codec.Earlier(b.stop, b.a.to)
 }
 
 // fromEvents folds the events.

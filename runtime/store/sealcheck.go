@@ -154,7 +154,7 @@ func (s *sealer) differ(run *window.Run, events []*window.Summary) (time.Time, e
 			}
 		}
 		if !bytes.Equal(encoded[0], encoded[1]) {
-			return earlier(start(stored[i]), start(events[i])), nil
+			return codec.Earlier(start(stored[i]), start(events[i])), nil
 		}
 	}
 	return time.Time{}, nil

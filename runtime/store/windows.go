@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"time"
 
@@ -464,7 +465,7 @@ func clearOthers(series any, values []any, by []int) {
 		case isList:
 			(*list)[i] = nil
 		default:
-			codec.ClearSeriesValue(v)
+			reflect.ValueOf(v).Elem().SetZero()
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/window"
 
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
@@ -127,7 +128,7 @@ func (r *windowsReading) approach() bool {
 	before.fold, err = k.start(o, func(w *window.Summary) bool {
 		all := false
 		if c := w.Common(); c.Events > 0 {
-			begin = later(c.Start, r.since)
+			begin = codec.Later(c.Start, r.since)
 			known, all = k.spec.Counted(w, known)
 		}
 		return before.give(!all)
@@ -168,7 +169,7 @@ func (r *windowsReading) behindGap(least, to time.Time) (from time.Time, err err
 	if !newest.at.After(r.from) {
 		return r.from, err
 	}
-	return earlier(least, r.width.Back(newest.at.Add(1), r.from, 1)), err
+	return codec.Earlier(least, r.width.Back(newest.at.Add(1), r.from, 1)), err
 }
 
 // newestRow takes the first row of a reversed read that windows may come from or, of several series, the rows of its bucket.
@@ -202,7 +203,7 @@ func (n *newestRow) row(a *assembler, start time.Time, row wire.Row, _ yielder) 
 		if err == nil { // else, the part yields the error
 			at = *a.mapping.Time(e)
 		}
-		n.at = later(n.at, at)
+		n.at = codec.Later(n.at, at)
 		return true
 	})
 }
@@ -215,6 +216,6 @@ func (n *newestRow) ofRun(a *assembler, start time.Time, row wire.Row) bool {
 	if found.Source(&times, start, times.Whole(start, a.now())) == rollup.Nowhere {
 		return true
 	}
-	n.at = later(n.at, start)
+	n.at = codec.Later(n.at, start)
 	return false
 }
