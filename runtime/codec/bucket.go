@@ -102,7 +102,7 @@ func (b Bucket) Descending() bool { return b.Label.Kind == TimeLabel && b.Label.
 func (b Bucket) Width() int { return b.Label.width() }
 
 // inBytes reports whether the labels are binary and may contain the delimiter.
-func (b Bucket) inBytes() bool { return b.Label.Kind == TimeLabel && b.Label.Format.inBytes() }
+func (b *Bucket) inBytes() bool { return b.Label.Kind == TimeLabel && b.Label.Format.inBytes() }
 
 // Min returns the first instant that has a label: the start of the first bucket from
 // 1970 on, or the origin if buckets are numbered.

@@ -240,7 +240,7 @@ func (w *KeyWriter) bucket(b *Bucket, t time.Time) {
 	if w.err != nil {
 		return
 	}
-	if w.delim == "" && b.Width() == 0 {
+	if w.delim == "" && b.Label.width() == 0 {
 		w.fail(bucketField, b.Label.String(), ErrForm)
 		return
 	}

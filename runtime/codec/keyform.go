@@ -82,17 +82,15 @@ func KeyEncodings() []KeyEncoding {
 // ParseKeyEncoding parses the name of an encoding in a schema, such as text or hex.
 func ParseKeyEncoding(s string) (KeyEncoding, error) {
 	all := KeyEncodings()
-	for _, e := range all {
-		if e.String() == s {
-			return e, nil
-		}
+	if i := slices.IndexFunc(all, func(e KeyEncoding) bool { return e.String() == s }); i >= 0 {
+		return all[i], nil
 	}
 	return 0, fmt.Errorf("key encoding %q: want %s", s, listEncodings(all))
 }
 
 // Constant returns the name of the encoding in Go; empty if there is no such encoding.
 func (e KeyEncoding) Constant() string {
-	if e < 0 || int(e) >= len(keyEncodings) {
+	if uint(e) >= uint(len(keyEncodings)) {
 		return ""
 	}
 	return keyEncodings[e].constant
@@ -100,15 +98,12 @@ func (e KeyEncoding) Constant() string {
 
 // sorts reports whether encoded bytes sort like the bytes, if what follows sorts before all
 // characters.
-func (e KeyEncoding) sorts() bool {
-	alphabet := []byte(e.Alphabet())
-	return len(alphabet) > 0 && slices.IsSorted(alphabet)
-}
+func (e KeyEncoding) sorts() bool { return e.Alphabet() != "" && slices.IsSorted([]byte(e.Alphabet())) }
 
 // Alphabet returns the characters of an encoding of bytes as text, in the order of the
 // numbers that they stand for. It is empty for other encodings.
 func (e KeyEncoding) Alphabet() string {
-	if e < 0 || int(e) >= len(keyEncodings) {
+	if uint(e) >= uint(len(keyEncodings)) {
 		return ""
 	}
 	return keyEncodings[e].alphabet
@@ -116,7 +111,7 @@ func (e KeyEncoding) Alphabet() string {
 
 // String returns the name of the encoding in a schema.
 func (e KeyEncoding) String() string {
-	if e < 0 || int(e) >= len(keyEncodings) {
+	if uint(e) >= uint(len(keyEncodings)) {
 		return fmt.Sprintf("KeyEncoding(%d)", int(e))
 	}
 	return keyEncodings[e].name
@@ -199,7 +194,7 @@ var (
 
 // String returns the name of the type in a schema.
 func (t SegmentType) String() string {
-	if t < 0 || int(t) >= len(segments) {
+	if uint(t) >= uint(len(segments)) {
 		return fmt.Sprintf("SegmentType(%d)", int(t))
 	}
 	return segments[t].name
@@ -210,7 +205,7 @@ func (t SegmentType) String() string {
 // what to write instead. Writers and readers return the same error.
 func (f KeyForm) Validate(t SegmentType, delimiter string) error {
 	switch {
-	case t < 0 || int(t) >= len(segments):
+	case uint(t) >= uint(len(segments)):
 		return fmt.Errorf("%w: %s", ErrForm, t)
 	case !slices.Contains(segments[t].encodings, f.Encoding):
 		return fmt.Errorf("%w: type %s cannot be encoded as %s: want %s", ErrForm, t, f.Encoding, listEncodings(segments[t].encodings))

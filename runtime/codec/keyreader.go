@@ -214,10 +214,10 @@ func (r *KeyReader) Kind(text string) {
 func (r *KeyReader) Bucket(b Bucket) time.Time { return r.bucket(&b) }
 
 func (r *KeyReader) bucket(b *Bucket) time.Time {
-	if r.err == nil && r.delim == "" && b.Width() == 0 {
+	if r.err == nil && r.delim == "" && b.Label.width() == 0 {
 		r.misfit(bucketField, b.Label.String(), ErrForm)
 	}
-	v, ok := r.piece(bucketField, b.Width(), b.inBytes())
+	v, ok := r.piece(bucketField, b.Label.width(), b.inBytes())
 	if !ok {
 		return time.Time{}
 	}

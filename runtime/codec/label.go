@@ -79,7 +79,7 @@ func (l Label) String() string {
 }
 
 // width returns the length of every label in bytes, or 0 if it varies.
-func (l Label) width() int {
+func (l *Label) width() int {
 	switch {
 	case l.Kind == ISOWeekLabel:
 		return len("2021-W09")

@@ -1,8 +1,6 @@
 package codec
 
 import (
-	"slices"
-	"strconv"
 	"time"
 )
 
@@ -215,29 +213,33 @@ const metricField = "metric"
 // Endless reports whether each series has one row, whose key does not contain the time.
 func (k *Key) Endless() bool { return k.Bucket.Endless() }
 
-// SegmentOf returns the index of the segment of a series value; -1 if there is none.
-func (k *Key) SegmentOf(series int) int {
+// find returns the index of the first segment that is as wanted; -1 if there is none.
+func (k *Key) find(is func(s *Segment) bool) int {
 	for i := range k.Segments {
-		if s := &k.Segments[i]; s.Kind == SeriesSegment && s.Series == series {
+		if is(&k.Segments[i]) {
 			return i
 		}
 	}
 	return -1
 }
 
+// SegmentOf returns the index of the segment of a series value; -1 if there is none.
+func (k *Key) SegmentOf(series int) int {
+	return k.find(func(s *Segment) bool { return s.Kind == SeriesSegment && s.Series == series })
+}
+
 // SeriesNamed returns the number of the series value with a name; -1 if there is none.
 func (k *Key) SeriesNamed(name string) int {
-	for i := range k.Segments {
-		if s := &k.Segments[i]; s.Kind == SeriesSegment && s.Name == name {
-			return s.Series
-		}
+	i := k.find(func(s *Segment) bool { return s.Kind == SeriesSegment && s.Name == name })
+	if i < 0 {
+		return -1
 	}
-	return -1
+	return k.Segments[i].Series
 }
 
 // index returns the index of the first segment of a kind; -1 if there is none.
 func (k *Key) index(kind SegmentKind) int {
-	return slices.IndexFunc(k.Segments, func(s Segment) bool { return s.Kind == kind })
+	return k.find(func(s *Segment) bool { return s.Kind == kind })
 }
 
 // Has reports whether the key has a segment of a kind.
@@ -249,12 +251,7 @@ func (k *Key) TimeIndex() int {
 	if k.Endless() {
 		return len(k.Segments)
 	}
-	for i := range k.Segments {
-		if kind := k.Segments[i].Kind; kind == TimeSegment || kind == BucketSegment {
-			return i
-		}
-	}
-	return -1
+	return k.find(func(s *Segment) bool { return s.Kind == TimeSegment || s.Kind == BucketSegment })
 }
 
 // before returns the number of segments before the time.
@@ -438,18 +435,8 @@ func (s *Segment) Title() string {
 	switch s.Kind {
 	case SeriesSegment:
 		return s.Name
-	case MetricSegment:
-		return metricField
 	case ConstSegment:
 		return s.Const
-	case BucketSegment:
-		return bucketField
-	case TimeSegment:
-		return timeField
-	case SaltSegment:
-		return saltField
-	case SequenceSegment:
-		return sequenceField
 	}
-	return "SegmentKind(" + strconv.Itoa(int(s.Kind)) + ")"
+	return nameOf(s.Kind, []string{MetricSegment: metricField, BucketSegment: bucketField, TimeSegment: timeField, SaltSegment: saltField, SequenceSegment: sequenceField})
 }
