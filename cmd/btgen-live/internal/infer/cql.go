@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,14 +33,12 @@ func ProposeCQL(text, table string, flags ...string) (*Proposal, error) {
 		return nil, fmt.Errorf("%w: it has no CREATE TABLE", ErrCQL)
 	case table == "" && len(tables) == 1:
 		i = 0
-	case table == "":
-		return nil, fmt.Errorf("%w: it defines the tables %s: choose one with --table", ErrCQL, listed(names))
 	case i < 0:
-		return nil, fmt.Errorf("%w: it has no table %s: it defines %s", ErrCQL, table, listed(names))
+		return nil, fmt.Errorf("%w: it defines the tables %s: choose one with --table", ErrCQL, listed(names))
 	}
 	d, err := tables[i].design()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("table %s: %w: %w", tables[i].name, ErrNoSchema, err)
 	}
 	d.loading = append(d.loading, flags...)
 	return d.propose()
@@ -47,44 +46,57 @@ func ProposeCQL(text, table string, flags ...string) (*Proposal, error) {
 
 const day = 24 * time.Hour
 
-// cqlDate is the type of days in CQL.
-const cqlDate = "date"
+// Types in CQL whose values are times of events.
+const (
+	cqlTimestamp = "timestamp"
+	cqlTimeID    = "timeuuid" // an ID that has a time
+	cqlDate      = "date"
+)
 
-// cqlTimes are the types in CQL whose values are times of events, the likeliest first.
-var cqlTimes = [][]string{{"timestamp", cqlTimeID}, {cqlDate}}
+// cqlTypes are the types of fields for those of columns in CQL. The text of others is stored.
+var cqlTypes = map[string]string{
+	"ascii": "string", "text": "string", "varchar": "string", "bigint": "int64", "int": "int32", "smallint": "int32", "tinyint": "int32",
+	"float": "float32", "double": "float64", "boolean": "bool", "blob": "bytes", "uuid": "uuid", cqlTimeID: "uuid", cqlTimestamp: "timestamp",
+	"counter": "int64",
+}
 
 // design derives the design.
 func (t *cqlTable) design() (*design, error) {
-	at := -1
-	for _, types := range cqlTimes {
-		if at < 0 {
-			at = slices.IndexFunc(t.clustering, func(name string) bool { return slices.Contains(types, t.column(name).typ) })
-		}
+	at := slices.IndexFunc(t.clustering, func(name string) bool { return slices.Contains([]string{cqlTimestamp, cqlTimeID}, t.column(name).typ) })
+	if at < 0 {
+		at = slices.IndexFunc(t.clustering, func(name string) bool { return t.column(name).typ == cqlDate })
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("table %s: %w: no clustering column is a timestamp, a "+cqlTimeID+" or a date, so that its rows are not events of a series", t.name, ErrNoSchema)
+		return nil, errors.New("no clustering column is a timestamp, a timeuuid or a date, so that its rows are not events of a series")
 	}
 	d := &design{
 		table: t.name, precision: time.Millisecond, timeName: t.clustering[at], loading: []string{"--format cassandra"},
 		about: []string{fmt.Sprintf("Proposed by btgen-live infer from the definition of table %s of Apache Cassandra.", t.name)},
 	}
+	narrowest := len(cqlBuckets)
 	for _, name := range t.partition {
-		if width, ok := t.bucketOf(name); ok {
-			t.addBucket(d, name, width)
+		i := t.bucketOf(name)
+		if i < 0 {
+			d.series = append(d.series, t.seriesValue(name))
 			continue
 		}
-		d.series = append(d.series, t.seriesValue(name))
+		narrowest, d.left = min(narrowest, i), append(d.left, name)
+		d.asks = append(d.asks, fmt.Sprintf("Does the time of an event tell its %s, which is left out? If not, add it to the series: events with one time would replace each other.", name))
+		if cqlBuckets[i].width == "" {
+			d.bucketAsk = fmt.Sprintf("How long is a partition? Column %s does not tell.", name)
+		}
 	}
 	d.partition = len(d.series)
 	for _, name := range t.clustering[:at] {
 		d.series = append(d.series, t.seriesValue(name))
 	}
 	t.addTies(d, t.clustering[at+1:])
-	if t.addFields(d); len(d.fields) == 0 {
-		return nil, fmt.Errorf("table %s: %w: it has no columns besides those of its PRIMARY KEY, so that its events would have no fields", t.name, ErrNoSchema)
-	}
-	if len(d.series) == 0 {
-		return nil, fmt.Errorf("table %s: %w: the partition key has only times, so that nothing tells one series from another", t.name, ErrNoSchema)
+	t.addFields(d)
+	switch {
+	case len(d.fields) == 0:
+		return nil, errors.New("it has no columns besides those of its PRIMARY KEY, so that its events would have no fields")
+	case len(d.series) == 0:
+		return nil, errors.New("the partition key has only times, so that nothing tells one series from another")
 	}
 	switch t.column(d.timeName).typ {
 	case cqlTimeID:
@@ -93,122 +105,89 @@ func (t *cqlTable) design() (*design, error) {
 		d.precision, d.loading = day, append(d.loading, "--zone UTC")
 		d.asks = append(d.asks, fmt.Sprintf("Column %s is a date, which is loaded as midnight in UTC. Is that the time of the events?", d.timeName))
 	}
-	t.setBucket(d)
-	t.setTTL(d)
+	if narrowest < len(cqlBuckets) {
+		d.bucket = cqlBuckets[narrowest].width
+	}
+	if d.bucket == "" {
+		t.setBucket(d)
+	}
+	if d.ttl = "{keep: forever}"; t.ttl > 0 {
+		const longest = 20 * 366 * day // of Cassandra
+		d.ttl = "{max_age: " + schema.FormatDuration(time.Duration(min(t.ttl, int64(longest/time.Second)))*time.Second) + "}"
+		d.about = append(d.about, "The time to live counts from the time of an event, and not from the write.")
+	} else {
+		d.ttlAsk = "The table has no default_time_to_live. Do its writers set one?"
+	}
 	return d, nil
 }
 
-// cqlBuckets are words in the names of columns of which partitions consist, and their buckets. Longer
-// words precede those that they contain.
-var cqlBuckets = []struct{ word, bucket string }{
-	{"yyyymmddhh", "1h"}, {"yyyymmdd", "1d"}, {"yyyymm", "1mo"}, {"yyyy", "1y"}, {"yearmonth", "1mo"}, {"yearweek", "1w"},
-	{"minute", "1m"}, {"hour", "1h"}, {"day", "1d"}, {"date", "1d"}, {"week", "1w"}, {"month", "1mo"}, {"year", "1y"},
-	{"bucket", ""}, {"partition", ""}, {"period", ""},
+// cqlBucket is a width of partitions.
+type cqlBucket struct {
+	words []string // in names of columns
+	width string   // empty if the words do not tell it
 }
 
-// cqlWidths are the widths of cqlBuckets, the narrowest first.
-var cqlWidths = []string{"1m", "1h", "1d", "1w", "1mo", "1y", ""}
-
-// narrower returns the narrower of two widths.
-func narrower(a, b string) string {
-	return cqlWidths[min(slices.Index(cqlWidths, a), slices.Index(cqlWidths, b))]
+// cqlBuckets are words in the names of columns of which partitions consist, the narrowest first.
+var cqlBuckets = []cqlBucket{
+	{[]string{"minute"}, "1m"}, {[]string{"hour", "yyyymmddhh"}, "1h"}, {[]string{"day", "date", "yyyymmdd"}, "1d"}, {[]string{"week", "yearweek"}, "1w"},
+	{[]string{"month", "yearmonth", "yyyymm"}, "1mo"}, {[]string{"year", "yyyy"}, "1y"}, {[]string{"bucket", "partition", "period"}, ""},
 }
 
-// bucketOf reports whether a column of the partition key seems to tell partitions of a series apart, and
-// how wide they are; empty if the definition does not tell.
-func (t *cqlTable) bucketOf(name string) (string, bool) {
-	width, is := "", false
-	for _, word := range strings.Split(strings.ToLower(name), "_") {
-		for _, b := range cqlBuckets {
-			if word == b.word || word == b.word+"s" {
-				width, is = narrower(width, b.bucket), true
-			}
+// bucketOf returns the index in cqlBuckets of a column of the partition key that seems to tell partitions of a series apart; -1
+// for others.
+func (t *cqlTable) bucketOf(name string) int {
+	parts, typ := strings.Split(strings.ToLower(name), "_"), t.column(name).typ
+	for i, b := range cqlBuckets {
+		if slices.ContainsFunc(parts, func(part string) bool {
+			return slices.Contains(b.words, part) || slices.Contains(b.words, strings.TrimSuffix(part, "s"))
+		}) {
+			return i
 		}
 	}
-	switch typ := t.column(name).typ; {
-	case is:
-		return width, true
-	case typ == "date":
-		return "1d", true
-	default:
-		return "", typ == "timestamp"
-	}
+	return slices.IndexFunc(cqlBuckets, func(b cqlBucket) bool {
+		return typ == cqlDate && b.width == "1d" || typ == cqlTimestamp && b.width == ""
+	})
 }
 
-// addBucket replaces a column of the partition key by the bucket.
-func (t *cqlTable) addBucket(d *design, name, width string) {
-	d.left = append(d.left, name)
-	d.bucket = narrower(d.bucket, width)
-	d.about = append(d.about, fmt.Sprintf("Column %s, which tells partitions of a series apart, is left out.", name))
-	d.asks = append(d.asks, fmt.Sprintf("Does the time of an event tell its %s, which is left out? If not, add it to the series: events with one time would replace each other.", name))
-	if width == "" {
-		d.bucketAsk = fmt.Sprintf("How long is a partition? Column %s does not tell.", name)
-	}
-}
-
-// setBucket sets the bucket, if the partition key does not tell it.
+// setBucket sets the bucket if the partition key does not tell it: the window of compaction, or a usual one.
 func (t *cqlTable) setBucket(d *design) {
-	if d.bucket != "" {
-		return
-	}
-	d.bucket = "1d"
-	if d.precision == day {
+	if d.bucket = "1d"; d.precision == day {
 		d.bucket = bucketFor(day, len(d.fields))
 	}
-	const class, unit, size = "class", "compaction_window_unit", "compaction_window_size"
-	if strings.HasSuffix(t.compaction[class], "TimeWindowCompactionStrategy") {
-		n, err := strconv.Atoi(t.compaction[size])
-		of := map[string]time.Duration{"MINUTES": time.Minute, "HOURS": time.Hour, "DAYS": day, "": day}[strings.ToUpper(t.compaction[unit])]
-		if t.compaction[size] == "" {
+	if size := t.compaction["compaction_window_size"]; strings.HasSuffix(t.compaction["class"], "TimeWindowCompactionStrategy") {
+		n, err := strconv.Atoi(size)
+		if size == "" {
 			n, err = 1, nil
 		}
-		const longest = 366
-		if err == nil && n > 0 && n <= longest*24*60 && of > 0 && time.Duration(n)*of <= longest*day {
-			d.bucket = schema.FormatDuration(time.Duration(n) * of)
+		unit := map[string]time.Duration{"MINUTES": time.Minute, "HOURS": time.Hour, "DAYS": day, "": day}[strings.ToUpper(t.compaction["compaction_window_unit"])]
+		const longest = 366 * day
+		if err == nil && n > 0 && unit > 0 && n <= int(longest/unit) {
+			d.bucket = schema.FormatDuration(time.Duration(n) * unit)
 			d.about = append(d.about, "The bucket is the window of TimeWindowCompactionStrategy.")
 		}
 	}
 	if d.bucketAsk == "" && d.precision < day {
-		d.bucketAsk = "How many events has a series a day? A row should have less than 20,000 cells."
+		d.bucketAsk = bucketQuestion
 	}
-}
-
-// setTTL sets the time to live.
-func (t *cqlTable) setTTL(d *design) {
-	d.ttl = "{keep: forever}"
-	if t.ttl == 0 {
-		d.ttlAsk = "The table has no default_time_to_live. Do its writers set one?"
-		return
-	}
-	const longest = 20 * 366 * day // of Cassandra
-	age := min(time.Duration(min(t.ttl, int64(longest/time.Second)))*time.Second, longest)
-	d.ttl = "{max_age: " + schema.FormatDuration(age) + "}"
-	d.about = append(d.about, "The time to live counts from the time of an event, and not from the write.")
 }
 
 // seriesValue derives a series value.
 func (t *cqlTable) seriesValue(name string) designValue {
 	v := t.value(name)
-	v.optional = false
-	if v.typ == "string" {
-		v.escape = true
-	}
-	switch v.typ {
+	switch v.optional = false; v.typ {
 	case "float32", "float64", "bool", "timestamp", "bytes":
 		v.asks = append(v.asks, fmt.Sprintf("Its type in Cassandra is %s, whose text is in the key here. Which values has it?", t.column(name).typ))
-		v.typ, v.escape = "string", true
+		v.typ = "string"
 	}
+	v.escape = v.typ == "string"
 	return v
 }
 
 // addTies adds the clustering columns after the time.
 func (t *cqlTable) addTies(d *design, names []string) {
 	for _, name := range names {
-		typ := t.column(name).typ
-		if !d.sequence && len(names) == 1 && (typ == "int" || typ == "smallint" || typ == "tinyint") {
-			d.sequence = true
-			d.loading = append(d.loading, "--map "+words.ShellPair(name, "sequence"))
-			d.about = append(d.about, fmt.Sprintf("Column %s, which follows the time in the primary key, is the sequence number.", name))
+		if len(names) == 1 && slices.Contains([]string{"int", "smallint", "tinyint"}, t.column(name).typ) {
+			d.sequence, d.loading = true, append(d.loading, "--map "+words.ShellPair(name, "sequence"))
 			continue
 		}
 		v := t.seriesValue(name)

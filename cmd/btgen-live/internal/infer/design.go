@@ -185,6 +185,9 @@ func (d *design) timeForm() string {
 	return "unix_ms"
 }
 
+// bucketQuestion asks about the bucket of events that may be frequent.
+const bucketQuestion = "How many events has a series a day? A row should have less than 20,000 cells."
+
 // bucketFor returns the largest usual bucket in which a row has few cells.
 func bucketFor(step time.Duration, fields int) string {
 	const cells = 20_000

@@ -496,7 +496,7 @@ func (s *recordSample) time(d *design) {
 		d.bucket = "1d" // the first week with days before 1970 has no label
 	}
 	if d.step == 0 {
-		d.bucketAsk = "How many events has a series a day? A row should have less than 20,000 cells."
+		d.bucketAsk = bucketQuestion
 	}
 }
 
