@@ -15,60 +15,36 @@ import (
 // A part of the keys that is no time of the schema language may be a time nevertheless, or contain one, by rule K24.
 // The timestamps of cells show most of these: a time is in their order, or each of its values has its own period.
 
-// hiddenTime asks about a part of the keys that is not the time of the schema, but is one that
-// the language does not have, or contains one; empty if it does not look like one.
+// hiddenTime asks about a part of the keys that is not the time of the schema, but a time or a part of one; empty if it does not
+// look like one.
 func (k *key) hiddenTime(p *part) string {
-	for _, ask := range []func(p *part) string{k.foreignTime, k.otherTime, k.calendar, k.within, k.following} {
-		if q := ask(p); q != "" {
-			return q
+	if is := k.foreignTime(p); is != "" {
+		return fmt.Sprintf("Is it a time? %s is a time in the form %s, which keys cannot have [K24].", show(p.values[0]), is)
+	}
+	for _, f := range timeForms(p.values) {
+		if l := lagOf(k.rows, p.values, f); f.binary() == isBytes(p.values) && l.n > 0 && l.class() == 0 && l.agree*10 >= l.n*9 {
+			return fmt.Sprintf("Is it a time, such as %s? Is it derived from the time of the event, or local?", f.name())
 		}
+	}
+	if field := k.calendar(p); field != "" {
+		return fmt.Sprintf("Is it %s of timestamps of cells? Then it is part of a time, not of a series, and must be in one segment with the rest of it [K24].", field)
+	}
+	if k.follows(p) {
+		return "Its values follow the timestamps of cells. Is it a time, or does it contain one, in a form that keys cannot have [K24]?"
 	}
 	return ""
 }
 
-// foreignTime asks about a part of the keys in a form of times that the language refuses.
+// foreignTime returns the form of a part of the keys that is a time in a form which the language refuses; empty if it is none.
 func (k *key) foreignTime(p *part) string {
-	ask := func(is string) string {
-		return fmt.Sprintf("Is it a time? %s is %s, which is not a time that keys can have [K24].", show(p.values[0]), is)
-	}
 	if layouts := layoutsOf(dataOf(p.values)); len(layouts) > 0 && len(timeForms(p.values)) == 0 {
-		return ask("a time in the form " + layouts[0])
+		return layouts[0]
 	}
-	for _, f := range []*timeForm{
-		{format: "a UUID that contains a time", unit: time.Second, parse: uuidTime},
-		{format: "a little-endian time", unit: time.Second, parse: littleTime},
-	} {
-		if !f.fits(p.values) || !differ(p.values) {
-			continue
-		}
-		if l := lagOf(k.rows, p.values, f); l.n > 0 && l.class() <= 1 {
-			return ask(f.format)
-		}
+	little := &timeForm{unit: time.Second, parse: littleTime}
+	if l := lagOf(k.rows, p.values, little); p.distinct > 1 && little.fits(p.values) && l.n > 0 && l.class() <= 1 {
+		return "little-endian"
 	}
 	return ""
-}
-
-// uuidTime returns the time of a UUID of version 7 or 1.
-func uuidTime(s string) (time.Time, bool) {
-	u, err := codec.ParseUUID(s)
-	if len(s) == 16 {
-		copy(u[:], s)
-		err = nil
-	}
-	if err != nil {
-		return time.Time{}, false
-	}
-	switch u[6] >> 4 {
-	case 7:
-		t := time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, u[:6]...))))
-		return t, plausible(t)
-	case 1:
-		const gregorian = 122192928000000000 // from 1582 to 1970, in 100 ns
-		n := int64(binary.BigEndian.Uint16(u[6:])&0xfff)<<48 | int64(binary.BigEndian.Uint16(u[4:]))<<32 | int64(binary.BigEndian.Uint32(u[:]))
-		t := time.Unix(0, 0).Add(time.Duration((n-gregorian)/10) * time.Microsecond)
-		return t, plausible(t)
-	}
-	return time.Time{}, false
 }
 
 // littleTime returns the time of a little-endian number of 4 or 8 bytes.
@@ -88,48 +64,46 @@ func littleTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// otherTime asks about a part of the keys that is a time of the language, but not the one of the schema.
-func (k *key) otherTime(p *part) string {
-	for _, f := range timeForms(p.values) {
-		l := lagOf(k.rows, p.values, f)
-		if f.binary() == isBytes(p.values) && l.n > 0 && l.class() == 0 && l.agree*10 >= l.n*9 {
-			return fmt.Sprintf("Is it a time, such as %s? Is it derived from the time of the event, or local?", f.name())
-		}
-	}
-	return ""
-}
-
-// following asks about a part of the keys that follows the timestamps of cells: a time in a form that this package
-// does not know, or a number that is derived from one. It is empty if the part does not.
-func (k *key) following(p *part) string {
-	found := k.observations(p)
-	numbers := all(p.values, isDigits) && inOrder(found, compareNumbers)
-	if !numbers && !inOrder(found, strings.Compare) && !inPeriods(found) {
-		return ""
-	}
-	return "Its values follow the timestamps of cells. Is it a time, or does it contain one, in a form that keys cannot have [K24]?"
-}
-
 // observation is a value of a part of a key, and the times of the oldest and the newest cell of its row.
 type observation struct {
 	value          string
 	oldest, newest int64
 }
 
-// maxPairs is the number of rows whose parts are compared in pairs.
-const maxPairs = 300
-
-// observations returns some values of a part, sorted by time; nil if a timestamp is no time.
-func (k *key) observations(p *part) (found []observation) {
-	for r := 0; r < len(p.values); r += max(1, len(p.values)/maxPairs) {
+// follows reports whether a part of the keys follows the timestamps of cells: its values, their ends or the numbers that they are
+// have their order or the opposite one, or each of them has its own period.
+func (k *key) follows(p *part) bool {
+	const most = 300 // rows
+	var found []observation
+	for r := 0; r < len(p.values); r += max(1, len(p.values)/most) {
 		oldest, newest := k.rows[r].bounds()
 		if !plausible(codec.FromMicros(oldest)) {
-			return nil
+			return false
 		}
 		found = append(found, observation{p.values[r], oldest, newest})
 	}
 	slices.SortStableFunc(found, func(a, b observation) int { return cmp.Compare(a.oldest, b.oldest) })
-	return found
+	if inPeriods(found) || all(p.values, isDigits) && inOrder(found, compareNumbers) || inOrder(found, strings.Compare) ||
+		inOrder(found, compareIDs) || inOrder(found, compareBackward) {
+		return true
+	}
+	const shortest, longest = 4, 24 // bytes of ends
+	for n := min(longest, p.width()-1); n >= shortest; n-- {
+		if inOrder(found, func(a, b string) int { return strings.Compare(a[len(a)-n:], b[len(b)-n:]) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// compareBackward compares bytes from the last one on, as the time of a little-endian number.
+func compareBackward(a, b string) int {
+	for i := 1; i <= min(len(a), len(b)); i++ {
+		if order := cmp.Compare(a[len(a)-i], b[len(b)-i]); order != 0 {
+			return order
+		}
+	}
+	return 0
 }
 
 // compareNumbers compares digits as numbers.
@@ -138,19 +112,29 @@ func compareNumbers(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// inOrder reports whether all but a few pairs of many values are in the order of their times, or in the opposite
-// order.
+// compareIDs compares UUIDs of version 1 by their times.
+func compareIDs(a, b string) int {
+	const size = 36
+	if len(a) != size || len(b) != size {
+		return 0
+	}
+	return strings.Compare(a[14:18]+a[9:13]+a[:8], b[14:18]+b[9:13]+b[:8])
+}
+
+// inOrder reports whether all but a few pairs of many values are in the order of their times, or in the opposite order. Times that
+// are near do not count: writes may follow their events by different times.
 func inOrder(found []observation, compare func(a, b string) int) bool {
 	distinct, up, down := map[string]bool{}, 0, 0
+	near := (found[len(found)-1].oldest - found[0].oldest) / 4
 	for i, o := range found {
 		distinct[o.value] = true
 		for _, before := range found[:i] {
-			if order := compare(o.value, before.value); before.oldest != o.oldest && order != 0 {
+			if order := compare(o.value, before.value); o.oldest-before.oldest > near && order != 0 {
 				up, down = up+(1+order)/2, down+(1-order)/2
 			}
 		}
 	}
-	return len(distinct) >= 10 && up+down > 0 && max(up, down)*100 >= (up+down)*98
+	return len(distinct) >= 10 && up+down > len(found) && max(up, down)*100 >= (up+down)*98
 }
 
 // inPeriods reports whether values repeat, and each has a period that hardly overlaps with those of others.
@@ -182,8 +166,8 @@ var calendarFields = []struct {
 	{"the minute of the hour", time.Time.Minute},
 }
 
-// calendar asks about a part of the keys that counts months, days or hours of the timestamps of
-// cells, in some time zone; empty if it does not. It would be different series otherwise.
+// calendar returns the name of the field of timestamps of cells, in some time zone, that a part of the keys counts; empty if it
+// counts none. It would be different series otherwise.
 func (k *key) calendar(p *part) string {
 	if p.binary || p.distinct < 2 || !all(p.values, func(v string) bool { return isDigits(v) && len(v) <= 3 }) {
 		return ""
@@ -199,60 +183,9 @@ func (k *key) calendar(p *part) string {
 				r++
 			}
 			if r == len(k.rows) {
-				return fmt.Sprintf("Is it %s of timestamps of cells? Then it is part of a time, not of a series, and must be in one segment with the rest of it [K24].", f.name)
+				return f.name
 			}
 		}
 	}
 	return ""
-}
-
-// within asks about times inside of the values of a part.
-func (k *key) within(p *part) string {
-	for _, size := range []int{14, 8, 10, 13, 16, 19, 12, 7, 6, 4} {
-		for _, tail := range []bool{true, false} {
-			for skip := 0; skip < 24; skip++ {
-				values := make([]string, 0, len(p.values))
-				for _, v := range p.values {
-					begin := skip
-					if tail {
-						begin = len(v) - size - skip
-					}
-					if begin < 0 || begin+size > len(v) || len(v) == size {
-						break
-					}
-					values = append(values, v[begin:begin+size])
-				}
-				if len(values) < len(p.values) {
-					break
-				}
-				if len(values) < 3 || size < 6 && !isBytes(values) {
-					continue
-				}
-				forms := timeForms(values)
-				if size == 4 || size == 8 {
-					forms = append(forms, &timeForm{format: "binary, little-endian", unit: time.Second, parse: littleTime})
-				}
-				for _, f := range forms {
-					if !f.fits(values) {
-						continue
-					}
-					l := lagOf(k.rows, values, f)
-					if f.binary() == isBytes(values) && l.n > 0 && l.class() == 0 && l.agree == l.n && (differ(values) || strings.ContainsAny(values[0], "-/:.")) {
-						return fmt.Sprintf("It contains %s, which looks like a time (%s). Is it one that keys can have? If not, see [K24].", show(values[0]), f.name())
-					}
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// differ reports whether there are several values.
-func differ(values []string) bool {
-	for _, v := range values {
-		if v != values[0] {
-			return true
-		}
-	}
-	return false
 }

@@ -305,7 +305,7 @@ var tableCases = []tableCase{
 	{name: "binary: little-endian seconds", asks: "[K24]", write: later(5, 40, time.Minute, time.Second, func(s int, at time.Time) string {
 		return string(binary.BigEndian.AppendUint32(nil, uint32(s+1))) + string(binary.LittleEndian.AppendUint32(nil, uint32(at.Unix())))
 	})},
-	{name: "text of fixed width", asks: "looks like a time", write: later(5, 40, time.Minute, time.Second, func(s int, at time.Time) string {
+	{name: "text of fixed width", asks: "[K24]", write: later(5, 40, time.Minute, time.Second, func(s int, at time.Time) string {
 		return fmt.Sprintf("SYM%c%05d%s", 'A'+s, s, at.Format("20060102150405"))
 	})},
 	{name: "hash before the series", write: temps(10, 30, 17*time.Minute, func(s int, at time.Time) string {
