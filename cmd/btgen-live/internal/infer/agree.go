@@ -35,13 +35,12 @@ type lag struct {
 	first    string // row key
 	example  string // row key of the first that disagrees
 	unlikely int    // timestamps that are no times, such as 0
-	unit     time.Duration
 	exact    [3]int // timestamps that are the times one unit earlier, the times, and the times one unit later
 }
 
 // newLag returns a lag of times that stand for a period.
 func newLag(width time.Duration) *lag {
-	return &lag{width: width, unit: width, least: math.MaxInt64, most: math.MinInt64}
+	return &lag{width: width, least: math.MaxInt64, most: math.MinInt64}
 }
 
 // add compares a cell with the time of its event.
@@ -51,39 +50,29 @@ func (l *lag) add(row string, cell int64, event time.Time) {
 		return
 	}
 	d := cell - event.UnixMicro()
-	if l.n++; l.first == "" {
-		l.first = row
-	}
+	l.n, l.first, l.all = l.n+1, cmp.Or(l.first, row), append(l.all, d)
 	l.least, l.most = min(l.least, d), max(l.most, d)
 	for i := range l.exact {
-		at := event.Add(time.Duration(i-1) * l.unit)
+		at := event.Add(time.Duration(i-1) * l.width)
 		if cell == codec.Micros(at) || cell == codec.Micros(at.Truncate(time.Millisecond)) {
 			l.exact[i]++
 		}
 	}
 	if d >= -early.Microseconds() && d < (l.width+late).Microseconds() {
 		l.agree++
-	} else if l.example == "" {
-		l.example = row
+	} else {
+		l.example = cmp.Or(l.example, row)
 	}
-	l.all = append(l.all, d)
 }
 
-// median returns the median.
-func (l *lag) median() int64 {
-	if len(l.all) == 0 {
+// class returns how badly the median of the times disagrees, from 0.
+func (l *lag) class() int {
+	if l.n == 0 {
 		return 0
 	}
-	all := slices.Clone(l.all)
-	slices.Sort(all)
-	return all[len(all)/2]
-}
-
-// class returns how badly times disagree, from 0.
-func (l *lag) class() int {
-	d := time.Duration(l.median()) * time.Microsecond
-	switch {
-	case l.n == 0 || d >= -early && d <= l.width+late:
+	all := slices.Sorted(slices.Values(l.all))
+	switch d := time.Duration(all[l.n/2]) * time.Microsecond; {
+	case d >= -early && d <= l.width+late:
 		return 0
 	case d >= -zones && d < l.width+45*24*time.Hour:
 		return 1
@@ -93,45 +82,25 @@ func (l *lag) class() int {
 	return 3
 }
 
-// shifted reports whether all timestamps differ from the times in one direction, by about the
-// difference between a local time and UTC.
-func (l *lag) shifted() bool {
-	if l.n == 0 {
-		return false
-	}
-	before := l.most < -early.Microseconds() && l.least >= -zones.Microseconds()
-	after := l.least >= (l.width+soon).Microseconds() && l.most <= (l.width+zones).Microseconds()
-	return before || after
-}
-
-// local reports whether all timestamps differ from the times by about the same, as UTC does from
-// local times with and without daylight saving time.
+// local reports whether timestamps disagree, but none by more than local times do: some are earlier, or all later. So are those in
+// periods that begin later, such as local days west of Greenwich.
 func (l *lag) local() bool {
-	return l.shifted() && l.most-l.least <= (75*time.Minute).Microseconds()
+	return l.n > 0 && l.least >= -zones.Microseconds() && l.most <= (l.width+zones).Microseconds() &&
+		(l.least < -early.Microseconds() || l.least >= soon.Microseconds() && l.most >= (l.width+soon).Microseconds())
 }
 
-// around reports whether some timestamps disagree, but none by more than local times do.
-func (l *lag) around() bool {
-	return l.n > 0 && (l.least < -early.Microseconds() || l.most >= (l.width+soon).Microseconds()) &&
-		l.least >= -zones.Microseconds() && l.most <= (l.width+zones).Microseconds()
+// shifted reports whether all timestamps differ from the times by about the same, as UTC does from local times with and without
+// daylight saving time.
+func (l *lag) shifted() bool {
+	return l.local() && l.most-l.least <= (75*time.Minute).Microseconds() && (l.most < -early.Microseconds() || l.least >= (l.width+soon).Microseconds())
 }
 
 // offByOne reports whether all timestamps are the times one unit earlier or later, or differ
 // from them by exactly the same little time: a time that is subtracted from another maximum
 // looks like it.
 func (l *lag) offByOne() bool {
-	if l.n < 2 || l.exact[1] == l.n {
-		return false
-	}
 	constant := l.least == l.most && magnitude(l.least) < time.Second.Microseconds()
-	return constant || l.exact[0] == l.n || l.exact[2] == l.n
-}
-
-// localPeriods reports whether all timestamps are in periods that begin later than those of the
-// times, by about as much as local days do west of Greenwich.
-func (l *lag) localPeriods() bool {
-	return l.n > 0 && l.width >= time.Hour && l.least >= soon.Microseconds() && l.most >= (l.width+soon).Microseconds() &&
-		l.most <= (l.width+zones).Microseconds() && l.most-l.least <= (l.width+75*time.Minute).Microseconds()
+	return l.n > 1 && l.exact[1] < l.n && (constant || l.exact[0] == l.n || l.exact[2] == l.n)
 }
 
 // report adds the times to a report: they do not all agree if there is a question about them.
@@ -139,40 +108,35 @@ func (l *lag) report(r *verify.Report) {
 	if l == nil || l.n == 0 {
 		return
 	}
-	agree := l.agree
-	if l.shifted() || l.offByOne() || l.localPeriods() {
-		agree = 0
+	r.Times = verify.Share{Readable: l.agree, Total: l.n}
+	if l.agree == l.n && (l.local() || l.offByOne()) {
+		r.Times.Readable = 0
 	}
-	r.Times = verify.Share{Readable: agree, Total: l.n}
-	if agree < l.n {
+	if r.Times.Readable < l.n {
 		example := cmp.Or(l.example, l.first)
-		r.Findings = append(r.Findings, verify.Finding{Count: l.n - agree, Row: example, Problem: "the time in the row key disagrees with timestamps of cells", Guess: l.question()})
+		r.Findings = append(r.Findings, verify.Finding{Count: l.n - r.Times.Readable, Row: example, Problem: "the time in the row key disagrees with timestamps of cells", Guess: l.question()})
 	}
 }
 
 // question asks about times that disagree; empty if none does.
 func (l *lag) question() string {
-	switch {
-	case l == nil:
+	if l == nil {
 		return ""
+	}
+	share := fmt.Sprintf("Timestamps of %d of %d cells disagree with the times in the keys, by up to %s.", l.n-l.agree, l.n, gap(l.farthest()))
+	switch {
 	case l.n == 0 && l.unlikely > 0:
 		return "Timestamps of cells are not times. Is the time in the keys that of the event?"
 	case l.offByOne():
-		return fmt.Sprintf("Timestamps of all cells are %s %s than the times in the keys. Is the time subtracted from another number? Keys cannot have it then [K24].", gap(l.farthest()), l.direction())
-	case l.localPeriods():
-		return fmt.Sprintf("Timestamps of cells are %s to %s later than the times in the keys, which stand for %s. Are these local times? Times in keys must be in UTC [K24].", gap(l.nearest()), gap(l.farthest()), l.width)
-	case l.shifted():
-		return fmt.Sprintf("Timestamps of cells are %s to %s %s than the times in the keys. Are these local times? Times in keys must be in UTC [K24].", gap(l.nearest()), gap(l.farthest()), l.direction())
+		return fmt.Sprintf("Timestamps of all cells differ by %s from the times in the keys. Is the time subtracted from another number? Keys cannot have it then [K24].", gap(l.farthest()))
+	case l.local():
+		return fmt.Sprintf("Timestamps of cells differ by up to %s from the times in the keys, which stand for %s. Are these local times? Times in keys must be in UTC [K24].", gap(l.farthest()), l.width)
 	case l.agree == l.n && l.width >= time.Second && l.least >= 0 && l.most > 0 && l.most < l.width.Microseconds():
 		return fmt.Sprintf("Timestamps of cells are up to %s later than the times in the keys, which stand for %s. Are timestamps the times of events, in buckets of %s, or those of writes?", gap(l.most), l.width, l.width)
-	case l.agree < l.n && l.around():
-		return fmt.Sprintf("Timestamps of %d of %d cells disagree with the times in the keys, by up to %s. Are these local times? Times in keys must be in UTC [K24].", l.n-l.agree, l.n, gap(l.farthest()))
+	case l.agree < l.n && l.class() > 1:
+		return share + " Were the cells written later, or is it an ID or another number instead of a time?"
 	case l.agree < l.n:
-		instead := "is the time another one"
-		if l.class() > 1 {
-			instead = "is it an ID or another number instead of a time"
-		}
-		return fmt.Sprintf("Timestamps of %d of %d cells disagree with the times in the keys, by up to %s. Were the cells written later, or %s?", l.n-l.agree, l.n, gap(l.farthest()), instead)
+		return share + " Were the cells written later, or is the time another one?"
 	}
 	return ""
 }
@@ -196,18 +160,9 @@ func (t *table) untimed() string {
 	return fmt.Sprintf("Timestamps of %d of %d cells are not times, such as %s. Are these cells parts of events?", n, t.cells, example)
 }
 
-func (l *lag) nearest() int64  { return min(magnitude(l.least), magnitude(l.most)) }
 func (l *lag) farthest() int64 { return max(magnitude(l.least), magnitude(l.most)) }
 
 func magnitude(n int64) int64 { return max(n, -n) }
-
-// direction says whether timestamps are earlier or later.
-func (l *lag) direction() string {
-	if l.most < 0 {
-		return "earlier"
-	}
-	return "later"
-}
 
 // gap formats microseconds.
 func gap(micros int64) string {

@@ -327,7 +327,7 @@ func (k *key) zone() string {
 			l.add(k.rows[r].key, c.at, at)
 		}
 	}
-	if !l.around() {
+	if !l.local() {
 		return ""
 	}
 	return fmt.Sprintf("It is up to %s off, as local times are: times in keys must be in UTC [K24].", gap(l.farthest()))
@@ -344,7 +344,6 @@ func unserialized(single bool) codec.Pattern {
 // single returns the draft with a row per event.
 func (k *key) single(cols []*column) *draft {
 	d := &draft{key: k, pattern: codec.SingleUnserialized, metric: -1, timed: true, fit: writtenFit, lag: newLag(k.time.width())}
-	d.lag.unit = k.time.unit
 	if k.time.months > 0 || k.time.format == "iso_week" {
 		return nil
 	}
@@ -360,7 +359,7 @@ func (k *key) single(cols []*column) *draft {
 	switch {
 	case d.timed:
 		d.fit = timedFit
-	case d.lag.local():
+	case d.lag.shifted():
 		d.standing = localStanding
 	case d.lag.class() > 1:
 		d.standing = farStanding
