@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/runtime/facts"
 )
 
 // fact is a kind of fact about a table, or about a layout of it. What is to be known about a kind
@@ -113,7 +114,7 @@ func columns(name string, of layout.Format) fact[Layout] {
 		enum:   func(c *Column) *[]EnumValue { return &c.Enum },
 	})
 	all.has = func(l *Layout) bool { return l.Blob == of }
-	return all.recorded(func(r *recorder) { r.columns(name) })
+	return all.recorded(func(r *recorder) { r.columns(facts.Kind(name)) })
 }
 
 // segments are those of row keys.

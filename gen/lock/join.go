@@ -67,7 +67,7 @@ func (s state) serveOnce(side state) {
 
 // joinTable joins the facts of a table that both sides have. was is nil if they added it.
 func joinTable(key string, was, our, their []string) ([]string, error) {
-	var sides [3]facts
+	var sides [3]lines
 	var tables [3]*Table
 	for i, side := range [][]string{was, our, their} {
 		if side == nil {
@@ -78,7 +78,7 @@ func joinTable(key string, was, our, their []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		tables[i], sides[i] = t, factsOfTable(t)
+		tables[i], sides[i] = t, linesOf(t)
 	}
 	before, a, b := sides[0], sides[1], sides[2]
 	others := tables[2].since(tables[0]) // layouts of their own
@@ -86,7 +86,7 @@ func joinTable(key string, was, our, their []string) ([]string, error) {
 		others = nil
 	} else {
 		tables[2].Layouts = tables[2].Layouts[len(others):]
-		b = factsOfTable(tables[2])
+		b = linesOf(tables[2])
 	}
 	all := slices.Clone(a)
 	for _, fact := range b {
@@ -126,8 +126,8 @@ func (t *Table) since(base *Table) []Layout {
 }
 
 // sameLayouts reports whether both sides have got the same layouts, but for facts of which a layout has several.
-func (f facts) sameLayouts(other facts, base *Table) bool {
-	all := func(f, other facts) bool {
+func (f lines) sameLayouts(other lines, base *Table) bool {
+	all := func(f, other lines) bool {
 		return !slices.ContainsFunc(f, func(k keyed) bool {
 			return k.layout > 0 && k.joins == once && (len(base.Layouts) == 0 || k.layout > base.Newest().Number) && other.of(k.key) != k.text
 		})
@@ -181,8 +181,8 @@ const retiredFlag = " retired"
 // live returns the line of a fact without the note that it is no longer in use.
 func live(line string) string { return strings.TrimSuffix(line, retiredFlag) }
 
-// facts are the facts of a table, by what they are about.
-type facts []keyed
+// lines are the lines of a table, by what they are about.
+type lines []keyed
 
 // keyed is the line of a fact.
 type keyed struct {
@@ -191,12 +191,12 @@ type keyed struct {
 	joins     joining
 }
 
-func (f facts) index(key string) int {
+func (f lines) index(key string) int {
 	return slices.IndexFunc(f, func(k keyed) bool { return k.key == key })
 }
 
 // of returns the line of a fact; empty if there is none.
-func (f facts) of(key string) string {
+func (f lines) of(key string) string {
 	if i := f.index(key); i >= 0 {
 		return f[i].text
 	}
@@ -204,13 +204,13 @@ func (f facts) of(key string) string {
 }
 
 // have reports whether there are facts, and some of a layout if the number is not 0.
-func (f facts) have(layout int) bool {
+func (f lines) have(layout int) bool {
 	return slices.ContainsFunc(f, func(k keyed) bool { return layout == 0 || k.layout == layout })
 }
 
-// factsOfTable returns the facts of a table. What was accepted twice has two of them.
-func factsOfTable(t *Table) facts {
-	var out facts
+// linesOf returns the facts of a table. What was accepted twice has two of them.
+func linesOf(t *Table) lines {
+	var out lines
 	for _, l := range t.lines() {
 		fact := keyed{l.key(), l.text(), l.layout, l.joins}
 		for n, once := 2, fact.key; out.index(fact.key) >= 0; n++ {

@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/facts"
 )
 
 // Record returns the facts of one layout of a table for the history of setups, which package
@@ -21,21 +22,21 @@ func Record(l *layout.Layout, t *layout.Table) string {
 	if t.Draft {
 		return ""
 	}
-	facts := factsOf(l, t)
-	r := recorder{layout: &facts, kinds: t.Kinds()}
+	of := factsOf(l, t)
+	r := recorder{layout: &of, kinds: t.Kinds()}
 	if !t.Since.IsZero() {
-		r.add("since", asInstant.show(t.Since))
+		r.add(facts.Since, asInstant.show(t.Since))
 	}
 	if !t.Until.IsZero() {
-		r.add("until", asInstant.show(t.Until))
+		r.add(facts.Until, asInstant.show(t.Until))
 	}
-	r.add("schema "+SchemaOf(l), "events") // so that a schema that moves to other families does not seem to be a new one
+	r.Add(facts.Key{Kind: facts.Schema, Part: SchemaOf(l)}, "events") // so that a schema that moves to other families does not seem to be a new one
 	for _, f := range layoutFacts {
-		if f.record != nil && f.has(&facts) {
+		if f.record != nil && f.has(&of) {
 			f.record(&r)
 		}
 	}
-	return strings.Join(r.facts, "; ")
+	return r.String()
 }
 
 // Rows returns the facts that say in which rows events are: equal texts mean equal row keys for equal events.
@@ -45,7 +46,7 @@ func (l *Layout) Rows() string {
 	r.precision()
 	r.delimiter()
 	r.key()
-	r.facts = slices.DeleteFunc(r.facts, func(fact string) bool { return strings.Contains(fact, " enum ") })
+	r.Layout = slices.DeleteFunc(r.Layout, func(f facts.Fact) bool { return f.Enum != "" })
 	if l.Pattern.Bucketed() {
 		r.bucket()
 	} else {
@@ -54,31 +55,29 @@ func (l *Layout) Rows() string {
 	if l.Sequence {
 		r.sequence()
 	}
-	return strings.Join(r.facts, "; ")
+	return r.String()
 }
 
-// recorder collects the facts of a layout, each as "key: value".
+// recorder collects the facts of a layout.
 type recorder struct {
+	facts.Layout
 	layout *Layout
 	kinds  string // of the rows of the table, after the names of families
-	facts  []string
 }
 
-// add adds a fact.
-func (r *recorder) add(key string, words ...string) {
-	r.facts = append(r.facts, key+": "+strings.Join(words, " "))
-}
+// add adds a fact about all events.
+func (r *recorder) add(kind facts.Kind, words ...string) { r.Add(facts.Key{Kind: kind}, words...) }
 
-func (r *recorder) pattern() { r.add("pattern", asPattern.show(r.layout.Pattern)) }
+func (r *recorder) pattern() { r.add(facts.Pattern, asPattern.show(r.layout.Pattern)) }
 
 // precision adds the unit of offsets.
 func (r *recorder) precision() {
 	if l := r.layout; l.Pattern.Naming() == codec.NamedByTime {
-		r.add("precision", asDuration.show(l.Precision))
+		r.add(facts.Precision, asDuration.show(l.Precision))
 	}
 }
 
-func (r *recorder) delimiter() { r.add("delimiter", quote(r.layout.Delimiter)) }
+func (r *recorder) delimiter() { r.add(facts.Delimiter, quote(r.layout.Delimiter)) }
 
 // key adds the segments of the row key.
 func (r *recorder) key() {
@@ -91,28 +90,28 @@ func (r *recorder) key() {
 			names = append(names, g.Name)
 		}
 	}
-	r.add("key", strings.Join(key, ", "))
-	r.add("names", strings.Join(names, ", ")) // for people: not compared
+	r.add(facts.Segments, strings.Join(key, ", "))
+	r.add(facts.Names, strings.Join(names, ", ")) // for people: not compared
 	for i := range segments {
 		if g := &segments[i]; g.Enum != nil {
-			r.enum("key "+itoa(i+1), g.Enum, g.Form.Encoding == codec.KeyText)
+			r.enum(facts.Key{Kind: facts.Segments, Part: itoa(i + 1)}, g.Enum, g.Form.Encoding == codec.KeyText)
 		}
 	}
 }
 
 func (r *recorder) bucket() {
 	b := aligned(r.layout.Bucket)
-	r.add("bucket", wordsOf(func(w *words) { bucketCode(&b, w) })...)
+	r.add(facts.Bucket, wordsOf(func(w *words) { bucketCode(&b, w) })...)
 }
 
 func (r *recorder) time() {
-	r.add("time", wordsOf(func(w *words) { timeCode(&r.layout.TimeKey, w) })...)
+	r.add(facts.Time, wordsOf(func(w *words) { timeCode(&r.layout.TimeKey, w) })...)
 }
 
-func (r *recorder) sequence() { r.add("sequence", "in qualifiers") }
+func (r *recorder) sequence() { r.add(facts.Sequence, "in qualifiers") }
 
 func (r *recorder) blob() {
-	r.add("blob", wordsOf(func(w *words) { blobCode(r.layout, w) })...)
+	r.add(facts.Blob, wordsOf(func(w *words) { blobCode(r.layout, w) })...)
 }
 
 // families adds the families. Their ages may change.
@@ -127,14 +126,14 @@ func (r *recorder) families() {
 		case f.Timestamp == codec.TimestampShifted:
 			kind = "shifted " + asDuration.show(f.Default)
 		}
-		r.add("family "+f.Name+r.kinds, kind)
+		r.Add(facts.Key{Kind: facts.Family, Part: f.Name + r.kinds}, kind)
 	}
 }
 
 // rollup adds the rollup, with the width of its windows. The time to live of these may change.
 func (r *recorder) rollup() {
 	if of := r.layout.Rollup(); of != nil {
-		r.add("rollup "+of.Family, of.Every.String())
+		r.Add(facts.Key{Kind: facts.Rollup, Part: of.Family}, of.Every.String())
 	}
 }
 
@@ -178,21 +177,21 @@ func wide(t schema.Type) string {
 	return t.String()
 }
 
-// columns adds the columns, whose facts begin with a word. Where events of earlier programs have a field in the column of
+// columns adds the columns, whose facts are of a kind. Where events of earlier programs have a field in the column of
 // the same name of another family, the key of that says so.
-func (r *recorder) columns(word string) {
+func (r *recorder) columns(kind facts.Kind) {
 	for i := range r.layout.Columns {
 		c := &r.layout.Columns[i]
-		key := word + " " + quote(c.Key)
+		key := facts.Key{Kind: kind, Part: quote(c.Key)}
 		if c.Was != "" && c.Was == c.Key && c.Family != "" {
-			key += " in " + c.Family
+			key.Part += " in " + c.Family
 		}
 		r.column(key, c)
 	}
 }
 
 // column adds the facts of a column.
-func (r *recorder) column(key string, c *Column) {
+func (r *recorder) column(key facts.Key, c *Column) {
 	words := []string{"written"}
 	switch {
 	case c.Written:
@@ -209,21 +208,22 @@ func (r *recorder) column(key string, c *Column) {
 	if c.Family != "" {
 		words = append(words, "in", c.Family)
 	}
-	r.add(key, words...)
+	r.Add(key, words...)
 	r.enum(key, c.Enum, c.Values.Text() || r.layout.Blob == layout.JSONText)
 }
 
 // enum adds the values of an enum: what is stored, and what it means.
-func (r *recorder) enum(key string, values []EnumValue, named bool) {
+func (r *recorder) enum(key facts.Key, values []EnumValue, named bool) {
 	values = slices.Clone(values)
 	if named {
 		slices.SortFunc(values, func(a, b EnumValue) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	for _, v := range values {
-		if named {
-			r.add(key+" enum "+quote(v.Name), "by name")
+		if key.Enum = quote(v.Name); named {
+			r.Add(key, "by name")
 			continue
 		}
-		r.add(key+" enum "+strconv.FormatInt(v.Number, 10), quote(v.Name))
+		key.Enum = strconv.FormatInt(v.Number, 10)
+		r.Add(key, quote(v.Name))
 	}
 }

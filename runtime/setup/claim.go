@@ -9,7 +9,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/facts"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -83,7 +83,7 @@ func (s step) String() string {
 
 // historyRow is what the history has of a table.
 type historyRow struct {
-	layouts []RecordedLayout // by family and number
+	layouts []recordedLayout // by family and number
 	steps   []step
 }
 
@@ -104,7 +104,7 @@ func (r historyRow) pending() bool {
 }
 
 // alive reports whether the table may have events of a recorded layout.
-func (r historyRow) alive(l *RecordedLayout) bool {
+func (r historyRow) alive(l *recordedLayout) bool {
 	life := r.life()
 	if len(life) == 0 || life[0].kind != stepCreates {
 		return true
@@ -115,26 +115,23 @@ func (r historyRow) alive(l *RecordedLayout) bool {
 // ofSchema returns the recorded layouts of a schema of the table, oldest first: those that have a
 // family in common with its layout, all[i], or else belong to a schema of the same name that has
 // moved to other families.
-func (r historyRow) ofSchema(all []layouts, i int) ([]RecordedLayout, error) {
-	same := func(family string) []RecordedLayout {
-		return slices.DeleteFunc(slices.Clone(r.layouts), func(o RecordedLayout) bool { return o.Family != family })
+func (r historyRow) ofSchema(all []facts.Layouts, i int) []recordedLayout {
+	same := func(family string) []recordedLayout {
+		return slices.DeleteFunc(slices.Clone(r.layouts), func(o recordedLayout) bool { return o.Family != family })
 	}
 	named := ""
 	for _, l := range r.layouts {
-		was, err := parseLayouts(l.Layout)
 		switch {
-		case err != nil:
-			return nil, err
-		case was.shareFamily(all[i]):
-			return same(l.Family), nil
-		case was.shareSchema(all[i]) && !slices.ContainsFunc(all, was.shareFamily):
+		case l.layouts.ShareFamily(all[i]):
+			return same(l.Family)
+		case l.layouts.ShareSchema(all[i]) && !slices.ContainsFunc(all, l.layouts.ShareFamily):
 			named = l.Family
 		}
 	}
-	if named != "" {
-		return same(named), nil
+	if named == "" {
+		return nil
 	}
-	return nil, nil
+	return same(named)
 }
 
 // claim is what a setup has to record of a table.
@@ -145,7 +142,7 @@ type claim struct {
 
 // layoutEntry is a layout to record.
 type layoutEntry struct {
-	RecordedLayout
+	recordedLayout
 	change *Change // nil if the table is created
 }
 
@@ -161,8 +158,8 @@ func (c *claim) changes() []Change {
 }
 
 // inMicros adds the hazard of the first layout in a table of another program that stores several events in a millisecond.
-func (c *Change) inMicros(live *liveTable, own layouts) {
-	if !live.micros || !slices.ContainsFunc(own, func(f facts) bool { return codec.ParsePattern(f.values["pattern"]).EventTimed() }) {
+func (c *Change) inMicros(live *liveTable, own facts.Layouts) {
+	if !live.micros || !slices.ContainsFunc(own, func(l facts.Layout) bool { return l.Pattern().EventTimed() }) {
 		return
 	}
 	c.hazard("micros", "", "the granularity of the table is MICROS: what the schema writes replaces other events of its millisecond, or fields of them; "+
@@ -175,33 +172,25 @@ func (c *claim) hazardous() bool {
 }
 
 // claim returns what to record of a table; live is nil if it does not exist.
-func (h *layoutHistory) claim(t store.Table, live *liveTable) (*claim, error) {
-	row := h.rows[t.ID]
-	all, err := layoutsOf(&t)
-	if err != nil || len(all) == 0 {
-		return &claim{}, err
-	}
+func (h *layoutHistory) claim(t store.Table, live *liveTable) *claim {
+	row, all := h.rows[t.ID], h.own[t.ID]
 	c, exists := &claim{}, live != nil
+	if len(all) == 0 {
+		return c
+	}
 	fresh := !exists && !row.pending() // a table without events may have any layout
 	for i := range all {
-		of, err := row.ofSchema(all, i)
-		if err != nil {
-			return nil, err
-		}
+		of := row.ofSchema(all, i)
 		e := firstOf(t.ID, all[i], of)
 		if !fresh && len(of) > 0 && row.alive(&of[len(of)-1]) {
-			if e, err = h.compare(t.ID, live, all[i], of); err != nil {
-				return nil, err
-			}
+			e = h.compare(t.ID, live, all[i], of)
 		} else if exists {
 			e.change = &Change{Kind: RecordLayout, Table: t.ID, Family: e.Family}
 			e.change.because("", reasonFor(row))
 			e.change.inMicros(live, all[i])
 		}
 		if exists && e != nil && (len(of) > 0 || len(row.layouts) == 0) { // another schema of the table is new in it
-			if err := h.begun(e.change, all[i], of); err != nil {
-				return nil, err
-			}
+			h.begun(e.change, all[i], of)
 		}
 		if e != nil {
 			c.entries = append(c.entries, *e)
@@ -215,9 +204,7 @@ func (h *layoutHistory) claim(t store.Table, live *liveTable) (*claim, error) {
 		c.step.kind = stepCreates
 	case c.hazardous():
 		c.step.kind = stepCreates
-		if err := c.restart(t.ID, row, all); err != nil {
-			return nil, err
-		}
+		c.restart(t.ID, row, all)
 	default:
 		c.step.kind = stepJoins
 	}
@@ -228,12 +215,12 @@ func (h *layoutHistory) claim(t store.Table, live *liveTable) (*claim, error) {
 		}
 		c.step.columns = append(c.step.columns, e.column())
 	}
-	return c, nil
+	return c
 }
 
 // firstOf returns the entry for a layout that no other is compared with.
-func firstOf(table string, own layouts, of []RecordedLayout) *layoutEntry {
-	e := &layoutEntry{RecordedLayout: RecordedLayout{table, own.families()[0], 1, own.String()}}
+func firstOf(table string, own facts.Layouts, of []recordedLayout) *layoutEntry {
+	e := &layoutEntry{recordedLayout{RecordedLayout{table, own.Families()[0], 1, own.String()}, own}, nil}
 	if len(of) > 0 {
 		e.Family, e.Number = of[0].Family, of[len(of)-1].Number+1
 	}
@@ -249,15 +236,11 @@ func reasonFor(row historyRow) string {
 }
 
 // restart turns what contradicts an unfinished setup into a new beginning, with all layouts.
-func (c *claim) restart(table string, row historyRow, all []layouts) error {
+func (c *claim) restart(table string, row historyRow, all []facts.Layouts) {
 	compared := c.entries
 	c.entries = nil
 	for i := range all {
-		of, err := row.ofSchema(all, i)
-		if err != nil {
-			return err
-		}
-		e := firstOf(table, all[i], of)
+		e := firstOf(table, all[i], row.ofSchema(all, i))
 		for _, was := range compared {
 			if was.Family == e.Family && was.change != nil && len(was.change.Hazards) > 0 {
 				e.change = was.change
@@ -267,7 +250,6 @@ func (c *claim) restart(table string, row historyRow, all []layouts) error {
 		}
 		c.entries = append(c.entries, *e)
 	}
-	return nil
 }
 
 // maxConflicts limits how often a setup gives way to others that are faster.
@@ -290,10 +272,8 @@ func (h *layoutHistory) confirm(ctx context.Context, t store.Table, live *liveTa
 func (h *layoutHistory) settle(ctx context.Context, t store.Table, live *liveTable, contradiction error, allowed bool) (own bool, err error) {
 	creates := allowed // a missing table
 	for range maxConflicts {
-		c, err := h.claim(t, live)
+		c := h.claim(t, live)
 		switch {
-		case err != nil:
-			return false, &HistoryError{t.ID, err}
 		case c.hazardous() && !allowed:
 			return false, &HistoryError{t.ID, contradiction}
 		case c.step.kind == "":
@@ -368,7 +348,7 @@ func (h *layoutHistory) add(ctx context.Context, table string, c *claim) (added,
 	column := fmt.Sprintf("%s%06d", stepPrefix, len(row.steps)+1)
 	set.Set(historyFamily, column, now, []byte(historyVersion+c.step.String()))
 	for i := range c.entries {
-		e := &c.entries[i].RecordedLayout
+		e := &c.entries[i].recordedLayout
 		set.Set(historyFamily, e.column(), now, []byte(historyVersion+e.Layout))
 		row.layouts = append(row.layouts, *e)
 	}
@@ -381,7 +361,7 @@ func (h *layoutHistory) add(ctx context.Context, table string, c *claim) (added,
 		return false, lost, err
 	}
 	row.steps = append(row.steps, c.step)
-	slices.SortFunc(row.layouts, func(a, b RecordedLayout) int { return strings.Compare(a.column(), b.column()) })
+	slices.SortFunc(row.layouts, func(a, b recordedLayout) int { return strings.Compare(a.column(), b.column()) })
 	h.rows[table], h.added[table] = row, true
 	return true, lost, nil
 }

@@ -13,6 +13,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/facts"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -191,10 +192,7 @@ func (x *examiner) examine(ctx context.Context, u *Unmanaged) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	past, err := pastOf(x.history[u.Table].layouts, u.Family)
-	if err != nil {
-		return false, &HistoryError{u.Table, err}
-	}
+	past := pastOf(x.history[u.Table].layouts, u.Family)
 	u.Ended, u.Until = past.known && (!past.open || x.removed(u)), past.until
 	families := slices.Sorted(maps.Keys(live.families))
 	if u.Family != "" {
@@ -319,41 +317,32 @@ type past struct {
 
 // pastOf returns what the history of a table has of the table or, unless it is empty, of a
 // family: what the newest layouts of each schema say that have it.
-func pastOf(history []RecordedLayout, family string) (past, error) {
-	p := past{kinds: map[string]string{}}
-	latest := map[string]layouts{} // by schema
+func pastOf(history []recordedLayout, family string) past {
+	p := past{kinds: map[string]string{}, newest: true}
+	latest := map[string]facts.Layouts{} // by schema
 	for _, r := range history {
-		all, err := parseLayouts(r.Layout)
-		if err != nil {
-			return past{}, err
+		for _, l := range r.layouts {
+			maps.Copy(p.kinds, l.Kinds())
+			p.newest = p.newest && l.Pattern().NewestOnly()
 		}
-		for _, f := range all {
-			maps.Copy(p.kinds, f.kinds())
-		}
-		if family == "" || slices.Contains(all.live(), family) {
-			latest[r.Family], p.known = all, true
+		if family == "" || slices.Contains(r.layouts.Live(), family) {
+			latest[r.Family], p.known = r.layouts, true
 		}
 	}
+	p.newest = p.newest && p.known
 	for _, all := range latest {
-		for _, f := range all {
-			if family != "" && f.kinds()[family] == "" {
+		for _, l := range all {
+			if family != "" && l.Kinds()[family] == "" {
 				continue
 			}
-			p.open = p.open || f.until.IsZero()
-			if f.until.After(p.until) {
-				p.until = f.until
+			p.open = p.open || l.Until().IsZero()
+			if l.Until().After(p.until) {
+				p.until = l.Until()
 			}
 		}
 	}
-	p.newest = p.known && !slices.ContainsFunc(history, func(r RecordedLayout) bool { return !newestOnly(r.Layout) })
 	if p.open {
 		p.until = time.Time{}
 	}
-	return p, nil
-}
-
-// newestOnly reports whether each of some layouts has the newest event of each series alone.
-func newestOnly(text string) bool {
-	all, err := parseLayouts(text)
-	return err == nil && !slices.ContainsFunc(all, func(f facts) bool { return !codec.ParsePattern(f.values["pattern"]).NewestOnly() })
+	return p
 }

@@ -3,8 +3,9 @@ package setup
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/facts"
 )
 
 // A layout that has ended may be forgotten when its events have expired: a week after the time to
@@ -42,80 +43,10 @@ func (t *liveTable) expiry(end time.Time, kinds map[string]string, families []st
 	return end.Add(age)
 }
 
-// endOfTime is the end of a layout that has none.
-var endOfTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// end returns the end of a layout, or endOfTime.
-func (f facts) end() time.Time {
-	if f.until.IsZero() {
-		return endOfTime
-	}
-	return f.until
-}
-
-// differBefore returns the time from which layouts and later ones, which continue them without
-// anything newer, have the same layout for each event. Before it, only one of them has layouts, or one
-// goes on with a layout where the other has none or a different one. It is zero if they are the same.
-func (l layouts) differBefore(later layouts) time.Time {
-	n := min(len(l), len(later))
-	was, is := l[n-1].since, later[n-1].since
-	switch {
-	case was.After(is):
-		return was
-	case is.After(was):
-		return is
-	case len(l) > n:
-		return l[n].end()
-	case len(later) > n:
-		return later[n].end()
-	}
-	return time.Time{}
-}
-
-// outlasts reports whether layouts have older ones that later ones no longer have, or begin at
-// another time that is still to come.
-func (l layouts) outlasts(later layouts, now time.Time) bool {
-	n := min(len(l), len(later))
-	was, is := l[n-1].since, later[n-1].since
-	return len(l) > n || is.Before(was) || !is.Equal(was) && was.After(now)
-}
-
-// olderFacts returns the facts in which the older layouts of l and of later ones differ, as
-// [facts.contradicts] does.
-func (l layouts) olderFacts(later layouts) []string {
-	n := min(len(l), len(later))
-	var out []string
-	if was, is := l[n-1].values[sinceKey], later[n-1].values[sinceKey]; was != is {
-		out = append(out, sinceKey+": "+orNone(was)+" → "+orNone(is))
-	}
-	for i := n; i < len(l); i++ {
-		out = append(out, "before "+l[i].values[untilKey]+": "+l.describe(i)+" → none")
-	}
-	for i := n; i < len(later); i++ {
-		out = append(out, "before "+later[i].values[untilKey]+": none → "+later.describe(i))
-	}
-	return out
-}
-
-// describe returns the facts about the rows of a layout that differ from those of the next newer one.
-func (l layouts) describe(i int) string {
-	var out []string
-	for _, key := range l[i].keys {
-		ofRows := key != sinceKey && key != untilKey && key != namesKey && (!isPart(key) || strings.HasPrefix(key, "family "))
-		if ofRows && (i == 0 || l[i].values[key] != l[i-1].values[key]) {
-			out = append(out, key+": "+l[i].values[key])
-		}
-	}
-	if out == nil {
-		return "with other columns"
-	}
-	return strings.Join(out, "; ")
-}
-
 // forgets makes a change of the older layouts one to be allowed by name, if it hides events that
 // have not expired.
-func (h *layoutHistory) forgets(c *Change, have, own layouts, live *liveTable) {
-	edge := have.differBefore(own)
+func (h *layoutHistory) forgets(c *Change, have, own facts.Layouts, live *liveTable) {
+	edge := have.DifferBefore(own)
 	if edge.IsZero() {
 		return
 	}
@@ -137,19 +68,19 @@ func (h *layoutHistory) forgets(c *Change, have, own layouts, live *liveTable) {
 // unexpired describes the first layout of l from i on that has begun and has events before edge
 // that may be stored, apart from the times of other layouts; empty if there is none. way is what
 // to do then.
-func (h *layoutHistory) unexpired(l layouts, i int, edge time.Time, other layouts, live *liveTable) (kept, way string) {
+func (h *layoutHistory) unexpired(l facts.Layouts, i int, edge time.Time, other facts.Layouts, live *liveTable) (kept, way string) {
 	now := h.now()
 	for ; i < len(l); i++ {
 		f, end := l[i], edge
-		if f.end().Before(edge) {
-			end = f.end()
+		if f.End().Before(edge) {
+			end = f.End()
 		}
-		end = other.gapBefore(end)
-		if !f.since.Before(end) || f.since.After(now) {
+		end = other.GapBefore(end)
+		if !f.Since().Before(end) || f.Since().After(now) {
 			continue
 		}
-		expired := live.expiry(end, f.kinds(), slices.Sorted(maps.Keys(f.kinds())))
-		kept = showDay(end) + " (" + l.describe(i) + ")"
+		expired := live.expiry(end, f.Kinds(), slices.Sorted(maps.Keys(f.Kinds())))
+		kept = showDay(end) + " (" + l.Describe(i) + ")"
 		switch {
 		case expired.IsZero():
 			return kept, "restore since and before as they were recorded, or make sure that no such event is stored; their time does not say when they expire"
@@ -162,17 +93,7 @@ func (h *layoutHistory) unexpired(l layouts, i int, edge time.Time, other layout
 
 // mayKeep reports whether the older layouts of own, which differ from the recorded ones, may have
 // events that do not expire with those: late ones.
-func (h *layoutHistory) mayKeep(own, have layouts, live *liveTable) bool {
-	kept, _ := h.unexpired(own, min(len(have), len(own))-1, have.differBefore(own), nil, live)
+func (h *layoutHistory) mayKeep(own, have facts.Layouts, live *liveTable) bool {
+	kept, _ := h.unexpired(own, min(len(have), len(own))-1, have.DifferBefore(own), nil, live)
 	return kept != ""
-}
-
-// gapBefore returns the end of the newest part of the time before at that no layout has.
-func (l layouts) gapBefore(at time.Time) time.Time {
-	for _, f := range l {
-		if f.since.Before(at) && !f.end().Before(at) {
-			at = f.since
-		}
-	}
-	return at
 }

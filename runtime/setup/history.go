@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/facts"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -93,8 +95,14 @@ type layoutHistory struct {
 	admin retryAdmin
 	rows  map[string]historyRow // by table
 	now   func() time.Time
-	added map[string]bool // tables for which this setup has added a step
-	all   []layouts       // of all schemas and tables of the setup
+	added map[string]bool            // tables for which this setup has added a step
+	own   map[string][]facts.Layouts // of each schema of the setup, by table
+}
+
+// recordedLayout is a recorded layout with its facts.
+type recordedLayout struct {
+	RecordedLayout
+	layouts facts.Layouts
 }
 
 // newHistory returns the history for setting up tables; nil if there is nothing to record.
@@ -102,28 +110,26 @@ func newHistory(ctx context.Context, client store.Client, admin retryAdmin, tabl
 	if o.NoHistory || !slices.ContainsFunc(tables, func(t store.Table) bool { return t.Layout != "" }) {
 		return nil, nil
 	}
-	h := &layoutHistory{table: store.OpenTable(client, HistoryTable), admin: admin, now: call.Clock(o.Now), added: map[string]bool{}}
+	h := &layoutHistory{table: store.OpenTable(client, HistoryTable), admin: admin, now: call.Clock(o.Now), added: map[string]bool{}, own: map[string][]facts.Layouts{}}
+	var err error
 	for _, t := range tables {
-		own, err := layoutsOf(&t)
-		if err != nil {
+		if h.own[t.ID], err = layoutsOf(&t); err != nil {
 			return nil, &HistoryError{t.ID, err}
 		}
-		h.all = append(h.all, own...)
 	}
-	var err error
 	h.rows, err = h.read(ctx, tables)
 	return h, err
 }
 
 // layoutsOf returns the layouts of a table, by schema.
-func layoutsOf(t *store.Table) ([]layouts, error) {
-	var out []layouts
+func layoutsOf(t *store.Table) ([]facts.Layouts, error) {
+	var out []facts.Layouts
 	for text := range strings.SplitSeq(t.Layout, schemaSeparator) {
 		if text == "" {
 			continue
 		}
-		own, err := parseLayouts(text)
-		if err == nil && len(own.families()) == 0 {
+		own, err := facts.Parse(text)
+		if err == nil && len(own.Families()) == 0 {
 			err = errors.New("the layout has no family")
 		}
 		if err != nil {
@@ -135,118 +141,92 @@ func layoutsOf(t *store.Table) ([]layouts, error) {
 }
 
 // newest returns the newest recorded layouts of the schemas of tables, in their order.
-func (h *layoutHistory) newest(tables []store.Table) ([]RecordedLayout, error) {
+func (h *layoutHistory) newest(tables []store.Table) []RecordedLayout {
 	var out []RecordedLayout
 	for _, t := range tables {
-		all, err := layoutsOf(&t)
-		for i := 0; i < len(all) && err == nil; i++ {
-			var of []RecordedLayout
-			if of, err = h.rows[t.ID].ofSchema(all, i); len(of) > 0 {
-				out = append(out, of[len(of)-1])
+		for i := range h.own[t.ID] {
+			if of := h.rows[t.ID].ofSchema(h.own[t.ID], i); len(of) > 0 {
+				out = append(out, of[len(of)-1].RecordedLayout)
 			}
 		}
-		if err != nil {
-			return nil, &HistoryError{t.ID, err}
-		}
 	}
-	return out, nil
+	return out
 }
 
 // compare compares a layout of a table with the recorded ones of its schema, of which there is
 // at least one. It returns what to record, with the change, and nil if there is nothing. live is
 // nil if the table does not exist.
-func (h *layoutHistory) compare(table string, live *liveTable, own layouts, of []RecordedLayout) (*layoutEntry, error) {
+func (h *layoutHistory) compare(table string, live *liveTable, own facts.Layouts, of []recordedLayout) *layoutEntry {
 	newest := &of[len(of)-1]
-	have, err := parseLayouts(newest.Layout)
-	if err != nil {
-		return nil, err
+	have := newest.layouts
+	foreign := own.Foreign(have, slices.Concat(slices.Collect(maps.Values(h.own))...))
+	differences := append(have[0].Contradictions(own[0]), foreign...)
+	c := Change{Kind: RecordLayout, Table: table, Family: newest.Family, Facts: texts(differences)}
+	next := &layoutEntry{recordedLayout{RecordedLayout{table, newest.Family, newest.Number + 1, own.String()}, own}, &c}
+	how, follows := own.Continues(have)
+	var before []facts.Layouts
+	for i := range of[:len(of)-1] {
+		before = append(before, of[i].layouts)
 	}
-	c := Change{Kind: RecordLayout, Table: table, Family: newest.Family, Facts: have[0].contradicts(own[0])}
-	next := &layoutEntry{RecordedLayout{table, newest.Family, newest.Number + 1, own.String()}, &c}
-	how, follows := own.continues(have)
-	foreign := h.foreign(own, have)
 	switch {
-	case follows && foreign == "":
+	case follows && foreign == nil:
 		if h.extend(&c, own, have, how, live); len(c.Facts) == 0 {
-			return nil, nil
+			return nil
 		}
-		for i := 0; how.above+i < len(own) && i < len(have); i++ {
-			own[how.above+i] = own[how.above+i].with(have[i])
+		next.layouts = slices.Clone(own)
+		for i := 0; how.Above+i < len(own) && i < len(have); i++ {
+			next.layouts[how.Above+i] = own[how.Above+i].With(have[i])
 		}
-		next.Layout = own.String()
-		if len(c.Hazards) == 0 || !isOlder(own, have, of[:len(of)-1]) {
-			return next, nil
+		next.Layout = next.layouts.String()
+		if len(c.Hazards) == 0 || !next.layouts.IsOlder(have, before) {
+			return next
 		}
 		c.Hazards, c.Reasons, c.Rules = nil, nil, nil
 		fallthrough
-	case isOlder(own, have, of[:len(of)-1]):
+	case own.IsOlder(have, before):
 		c.hazard("older_layout", "", "a newer build last set up the table, and this build cannot find the events that the newer one writes: deploy the newer build"+h.unlessWithdrawn(have))
 	default:
 		c.hazard("other_layout", "", "this build cannot find or decode events that are stored in the recorded layout: restore that layout in the schema, or use a new table")
+		c.Rules = facts.Rules(differences)
 	}
-	if foreign != "" {
-		c.Facts = append(c.Facts, foreign)
+	return next
+}
+
+// texts returns the texts of facts.
+func texts[T fmt.Stringer](all []T) []string {
+	var out []string
+	for _, f := range all {
+		out = append(out, f.String())
 	}
-	if c.Hazards[0] == "other_layout" {
-		c.Rules = rulesOf(c.Facts)
-	}
-	return next, nil
+	return out
 }
 
 // unlessWithdrawn returns what to do if the newest of recorded layouts, which has not begun, is withdrawn; empty if it has.
-func (h *layoutHistory) unlessWithdrawn(have layouts) string {
-	if !have[0].since.After(h.now()) {
+func (h *layoutHistory) unlessWithdrawn(have facts.Layouts) string {
+	since := have[0].Since()
+	if !since.After(h.now()) {
 		return ""
 	}
-	return "; if its layout from " + showDay(have[0].since) + " on is withdrawn, replace all programs that have it before then, and allow this"
+	return "; if its layout from " + showDay(since) + " on is withdrawn, replace all programs that have it before then, and allow this"
 }
 
 // extend sets the facts to record of layouts that continue recorded ones: what is newer, and which
 // older ones are gone. It adds the hazard of those that are not expired.
-func (h *layoutHistory) extend(c *Change, own, have layouts, how continuation, live *liveTable) {
-	if !how.grown() {
+func (h *layoutHistory) extend(c *Change, own, have facts.Layouts, how facts.Continuation, live *liveTable) {
+	if !how.Grown() {
 		c.Facts = nil // what contradicts is older
 	}
-	c.Facts = append(c.Facts, have[0].added(own[0])...)
-	common := own[how.above:]
+	c.Facts = append(c.Facts, texts(have[0].Added(own[0]))...)
+	common := own[how.Above:]
 	h.forgets(c, have, common, live)
-	if len(c.Hazards) == 0 && !have.outlasts(common, h.now()) && !h.mayKeep(common, have, live) {
+	if len(c.Hazards) == 0 && !have.Outlast(common, h.now()) && !h.mayKeep(common, have, live) {
 		return // an older build may still have what is expired
 	}
-	for _, fact := range have.olderFacts(common) {
+	for _, fact := range have.OlderFacts(common) {
 		if !slices.Contains(c.Facts, fact) {
 			c.Facts = append(c.Facts, fact)
 		}
 	}
-}
-
-// foreign returns the fact for which the events of a recorded layout are not those of a layout,
-// though nothing in their rows contradicts that: they are in other families, or belong to another
-// schema of the setup. It is empty if there is none.
-func (h *layoutHistory) foreign(own, have layouts) string {
-	if !common(own.live(), have.live()) {
-		return "family: " + strings.Join(have.families(), ", ") + " → " + strings.Join(own.families(), ", ")
-	}
-	if lost, new := have[0].classes(own[0]), own[0].classes(have[0]); len(lost) > 0 && len(new) > 0 { // neither is older
-		return "family: " + strings.Join(lost, ", ") + " → " + strings.Join(new, ", ")
-	}
-	is, was := own.schemas(), have.schemas()
-	if len(is) > 0 && !own.shareSchema(have) && slices.ContainsFunc(h.all, have.shareSchema) {
-		return "schema: " + strings.Join(was, ", ") + " → " + strings.Join(is, ", ")
-	}
-	return ""
-}
-
-// isOlder reports whether layouts are older than the newest that were recorded.
-func isOlder(own, newest layouts, before []RecordedLayout) bool {
-	if how, ok := newest.continues(own); ok && how.grown() {
-		return true
-	}
-	return slices.ContainsFunc(before, func(r RecordedLayout) bool {
-		was, err := parseLayouts(r.Layout)
-		how, ok := own.continues(was)
-		return err == nil && ok && !how.grown() && was.differBefore(own).IsZero() && len(was[0].added(own[0])) == 0
-	})
 }
 
 // read returns what the history has of tables, by table.
@@ -285,9 +265,9 @@ func parseHistory(table string, cells []bigtable.ReadItem) (historyRow, error) {
 		column := strings.TrimPrefix(item.Column, historyFamily+":")
 		text, versioned := strings.CutPrefix(string(item.Value), historyVersion)
 		name, number, _ := strings.Cut(column, "/")
-		step, isStep := strings.CutPrefix(column, stepPrefix)
+		digits, isStep := strings.CutPrefix(column, stepPrefix)
 		if isStep {
-			number = step
+			number = digits
 		}
 		n, err := strconv.Atoi(number)
 		switch {
@@ -296,57 +276,17 @@ func parseHistory(table string, cells []bigtable.ReadItem) (historyRow, error) {
 		case !versioned:
 			return row, fmt.Errorf("column %q was written by a newer btgen, or another program: use the newer runtime", column)
 		case !isStep:
-			row.layouts = append(row.layouts, RecordedLayout{table, name, n, text})
-			continue
+			l := recordedLayout{RecordedLayout{table, name, n, text}, nil}
+			l.layouts, err = facts.Parse(text)
+			row.layouts = append(row.layouts, l)
+		default:
+			var s step
+			s, err = parseStep(text)
+			row.steps = append(row.steps, s)
 		}
-		s, err := parseStep(text)
 		if err != nil {
 			return row, fmt.Errorf("column %q: %w", column, err)
 		}
-		row.steps = append(row.steps, s)
 	}
 	return row, nil
-}
-
-// editRules are the rules by which btgen generate refuses an edit of a fact of stored events, by
-// the first word of the fact.
-var editRules = map[string]string{
-	"pattern": "E03", "blob": "E03", "bucket": "E04", "delimiter": "E05", "key": "E05", "sequence": "E05", "time": "E07",
-	"family": "E08", "rollup": "E26", "column": "E10", "number": "E10", "name": "E10", "precision": "E16", "since": "E19", "until": "E19", "schema": "E22",
-}
-
-// rulesOf returns the rules for the edits of facts, each once, in ascending order.
-func rulesOf(facts []string) []string {
-	var out []string
-	for _, fact := range facts {
-		key, values := cutUnquoted(fact, ": ")
-		was, is, _ := strings.Cut(values, " → ")
-		first, rest := cutUnquoted(key, " ")
-		rule := editRules[first]
-		_, number := cutUnquoted(rest, " enum ")
-		wasIn, isIn := inFamily(was), inFamily(is)
-		switch {
-		case number != "":
-			rule = "E11"
-		case first == "family" && rest != "": // another strategy
-			rule = "E15"
-		case rule == "E19" && (was == "none" || is == "none"): // a layout by time more or less
-			rule = ""
-		case rule == "E10" && wasIn != isIn:
-			rule = "E08"
-		case first == "key" && strings.Contains(was+is, "salt "):
-			rule = "E06"
-		}
-		if rule != "" && !slices.Contains(out, rule) {
-			out = append(out, rule)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// inFamily returns the family in the fact of a column.
-func inFamily(column string) string {
-	_, family, _ := strings.Cut(column, " in ")
-	return family
 }

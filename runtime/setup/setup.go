@@ -121,10 +121,7 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 	if err := confirmInstance(ctx, r.admin, tables, live); err != nil {
 		return Plan{}, err
 	}
-	plan, err := r.plan(tables, live, o.Allow)
-	if err != nil {
-		return Plan{}, err
-	}
+	plan := r.plan(tables, live, o.Allow)
 	if o.Confirm != nil {
 		if err := o.Confirm(plan); err != nil {
 			return Plan{Unmanaged: plan.Unmanaged}, err
@@ -144,21 +141,17 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 }
 
 // plan returns the changes of the tables and of their history.
-func (r *setupRun) plan(tables []store.Table, live map[string]liveTable, allow []string) (Plan, error) {
+func (r *setupRun) plan(tables []store.Table, live map[string]liveTable, allow []string) Plan {
 	r.live = map[string]*liveTable{}
 	recording := map[string][]Change{}
 	if r.history == nil {
-		return planFor(tables, live, recording, allow), nil
+		return planFor(tables, live, recording, allow)
 	}
 	for _, t := range tables {
 		if have, exists := live[t.ID]; exists {
 			r.live[t.ID] = &have
 		}
-		c, err := r.history.claim(t, r.live[t.ID])
-		if err != nil {
-			return Plan{}, &HistoryError{t.ID, err}
-		}
-		recording[t.ID] = c.changes()
+		recording[t.ID] = r.history.claim(t, r.live[t.ID]).changes()
 	}
 	plan := planFor(tables, live, recording, allow)
 	for _, t := range tables {
@@ -166,9 +159,8 @@ func (r *setupRun) plan(tables []store.Table, live map[string]liveTable, allow [
 			plan.explainRestored(t.ID)
 		}
 	}
-	var err error
-	plan.Recorded, err = r.history.newest(tables)
-	return plan, err
+	plan.Recorded = r.history.newest(tables)
+	return plan
 }
 
 // prepare returns the tables with their full IDs, each once, or the reason why one of
