@@ -2,11 +2,11 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
@@ -91,23 +91,15 @@ func getBundle(ctx context.Context, admin Admin, table, id string) (*bigtable.Sc
 
 // becauseOfPermission names the permissions that an error may be about.
 func becauseOfPermission(err error) error {
-	if status.Code(err) == codes.PermissionDenied {
-		return fmt.Errorf("%w (schema bundles require the permissions bigtable.schemaBundles.list, get, create, update and delete)", err)
-	}
-	return err
+	return because(err, "(schema bundles require the permissions bigtable.schemaBundles.list, get, create, update and delete)", codes.PermissionDenied)
 }
 
-// mergeBundle returns the schema bundle of a table that two schemas declare.
-func mergeBundle(table string, a, b *store.SchemaBundle) (*store.SchemaBundle, error) {
-	switch {
-	case a == nil:
-		return b, nil
-	case b == nil:
-		return a, nil
-	case a.ID != b.ID || a.Drop != b.Drop:
-		return nil, &TableError{Table: table, Reason: "two schemas declare different schema bundles for it"}
+// mergeBundle returns the schema bundle of a table of two schemas, which do not contradict each other.
+func mergeBundle(a, b *store.SchemaBundle) *store.SchemaBundle {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
 	}
-	return &store.SchemaBundle{ID: a.ID, Drop: a.Drop, Descriptors: slices.Concat(a.Descriptors, b.Descriptors)}, nil // repeated fields are joined
+	return &store.SchemaBundle{ID: a.ID, Drop: a.Drop, Descriptors: slices.Concat(a.Descriptors, b.Descriptors)} // repeated fields are joined
 }
 
 // compareBundle returns the change of a table's schema bundle, if any.
@@ -136,19 +128,6 @@ func compareBundle(t store.Table, live liveTable) []Change {
 	return []Change{c}
 }
 
-// bundleLine describes a change of a schema bundle.
-func (c Change) bundleLine() string {
-	what := "schema bundle " + c.Bundle + " of " + where(c.Table, "")
-	want := filesOf(c.WantDescriptors)
-	switch c.Kind {
-	case AddBundle:
-		return "+ " + what + ": " + strings.Join(want.messages(), ", ")
-	case DropBundle:
-		return "- " + what
-	}
-	return "~ " + what + ": " + want.changes(filesOf(c.HaveDescriptors)).String()
-}
-
 // unmanagedBundles returns the schema bundles of a table that the schemas do not declare, and the
 // files of other programs in the one that they do.
 func unmanagedBundles(t store.Table, live liveTable) []Unmanaged {
@@ -170,13 +149,13 @@ func unmanagedBundles(t store.Table, live liveTable) []Unmanaged {
 	return out
 }
 
-// setBundle makes a change of a schema bundle, unless the server has none, such as the emulator. It
+// changeBundle makes a change of a schema bundle, unless the server has none, such as the emulator. It
 // reports whether the bundle is what the change says.
-func (r retryAdmin) setBundle(ctx context.Context, c Change) (made bool, err error) {
+func (r *retryAdmin) changeBundle(ctx context.Context, c *Change) (made bool, err error) {
 	_, err = r.retry(ctx, "", func(ctx context.Context) error {
 		have, err := getBundle(ctx, r.admin, c.Table, c.Bundle)
 		if err == nil {
-			err = r.changeBundle(ctx, c, have)
+			err = setBundle(ctx, r.admin, c, have)
 		}
 		made = err == nil
 		if status.Code(err) == codes.Unimplemented {
@@ -187,22 +166,22 @@ func (r retryAdmin) setBundle(ctx context.Context, c Change) (made bool, err err
 	return made, becauseOfPermission(err)
 }
 
-// changeBundle makes a change of a live schema bundle; have is nil if there is none. A change is
+// setBundle makes a change of a live schema bundle; have is nil if there is none. A change is
 // allowed only for what the plan has found.
-func (r retryAdmin) changeBundle(ctx context.Context, c Change, have *bigtable.SchemaBundleInfo) error {
+func setBundle(ctx context.Context, admin Admin, c *Change, have *bigtable.SchemaBundleInfo) error {
 	conf := bigtable.SchemaBundleConf{TableID: c.Table, SchemaBundleID: c.Bundle, ProtoSchema: &bigtable.ProtoSchemaInfo{ProtoDescriptors: c.WantDescriptors}}
 	switch {
 	case have == nil && c.Kind == DropBundle:
 		return nil
 	case have == nil:
-		return r.admin.CreateSchemaBundle(ctx, &conf)
+		return admin.CreateSchemaBundle(ctx, &conf)
 	case c.Kind != DropBundle && filesOf(c.WantDescriptors).same(filesOf(have.SchemaBundle)):
 		return nil // a reply was lost
 	case !bytes.Equal(have.SchemaBundle, c.HaveDescriptors):
-		return &VerifyError{[]Change{c}}
+		return &VerifyError{[]Change{*c}}
 	case c.Kind == DropBundle:
-		return r.admin.DeleteSchemaBundle(ctx, c.Table, c.Bundle)
+		return admin.DeleteSchemaBundle(ctx, c.Table, c.Bundle)
 	}
 	conf.Etag = have.Etag
-	return r.admin.UpdateSchemaBundle(ctx, bigtable.UpdateSchemaBundleConf{SchemaBundleConf: conf, IgnoreWarnings: len(c.Hazards) > 0})
+	return admin.UpdateSchemaBundle(ctx, bigtable.UpdateSchemaBundleConf{SchemaBundleConf: conf, IgnoreWarnings: len(c.Hazards) > 0})
 }

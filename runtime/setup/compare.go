@@ -24,15 +24,13 @@ func planFor(tables []store.Table, live map[string]liveTable, recording map[stri
 			plan.Changes = append(plan.Changes, Change{Kind: AddTable, Table: t.ID, Splits: len(t.Splits)})
 		}
 		plan.Changes = append(plan.Changes, recording[t.ID]...)
-		plan.Changes = append(plan.Changes, compareFamilies(t, have)...)
-		plan.Changes = append(plan.Changes, compareKeySchema(t, have)...)
-		plan.Changes = append(plan.Changes, compareTier(t, have)...)
-		plan.Changes = append(plan.Changes, compareBundle(t, have)...)
-		plan.Changes = append(plan.Changes, compareProtection(t, have)...)
+		for _, compare := range []func(store.Table, liveTable) []Change{compareFamilies, compareKeySchema, compareTier, compareBundle, compareProtection} {
+			plan.Changes = append(plan.Changes, compare(t, have)...)
+		}
 		plan.Unmanaged = append(plan.Unmanaged, unmanagedIn(t, have)...)
 	}
 	for i, c := range plan.Changes {
-		plan.Changes[i].Refused = len(c.Hazards) > 0 && (c.impossible() || !slices.Contains(allow, c.Name()))
+		plan.Changes[i].Refused = len(c.Hazards) > 0 && (kinds[c.Kind].never != "" || !slices.Contains(allow, c.Name()))
 		plan.Changes[i].IgnoresWarnings = c.Kind == ChangeRule && slices.Contains(allow, ignoreWarnings(c.Table, c.Family))
 	}
 	return plan

@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,27 +65,6 @@ func where(table, family string) string {
 	return "family " + family + " of table " + table
 }
 
-// ChangeKind is the kind of a change.
-type ChangeKind int
-
-const (
-	AddTable        ChangeKind = iota // creates a table; its families are separate changes
-	AddFamily                         // creates a family
-	ChangeRule                        // changes the garbage collection rule of a family
-	ChangeValueType                   // would change the value type of a family, which Bigtable does not support
-	AddKeySchema                      // adds a row key schema to a table without one
-	ChangeKeySchema                   // would change the row key schema of a table, which Bigtable does not support
-	Protect                           // protects a table from deletion
-	Unprotect                         // removes the deletion protection of a table
-	AddTier                           // adds an infrequent access tier to a table without one
-	ChangeTier                        // changes the age from which cells are in the infrequent access tier
-	DropTier                          // removes the infrequent access tier of a table
-	AddBundle                         // creates the schema bundle of a table
-	ChangeBundle                      // changes the messages in the schema bundle of a table
-	DropBundle                        // deletes a schema bundle of a table
-	RecordLayout                      // records the layout of an existing table in the history
-)
-
 // Change is one thing that setup did or would do.
 type Change struct {
 	Kind   ChangeKind
@@ -126,101 +104,6 @@ type Change struct {
 	// because Options.Allow contains a name such as "ignore_warnings:t/m".
 	IgnoresWarnings bool
 	Refused         bool // the change has a hazard and is not allowed
-}
-
-// Name returns the name of the change for Options.Allow, which consists of its hazards
-// and its place, such as "shorter_age:t/m" or "shorter_age+fewer_versions:t/m".
-func (c Change) Name() string {
-	what := strings.Join(c.Hazards, "+")
-	switch {
-	case c.Kind == AddTable:
-		return "table:" + c.Table
-	case c.Kind == AddKeySchema, c.Kind == ChangeKeySchema:
-		return "row_key_schema:" + c.Table
-	case c.Kind == Protect:
-		return "deletion_protection:" + c.Table
-	case c.Kind == Unprotect, c.Kind == DropTier:
-		return what + ":" + c.Table
-	case c.Kind == AddTier, c.Kind == ChangeTier:
-		return "tier:" + c.Table
-	case c.Kind == AddBundle, c.Kind == ChangeBundle, c.Kind == DropBundle:
-		return cmp.Or(what, "schema_bundle") + ":" + c.Table + "/" + c.Bundle
-	case c.Kind == RecordLayout && what == "":
-		what = "layout"
-	case c.Kind == AddFamily:
-		what = "family"
-	case what == "":
-		what = "rule"
-	}
-	return what + ":" + c.Table + "/" + c.Family
-}
-
-// String describes the change on one line, such as "+ family m of table t: max_age 7d".
-// If the change is refused, a second line says how to allow it.
-func (c Change) String() string {
-	switch {
-	case !c.Refused:
-		return c.line()
-	case c.Kind == ChangeValueType:
-		return c.line() + "\n  refused; it cannot be allowed: give the family another name in the schema"
-	case c.Kind == ChangeKeySchema:
-		return c.line() + "\n  refused; it cannot be allowed: first remove the existing one (gcloud beta bigtable tables update)"
-	}
-	return c.line() + "\n  refused; to allow it: " + c.Name()
-}
-
-// impossible reports whether the change cannot be allowed.
-func (c Change) impossible() bool { return c.Kind == ChangeValueType || c.Kind == ChangeKeySchema }
-
-// line describes the change.
-func (c Change) line() string {
-	var s string
-	switch c.Kind {
-	case AddTable:
-		s = "+ " + where(c.Table, "")
-		if c.Splits > 0 {
-			s += fmt.Sprintf(", split at %d key", c.Splits)
-			if c.Splits > 1 {
-				s += "s"
-			}
-		}
-	case AddFamily:
-		s = "+ " + where(c.Table, c.Family) + ": " + showRule(c.Want)
-		if c.WantType != "" {
-			s += ", sums of integers"
-		}
-	case ChangeRule:
-		s = "~ rule of " + where(c.Table, c.Family) + ": " + showRuleChange(c.Have.Normalize(), c.Want.Normalize())
-	case ChangeValueType:
-		s = "~ value type of " + where(c.Table, c.Family) + ": " + cmp.Or(c.ValueType, "none") + " → " + cmp.Or(c.WantType, "none")
-	case AddKeySchema:
-		s = "+ row key schema of " + where(c.Table, "") + ": " + c.KeySchema.String()
-	case ChangeKeySchema:
-		s = "~ row key schema of " + where(c.Table, "") + ": → " + c.KeySchema.String()
-	case RecordLayout:
-		s = "~ layout of " + where(c.Table, c.Family)
-		if c.Facts != nil {
-			s += ": " + strings.Join(c.Facts, ", ")
-		}
-	case Protect:
-		s = "+ deletion protection of " + where(c.Table, "")
-	case Unprotect:
-		s = "~ deletion protection of " + where(c.Table, "") + ": on → off"
-	case AddTier:
-		s = "+ infrequent access tier of " + where(c.Table, "") + ": " + showTier(c.WantTier)
-	case ChangeTier, DropTier:
-		s = "~ infrequent access tier of " + where(c.Table, "") + ": " + showTier(c.HaveTier) + " → " + showTier(c.WantTier)
-	}
-	if c.Bundle != "" {
-		s = c.bundleLine()
-	}
-	if len(c.Reasons) > 0 {
-		s += " (" + strings.Join(c.Reasons, "; ") + ")"
-	}
-	if len(c.Rules) > 0 {
-		s += " [" + strings.Join(c.Rules, ", ") + "]"
-	}
-	return s
 }
 
 // showRuleChange describes the change of a rule in the notation of schemas.

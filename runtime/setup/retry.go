@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 )
 
@@ -75,66 +75,6 @@ func (r retryAdmin) tableInfo(ctx context.Context, table string) (info *bigtable
 	return info, micros, err
 }
 
-// createTable creates a table. For lost, see [retryAdmin.retry].
-func (r retryAdmin) createTable(ctx context.Context, conf *bigtable.TableConf) (lost bool, err error) {
-	lost, err = r.retry(ctx, conf.TableID, func(ctx context.Context) error { return r.admin.CreateTableFromConf(ctx, conf) })
-	r.made[conf.TableID] = err == nil
-	return lost, err
-}
-
-// createFamily creates a family. For lost, see [retryAdmin.retry].
-func (r retryAdmin) createFamily(ctx context.Context, table, family string, config bigtable.Family) (lost bool, err error) {
-	return r.retry(ctx, table, func(ctx context.Context) error {
-		return r.admin.CreateColumnFamilyWithConfig(ctx, table, family, config)
-	})
-}
-
-// updateFamily changes the rule of a family. Before each attempt, it reads the rule again, because the change was safe or
-// allowed only for the rule in the plan, and another setup may have changed it since the last one.
-func (r retryAdmin) updateFamily(ctx context.Context, c Change, config bigtable.Family) error {
-	var options []bigtable.UpdateFamilyOption
-	if c.IgnoresWarnings {
-		options = append(options, bigtable.IgnoreWarnings())
-	}
-	_, err := r.retry(ctx, c.Table, func(ctx context.Context) error {
-		if err := r.unchanged(ctx, c); err != nil {
-			return err
-		}
-		if err := r.admin.UpdateFamily(ctx, c.Table, c.Family, config, options...); err != nil {
-			return fmt.Errorf("changing the rule of family %s of table %s: %w", c.Family, c.Table, becauseReplicated(c, err))
-		}
-		return nil
-	})
-	return err
-}
-
-// addKeySchema adds a row key schema to a table without one.
-func (r retryAdmin) addKeySchema(ctx context.Context, table string, schema bigtable.StructType) error {
-	_, err := r.retry(ctx, table, func(ctx context.Context) error {
-		return r.admin.UpdateTableWithRowKeySchema(ctx, table, schema)
-	})
-	return err
-}
-
-// protect changes the deletion protection of a table.
-func (r retryAdmin) protect(ctx context.Context, table string, protection bigtable.DeletionProtection) error {
-	_, err := r.retry(ctx, table, func(ctx context.Context) error {
-		return r.admin.UpdateTableWithDeletionProtection(ctx, table, protection)
-	})
-	return err
-}
-
-// setTier changes the infrequent access tier of a table, or removes it.
-func (r retryAdmin) setTier(ctx context.Context, table string, tier codec.Tier) error {
-	_, err := r.retry(ctx, table, func(ctx context.Context) error {
-		if config := tierConfig(tier); config != nil {
-			return r.admin.UpdateTableWithTieredStorageConfig(ctx, table, config)
-		}
-		return r.admin.UpdateTableRemoveTieredStorageConfig(ctx, table)
-	})
-	return err
-}
-
 // retry calls f, a request of any client to a table, and again after transient errors until it times out. Among these is that a
 // table does not exist that this run has created. lost reports whether an attempt without a reply may have succeeded.
 func (r retryAdmin) retry(ctx context.Context, table string, f func(ctx context.Context) error) (lost bool, err error) {
@@ -166,4 +106,12 @@ func passing(err error) bool {
 // outOfTime reports whether a request failed because it or the whole run timed out.
 func outOfTime(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded))
+}
+
+// because adds a possible reason to an error with one of some codes, which do not tell it.
+func because(err error, reason string, of ...codes.Code) error {
+	if err == nil || !slices.Contains(of, status.Code(err)) {
+		return err
+	}
+	return fmt.Errorf("%w %s", err, reason)
 }

@@ -12,6 +12,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -188,45 +189,48 @@ func prepare(tables []store.Table, prefix string) ([]store.Table, error) {
 
 // merge adds what another schema declares for a table to it.
 func merge(t *store.Table, other store.Table) error {
+	reason := ""
 	for _, f := range other.Families {
 		i := slices.IndexFunc(t.Families, func(have store.Family) bool { return have.Name == f.Name })
 		switch {
 		case i < 0:
 			t.Families = append(t.Families, f)
 		case f.Sums != t.Families[i].Sums:
-			return &TableError{Table: t.ID, Reason: fmt.Sprintf(
-				"a schema declares family %s, which tells in a table with pattern latest of another schema which rows had several versions of an event: rename one of the families", f.Name)}
+			reason = "a schema declares family " + f.Name + ", which tells in a table with pattern latest of another schema " +
+				"which rows had several versions of an event: rename one of the families"
 		case !alike(t.Families[i], f):
-			return &TableError{Table: t.ID, Reason: fmt.Sprintf(
-				"two schemas declare family %s with different times to live: rename one of them", f.Name)}
+			reason = "two schemas declare family " + f.Name + " with different times to live: rename one of them"
 		default:
 			t.Families[i].Rollup = t.Families[i].Rollup || f.Rollup
 		}
 	}
+	a, b := t.Bundle, other.Bundle
 	switch {
-	case t.KeySchema == nil:
-		t.KeySchema = other.KeySchema
-	case other.KeySchema != nil && !equalKeys(t.KeySchema, other.KeySchema):
-		return &TableError{Table: t.ID, Reason: "two schemas declare different row key schemas for it"}
+	case t.KeySchema != nil && other.KeySchema != nil && !equalKeys(t.KeySchema, other.KeySchema):
+		reason = "two schemas declare different row key schemas for it"
+	case contradict(t.DeletionProtection, other.DeletionProtection):
+		reason = "one schema protects it from deletion, and another does not"
+	case contradict(t.Tier, other.Tier):
+		reason = "two schemas declare different tiers for it"
+	case a != nil && b != nil && (a.ID != b.ID || a.Drop != b.Drop):
+		reason = "two schemas declare different schema bundles for it"
 	}
-	switch {
-	case t.DeletionProtection == bigtable.None:
-		t.DeletionProtection = other.DeletionProtection
-	case other.DeletionProtection != bigtable.None && other.DeletionProtection != t.DeletionProtection:
-		return &TableError{Table: t.ID, Reason: "one schema protects it from deletion, and another does not"}
+	if reason != "" {
+		return &TableError{Table: t.ID, Reason: reason}
 	}
-	var err error
-	if t.Tier, err = mergeTier(t.ID, t.Tier, other.Tier); err != nil {
-		return err
-	}
-	if t.Bundle, err = mergeBundle(t.ID, t.Bundle, other.Bundle); err != nil {
-		return err
-	}
+	t.KeySchema, t.Bundle = cmp.Or(t.KeySchema, other.KeySchema), mergeBundle(a, b)
+	t.DeletionProtection, t.Tier = cmp.Or(t.DeletionProtection, other.DeletionProtection), cmp.Or(t.Tier, other.Tier)
 	if other.Layout != "" && !slices.Contains(strings.Split(t.Layout, schemaSeparator), other.Layout) {
 		t.Layout = strings.TrimPrefix(t.Layout+schemaSeparator+other.Layout, schemaSeparator)
 	}
 	t.Splits = slices.Compact(slices.Sorted(slices.Values(append(t.Splits, other.Splits...))))
 	return nil
+}
+
+// contradict reports whether two schemas declare something else; the zero value declares nothing.
+func contradict[T comparable](a, b T) bool {
+	var none T
+	return a != none && b != none && a != b
 }
 
 // schemaSeparator separates the layouts of schemas that share a table.
@@ -352,7 +356,8 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 	for _, f := range t.Families {
 		conf.ColumnFamilies[f.Name] = familyConfig(f.GC, wantType(f))
 	}
-	lost, err := r.admin.createTable(ctx, conf)
+	lost, err := r.admin.retry(ctx, t.ID, func(ctx context.Context) error { return r.admin.admin.CreateTableFromConf(ctx, conf) })
+	r.admin.made[t.ID] = err == nil
 	if err == nil {
 		bundle := func(c Change) bool { return c.Kind == AddBundle } // a request of its own
 		r.done = append(r.done, slices.DeleteFunc(slices.Clone(changes), bundle)...)
@@ -372,110 +377,15 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 		return nil
 	}
 	var left []Change
+	missing := planFor([]store.Table{t}, map[string]liveTable{t.ID: live}, nil, nil).Changes
 	for _, c := range changes {
-		_, found := live.families[c.Family]
-		switch {
-		case c.Kind == AddFamily && !found, c.Kind == AddKeySchema && live.keySchema == nil, c.Kind == Protect && !live.protected, c.Kind == AddTier && live.tier == 0, c.Kind == AddBundle:
+		if slices.ContainsFunc(missing, func(m Change) bool { return m.Kind == c.Kind && m.Family == c.Family }) {
 			left = append(left, c)
-		case lost:
+		} else if lost {
 			r.done = append(r.done, c)
 		}
 	}
 	return left
-}
-
-// change makes one change of an existing table.
-func (r *setupRun) change(ctx context.Context, c Change) {
-	config := familyConfig(c.Want, c.WantType)
-	switch c.Kind {
-	case AddFamily:
-		lost, err := r.admin.createFamily(ctx, c.Table, c.Family, config)
-		switch exists := status.Code(err) == codes.AlreadyExists; {
-		case err == nil, exists && lost:
-			r.done = append(r.done, c)
-		case !exists:
-			r.fail(ctx, fmt.Errorf("creating family %s of table %s: %w", c.Family, c.Table, err), c)
-		}
-	case ChangeRule:
-		if err := r.admin.updateFamily(ctx, c, config); err != nil {
-			r.fail(ctx, err, c)
-			return
-		}
-		r.done = append(r.done, c)
-	case AddKeySchema:
-		if err := r.addKeySchema(ctx, c); err != nil {
-			r.fail(ctx, fmt.Errorf("adding the row key schema of table %s: %w", c.Table, err), c)
-			return
-		}
-		r.done = append(r.done, c)
-	case Protect, Unprotect:
-		protection := map[ChangeKind]bigtable.DeletionProtection{Protect: bigtable.Protected, Unprotect: bigtable.Unprotected}[c.Kind]
-		if err := r.admin.protect(ctx, c.Table, protection); err != nil {
-			r.fail(ctx, fmt.Errorf("changing the deletion protection of table %s: %w", c.Table, err), c)
-			return
-		}
-		r.done = append(r.done, c)
-	case AddTier, ChangeTier, DropTier:
-		if err := r.changeTier(ctx, c); err != nil {
-			r.fail(ctx, fmt.Errorf("changing the infrequent access tier of table %s: %w", c.Table, err), c)
-			return
-		}
-		r.done = append(r.done, c)
-	case AddBundle, ChangeBundle, DropBundle:
-		switch made, err := r.admin.setBundle(ctx, c); {
-		case err != nil:
-			r.fail(ctx, fmt.Errorf("changing schema bundle %s of table %s: %w", c.Bundle, c.Table, err), c)
-		case made:
-			r.done = append(r.done, c)
-		}
-	}
-}
-
-// addKeySchema adds a row key schema to a table.
-func (r *setupRun) addKeySchema(ctx context.Context, c Change) error {
-	return r.keepingProtection(ctx, c.Table, func() error {
-		return r.admin.addKeySchema(ctx, c.Table, *structType(c.KeySchema))
-	})
-}
-
-// keepingProtection updates a table. Servers that interpret the request as an update of the
-// whole table, such as the emulator, also remove the deletion protection; keepingProtection
-// restores it.
-func (r *setupRun) keepingProtection(ctx context.Context, table string, update func() error) error {
-	before, _, err := readTable(ctx, r.admin, table)
-	if err != nil {
-		return err
-	}
-	if err := update(); err != nil || !before.protected {
-		return err
-	}
-	after, _, err := readTable(ctx, r.admin, table)
-	if err != nil || after.protected {
-		return err
-	}
-	return r.admin.protect(ctx, table, bigtable.Protected)
-}
-
-// unchanged returns a *[VerifyError] if a rule is neither that of the plan nor the new one.
-func (r retryAdmin) unchanged(ctx context.Context, c Change) error {
-	live, found, err := readTable(ctx, r, c.Table)
-	if err != nil {
-		return err
-	}
-	if family, has := live.families[c.Family]; !found || !has || !family.rule.Equal(c.Have) && !family.rule.Equal(c.Want) {
-		return &VerifyError{[]Change{c}}
-	}
-	return nil
-}
-
-// becauseReplicated adds a possible reason to an error: the status code does not tell
-// that a rule cannot be changed on a replicated table.
-func becauseReplicated(c Change, err error) error {
-	switch status.Code(err) {
-	case codes.FailedPrecondition, codes.InvalidArgument:
-		return fmt.Errorf("%w (if the table is replicated: %s) [T10]", err, replicated(c.Table, c.Family))
-	}
-	return err
 }
 
 // fail records that changes failed.

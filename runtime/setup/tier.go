@@ -2,12 +2,10 @@ package setup
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -33,17 +31,6 @@ func tierConfig(t codec.Tier) *bigtable.TieredStorageConfig {
 		return nil
 	}
 	return &bigtable.TieredStorageConfig{InfrequentAccess: &bigtable.TieredStorageIncludeIfOlderThan{Duration: after}}
-}
-
-// mergeTier returns the tier of a table that two schemas declare.
-func mergeTier(table string, a, b codec.Tier) (codec.Tier, error) {
-	if a != 0 && b != 0 && a != b {
-		return 0, &TableError{Table: table, Reason: "two schemas declare different tiers for it"}
-	}
-	if a == 0 {
-		return b, nil
-	}
-	return a, nil
 }
 
 // compareTier returns the change of a table's infrequent access tier, if any. Cells move in either
@@ -75,19 +62,19 @@ func showTier(t codec.Tier) string {
 	return "cells older than " + showAge(after)
 }
 
-// changeTier makes a change of a tier.
-func (r *setupRun) changeTier(ctx context.Context, c Change) error {
-	return r.keepingProtection(ctx, c.Table, func() error {
-		return becauseOfEdition(r.admin.setTier(ctx, c.Table, c.WantTier))
+// changeTier changes the infrequent access tier of a table, or removes it.
+func (r *retryAdmin) changeTier(ctx context.Context, c *Change) (made bool, err error) {
+	made, err = r.keepingProtection(ctx, c, func(ctx context.Context) error {
+		if config := tierConfig(c.WantTier); config != nil {
+			return r.admin.UpdateTableWithTieredStorageConfig(ctx, c.Table, config)
+		}
+		return r.admin.UpdateTableRemoveTieredStorageConfig(ctx, c.Table)
 	})
+	return made, becauseOfEdition(err)
 }
 
 // becauseOfEdition adds a possible reason to an error: the status code does not tell that an
 // instance cannot have tiers.
 func becauseOfEdition(err error) error {
-	switch status.Code(err) {
-	case codes.FailedPrecondition, codes.InvalidArgument, codes.Unimplemented:
-		return fmt.Errorf("%w (tiered storage requires an instance with SSD storage)", err)
-	}
-	return err
+	return because(err, "(tiered storage requires an instance with SSD storage)", codes.FailedPrecondition, codes.InvalidArgument, codes.Unimplemented)
 }
