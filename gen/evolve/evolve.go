@@ -191,7 +191,7 @@ func Merge(old, new *lock.Layout) lock.Layout {
 			out.Segments[i].Enum = mergeEnum(old.Segments[i].Enum, out.Segments[i].Enum)
 		}
 	}
-	out.SortColumns()
+	out.Sort()
 	return out
 }
 
@@ -213,7 +213,6 @@ func mergeEnum(old, new []lock.EnumValue) []lock.EnumValue {
 			out = append(out, v)
 		}
 	}
-	lock.SortValues(out)
 	return out
 }
 

@@ -277,7 +277,7 @@ func mergeRollups(old, out *lock.Layout) {
 			out.Summaries = append(out.Summaries, s)
 		}
 	}
-	out.SortRollups()
+	out.Sort()
 }
 
 // takenFamilies adds the findings for families of a layout whose rows may have other cells there: of a rollup, or

@@ -137,17 +137,18 @@ func (s state) after(e *Epoch) (state, bool) {
 
 // Next returns the lock with an epoch after all others, which makes the tables of it; none if nothing has changed.
 func (l *Lock) Next(tables []Table) *Lock {
-	out := &Lock{Tables: tables, Epochs: slices.Clip(l.Epochs)}
-	known, heads := state{}, []string(nil)
-	if len(l.Epochs) == 0 && len(l.Tables) > 0 { // of a file without epochs
-		known = stateOf(l.Tables)
-		out.add(state{}, nil, known)
+	out := &Lock{Tables: tables, Epochs: slices.Clip(l.Epochs), last: l.Revisions(), known: stateOf(tables)}
+	before, heads := l.known, []string(nil)
+	if len(l.Epochs) > 0 {
+		for _, r := range out.last {
+			heads = append(heads, r.ID)
+		}
+	} else if len(l.Tables) > 0 { // of a file without epochs
+		before = stateOf(l.Tables)
+		out.add(state{}, nil, before)
 		heads = []string{out.Epochs[0].ID}
-	} else if h, err := historyOf(Name, l.Epochs); err == nil { // it was parsed
-		heads = h.heads()
-		known, _ = h.joined(heads)
 	}
-	if out.last = l.Revisions(); out.add(known, heads, stateOf(tables)) {
+	if out.add(before, heads, out.known) {
 		out.last = []*Revision{revisionOf(out.Epochs[len(out.Epochs)-1].ID, tables, out.last)}
 	}
 	return out
@@ -175,13 +176,12 @@ type history struct {
 	file   string
 	epochs []Epoch // each after those that it follows
 	index  map[string]int
-	states map[string]state
 	known  map[string]*Revision
 }
 
 // historyOf sorts epochs. The error is an *Error if one follows an epoch that is not there.
 func historyOf(file string, epochs []Epoch) (*history, error) {
-	h := &history{file: file, index: map[string]int{}, states: map[string]state{}, known: map[string]*Revision{}}
+	h := &history{file: file, index: map[string]int{}, known: map[string]*Revision{}}
 	all := map[string]*Epoch{}
 	for i := range epochs {
 		all[epochs[i].ID] = &epochs[i]
@@ -229,51 +229,74 @@ func (h *history) heads() (out []string) {
 	return out
 }
 
-// at returns the state after an epoch. The error is an *Error.
-func (h *history) at(id string) (state, error) {
-	if s, known := h.states[id]; known {
-		return s, nil
+// revisions returns what the file said after some epochs. The error is an *Error.
+func (h *history) revisions(ids []string) (out []*Revision, err error) {
+	for _, id := range ids {
+		r := h.known[id]
+		if r == nil {
+			if r, err = h.revision(&h.epochs[h.index[id]]); err != nil {
+				return nil, err
+			}
+			h.known[id] = r
+		}
+		out = append(out, r)
 	}
-	e := &h.epochs[h.index[id]]
-	before, err := h.joined(e.After)
+	return out, nil
+}
+
+// revision returns what the file said after an epoch. A table that this did not change is that of the revision before. The
+// error is an *Error.
+func (h *history) revision(e *Epoch) (*Revision, error) {
+	after, err := h.revisions(e.After)
 	if err != nil {
 		return nil, err
 	}
-	after, ok := before.after(e)
-	if !ok {
-		return nil, &Error{File: h.file, Reason: fmt.Sprintf("epoch %s removes what no other one has added", id)}
+	before, err := h.joined(after)
+	if err != nil {
+		return nil, err
 	}
-	h.states[id] = after
-	return after, nil
+	facts, ok := before.after(e)
+	if !ok {
+		return nil, &Error{File: h.file, Reason: fmt.Sprintf("epoch %s removes what no other one has added", e.ID)}
+	}
+	out := &Revision{ID: e.ID, After: after, tables: map[string]*Table{}, facts: facts}
+	for key, is := range facts {
+		for _, r := range after {
+			if was := r.facts[key]; len(was) == len(is) && &was[0] == &is[0] {
+				out.tables[key] = r.tables[key]
+			}
+		}
+		if out.tables[key] != nil {
+			continue
+		}
+		if out.tables[key], err = parseTable(key, is); err != nil {
+			return nil, unknown(h.file, key, err)
+		}
+	}
+	return out, nil
 }
 
-// joined returns what some epochs say together. The error is an *Error if they contradict each other.
-func (h *history) joined(ids []string) (state, error) {
-	if len(ids) == 0 {
+// joined returns what some revisions say together. The error is an *Error if they contradict each other.
+func (h *history) joined(all []*Revision) (state, error) {
+	if len(all) == 0 {
 		return state{}, nil
 	}
-	out, err := h.at(ids[0])
-	all := h.before(ids[0])
-	for _, id := range ids[1:] {
-		if err != nil {
-			return nil, err
-		}
-		base, own, other := state{}, h.before(id), state(nil)
+	out, epochs := all[0].facts, h.before(all[0].ID)
+	for _, r := range all[1:] {
+		base, own := state{}, h.before(r.ID)
 		for _, e := range slices.Backward(h.epochs) {
-			if all[e.ID] && own[e.ID] {
-				base, err = h.at(e.ID)
+			if epochs[e.ID] && own[e.ID] {
+				base = h.known[e.ID].facts
 				break
 			}
 		}
-		if err == nil {
-			other, err = h.at(id)
+		var err error
+		if out, err = join(h.file, base, out, r.facts); err != nil {
+			return nil, err
 		}
-		if err == nil {
-			out, err = join(h.file, base, out, other)
-		}
-		maps.Copy(all, own)
+		maps.Copy(epochs, own)
 	}
-	return out, err
+	return out, nil
 }
 
 // before returns an epoch and all that are before it.

@@ -89,14 +89,14 @@ var layoutFacts = []fact[Layout]{
 	each("accepted", kept, whole, func(l *Layout) *[]Acceptance { return &l.Accepted }, (*Acceptance).code),
 	single("since", func(l *Layout) bool { return !l.Since.IsZero() }, func(l *Layout, w *words) { put(w, &l.Since, asInstant) }),
 	single("table", func(l *Layout) bool { return l.Table != "" }, func(l *Layout, w *words) { put(w, &l.Table, asQuoted) }),
-	single("pattern", always, func(l *Layout, w *words) { put(w, &l.Pattern, asPattern) }).recorded((*recorder).pattern),
+	alike("pattern", always, func(l *Layout, w *words) { put(w, &l.Pattern, asPattern) }),
 	single("precision", always, func(l *Layout, w *words) { put(w, &l.Precision, asDuration) }).recorded((*recorder).precision),
-	single("delimiter", always, func(l *Layout, w *words) { put(w, &l.Delimiter, asQuoted) }).recorded((*recorder).delimiter),
+	alike("delimiter", always, func(l *Layout, w *words) { put(w, &l.Delimiter, asQuoted) }),
 	withEnums("key", once, func(l *Layout) *[]Segment { return &l.Segments }, segments).recorded((*recorder).key),
 	single("bucket", func(l *Layout) bool { return l.Pattern.Bucketed() }, func(l *Layout, w *words) { bucketCode(&l.Bucket, w) }).recorded((*recorder).bucket),
-	single("time", func(l *Layout) bool { return !l.Pattern.Bucketed() }, func(l *Layout, w *words) { timeCode(&l.TimeKey, w) }).recorded((*recorder).time),
+	alike("time", func(l *Layout) bool { return !l.Pattern.Bucketed() }, func(l *Layout, w *words) { timeCode(&l.TimeKey, w) }),
 	single("sequence", func(l *Layout) bool { return l.Sequence }, func(l *Layout, _ *words) { l.Sequence = true }).recorded((*recorder).sequence),
-	single("blob", func(l *Layout) bool { return l.Blob != "" }, blobCode).recorded((*recorder).blob),
+	alike("blob", func(l *Layout) bool { return l.Blob != "" }, blobCode),
 	each("family", inSet, 1, func(l *Layout) *[]Family { return &l.Families }, (*Family).code).recorded((*recorder).families),
 	each("rollup", kept, 1, func(l *Layout) *[]Rollup { return &l.Rollups }, (*Rollup).code).recorded((*recorder).rollup),
 	each("summary", kept, 1, func(l *Layout) *[]Summary { return &l.Summaries }, (*Summary).code),
@@ -155,6 +155,12 @@ func always[T any](*T) bool { return true }
 func single[T any](name string, has func(*T) bool, code func(*T, *words)) fact[T] {
 	write := func(of *T, out *written) { out.add(name, once, 0, func(w *words) { code(of, w) }) }
 	return fact[T]{name: name, has: has, write: write, read: code}
+}
+
+// alike returns a kind of fact that the lock and the history of setups have in the same words.
+func alike(name string, has func(*Layout) bool, code func(*Layout, *words)) fact[Layout] {
+	record := func(r *recorder) { r.add(facts.Kind(name), wordsOf(func(w *words) { code(r.layout, w) })...) }
+	return single(name, has, code).recorded(record)
 }
 
 // whole is the number of words of a fact that stands for itself.

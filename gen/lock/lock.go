@@ -22,7 +22,8 @@ type Lock struct {
 	Epochs []Epoch // each after those that it follows; none if a file has none, or was not written yet
 	Heads  []*Lock // what each of the last epochs says, if there are several after a merge; else nil
 
-	last []*Revision // see Revisions
+	last  []*Revision // see Revisions
+	known state       // what all epochs say together; nil without epochs
 }
 
 // Table describes how the events of one schema are stored in one table. A table that
@@ -235,14 +236,12 @@ func factsOf(l *layout.Layout, t *layout.Table) Layout {
 	for _, f := range t.Families {
 		facts.Families = append(facts.Families, Family{f.Name, f.GC.Normalize(), f.Life.Timestamp, f.Life.Default, f.Class > 0})
 	}
-	slices.SortFunc(facts.Families, func(a, b Family) int { return cmp.Compare(a.Name, b.Name) })
 	if r := t.Rollup; r != nil {
 		facts.Rollups = []Rollup{{Family: r.Family, Every: r.Every, GC: r.GC.Normalize(), Idle: r.Idle}}
 		names, fields := l.FieldsOfRollup(t)
 		for i, name := range names {
 			facts.Summaries = append(facts.Summaries, Summary{Name: name, Type: fields[i].Type})
 		}
-		facts.SortRollups()
 	}
 	for _, c := range t.Columns {
 		if c.Field == layout.WholeEvent {
@@ -257,7 +256,7 @@ func factsOf(l *layout.Layout, t *layout.Table) Layout {
 			facts.Columns = append(facts.Columns, olderOf(l, t, c, older))
 		}
 	}
-	slices.SortFunc(facts.Columns, compareColumns)
+	facts.Sort()
 	return facts
 }
 
@@ -350,12 +349,7 @@ func enumOf(e codec.Enum) []EnumValue {
 	for _, v := range e {
 		out = append(out, EnumValue{Number: v.Number, Name: v.Name})
 	}
-	slices.SortFunc(out, compareValues)
 	return out
-}
-
-func compareValues(a, b EnumValue) int {
-	return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name))
 }
 
 // fieldOf returns the facts of a field that do not depend on the table.
@@ -442,17 +436,21 @@ func (l *Layout) Older() []Column {
 	return out
 }
 
-// SortRollups sorts the rollups and the summaries.
-func (l *Layout) SortRollups() {
+// Sort sorts what has an order.
+func (l *Layout) Sort() {
+	SortAccepted(l.Accepted)
+	slices.SortFunc(l.Families, func(a, b Family) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(l.Rollups, func(a, b Rollup) int { return cmp.Compare(a.Family, b.Family) })
 	slices.SortFunc(l.Summaries, func(a, b Summary) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(l.Columns, compareColumns)
+	byNumber := func(a, b EnumValue) int { return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Name, b.Name)) }
+	for i := range l.Columns {
+		slices.SortFunc(l.Columns[i].Enum, byNumber)
+	}
+	for i := range l.Segments {
+		slices.SortFunc(l.Segments[i].Enum, byNumber)
+	}
 }
-
-// SortColumns sorts the columns.
-func (l *Layout) SortColumns() { slices.SortFunc(l.Columns, compareColumns) }
-
-// SortValues sorts the values of an enum.
-func SortValues(values []EnumValue) { slices.SortFunc(values, compareValues) }
 
 // Sort sorts the tables.
 func (l *Lock) Sort() {

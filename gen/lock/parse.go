@@ -89,20 +89,21 @@ func Parse(file string, text []byte) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	heads := h.heads()
-	last, err := h.revisions(heads)
+	last, err := h.revisions(h.heads())
+	if err != nil {
+		return nil, err
+	}
+	known, err := h.joined(last)
 	if err != nil {
 		return nil, err
 	}
 	out := &Lock{}
 	if len(last) == 1 {
 		out = last[0].lock()
-	} else if s, err := h.joined(heads); err != nil {
-		return nil, err
-	} else if out, err = s.lock(file); err != nil {
+	} else if out, err = known.lock(file); err != nil {
 		return nil, err
 	}
-	out.Epochs, out.last = h.epochs, last
+	out.Epochs, out.last, out.known = h.epochs, last, known
 	for i := 0; i < len(last) && len(last) > 1; i++ {
 		out.Heads = append(out.Heads, last[i].lock())
 	}
@@ -276,17 +277,7 @@ func (t *Table) sort() {
 	slices.Sort(t.Lacks)
 	slices.Sort(t.Serves)
 	for i := range t.Layouts {
-		l := &t.Layouts[i]
-		SortAccepted(l.Accepted)
-		slices.SortFunc(l.Families, func(a, b Family) int { return cmp.Compare(a.Name, b.Name) })
-		l.SortRollups()
-		l.SortColumns()
-		for k := range l.Columns {
-			SortValues(l.Columns[k].Enum)
-		}
-		for k := range l.Segments {
-			SortValues(l.Segments[k].Enum)
-		}
+		t.Layouts[i].Sort()
 	}
 }
 

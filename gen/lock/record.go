@@ -23,39 +23,23 @@ func Record(l *layout.Layout, t *layout.Table) string {
 		return ""
 	}
 	of := factsOf(l, t)
-	r := recorder{layout: &of, kinds: t.Kinds()}
+	var when facts.Layout
 	if !t.Since.IsZero() {
-		r.add(facts.Since, asInstant.show(t.Since))
+		when.Add(facts.Key{Kind: facts.Since}, asInstant.show(t.Since))
 	}
 	if !t.Until.IsZero() {
-		r.add(facts.Until, asInstant.show(t.Until))
+		when.Add(facts.Key{Kind: facts.Until}, asInstant.show(t.Until))
 	}
-	r.Add(facts.Key{Kind: facts.Schema, Part: SchemaOf(l)}, "events") // so that a schema that moves to other families does not seem to be a new one
-	for _, f := range layoutFacts {
-		if f.record != nil && f.has(&of) {
-			f.record(&r)
-		}
-	}
-	return r.String()
+	when.Add(facts.Key{Kind: facts.Schema, Part: SchemaOf(l)}, "events") // so that a schema that moves to other families does not seem to be a new one
+	return append(when, of.recorded(t.Kinds())...).String()
 }
+
+// rowFacts are the facts that say in which rows events are.
+var rowFacts = []facts.Kind{facts.Pattern, facts.Precision, facts.Delimiter, facts.Segments, facts.Names, facts.Bucket, facts.Time, facts.Sequence}
 
 // Rows returns the facts that say in which rows events are: equal texts mean equal row keys for equal events.
 func (l *Layout) Rows() string {
-	r := recorder{layout: l}
-	r.pattern()
-	r.precision()
-	r.delimiter()
-	r.key()
-	r.Layout = slices.DeleteFunc(r.Layout, func(f facts.Fact) bool { return f.Enum != "" })
-	if l.Pattern.Bucketed() {
-		r.bucket()
-	} else {
-		r.time()
-	}
-	if l.Sequence {
-		r.sequence()
-	}
-	return r.String()
+	return slices.DeleteFunc(l.recorded(""), func(f facts.Fact) bool { return f.Enum != "" || !slices.Contains(rowFacts, f.Kind) }).String()
 }
 
 // recorder collects the facts of a layout.
@@ -65,10 +49,19 @@ type recorder struct {
 	kinds  string // of the rows of the table, after the names of families
 }
 
+// recorded returns the facts of a layout that the history of setups has. kinds are those of the rows of its table.
+func (l *Layout) recorded(kinds string) facts.Layout {
+	r := recorder{layout: l, kinds: kinds}
+	for _, f := range layoutFacts {
+		if f.record != nil && f.has(l) {
+			f.record(&r)
+		}
+	}
+	return r.Layout
+}
+
 // add adds a fact about all events.
 func (r *recorder) add(kind facts.Kind, words ...string) { r.Add(facts.Key{Kind: kind}, words...) }
-
-func (r *recorder) pattern() { r.add(facts.Pattern, asPattern.show(r.layout.Pattern)) }
 
 // precision adds the unit of offsets.
 func (r *recorder) precision() {
@@ -76,8 +69,6 @@ func (r *recorder) precision() {
 		r.add(facts.Precision, asDuration.show(l.Precision))
 	}
 }
-
-func (r *recorder) delimiter() { r.add(facts.Delimiter, quote(r.layout.Delimiter)) }
 
 // key adds the segments of the row key.
 func (r *recorder) key() {
@@ -104,15 +95,7 @@ func (r *recorder) bucket() {
 	r.add(facts.Bucket, wordsOf(func(w *words) { bucketCode(&b, w) })...)
 }
 
-func (r *recorder) time() {
-	r.add(facts.Time, wordsOf(func(w *words) { timeCode(&r.layout.TimeKey, w) })...)
-}
-
 func (r *recorder) sequence() { r.add(facts.Sequence, "in qualifiers") }
-
-func (r *recorder) blob() {
-	r.add(facts.Blob, wordsOf(func(w *words) { blobCode(r.layout, w) })...)
-}
 
 // families adds the families. Their ages may change.
 func (r *recorder) families() {

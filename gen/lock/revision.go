@@ -7,6 +7,7 @@ type Revision struct {
 	ID     string      // of the epoch; empty if the file has none
 	After  []*Revision // those that it follows: none if it is the first, several after a merge
 	tables map[string]*Table
+	facts  state // of these; nil of a lock that was not parsed
 }
 
 // Revisions returns what the last epochs said: one, or several after a merge; none if nothing was locked.
@@ -87,47 +88,4 @@ func (r *Revision) lock() *Lock {
 	}
 	out.Sort()
 	return out
-}
-
-// revisions returns those of some epochs. The error is an *Error.
-func (h *history) revisions(ids []string) (out []*Revision, err error) {
-	for _, id := range ids {
-		r := h.known[id]
-		if r == nil {
-			if r, err = h.revision(&h.epochs[h.index[id]]); err != nil {
-				return nil, err
-			}
-			h.known[id] = r
-		}
-		out = append(out, r)
-	}
-	return out, nil
-}
-
-// revision returns what the file said after an epoch. A table that this did not change is that of the revision before. The
-// error is an *Error.
-func (h *history) revision(e *Epoch) (*Revision, error) {
-	after, err := h.revisions(e.After)
-	if err != nil {
-		return nil, err
-	}
-	facts, err := h.at(e.ID)
-	if err != nil {
-		return nil, err
-	}
-	out := &Revision{ID: e.ID, After: after, tables: map[string]*Table{}}
-	for key, is := range facts {
-		for i, id := range e.After {
-			if was := h.states[id][key]; len(was) == len(is) && &was[0] == &is[0] {
-				out.tables[key] = after[i].tables[key]
-			}
-		}
-		if out.tables[key] != nil {
-			continue
-		}
-		if out.tables[key], err = parseTable(key, is); err != nil {
-			return nil, unknown(h.file, key, err)
-		}
-	}
-	return out, nil
 }

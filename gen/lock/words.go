@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -133,8 +134,8 @@ var (
 	asMinuend  = text[codec.Minuend]{"a minuend", codec.Minuend.String, codec.ParseMinuend}
 	asEncoding = text[codec.KeyEncoding]{"an encoding", codec.KeyEncoding.String, codec.ParseKeyEncoding}
 	asRule     = text[codec.GCRule]{"a rule", ruleText, parseRule}
-	asType     = text[schema.Type]{"a type", schema.Type.String, parseType}
-	asPattern  = text[codec.Pattern]{"a pattern", codec.Pattern.String, parsePattern}
+	asType     = text[schema.Type]{"a type", schema.Type.String, known(schema.ParseType)}
+	asPattern  = text[codec.Pattern]{"a pattern", codec.Pattern.String, known(codec.ParsePattern)}
 	asKind     = listed[codec.SegmentKind]("a kind of segments", segmentKinds)
 	asStamp    = listed[codec.TimestampSource]("a meaning of timestamps", stamps)
 )
@@ -159,12 +160,15 @@ func listed[T ~int](what string, names []string) text[T] {
 	return text[T]{what, func(v T) string { return names[v] }, parse}
 }
 
-// parseType parses the name of a type.
-func parseType(word string) (schema.Type, error) {
-	if t := schema.ParseType(word); t != schema.Invalid {
-		return t, nil
+// known returns a parser that returns an error for the zero value.
+func known[T comparable](parse func(string) T) func(string) (T, error) {
+	return func(word string) (T, error) {
+		v := parse(word)
+		if v == *new(T) {
+			return v, errUnknown
+		}
+		return v, nil
 	}
-	return schema.Invalid, errUnknown
 }
 
 // errUnknown is the error for a word that is no value; put says which.
@@ -174,13 +178,6 @@ var errUnknown = fmt.Errorf("unknown word")
 func quote(s string) string { return strconv.QuoteToASCII(s) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func parsePattern(name string) (codec.Pattern, error) {
-	if p := codec.ParsePattern(name); p != 0 {
-		return p, nil
-	}
-	return 0, errUnknown
-}
 
 func parseInstant(word string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339Nano, word)
@@ -199,57 +196,52 @@ func parseWidth(word string) (schema.Span, error) {
 	return schema.Span{Fixed: fixed}, err
 }
 
+// ruleNames are the names of garbage collection rules.
+var ruleNames = []string{
+	codec.GCNone: "forever", codec.GCMaxAge: "max_age", codec.GCMaxVersions: "max_versions", codec.GCUnion: "any_of", codec.GCIntersection: "all_of",
+}
+
 // ruleText returns a garbage collection rule as one word.
 func ruleText(r codec.GCRule) string {
-	join := func(name string) string {
-		parts := make([]string, len(r.Rules))
-		for i, rule := range r.Rules {
-			parts[i] = ruleText(rule)
-		}
-		return name + "(" + strings.Join(parts, ",") + ")"
-	}
+	name := ruleNames[r.Kind]
 	switch r.Kind {
+	case codec.GCNone:
+		return name
 	case codec.GCMaxAge:
-		return "max_age=" + schema.FormatDuration(r.MaxAge)
+		return name + "=" + schema.FormatDuration(r.MaxAge)
 	case codec.GCMaxVersions:
-		return "max_versions=" + itoa(r.MaxVersions)
-	case codec.GCUnion:
-		return join("any_of")
-	case codec.GCIntersection:
-		return join("all_of")
+		return name + "=" + itoa(r.MaxVersions)
 	}
-	return "forever"
+	parts := make([]string, len(r.Rules))
+	for i, rule := range r.Rules {
+		parts[i] = ruleText(rule)
+	}
+	return name + "(" + strings.Join(parts, ",") + ")"
 }
 
 // parseRule parses the output of ruleText.
-func parseRule(word string) (codec.GCRule, error) {
-	for prefix, kind := range map[string]codec.GCKind{"any_of(": codec.GCUnion, "all_of(": codec.GCIntersection} {
-		inner, ok := strings.CutPrefix(word, prefix)
-		if !ok || !strings.HasSuffix(inner, ")") {
-			continue
+func parseRule(word string) (r codec.GCRule, err error) {
+	name, value, single := strings.Cut(word, "=")
+	inner := ""
+	if i := strings.IndexByte(word, '('); i >= 0 && strings.HasSuffix(word, ")") {
+		name, inner, single = word[:i], word[i+1:len(word)-1], false
+	}
+	r.Kind = codec.GCKind(slices.Index(ruleNames, name))
+	switch {
+	case word == ruleNames[codec.GCNone]:
+	case r.Kind == codec.GCMaxAge && single:
+		r.MaxAge, err = schema.ParseDuration(value)
+	case r.Kind == codec.GCMaxVersions && single:
+		r.MaxVersions, err = strconv.Atoi(value)
+	case r.Kind >= codec.GCUnion && !single:
+		for _, part := range arguments(inner) {
+			rule, failed := parseRule(part)
+			r.Rules, err = append(r.Rules, rule), cmp.Or(err, failed)
 		}
-		out := codec.GCRule{Kind: kind}
-		for _, part := range arguments(strings.TrimSuffix(inner, ")")) {
-			rule, err := parseRule(part)
-			if err != nil {
-				return codec.GCRule{}, err
-			}
-			out.Rules = append(out.Rules, rule)
-		}
-		return out, nil
+	default:
+		err = errUnknown
 	}
-	if age, ok := strings.CutPrefix(word, "max_age="); ok {
-		max, err := schema.ParseDuration(age)
-		return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: max}, err
-	}
-	if versions, ok := strings.CutPrefix(word, "max_versions="); ok {
-		n, err := strconv.Atoi(versions)
-		return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: n}, err
-	}
-	if word != "forever" {
-		return codec.GCRule{}, errUnknown
-	}
-	return codec.GCRule{}, nil
+	return r, err
 }
 
 // arguments splits a list at commas outside of parentheses.
