@@ -1,9 +1,9 @@
 package evolve
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
@@ -173,16 +173,16 @@ func (c *comparer) age(old, new lock.Family) {
 
 // ttlText returns the time to live of a family in the schema language.
 func ttlText(f lock.Family) string {
-	switch f.Timestamp {
-	case codec.TimestampExpiry:
-		return "{one_second: {}}"
-	case codec.TimestampShifted:
-		return "{default_expiration: " + schema.FormatDuration(f.Default) + "}"
-	}
-	if f.Class {
+	age := schema.Value[time.Duration]{V: f.Default}
+	switch {
+	case f.Timestamp == codec.TimestampExpiry:
+		return schema.TTL{Kind: schema.OneSecond}.String()
+	case f.Timestamp == codec.TimestampShifted:
+		return schema.TTL{Kind: schema.DefaultExpiration, Age: age}.String()
+	case f.Class:
 		return schema.FormatDuration(f.GC.MaxAge)
 	}
-	return gcText(f.GC, f.Timestamp == codec.TimestampWrite)
+	return ttlOf(f.GC, f.Timestamp == codec.TimestampWrite).String()
 }
 
 // ages reports whether a rule has an age.
@@ -190,30 +190,21 @@ func ages(r codec.GCRule) bool {
 	return r.Kind == codec.GCMaxAge || slices.ContainsFunc(r.Rules, ages)
 }
 
-// gcText returns a garbage collection rule in the schema language.
-func gcText(r codec.GCRule, fromWrite bool) string {
-	list := func(name string) string {
-		var parts []string
-		for _, rule := range r.Rules {
-			parts = append(parts, gcText(rule, fromWrite))
-		}
-		return "{" + name + ": [" + strings.Join(parts, ", ") + "]}"
-	}
-	from := ""
+// ttlKinds are the kinds of garbage collection rules in the schema language.
+var ttlKinds = [...]schema.TTLKind{
+	codec.GCNone: schema.KeepForever, codec.GCMaxAge: schema.MaxAge, codec.GCMaxVersions: schema.MaxVersions, codec.GCUnion: schema.AnyOf, codec.GCIntersection: schema.AllOf,
+}
+
+// ttlOf returns a garbage collection rule of the schema language.
+func ttlOf(r codec.GCRule, fromWrite bool) schema.TTL {
+	t := schema.TTL{Kind: ttlKinds[r.Kind], Age: schema.Value[time.Duration]{V: r.MaxAge}, Versions: schema.Value[int]{V: r.MaxVersions}}
 	if fromWrite {
-		from = ", from: write"
+		t.From = schema.Value[string]{V: "write", Pos: lockPos}
 	}
-	switch r.Kind {
-	case codec.GCMaxAge:
-		return "{max_age: " + schema.FormatDuration(r.MaxAge) + from + "}"
-	case codec.GCMaxVersions:
-		return fmt.Sprintf("{max_versions: %d%s}", r.MaxVersions, from)
-	case codec.GCUnion:
-		return list("any_of")
-	case codec.GCIntersection:
-		return list("all_of")
+	for _, rule := range r.Rules {
+		t.Rules = append(t.Rules, ttlOf(rule, fromWrite))
 	}
-	return "{keep: forever" + from + "}"
+	return t
 }
 
 // lifetime returns which cells of a family are alive: in rows with the newest event, which of its cells.

@@ -82,7 +82,7 @@ func (c *comparer) meanings(name string, at Change) {
 
 // rollupText returns a rollup of a layout in the schema language, as far as it is a fact.
 func rollupText(l *lock.Layout, r lock.Rollup) string {
-	out := "rollup: {every: " + schema.FormatDuration(r.Every) + ", family: " + quoted(r.Family) + ", ttl: " + gcText(r.GC, false)
+	out := "rollup: {every: " + schema.FormatDuration(r.Every) + ", family: " + quoted(r.Family) + ", ttl: " + ttlOf(r.GC, false).String()
 	var fields []string
 	for _, s := range l.Summaries {
 		if of, known := column(l, s.Name); known && !s.Retired {
