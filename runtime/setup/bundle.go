@@ -130,11 +130,11 @@ func compareBundle(t store.Table, live liveTable) []Change {
 
 // unmanagedBundles returns the schema bundles of a table that the schemas do not declare, and the
 // files of other programs in the one that they do.
-func unmanagedBundles(t store.Table, live liveTable) []Unmanaged {
-	var out []Unmanaged
+func unmanagedBundles(t store.Table, live liveTable) []string {
+	var out []string
 	for _, id := range live.bundles.ids {
 		if t.Bundle == nil || id != t.Bundle.ID {
-			out = append(out, Unmanaged{Table: t.ID, Bundle: id})
+			out = append(out, "schema bundle "+id)
 		}
 	}
 	if t.Bundle == nil || t.Bundle.Drop {
@@ -143,7 +143,7 @@ func unmanagedBundles(t store.Table, live liveTable) []Unmanaged {
 	want := filesOf(t.Bundle.Descriptors)
 	for _, f := range filesOf(live.bundles.own) {
 		if !known(f) && !want.replace(f) {
-			out = append(out, Unmanaged{Table: t.ID, Bundle: t.Bundle.ID, File: f.GetName()})
+			out = append(out, "file "+f.GetName()+" in schema bundle "+t.Bundle.ID)
 		}
 	}
 	return out

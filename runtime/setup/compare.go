@@ -61,18 +61,24 @@ func unmanagedIn(t store.Table, live liveTable) []Unmanaged {
 			out = append(out, Unmanaged{Table: t.ID, Family: name})
 		}
 	}
+	add := func(what, more string) {
+		out = append(out, Unmanaged{Table: t.ID, Part: what + " of " + where(t.ID, "") + more})
+	}
+	const unknown = ": not in the schemas"
 	if live.keySchema != nil && t.KeySchema == nil {
-		out = append(out, Unmanaged{Table: t.ID, KeySchema: true})
+		add("row key schema", unknown)
 	}
 	if live.tier != 0 && t.Tier == 0 {
-		out = append(out, Unmanaged{Table: t.ID, Tier: live.tier})
+		add("infrequent access tier", ", for "+showTier(live.tier)+unknown)
 	}
 	if live.micros {
-		out = append(out, Unmanaged{Table: t.ID, Micros: true})
+		add("granularity", ": MICROS (reads are exact to the microsecond, and writers store whole milliseconds)")
 	}
-	out = append(out, unmanagedBundles(t, live)...)
+	for _, bundle := range unmanagedBundles(t, live) {
+		add(bundle, unknown)
+	}
 	if live.protected && t.DeletionProtection == bigtable.None {
-		out = append(out, Unmanaged{Table: t.ID, Protection: true})
+		add("deletion protection", unknown)
 	}
 	return out
 }

@@ -66,7 +66,7 @@ func ExamineUnmanaged(ctx context.Context, admin Admin, client store.Client, fou
 	}
 	out := slices.Clone(found)
 	for i := range out {
-		if u := &out[i]; !u.stores() {
+		if u := &out[i]; u.Part != "" {
 			continue
 		} else if _, err := x.examine(ctx, u); err != nil {
 			u.Keep = fmt.Sprintf("it could not be examined: %v", err)

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -18,14 +18,10 @@ import (
 // Unmanaged is a live table, or a part of one, that is not in the schemas. Setup does not
 // change it.
 type Unmanaged struct {
-	Table      string     // with its prefix
-	Family     string     // empty for a table
-	KeySchema  bool       // this is the table's row key schema
-	Protection bool       // this is the table's deletion protection
-	Tier       codec.Tier // not 0 if this is the table's infrequent access tier
-	Micros     bool       // this is the table's granularity, MICROS; see [TableInfo]
-	Bundle     string     // not empty if this is a schema bundle of the table, or
-	File       string     // a file in one
+	Table  string // with its prefix
+	Family string // empty for a table
+	// Part says which property of the table this is, if it is one, such as "row key schema of table t: not in the schemas".
+	Part string
 
 	// ExamineUnmanaged and DeleteTables set the fields below, for tables and families.
 
@@ -43,11 +39,6 @@ type Unmanaged struct {
 	Keep string
 }
 
-// stores reports whether this is a table or a family, and not a property of a table.
-func (u Unmanaged) stores() bool {
-	return !u.KeySchema && !u.Protection && u.Tier == 0 && !u.Micros && u.Bundle == ""
-}
-
 // Name returns the name of a table or family for [DeleteTables]: "table" or "table/family".
 func (u Unmanaged) Name() string {
 	if u.Family == "" {
@@ -58,23 +49,7 @@ func (u Unmanaged) Name() string {
 
 // String describes what is unmanaged on one line, and says whether it can be deleted.
 func (u Unmanaged) String() string {
-	what := where(u.Table, u.Family)
-	switch {
-	case u.KeySchema:
-		what = "row key schema of " + what
-	case u.Protection:
-		what = "deletion protection of " + what
-	case u.Tier != 0:
-		what = "infrequent access tier of " + what + ", for " + showTier(u.Tier)
-	case u.Micros:
-		return "? granularity of " + what + ": MICROS, left alone: reads are exact to the microsecond, and writers store whole milliseconds"
-	case u.Bundle != "":
-		what = "schema bundle " + u.Bundle + " of " + what
-		if u.File != "" {
-			what = "file " + u.File + " in " + what
-		}
-	}
-	s := "? " + what + ": not in the schemas, left alone"
+	s := "? " + cmp.Or(u.Part, where(u.Table, u.Family)+": not in the schemas") + ", left alone"
 	switch {
 	case !u.Ended:
 		return s
