@@ -45,12 +45,11 @@ var (
 // key compares the segments of row keys.
 func (c *comparer) key() {
 	old, new := lock.Plain(c.old.Segments), lock.Plain(c.new.Segments)
-	same := func(a, b lock.Segment) bool { return sameSegment(a, b, true) }
 	switch {
-	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(old, new, same):
+	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(old, new, sameSegment):
 		c.kinds(old, new)
 		c.keyEnums(old, new)
-	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(unsalted(old), unsalted(new), same):
+	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(unsalted(old), unsalted(new), sameSegment):
 		c.add(saltChanged, Change{Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}}, "salt", saltText(old), saltText(new))
 	case c.old.Delimiter == c.new.Delimiter && c.renamedSeries(old, new):
 		c.keyEnums(old, new)
@@ -86,7 +85,7 @@ func (c *comparer) segment(old, new []lock.Segment) int {
 		return 0
 	}
 	for i, g := range new {
-		if i >= len(old) || !sameSegment(old[i], g, true) {
+		if i >= len(old) || !sameSegment(old[i], g) {
 			return i + 1
 		}
 	}
@@ -95,9 +94,9 @@ func (c *comparer) segment(old, new []lock.Segment) int {
 
 // sameSegment reports whether two segments write the same bytes for a value. Values of an
 // enum are compared elsewhere.
-func sameSegment(a, b lock.Segment, named bool) bool {
-	return a.Kind == b.Kind && (!named || a.Name == b.Name) && a.Type == b.Type && a.Form == b.Form && a.Const == b.Const && a.Joined == b.Joined &&
-		a.Buckets == b.Buckets && (!named || slices.Equal(a.Salted, b.Salted))
+func sameSegment(a, b lock.Segment) bool {
+	return a.Kind == b.Kind && a.Name == b.Name && a.Type == b.Type && a.Form == b.Form && a.Const == b.Const && a.Joined == b.Joined &&
+		a.Buckets == b.Buckets && slices.Equal(a.Salted, b.Salted)
 }
 
 // unsalted returns the segments that are not a salt.
@@ -118,51 +117,31 @@ func saltText(segments []lock.Segment) string {
 // renamedSeries reports whether the keys differ only in the names of series values, and in types
 // whose values have the same bytes. It adds changes only in this case.
 func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
-	if len(old) != len(new) {
+	if c.old.KeyFact() != c.new.KeyFact() {
 		return false
 	}
 	has := func(segments []lock.Segment, name string) bool {
 		return slices.ContainsFunc(segments, func(g lock.Segment) bool { return g.Kind == codec.SeriesSegment && g.Name == name })
 	}
 	var changes comparer
-	for i := range old {
-		a, b := old[i], new[i]
-		if a.Kind == codec.SaltSegment && b.Kind == a.Kind && a.Buckets == b.Buckets && len(a.Salted) == len(b.Salted) {
-			continue // its names change with the others: see below
-		}
-		if a.Kind == codec.SeriesSegment && b.Kind == a.Kind && a.Name != b.Name && (has(new, a.Name) || has(old, b.Name)) {
-			return false // a different order
-		}
-		if a.Kind == codec.SeriesSegment && a.Name != b.Name {
+	for i, a := range old {
+		b := new[i]
+		switch {
+		case a.Name != b.Name && (has(new, a.Name) || has(old, b.Name)): // a different order
+			return false
+		case a.Name != b.Name:
 			changes.add(nameChanged, Change{Item: b.Name, place: atKey}, "series-renamed", a.Name, b.Name)
 		}
-		if a.Type != b.Type && widens(a.Type, b.Type) && a.Form.Encoding == codec.KeyText && !a.Form.Reverse {
-			changes.add(typeWider, Change{Item: b.Name, place: atKey}, "series-wider", b.Name, a.Type, b.Type)
-			a.Type = b.Type
-		}
-		if !sameSegment(a, b, false) {
+		switch {
+		case a.Type == b.Type:
+		case !widens(a.Type, b.Type):
 			return false
+		default:
+			changes.add(typeWider, Change{Item: b.Name, place: atKey}, "series-wider", b.Name, a.Type, b.Type)
 		}
-	}
-	if !sameSalt(old, new) {
-		return false
 	}
 	c.changes = append(c.changes, changes.changes...)
 	return len(changes.changes) > 0
-}
-
-// sameSalt reports whether salts are computed from the same segments, regardless of their names.
-func sameSalt(old, new []lock.Segment) bool {
-	at := func(segments []lock.Segment) []int {
-		var out []int
-		for _, g := range segments {
-			for _, name := range g.Salted {
-				out = append(out, slices.IndexFunc(segments, func(s lock.Segment) bool { return s.Kind == codec.SeriesSegment && s.Name == name }))
-			}
-		}
-		return out
-	}
-	return slices.Equal(at(old), at(new))
 }
 
 // widens reports whether every stored value of one type is also a value of the other, with the

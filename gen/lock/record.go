@@ -70,21 +70,29 @@ func (r *recorder) precision() {
 	}
 }
 
+// KeyFact returns the fact about the segments of row keys, which are the same under equal facts and delimiters, whatever
+// series values are called, and however many bits integers in text have.
+func (l *Layout) KeyFact() string {
+	var out []string
+	segments := Plain(l.Segments)
+	for i := range segments {
+		out = append(out, strings.Join(segments[i].recorded(segments), " "))
+	}
+	return strings.Join(out, ", ")
+}
+
 // key adds the segments of the row key.
 func (r *recorder) key() {
-	var key, names []string
-	segments := Plain(r.layout.Segments)
-	for i := range segments {
-		g := &segments[i]
-		key = append(key, strings.Join(g.recorded(segments), " "))
+	var names []string
+	for _, g := range r.layout.Segments {
 		if g.Kind == codec.SeriesSegment {
 			names = append(names, g.Name)
 		}
 	}
-	r.add(facts.Segments, strings.Join(key, ", "))
+	r.add(facts.Segments, r.layout.KeyFact())
 	r.add(facts.Names, strings.Join(names, ", ")) // for people: not compared
-	for i := range segments {
-		if g := &segments[i]; g.Enum != nil {
+	for i, g := range Plain(r.layout.Segments) {
+		if g.Enum != nil {
 			r.enum(facts.Key{Kind: facts.Segments, Part: itoa(i + 1)}, g.Enum, g.Form.Encoding == codec.KeyText)
 		}
 	}
