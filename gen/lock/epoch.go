@@ -60,12 +60,7 @@ type state map[string][]string
 func stateOf(tables []Table) state {
 	out := state{}
 	for i := range tables {
-		lines := tables[i].lines()
-		facts := make([]string, len(lines))
-		for k := range lines {
-			facts[k] = lines[k].text()
-		}
-		out[tables[i].Key()] = facts
+		out[tables[i].Key()] = tables[i].facts()
 	}
 	return out
 }

@@ -31,8 +31,11 @@ type line struct {
 	family string // of a column, and of its enum: two families may have columns of one name
 }
 
-// text returns the line, without the name of the table.
+// text returns the line, without the name of the table; empty if there is none.
 func (l *line) text() string {
+	if l == nil {
+		return ""
+	}
 	text := strings.Join(append([]string{l.name}, l.words...), " ")
 	if l.layout == 0 {
 		return text
@@ -265,6 +268,16 @@ func (t *Table) lines() []line {
 		write(layoutFacts, &t.Layouts[i], &out)
 	}
 	return out.lines
+}
+
+// facts returns the lines of a table without its name.
+func (t *Table) facts() []string {
+	lines := t.lines()
+	out := make([]string, len(lines))
+	for i := range lines {
+		out[i] = lines[i].text()
+	}
+	return out
 }
 
 // reader returns the function that reads facts of a kind; nil if there is none.

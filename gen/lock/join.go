@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -67,53 +68,52 @@ func (s state) serveOnce(side state) {
 
 // joinTable joins the facts of a table that both sides have. was is nil if they added it.
 func joinTable(key string, was, our, their []string) ([]string, error) {
-	var sides [3]lines
-	var tables [3]*Table
+	var sides [3]*Table
 	for i, side := range [][]string{was, our, their} {
-		if side == nil {
-			tables[i] = &Table{}
+		if sides[i] = new(Table); side == nil {
 			continue
 		}
 		t, err := parseTable(key, side)
 		if err != nil {
 			return nil, err
 		}
-		tables[i], sides[i] = t, linesOf(t)
+		sides[i] = t
 	}
-	before, a, b := sides[0], sides[1], sides[2]
-	others := tables[2].since(tables[0]) // layouts of their own
-	if len(others) == 0 || len(tables[1].since(tables[0])) == 0 || a.sameLayouts(b, tables[0]) {
+	base, ours, theirs := sides[0], sides[1], sides[2]
+	before, a, b := base.about(), ours.about(), theirs.about()
+	others := theirs.since(base) // layouts of their own
+	if len(others) == 0 || len(ours.since(base)) == 0 || a.sameLayouts(b, base) && b.sameLayouts(a, base) {
 		others = nil
 	} else {
-		tables[2].Layouts = tables[2].Layouts[len(others):]
-		b = linesOf(tables[2])
-	}
-	all := slices.Clone(a)
-	for _, fact := range b {
-		if a.index(fact.key) < 0 {
-			all = append(all, fact)
-		}
+		theirs.Layouts = theirs.Layouts[len(others):]
+		b = theirs.about()
 	}
 	var joined []string
-	for _, fact := range all {
-		if l := fact.layout; before.have(l) && (!a.have(l) || !b.have(l)) {
+	for key, line := range a.union(b) {
+		l := line.layout
+		if base.has(l) && (!ours.has(l) || !theirs.has(l)) {
 			continue // one side has removed the layout
 		}
-		if text := choose(fact.joins, before.of(fact.key), a.of(fact.key), b.of(fact.key), before.have(fact.layout), a.have(fact.layout)); text != "" {
+		if text := choose(line.joins, before[key].text(), a[key].text(), b[key].text(), base.has(l), ours.has(l)); text != "" {
 			joined = append(joined, text)
 		}
 	}
+	slices.Sort(joined)
 	sortFacts(joined)
 	t, err := parseTable(key, joined)
 	if err != nil {
 		return nil, err
 	}
 	t.insert(others)
-	joined = nil
-	for _, l := range t.lines() {
-		joined = append(joined, l.text())
+	return t.facts(), nil
+}
+
+// has reports whether a table is known, and has a layout if the number is not 0.
+func (t *Table) has(layout int) bool {
+	if layout == 0 {
+		return t.Name != ""
 	}
-	return joined, nil
+	return slices.ContainsFunc(t.Layouts, func(l Layout) bool { return l.Number == layout })
 }
 
 // since returns the layouts that a table has got since an earlier version of it.
@@ -125,14 +125,14 @@ func (t *Table) since(base *Table) []Layout {
 	return t.Layouts[:n]
 }
 
-// sameLayouts reports whether both sides have got the same layouts, but for facts of which a layout has several.
-func (f lines) sameLayouts(other lines, base *Table) bool {
-	all := func(f, other lines) bool {
-		return !slices.ContainsFunc(f, func(k keyed) bool {
-			return k.layout > 0 && k.joins == once && (len(base.Layouts) == 0 || k.layout > base.Newest().Number) && other.of(k.key) != k.text
-		})
+// sameLayouts reports whether another side has what a side says of its own layouts, but for facts of which a layout has several.
+func (ls lines) sameLayouts(other lines, base *Table) bool {
+	for key, l := range ls {
+		if l.layout > 0 && l.joins == once && (len(base.Layouts) == 0 || l.layout > base.Newest().Number) && other[key].text() != l.text() {
+			return false
+		}
 	}
-	return all(f, other) && all(other, f)
+	return true
 }
 
 // insert adds layouts after those that are in use, as if they were replaced by these.
@@ -182,41 +182,25 @@ const retiredFlag = " retired"
 func live(line string) string { return strings.TrimSuffix(line, retiredFlag) }
 
 // lines are the lines of a table, by what they are about.
-type lines []keyed
+type lines map[string]*line
 
-// keyed is the line of a fact.
-type keyed struct {
-	key, text string
-	layout    int // 0 if the fact is about the table itself
-	joins     joining
-}
-
-func (f lines) index(key string) int {
-	return slices.IndexFunc(f, func(k keyed) bool { return k.key == key })
-}
-
-// of returns the line of a fact; empty if there is none.
-func (f lines) of(key string) string {
-	if i := f.index(key); i >= 0 {
-		return f[i].text
-	}
-	return ""
-}
-
-// have reports whether there are facts, and some of a layout if the number is not 0.
-func (f lines) have(layout int) bool {
-	return slices.ContainsFunc(f, func(k keyed) bool { return layout == 0 || k.layout == layout })
-}
-
-// linesOf returns the facts of a table. What was accepted twice has two of them.
-func linesOf(t *Table) lines {
-	var out lines
-	for _, l := range t.lines() {
-		fact := keyed{l.key(), l.text(), l.layout, l.joins}
-		for n, once := 2, fact.key; out.index(fact.key) >= 0; n++ {
-			fact.key = once + " again " + itoa(n)
+// about returns the lines of a table. What was accepted twice has two of them.
+func (t *Table) about() lines {
+	out := lines{}
+	all := t.lines()
+	for i := range all {
+		key := all[i].key()
+		for n := 2; out[key] != nil; n++ {
+			key = all[i].key() + " again " + itoa(n)
 		}
-		out = append(out, fact)
+		out[key] = &all[i]
 	}
+	return out
+}
+
+// union returns the lines with those of other facts.
+func (ls lines) union(other lines) lines {
+	out := maps.Clone(other)
+	maps.Copy(out, ls)
 	return out
 }
