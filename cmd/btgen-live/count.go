@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -124,39 +122,7 @@ func (c *counting) count(ctx context.Context, client store.Client, s *selected, 
 		return err
 	}
 	for _, scanner := range scanners {
-		if err := eachRow(ctx, scanner, c.workers, s.from, s.to, t.add); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachRow calls use for the rows of a table, in several ranges of row keys at a time. After an error, which it returns, it
-// cancels the reads of the others.
-func eachRow(
-	ctx context.Context, scanner *store.Scanner[dynamic.Event], workers int, from, to time.Time,
-	use func(row *store.ScannedRow[dynamic.Event], err error) error,
-) error {
-	ranges, err := scanner.Splits(ctx)
-	if err != nil {
-		return err
-	}
-	group, reads := errgroup.WithContext(ctx)
-	group.SetLimit(workers)
-	for _, within := range ranges {
-		group.Go(func() error { return eachRowOf(reads, scanner, within, from, to, use) })
-	}
-	err = group.Wait()
-	return cmp.Or(context.Cause(ctx), err)
-}
-
-// eachRowOf calls use for the rows of a range.
-func eachRowOf(
-	ctx context.Context, scanner *store.Scanner[dynamic.Event], within store.KeyRange, from, to time.Time,
-	use func(row *store.ScannedRow[dynamic.Event], err error) error,
-) error {
-	for row, err := range scanner.Rows(ctx, within, from, to) {
-		if err := use(&row, err); err != nil {
+		if err := scanner.Each(ctx, c.workers, s.from, s.to, t.add); err != nil {
 			return err
 		}
 	}

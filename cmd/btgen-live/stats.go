@@ -254,7 +254,7 @@ func (s *statistics) measure(ctx context.Context, client store.Client, schema *d
 		if s.sample > 0 {
 			err = s.measureSome(ctx, client, scanner, f)
 		} else {
-			err = eachRow(ctx, scanner, s.workers, s.since, s.until, f.add)
+			err = scanner.Each(ctx, s.workers, s.since, s.until, f.add)
 		}
 		if err != nil {
 			return nil, err
@@ -270,7 +270,12 @@ func (s *statistics) measureSome(ctx context.Context, client store.Client, scann
 	sampling := verify.Sampling{Rows: s.sample, Timeout: s.timeout}
 	sampled, err := verify.SampleRanges(ctx, client.OpenTable(scanner.Table()), sampling, func(ctx context.Context, start, end string) error {
 		f.kept.place()
-		return eachRowOf(ctx, scanner, store.KeyRange{Start: start, End: end}, s.since, s.until, f.add)
+		for row, err := range scanner.Rows(ctx, store.KeyRange{Start: start, End: end}, s.since, s.until) {
+			if err := f.add(&row, err); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	f.Samples = append(f.Samples, sampledTable{scanner.Table(), sampled})
 	return err

@@ -137,6 +137,26 @@ func (l *local) each(ctx context.Context, n int, f func(ctx context.Context, i i
 	return cmp.Or(l.failed, context.Cause(ctx))
 }
 
+// Each calls use for the rows of the table, as [Scanner.Rows] yields them, in several ranges of row keys at a time: 0 means
+// DefaultWorkers, and a negative number 1. After an error, which it returns, it cancels the reads of the others. If ctx ends,
+// the error is its cause.
+func (s *Scanner[E]) Each(ctx context.Context, workers int, from, to time.Time, use func(row *ScannedRow[E], err error) error) error {
+	ranges, err := s.Splits(ctx)
+	if err != nil {
+		return err
+	}
+	l := local{workers: max(1, cmp.Or(workers, DefaultWorkers)), cancels: true}
+	err = l.each(ctx, len(ranges), func(ctx context.Context, i int) error {
+		for row, err := range s.Rows(ctx, ranges[i], from, to) {
+			if err := use(&row, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return cmp.Or(context.Cause(ctx), err)
+}
+
 // fail notes an error of a worker.
 func (l *local) fail(err error) {
 	l.mu.Lock()
