@@ -17,6 +17,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -123,7 +124,7 @@ func init() {
 		beam.RegisterType(t)
 		coder.RegisterDeterministicCoder(t, funcs[0], funcs[1])
 	}
-	for _, fn := range []any{fileFn{}, shardFn{}, findFn{}, doFn{}, markFn{}, waitFn{}, checkFn{}, settleFn{}} {
+	for _, fn := range []any{fileFn{}, shardFn{}, findFn{}, doFn{}, waitFn{}, checkFn{}, settleFn{}} {
 		beam.RegisterType(reflect.TypeOf(fn))
 	}
 	register.Function1x2(encodeRange)
@@ -134,12 +135,6 @@ func init() {
 	register.Emitter2[int, []byte]()
 	register.Emitter2[[]byte, []byte]()
 	register.Emitter1[[]byte]()
-	register.Emitter1[int]()
-	register.Emitter1[bool]()
-	register.Emitter1[Source]()
-	register.Iter1[Source]()
-	register.Iter1[bool]()
-	register.Iter1[int]()
 	register.Iter1[[]byte]()
 }
 
@@ -153,10 +148,8 @@ func (s *Schema[E]) tables(table string) ([]string, error) {
 			continue
 		}
 		var ids []string
-		seen := map[string]bool{}
 		for _, period := range m.Periods() {
-			if !seen[period.Table.ID] {
-				seen[period.Table.ID] = true
+			if !slices.Contains(ids, period.Table.ID) {
 				ids = append(ids, period.Table.ID)
 			}
 		}

@@ -62,8 +62,8 @@ func (j job) build(scope beam.Scope) {
 	sources := beam.CreateList(scope, sourcesOf(j.parts.First()))
 	notes := beam.GroupByKey(scope, beam.ParDo(scope.Scope("Find"), &findFn{job: j, Shards: 1 << 16}, sources))
 	done := beam.ParDo(scope.Scope("Do"), &doFn{j}, notes)
-	always := beam.ParDo(scope, &markFn{}, beam.Impulse(scope))
-	waited := beam.ParDo(scope.Scope("Wait"), &waitFn{j}, beam.GroupByKey(scope, beam.Flatten(scope, done, always)))
+	times := beam.Flatten(scope, done, beam.Create(scope, encodedTime(time.Time{}))) // there is one without notes, too
+	waited := beam.ParDo(scope.Scope("Wait"), &waitFn{j}, beam.GroupByKey(scope, beam.AddFixedKey(scope, times)))
 	wrong := beam.ParDo(scope.Scope("Check"), &checkFn{j}, notes, beam.SideInput{Input: waited})
 	left := beam.ParDo(scope.Scope("Sweep"), &findFn{job: j, Shards: settleShards}, waited)
 	end(scope.Scope("Settle"), &settleFn{job: j}, beam.GroupByKey(scope, beam.Flatten(scope, wrong, left)))
@@ -131,36 +131,29 @@ func (c claims) Claim(key string) bool { return c.rt.TryClaim(key) }
 type doFn struct{ job }
 
 // ProcessElement does what notes say.
-func (fn *doFn) ProcessElement(ctx context.Context, _ []byte, notes func(*[]byte) bool, emit func([]byte, []byte)) error {
+func (fn *doFn) ProcessElement(ctx context.Context, _ []byte, notes func(*[]byte) bool, emit func([]byte)) error {
 	for note := []byte(nil); notes(&note); {
 		oldest, counts, err := fn.parts.Do(ctx, note)
 		if err != nil {
 			return err
 		}
 		count(ctx, eventsWritten, counts)
-		text, err := oldest.MarshalBinary()
-		if err != nil {
-			return err
-		}
-		emit(nil, text)
+		emit(encodedTime(oldest))
 	}
 	return nil
 }
 
-// markFn emits a zero time, so that there is one without notes.
-type markFn struct{}
-
-// ProcessElement emits a zero time.
-func (*markFn) ProcessElement(_ []byte, emit func([]byte, []byte)) {
-	text, _ := time.Time{}.MarshalBinary() // never fails
-	emit(nil, text)
+// encodedTime returns a time for transport between workers.
+func encodedTime(t time.Time) []byte {
+	text, _ := t.UTC().MarshalBinary() // never fails for UTC
+	return text
 }
 
 // waitFn waits, when all notes are done, and emits what else to search.
 type waitFn struct{ job }
 
 // ProcessElement waits.
-func (fn *waitFn) ProcessElement(ctx context.Context, _ []byte, times func(*[]byte) bool, emit func(Source)) error {
+func (fn *waitFn) ProcessElement(ctx context.Context, _ int, times func(*[]byte) bool, emit func(Source)) error {
 	wait := fn.parts.Wait()
 	if fn.Rollup != nil && fn.Rollup.Wait > 0 {
 		wait = fn.Rollup.Wait

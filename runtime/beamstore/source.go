@@ -177,32 +177,31 @@ func (s *Schema[E]) matcher(q Query) (func(event any) bool, error) {
 
 // ranges returns the disjoint ranges of keys that contain the rows of a source, in order.
 func (s *Schema[E]) ranges(source Source) ([]store.KeyRange, error) {
-	q := s.Queries[source.Query.Name]
-	if q.Query == nil || !s.queries(q.Table, source.Table) {
-		return []store.KeyRange{{}}, nil
+	q, everything := s.Queries[source.Query.Name], []store.KeyRange{{}}
+	if q.Query == nil {
+		return everything, nil
 	}
 	of, err := s.selection(source.Query)
 	if err != nil {
 		return nil, err
 	}
 	var all []store.KeyRange
+	reads := false // for older events, too
 	for _, period := range s.mapping(q.Table).Periods() {
 		if period.Table.ID != source.Table {
 			continue
 		}
+		reads = true
 		rows, err := period.Rows(of)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, rows...)
 	}
+	if !reads {
+		return everything, nil
+	}
 	return union(all), nil
-}
-
-// queries reports whether a query that reads one table reads another one for older events.
-func (s *Schema[E]) queries(table, other string) bool {
-	ids, err := s.tables(table)
-	return err == nil && slices.Contains(ids, other)
 }
 
 // mapping returns the newest mapping to a table of the schema.

@@ -1,10 +1,8 @@
 package beamstore
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
@@ -87,7 +85,7 @@ func (t *tracker) TrySplit(fraction float64) (primary, residual any, err error) 
 	}
 	at := t.next()
 	if fraction > 0 {
-		at = max(at, between(at, t.within.End, min(fraction, 1)))
+		at = max(at, store.KeyRange{Start: at, End: t.within.End}.At(min(fraction, 1)))
 	}
 	if t.ends(at) || t.within.End == "" && fraction >= 1 {
 		return t.within, nil, nil
@@ -117,34 +115,6 @@ func (t *tracker) GetRestriction() any { return t.within }
 
 // IsBounded reports that the range is finite.
 func (t *tracker) IsBounded() bool { return true }
-
-// between returns the key that is the given fraction of the way from one key to another. The
-// empty end stands for the end of a table.
-func between(start, end string, fraction float64) string {
-	n := 0
-	for n < len(start) && n < len(end) && start[n] == end[n] {
-		n++
-	}
-	low, high := digits(start[n:], 0), digits(end[n:], 0)
-	if end == "" {
-		high = digits("", 0xff)
-	}
-	if high <= low {
-		return start
-	}
-	at := low + uint64(fraction*float64(high-low))
-	key := binary.BigEndian.AppendUint64([]byte(start[:n]), max(at, low))
-	return strings.TrimRight(string(key), "\x00")
-}
-
-// digits returns the first bytes of a key as a number, with filler for missing ones.
-func digits(key string, filler byte) uint64 {
-	var b [8]byte
-	for i := copy(b[:], key); i < len(b); i++ {
-		b[i] = filler
-	}
-	return binary.BigEndian.Uint64(b[:])
-}
 
 func encodeRange(r store.KeyRange) ([]byte, error) { return json.Marshal(r) }
 

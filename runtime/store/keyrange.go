@@ -1,7 +1,10 @@
 package store
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"math"
+	"strings"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -40,29 +43,44 @@ func (r KeyRange) Done(key string) float64 {
 	case r.End != "" && key >= r.End:
 		return 1
 	}
-	common := 0
-	for common < len(r.Start) && common < len(r.End) && r.Start[common] == r.End[common] {
-		common++
-	}
-	start, end := fraction(r.Start, common), fraction(r.End, common)
-	if r.End == "" {
-		end = 1
-	}
-	if start >= end {
+	prefix, low, high := r.scale()
+	if high <= low {
 		return 0
 	}
-	return min(1, max(0, (fraction(key, common)-start)/(end-start)))
+	at := digits(key[min(len(prefix), len(key)):])
+	return min(1, float64(max(at, low)-low)/float64(high-low))
 }
 
-// fraction returns the bytes of a key from an index on as the digits of a number from 0
-// to 1.
-func fraction(key string, from int) float64 {
-	sum, digit := 0.0, 1.0
-	for i := from; i < len(key) && i < from+8; i++ {
-		digit /= 256
-		sum += digit * float64(key[i])
+// At returns the row key that is preceded by a share of the range, from 0 to 1, as if row keys were spread evenly.
+func (r KeyRange) At(share float64) string {
+	prefix, low, high := r.scale()
+	if high <= low {
+		return r.Start
 	}
-	return sum
+	at := high
+	if share < 1 {
+		at = low + uint64(share*float64(high-low))
+	}
+	return strings.TrimRight(string(binary.BigEndian.AppendUint64([]byte(prefix), at)), "\x00")
+}
+
+// scale returns what both ends begin with, and the next bytes of them as numbers.
+func (r KeyRange) scale() (prefix string, low, high uint64) {
+	n := 0
+	for n < len(r.Start) && n < len(r.End) && r.Start[n] == r.End[n] {
+		n++
+	}
+	if high = digits(r.End[n:]); r.End == "" {
+		high = math.MaxUint64
+	}
+	return r.Start[:n], digits(r.Start[n:]), high
+}
+
+// digits returns the first bytes of a key as a number, with zeros for missing ones.
+func digits(key string) uint64 {
+	var b [8]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
 }
 
 // keyRangeJSON is a KeyRange as JSON, which cannot represent all strings.
