@@ -493,7 +493,8 @@ func (b *backfill) rangesOf(ctx context.Context, l *mapping) (out []checkpointRa
 func (b *backfill) split(ctx context.Context) (err error) {
 	b.local.began = time.Now()
 	found, err := b.resume()
-	if b.progress.beganAt = b.progress.share(); found || err != nil {
+	b.progress.before, b.progress.beganAt = b.progress.counts().Events, b.progress.share()
+	if found || err != nil {
 		return err
 	}
 	b.progress.ranges, err = b.rangesOf(ctx, b.source)

@@ -297,7 +297,6 @@ func (b *backfill) copied(i int, last string, done bool, c *copier) error {
 	if at := c.oldest; !at.IsZero() && (r.Oldest == nil || at.Before(*r.Oldest)) {
 		r.Oldest = &at
 	}
-	b.progress.new += counts.Events
 	b.tell(false)
 	return b.save(done)
 }

@@ -117,13 +117,19 @@ func floorDiv(a, b int64) int64 {
 
 // verify compares the source with the target.
 func (b *backfill) verify(ctx context.Context) error {
+	ofTarget, err := b.rangesOf(ctx, b.target)
+	if err != nil {
+		return err
+	}
+	first := len(b.progress.ranges) // of the target
+	b.progress.ranges = append(b.progress.ranges, ofTarget...)
 	for round := range compareRounds {
 		b.began = b.Now()
-		source, err := b.summarize(ctx, b.source, round)
+		source, err := b.summarize(ctx, b.source, b.progress.ranges[:first], round == 0)
 		if err != nil {
 			return err
 		}
-		target, err := b.summarize(ctx, b.target, round)
+		target, err := b.summarize(ctx, b.target, b.progress.ranges[first:], false)
 		if err != nil {
 			return err
 		}
@@ -149,15 +155,8 @@ func (b *backfill) mayHaveExpired(d *Difference) bool {
 		b.untold.target && d.Target.Events < d.Source.Events
 }
 
-// summarize returns the digests of what a table has. The first round counts the rows and events of the source.
-func (b *backfill) summarize(ctx context.Context, l *mapping, round int) (*timeSlices, error) {
-	ranges := b.progress.ranges
-	if counted := l == b.source && round == 0; !counted {
-		var err error
-		if ranges, err = b.rangesOf(ctx, l); err != nil {
-			return nil, err
-		}
-	}
+// summarize returns the digests of what ranges of a table have. counted is whether to count their rows and events.
+func (b *backfill) summarize(ctx context.Context, l *mapping, ranges []checkpointRange, counted bool) (*timeSlices, error) {
 	all := newSlices()
 	err := b.each(ctx, len(ranges), func(ctx context.Context, i int) error {
 		found, counts, err := b.summarizeRange(ctx, l, ranges[i])
@@ -167,7 +166,9 @@ func (b *backfill) summarize(ctx context.Context, l *mapping, round int) (*timeS
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		all.merge(found)
-		ranges[i].Done, ranges[i].Counts = true, counts
+		if ranges[i].Done = true; counted {
+			ranges[i].Counts = counts
+		}
 		b.tell(false)
 		return nil
 	})

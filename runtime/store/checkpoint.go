@@ -234,7 +234,7 @@ func (c checkpoint) text() ([]byte, error) { return checkedText(c) }
 // progress is the progress of all workers.
 type progress struct {
 	ranges  []checkpointRange
-	new     int64         // events in this call
+	before  int64         // events of earlier calls
 	beganAt float64       // share at the begin of this call
 	waiting time.Duration // BackfillProgress.Waiting
 
@@ -282,7 +282,8 @@ func (p *progress) share() float64 {
 
 // shown returns the progress as it is told.
 func (p *progress) shown(l *local) BackfillProgress {
-	out := BackfillProgress{BackfillCounts: p.counts(), Share: p.share(), Rate: l.perSecond(p.new), Waiting: p.waiting}
+	out := BackfillProgress{BackfillCounts: p.counts(), Share: p.share(), Waiting: p.waiting}
+	out.Rate = l.perSecond(out.Events - p.before)
 	if here := out.Share - p.beganAt; here > 0 {
 		out.Left = time.Duration(float64(time.Since(l.began)) * (1 - out.Share) / here)
 	}
