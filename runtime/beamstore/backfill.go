@@ -3,8 +3,6 @@ package beamstore
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -53,7 +51,7 @@ type BackfillOptions struct {
 // store.Backfill does without a checkpoint. In other targets, such events stay. End all workers of
 // the failed pipeline before.
 //
-// The error is a *BackfillError or that of store.Backfill for such tables and times.
+// The error is that of store.Backfill for such tables and times: a *store.BackfillError, for example.
 func (s *Schema[E]) Backfill(scope beam.Scope, conn Connection, o BackfillOptions) error {
 	scope = scope.Scope("btgen.Backfill")
 	at := now().UTC()
@@ -69,8 +67,8 @@ func (s *Schema[E]) Backfill(scope beam.Scope, conn Connection, o BackfillOption
 			}
 		}
 	}
-	if len(targets) == 0 || slices.Contains(targets, o.Source) {
-		return &BackfillError{Source: o.Source, Targets: targets}
+	if len(targets) == 0 {
+		return &store.BackfillError{Source: o.Source, Reasons: []string{"the schema has no other table with all events"}}
 	}
 	var jobs []job
 	for _, target := range targets {
@@ -87,20 +85,6 @@ func (s *Schema[E]) Backfill(scope beam.Scope, conn Connection, o BackfillOption
 		j.build(scope.Scope(j.Refill.Target))
 	}
 	return nil
-}
-
-// BackfillError reports a backfill without a table to fill, or of a table from itself.
-type BackfillError struct {
-	Source  string
-	Targets []string
-}
-
-// Error names the tables.
-func (e *BackfillError) Error() string {
-	if len(e.Targets) == 0 {
-		return fmt.Sprintf("there is no table to fill from table %s, because the schema has no other table with all events", e.Source)
-	}
-	return fmt.Sprintf("table %s cannot be filled from itself: remove it from Targets", e.Source)
 }
 
 // refill is a backfill of one table.

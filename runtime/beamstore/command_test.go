@@ -98,7 +98,7 @@ func TestFlags(t *testing.T) {
 		"--to is required: events before this time are deleted, of all series": append(instance, "--pipeline=delete"),
 		"--source cannot be used: events are deleted from all tables":          append(instance, "--pipeline=delete", "--to=2026-01-01T00:00:00Z", "--source=samples"),
 		"--output is required: files are named OUTPUT-00000-of-00001.ndjson":   append(instance, "--pipeline=export"),
-		"table samples cannot be filled from itself: remove it from Targets":   append(instance, "--pipeline=backfill", "--targets=samples"),
+		"to table samples: source and target are the same table":               append(instance, "--pipeline=backfill", "--targets=samples"),
 		`invalid value "today" for flag -from`:                                 append(instance, "--pipeline=export", "--from=today"),
 	} {
 		stderr, err := execute(t, t.TempDir(), "localhost:1", args...)

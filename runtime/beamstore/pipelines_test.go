@@ -227,7 +227,7 @@ func TestInvalidOptions(t *testing.T) {
 		"a query":      {unknownQuery, new(*beamstore.QueryError)},
 		"a table":      {unknownTable, new(*store.UnknownTableError)},
 		"a target":     {plantbeam.Sample.Write(s, conn, beam.PCollection{}, beamstore.WriteOptions{Tables: []string{"nope"}}), new(*store.UnknownTableError)},
-		"itself":       {plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{Targets: []string{"samples"}}), new(*beamstore.BackfillError)},
+		"itself":       {plantbeam.Sample.Backfill(s, conn, beamstore.BackfillOptions{Targets: []string{"samples"}}), new(*store.BackfillError)},
 		"no end":       {plantbeam.Sample.Delete(s, conn, beamstore.DeleteOptions{}), new(*store.RangeError)},
 		"the past":     {plantbeam.Sample.Delete(s, conn, beamstore.DeleteOptions{From: begin, To: begin.Add(-1)}), new(*store.RangeError)},
 		"export query": {plantbeam.Sample.Export(s, conn, beamstore.ExportOptions{ReadOptions: beamstore.ReadOptions{Query: beamstore.Query{Name: "Nope"}}}), new(*beamstore.QueryError)},
