@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// BackfillParts are the steps of [Backfill]. Find notes the places of the events of the source. Do copies these events, and
-// settles them. When no request of any attempt to do so can arrive any more, Differs compares the tables at these places, and
-// Find notes the places of the events of the target that only a stopped pipeline can have left. Settle repairs both.
+// BackfillParts are the steps of [Backfill]. Find notes the places of the events of the source. Do copies these
+// events, and settles them. When no request of any attempt to do so can arrive any more, Differs compares the tables
+// at these places, and Find notes the places of the events of the target that only a stopped pipeline can have left.
+// Settle repairs both.
 type BackfillParts struct{ b *backfill }
 
 // placesNote names places of events.
@@ -76,15 +77,15 @@ func (p *BackfillParts) Splits(ctx context.Context, t JobTable) ([]KeyRange, err
 // attemptTime is how long an attempt of Do may take.
 func (p *BackfillParts) attemptTime() time.Duration { return 2 * p.made().requestTime() }
 
-// Wait is how long after it began no request of an attempt of Do can arrive any more: half of the limit of a request after its
-// deadline, and as much as a reserve.
+// Wait is how long after it began no request of an attempt of Do can arrive any more: half of the limit of a request
+// after its deadline, and as much as a reserve.
 func (p *BackfillParts) Wait() time.Duration { return p.attemptTime() + p.made().requestTime() }
 
 // Pause is Wait: it is the same for attempts of Settle.
 func (p *BackfillParts) Pause() time.Duration { return p.Wait() }
 
-// Find notes the places of the events of claimed rows of a table: of the source, or of those in the target that the source lacks
-// and only a stopped backfill can have written.
+// Find notes the places of the events of claimed rows of a table: of the source, or of those in the target that the
+// source lacks and only a stopped backfill can have written.
 func (p *BackfillParts) Find(ctx context.Context, t JobTable, within KeyRange, claims RowClaims, emit func(JobNote)) (counts JobCounts, err error) {
 	b, in, c := p.made(), checkpointRange{Table: t.Table, Range: within}, &counts.Backfill
 	if t.Sweep {
@@ -114,8 +115,8 @@ func (p *BackfillParts) Find(ctx context.Context, t JobTable, within KeyRange, c
 	return counts, err
 }
 
-// Do copies the events at places, and settles all of them: those that the source has lost since may be what an earlier attempt
-// has written.
+// Do copies the events at places, and settles all of them: those that the source has lost since may be what an
+// earlier attempt has written.
 func (p *BackfillParts) Do(ctx context.Context, n JobNote) (oldest time.Time, counts JobCounts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.attemptTime())
 	defer cancel()
@@ -162,8 +163,8 @@ const (
 	checkInterval = 500 * time.Millisecond // between them, for programs to end what they have begun
 )
 
-// Differs reports whether the tables differ at places, also when they are compared again, because programs may be between
-// their writes to both.
+// Differs reports whether the tables differ at places, also when they are compared again, because programs may be
+// between their writes to both.
 func (p *BackfillParts) Differs(ctx context.Context, n JobNote) (differs bool, err error) {
 	c, rows, places, err := p.open(n)
 	if err != nil {
@@ -183,8 +184,8 @@ func (p *BackfillParts) Differs(ctx context.Context, n JobNote) (differs bool, e
 	return true, nil
 }
 
-// Settle makes the target equal to the source at places. No request of an earlier attempt may arrive any more. Events are
-// counted by Do.
+// Settle makes the target equal to the source at places. No request of an earlier attempt may arrive any more. Events
+// are counted by Do.
 func (p *BackfillParts) Settle(ctx context.Context, n JobNote) (counts JobCounts, err error) {
 	c, _, places, err := p.open(n)
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 //   - wait: until nothing of others is in flight that could change what was noted;
 //   - settle(notes): it is done, and compared with what was read. Every step can be executed again.
 //
-// There are two runners. JobParts are the steps for that of package beamstore, which stores notes between them, and lets
-// several workers claim parts of a range. local is the other one: its workers claim whole ranges, and what they have done
-// is in a checkpoint.
+// There are two runners. JobParts are the steps for that of package beamstore, which stores notes between them, and
+// lets several workers claim parts of a range. local is the other one: its workers claim whole ranges, and what they
+// have done is in a checkpoint.
 
-// JobParts are the steps of a long job for package beamstore, which distributes them over machines: those of [NewBackfillParts]
-// or [NewRollupParts]. Other programs call [Backfill] or [Rollup]. Nothing but what a runner stores between the steps survives a
-// kill, so they keep their promise in this order:
+// JobParts are the steps of a long job for package beamstore, which distributes them over machines: those of
+// [NewBackfillParts] or [NewRollupParts]. Other programs call [Backfill] or [Rollup]. Nothing but what a runner
+// stores between the steps survives a kill, so they keep their promise in this order:
 //
 //   - Find searches ranges of the tables of First, and emits notes of what is to be done, which the runner stores.
 //   - Do does it, unless that must wait.
-//   - Wait later, nothing of any attempt, or of other programs, is in flight that could change what is noted. Then Differs says
-//     whether anything is left to do, and writes nothing, and Find searches the tables of Left for what only a stopped pipeline
-//     can have left. The runner stores these notes, too.
+//   - Wait later, nothing of any attempt, or of other programs, is in flight that could change what is noted. Then
+//     Differs says whether anything is left to do, and writes nothing, and Find searches the tables of Left for what
+//     only a stopped pipeline can have left. The runner stores these notes, too.
 //   - Settle does what they say. Before, each attempt waits for Pause.
 //
 // Every step can be executed again, and several attempts of Do and, without Pause, of Settle may overlap.
@@ -107,8 +107,8 @@ const (
 // errStopping ends the work of other workers after a failure of one of them.
 var errStopping = errors.New("another range failed")
 
-// each calls f for n ranges concurrently, until one fails. It returns the first error. Unless the failure cancels them, the
-// others end what they have begun: canceling their requests would leave what these wrote unsettled.
+// each calls f for n ranges concurrently, until one fails. It returns the first error. Unless the failure cancels
+// them, the others end what they have begun: canceling their requests would leave what these wrote unsettled.
 func (l *local) each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -137,9 +137,9 @@ func (l *local) each(ctx context.Context, n int, f func(ctx context.Context, i i
 	return cmp.Or(l.failed, context.Cause(ctx))
 }
 
-// Each calls use for the rows of the table, as [Scanner.Rows] yields them, in several ranges of row keys at a time: 0 means
-// DefaultWorkers, and a negative number 1. After an error, which it returns, it cancels the reads of the others. If ctx ends,
-// the error is its cause.
+// Each calls use for the rows of the table, as [Scanner.Rows] yields them, in several ranges of row keys at a time: 0
+// means DefaultWorkers, and a negative number 1. After an error, which it returns, it cancels the reads of the
+// others. If ctx ends, the error is its cause.
 func (s *Scanner[E]) Each(ctx context.Context, workers int, from, to time.Time, use func(row *ScannedRow[E], err error) error) error {
 	ranges, err := s.Splits(ctx)
 	if err != nil {
@@ -185,7 +185,8 @@ func (l *local) open(save func(write func(text []byte) error, text []byte) error
 	return l.file.unlock, nil
 }
 
-// load reads the checkpoint of a command. It returns false if there is none. again says what to do about a damaged one.
+// load reads the checkpoint of a command. It returns false if there is none. again says what to do about a damaged
+// one.
 func (l *local) load(command, again string, parse func(text []byte) error) (found bool, err error) {
 	if l.file == nil {
 		return false, nil

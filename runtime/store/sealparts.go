@@ -9,8 +9,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// RollupParts are the steps of [Rollup]. Find notes the rows that have changed. When no mark that was noted can be set any more, and
-// the client sees all that was written before, Settle summarizes these rows.
+// RollupParts are the steps of [Rollup]. Find notes the rows that have changed. When no mark that was noted can be
+// set any more, and the client sees all that was written before, Settle summarizes these rows.
 type RollupParts struct{ sealers []*sealer }
 
 // maxSends is the number of changes of a note that Settle sends at a time.
@@ -115,8 +115,8 @@ func (p *RollupParts) Find(ctx context.Context, t JobTable, within KeyRange, cla
 	return counts, err
 }
 
-// Settle summarizes rows. Once all others are summarized, an error about a row that cannot be decoded is a *DecodeError,
-// and one about rows of which a request failed a *LeftError.
+// Settle summarizes rows. Once all others are summarized, an error about a row that cannot be decoded is a
+// *DecodeError, and one about rows of which a request failed a *LeftError.
 func (p *RollupParts) Settle(ctx context.Context, n JobNote) (counts JobCounts, err error) {
 	var of rowsNote
 	damaged := json.Unmarshal(n, &of)

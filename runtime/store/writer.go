@@ -206,7 +206,7 @@ func (w *Writer) write(ctx context.Context, name string, events List, opts []Wri
 //     that they are executed once; the removal of a mark names one that no other call sets. See sealer and settler.
 //     The sum of versions that a repair adds then lets readers search, unless the row has that version.
 //   - A backfill writes and deletes in the target like a writer, and compares the tables afterwards, but cannot know of a copy
-//     that arrives later than that; Backfill says so. A pipeline waits before it compares (BackfillParts.WaitTime). What was
+//     that arrives later than that; Backfill says so. A pipeline waits before it compares (BackfillParts.Wait). What was
 //     recorded of the progress is in a file or in the runner.
 //   - A step in the history of a table (add of package setup) is conditional: no step with its number may exist. For requests that
 //     change tables, see retryAdmin there.
