@@ -102,7 +102,7 @@ func (b Bucket) Descending() bool { return b.Label.Kind == TimeLabel && b.Label.
 func (b Bucket) Width() int { return b.Label.width() }
 
 // inBytes reports whether the labels are binary and may contain the delimiter.
-func (b *Bucket) inBytes() bool { return b.Label.Kind == TimeLabel && b.Label.Format.inBytes() }
+func (b *Bucket) inBytes() bool { return b.Label.Kind == TimeLabel && b.Label.Format.InBytes() }
 
 // Min returns the first instant that has a label: the start of the first bucket from
 // 1970 on, or the origin if buckets are numbered.
@@ -139,10 +139,7 @@ func (b *Bucket) lastNumber() int64 {
 
 // AppendLabel appends the label of the bucket that contains t. It returns
 // [ErrTimeRange] for a time outside [b.Min(), b.Max()).
-func (b Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) { return b.appendLabel(dst, t) }
-
-// appendLabel is AppendLabel without a copy of the bucket, which is several words long.
-func (b *Bucket) appendLabel(dst []byte, t time.Time) ([]byte, error) {
+func (b *Bucket) AppendLabel(dst []byte, t time.Time) ([]byte, error) {
 	if !t.Before(year10k) {
 		return dst, ErrTimeRange
 	}
@@ -188,16 +185,13 @@ func (b Bucket) Within(from, to time.Time) (KeyPieces, bool) {
 
 // label returns the label of the bucket that contains t, which must have one.
 func (b *Bucket) label(t time.Time) string {
-	text, _ := b.appendLabel(nil, t)
+	text, _ := b.AppendLabel(nil, t)
 	return string(text)
 }
 
 // ParseLabel parses a label that [Bucket.AppendLabel] wrote and returns the start of
 // the bucket. It rejects everything else with an error that wraps [ErrTimeRange].
-func (b Bucket) ParseLabel(s string) (time.Time, error) { return b.parse(s) }
-
-// parse is ParseLabel without a copy of the bucket.
-func (b *Bucket) parse(s string) (time.Time, error) {
+func (b *Bucket) ParseLabel(s string) (time.Time, error) {
 	start, ok := b.parseLabel(s)
 	switch {
 	case !ok:
@@ -205,7 +199,7 @@ func (b *Bucket) parse(s string) (time.Time, error) {
 		ok = b.isStart(start)
 	default:
 		var buf [32]byte
-		again, err := b.appendLabel(buf[:0], start)
+		again, err := b.AppendLabel(buf[:0], start)
 		ok = err == nil && string(again) == s
 	}
 	if !ok {
@@ -223,15 +217,12 @@ func (b *Bucket) isStart(t time.Time) bool {
 // it belongs to buckets of another width or origin, usually those before a change of
 // the schema.
 func (b *Bucket) wantedLabel(s string) string {
-	at, ok := b.parseLabel(s)
-	if !ok || at.Before(b.Min()) || !at.Before(b.Max()) || b.Start(at).Equal(at) {
-		return "a label of the form " + b.Label.String() + editedLabel
+	if at, ok := b.parseLabel(s); ok && !at.Before(b.Min()) && at.Before(b.Max()) && !b.Start(at).Equal(at) {
+		if label, err := b.AppendLabel(nil, at); err == nil {
+			return fmt.Sprintf("the start of a bucket of %s, such as %s: the row was written with another bucket width or origin", b.width(), label)
+		}
 	}
-	label, err := b.appendLabel(nil, at)
-	if err != nil {
-		return "a label of the form " + b.Label.String() + editedLabel
-	}
-	return fmt.Sprintf("the start of a bucket of %s, such as %s: the row was written with another bucket width or origin", b.width(), label)
+	return "a label of the form " + b.Label.String() + editedLabel
 }
 
 // width returns the width of a bucket as written in a schema.

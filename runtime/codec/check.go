@@ -18,14 +18,14 @@ type Checker struct {
 // Time rejects the zero [time.Time] and times before 1970 or after the year 9999 with
 // [ErrTimeRange].
 func (c *Checker) Time(field string, t time.Time) {
-	if c.err == nil && (t.Before(epoch) || !t.Before(year10k)) {
+	if t.Before(epoch) || !t.Before(year10k) {
 		c.fail(field, showTime(t), ErrTimeRange)
 	}
 }
 
 // String rejects a string that is not valid UTF-8 with [ErrUTF8].
 func (c *Checker) String(field, v string) {
-	if c.err == nil && !utf8.ValidString(v) {
+	if !utf8.ValidString(v) {
 		c.fail(field, quote(v), ErrUTF8)
 	}
 }
@@ -46,16 +46,13 @@ func (c *Checker) OptionalTimestamp(field string, v *time.Time) {
 
 // JSON rejects a value that is not valid JSON in UTF-8 with [ErrJSON].
 func (c *Checker) JSON(field string, v []byte) {
-	if c.err == nil && (!json.Valid(v) || !utf8.Valid(v)) {
+	if !json.Valid(v) || !utf8.Valid(v) {
 		c.fail(field, quote(string(v)), ErrJSON)
 	}
 }
 
 // Enum rejects a number that is not a value of e with [ErrEnum].
 func (c *Checker) Enum(field string, e Enum, v int64) {
-	if c.err != nil {
-		return
-	}
 	if _, ok := e.Name(v); !ok {
 		value, err := notInEnum(v)
 		c.fail(field, value, err)
@@ -77,14 +74,14 @@ func notInEnum(v int64) (value string, err error) {
 // with [ErrTimeRange]. Valid times are 1677-09-21 to 2262-04-11; the zero [time.Time]
 // is not among them.
 func (c *Checker) Timestamp(field string, v time.Time) {
-	if c.err == nil && (v.Before(minNanos) || v.After(maxNanos)) {
+	if v.Before(minNanos) || v.After(maxNanos) {
 		c.fail(field, showTime(v), ErrTimeRange)
 	}
 }
 
 // NotNaN rejects NaN with [ErrNaN]. It accepts infinities.
 func (c *Checker) NotNaN(field string, v float64) {
-	if c.err == nil && math.IsNaN(v) {
+	if math.IsNaN(v) {
 		c.fail(field, "NaN", ErrNaN)
 	}
 }
@@ -94,7 +91,7 @@ var errNotFinite = fmt.Errorf("%w, which tables with format: json cannot store; 
 
 // Finite rejects NaN and infinities with [ErrNaN], and says which formats have them.
 func (c *Checker) Finite(field string, v float64) {
-	if c.err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		c.fail(field, strconv.FormatFloat(v, 'g', -1, 64), errNotFinite)
 	}
 }
@@ -108,5 +105,7 @@ func (c *Checker) Err() error {
 }
 
 func (c *Checker) fail(field, value string, err error) {
-	c.err = &FieldError{Field: field, Value: value, Err: err}
+	if c.err == nil {
+		c.err = &FieldError{Field: field, Value: value, Err: err}
+	}
 }

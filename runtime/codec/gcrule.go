@@ -120,30 +120,22 @@ func (r GCRule) compare(s GCRule) int {
 // message. Bigtable allows 500.
 func (r GCRule) WireSize() int { return len(r.appendProto(nil)) }
 
-// Field numbers of the oneof in GcRule, and of the list in its Intersection and Union
-// messages.
-const (
-	gcMaxNumVersions = 1
-	gcMaxAge         = 2
-	gcIntersection   = 3
-	gcUnion          = 4
-	gcRules          = 1
-)
-
+// appendProto appends the oneof of GcRule: max_num_versions is 1, max_age is 2, intersection is 3 and union is 4. The
+// list of rules in the last two is 1.
 func (r GCRule) appendProto(dst []byte) []byte {
 	switch r.Kind {
 	case GCMaxAge:
-		return AppendProtoDuration(dst, gcMaxAge, Explicit, r.MaxAge)
+		return AppendProtoDuration(dst, 2, Explicit, r.MaxAge)
 	case GCMaxVersions:
-		return AppendProtoInt32(dst, gcMaxNumVersions, Explicit, int32(min(r.MaxVersions, math.MaxInt32)))
+		return AppendProtoInt32(dst, 1, Explicit, int32(min(r.MaxVersions, math.MaxInt32)))
 	case GCUnion, GCIntersection:
 		var rules []byte
 		for _, rule := range r.Rules {
-			rules = AppendProtoBytes(rules, gcRules, Explicit, rule.appendProto(nil))
+			rules = AppendProtoBytes(rules, 1, Explicit, rule.appendProto(nil))
 		}
-		number := gcUnion
+		number := 4
 		if r.Kind == GCIntersection {
-			number = gcIntersection
+			number = 3
 		}
 		return AppendProtoBytes(dst, number, Explicit, rules)
 	}

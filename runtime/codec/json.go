@@ -174,11 +174,8 @@ func MemberJSON(b []byte, name string, v json.RawMessage) json.RawMessage {
 	if len(v) == 0 {
 		return v
 	}
-	quoted := appendQuoted(nil, name)
-	for text, value := range members(b) {
-		if bytes.Equal(text, quoted) {
-			v = append(v[:0], value...) // the last duplicate wins, as in encoding/json
-		}
+	if value := member(b, name); value != nil {
+		v = append(v[:0], value...)
 	}
 	return v
 }

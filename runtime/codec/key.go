@@ -244,7 +244,7 @@ func (w *KeyWriter) bucket(b *Bucket, t time.Time) {
 		w.fail(bucketField, b.Label.String(), ErrForm)
 		return
 	}
-	buf, err := b.appendLabel(w.buf, t)
+	buf, err := b.AppendLabel(w.buf, t)
 	switch {
 	case err != nil:
 		w.fail(bucketField, showTime(t), err)
@@ -268,7 +268,7 @@ func (w *KeyWriter) time(segment string, f TimeFormat, t time.Time) {
 	switch {
 	case err != nil:
 		w.fail(segment, showTime(t), err)
-	case f.inBytes():
+	case f.InBytes():
 		w.endFixed(buf)
 	default:
 		w.end(segment, buf)

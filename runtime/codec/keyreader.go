@@ -221,7 +221,7 @@ func (r *KeyReader) bucket(b *Bucket) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	t, err := b.parse(v)
+	t, err := b.ParseLabel(v)
 	if err != nil {
 		return fail[time.Time](r, bucketField, v, b.wantedLabel(v))
 	}
@@ -233,7 +233,7 @@ func (r *KeyReader) bucket(b *Bucket) time.Time {
 func (r *KeyReader) Time(f TimeFormat) time.Time { return r.time(timeField, f) }
 
 func (r *KeyReader) time(segment string, f TimeFormat) time.Time {
-	v, ok := r.piece(segment, f.Width(), f.inBytes())
+	v, ok := r.piece(segment, f.Width(), f.InBytes())
 	if !ok {
 		return time.Time{}
 	}

@@ -173,31 +173,14 @@ func dateOf(v [literal]int64) (time.Time, bool) {
 
 // appendDigits appends n in decimal, padded with zeros to width digits, which n must
 // fit.
-func appendDigits(dst []byte, n int64, width int) []byte {
+func appendDigits[T int64 | uint64](dst []byte, n T, width int) []byte {
 	start := len(dst)
-	dst = append(dst, "0000000000000000000"[:width]...)
+	dst = append(dst, "00000000000000000000"[:width]...)
 	for i := len(dst) - 1; i >= start; i-- {
 		dst[i] = byte('0' + n%10)
 		n /= 10
 	}
 	return dst
-}
-
-// appendUnsigned appends n in decimal, padded with zeros to width digits, at most 20, which
-// n must fit.
-func appendUnsigned(dst []byte, n uint64, width int) []byte {
-	if width < 20 {
-		return appendDigits(dst, int64(n), width)
-	}
-	return append(appendDigits(dst, int64(n/10), width-1), byte('0'+n%10))
-}
-
-// unsignedDigits parses s, which must consist of 20 decimal digits and fit a uint64.
-func unsignedDigits(s string) (uint64, bool) {
-	rest, ok := digits(s[len(s)-1:])
-	most, valid := digits(s[:len(s)-1])
-	n := uint64(most)*10 + uint64(rest)
-	return n, ok && valid && len(s) == 20 && n/10 == uint64(most)
 }
 
 // digits parses s, which must consist of at most 19 decimal digits and fit an int64.

@@ -162,3 +162,7 @@ func (p Pattern) OneValue() bool { return p.traits().Cell != FieldCell }
 // Appends reports whether a write keeps the data of an event of the same series and time
 // with different data, because the data name the columns.
 func (p Pattern) Appends() bool { return p.traits().Naming == NamedByValue }
+
+// VersionsFamily returns the name of the family of a table of [Latest] that has the sums which tell whether an event was
+// written with several values, given the name of that of the events.
+func VersionsFamily(events string) string { return events + "-versions" }

@@ -166,69 +166,67 @@ func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 			yield(rows)
 			return
 		}
-		from, to := Later(from, b.Min()), Earlier(to, b.Max())
-		if !from.Before(to) {
-			return
-		}
-		first, last := b.index(from), b.index(to.Add(-1))
-		if s.Whole {
-			s.lists(b, first, last, yield)
-		} else {
-			s.prefixes(b, first, last, yield)
+		if first, last, ok := b.between(from, to); ok {
+			s.each(b, first, last, yield)
 		}
 	}
+}
+
+// each yields the requests of the buckets with the indexes from first to last.
+func (s Span) each(b Bucket, first, last int64, yield func(Rows) bool) {
+	if s.Whole {
+		KeyLists(s.keys(b, first, last), s.reverse(b), s.MaxBytes)(yield)
+		return
+	}
+	for i := range s.indexes(first, last) {
+		if !yield(s.one(b, i)) {
+			return
+		}
+	}
+}
+
+// between returns the indexes of the first and the last bucket that overlaps [from, to) and has a label; false
+// if there are none.
+func (b *Bucket) between(from, to time.Time) (first, last int64, ok bool) {
+	from, to = Later(from, b.Min()), Earlier(to, b.Max())
+	if !from.Before(to) {
+		return 0, -1, false
+	}
+	return b.index(from), b.index(to.Add(-1)), true
 }
 
 // One returns the only request that [Span.Buckets] yields; false unless it yields
 // exactly one that is known without iterating.
 func (s Span) One(b Bucket, from, to time.Time) (rows Rows, one bool) {
-	from, to = Later(from, b.Min()), Earlier(to, b.Max())
-	if !from.Before(to) {
-		return rows, false
-	}
-	first, last := b.index(from), b.index(to.Add(-1))
+	first, last, ok := b.between(from, to)
 	switch {
+	case !ok:
+		return rows, false
 	case b.Sorted() && s.Suffix == "":
-		return s.run(b, first, last), true
+		low, high := first, last
+		if b.Descending() {
+			low, high = last, first
+		}
+		rows = Rows{Start: s.key(b, low), Reverse: s.reverse(b)}
+		if s.Whole {
+			rows.End = s.key(b, high) + "\x00"
+		} else {
+			rows.End = successor(s.key(b, high))
+		}
+		return rows, true
 	case first != last:
 		return rows, false
-	case s.Whole:
-		return Rows{Keys: []string{s.key(b, first)}, Reverse: s.reverse(b)}, true
 	}
-	rows = PrefixRows(s.key(b, first))
-	rows.Reverse = s.reverse(b)
-	return rows, true
+	return s.one(b, first), true
 }
 
-// run returns the range of the buckets with indexes from first to last.
-func (s Span) run(b Bucket, first, last int64) Rows {
-	low, high := first, last
-	if b.Descending() {
-		low, high = last, first
-	}
-	rows := Rows{Start: s.key(b, low), Reverse: s.reverse(b)}
+// one returns the rows of the bucket with an index.
+func (s Span) one(b Bucket, index int64) Rows {
+	key := s.key(b, index)
 	if s.Whole {
-		rows.End = s.key(b, high) + "\x00"
-	} else {
-		rows.End = successor(s.key(b, high))
+		return Rows{Keys: []string{key}, Reverse: s.reverse(b)}
 	}
-	return rows
-}
-
-// prefixes yields the range of each bucket.
-func (s Span) prefixes(b Bucket, first, last int64, yield func(Rows) bool) {
-	for i := range s.indexes(first, last) {
-		rows := PrefixRows(s.key(b, i))
-		rows.Reverse = s.reverse(b)
-		if !yield(rows) {
-			return
-		}
-	}
-}
-
-// lists yields lists of the keys of the buckets.
-func (s Span) lists(b Bucket, first, last int64, yield func(Rows) bool) {
-	KeyLists(s.keys(b, first, last), s.reverse(b), s.MaxBytes)(yield)
+	return Rows{Start: key, End: successor(key), Reverse: s.reverse(b)}
 }
 
 // keys yields the keys of the buckets. Several share one string, which is a single
@@ -386,11 +384,8 @@ func (f TimeFormat) Within(from, to time.Time) (KeyPieces, bool) {
 
 // Count returns the number of buckets that overlap [from, to) and have a label.
 func (b Bucket) Count(from, to time.Time) int64 {
-	from, to = Later(from, b.Min()), Earlier(to, b.Max())
-	if !from.Before(to) {
-		return 0
-	}
-	return b.index(to.Add(-1)) - b.index(from) + 1
+	first, last, _ := b.between(from, to)
+	return last - first + 1
 }
 
 // key returns prefix followed by t, which f must be able to represent.

@@ -74,60 +74,39 @@ type Path struct {
 // Path returns which rows contain the events with given series values. If a query gives a part of a
 // value, and Path.Partial is not set, the key cannot answer it.
 func (k *Key) Path(g Given) Path {
-	if g.Last != GivenValue {
-		return k.partialPath(g)
+	p, given := Path{Salts: 1}, g.whole()
+	for ; p.Before < k.before(); p.Before++ {
+		s := &k.Segments[p.Before]
+		if s.Kind == SaltSegment && !s.known(given) {
+			p.Salts = s.Buckets
+		} else if !s.known(given) {
+			break
+		}
 	}
-	p := k.wholePath(g.Series)
-	for _, series := range g.Series {
-		if !k.hasSeries(0, p.Before, series) && !k.hasSeries(k.after(), k.after()+p.After, series) {
+	begin := k.after()
+	switch all := p.Before == k.before(); {
+	case g.Last != GivenValue:
+		last := g.Series[len(given)]
+		if all || !k.hasSeries(p.Before, p.Before+1, last) {
+			return p
+		}
+		p.Partial = true
+	case !all:
+		p = k.unsalted(p)
+	default:
+		p.Timed = true
+		for begin+p.After < len(k.Segments) && k.Segments[begin+p.After].known(given) {
+			p.After++
+		}
+		if p.Whole = begin+p.After == len(k.Segments); !p.Whole {
+			p = k.trimmed(p)
+		}
+	}
+	for _, series := range given {
+		if !k.hasSeries(0, p.Before, series) && !k.hasSeries(begin, begin+p.After, series) {
 			p.Filtered = append(p.Filtered, series)
 		}
 	}
-	return p
-}
-
-// partialPath is Path for a prefix or a range of a value.
-func (k *Key) partialPath(g Given) Path {
-	p, given, last := Path{Salts: 1}, g.whole(), g.Series[len(g.Series)-1]
-	for ; p.Before < k.before(); p.Before++ {
-		switch s := &k.Segments[p.Before]; {
-		case s.Kind == SeriesSegment && s.Series == last:
-			p.Partial = true
-			for _, series := range given {
-				if !k.hasSeries(0, p.Before, series) {
-					p.Filtered = append(p.Filtered, series)
-				}
-			}
-			return p
-		case s.known(given):
-		case s.Kind == SaltSegment:
-			p.Salts = s.Buckets
-		default:
-			return p
-		}
-	}
-	return p
-}
-
-// wholePath is Path for whole values, without Filtered.
-func (k *Key) wholePath(given []int) Path {
-	p := Path{Salts: 1}
-	for ; p.Before < k.before(); p.Before++ {
-		switch s := &k.Segments[p.Before]; {
-		case s.known(given):
-		case s.Kind == SaltSegment:
-			p.Salts = s.Buckets
-		default:
-			return k.unsalted(p)
-		}
-	}
-	p.Timed = true
-	for begin := k.after(); begin+p.After < len(k.Segments); p.After++ {
-		if !k.Segments[begin+p.After].known(given) {
-			return k.trimmed(p)
-		}
-	}
-	p.Whole = true
 	return p
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -61,6 +62,7 @@ var minuends = [...]struct {
 	value         uint64
 	digits, bytes int
 }{
+	Largest:   {name: "true"},
 	MaxInt32:  {"max_int32", math.MaxInt32, 10, 4},
 	MaxUint32: {"max_uint32", math.MaxUint32, 10, 4},
 	MaxInt64:  {"max_int64", math.MaxInt64, 19, 8},
@@ -79,20 +81,10 @@ func ParseMinuend(s string) (Minuend, error) {
 }
 
 // Value returns the number; 0 for Largest.
-func (m Minuend) Value() uint64 {
-	if m <= Largest || int(m) >= len(minuends) {
-		return 0
-	}
-	return minuends[m].value
-}
+func (m Minuend) Value() uint64 { return minuends[m].value }
 
 // String returns the name of the minuend in a schema; that of Largest is true.
-func (m Minuend) String() string {
-	if m <= Largest || int(m) >= len(minuends) {
-		return "true"
-	}
-	return minuends[m].name
-}
+func (m Minuend) String() string { return minuends[m].name }
 
 // TimeFormat encodes times in a fixed number of bytes, in UTC, so that bytes sort in
 // ascending or descending order of time. [ParseTimeFormat] returns one; the zero
@@ -153,7 +145,7 @@ func (f TimeFormat) Reversed(m Minuend) (TimeFormat, error) {
 	case m == Largest, m == unixFormats[f.Kind].limit:
 		f.Reverse, f.From = true, Largest
 		return f, nil
-	case f.inBytes() && minuends[m].bytes != f.Width():
+	case f.InBytes() && minuends[m].bytes != f.Width():
 		return f, fmt.Errorf("time format %s has %d bytes, and %s has %d: want %s", f, f.Width(), m, minuends[m].bytes, f.minuends())
 	case minuends[m].bytes == 4 && f.Resolution() != time.Second:
 		return f, fmt.Errorf("time format %s exceeds %s: want %s", f, m, f.minuends())
@@ -212,7 +204,7 @@ func (f TimeFormat) Width() int {
 	switch {
 	case f.Kind == LayoutTime:
 		return len(f.Layout) // each element of a layout has the length of its output
-	case f.From != Largest && !f.inBytes():
+	case f.From != Largest && !f.InBytes():
 		return minuends[f.From].digits
 	}
 	return unixFormats[f.Kind].width
@@ -220,9 +212,7 @@ func (f TimeFormat) Width() int {
 
 // InBytes reports whether the format is binary and may contain any byte, such as the
 // delimiter.
-func (f TimeFormat) InBytes() bool { return f.inBytes() }
-
-func (f TimeFormat) inBytes() bool { return f.Kind >= BinaryTime }
+func (f TimeFormat) InBytes() bool { return f.Kind >= BinaryTime }
 
 // largest returns the number from which a reversed format subtracts.
 func (f TimeFormat) largest() uint64 {
@@ -242,19 +232,11 @@ func (f TimeFormat) Resolution() time.Duration {
 	if f.Kind != LayoutTime {
 		return time.Duration(unixFormats[f.Kind].unit)
 	}
-	switch e, digits := f.finest(); e {
-	case day, yearDay:
-		return 24 * time.Hour
-	case hour:
-		return time.Hour
-	case minute:
-		return time.Minute
-	case second:
-		return time.Second
-	case fraction:
+	e, digits := f.finest()
+	if e == fraction {
 		return time.Second / time.Duration(pow10(digits))
 	}
-	return 0
+	return [...]time.Duration{day: 24 * time.Hour, yearDay: 24 * time.Hour, hour: time.Hour, minute: time.Minute, second: time.Second, literal: 0}[e]
 }
 
 // Months returns 12 for a layout that ends with the year, 1 for one that ends with the
@@ -306,10 +288,10 @@ func (f TimeFormat) Append(dst []byte, t time.Time) ([]byte, error) {
 	switch {
 	case f.Kind == BinaryShortSeconds:
 		return binary.BigEndian.AppendUint32(dst, uint32(n)), nil
-	case f.inBytes():
+	case f.InBytes():
 		return binary.BigEndian.AppendUint64(dst, n), nil
 	}
-	return appendUnsigned(dst, n, f.Width()), nil
+	return appendDigits(dst, n, f.Width()), nil
 }
 
 // Parse parses a time that [TimeFormat.Append] wrote and rejects everything else. The
@@ -339,11 +321,12 @@ func (f TimeFormat) parse(s string) (time.Time, bool) {
 
 // number parses a number of the format's width.
 func (f TimeFormat) number(s string) (uint64, bool) {
-	if f.inBytes() {
+	if f.InBytes() {
 		return KeyForm{}.parseBinary(s), true
 	}
 	if len(s) > 19 {
-		return unsignedDigits(s)
+		n, err := strconv.ParseUint(s, 10, 64)
+		return n, err == nil
 	}
 	n, ok := digits(s)
 	return uint64(n), ok
