@@ -19,9 +19,8 @@ var EndlessBucket = Bucket{Months: (10_000 - 1970) * 12, Label: Label{Kind: endl
 // monday is the first Monday after 1970-01-01, a Thursday, in Unix seconds.
 const monday = 4 * 24 * 60 * 60
 
-// Bucket divides time, in UTC, into intervals of a fixed width or of whole months. Each
-// interval is one row of a series. Exactly one of Every and Months is set. All methods
-// except [Bucket.Validate] require a valid Bucket.
+// Bucket divides time, in UTC, into intervals of a fixed width or of whole months. Each interval is one row of a
+// series. Exactly one of Every and Months is set. All methods except [Bucket.Validate] require a valid Bucket.
 type Bucket struct {
 	Every  time.Duration // fixed width: whole seconds, at least a minute
 	Months int           // calendar width, in months
@@ -97,8 +96,7 @@ func (b Bucket) Sorted() bool { return b.Label.Kind != NumberLabel || b.Label.Pa
 // Descending reports whether the labels sort in descending order of time, newest first.
 func (b Bucket) Descending() bool { return b.Label.Kind == TimeLabel && b.Label.Format.Reverse }
 
-// Width returns the length of every label in bytes, or 0 if it varies, as it does for
-// unpadded numbers.
+// Width returns the length of every label in bytes, or 0 if it varies, as it does for unpadded numbers.
 func (b Bucket) Width() int { return b.Label.width() }
 
 // inBytes reports whether the labels are binary and may contain the delimiter.
@@ -213,9 +211,8 @@ func (b *Bucket) isStart(t time.Time) bool {
 	return !t.Before(epoch) && t.Before(b.Label.Format.Max()) && t.Before(year10k) && b.Start(t).Equal(t)
 }
 
-// wantedLabel describes a valid label, given s, which is none. If s has the right form,
-// it belongs to buckets of another width or origin, usually those before a change of
-// the schema.
+// wantedLabel describes a valid label, given s, which is none. If s has the right form, it belongs to buckets of
+// another width or origin, usually those before a change of the schema.
 func (b *Bucket) wantedLabel(s string) string {
 	if at, ok := b.parseLabel(s); ok && !at.Before(b.Min()) && at.Before(b.Max()) && !b.Start(at).Equal(at) {
 		if label, err := b.AppendLabel(nil, at); err == nil {
@@ -337,8 +334,7 @@ func (b Bucket) validateTimeLabel() error {
 		f, showWidth(b.Every))
 }
 
-// fits reports whether every bucket of fixed width starts at a time that f can
-// represent exactly.
+// fits reports whether every bucket of fixed width starts at a time that f can represent exactly.
 func (b Bucket) fits(f TimeFormat) bool {
 	r := f.Resolution()
 	return r > 0 && b.Every%r == 0 && Truncate(b.origin(), r).Equal(b.origin())

@@ -15,8 +15,7 @@ type Checker struct {
 	err *FieldError
 }
 
-// Time rejects the zero [time.Time] and times before 1970 or after the year 9999 with
-// [ErrTimeRange].
+// Time rejects the zero [time.Time] and times before 1970 or after the year 9999 with [ErrTimeRange].
 func (c *Checker) Time(field string, t time.Time) {
 	if t.Before(epoch) || !t.Before(year10k) {
 		c.fail(field, showTime(t), ErrTimeRange)
@@ -70,9 +69,8 @@ func notInEnum(v int64) (value string, err error) {
 	return strconv.FormatInt(v, 10), ErrEnum
 }
 
-// Timestamp rejects a time that int64 nanoseconds since the Unix epoch cannot represent
-// with [ErrTimeRange]. Valid times are 1677-09-21 to 2262-04-11; the zero [time.Time]
-// is not among them.
+// Timestamp rejects a time that int64 nanoseconds since the Unix epoch cannot represent with [ErrTimeRange]. Valid
+// times are 1677-09-21 to 2262-04-11; the zero [time.Time] is not among them.
 func (c *Checker) Timestamp(field string, v time.Time) {
 	if v.Before(minNanos) || v.After(maxNanos) {
 		c.fail(field, showTime(v), ErrTimeRange)

@@ -1,12 +1,10 @@
-// Package codec converts events to and from the bytes that a Bigtable table stores: row
-// keys, cell values in three encodings, and time buckets. It also computes which cells
-// a garbage collection (GC) rule keeps, so that reads can skip expired cells before
-// Bigtable removes them.
+// Package codec converts events to and from the bytes that a Bigtable table stores: row keys, cell values in three
+// encodings, and time buckets. It also computes which cells a garbage collection (GC) rule keeps, so that reads can
+// skip expired cells before Bigtable removes them.
 //
-// It does not access tables, and does not import the Bigtable client. All times are in
-// UTC, and all functions are pure. A [KeyWriter] builds a row key and a [KeyReader]
-// parses one; [Span] and [Bucket] compute the row ranges of a time range; [Text] and
-// [Binary] encode cells; [ProtoReader] and [ParseJSON] decode serialized events.
+// It does not access tables, and does not import the Bigtable client. All times are in UTC, and all functions are
+// pure. A [KeyWriter] builds a row key and a [KeyReader] parses one; [Span] and [Bucket] compute the row ranges of a
+// time range; [Text] and [Binary] encode cells; [ProtoReader] and [ParseJSON] decode serialized events.
 package codec
 
 import (

@@ -15,8 +15,7 @@ import (
 type Coding[T any] struct {
 	// Append appends the encoded value to dst.
 	Append func(dst []byte, v T) []byte
-	// Decode decodes what Append wrote. The value does not alias the datum. Errors wrap
-	// [ErrValue].
+	// Decode decodes what Append wrote. The value does not alias the datum. Errors wrap [ErrValue].
 	Decode func(datum []byte) (T, error)
 	// Word says that Append appends the 64 bits of an int64, uint64 or float64,
 	// big-endian, and Decode accepts any 64 bits.
@@ -78,10 +77,9 @@ var (
 		UUID:      coding(BytesOrder, func(dst []byte, v UUID) []byte { return append(dst, v[:]...) }, decodeUUIDBytes),
 		JSON:      Text.JSON,
 	}
-	// BigEndian and LittleEndian store numbers as other programs write them, in two's
-	// complement or IEEE 754, in the number of bytes of their type: 4 for int32, uint32,
-	// float32 and the numbers of enums; 8 for int64, uint64, float64, timestamps and durations,
-	// which are nanoseconds. All other types are as in [Binary].
+	// BigEndian and LittleEndian store numbers as other programs write them, in two's complement or IEEE 754, in the
+	// number of bytes of their type: 4 for int32, uint32, float32 and the numbers of enums; 8 for int64, uint64,
+	// float64, timestamps and durations, which are nanoseconds. All other types are as in [Binary].
 	BigEndian    = bigEndian()
 	LittleEndian = littleEndian()
 )
@@ -145,8 +143,7 @@ func bitsOf[T ~int32 | ~int64 | ~uint32 | ~uint64](v T) uint64 { return uint64(v
 
 func ofBits[T ~int32 | ~int64 | ~uint32 | ~uint64](n uint64) T { return T(n) }
 
-// EnumAs returns the coding of an enum in an encoding: the names of its values as text, otherwise their
-// numbers.
+// EnumAs returns the coding of an enum in an encoding: the names of its values as text, otherwise their numbers.
 func EnumAs[T ~int64](in Values, names Enum) Coding[T] {
 	if in == TextValues {
 		return Coding[T]{

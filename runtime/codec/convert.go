@@ -7,15 +7,13 @@ import (
 	"strconv"
 )
 
-// The functions below convert values of the type that a field had in older events to the
-// type that it has now. None changes a value: they return an error that wraps
-// [ErrInexact] for one that has no exact equivalent.
+// The functions below convert values of the type that a field had in older events to the type that it has now. None
+// changes a value: they return an error that wraps [ErrInexact] for one that has no exact equivalent.
 
 // maxExact is the largest integer up to which float64 has all integers.
 const maxExact = 1 << 53
 
-// Converted returns a coding that decodes values of another type and converts them. It
-// cannot encode.
+// Converted returns a coding that decodes values of another type and converts them. It cannot encode.
 func Converted[From, To any](from Coding[From], convert func(From) (To, error)) Coding[To] {
 	return Coding[To]{Decode: func(datum []byte) (to To, err error) {
 		v, err := from.Decode(datum)

@@ -8,8 +8,7 @@ import (
 // Enum lists the values of an enum type. Numbers and names are unique.
 type Enum []EnumName
 
-// EnumName is one value of an [Enum]. In protobuf encodings the number must fit an
-// int32.
+// EnumName is one value of an [Enum]. In protobuf encodings the number must fit an int32.
 type EnumName struct {
 	Number int64
 	Name   string
@@ -43,8 +42,7 @@ func EnumString(e Enum, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// MarshalEnum returns the name of n. It returns an error that wraps [ErrEnum] if e does
-// not contain n.
+// MarshalEnum returns the name of n. It returns an error that wraps [ErrEnum] if e does not contain n.
 func MarshalEnum(e Enum, n int64) ([]byte, error) {
 	name, ok := e.Name(n)
 	if !ok {

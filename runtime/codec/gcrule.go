@@ -66,9 +66,8 @@ func showAge(d time.Duration) string {
 	return d.String()
 }
 
-// Normalize returns an equivalent rule in canonical form: nested rules of the same kind
-// are flattened, sorted and deduplicated; a rule with one child is replaced by the
-// child, and a rule with none by [GCNone].
+// Normalize returns an equivalent rule in canonical form: nested rules of the same kind are flattened, sorted and
+// deduplicated; a rule with one child is replaced by the child, and a rule with none by [GCNone].
 func (r GCRule) Normalize() GCRule {
 	switch r.Kind {
 	case GCMaxAge:
@@ -116,8 +115,7 @@ func (r GCRule) compare(s GCRule) int {
 	)
 }
 
-// WireSize returns the size in bytes of the rule as a google.bigtable.admin.v2.GcRule
-// message. Bigtable allows 500.
+// WireSize returns the size in bytes of the rule as a google.bigtable.admin.v2.GcRule message. Bigtable allows 500.
 func (r GCRule) WireSize() int { return len(r.appendProto(nil)) }
 
 // appendProto appends the oneof of GcRule: max_num_versions is 1, max_age is 2, intersection is 3 and union is 4. The

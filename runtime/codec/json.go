@@ -11,10 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// An event is stored as a JSON object with one member per field. The AppendJSON
-// functions append a member that begins with a comma; [EndJSON] turns the members into
-// an object. Their values must pass the [Checker]. Fields of type JSON are copied byte
-// for byte.
+// An event is stored as a JSON object with one member per field. The AppendJSON functions append a member that begins
+// with a comma; [EndJSON] turns the members into an object. Their values must pass the [Checker]. Fields of type JSON
+// are copied byte for byte.
 
 // EndJSON turns the members in dst[begin:] into an object by replacing the first comma
 // with a brace. Without members, it appends {}.
@@ -147,8 +146,7 @@ func JSONTime(t *time.Time) *time.Time {
 	return &utc
 }
 
-// ParseJSON unmarshals a stored event into v. b must be a JSON object. Errors wrap
-// [ErrValue].
+// ParseJSON unmarshals a stored event into v. b must be a JSON object. Errors wrap [ErrValue].
 func ParseJSON(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
 		return fmt.Errorf("%w: %w", ErrValue, err)

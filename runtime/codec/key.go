@@ -21,16 +21,14 @@ const (
 	sequenceField = "sequence"
 )
 
-// KeyWriter builds a row key from segments separated by a delimiter. It rejects text
-// segments that a reader could not read back: empty ones with [ErrEmpty], and ones that
-// contain the delimiter with [ErrDelimiter]. Segments of a fixed number of bytes
-// ([KeyBinary] and the like, or [KeyRaw] with a pad) may contain the delimiter. The writer keeps the
+// KeyWriter builds a row key from segments separated by a delimiter. It rejects text segments that a reader could not
+// read back: empty ones with [ErrEmpty], and ones that contain the delimiter with [ErrDelimiter]. Segments of a fixed
+// number of bytes ([KeyBinary] and the like, or [KeyRaw] with a pad) may contain the delimiter. The writer keeps the
 // first error; [KeyWriter.Key] returns it.
 //
-// A key with an empty delimiter is binary. Its segments have fixed widths, except for
-// strings and raw bytes: a writer encodes their 0x00 bytes as 0x00 0xff and ends them
-// with 0x00 0x01, so they may be empty. It rejects other forms of variable width with
-// [ErrForm].
+// A key with an empty delimiter is binary. Its segments have fixed widths, except for strings and raw bytes: a writer
+// encodes their 0x00 bytes as 0x00 0xff and ends them with 0x00 0x01, so they may be empty. It rejects other forms of
+// variable width with [ErrForm].
 //
 // Use a KeyWriter as a value on the stack:
 //
@@ -55,8 +53,7 @@ type KeyWriter struct {
 // usualKey is the initial capacity for a key, in bytes. Most keys fit.
 const usualKey = 64
 
-// NewKeyWriter returns a writer that appends a key to dst. An empty delimiter makes the
-// key binary.
+// NewKeyWriter returns a writer that appends a key to dst. An empty delimiter makes the key binary.
 func NewKeyWriter(dst []byte, delimiter string) KeyWriter {
 	if dst == nil {
 		dst = make([]byte, 0, usualKey)
@@ -64,19 +61,16 @@ func NewKeyWriter(dst []byte, delimiter string) KeyWriter {
 	return KeyWriter{buf: dst, delim: delimiter, base: len(dst)}
 }
 
-// Structured makes w reject, with [ErrKeySchema], values that Bigtable cannot parse
-// with a structured row key schema. In a key with a delimiter, these are text segments
-// with a byte less than or equal to the delimiter's first byte; in a binary key, empty
-// values.
+// Structured makes w reject, with [ErrKeySchema], values that Bigtable cannot parse with a structured row key schema.
+// In a key with a delimiter, these are text segments with a byte less than or equal to the delimiter's first byte; in
+// a binary key, empty values.
 //
-// Source: Type.Struct.Encoding of google.bigtable.admin.v2, DelimitedBytes and
-// OrderedCodeBytes in sorted mode.
+// Source: Type.Struct.Encoding of google.bigtable.admin.v2, DelimitedBytes and OrderedCodeBytes in sorted mode.
 func (w *KeyWriter) Structured() { w.structured = true }
 
-// Join makes the next segment end without the delimiter or, in a binary key, without a
-// terminator: what follows is written directly after it. A value of variable width then
-// may contain the delimiter but must not be empty; what follows it, if anything, must have a
-// fixed width, so that a reader can tell them apart.
+// Join makes the next segment end without the delimiter or, in a binary key, without a terminator: what follows is
+// written directly after it. A value of variable width then may contain the delimiter but must not be empty; what
+// follows it, if anything, must have a fixed width, so that a reader can tell them apart.
 func (w *KeyWriter) Join() { w.joined = true }
 
 // String writes v as text, escaped text or hex. It rejects invalid UTF-8 with
@@ -97,9 +91,8 @@ func (w *KeyWriter) String(segment string, f KeyForm, v string) {
 	}
 }
 
-// StringPrefix writes the beginning of a text segment: the rows whose segment begins with v have
-// keys that begin with the result of [KeyWriter.Prefix]. It must be the last segment. An empty v
-// writes nothing.
+// StringPrefix writes the beginning of a text segment: the rows whose segment begins with v have keys that begin with
+// the result of [KeyWriter.Prefix]. It must be the last segment. An empty v writes nothing.
 func (w *KeyWriter) StringPrefix(segment string, f KeyForm, v string) {
 	if v == "" {
 		return
@@ -200,8 +193,7 @@ func (w *KeyWriter) Timestamp(segment string, f KeyForm, v time.Time) {
 	}
 }
 
-// Enum writes the name of v, or its number like [KeyWriter.Int]. It rejects a value
-// that is not in e with [ErrEnum].
+// Enum writes the name of v, or its number like [KeyWriter.Int]. It rejects a value that is not in e with [ErrEnum].
 func (w *KeyWriter) Enum(segment string, f KeyForm, e Enum, v int64) {
 	if !w.accepts(segment, f, EnumSegment) {
 		return
@@ -311,8 +303,7 @@ func (w *KeyWriter) end(segment string, buf []byte) {
 	}
 }
 
-// endFixed finishes a segment whose end a reader finds without searching for the
-// delimiter.
+// endFixed finishes a segment whose end a reader finds without searching for the delimiter.
 func (w *KeyWriter) endFixed(buf []byte) {
 	start := len(w.buf)
 	w.delimit(buf)
@@ -330,8 +321,7 @@ func (w *KeyWriter) delimit(buf []byte) {
 	w.buf, w.ended = append(buf, w.delim...), len(w.delim)
 }
 
-// takeSalt removes the last segment, n bytes at start, from the key and adds it to the
-// hash of the salt.
+// takeSalt removes the last segment, n bytes at start, from the key and adds it to the hash of the salt.
 func (w *KeyWriter) takeSalt(start, n int) {
 	w.hash = addSalt(w.hash, w.buf[start:start+n])
 	w.buf = w.buf[:start]
@@ -352,9 +342,8 @@ func (w *KeyWriter) fail(field, value string, err error) {
 	}
 }
 
-// Key returns dst with the key appended, or the first error, a [*FieldError]. It
-// rejects an empty key with [ErrEmpty] and one longer than [MaxKey] with
-// [ErrKeyTooLong].
+// Key returns dst with the key appended, or the first error, a [*FieldError]. It rejects an empty key with [ErrEmpty]
+// and one longer than [MaxKey] with [ErrKeyTooLong].
 func (w *KeyWriter) Key() ([]byte, error) {
 	prefix, err := w.Prefix()
 	if err != nil {
@@ -366,10 +355,9 @@ func (w *KeyWriter) Key() ([]byte, error) {
 	return prefix[:len(prefix)-w.ended], nil
 }
 
-// Prefix returns dst with the segments appended, each followed by the delimiter. It
-// is a prefix of exactly those keys that begin with these segments and have at least
-// one more. Without segments it appends nothing. For the key that ends after these
-// segments, use [KeyWriter.Key].
+// Prefix returns dst with the segments appended, each followed by the delimiter. It is a prefix of exactly those keys
+// that begin with these segments and have at least one more. Without segments it appends nothing. For the key that
+// ends after these segments, use [KeyWriter.Key].
 func (w *KeyWriter) Prefix() ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err

@@ -6,12 +6,10 @@ import (
 	"strings"
 )
 
-// EscapeFits reports whether values can be escaped in keys with the given delimiter.
-// The error wraps [ErrForm].
+// EscapeFits reports whether values can be escaped in keys with the given delimiter. The error wraps [ErrForm].
 //
-// Let d be the first byte of the delimiter, and e = d+1. Bytes less than or equal to e
-// are written as e followed by two lowercase hex digits; all other bytes are unchanged.
-// With "#", the string "a b#c$" is written as
+// Let d be the first byte of the delimiter, and e = d+1. Bytes less than or equal to e are written as e followed by
+// two lowercase hex digits; all other bytes are unchanged. With "#", the string "a b#c$" is written as
 //
 //	a$20b$23c$24
 //
@@ -35,8 +33,7 @@ func EscapeFits(delimiter string) error {
 	return nil
 }
 
-// appendEscaped appends v and replaces every byte up to and including escape by escape
-// and two hex digits.
+// appendEscaped appends v and replaces every byte up to and including escape by escape and two hex digits.
 func appendEscaped[T ~string | ~[]byte](dst []byte, v T, escape byte) []byte {
 	const digits = "0123456789abcdef"
 	for i := range len(v) {
@@ -50,8 +47,7 @@ func appendEscaped[T ~string | ~[]byte](dst []byte, v T, escape byte) []byte {
 	return dst
 }
 
-// unescape is the inverse of appendEscaped. It returns false for anything that
-// appendEscaped does not write.
+// unescape is the inverse of appendEscaped. It returns false for anything that appendEscaped does not write.
 func unescape(v string, escape byte) (string, bool) {
 	i := 0
 	for i < len(v) && v[i] > escape {
@@ -94,9 +90,8 @@ func decodeHex(v string) ([]byte, bool) {
 	return b, err == nil && !strings.ContainsAny(v, "ABCDEF")
 }
 
-// Binary keys terminate values as ordered code does: 0x00 in the value is written as
-// 0x00 0xff, and 0x00 0x01 ends the value. A value sorts before all longer values that
-// it is a prefix of.
+// Binary keys terminate values as ordered code does: 0x00 in the value is written as 0x00 0xff, and 0x00 0x01 ends
+// the value. A value sorts before all longer values that it is a prefix of.
 const (
 	zeroByte   = "\x00\xff"
 	terminator = "\x00\x01"

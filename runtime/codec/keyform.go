@@ -60,8 +60,7 @@ const base32Alphabet = "0123456789abcdefghijklmnopqrstuv"
 
 var base32hex = base32.NewEncoding(base32Alphabet).WithPadding(base32.NoPadding)
 
-// decodeBase32 decodes base32hex. Unlike the standard library, it rejects line breaks and
-// nonzero trailing bits.
+// decodeBase32 decodes base32hex. Unlike the standard library, it rejects line breaks and nonzero trailing bits.
 func decodeBase32(v string) ([]byte, bool) {
 	b, err := base32hex.DecodeString(v)
 	if err != nil || base32hex.EncodeToString(b) != v {
@@ -96,8 +95,7 @@ func (e KeyEncoding) Constant() string {
 	return keyEncodings[e].constant
 }
 
-// sorts reports whether encoded bytes sort like the bytes, if what follows sorts before all
-// characters.
+// sorts reports whether encoded bytes sort like the bytes, if what follows sorts before all characters.
 func (e KeyEncoding) sorts() bool { return e.Alphabet() != "" && slices.IsSorted([]byte(e.Alphabet())) }
 
 // Alphabet returns the characters of an encoding of bytes as text, in the order of the
@@ -117,9 +115,8 @@ func (e KeyEncoding) String() string {
 	return keyEncodings[e].name
 }
 
-// KeyForm describes how a segment encodes its value. The zero KeyForm is the default
-// form of every type. [KeyForm.Validate] reports which forms a type supports; a writer
-// rejects the others with [ErrForm].
+// KeyForm describes how a segment encodes its value. The zero KeyForm is the default form of every type.
+// [KeyForm.Validate] reports which forms a type supports; a writer rejects the others with [ErrForm].
 //
 //	type              encodings
 //	string            text (pad or escape), hex, base32hex
@@ -140,10 +137,9 @@ type KeyForm struct {
 	// Pad is the number of digits, padded with zeros: 1 to 20 in decimal, 1 to 16 in
 	// hex. For raw bytes and strings as text it is the length. 0 means variable width.
 	Pad int
-	// Reverse sorts the largest or newest value first. It writes 10^Pad−1−v in decimal
-	// and 16^Pad−1−v in hex, except that 19 decimal digits hold MaxInt64−v and 20 hold
-	// MaxUint64−v; the complement of all bits in binary; and MaxInt64−ns for
-	// timestamps.
+	// Reverse sorts the largest or newest value first. It writes 10^Pad−1−v in decimal and 16^Pad−1−v in hex, except
+	// that 19 decimal digits hold MaxInt64−v and 20 hold MaxUint64−v; the complement of all bits in binary; and
+	// MaxInt64−ns for timestamps.
 	Reverse bool
 	// Escape allows strings and raw bytes to contain the delimiter; see [EscapeFits].
 	Escape bool
@@ -166,8 +162,7 @@ const (
 	EnumSegment
 )
 
-// segments lists, for each type, its name, encodings, and the width of the binary
-// encoding in bytes.
+// segments lists, for each type, its name, encodings, and the width of the binary encoding in bytes.
 var segments = [...]struct {
 	name      string
 	encodings []KeyEncoding
@@ -275,9 +270,8 @@ func (f KeyForm) validatePad(t SegmentType) error {
 	return fmt.Errorf("%w: the pad does not fit type %s as %s: want a pad of %d to %d", ErrForm, t, f.Encoding, lo, hi)
 }
 
-// Fixed returns the width in bytes of every value of type t in this form, or 0 if it
-// varies. A binary key supports forms of fixed width and those that
-// [KeyForm.Terminated] reports.
+// Fixed returns the width in bytes of every value of type t in this form, or 0 if it varies. A binary key supports
+// forms of fixed width and those that [KeyForm.Terminated] reports.
 func (f KeyForm) Fixed(t SegmentType) int {
 	switch {
 	case f.InBytes(t) && (t == BytesSegment || t == StringSegment):
@@ -296,10 +290,9 @@ func (f KeyForm) Fixed(t SegmentType) int {
 	return 0
 }
 
-// Sorts reports whether the keys of a table with the given delimiter sort in order of
-// this segment's values, ascending, or descending if f.Reverse is set, whatever follows
-// the segment. A string that is not escaped does not sort if it may contain bytes below
-// the delimiter: "a b#" sorts before "a#".
+// Sorts reports whether the keys of a table with the given delimiter sort in order of this segment's values,
+// ascending, or descending if f.Reverse is set, whatever follows the segment. A string that is not escaped does not
+// sort if it may contain bytes below the delimiter: "a b#" sorts before "a#".
 func (f KeyForm) Sorts(t SegmentType, delimiter string) bool {
 	switch t {
 	case StringSegment, BytesSegment:
@@ -325,8 +318,7 @@ func (f KeyForm) number(t SegmentType) bool {
 	return t == EnumSegment && f.Encoding != KeyText
 }
 
-// InBytes reports whether values have a fixed number of bytes and may contain the
-// delimiter.
+// InBytes reports whether values have a fixed number of bytes and may contain the delimiter.
 func (f KeyForm) InBytes(t SegmentType) bool {
 	return f.inBinary() || f.Encoding == KeyRaw && (t == UUIDSegment || f.Pad > 0) || t == StringSegment && f.Pad > 0
 }

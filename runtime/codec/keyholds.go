@@ -28,9 +28,8 @@ func probesOf[V, T any](values []V, as func(v V) T) []any {
 	return out
 }
 
-// probeTexts returns texts with what keys treat in different ways: no bytes, those of a length that a
-// segment has, and ones that contain a delimiter, a part of it, or a byte that sorts before it, as they are or
-// encoded.
+// probeTexts returns texts with what keys treat in different ways: no bytes, those of a length that a segment has,
+// and ones that contain a delimiter, a part of it, or a byte that sorts before it, as they are or encoded.
 func probeTexts(series int, keys []*Key) []string {
 	special, widths := []string{"", "\x00", "a", "\xfb\xef\xbe", "\xff\xff\xff"}, []int{} // ---- and ____ in base64url
 	for _, k := range keys {
@@ -63,8 +62,7 @@ func probeInts(low, high int64) []int64 {
 	return append(out, low)
 }
 
-// probeUints returns the smallest and the largest number of each number of digits, in decimal and in hex, up
-// to high.
+// probeUints returns the smallest and the largest number of each number of digits, in decimal and in hex, up to high.
 func probeUints(high uint64) []uint64 {
 	out := []uint64{0, high}
 	for _, base := range []uint64{10, 16} {

@@ -44,8 +44,7 @@ func (f KeyForm) appendPadded(dst []byte, n uint64) []byte {
 	return dst
 }
 
-// parsePadded is the inverse of appendPadded. It returns false for anything that
-// appendPadded does not write.
+// parsePadded is the inverse of appendPadded. It returns false for anything that appendPadded does not write.
 func (f KeyForm) parsePadded(s string) (uint64, bool) {
 	n, err := strconv.ParseUint(s, f.base(), 64)
 	if err != nil || n > f.largest() {
@@ -122,8 +121,7 @@ func (f KeyForm) timestamp() TimeFormat {
 	return TimeFormat{Kind: UnixNanos, Reverse: f.Reverse}
 }
 
-// SequenceForm returns the form of a sequence number, a uint32: 10 digits, or 4 bytes
-// in a binary key.
+// SequenceForm returns the form of a sequence number, a uint32: 10 digits, or 4 bytes in a binary key.
 func SequenceForm(delimiter string) KeyForm {
 	if delimiter == "" {
 		return KeyForm{Encoding: KeyBinary}

@@ -41,8 +41,7 @@ func AnyPattern(patterns []*KeyPattern) *KeyPattern {
 	return &any
 }
 
-// All returns the patterns of p for keys with the given times: one, or several if p is the
-// result of [AnyPattern].
+// All returns the patterns of p for keys with the given times: one, or several if p is the result of [AnyPattern].
 func (p *KeyPattern) All(times ...KeyPiece) []KeyPieces {
 	out := []KeyPieces{p.At(times...)}
 	for _, other := range p.others {
@@ -108,9 +107,8 @@ type KeyTimes interface {
 	Within(from, to time.Time) (KeyPieces, bool)
 }
 
-// AnyTime returns a piece that matches all times. It matches exactly the bytes of a
-// time if they have a fixed number, because a suffix alone is ambiguous: "ba" ends with
-// "a", too.
+// AnyTime returns a piece that matches all times. It matches exactly the bytes of a time if they have a fixed number,
+// because a suffix alone is ambiguous: "ba" ends with "a", too.
 func AnyTime(times KeyTimes) KeyPiece { return KeyPiece{Any: true, Width: times.Width()} }
 
 // stringsBetween returns a pattern for the strings of two, which have equal length, and of those between them.
@@ -213,8 +211,7 @@ func (a alphabet) between(low, high string) string {
 	return "(?:" + strings.Join(branches, "|") + ")"
 }
 
-// QuoteRegexp returns a regular expression that matches exactly s, which may contain
-// any bytes.
+// QuoteRegexp returns a regular expression that matches exactly s, which may contain any bytes.
 func QuoteRegexp(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -9,10 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// KeyReader parses a row key that a [KeyWriter] built, segment by segment. It accepts
-// only what the writer writes: encoding the values again yields the same key. It keeps
-// the first error, a [*FieldError] that wraps [ErrKey]; after an error all methods
-// return zero values. See [KeyReader.Kind] for keys of other kinds of rows.
+// KeyReader parses a row key that a [KeyWriter] built, segment by segment. It accepts only what the writer writes:
+// encoding the values again yields the same key. It keeps the first error, a [*FieldError] that wraps [ErrKey]; after
+// an error all methods return zero values. See [KeyReader.Kind] for keys of other kinds of rows.
 type KeyReader struct {
 	rest  string
 	delim string
@@ -26,8 +25,7 @@ type KeyReader struct {
 	err    *FieldError
 }
 
-// NewKeyReader returns a reader of key. An empty delimiter means that the key is
-// binary.
+// NewKeyReader returns a reader of key. An empty delimiter means that the key is binary.
 func NewKeyReader(key, delimiter string) KeyReader {
 	r := KeyReader{rest: key, delim: delimiter}
 	if len(key) > MaxKey {
@@ -137,8 +135,7 @@ func (r *KeyReader) number(segment string, f KeyForm, v string, bits int, signed
 	return n
 }
 
-// canonical reports whether a valid number is written as a writer writes it: without leading zeros
-// and a plus sign.
+// canonical reports whether a valid number is written as a writer writes it: without leading zeros and a plus sign.
 func canonical(number string) bool {
 	return number == "0" || strings.TrimPrefix(number, "-")[0] >= '1'
 }
@@ -228,8 +225,7 @@ func (r *KeyReader) bucket(b *Bucket) time.Time {
 	return t
 }
 
-// Time reads what [KeyWriter.Time] wrote. The time is in UTC and has the resolution of
-// the format.
+// Time reads what [KeyWriter.Time] wrote. The time is in UTC and has the resolution of the format.
 func (r *KeyReader) Time(f TimeFormat) time.Time { return r.time(timeField, f) }
 
 func (r *KeyReader) time(segment string, f TimeFormat) time.Time {
@@ -278,8 +274,7 @@ func (r *KeyReader) misfit(segment, value string, err error) {
 	}
 }
 
-// take consumes the next segment, a value of type t, and returns it unescaped; false
-// after an error.
+// take consumes the next segment, a value of type t, and returns it unescaped; false after an error.
 func (r *KeyReader) take(segment string, f KeyForm, t SegmentType) (string, bool) {
 	if !r.accepts(segment, f, t) {
 		return "", false

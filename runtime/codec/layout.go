@@ -67,8 +67,7 @@ func nextElement(layout string, last element) (element, int) {
 	return literal, 1
 }
 
-// finest returns the last element of the layout, and the number of digits if it is a
-// fraction.
+// finest returns the last element of the layout, and the number of digits if it is a fraction.
 func (f TimeFormat) finest() (last element, digits int) {
 	for rest := f.Layout; rest != ""; {
 		e, n := nextElement(rest, last)
@@ -80,8 +79,7 @@ func (f TimeFormat) finest() (last element, digits int) {
 	return last, digits
 }
 
-// appendLayout is equivalent to [time.Time.AppendFormat] for layouts that sort, and
-// takes half the time.
+// appendLayout is equivalent to [time.Time.AppendFormat] for layouts that sort, and takes half the time.
 func appendLayout(dst []byte, layout string, t time.Time) []byte {
 	y, m, d := t.Date()
 	hh, mm, ss := t.Clock()
@@ -171,8 +169,7 @@ func dateOf(v [literal]int64) (time.Time, bool) {
 	return t, v[yearDay] == absent || int64(t.YearDay()) == v[yearDay]
 }
 
-// appendDigits appends n in decimal, padded with zeros to width digits, which n must
-// fit.
+// appendDigits appends n in decimal, padded with zeros to width digits, which n must fit.
 func appendDigits[T int64 | uint64](dst []byte, n T, width int) []byte {
 	start := len(dst)
 	dst = append(dst, "00000000000000000000"[:width]...)
@@ -183,8 +180,7 @@ func appendDigits[T int64 | uint64](dst []byte, n T, width int) []byte {
 	return dst
 }
 
-// digits parses s, which must consist of at most 19 decimal digits and fit an int64.
-// The empty string yields 0.
+// digits parses s, which must consist of at most 19 decimal digits and fit an int64. The empty string yields 0.
 func digits[T string | []byte](s T) (int64, bool) {
 	var n int64
 	if len(s) > 19 {

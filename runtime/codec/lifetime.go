@@ -11,8 +11,7 @@ type TimestampSource int
 const (
 	// TimestampEvent is the event time, rounded down to the millisecond.
 	TimestampEvent TimestampSource = iota
-	// TimestampWrite is the time of the write by the writer's clock, rounded down to the
-	// millisecond.
+	// TimestampWrite is the time of the write by the writer's clock, rounded down to the millisecond.
 	TimestampWrite
 	// TimestampExpiry is the time at which the event expires, rounded up to the
 	// millisecond. The family's rule has a maximum age of one second.
@@ -22,10 +21,9 @@ const (
 	TimestampShifted
 )
 
-// Lifetime defines the meaning of the cell timestamps of a column family and which
-// cells are live. Garbage collection may take up to a week to remove the others, so
-// reads must exclude them. The zero Lifetime keeps events forever, with cells at the
-// event time.
+// Lifetime defines the meaning of the cell timestamps of a column family and which cells are live. Garbage collection
+// may take up to a week to remove the others, so reads must exclude them. The zero Lifetime keeps events forever,
+// with cells at the event time.
 type Lifetime struct {
 	Timestamp TimestampSource
 	// Retention selects the live cells, for TimestampEvent and TimestampWrite.
@@ -35,10 +33,9 @@ type Lifetime struct {
 	Default time.Duration
 }
 
-// Under returns the lifetime of cells in a family with the given rule. If the
-// timestamps do not determine when cells expire, its Retention is what the rule keeps,
-// given that a column has at most maxCells cells; see [GCRule.Retention]. For
-// TimestampShifted, its Default is the maximum age of the rule.
+// Under returns the lifetime of cells in a family with the given rule. If the timestamps do not determine when cells
+// expire, its Retention is what the rule keeps, given that a column has at most maxCells cells; see
+// [GCRule.Retention]. For TimestampShifted, its Default is the maximum age of the rule.
 func (l Lifetime) Under(rule GCRule, maxCells int64) Lifetime {
 	switch {
 	case !l.expires():
@@ -53,18 +50,16 @@ func (l Lifetime) Under(rule GCRule, maxCells int64) Lifetime {
 // timestamp range, and writing an event again replaces its cells.
 func (l Lifetime) EventTimed() bool { return l.Timestamp == TimestampEvent }
 
-// Dated reports whether the maximum age counts from event times. If so, every cell must
-// have the timestamp of its event, and a read may filter by timestamp. If not, programs
-// may write the cells with other timestamps.
+// Dated reports whether the maximum age counts from event times. If so, every cell must have the timestamp of its
+// event, and a read may filter by timestamp. If not, programs may write the cells with other timestamps.
 func (l Lifetime) Dated() bool {
 	return l.EventTimed() && slices.ContainsFunc(l.Retention, func(t Term) bool { return t.MaxAge > 0 })
 }
 
-// Micros returns the cell timestamp of an event written at now, in microseconds and a
-// multiple of 1000. expiresAt and ttl are the expiry that the event specifies, or zero;
-// ttl counts from now and takes precedence. Micros returns [ErrExpired] for an event
-// that has already expired, [ErrNoExpiry] for one that must specify an expiry and does
-// not, and [ErrTimeRange] for one that expires after the year 9999.
+// Micros returns the cell timestamp of an event written at now, in microseconds and a multiple of 1000. expiresAt and
+// ttl are the expiry that the event specifies, or zero; ttl counts from now and takes precedence. Micros returns
+// [ErrExpired] for an event that has already expired, [ErrNoExpiry] for one that must specify an expiry and does not,
+// and [ErrTimeRange] for one that expires after the year 9999.
 func (l Lifetime) Micros(now, event, expiresAt time.Time, ttl time.Duration) (int64, error) {
 	switch l.Timestamp {
 	case TimestampWrite:
@@ -122,9 +117,8 @@ func (l Lifetime) Alive(now time.Time, us int64, rank int) bool {
 // Forever reports whether every cell stays live forever.
 func (l Lifetime) Forever() bool { return !l.expires() && len(l.Retention) == 0 }
 
-// Fresh returns the time until which the cell with timestamp us stays live regardless
-// of its rank or, if newest is set, as the newest cell of its column. It returns the
-// zero time if the rank decides.
+// Fresh returns the time until which the cell with timestamp us stays live regardless of its rank or, if newest is
+// set, as the newest cell of its column. It returns the zero time if the rank decides.
 func (l Lifetime) Fresh(us int64, newest bool) (until time.Time) {
 	if until, ok := l.Expiry(us); ok {
 		return until
@@ -132,8 +126,7 @@ func (l Lifetime) Fresh(us int64, newest bool) (until time.Time) {
 	return l.Retention.Fresh(us, newest)
 }
 
-// Horizon returns the lowest timestamp, in microseconds, at which the newest cell of a
-// column is live.
+// Horizon returns the lowest timestamp, in microseconds, at which the newest cell of a column is live.
 func (l Lifetime) Horizon(now time.Time) int64 {
 	if l.expires() {
 		return l.oldest(now)
@@ -141,12 +134,10 @@ func (l Lifetime) Horizon(now time.Time) int64 {
 	return l.Retention.Horizon(now)
 }
 
-// Expires returns how long after its timestamp a cell expires; false if the timestamp
-// alone does not determine that.
+// Expires returns how long after its timestamp a cell expires; false if the timestamp alone does not determine that.
 func (l Lifetime) Expires() (after time.Duration, ok bool) { return l.Default, l.expires() }
 
-// Expiry returns when the cell with timestamp us expires; false if the timestamp alone
-// does not determine that.
+// Expiry returns when the cell with timestamp us expires; false if the timestamp alone does not determine that.
 func (l Lifetime) Expiry(us int64) (time.Time, bool) {
 	if !l.expires() {
 		return time.Time{}, false
@@ -169,8 +160,7 @@ func (l Lifetime) Windows(now, from, to time.Time) []Window {
 	return l.Retention.Windows(now, epoch, Forever)
 }
 
-// Since returns the time of the oldest event that can be live; false if there is no
-// bound.
+// Since returns the time of the oldest event that can be live; false if there is no bound.
 func (l Lifetime) Since(now time.Time) (time.Time, bool) {
 	if !l.EventTimed() {
 		return time.Time{}, false
@@ -178,8 +168,7 @@ func (l Lifetime) Since(now time.Time) (time.Time, bool) {
 	return l.Retention.Since(now)
 }
 
-// Outlives reports whether, for every event, the cells under l live at least as long as
-// those under o.
+// Outlives reports whether, for every event, the cells under l live at least as long as those under o.
 func (l Lifetime) Outlives(o Lifetime) bool {
 	switch {
 	case !l.expires() && len(l.Retention) == 0:
@@ -201,8 +190,7 @@ func (l Lifetime) oldest(now time.Time) int64 {
 	return max(0, Micros(now.Add(-l.Default))+1000)
 }
 
-// Oldest returns the time of the oldest event that can be live in any of the families;
-// false if there is no bound.
+// Oldest returns the time of the oldest event that can be live in any of the families; false if there is no bound.
 func Oldest[F any](now time.Time, families []F, life func(*F) Lifetime) (oldest time.Time, bounded bool) {
 	for i := range families {
 		since, ok := life(&families[i]).Since(now)

@@ -6,15 +6,13 @@ import (
 	"strconv"
 )
 
-// The functions below decode and format short numbers faster than strconv. They report
-// false for all other numbers, which their callers leave to strconv; the results are
-// identical.
+// The functions below decode and format short numbers faster than strconv. They report false for all other numbers,
+// which their callers leave to strconv; the results are identical.
 
 // maxDigits is the largest number of digits that always fits an int64.
 const maxDigits = 18
 
-// word is the number of characters that are decoded at once. The slice must have the
-// capacity for a whole word.
+// word is the number of characters that are decoded at once. The slice must have the capacity for a whole word.
 const word = 8
 
 // isWord reports whether b can be decoded as a word.
@@ -41,9 +39,8 @@ func shortUint(b []byte) (v uint64, ok bool) {
 	return v, true
 }
 
-// wordUint decodes the first n characters of a word, the first one in its lowest byte,
-// by adding up digits in pairs, fours and eights. It returns false if one is not a
-// digit.
+// wordUint decodes the first n characters of a word, the first one in its lowest byte, by adding up digits in pairs,
+// fours and eights. It returns false if one is not a digit.
 func wordUint(w uint64, n int) (v uint64, ok bool) {
 	const zeros = 0x3030303030303030
 	shift := uint(8 * (word - n))
@@ -56,8 +53,7 @@ func wordUint(w uint64, n int) (v uint64, ok bool) {
 	return ((pairs&0x000000ff000000ff)*(100+1000000<<32) + (pairs>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32, true
 }
 
-// shortInt decodes up to maxDigits decimal digits with an optional minus sign; false
-// for anything else.
+// shortInt decodes up to maxDigits decimal digits with an optional minus sign; false for anything else.
 func shortInt(b []byte) (v int64, ok bool) {
 	if len(b) > 0 && b[0] == '-' {
 		u, ok := shortUint(b[1:])
@@ -75,9 +71,8 @@ var (
 	powers32 = [...]float32{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7}
 )
 
-// shortDecimal decodes at most most decimal digits with an optional minus sign and an
-// optional decimal point. It returns the digits as an integer and how many of them
-// follow the point; false for anything else.
+// shortDecimal decodes at most most decimal digits with an optional minus sign and an optional decimal point. It
+// returns the digits as an integer and how many of them follow the point; false for anything else.
 func shortDecimal(b []byte, most int) (negative bool, digits uint64, fraction int, ok bool) {
 	if len(b) > 0 && b[0] == '-' {
 		negative, b = true, b[1:]
@@ -131,10 +126,9 @@ func wordDecimal(w uint64, n int) (digits uint64, fraction int, ok bool) {
 // before it leaves a float to strconv.
 const exactFractions = 4
 
-// appendShortFloat64 appends the shortest decimal that reads back as v if it has fewer
-// than exactFractions digits after the point and at most 15 in total; false for any
-// other, and for zero. No two decimals of up to 15 digits are the same float, so the
-// first match is the shortest.
+// appendShortFloat64 appends the shortest decimal that reads back as v if it has fewer than exactFractions digits
+// after the point and at most 15 in total; false for any other, and for zero. No two decimals of up to 15 digits are
+// the same float, so the first match is the shortest.
 func appendShortFloat64(dst []byte, v float64) (out []byte, ok bool) {
 	negative := v < 0
 	if negative {

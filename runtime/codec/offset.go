@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Offset encodes the time of an event relative to the start of its bucket: big-endian,
-// in the fewest bytes that fit every instant of a bucket, so that bytes sort in order
-// of time. A sequence number of 4 bytes may follow to distinguish events of the same
-// time.
+// Offset encodes the time of an event relative to the start of its bucket: big-endian, in the fewest bytes that fit
+// every instant of a bucket, so that bytes sort in order of time. A sequence number of 4 bytes may follow to
+// distinguish events of the same time.
 type Offset struct {
 	Bucket    Bucket
 	Precision time.Duration // the unit of offsets; at least a microsecond
@@ -26,8 +25,7 @@ func (o Offset) Slots() int64 { return int64(o.Bucket.Widest() / o.Precision) }
 // Width returns the number of bytes of an offset, without the sequence number.
 func (o Offset) Width() int { return max(1, (bits.Len64(uint64(o.Slots()-1))+7)/8) }
 
-// Append appends the offset of t, rounded down to the precision, and the sequence
-// number if o.Sequence is set.
+// Append appends the offset of t, rounded down to the precision, and the sequence number if o.Sequence is set.
 func (o Offset) Append(dst []byte, t time.Time, sequence uint32) []byte {
 	dst = o.append(dst, int64(t.Sub(o.Bucket.Start(t))/o.Precision))
 	if o.Sequence {
@@ -59,9 +57,8 @@ func (o Offset) In(start time.Time) OffsetsIn {
 	return OffsetsIn{start: o.first(start).UnixMicro(), width: o.Width(), end: slots, precision: o.Precision.Microseconds(), sequence: o.Sequence}
 }
 
-// Parse returns the time, in microseconds since the Unix epoch, and the sequence number
-// of a qualifier that [Offset.Append] wrote for an event of this bucket. It returns false
-// for every other qualifier.
+// Parse returns the time, in microseconds since the Unix epoch, and the sequence number of a qualifier that
+// [Offset.Append] wrote for an event of this bucket. It returns false for every other qualifier.
 func (o *OffsetsIn) Parse(qualifier []byte) (micros int64, sequence uint32, ok bool) {
 	offset := qualifier
 	if o.sequence {
@@ -92,9 +89,8 @@ func (o *OffsetsIn) Refuse(qualifier []byte) error {
 	return fmt.Errorf("%w: %q is after the end of the bucket", ErrTimeRange, qualifier)
 }
 
-// Range returns the half-open qualifier range [begin, end) of the events in [from, to),
-// for the bucket with the given start. An empty end is unbounded. all reports whether
-// the range contains every event of the bucket.
+// Range returns the half-open qualifier range [begin, end) of the events in [from, to), for the bucket with the given
+// start. An empty end is unbounded. all reports whether the range contains every event of the bucket.
 func (o Offset) Range(start, from, to time.Time) (begin, end string, all bool) {
 	all = true
 	first := o.first(start)

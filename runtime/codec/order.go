@@ -15,8 +15,7 @@ const (
 	FloatingOrder              // big-endian IEEE 754: negative numbers follow the others, in descending order
 )
 
-// ValueRange is a range of encoded values: from Start until before End. An empty End means
-// that there is no end.
+// ValueRange is a range of encoded values: from Start until before End. An empty End means that there is no end.
 type ValueRange struct{ Start, End string }
 
 // Contains reports whether a datum is in the range.
@@ -63,8 +62,7 @@ func integersBetween(low, high []byte) (ranges []ValueRange, ok bool) {
 	return append(ranges, ValueRange{Start: string(low)}), true
 }
 
-// floatsBetween is Between for FloatingOrder. Zero and negative zero are equal. No NaN is in the
-// ranges.
+// floatsBetween is Between for FloatingOrder. Zero and negative zero are equal. No NaN is in the ranges.
 func floatsBetween(low, high []byte) (ranges []ValueRange, ok bool) {
 	from, to := floatOf(low), floatOf(high)
 	switch {

@@ -19,14 +19,11 @@ const (
 	// BucketSerialized has one row per bucket. Each event is one cell with all fields,
 	// and the cell timestamp is the event time.
 	BucketSerialized
-	// BucketOffsets has one row per bucket. Each event is a column whose qualifier is
-	// the event time within the bucket.
+	// BucketOffsets has one row per bucket. Each event is a column whose qualifier is the event time within the bucket.
 	BucketOffsets
-	// SingleSerialized has one row per event, with the event time in the row key, and
-	// one cell with all fields.
+	// SingleSerialized has one row per event, with the event time in the row key, and one cell with all fields.
 	SingleSerialized
-	// SingleUnserialized has one row per event, with the event time in the row key, and
-	// one column per field.
+	// SingleUnserialized has one row per event, with the event time in the row key, and one column per field.
 	SingleUnserialized
 	// Latest has one row per series, with the newest event only: one column per field, whose
 	// cells have the event time as timestamp. Other tables have all events.
@@ -125,8 +122,7 @@ func (p Pattern) traits() *PatternTraits {
 // Naming returns what the columns of events are named after.
 func (p Pattern) Naming() ColumnNaming { return p.traits().Naming }
 
-// Bucketed reports whether a row contains the events of a bucket, rather than one
-// event.
+// Bucketed reports whether a row contains the events of a bucket, rather than one event.
 func (p Pattern) Bucketed() bool { return p.traits().Row != EventRow }
 
 // RowPerField reports whether each field of an event has its own row, which the key names.

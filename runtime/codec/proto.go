@@ -108,8 +108,7 @@ func AppendProtoEnum(dst []byte, number int, p Presence, v int64) []byte {
 	return AppendProtoInt64(dst, number, p, v)
 }
 
-// AppendProtoJSON appends a field of type string that contains v. v must pass
-// [Checker.JSON].
+// AppendProtoJSON appends a field of type string that contains v. v must pass [Checker.JSON].
 func AppendProtoJSON(dst []byte, number int, p Presence, v json.RawMessage) []byte {
 	return AppendProtoBytes(dst, number, p, v)
 }

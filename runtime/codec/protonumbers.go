@@ -56,10 +56,9 @@ func AddProtoNumber[T ProtoNumber](p *ProtoNumbers, number int) bool {
 // Len returns the number of fields.
 func (p *ProtoNumbers) Len() int { return p.fields }
 
-// Parse sets one value per field, in the order in which they were added: the bits of the
-// number, or 0 if the message lacks it. It sets values[at], values[at+step] and so on. It
-// returns false, and may have set some values, if the message is not valid or has other
-// fields.
+// Parse sets one value per field, in the order in which they were added: the bits of the number, or 0 if the message
+// lacks it. It sets values[at], values[at+step] and so on. It returns false, and may have set some values, if the
+// message is not valid or has other fields.
 func (p *ProtoNumbers) Parse(message []byte, values []uint64, at, step int) bool {
 	var seen uint
 	for m := message; len(m) > 0; {
@@ -110,8 +109,7 @@ func (p *ProtoNumbers) Parse(message []byte, values []uint64, at, step int) bool
 	return true
 }
 
-// AppendProtoNumbers appends the numbers with these bits. Like protobuf, it truncates
-// those of types with 32 bits.
+// AppendProtoNumbers appends the numbers with these bits. Like protobuf, it truncates those of types with 32 bits.
 func AppendProtoNumbers[T ProtoNumber](dst []T, values []uint64) []T {
 	dst = slices.Grow(dst, len(values))[:len(dst)+len(values)]
 	switch added := any(dst[len(dst)-len(values):]).(type) {

@@ -22,9 +22,8 @@ import (
 //	}
 //	err := r.Err()
 //
-// It skips fields that the caller does not read, so it accepts messages with newer
-// fields. If a field occurs more than once, a loop like this keeps the last value. The
-// reader keeps the first error and then stops.
+// It skips fields that the caller does not read, so it accepts messages with newer fields. If a field occurs more
+// than once, a loop like this keeps the last value. The reader keeps the first error and then stops.
 type ProtoReader struct {
 	message []byte
 	at      int            // offset after the field
@@ -34,12 +33,10 @@ type ProtoReader struct {
 	err     error
 }
 
-// taken is the type of a field that was already read, or of no field. It is not a wire
-// type.
+// taken is the type of a field that was already read, or of no field. It is not a wire type.
 const taken protowire.Type = 7
 
-// NewProtoReader returns a reader of the message b. The values that it returns do not
-// alias b.
+// NewProtoReader returns a reader of the message b. The values that it returns do not alias b.
 func NewProtoReader(b []byte) ProtoReader { return ProtoReader{message: b, typ: taken} }
 
 // maxShort is the largest varint of one byte.
@@ -134,15 +131,13 @@ func (r *ProtoReader) Bytes() []byte { return append([]byte(nil), r.bytes()...) 
 // Bool reads a field of type bool.
 func (r *ProtoReader) Bool() bool { return r.take(protowire.VarintType) != 0 }
 
-// Int32 reads a field of type int32. Like protobuf, it truncates larger numbers to 32
-// bits.
+// Int32 reads a field of type int32. Like protobuf, it truncates larger numbers to 32 bits.
 func (r *ProtoReader) Int32() int32 { return int32(r.take(protowire.VarintType)) }
 
 // Int64 reads a field of type int64.
 func (r *ProtoReader) Int64() int64 { return int64(r.take(protowire.VarintType)) }
 
-// Uint32 reads a field of type uint32. Like protobuf, it truncates larger numbers to 32
-// bits.
+// Uint32 reads a field of type uint32. Like protobuf, it truncates larger numbers to 32 bits.
 func (r *ProtoReader) Uint32() uint32 { return uint32(r.take(protowire.VarintType)) }
 
 // Uint64 reads a field of type uint64.
@@ -187,8 +182,7 @@ func (r *ProtoReader) Duration() time.Duration {
 	return d
 }
 
-// Enum reads a field of an enum type. A number that is not in e, including 0, is an
-// error that wraps [ErrEnum].
+// Enum reads a field of an enum type. A number that is not in e, including 0, is an error that wraps [ErrEnum].
 func (r *ProtoReader) Enum(e Enum) int64 {
 	v := int64(int32(r.take(protowire.VarintType)))
 	if r.err != nil {
@@ -207,8 +201,7 @@ func (r *ProtoReader) EnumName(e Enum) string {
 	return name
 }
 
-// HasProto reports whether the valid message b contains the field with the given
-// number.
+// HasProto reports whether the valid message b contains the field with the given number.
 func HasProto(b []byte, number int) bool {
 	for r := NewProtoReader(b); r.Next(); {
 		if r.Number() == number {
@@ -254,8 +247,7 @@ func (r *ProtoReader) bytes() []byte {
 	return r.message[r.at-n : r.at : r.at]
 }
 
-// take returns the value of the current field if it has the given wire type, else it
-// fails.
+// take returns the value of the current field if it has the given wire type, else it fails.
 func (r *ProtoReader) take(typ protowire.Type) uint64 {
 	if r.typ != typ {
 		return r.refuse(typ)

@@ -7,25 +7,22 @@ import (
 	"time"
 )
 
-// Retention defines which cells of a column are live: those that satisfy at least one
-// term. It is the complement of the family's [GCRule]. Reads use it to exclude the
-// cells that garbage collection, which may take up to a week, has not removed yet. A
-// Retention without terms keeps every cell forever.
+// Retention defines which cells of a column are live: those that satisfy at least one term. It is the complement of
+// the family's [GCRule]. Reads use it to exclude the cells that garbage collection, which may take up to a week, has
+// not removed yet. A Retention without terms keeps every cell forever.
 //
 // If a cell is live, all newer cells of its column are, too. No term implies another,
 // and the terms are sorted by ascending MaxAge, with 0 (any age) last.
 type Retention []Term
 
-// Term keeps a cell that is no older than MaxAge and among the newest Versions cells of
-// its column.
+// Term keeps a cell that is no older than MaxAge and among the newest Versions cells of its column.
 type Term struct {
 	MaxAge   time.Duration // 0 for any age
 	Versions int           // 0 for any rank
 }
 
-// Retention returns the cells that the rule keeps. maxCells is the largest number of
-// cells of a column, or 0 if unknown: a limit of at least that many versions has no
-// effect.
+// Retention returns the cells that the rule keeps. maxCells is the largest number of cells of a column, or 0 if
+// unknown: a limit of at least that many versions has no effect.
 func (r GCRule) Retention(maxCells int64) Retention {
 	terms := r.Normalize().alive(maxCells)
 	if len(terms) == 1 && terms[0] == (Term{}) {
@@ -34,9 +31,8 @@ func (r GCRule) Retention(maxCells int64) Retention {
 	return terms
 }
 
-// alive returns the terms of a normalized rule. A union collects a cell if any of its
-// rules does, so all of them must keep it; an intersection collects a cell only if all
-// of its rules do, so it is enough if one keeps it.
+// alive returns the terms of a normalized rule. A union collects a cell if any of its rules does, so all of them must
+// keep it; an intersection collects a cell only if all of its rules do, so it is enough if one keeps it.
 func (r GCRule) alive(maxCells int64) Retention {
 	switch r.Kind {
 	case GCMaxAge:
@@ -115,11 +111,10 @@ type Window struct {
 	Versions int
 }
 
-// Windows returns the disjoint windows, newest first, that contain the live cells with
-// timestamps in [from, to), and those in the rest of the milliseconds that from and to cut,
-// of which there are some only in tables of other programs with the granularity MICROS: Go's
-// client truncates bounds to milliseconds, and with the granularity MILLIS, Bigtable rejects
-// others. So whoever reads the cells has to compare their timestamps with from and to.
+// Windows returns the disjoint windows, newest first, that contain the live cells with timestamps in [from, to), and
+// those in the rest of the milliseconds that from and to cut, of which there are some only in tables of other
+// programs with the granularity MICROS: Go's client truncates bounds to milliseconds, and with the granularity
+// MILLIS, Bigtable rejects others. So whoever reads the cells has to compare their timestamps with from and to.
 func (r Retention) Windows(now, from, to time.Time) []Window {
 	if !from.Before(to) {
 		return nil
@@ -152,12 +147,10 @@ func (r Retention) Windows(now, from, to time.Time) []Window {
 	return windows
 }
 
-// oldest returns the timestamp of the oldest cell that t keeps, regardless of its rank.
-// t must have a MaxAge.
+// oldest returns the timestamp of the oldest cell that t keeps, regardless of its rank. t must have a MaxAge.
 func (t Term) oldest(now time.Time) int64 { return CeilMicros(now.Add(-t.MaxAge)) }
 
-// boundMicros returns t as a bound of cell timestamps, which are not negative; false if
-// t is after all timestamps.
+// boundMicros returns t as a bound of cell timestamps, which are not negative; false if t is after all timestamps.
 func boundMicros(t time.Time) (int64, bool) {
 	switch {
 	case t.Before(epoch):
@@ -179,8 +172,7 @@ func (r Retention) Alive(now time.Time, us int64, rank int) bool {
 	return len(r) == 0
 }
 
-// Horizon returns the lowest timestamp, in microseconds, at which the newest cell of a
-// column is live.
+// Horizon returns the lowest timestamp, in microseconds, at which the newest cell of a column is live.
 func (r Retention) Horizon(now time.Time) int64 {
 	if len(r) == 0 || r[len(r)-1].MaxAge == 0 {
 		return math.MinInt64
@@ -188,9 +180,8 @@ func (r Retention) Horizon(now time.Time) int64 {
 	return r[len(r)-1].oldest(now)
 }
 
-// Fresh returns the time until which the cell with timestamp us stays live regardless
-// of its rank or, if newest is set, as the newest cell of its column. It returns the
-// zero time if the rank decides.
+// Fresh returns the time until which the cell with timestamp us stays live regardless of its rank or, if newest is
+// set, as the newest cell of its column. It returns the zero time if the rank decides.
 func (r Retention) Fresh(us int64, newest bool) (until time.Time) {
 	if len(r) == 0 {
 		return Forever
@@ -221,10 +212,9 @@ func (r Retention) Turns(now, from, to time.Time, d time.Duration) bool {
 // LongRead is how long a read may rely on the ranks that it has seen.
 const LongRead = time.Hour
 
-// Rest returns the end of the range to read so that a read up to to can count ranks.
-// Cells that become too old during the read are live only by rank. If that can happen
-// within [LongRead] in the bucket that contains to, the read must extend to the end of
-// that bucket to count the newer cells.
+// Rest returns the end of the range to read so that a read up to to can count ranks. Cells that become too old during
+// the read are live only by rank. If that can happen within [LongRead] in the bucket that contains to, the read must
+// extend to the end of that bucket to count the newer cells.
 func (r Retention) Rest(b Bucket, now, from, to time.Time) time.Time {
 	if len(r) < 2 {
 		return to
@@ -254,8 +244,7 @@ func (t Term) covers(o Term) bool {
 	return compareLimits(int64(t.MaxAge), int64(o.MaxAge)) >= 0 && compareLimits(int64(t.Versions), int64(o.Versions)) >= 0
 }
 
-// Since returns the oldest timestamp at which a cell can be live; false if there is no
-// bound.
+// Since returns the oldest timestamp at which a cell can be live; false if there is no bound.
 func (r Retention) Since(now time.Time) (time.Time, bool) {
 	if len(r) == 0 || r[len(r)-1].MaxAge == 0 {
 		return time.Time{}, false

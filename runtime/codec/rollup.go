@@ -10,8 +10,7 @@ type Rollup struct {
 	Family string        // has only the cells of the rollup
 	GC     GCRule        // of the family: a maximum age, or none
 	Fields []string      // names of the columns of the fields; nil for all
-	// Idle is set as long as readers do not use the rollup, because programs may be running that
-	// do not maintain it.
+	// Idle is set as long as readers do not use the rollup, because programs may be running that do not maintain it.
 	Idle bool
 }
 

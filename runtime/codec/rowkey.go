@@ -69,23 +69,20 @@ func (v *KeyValues) series(i int) any {
 // ownSalt is the salt that is computed from the values of a key.
 const ownSalt = -1
 
-// Append appends the row key with the given values to dst. Errors are those of
-// [KeyWriter.Key].
+// Append appends the row key with the given values to dst. Errors are those of [KeyWriter.Key].
 func (k *Key) Append(dst []byte, v *KeyValues) ([]byte, error) {
 	return k.AppendPart(dst, 0, len(k.Segments), v)
 }
 
-// AppendPart appends the segments [begin, end) of a row key to dst, without the delimiter after
-// the last one.
+// AppendPart appends the segments [begin, end) of a row key to dst, without the delimiter after the last one.
 func (k *Key) AppendPart(dst []byte, begin, end int, v *KeyValues) ([]byte, error) {
 	w := k.writer(dst)
 	k.write(&w, begin, end, v, ownSalt)
 	return w.Key()
 }
 
-// Prefix returns what the row keys with given series values, and a given metric, have in common:
-// the segments before the time, with the delimiter after them. If keys contain no time, it is the
-// whole key.
+// Prefix returns what the row keys with given series values, and a given metric, have in common: the segments before
+// the time, with the delimiter after them. If keys contain no time, it is the whole key.
 func (k *Key) Prefix(v *KeyValues) ([]byte, error) {
 	w := k.writer(nil)
 	k.write(&w, 0, k.before(), v, ownSalt)
@@ -260,8 +257,7 @@ func (k *Key) before() int { return max(0, k.TimeIndex()) }
 // after returns the index of the first segment after the time.
 func (k *Key) after() int { return min(k.TimeIndex()+1, len(k.Segments)) }
 
-// Width returns the number of bytes of a segment in every key, without the delimiter; 0 if it
-// varies.
+// Width returns the number of bytes of a segment in every key, without the delimiter; 0 if it varies.
 func (k *Key) Width(s *Segment) int {
 	switch s.Kind {
 	case SeriesSegment:
@@ -301,8 +297,7 @@ func (k *Key) Sorts(s *Segment) bool { return s.Form.Sorts(s.Type, k.Delimiter) 
 // Terminated reports whether a binary key terminates the segment.
 func (s *Segment) Terminated() bool { return s.Kind == SeriesSegment && s.Form.Terminated(s.Type) }
 
-// DelimiterAfter returns what follows the i-th segment: the delimiter, unless the next one joins
-// it or there is none.
+// DelimiterAfter returns what follows the i-th segment: the delimiter, unless the next one joins it or there is none.
 func (k *Key) DelimiterAfter(i int) string {
 	if i == len(k.Segments)-1 || k.Segments[i].Joined {
 		return ""
@@ -338,8 +333,7 @@ func (k *Key) bytesAfter(i int) int {
 	return n
 }
 
-// Tail returns the number of bytes of a key after the i-th segment, if that is joined and of
-// variable width; else 0.
+// Tail returns the number of bytes of a key after the i-th segment, if that is joined and of variable width; else 0.
 func (k *Key) Tail(i int) int {
 	if s := &k.Segments[i]; !s.Joined || k.Width(s) > 0 {
 		return 0
@@ -347,9 +341,8 @@ func (k *Key) Tail(i int) int {
 	return k.bytesAfter(i)
 }
 
-// Rest returns the number of bytes of the keys of a series from the time on, if a segment of
-// variable width before it is joined, so that the keys of another series can have the same prefix;
-// else 0.
+// Rest returns the number of bytes of the keys of a series from the time on, if a segment of variable width before it
+// is joined, so that the keys of another series can have the same prefix; else 0.
 func (k *Key) Rest() int {
 	at := k.TimeIndex()
 	if k.Endless() || at < 1 || !k.joinsVariable(at) {
@@ -358,8 +351,7 @@ func (k *Key) Rest() int {
 	return k.bytesAfter(at-1) - len(k.DelimiterAfter(at-1)) // the delimiter belongs to the prefix
 }
 
-// joinsVariable reports whether one of the first n segments has a variable width and no delimiter
-// after it.
+// joinsVariable reports whether one of the first n segments has a variable width and no delimiter after it.
 func (k *Key) joinsVariable(n int) bool {
 	for i := range n {
 		if s := &k.Segments[i]; s.Joined && k.Width(s) == 0 {
@@ -369,9 +361,8 @@ func (k *Key) joinsVariable(n int) bool {
 	return false
 }
 
-// Ties returns the number of bytes of a key from the sequence number on, if the time is reversed
-// and the sequence number follows it; else 0. Rows of the same time then sort in the opposite order
-// to all others.
+// Ties returns the number of bytes of a key from the sequence number on, if the time is reversed and the sequence
+// number follows it; else 0. Rows of the same time then sort in the opposite order to all others.
 func (k *Key) Ties() int {
 	first := k.index(SequenceSegment)
 	if first < 0 || !k.Time.Reverse {

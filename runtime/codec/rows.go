@@ -12,16 +12,14 @@ import (
 type Rows struct {
 	Start, End string
 	Keys       []string
-	// Reverse reports that the rows must be read in descending order of keys to get them in the
-	// requested order of time.
+	// Reverse reports that the rows must be read in descending order of keys to get them in the requested order of time.
 	Reverse bool
 }
 
 // PrefixRows returns the range of all keys that start with prefix.
 func PrefixRows(prefix string) Rows { return Rows{Start: prefix, End: successor(prefix)} }
 
-// After returns the rows of r that remain after a read up to and including key; false
-// if there are none.
+// After returns the rows of r that remain after a read up to and including key; false if there are none.
 func (r Rows) After(key string) (Rows, bool) {
 	switch {
 	case r.Keys != nil:
@@ -46,8 +44,7 @@ func (r Rows) Past(part Rows) (Rows, bool) {
 	return r, r.Start != "" && (r.End == "" || r.Start < r.End)
 }
 
-// Behind returns the rows of r with keys greater than key, regardless of the reading order;
-// false if there are none.
+// Behind returns the rows of r with keys greater than key, regardless of the reading order; false if there are none.
 func (r Rows) Behind(key string) (Rows, bool) {
 	if r.Keys != nil {
 		r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(k string) bool { return k <= key })
@@ -83,9 +80,8 @@ func successor(prefix string) string {
 	return ""
 }
 
-// Span describes which rows of a series to read, independent of their time. A key
-// consists of Prefix, the time or bucket label, Delimiter, Suffix, and possibly more
-// segments:
+// Span describes which rows of a series to read, independent of their time. A key consists of Prefix, the time or
+// bucket label, Delimiter, Suffix, and possibly more segments:
 //
 //	us-west2#3698#week1                  Prefix "us-west2#3698#", Whole
 //	us-west2#week1#…                     Prefix "us-west2#", Delimiter "#"
@@ -100,9 +96,8 @@ type Span struct {
 	Whole    bool // no segments follow Suffix or, if it is empty, the time
 	Newest   bool // read the newest rows first
 	MaxBytes int  // maximum size of a key list in a request; 0 for no limit
-	// Rest is the number of bytes after Prefix in all keys of the series; keys of other
-	// lengths are those of other series. It is 0 if all keys with the prefix are of the
-	// series, and then the times have a fixed width.
+	// Rest is the number of bytes after Prefix in all keys of the series; keys of other lengths are those of other
+	// series. It is 0 if all keys with the prefix are of the series, and then the times have a fixed width.
 	Rest int
 	// Exact reports that Prefix is a row key, from [KeyWriter.Key]: the bucket is endless, and
 	// the only row of the series has this key. Keys of other series may begin with it.
@@ -149,17 +144,14 @@ func (s Span) Begin() string {
 	return s.Prefix
 }
 
-// Buckets yields the requests that together read every bucket of b that overlaps [from,
-// to), in order of time or, if s.Newest is set, in reverse. It skips buckets that
-// cannot have a label. An empty or inverted range yields nothing.
+// Buckets yields the requests that together read every bucket of b that overlaps [from, to), in order of time or, if
+// s.Newest is set, in reverse. It skips buckets that cannot have a label. An empty or inverted range yields nothing.
 //
-// If s.Suffix is empty and labels sort, there is one range. Otherwise there is one
-// range per bucket or, if s.Whole is set, there are lists of keys. A new list begins
-// where keys do not sort in order of time (week9, week10) and before a list
-// exceeds s.MaxBytes.
+// If s.Suffix is empty and labels sort, there is one range. Otherwise there is one range per bucket or, if s.Whole is
+// set, there are lists of keys. A new list begins where keys do not sort in order of time (week9, week10) and before
+// a list exceeds s.MaxBytes.
 //
-// Labels of variable width, which do not sort, require a delimiter unless s.Whole is
-// set.
+// Labels of variable width, which do not sort, require a delimiter unless s.Whole is set.
 func (s Span) Buckets(b Bucket, from, to time.Time) iter.Seq[Rows] {
 	return func(yield func(Rows) bool) {
 		if rows, one := s.One(b, from, to); one {
@@ -229,8 +221,7 @@ func (s Span) one(b Bucket, index int64) Rows {
 	return Rows{Start: key, End: successor(key), Reverse: s.reverse(b)}
 }
 
-// keys yields the keys of the buckets. Several share one string, which is a single
-// allocation.
+// keys yields the keys of the buckets. Several share one string, which is a single allocation.
 func (s Span) keys(b Bucket, first, last int64) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		const most = 32
@@ -259,10 +250,9 @@ func (s Span) keys(b Bucket, first, last int64) iter.Seq[string] {
 	}
 }
 
-// KeyLists groups keys, given in reading order, into lists. A new list begins where
-// keys do not sort in reading order, ascending or descending if reverse is set, and
-// before a list exceeds maxBytes bytes in a request, unless that is 0. The keys of a
-// reversed list are sent as ranges.
+// KeyLists groups keys, given in reading order, into lists. A new list begins where keys do not sort in reading
+// order, ascending or descending if reverse is set, and before a list exceeds maxBytes bytes in a request, unless
+// that is 0. The keys of a reversed list are sent as ranges.
 func KeyLists(all iter.Seq[string], reverse bool, maxBytes int) iter.Seq[Rows] {
 	return func(yield func(Rows) bool) {
 		var keys []string
@@ -310,8 +300,7 @@ func (s Span) indexes(first, last int64) iter.Seq[int64] {
 // reverse reports whether keys must be read in descending order.
 func (s Span) reverse(b Bucket) bool { return s.Newest != b.Descending() }
 
-// key returns the key, or the prefix of the keys, of the bucket with the given index,
-// which must have a label.
+// key returns the key, or the prefix of the keys, of the bucket with the given index, which must have a label.
 func (s Span) key(b Bucket, index int64) string {
 	var buf [64]byte
 	return string(s.appendKey(buf[:0], b, index))
@@ -326,11 +315,10 @@ func (s Span) appendKey(dst []byte, b Bucket, index int64) []byte {
 	return dst
 }
 
-// Times returns the range of keys that consist of s.Prefix, a time in [from, to) in the
-// format f, and anything else; false if there are none. Keys hold event times rounded
-// down, so Times rounds from and to up to the resolution and selects events by the time
-// in their keys. It ignores the other fields of s except Newest: the caller must filter
-// by what follows the time.
+// Times returns the range of keys that consist of s.Prefix, a time in [from, to) in the format f, and anything else;
+// false if there are none. Keys hold event times rounded down, so Times rounds from and to up to the resolution and
+// selects events by the time in their keys. It ignores the other fields of s except Newest: the caller must filter by
+// what follows the time.
 func (s Span) Times(f TimeFormat, from, to time.Time) (Rows, bool) {
 	from, end := f.ceil(Later(from, f.Min())), f.Max()
 	if to.Before(end) {

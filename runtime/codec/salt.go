@@ -13,13 +13,11 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// Salt returns the salt of the given key segments, from 0 to buckets−1. buckets is
-// between 1 and [MaxSaltBuckets]. The parts are the bytes of the segments as written in
-// the key, without delimiters.
+// Salt returns the salt of the given key segments, from 0 to buckets−1. buckets is between 1 and [MaxSaltBuckets].
+// The parts are the bytes of the segments as written in the key, without delimiters.
 //
-// To compute it in other languages, hash each part followed by a zero byte with 64-bit
-// FNV-1a, XOR the hash with itself shifted right by 32 bits, and take the unsigned
-// remainder modulo buckets. Examples:
+// To compute it in other languages, hash each part followed by a zero byte with 64-bit FNV-1a, XOR the hash with
+// itself shifted right by 32 bits, and take the unsigned remainder modulo buckets. Examples:
 //
 //	Salt(16)                        = 1
 //	Salt(16, "cpu")                 = 11
@@ -69,9 +67,8 @@ func saltForm(buckets int) KeyForm {
 	return KeyForm{Encoding: KeyDecimal, Pad: SaltWidth(buckets, "#")}
 }
 
-// BeginSalt begins a salt with the given number of buckets, from 1 to [MaxSaltBuckets];
-// for others it records [ErrForm]. Segments written before [KeyWriter.EndSalt]
-// determine the salt and do not become part of the key:
+// BeginSalt begins a salt with the given number of buckets, from 1 to [MaxSaltBuckets]; for others it records
+// [ErrForm]. Segments written before [KeyWriter.EndSalt] determine the salt and do not become part of the key:
 //
 //	w.BeginSalt(16)
 //	w.String("metric", k.Metric)
@@ -90,8 +87,7 @@ func (w *KeyWriter) BeginSalt(buckets int) {
 	w.buckets, w.hash = buckets, fnvOffset
 }
 
-// EndSalt writes the salt of the segments since [KeyWriter.BeginSalt] and returns it; 0
-// after an error. See [Salt].
+// EndSalt writes the salt of the segments since [KeyWriter.BeginSalt] and returns it; 0 after an error. See [Salt].
 func (w *KeyWriter) EndSalt() int {
 	if w.err != nil {
 		return 0
@@ -146,9 +142,8 @@ func (r *KeyReader) Salt(buckets int) int {
 	return int(n)
 }
 
-// VerifySalt rejects a key whose salt does not match its segments. salt is the result
-// of [KeyReader.Salt], and want is the result of [KeyWriter.EndSalt] for the values
-// read.
+// VerifySalt rejects a key whose salt does not match its segments. salt is the result of [KeyReader.Salt], and want
+// is the result of [KeyWriter.EndSalt] for the values read.
 func (r *KeyReader) VerifySalt(salt, want int) {
 	if r.err == nil && salt != want {
 		r.fail(saltField, strconv.Itoa(salt), strconv.Itoa(want)+", the salt of the key's values"+editedSalt)

@@ -26,16 +26,14 @@ type Segment struct {
 	Kind   SegmentKind
 	Joined bool // the next segment follows directly; see [KeyWriter.Join]
 
-	// Of a series value: its name, type and encoding, its number among the series values, and
-	// the names of an enum.
+	// Of a series value: its name, type and encoding, its number among the series values, and the names of an enum.
 	Name   string
 	Type   SegmentType
 	Form   KeyForm
 	Series int
 	Enum   Enum
 
-	// Of a constant: its text, and whether rows with other text are of another kind; see
-	// [KeyReader.Kind].
+	// Of a constant: its text, and whether rows with other text are of another kind; see [KeyReader.Kind].
 	Const string
 	Tells bool
 
@@ -44,8 +42,7 @@ type Segment struct {
 	Salted  []int
 }
 
-// SeriesValue lists the Go types of series values, to which [KeyValues.Series] points. Enums are
-// int64.
+// SeriesValue lists the Go types of series values, to which [KeyValues.Series] points. Enums are int64.
 type SeriesValue interface {
 	string | []byte | bool | int32 | int64 | uint32 | uint64 | time.Duration | time.Time | UUID
 }
@@ -87,8 +84,7 @@ func load[T any](w *KeyWriter, s *Segment, value any) (v T) {
 	return v
 }
 
-// read reads a series value. value points to where it is set. A string is a part of the key, unless
-// own is set.
+// read reads a series value. value points to where it is set. A string is a part of the key, unless own is set.
 func (s *Segment) read(r *KeyReader, value any, own bool) {
 	switch s.Type {
 	case StringSegment:

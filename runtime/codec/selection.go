@@ -57,8 +57,7 @@ type Path struct {
 	// Timed is set if the time follows the known segments, so that a time range is a row range. If
 	// not, the server scans all times of these rows.
 	Timed bool
-	// Whole is set if nothing follows the known segments after the time: the rows belong to one
-	// series.
+	// Whole is set if nothing follows the known segments after the time: the rows belong to one series.
 	Whole bool
 	// Salts is the number of salts, each with its own range, if the query does not specify all
 	// values that a salt before the time hashes; else 1.
@@ -66,8 +65,7 @@ type Path struct {
 	// Filtered are the specified series values that are in none of these segments: rows with other
 	// values must be filtered out.
 	Filtered []int
-	// Partial is set if the segment after those before the time is the one of which the query gives
-	// a prefix or a range.
+	// Partial is set if the segment after those before the time is the one of which the query gives a prefix or a range.
 	Partial bool
 }
 
@@ -110,8 +108,7 @@ func (k *Key) Path(g Given) Path {
 	return p
 }
 
-// unsalted drops the salt of a path if nothing after it restricts the rows: all salts are then one
-// range.
+// unsalted drops the salt of a path if nothing after it restricts the rows: all salts are then one range.
 func (k *Key) unsalted(p Path) Path {
 	salt := k.index(SaltSegment)
 	if p.Salts > 1 && !slices.ContainsFunc(k.Segments[salt:p.Before], func(s Segment) bool { return s.Kind == SeriesSegment }) {
@@ -181,8 +178,7 @@ func (k *Key) Every() Given {
 // MultiSeries reports whether the rows can be those of several series.
 func (s *Selection) MultiSeries() bool { return len(s.given.whole()) < len(s.key.Every().Series) }
 
-// Contiguous reports whether the rows are those of all times, and those of each series are
-// adjacent.
+// Contiguous reports whether the rows are those of all times, and those of each series are adjacent.
 func (s *Selection) Contiguous() bool {
 	after := s.key.Segments[s.key.after():]
 	return !s.Timed && !s.joined() && !slices.ContainsFunc(after, func(g Segment) bool { return g.Kind == SeriesSegment })
@@ -224,8 +220,7 @@ func (s *Selection) Refused() string {
 	return ""
 }
 
-// AmongKinds reports whether the row ranges also contain rows of other kinds, which are those of
-// other schemas.
+// AmongKinds reports whether the row ranges also contain rows of other kinds, which are those of other schemas.
 func (s *Selection) AmongKinds() bool {
 	read := s.Before
 	if s.Timed {

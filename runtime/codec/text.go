@@ -124,9 +124,8 @@ func decodeFloat64(b []byte) (float64, error) {
 // appendFloat32 appends the shortest decimal that reads back as v; see appendFloat64.
 func appendFloat32(dst []byte, v float32) []byte { return appendFloat(dst, float64(v), 32) }
 
-// appendFloat64 appends the shortest decimal that reads back as v. It is canonical,
-// so a column can be named after it. As in JSON, it has an exponent only below 1e-6 and
-// at or above 1e+21: 9.5, 94587, 1e+30. Zero keeps its sign.
+// appendFloat64 appends the shortest decimal that reads back as v. It is canonical, so a column can be named after
+// it. As in JSON, it has an exponent only below 1e-6 and at or above 1e+21: 9.5, 94587, 1e+30. Zero keeps its sign.
 func appendFloat64(dst []byte, v float64) []byte {
 	if out, ok := appendShortFloat64(dst, v); ok {
 		return out
@@ -145,8 +144,7 @@ func appendFloat(dst []byte, v float64, bits int) []byte {
 // appendTime appends a time that passes [Checker.Timestamp].
 func appendTime(dst []byte, v time.Time) []byte { return v.UTC().AppendFormat(dst, time.RFC3339Nano) }
 
-// decodeTime decodes RFC 3339 with any offset and returns the time in UTC. It drops
-// digits beyond the nanosecond.
+// decodeTime decodes RFC 3339 with any offset and returns the time in UTC. It drops digits beyond the nanosecond.
 func decodeTime(b []byte) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, string(b))
 	t = t.UTC()
@@ -174,8 +172,7 @@ func decodeJSON(b []byte) (json.RawMessage, error) {
 	return bytes.Clone(b), nil
 }
 
-// TextEnum decodes the name of a value. For a name that is not in e, the error wraps
-// [ErrEnum] as well as [ErrValue].
+// TextEnum decodes the name of a value. For a name that is not in e, the error wraps [ErrEnum] as well as [ErrValue].
 func TextEnum(b []byte, e Enum) (int64, error) {
 	for i := range e {
 		if e[i].Name == string(b) {
@@ -185,8 +182,7 @@ func TextEnum(b []byte, e Enum) (int64, error) {
 	return 0, fmt.Errorf("%w: %w: %s%s", ErrValue, ErrEnum, quote(string(b)), editedEnum)
 }
 
-// notA returns the error for a stored string that is not a valid value of the named
-// type.
+// notA returns the error for a stored string that is not a valid value of the named type.
 func notA(kind, s string) error {
 	if n := len(s); (n == word || n == 2*word) && !isText([]byte(s)) { // as many binary values have
 		return fmt.Errorf("%w: %s is not a valid %s, but may have been stored as binary", ErrValue, quote(s), kind)

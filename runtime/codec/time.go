@@ -17,9 +17,8 @@ var (
 	Forever = time.Unix(math.MaxInt64/1_000_000, 0)
 )
 
-// Truncate rounds t down to a multiple of precision since the Unix epoch. The result is
-// in UTC and has no monotonic clock reading. It works for all years from 1 to 9999. A
-// precision of zero or less changes nothing.
+// Truncate rounds t down to a multiple of precision since the Unix epoch. The result is in UTC and has no monotonic
+// clock reading. It works for all years from 1 to 9999. A precision of zero or less changes nothing.
 //
 // By contrast, [time.Time.Truncate] counts from the year 1, so that 168h ends on
 // Mondays and other widths at arbitrary times.
@@ -66,9 +65,8 @@ func sinceMultiple(t time.Time, p uint64) uint64 {
 	return 0
 }
 
-// Micros returns t as a Bigtable timestamp: microseconds since the Unix epoch, rounded
-// down to the millisecond, because Bigtable rejects finer timestamps, except in tables with the
-// granularity MICROS.
+// Micros returns t as a Bigtable timestamp: microseconds since the Unix epoch, rounded down to the millisecond,
+// because Bigtable rejects finer timestamps, except in tables with the granularity MICROS.
 func Micros(t time.Time) int64 { return t.UnixMilli() * 1000 }
 
 // CeilMicros is like [Micros] but rounds up to the millisecond. As the end of a range,

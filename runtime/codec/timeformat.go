@@ -69,8 +69,7 @@ var minuends = [...]struct {
 	MaxUint64: {"max_uint64", math.MaxUint64, 20, 8},
 }
 
-// ParseMinuend parses the name of a minuend in a schema: max_int32, max_uint32, max_int64
-// or max_uint64.
+// ParseMinuend parses the name of a minuend in a schema: max_int32, max_uint32, max_int64 or max_uint64.
 func ParseMinuend(s string) (Minuend, error) {
 	for m := MaxInt32; m <= MaxUint64; m++ {
 		if minuends[m].name == s {
@@ -86,9 +85,8 @@ func (m Minuend) Value() uint64 { return minuends[m].value }
 // String returns the name of the minuend in a schema; that of Largest is true.
 func (m Minuend) String() string { return minuends[m].name }
 
-// TimeFormat encodes times in a fixed number of bytes, in UTC, so that bytes sort in
-// ascending or descending order of time. [ParseTimeFormat] returns one; the zero
-// TimeFormat is invalid.
+// TimeFormat encodes times in a fixed number of bytes, in UTC, so that bytes sort in ascending or descending order of
+// time. [ParseTimeFormat] returns one; the zero TimeFormat is invalid.
 type TimeFormat struct {
 	Kind   TimeKind
 	Layout string // for LayoutTime
@@ -105,11 +103,10 @@ var errTimeFormat = errors.New("want unix_s, unix_ms, unix_us, unix_ns, binary, 
 	"2006, then 01 and 02 (or 002), 15, 04, 05, .000 in this order and none left out, " +
 	`with any of "-_/:.T,~@+" in between`)
 
-// ParseTimeFormat parses a format in a schema: unix_s, unix_ms, unix_us, unix_ns,
-// binary, binary_s, binary_ms, binary_ns, binary4_s, or a layout of package time that
-// sorts. Such a layout starts with 2006, followed in this order by 01 and 02 (or 002, the day of the year), 15, 04, 05 and a
-// fraction such as .000. It may end after any of them, must not skip one, and may
-// contain any of "-_/:.T,~@+" in between. A schema specifies separately whether a
+// ParseTimeFormat parses a format in a schema: unix_s, unix_ms, unix_us, unix_ns, binary, binary_s, binary_ms,
+// binary_ns, binary4_s, or a layout of package time that sorts. Such a layout starts with 2006, followed in this
+// order by 01 and 02 (or 002, the day of the year), 15, 04, 05 and a fraction such as .000. It may end after any of
+// them, must not skip one, and may contain any of "-_/:.T,~@+" in between. A schema specifies separately whether a
 // format is reversed.
 func ParseTimeFormat(s string) (TimeFormat, error) {
 	for kind := UnixSeconds; kind <= BinaryShortSeconds; kind++ {
@@ -135,9 +132,8 @@ func ParseTimeFormat(s string) (TimeFormat, error) {
 	return TimeFormat{Layout: s}, nil
 }
 
-// Reversed returns the format that subtracts times from m, as the schema language writes
-// it: From is Largest if m is the default. It rejects layouts, and numbers that cannot
-// represent the present in the width of m.
+// Reversed returns the format that subtracts times from m, as the schema language writes it: From is Largest if m is
+// the default. It rejects layouts, and numbers that cannot represent the present in the width of m.
 func (f TimeFormat) Reversed(m Minuend) (TimeFormat, error) {
 	switch {
 	case f.Kind == LayoutTime:
@@ -165,8 +161,7 @@ func (f TimeFormat) minuends() string {
 	return "max_int64 or max_uint64"
 }
 
-// Validate reports whether f is a result of [ParseTimeFormat], or of
-// [TimeFormat.Reversed] if it is reversed.
+// Validate reports whether f is a result of [ParseTimeFormat], or of [TimeFormat.Reversed] if it is reversed.
 func (f TimeFormat) Validate() error {
 	if f.Kind < LayoutTime || f.Kind > BinaryShortSeconds || f.From < Largest || f.From > MaxUint64 || f.From != Largest && !f.Reverse {
 		return fmt.Errorf("time format of kind %d from %d: %w", int(f.Kind), int(f.From), errTimeFormat)
@@ -210,8 +205,7 @@ func (f TimeFormat) Width() int {
 	return unixFormats[f.Kind].width
 }
 
-// InBytes reports whether the format is binary and may contain any byte, such as the
-// delimiter.
+// InBytes reports whether the format is binary and may contain any byte, such as the delimiter.
 func (f TimeFormat) InBytes() bool { return f.Kind >= BinaryTime }
 
 // largest returns the number from which a reversed format subtracts.
