@@ -397,7 +397,7 @@ func TestLabelOfOtherBuckets(t *testing.T) {
 	} {
 		r := codec.NewKeyReader("a#"+tt.label, "#")
 		r.String("host", codec.KeyForm{})
-		r.Bucket(tt.b)
+		r.Bucket(&tt.b)
 		for _, err := range []error{r.Close(), second(tt.b.ParseLabel(tt.label))} {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s: got %v, want %s", tt.label, err, tt.want)

@@ -40,7 +40,7 @@ func TestEditedSchema(t *testing.T) {
 		read(&r)
 		return r.Close()
 	}
-	offsets := func(r *codec.KeyReader) { r.String("host", codec.KeyForm{}); r.Bucket(day) }
+	offsets := func(r *codec.KeyReader) { r.String("host", codec.KeyForm{}); r.Bucket(&day) }
 	_, number := codec.EnumAs[int64](codec.BinaryValues, kinds).Decode(codec.Binary.Int64.Append(nil, 2))
 	_, name := codec.TextEnum([]byte("issue"), kinds)
 	for _, tt := range []struct {

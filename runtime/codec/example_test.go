@@ -15,12 +15,12 @@ func ExampleKeyWriter() {
 	w := codec.NewKeyWriter(nil, "#")
 	w.String("location", codec.KeyForm{}, "us-west2")
 	w.Int("balloon_id", codec.KeyForm{}, 3698, 64)
-	w.Bucket(day, time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC))
+	w.Bucket(&day, time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC))
 	key, err := w.Key()
 	fmt.Println(string(key), err)
 
 	r := codec.NewKeyReader(string(key), "#")
-	fmt.Println(r.String("location", codec.KeyForm{}), r.Int("balloon_id", codec.KeyForm{}, 64), r.Bucket(day).Format(time.DateOnly), r.Close())
+	fmt.Println(r.String("location", codec.KeyForm{}), r.Int("balloon_id", codec.KeyForm{}, 64), r.Bucket(&day).Format(time.DateOnly), r.Close())
 
 	w = codec.NewKeyWriter(nil, "#")
 	w.String("location", codec.KeyForm{}, "us#west2")

@@ -42,7 +42,7 @@ type KeyWriter struct {
 	base  int // where the key starts in buf
 	err   *FieldError
 
-	structured bool // set by Structured
+	structured bool // see Key.Structured
 	joined     bool // set by Join, until the next segment is written
 	ended      int  // number of bytes of the delimiter at the end of buf
 
@@ -60,13 +60,6 @@ func NewKeyWriter(dst []byte, delimiter string) KeyWriter {
 	}
 	return KeyWriter{buf: dst, delim: delimiter, base: len(dst)}
 }
-
-// Structured makes w reject, with [ErrKeySchema], values that Bigtable cannot parse with a structured row key schema.
-// In a key with a delimiter, these are text segments with a byte less than or equal to the delimiter's first byte; in
-// a binary key, empty values.
-//
-// Source: Type.Struct.Encoding of google.bigtable.admin.v2, DelimitedBytes and OrderedCodeBytes in sorted mode.
-func (w *KeyWriter) Structured() { w.structured = true }
 
 // Join makes the next segment end without the delimiter or, in a binary key, without a terminator: what follows is
 // written directly after it. A value of variable width then may contain the delimiter but must not be empty; what
@@ -224,43 +217,38 @@ func (w *KeyWriter) Const(text string) {
 	}
 }
 
-// Bucket writes the label of the bucket that contains t. It rejects a time without a
-// label with [ErrTimeRange]. Errors name the segment "bucket".
-func (w *KeyWriter) Bucket(b Bucket, t time.Time) { w.bucket(&b, t) }
-
-func (w *KeyWriter) bucket(b *Bucket, t time.Time) {
-	if w.err != nil {
-		return
-	}
-	if w.delim == "" && b.Label.width() == 0 {
-		w.fail(bucketField, b.Label.String(), ErrForm)
-		return
-	}
-	buf, err := b.AppendLabel(w.buf, t)
+// Bucket writes the label of the bucket that contains t. It rejects a time without a label with [ErrTimeRange]. Errors
+// name the segment "bucket".
+func (w *KeyWriter) Bucket(b *Bucket, t time.Time) {
 	switch {
-	case err != nil:
-		w.fail(bucketField, showTime(t), err)
-	case b.inBytes():
-		w.endFixed(buf)
+	case w.err != nil:
+	case b.Every < time.Second && b.Months <= 0:
+		w.fail(bucketField, "without a width", ErrForm)
+	case w.delim == "" && b.Label.width() == 0:
+		w.fail(bucketField, b.Label.String(), ErrForm)
 	default:
-		w.end(bucketField, buf)
+		buf, err := b.AppendLabel(w.buf, t)
+		w.endTime(bucketField, buf, t, err, b.inBytes())
 	}
 }
 
-// Time writes t in the format f. It rejects a time that the format cannot represent
-// with [ErrTimeRange]. Errors name the segment "time".
-func (w *KeyWriter) Time(f TimeFormat, t time.Time) {
-	if w.err == nil {
-		w.time(timeField, f, t)
-	}
-}
+// Time writes t in the format f. It rejects a time that the format cannot represent with [ErrTimeRange]. Errors name
+// the segment "time".
+func (w *KeyWriter) Time(f TimeFormat, t time.Time) { w.time(timeField, f, t) }
 
 func (w *KeyWriter) time(segment string, f TimeFormat, t time.Time) {
-	buf, err := f.Append(w.buf, t)
+	if w.err == nil {
+		buf, err := f.Append(w.buf, t)
+		w.endTime(segment, buf, t, err, f.InBytes())
+	}
+}
+
+// endTime finishes a segment with a time.
+func (w *KeyWriter) endTime(segment string, buf []byte, t time.Time, err error, inBytes bool) {
 	switch {
 	case err != nil:
 		w.fail(segment, showTime(t), err)
-	case f.InBytes():
+	case inBytes:
 		w.endFixed(buf)
 	default:
 		w.end(segment, buf)

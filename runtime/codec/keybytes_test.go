@@ -121,8 +121,8 @@ func TestKeyFormBytes(t *testing.T) {
 			w.Int("a", dec(5), 3698, 64)
 			w.Time(mustFormat("20060102"), at)
 			w.Const("phone")
-			w.Bucket(codec.Bucket{Every: week, Label: mustLabel("iso_week")}, at)
-			w.Bucket(codec.Bucket{Every: week, Origin: date("2021-03-01"), Label: mustLabel("w%04d")}, at)
+			w.Bucket(&codec.Bucket{Every: week, Label: mustLabel("iso_week")}, at)
+			w.Bucket(&codec.Bucket{Every: week, Origin: date("2021-03-01"), Label: mustLabel("w%04d")}, at)
 			w.Time(mustFormat("unix_s"), at)
 		}},
 		{"#", "cpu#0000003698", func(w *codec.KeyWriter) {
@@ -151,7 +151,7 @@ func TestKeyFormBytes(t *testing.T) {
 			w.String("location", plain, "us-west2")
 			w.Int("balloon_id", plain, 3698, 64)
 			w.Const("pressure")
-			w.Bucket(weeks, at)
+			w.Bucket(&weeks, at)
 			w.Time(minutes, at)
 		}},
 		{"#", "true#-5#7#-1000000000#1614945839500000000#00ff", func(w *codec.KeyWriter) {
@@ -208,16 +208,16 @@ func TestKeyWriterRefuses(t *testing.T) {
 		{"#", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", plain, date("2262-04-12")) }},
 		{"", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", inBinary, time.Unix(0, -1)) }},
 		{"", "s", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Timestamp("s", inBinary, date("2262-04-12")) }},
-		{"#", "bucket", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Bucket(weeks, date("2021-02-28")) }},
+		{"#", "bucket", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Bucket(&weeks, date("2021-02-28")) }},
 		{"#", "time", codec.ErrTimeRange, func(w *codec.KeyWriter) { w.Time(minutes, date("9999-12-31").AddDate(0, 0, 1)) }},
 		{"#", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", plain, long) }},
 		{"", "key", codec.ErrKeyTooLong, func(w *codec.KeyWriter) { w.String("s", plain, long[2:]) }},
 		{"", "s", codec.ErrForm, func(w *codec.KeyWriter) { w.Int("s", plain, 1, 64) }},
-		{"", "bucket", codec.ErrForm, func(w *codec.KeyWriter) { w.Bucket(weeks, at) }},
+		{"", "bucket", codec.ErrForm, func(w *codec.KeyWriter) { w.Bucket(&weeks, at) }},
 		{"-", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.String("s", plain, "us-west2") }},
 		{"-", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Int("s", plain, -1, 64) }},
 		{"-", "time", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Time(minutes, at) }},
-		{"w", "bucket", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Bucket(weeks, at) }},
+		{"w", "bucket", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Bucket(&weeks, at) }},
 		{"#", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.Bytes("s", inRaw, []byte("a#")) }},
 		{"aba", "s", codec.ErrDelimiter, func(w *codec.KeyWriter) { w.String("s", plain, "xab") }}, // with the delimiter after it
 		{"#", "s", codec.ErrRange, func(w *codec.KeyWriter) { w.Int("s", dec(5), -1, 64) }},
@@ -263,7 +263,7 @@ func TestKeyReaderRefuses(t *testing.T) {
 		{"#", "9223372036854775808", "s", func(r *codec.KeyReader) { r.Uint("s", reversed(dec(19)), 64) }},
 		{"#", "9999999999999999999", "s", func(r *codec.KeyReader) { r.Timestamp("s", plain) }},
 		{"#", "sunk", "s", func(r *codec.KeyReader) { r.Enum("s", plain, phases) }},
-		{"#", "week0", "bucket", func(r *codec.KeyReader) { r.Bucket(weeks) }},
+		{"#", "week0", "bucket", func(r *codec.KeyReader) { r.Bucket(&weeks) }},
 		{"#", "pressures", "key", func(r *codec.KeyReader) { r.Const("pressure") }},
 		{"#", "", "s", text}, {"#", "a", "t", texts}, {"#", "a#", "t", texts}, {"#", "a#b", "key", text}, {"::", "a:", "s", text},
 		{"#", strings.Repeat("x", codec.MaxKey+1), "key", text},
@@ -274,11 +274,11 @@ func TestKeyReaderRefuses(t *testing.T) {
 		{"\x7f", "\x80ff", "s", func(r *codec.KeyReader) { r.String("s", escaped) }},
 		{"#", strings.Repeat("00", 17), "s", func(r *codec.KeyReader) { r.UUID("s", inHex) }},
 		{"", "1", "s", func(r *codec.KeyReader) { r.Int("s", plain, 64) }},
-		{"", "week1", "bucket", func(r *codec.KeyReader) { r.Bucket(weeks) }},
+		{"", "week1", "bucket", func(r *codec.KeyReader) { r.Bucket(&weeks) }},
 		{"#", "16", "salt", salt}, {"#", "1", "salt", salt}, {"", "\x10", "salt", salt},
 		{"", "\x10", "salt", func(r *codec.KeyReader) { r.Salt(0) }},
 		{"#", "01", "salt", func(r *codec.KeyReader) { r.VerifySalt(r.Salt(16), 2) }},
-		{"", "", "a", func(r *codec.KeyReader) { r.Int("a", inBinary, 64); r.Bucket(weeks); r.Salt(0) }},
+		{"", "", "a", func(r *codec.KeyReader) { r.Int("a", inBinary, 64); r.Bucket(&weeks); r.Salt(0) }},
 		{"#", "x#y", "a", func(r *codec.KeyReader) { r.Int("a", plain, 64); r.Int("b", plain, 64) }},
 	} {
 		r := codec.NewKeyReader(tt.key, tt.delim)

@@ -14,7 +14,7 @@ var (
 	ErrRange = errors.New("value does not fit the form of its key segment") // a negative number, one with too many digits, or bytes of the wrong length; store.RangeError wraps it, too
 	ErrForm  = errors.New("form does not fit the key segment")              // the type or the key does not support the form; see KeyForm.Validate
 
-	ErrKeySchema = errors.New("value does not fit the row key schema") // GoogleSQL could not parse the value; see KeyWriter.Structured
+	ErrKeySchema = errors.New("value does not fit the row key schema") // GoogleSQL could not parse the value; see Key.Structured
 )
 
 // KeyEncoding is an encoding of values in a row key.

@@ -193,8 +193,8 @@ func segmentsOf(delim string) []segment {
 // bucketSegment returns the segment of a bucket.
 func bucketSegment(b codec.Bucket) segment {
 	return segment{"bucket " + b.Label.String(), b.Sorted(), b.Descending(), func(t *rapid.T) any { return b.Start(within(t, b, "v")) },
-		func(w *codec.KeyWriter, v any) { w.Bucket(b, v.(time.Time)) },
-		func(r *codec.KeyReader) any { return r.Bucket(b) }, compareTimes, ""}
+		func(w *codec.KeyWriter, v any) { w.Bucket(&b, v.(time.Time)) },
+		func(r *codec.KeyReader) any { return r.Bucket(&b) }, compareTimes, ""}
 }
 
 // asInKey returns t with the resolution and range of f.

@@ -208,9 +208,7 @@ func (r *KeyReader) Kind(text string) {
 }
 
 // Bucket reads what [KeyWriter.Bucket] wrote and returns the bucket's start.
-func (r *KeyReader) Bucket(b Bucket) time.Time { return r.bucket(&b) }
-
-func (r *KeyReader) bucket(b *Bucket) time.Time {
+func (r *KeyReader) Bucket(b *Bucket) time.Time {
 	if r.err == nil && r.delim == "" && b.Label.width() == 0 {
 		r.misfit(bucketField, b.Label.String(), ErrForm)
 	}

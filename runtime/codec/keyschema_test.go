@@ -65,7 +65,7 @@ func TestStructuredKeys(t *testing.T) {
 		w.Structured()
 		w.String("text", codec.KeyForm{}, text)
 		w.Bytes("bytes", codec.KeyForm{Encoding: codec.KeyRaw}, raw)
-		w.Bucket(week, time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))
+		w.Bucket(&week, time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC))
 		key, err := w.Key()
 		if err != nil {
 			refusals := []error{codec.ErrKeySchema, codec.ErrEmpty, codec.ErrDelimiter, codec.ErrUTF8}

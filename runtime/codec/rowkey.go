@@ -23,8 +23,13 @@ import (
 //
 // Every series value is in exactly one segment.
 type Key struct {
-	Delimiter  string // between segments; empty for binary keys
-	Structured bool   // a row key schema describes the keys; see [KeyWriter.Structured]
+	Delimiter string // between segments; empty for binary keys
+	// Structured is set if a row key schema describes the keys. Writers then reject, with [ErrKeySchema], values that
+	// Bigtable cannot parse with it. In a key with a delimiter, these are text segments with a byte less than or equal
+	// to the delimiter's first byte; in a binary key, empty values.
+	//
+	// Source: Type.Struct.Encoding of google.bigtable.admin.v2, DelimitedBytes and OrderedCodeBytes in sorted mode.
+	Structured bool
 	Segments   []Segment
 	Bucket     Bucket     // of rows with the events of a bucket; with an endless one, keys contain no time
 	Time       TimeFormat // of rows with one event
@@ -136,7 +141,7 @@ func (k *Key) write(w *KeyWriter, begin, end int, v *KeyValues, salt int) {
 		case ConstSegment:
 			w.Const(s.Const)
 		case BucketSegment:
-			k.writeBucket(w, value(v.At))
+			w.Bucket(&k.Bucket, value(v.At))
 		case TimeSegment:
 			w.Time(k.Time, value(v.At))
 		case SaltSegment:
@@ -149,15 +154,6 @@ func (k *Key) write(w *KeyWriter, begin, end int, v *KeyValues, salt int) {
 			w.Sequence(value(v.Sequence))
 		}
 	}
-}
-
-// writeBucket writes the bucket of a time.
-func (k *Key) writeBucket(w *KeyWriter, at time.Time) {
-	if k.Bucket.Every < time.Second && k.Bucket.Months <= 0 {
-		w.fail(bucketField, "without a width", ErrForm)
-		return
-	}
-	w.bucket(&k.Bucket, at)
 }
 
 // writeSalt writes the salt of the series values and returns it.
@@ -190,7 +186,7 @@ func (k *Key) read(r *KeyReader, v *KeyValues) {
 				r.Const(s.Const)
 			}
 		case BucketSegment:
-			set(v.At, r.bucket(&k.Bucket))
+			set(v.At, r.Bucket(&k.Bucket))
 		case TimeSegment:
 			set(v.At, r.Time(k.Time))
 		case SaltSegment:

@@ -182,7 +182,7 @@ func unsorted(l *mappingOf[sample]) *mappingOf[sample] {
 		if l.Pattern == codec.BucketNewColumns {
 			w.Const(l.Columns[column].Name)
 		}
-		w.Bucket(days, e.Time)
+		w.Bucket(&days, e.Time)
 		text, _ := w.Key()
 		return text
 	}

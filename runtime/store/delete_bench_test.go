@@ -72,7 +72,7 @@ func (s *storedSeries) key(row int) []byte {
 	w := codec.NewKeyWriter(nil, "#")
 	w.String("series", codec.KeyForm{}, "a")
 	if s.mapping.Pattern.Bucketed() {
-		w.Bucket(s.mapping.Key.Bucket, s.at(row, 0))
+		w.Bucket(&s.mapping.Key.Bucket, s.at(row, 0))
 	} else {
 		w.Time(s.mapping.Key.Time, s.at(row, 0))
 	}

@@ -93,7 +93,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 	label.Put = func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
-		w.Bucket(number, e.Time)
+		w.Bucket(&number, e.Time)
 		c.Row(w.Key())
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}

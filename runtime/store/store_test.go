@@ -48,7 +48,7 @@ func putValue(l *mappingOf[sample]) func(e *sample, c *Cells) {
 	return func(e *sample, c *Cells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", codec.KeyForm{}, e.Series)
-		w.Bucket(l.Key.Bucket, e.Time)
+		w.Bucket(&l.Key.Bucket, e.Time)
 		c.Row(w.Key())
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 	}
@@ -86,7 +86,7 @@ func days() *mappingOf[sample] {
 		Put: func(e *sample, c *Cells) {
 			w := codec.NewKeyWriter(nil, "#")
 			w.String("series", codec.KeyForm{}, e.Series)
-			w.Bucket(bucket, e.Time)
+			w.Bucket(&bucket, e.Time)
 			c.Row(w.Key())
 			c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 			if e.Note != nil {

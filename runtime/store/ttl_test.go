@@ -68,7 +68,7 @@ func metrics() *mappingOf[sample] {
 	l.Put = func(e *sample, c *Cells) {
 		put := func(column int, datum []byte) {
 			w := prefix(e, column)
-			w.Bucket(l.Key.Bucket, e.Time)
+			w.Bucket(&l.Key.Bucket, e.Time)
 			c.Row(w.Key())
 			c.Set(column, datum)
 		}
