@@ -50,14 +50,13 @@ type kind struct {
 
 // typed is the kind of a type whose values the codec has as T and this package as V.
 type typed[T, V any] struct {
-	to         func(v V) T
-	from       func(v T) V
-	codings    func(c *codec.Codings) codec.Coding[T]
-	proto      func(dst []byte, number int, p codec.Presence, v T) []byte
-	fromProto  func(r *codec.ProtoReader) T
-	json       func(dst []byte, name string, v T) []byte
-	fromMember func(v T) V    // from, if nil
-	fits       func(v V) bool // nil if all values do
+	to        func(v V) T
+	from      func(v T) V
+	codings   func(c *codec.Codings) codec.Coding[T]
+	proto     func(dst []byte, number int, p codec.Presence, v T) []byte
+	fromProto func(r *codec.ProtoReader) T
+	json      func(dst []byte, name string, v T) []byte
+	fits      func(v V) bool // nil if all values do
 }
 
 // kind converts values between T and V.
@@ -80,12 +79,7 @@ func (t typed[T, V]) kind() kind {
 		k.codings[v] = coding(t.codings(codec.Values(v).Codings()), t.to, t.from)
 	}
 	k.fromProto = func(r *codec.ProtoReader, _ *layout.Field) any { return t.from(t.fromProto(r)) }
-	k.fromMember = func(_ *layout.Field, member any) (any, error) {
-		if t.fromMember != nil {
-			return t.fromMember(member.(T)), nil
-		}
-		return t.from(member.(T)), nil
-	}
+	k.fromMember = func(_ *layout.Field, member any) (any, error) { return t.from(member.(T)), nil }
 	k.pointer = func(_ *layout.Field, v any) any {
 		p := new(T)
 		if v, ok := v.(V); ok {
@@ -114,8 +108,6 @@ func coding[T, V any](c codec.Coding[T], to func(V) T, from func(T) V) codec.Cod
 
 func same[T any](v T) T { return v }
 
-func utc(t time.Time) time.Time { return t.UTC() }
-
 // uuid parses a UUID that was checked.
 func uuid(s string) codec.UUID {
 	id, _ := codec.ParseUUID(s)
@@ -139,63 +131,63 @@ func of(f *layout.Field) kind {
 var kinds = map[schema.Type]kind{
 	schema.String: typed[string, string]{
 		same[string], same[string], func(c *codec.Codings) codec.Coding[string] { return c.String },
-		codec.AppendProtoString, (*codec.ProtoReader).Text, codec.AppendJSONString, nil,
+		codec.AppendProtoString, (*codec.ProtoReader).Text, codec.AppendJSONString,
 		nil,
 	}.kind(),
 	schema.Bytes: typed[[]byte, []byte]{
 		same[[]byte], present, func(c *codec.Codings) codec.Coding[[]byte] { return c.Bytes },
-		codec.AppendProtoBytes, (*codec.ProtoReader).Bytes, codec.AppendJSONBytes, nil,
+		codec.AppendProtoBytes, (*codec.ProtoReader).Bytes, codec.AppendJSONBytes,
 		func(v []byte) bool { return v != nil },
 	}.kind(),
 	schema.Bool: typed[bool, bool]{
 		same[bool], same[bool], func(c *codec.Codings) codec.Coding[bool] { return c.Bool },
-		codec.AppendProtoBool, (*codec.ProtoReader).Bool, codec.AppendJSONBool, nil,
+		codec.AppendProtoBool, (*codec.ProtoReader).Bool, codec.AppendJSONBool,
 		nil,
 	}.kind(),
 	schema.Int32: typed[int32, int64]{
 		func(v int64) int32 { return int32(v) }, func(v int32) int64 { return int64(v) }, func(c *codec.Codings) codec.Coding[int32] { return c.Int32 },
-		codec.AppendProtoInt32, (*codec.ProtoReader).Int32, codec.AppendJSONInt32, nil,
+		codec.AppendProtoInt32, (*codec.ProtoReader).Int32, codec.AppendJSONInt32,
 		func(v int64) bool { return v == int64(int32(v)) },
 	}.kind(),
 	schema.Int64: typed[int64, int64]{
 		same[int64], same[int64], func(c *codec.Codings) codec.Coding[int64] { return c.Int64 },
-		codec.AppendProtoInt64, (*codec.ProtoReader).Int64, codec.AppendJSONInt64, nil,
+		codec.AppendProtoInt64, (*codec.ProtoReader).Int64, codec.AppendJSONInt64,
 		nil,
 	}.kind(),
 	schema.Uint32: typed[uint32, uint64]{
 		func(v uint64) uint32 { return uint32(v) }, func(v uint32) uint64 { return uint64(v) }, func(c *codec.Codings) codec.Coding[uint32] { return c.Uint32 },
-		codec.AppendProtoUint32, (*codec.ProtoReader).Uint32, codec.AppendJSONUint32, nil,
+		codec.AppendProtoUint32, (*codec.ProtoReader).Uint32, codec.AppendJSONUint32,
 		func(v uint64) bool { return v <= math.MaxUint32 },
 	}.kind(),
 	schema.Uint64: typed[uint64, uint64]{
 		same[uint64], same[uint64], func(c *codec.Codings) codec.Coding[uint64] { return c.Uint64 },
-		codec.AppendProtoUint64, (*codec.ProtoReader).Uint64, codec.AppendJSONUint64, nil,
+		codec.AppendProtoUint64, (*codec.ProtoReader).Uint64, codec.AppendJSONUint64,
 		nil,
 	}.kind(),
 	schema.Float32: typed[float32, float64]{
 		func(v float64) float32 { return float32(v) }, func(v float32) float64 { return float64(v) }, func(c *codec.Codings) codec.Coding[float32] { return c.Float32 },
-		codec.AppendProtoFloat32, (*codec.ProtoReader).Float32, codec.AppendJSONFloat32, nil,
+		codec.AppendProtoFloat32, (*codec.ProtoReader).Float32, codec.AppendJSONFloat32,
 		nil,
 	}.kind(),
 	schema.Float64: typed[float64, float64]{
 		same[float64], same[float64], func(c *codec.Codings) codec.Coding[float64] { return c.Float64 },
-		codec.AppendProtoFloat64, (*codec.ProtoReader).Float64, codec.AppendJSONFloat64, nil,
+		codec.AppendProtoFloat64, (*codec.ProtoReader).Float64, codec.AppendJSONFloat64,
 		nil,
 	}.kind(),
 	schema.Timestamp: typed[time.Time, time.Time]{
-		same[time.Time], same[time.Time], func(c *codec.Codings) codec.Coding[time.Time] { return c.Timestamp },
-		codec.AppendProtoTimestamp, (*codec.ProtoReader).Timestamp, codec.AppendJSONTimestamp, utc,
+		same[time.Time], time.Time.UTC, func(c *codec.Codings) codec.Coding[time.Time] { return c.Timestamp },
+		codec.AppendProtoTimestamp, (*codec.ProtoReader).Timestamp, codec.AppendJSONTimestamp,
 		nil,
 	}.kind(),
 	schema.Duration: durationKind(),
 	schema.UUID: typed[codec.UUID, string]{
 		uuid, codec.UUID.String, func(c *codec.Codings) codec.Coding[codec.UUID] { return c.UUID },
-		codec.AppendProtoUUID, (*codec.ProtoReader).UUID, codec.AppendJSONUUID, nil,
+		codec.AppendProtoUUID, (*codec.ProtoReader).UUID, codec.AppendJSONUUID,
 		isUUID,
 	}.kind(),
 	schema.JSON: typed[json.RawMessage, string]{
 		func(v string) json.RawMessage { return json.RawMessage(v) }, func(v json.RawMessage) string { return string(v) }, func(c *codec.Codings) codec.Coding[json.RawMessage] { return c.JSON },
-		codec.AppendProtoJSON, (*codec.ProtoReader).JSON, codec.AppendJSONJSON, nil,
+		codec.AppendProtoJSON, (*codec.ProtoReader).JSON, codec.AppendJSONJSON,
 		nil,
 	}.kind(),
 }
@@ -212,7 +204,7 @@ func present(b []byte) []byte {
 func durationKind() kind {
 	k := typed[time.Duration, time.Duration]{
 		same[time.Duration], same[time.Duration], func(c *codec.Codings) codec.Coding[time.Duration] { return c.Duration },
-		codec.AppendProtoDuration, (*codec.ProtoReader).Duration, codec.AppendJSONDuration, nil,
+		codec.AppendProtoDuration, (*codec.ProtoReader).Duration, codec.AppendJSONDuration,
 		nil,
 	}.kind()
 	k.member = reflect.TypeFor[codec.JSONDuration]()
