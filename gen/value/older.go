@@ -24,25 +24,27 @@ func Convert(f, before *layout.Field, v any) (any, error) {
 			return integer(f.Type, v)
 		}
 	case int64:
-		switch f.Type {
-		case schema.Float64:
-			return boxed(codec.ExactFloat64(v))
-		case schema.String:
-			return boxed(codec.IntegerToString(v))
-		}
+		return integerTo(f.Type, v)
 	case uint64:
-		switch f.Type {
-		case schema.Float64:
-			return boxed(codec.ExactFloat64(v))
-		case schema.String:
-			return boxed(codec.IntegerToString(v))
-		case schema.Int64:
+		if f.Type == schema.Int64 {
 			return int64(v), nil // of 32 bits
 		}
+		return integerTo(f.Type, v)
 	case string:
 		if f.Type == schema.Bytes && before.Type == schema.String {
 			return present([]byte(v)), nil
 		}
+	}
+	return v, nil
+}
+
+// integerTo converts an integer.
+func integerTo[T int64 | uint64](to schema.Type, v T) (any, error) {
+	switch to {
+	case schema.Float64:
+		return boxed(codec.ExactFloat64(v))
+	case schema.String:
+		return boxed(codec.IntegerToString(v))
 	}
 	return v, nil
 }

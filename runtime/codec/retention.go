@@ -174,11 +174,14 @@ func (r Retention) Alive(now time.Time, us int64, rank int) bool {
 
 // Horizon returns the lowest timestamp, in microseconds, at which the newest cell of a column is live.
 func (r Retention) Horizon(now time.Time) int64 {
-	if len(r) == 0 || r[len(r)-1].MaxAge == 0 {
+	if !r.ages() {
 		return math.MinInt64
 	}
 	return r[len(r)-1].oldest(now)
 }
+
+// ages reports whether every cell becomes too old at some time.
+func (r Retention) ages() bool { return len(r) > 0 && r[len(r)-1].MaxAge > 0 }
 
 // Fresh returns the time until which the cell with timestamp us stays live regardless of its rank or, if newest is
 // set, as the newest cell of its column. It returns the zero time if the rank decides.
@@ -246,8 +249,8 @@ func (t Term) covers(o Term) bool {
 
 // Since returns the oldest timestamp at which a cell can be live; false if there is no bound.
 func (r Retention) Since(now time.Time) (time.Time, bool) {
-	if len(r) == 0 || r[len(r)-1].MaxAge == 0 {
+	if !r.ages() {
 		return time.Time{}, false
 	}
-	return FromMicros(r[len(r)-1].oldest(now)), true
+	return FromMicros(r.Horizon(now)), true
 }

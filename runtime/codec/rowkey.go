@@ -91,10 +91,7 @@ func (k *Key) AppendPart(dst []byte, begin, end int, v *KeyValues) ([]byte, erro
 func (k *Key) Prefix(v *KeyValues) ([]byte, error) {
 	w := k.writer(nil)
 	k.write(&w, 0, k.before(), v, ownSalt)
-	if k.Endless() {
-		return w.Key()
-	}
-	return w.Prefix()
+	return finish(&w, k.Endless())
 }
 
 // Parse sets v to the content of a row key, which need not have the salt of its values. Errors are

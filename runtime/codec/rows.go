@@ -46,12 +46,11 @@ func (r Rows) Past(part Rows) (Rows, bool) {
 
 // Behind returns the rows of r with keys greater than key, regardless of the reading order; false if there are none.
 func (r Rows) Behind(key string) (Rows, bool) {
-	if r.Keys != nil {
-		r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(k string) bool { return k <= key })
-		return r, len(r.Keys) > 0
-	}
-	r.Start = max(r.Start, key+"\x00")
-	return r, r.End == "" || r.Start < r.End
+	ascending := r
+	ascending.Reverse = false
+	rest, ok := ascending.After(key)
+	rest.Reverse = r.Reverse
+	return rest, ok
 }
 
 // MaxRowSet limits the size in bytes of the row keys and ranges of one request. Bigtable accepts

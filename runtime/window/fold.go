@@ -719,13 +719,7 @@ func (f *Fold) gap(s *series, to time.Time, next *Summary) {
 		return
 	}
 	for at.Before(to) && !f.finished {
-		window := f.width.at(at, f.bounds)
-		w := f.spec.new()
-		f.name(w, s.of, window)
-		w.common.Filled = true
-		f.fill(s, w, next)
-		f.give(w)
-		at = window.end
+		at = f.empty(s, f.width.at(at, f.bounds), next).end
 	}
 }
 
@@ -746,14 +740,18 @@ func (f *Fold) gapAbove(s *series, low time.Time) {
 // the window after them; nil if there is none. There are none down to a zero time.
 func (f *Fold) gapBelow(s *series, at, low time.Time, next *Summary) {
 	for !low.IsZero() && at.After(low) && !f.finished {
-		window := f.width.at(at.Add(-1), f.bounds)
-		w := f.spec.new()
-		f.name(w, s.of, window)
-		w.common.Filled = true
-		f.fill(s, w, next)
-		f.give(w)
-		at = window.start
+		at = f.empty(s, f.width.at(at.Add(-1), f.bounds), next).start
 	}
+}
+
+// empty yields a window without events, and returns it.
+func (f *Fold) empty(s *series, window span, next *Summary) span {
+	w := f.spec.new()
+	f.name(w, s.of, window)
+	w.common.Filled = true
+	f.fill(s, w, next)
+	f.give(w)
+	return window
 }
 
 // fill sets the values of a window without events.
