@@ -27,8 +27,7 @@ type (
 		Families   []string
 		Begin, End string
 	}
-	// Cells returns the cells of the given families in any of the windows, or all if
-	// there are no windows.
+	// Cells returns the cells of the given families in any of the windows, or all if there are no windows.
 	Cells struct {
 		Families []string
 		Windows  []codec.Window
@@ -39,8 +38,7 @@ type (
 	CellsPerRow int
 	// StripValues replaces values by empty ones.
 	StripValues struct{}
-	// ValueRanges returns the cells whose values are in any of the ranges, of which there is at
-	// least one.
+	// ValueRanges returns the cells whose values are in any of the ranges, of which there is at least one.
 	ValueRanges []codec.ValueRange
 	// Condition returns what Then returns of the rows in which If finds a cell, and what Else
 	// returns of the others. Then or Else is nil if it returns nothing.
@@ -86,8 +84,7 @@ func chain(filters ...Filter) Filter {
 	return out
 }
 
-// interleave returns the cells that any of the filters returns; nil if there are no
-// filters.
+// interleave returns the cells that any of the filters returns; nil if there are no filters.
 func interleave(filters []Filter) Filter {
 	switch len(filters) {
 	case 0:
@@ -123,8 +120,7 @@ func (t *Table) partFilter(r *Read, p timePart, now time.Time) Filter {
 	return chain(keys, t.meeting(r.Conditions, cells, chain(t.projected(r.Projection), cells)))
 }
 
-// cellsOf returns the filter that selects the cells of a part by timestamp; nil if none
-// can be live.
+// cellsOf returns the filter that selects the cells of a part by timestamp; nil if none can be live.
 func (t *Table) cellsOf(r *Read, p timePart, now time.Time) Filter {
 	newest := 0
 	if r.LatestOnly && t.Pattern.EventTimed() && r.Conditions == nil {
@@ -148,9 +144,8 @@ func (t *Table) cellsOf(r *Read, p timePart, now time.Time) Filter {
 	return interleave(branches)
 }
 
-// alive returns the filter of live cells with timestamps in [from, to); nil if none can
-// be live. A limit to the newest cells comes after the windows, because before them it
-// could drop cells in the windows.
+// alive returns the filter of live cells with timestamps in [from, to); nil if none can be live. A limit to the
+// newest cells comes after the windows, because before them it could drop cells in the windows.
 func (t *Table) alive(now, from, to time.Time, newest int) Filter {
 	cells := t.cellsIn(func(f *Family) []codec.Window {
 		end := t.rest(f, now, from, to)
@@ -208,8 +203,7 @@ func (t *Table) rest(f *Family, now, from, to time.Time) time.Time {
 	return f.Life.Retention.Rest(t.Offset.Bucket, now, from, to)
 }
 
-// ranksEnd returns the time until which the ranks that a read of [from, to) sees are
-// valid.
+// ranksEnd returns the time until which the ranks that a read of [from, to) sees are valid.
 func (t *Table) ranksEnd(now, from, to time.Time) time.Time {
 	for i := range t.Families {
 		f := &t.Families[i]
@@ -232,9 +226,8 @@ func (t *Table) columnsOf(p timePart) Filter {
 	return r
 }
 
-// keys returns the filter for the row keys of a part; nil if no key can match. If the
-// read covers rows of all times and does not select by timestamp, the keys and, in
-// partial buckets, the columns select the time.
+// keys returns the filter for the row keys of a part; nil if no key can match. If the read covers rows of all times
+// and does not select by timestamp, the keys and, in partial buckets, the columns select the time.
 func (t *Table) keys(r *Read, p timePart) Filter {
 	if !r.AllTimes || t.ByTimestamp() {
 		return keysFilter(r.Keys.All(codec.AnyTime(t.keyTimes())))
@@ -275,10 +268,9 @@ func (t *Table) matching(span codec.Span, f Filter) Filter {
 	return chain(Keys{span.Pattern(codec.AnyTime(t.keyTimes()))}, f)
 }
 
-// EventCells returns the filter of the cells of one event in its row that a read at
-// time now would use; nil if none can be live. sequence is the sequence number of the
-// event or, if the pattern appends, its class, which is then part of its identity.
-// In a table of [codec.Latest], newer events count, too.
+// EventCells returns the filter of the cells of one event in its row that a read at time now would use; nil if none
+// can be live. sequence is the sequence number of the event or, if the pattern appends, its class, which is then part
+// of its identity. In a table of [codec.Latest], newer events count, too.
 func (t *Table) EventCells(now, event time.Time, sequence uint32) Filter {
 	from, to := t.stamped(event), codec.Forever
 	switch {

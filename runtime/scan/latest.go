@@ -16,8 +16,7 @@ type Search struct {
 	Filter   Filter // for the rows that a lookup finds
 }
 
-// Search plans the search for the newest event of one series; false if no event can be
-// live.
+// Search plans the search for the newest event of one series; false if no event can be live.
 func (t *Table) Search(spans []codec.Span, now time.Time) (Search, bool) {
 	s := Search{Filter: t.newest(now)}
 	if s.Filter == nil {
@@ -58,9 +57,8 @@ func (s *Search) RequestOf(key string) Request {
 	return Request{Rows: []codec.Rows{{Keys: []string{key}}}, Filter: s.Filter}
 }
 
-// Recent returns one request for the rows of the current bucket and later ones, of all
-// spans. It returns false if a single request of [Table.Search] suffices, if one
-// request cannot read these rows, or if no event can be live.
+// Recent returns one request for the rows of the current bucket and later ones, of all spans. It returns false if a
+// single request of [Table.Search] suffices, if one request cannot read these rows, or if no event can be live.
 func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
 	if !t.Pattern.Bucketed() || t.InOrder() && len(spans) == 1 || spans[0].Rest > 0 || !apart(spans) {
 		return Request{}, false
@@ -73,9 +71,8 @@ func (t *Table) Recent(spans []codec.Span, now time.Time) (Request, bool) {
 	return Request{Rows: rows, Filter: filter}, ok
 }
 
-// RecentOf returns the requests for the rows of the current bucket and later ones, of the spans
-// of several series. It returns false if requests cannot read just these rows, or if no event
-// can be live.
+// RecentOf returns the requests for the rows of the current bucket and later ones, of the spans of several series. It
+// returns false if requests cannot read just these rows, or if no event can be live.
 func (t *Table) RecentOf(spans []codec.Span, now time.Time) ([]Request, bool) {
 	if !t.Pattern.Bucketed() || !t.InOrder() || !apart(spans) {
 		return nil, false
@@ -130,8 +127,7 @@ func (t *Table) newest(now time.Time) Filter {
 	return t.alive(now, t.ssd, codec.Forever, 0)
 }
 
-// living returns the row range of a span that can have live events, to be read newest
-// first.
+// living returns the row range of a span that can have live events, to be read newest first.
 func (t *Table) living(span codec.Span, now time.Time) codec.Rows {
 	rows := span.All()
 	rows.Reverse = !t.Descending()

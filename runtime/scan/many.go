@@ -14,10 +14,9 @@ import (
 // bytes. Bigtable accepts filters of up to 20 KiB; the rest is for the other filters.
 const MaxKeysFilter = 12 << 10
 
-// Lists reports whether a read of the spans of several values can request their rows in the
-// order of row keys, whatever their number: if a row contains all data of its events, and
-// rows of a series are in order of time. If the read sorts events by time, the buckets must
-// also precede what distinguishes the spans.
+// Lists reports whether a read of the spans of several values can request their rows in the order of row keys,
+// whatever their number: if a row contains all data of its events, and rows of a series are in order of time. If the
+// read sorts events by time, the buckets must also precede what distinguishes the spans.
 func (t *Table) Lists(spans []codec.Span, sorts bool) bool {
 	if t.Pattern.RowPerField() || !t.InOrder() {
 		return false
@@ -64,9 +63,8 @@ func (t *Table) suffixForm(r *Read, span codec.Span) codec.KeyPieces {
 	return span.Pattern(codec.AnyTime(t.keyTimes()))
 }
 
-// Listed yields the requests of a part whose Route is [KeyOrder]: those for the rows of all
-// spans in the order of row keys, in the reading direction. Rows that several spans have in
-// common are requested once.
+// Listed yields the requests of a part whose Route is [KeyOrder]: those for the rows of all spans in the order of row
+// keys, in the reading direction. Rows that several spans have in common are requested once.
 func (p *Part) Listed() iter.Seq[Request] {
 	var forms []codec.KeyPieces
 	spans := p.distinct()

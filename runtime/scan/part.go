@@ -19,9 +19,8 @@ func cutBuckets(o codec.Offset, from, to time.Time) []timePart {
 	return cut(o, from, to, o.Bucket.Start, o.Bucket.End)
 }
 
-// cutMilliseconds splits [from, to) so that milliseconds that are only partly in the
-// range are separate parts, with the qualifiers that are in the range. Cell
-// timestamps are whole milliseconds and cannot make that distinction.
+// cutMilliseconds splits [from, to) so that milliseconds that are only partly in the range are separate parts, with
+// the qualifiers that are in the range. Cell timestamps are whole milliseconds and cannot make that distinction.
 func cutMilliseconds(o codec.Offset, from, to time.Time) []timePart {
 	start := func(t time.Time) time.Time { return codec.Truncate(t, time.Millisecond) }
 	return cut(o, from, to, start, func(t time.Time) time.Time { return start(t).Add(time.Millisecond) })

@@ -13,8 +13,7 @@ var MaxTime = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ReadPlan contains everything that a read requests.
 type ReadPlan struct {
-	// From and To are the part of the time range that can have live events; To is
-	// excluded.
+	// From and To are the part of the time range that can have live events; To is excluded.
 	From, To time.Time
 	// RanksEnd is the time until which the ranks of cells that the read sees are valid.
 	RanksEnd time.Time
@@ -36,8 +35,7 @@ const (
 	OneSpan Route = iota
 	// Merged merges the rows of several spans.
 	Merged
-	// Skipping reads one row at a time and skips the remaining rows of a series once it
-	// has found an event.
+	// Skipping reads one row at a time and skips the remaining rows of a series once it has found an event.
 	Skipping
 	// KeyOrder reads the rows of several spans in the order of row keys.
 	KeyOrder
@@ -48,8 +46,7 @@ type Part struct {
 	timePart
 	Route  Route
 	Filter Filter // of all requests; those of a span may add to it
-	// Limit is the number of rows that suffice; 0 for all. The sender subtracts the
-	// rows that earlier parts returned.
+	// Limit is the number of rows that suffice; 0 for all. The sender subtracts the rows that earlier parts returned.
 	Limit int
 
 	table *Table
@@ -163,8 +160,7 @@ func (p *Part) Reads(span int) bool {
 	return !p.table.Pattern.RowPerField() || !p.read.Projection.Omits(span)
 }
 
-// Lookup returns the request that lists the rows of a span; false if the read does not
-// need one.
+// Lookup returns the request that lists the rows of a span; false if the read does not need one.
 func (p *Part) Lookup(span int) (Request, bool) {
 	q, needed := p.lookup(span)
 	if needed {
@@ -182,8 +178,7 @@ func (p *Part) lookup(span int) (Request, bool) {
 	return Request{Rows: []codec.Rows{codec.PrefixRows(s.Prefix)}, Filter: p.table.matching(s, p.Filter)}, true
 }
 
-// Found yields requests for the rows of a span, found by lookups if the read needs them, with the
-// cells of the part.
+// Found yields requests for the rows of a span, found by lookups if the read needs them, with the cells of the part.
 func (p *Part) Found(span int) iter.Seq[Request] {
 	if q, needed := p.lookup(span); needed {
 		return func(yield func(Request) bool) { yield(q) }
@@ -203,8 +198,7 @@ func (p *Part) Requests(span int) iter.Seq[Request] {
 	return p.batches(s.Buckets(p.table.Offset.Bucket, p.From, p.To), f)
 }
 
-// Request returns the request for the rows of a span; false unless there is exactly
-// one.
+// Request returns the request for the rows of a span; false unless there is exactly one.
 func (p *Part) Request(span int) (q Request, one bool) {
 	if !p.Reads(span) {
 		return q, false
@@ -302,8 +296,7 @@ func (p *Part) request(rows []codec.Rows, f Filter) Request {
 	return q
 }
 
-// Gathers reports whether one request can read the rows of several spans, provided that
-// they are few.
+// Gathers reports whether one request can read the rows of several spans, provided that they are few.
 func (t *Table) Gathers(r *Read) bool {
 	n := len(r.Spans)
 	return n > 1 && n <= MaxStreams && !t.Ties && r.Spans[0].Rest == 0 && (t.InOrder() || !r.MultiSeries) && apart(r.Spans)
@@ -336,8 +329,7 @@ func (p *Part) Gathered() (Request, bool) {
 	return Request{Rows: rows, Filter: p.Filter}, ok
 }
 
-// First returns the request for the first row of a span, for parts whose Route is
-// [Skipping].
+// First returns the request for the first row of a span, for parts whose Route is [Skipping].
 func (p *Part) First(span int) Request {
 	rows := p.read.Spans[span].All()
 	rows.Reverse = !p.table.Descending()

@@ -24,11 +24,10 @@ func (p Projection) Omits(column int) bool { return p != nil && p[column] == Not
 // HasValues reports whether the read needs the values of the column.
 func (p Projection) HasValues(column int) bool { return p == nil || p[column] == Values }
 
-// Project returns the projection on the columns with the given indexes; nil for all
-// columns. A projection must not affect which events are read. Unless one of the
-// columns is required, it therefore includes the presence of a required column or, if
-// there is none, of all others. If events are stored in one cell, any column needs its
-// value, and no columns need its presence.
+// Project returns the projection on the columns with the given indexes; nil for all columns. A projection must not
+// affect which events are read. Unless one of the columns is required, it therefore includes the presence of a
+// required column or, if there is none, of all others. If events are stored in one cell, any column needs its value,
+// and no columns need its presence.
 func (t *Table) Project(columns []int) Projection {
 	if columns == nil || t.Pattern.OneValue() && len(columns) > 0 {
 		return nil
@@ -68,8 +67,7 @@ func (t *Table) telling() (columns []int) {
 	return columns
 }
 
-// projected returns the filter of a projection; nil if it reads everything or if
-// columns are rows.
+// projected returns the filter of a projection; nil if it reads everything or if columns are rows.
 func (t *Table) projected(p Projection) Filter {
 	switch {
 	case p == nil || t.Pattern.RowPerField():
@@ -84,8 +82,7 @@ func (t *Table) projected(p Projection) Filter {
 		}
 	}
 	for i, c := range t.Columns {
-		// Two columns with the same name, in different families, are both read with
-		// their values.
+		// Two columns with the same name, in different families, are both read with their values.
 		if p[i] == Presence && !slices.Contains(values, c.Name) && !slices.Contains(present, c.Name) {
 			present = append(present, c.Name)
 		}

@@ -8,9 +8,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Limits of paginated reads: the number of concurrent streams, and of rows per page in
-// tables of events and of buckets. A connection carries 100 streams, and a stream whose
-// rows are not consumed occupies its place.
+// Limits of paginated reads: the number of concurrent streams, and of rows per page in tables of events and of
+// buckets. A connection carries 100 streams, and a stream whose rows are not consumed occupies its place.
 const (
 	MaxStreams = 64
 	PageEvents = 100

@@ -1,8 +1,7 @@
-// Package scan plans reads. Given the shape of a table and a read, it returns the row
-// ranges and the filter of every request. A plan is plain data: package store sends its
-// requests, and btgen explain prints them, so both show the same. The package deals
-// with keys, buckets and times to live, but not with events or the Bigtable client. All
-// its functions are pure.
+// Package scan plans reads. Given the shape of a table and a read, it returns the row ranges and the filter of every
+// request. A plan is plain data: package store sends its requests, and btgen explain prints them, so both show the
+// same. The package deals with keys, buckets and times to live, but not with events or the Bigtable client. All its
+// functions are pure.
 package scan
 
 import (
@@ -17,9 +16,8 @@ type Table struct {
 	Pattern codec.Pattern
 	Offset  codec.Offset     // the buckets, if the pattern has them, and the precision of event times
 	TimeKey codec.TimeFormat // for tables with a row per event, the format of the time in row keys
-	// Ties is set, for tables with a row per event, if the time is reversed in row keys
-	// and a sequence number follows it. Rows of the same time then sort in the opposite
-	// order to all others.
+	// Ties is set, for tables with a row per event, if the time is reversed in row keys and a sequence number follows
+	// it. Rows of the same time then sort in the opposite order to all others.
 	Ties     bool
 	Families []Family
 	Columns  []Column
@@ -36,8 +34,7 @@ type Table struct {
 type Family struct {
 	Name string
 	Life codec.Lifetime // determines which cells are live
-	// Class is the TTL class of the family's events, counting from 1; 0 if events have
-	// no class.
+	// Class is the TTL class of the family's events, counting from 1; 0 if events have no class.
 	Class int
 }
 
@@ -53,20 +50,17 @@ type Column struct {
 
 // Read describes the events to read.
 type Read struct {
-	// Spans contain the rows: one span, or one per salt or, if each field has its own row,
-	// one per column.
+	// Spans contain the rows: one span, or one per salt or, if each field has its own row, one per column.
 	Spans []codec.Span
-	// AllTimes is set if unknown series values follow the prefix of a span. The
-	// requests then cover the rows of all times, and keys or cells determine which
-	// events are in the range.
+	// AllTimes is set if unknown series values follow the prefix of a span. The requests then cover the rows of all
+	// times, and keys or cells determine which events are in the range.
 	AllTimes bool
 	// MultiSeries is set if the rows belong to several series.
 	MultiSeries bool
 	// Listed is set if the spans are those of several values, whose rows are read in the
 	// order of row keys. The table must be able to; see [Table.Lists].
 	Listed bool
-	// Contiguous is set, together with AllTimes, if the rows of each series are
-	// adjacent.
+	// Contiguous is set, together with AllTimes, if the rows of each series are adjacent.
 	Contiguous bool
 	// Keys is the pattern of the row keys to read, if the spans contain other rows or
 	// the keys determine which times are in the range; otherwise nil.
@@ -111,11 +105,9 @@ type Request struct {
 	Rows   []codec.Rows // all read in the same direction; never empty
 	Filter Filter
 	Limit  int // maximum number of rows; 0 for all
-	// Paginated is set if the request is repeated, with Limit rows per page, until no
-	// rows are left.
+	// Paginated is set if the request is repeated, with Limit rows per page, until no rows are left.
 	Paginated bool
-	// KeysOnly is set if the request only lists the rows that exist. The following
-	// requests then read these rows.
+	// KeysOnly is set if the request only lists the rows that exist. The following requests then read these rows.
 	KeysOnly bool
 }
 
@@ -135,8 +127,7 @@ func (t Table) AllCells() Table {
 	return t
 }
 
-// InOrder reports whether the rows of a series are in ascending or descending order of
-// time.
+// InOrder reports whether the rows of a series are in ascending or descending order of time.
 func (t *Table) InOrder() bool { return !t.Pattern.Bucketed() || t.Offset.Bucket.Sorted() }
 
 // Endless reports whether each series has a single row, whose key does not contain the time.
@@ -150,10 +141,9 @@ func (t *Table) Descending() bool {
 	return t.Offset.Bucket.Descending()
 }
 
-// ByTimestamp reports whether a read selects the time range by cell timestamps. This is
-// the case if nothing else contains the event time, and if buckets have the time in qualifiers
-// but garbage collection depends on timestamps as well. In other tables the timestamps are
-// arbitrary, because other programs may write them.
+// ByTimestamp reports whether a read selects the time range by cell timestamps. This is the case if nothing else
+// contains the event time, and if buckets have the time in qualifiers but garbage collection depends on timestamps as
+// well. In other tables the timestamps are arbitrary, because other programs may write them.
 func (t *Table) ByTimestamp() bool {
 	switch {
 	case !t.Pattern.Bucketed():
@@ -164,8 +154,7 @@ func (t *Table) ByTimestamp() bool {
 	return true
 }
 
-// Since returns the time of the oldest event that can be live; false if there is no
-// bound.
+// Since returns the time of the oldest event that can be live; false if there is no bound.
 func (t *Table) Since(now time.Time) (oldest time.Time, bounded bool) {
 	oldest, bounded = codec.Oldest(now, t.Families, func(f *Family) codec.Lifetime { return f.Life })
 	if t.Begin.IsZero() || bounded && oldest.After(t.Begin) {

@@ -31,9 +31,8 @@ func (t *Table) EventTimed() bool {
 	return !slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.EventTimed() })
 }
 
-// OnSSD returns the table as if older events than those on SSD did not exist, to search for the
-// newest event there first; false if the table has no infrequent access tier, or its timestamps
-// do not tell which events are there.
+// OnSSD returns the table as if older events than those on SSD did not exist, to search for the newest event there
+// first; false if the table has no infrequent access tier, or its timestamps do not tell which events are there.
 func (t *Table) OnSSD(now time.Time) (Table, bool) {
 	after, moves := t.Tier.After()
 	if !moves || !t.EventTimed() {

@@ -12,8 +12,7 @@ type Conditions []Where
 // Where is a condition on the values of a column.
 type Where struct {
 	Column int
-	// Values are the ranges that contain the value of an event. The columns in [Column.Older] have
-	// the same encoding.
+	// Values are the ranges that contain the value of an event. The columns in [Column.Older] have the same encoding.
 	Values []codec.ValueRange
 	// Absent is set if an event that has none of these columns meets the condition, too.
 	Absent bool

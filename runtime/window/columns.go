@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Reset empties all slices of generated columns of windows, given a pointer to them, and keeps their
-// memory.
+// Reset empties all slices of generated columns of windows, given a pointer to them, and keeps their memory.
 func Reset(columns any) { reset(reflect.ValueOf(columns).Elem()) }
 
 func reset(columns reflect.Value) {

@@ -13,8 +13,7 @@ type Options struct {
 	Fill Fill
 	// Limit is the largest number of windows; 0 for no limit.
 	Limit int
-	// NewestFirst yields the windows of each series in reverse order. The fold then holds the
-	// windows of one series.
+	// NewestFirst yields the windows of each series in reverse order. The fold then holds the windows of one series.
 	NewestFirst bool
 	// Descending says that [Fold.AddWindow] adds the windows of each series from the newest to the
 	// oldest one. Fill is then FillNone or FillNull, there is one series or one group, and windows are
@@ -45,8 +44,7 @@ type Options struct {
 // ErrOrder is the error for events of a series that are not in order of time.
 var ErrOrder = errors.New("events are not in order of time")
 
-// Fold summarizes events, batch by batch. It holds one open window, and more only where [Options]
-// say so.
+// Fold summarizes events, batch by batch. It holds one open window, and more only where [Options] say so.
 type Fold struct {
 	spec    *Spec
 	width   Width
@@ -96,10 +94,9 @@ type series struct {
 	values []value    // of each part; nil without Options.Steps
 }
 
-// Start returns a fold of events with from <= time < to, which calls yield with each window,
-// which is valid until yield returns, until that returns false. A zero from precedes all events:
-// windows without events before the first one with events are then not yielded. The error wraps
-// [ErrWidth] or [ErrFill].
+// Start returns a fold of events with from <= time < to, which calls yield with each window, which is valid until
+// yield returns, until that returns false. A zero from precedes all events: windows without events before the first
+// one with events are then not yielded. The error wraps [ErrWidth] or [ErrFill].
 func (s *Spec) Start(width Width, from, to time.Time, o Options, yield func(w *Summary) bool) (*Fold, error) {
 	if err := width.Check(); err != nil {
 		return nil, err

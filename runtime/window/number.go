@@ -133,13 +133,11 @@ func (s *Int[T]) Rate() float64 { return rate(s.Increase(), s.Since(), s.LastTim
 // has [Options].Cells, as tables with a rollup do.
 func (s *Float64[T]) Sum() float64 { return s.sum }
 
-// Mean returns the arithmetic mean of the values; NaN without values. In a filled window, it is the
-// filled value.
+// Mean returns the arithmetic mean of the values; NaN without values. In a filled window, it is the filled value.
 func (s *Float64[T]) Mean() float64 { return meanOf(s.sum, s.Count, s.mean, s.filled()) }
 
-// Increase is like [Int.Increase], but rounded as [Float64.Sum] is. It is NaN if any value is. Equal values, such as two of +Inf,
-// increase by 0; other increases from and to infinities are infinite, and their sum is that of
-// IEEE 754.
+// Increase is like [Int.Increase], but rounded as [Float64.Sum] is. It is NaN if any value is. Equal values, such as
+// two of +Inf, increase by 0; other increases from and to infinities are infinite, and their sum is that of IEEE 754.
 func (s *Float64[T]) Increase() float64 { return s.increase }
 
 // Since is like [Int.Since].
@@ -173,8 +171,7 @@ func rate(increase float64, first, last time.Time) float64 {
 	return math.NaN()
 }
 
-// add folds values, in order of time, that follow those before. times and values have the same,
-// positive length.
+// add folds values, in order of time, that follow those before. times and values have the same, positive length.
 func (s *Values[T]) add(times []time.Time, values []T) {
 	if s.Count == 0 {
 		s.First, s.FirstTime = values[0], times[0]

@@ -158,8 +158,7 @@ func OptionalValuesPart[T any](field string, slice int) Part {
 	return newPart[Values[T]](field, slice, present[T])
 }
 
-// OptionalBytesPart is [OptionalValuesPart] for a field whose Go type is a slice: events that lack
-// it have nil.
+// OptionalBytesPart is [OptionalValuesPart] for a field whose Go type is a slice: events that lack it have nil.
 func OptionalBytesPart[T ~[]byte](field string, slice int) Part {
 	return newPart[Values[T]](field, slice, func(values any, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
 		for i, v := range (*values.(*[]T))[begin:end] {
@@ -275,8 +274,7 @@ func NewSpecOf[S, W any](refer func(w any) *Summary, parts ...Part) *Spec {
 // Refer returns a reference to a window, given a pointer to it.
 func (s *Spec) Refer(w any) *Summary { return s.refer(w) }
 
-// Of returns the description of windows with the statistics of some fields, given the names of
-// their columns.
+// Of returns the description of windows with the statistics of some fields, given the names of their columns.
 func (s *Spec) Of(fields []string) *Spec {
 	out := *s
 	out.parts = slices.DeleteFunc(slices.Clone(s.parts), func(p Part) bool { return !slices.Contains(fields, p.field) })

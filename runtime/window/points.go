@@ -15,10 +15,9 @@ type Point struct {
 	Value float64
 }
 
-// Points reduces the values of a field to those that a chart of n pixels shows: of each pixel, the
-// first, the lowest, the highest and the last value. A line through them lights the same pixels as
-// a line through all values (M4, "M4: A Visualization-Oriented Time Series Data Aggregation",
-// VLDB 2014). It holds 4 n points.
+// Points reduces the values of a field to those that a chart of n pixels shows: of each pixel, the first, the lowest,
+// the highest and the last value. A line through them lights the same pixels as a line through all values (M4, "M4: A
+// Visualization-Oriented Time Series Data Aggregation", VLDB 2014). It holds 4 n points.
 type Points struct {
 	from, to time.Time
 	n        int64

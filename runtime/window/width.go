@@ -11,10 +11,9 @@ import (
 // ErrWidth is the error for a width that is not positive or too wide, or that [Parse] does not know.
 var ErrWidth = errors.New("not a width of windows")
 
-// Width is the width of windows: a fixed duration, a number of days or months of a calendar, or
-// all of a time range. It divides time into windows that do not depend on the range that is read.
-// The largest widths are 100,000 days, also of a fixed duration, and 100,000 months; see
-// [Width.Check]. The zero Width is invalid.
+// Width is the width of windows: a fixed duration, a number of days or months of a calendar, or all of a time range.
+// It divides time into windows that do not depend on the range that is read. The largest widths are 100,000 days,
+// also of a fixed duration, and 100,000 months; see [Width.Check]. The zero Width is invalid.
 type Width struct {
 	every  time.Duration
 	days   int
@@ -23,9 +22,8 @@ type Width struct {
 	in     *time.Location
 }
 
-// Every returns windows of a fixed duration, aligned with the buckets of tables: with 1970-01-01
-// UTC or, if d is a whole number of weeks, with a Monday. For days that begin at a local midnight,
-// use [Days].
+// Every returns windows of a fixed duration, aligned with the buckets of tables: with 1970-01-01 UTC or, if d is a
+// whole number of weeks, with a Monday. For days that begin at a local midnight, use [Days].
 func Every(d time.Duration) Width { return Width{every: d} }
 
 // Days returns windows of n days in a time zone. A day begins at the first instant of its date, and

@@ -19,10 +19,9 @@ type Window struct {
 	Filled     bool      // no event is in the window; see [Fill]
 	// Undecodable is the number of events that the window lacks, because they cannot be decoded.
 	Undecodable int64
-	// Inexact says that the window may differ from the events that were written: they have expired, and
-	// the rollup of the table does not have all changes to them, or a field, or windows so narrow. A filled
-	// window is inexact if one that it is filled from is, and so is one whose increase counts from a value in one,
-	// or across one.
+	// Inexact says that the window may differ from the events that were written: they have expired, and the rollup of
+	// the table does not have all changes to them, or a field, or windows so narrow. A filled window is inexact if one
+	// that it is filled from is, and so is one whose increase counts from a value in one, or across one.
 	Inexact bool
 }
 

@@ -50,9 +50,8 @@ const (
 	fieldWrapped = 1
 )
 
-// The tags of the fields of most chunks, the largest length that takes one byte, and
-// the minimum number of remaining bytes to decode a timestamp, or a chunk with a
-// timestamp, on the fast path.
+// The tags of the fields of most chunks, the largest length that takes one byte, and the minimum number of remaining
+// bytes to decode a timestamp, or a chunk with a timestamp, on the fast path.
 const (
 	tagWrapped    = fieldWrapped<<3 | byte(protowire.BytesType)
 	tagChunks     = fieldChunks<<3 | byte(protowire.BytesType)
@@ -67,9 +66,8 @@ const (
 	minPlain      = 2 + minTime
 )
 
-// shortVarint decodes a varint of up to 8 bytes from a slice of at least 8. n is its
-// length, or 0 if it is longer. It is [protowire.ConsumeVarint] without a branch per
-// byte: it merges groups of 7 bits in pairs.
+// shortVarint decodes a varint of up to 8 bytes from a slice of at least 8. n is its length, or 0 if it is longer. It
+// is [protowire.ConsumeVarint] without a branch per byte: it merges groups of 7 bits in pairs.
 func shortVarint(b []byte) (v uint64, n int) {
 	const last = 0x8080808080808080 // set in the last byte of a varint
 	v = binary.LittleEndian.Uint64(b)
@@ -84,8 +82,7 @@ func shortVarint(b []byte) (v uint64, n int) {
 	return v, bits.TrailingZeros64(ends)/8 + 1
 }
 
-// field is a field of a message: a number or bytes. The messages decoded here have no
-// other types.
+// field is a field of a message: a number or bytes. The messages decoded here have no other types.
 type field struct {
 	number  protowire.Number
 	wire    protowire.Type
@@ -99,8 +96,7 @@ func (f *field) is(number protowire.Number, wire protowire.Type) bool {
 	return f.number == number && f.wire == wire
 }
 
-// next decodes the first field of a message. n is its length, or negative if it is
-// invalid.
+// next decodes the first field of a message. n is its length, or negative if it is invalid.
 func (f *field) next(message []byte) (n int) {
 	if n = f.short(message); n > 0 {
 		return n
@@ -268,9 +264,8 @@ func (c *chunk) shortAddress(memory []byte, at int) (next int) {
 	return next
 }
 
-// shortText returns the bytes of the field at the given offset and the offset after it
-// if the field has this tag and a short length; else it returns an empty text and the
-// same offset.
+// shortText returns the bytes of the field at the given offset and the offset after it if the field has this tag and
+// a short length; else it returns an empty text and the same offset.
 func shortText(memory []byte, at int, tag byte) (t Text, next int) {
 	if len(memory)-at < 2 || memory[at] != tag || memory[at+1] > maxShort {
 		return Text{}, at

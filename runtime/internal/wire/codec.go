@@ -7,8 +7,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// codec is the [encoding.CodecV2] of one stream. It decodes responses and leaves
-// requests to gRPC's own codec.
+// codec is the [encoding.CodecV2] of one stream. It decodes responses and leaves requests to gRPC's own codec.
 type codec struct{ decoder *decoder }
 
 // Marshal encodes the request like gRPC.

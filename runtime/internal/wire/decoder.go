@@ -36,8 +36,7 @@ const maxHeld = 1 << 30
 // takes up to a hundred times as much memory.
 const maxCopied = 64 << 10
 
-// TooLargeError reports a row or a response that exceeds a limit of the decoder. Bigtable
-// sends none.
+// TooLargeError reports a row or a response that exceeds a limit of the decoder. Bigtable sends none.
 type TooLargeError struct{ Reason string }
 
 func (e *TooLargeError) Error() string { return e.Reason }
@@ -48,9 +47,8 @@ var (
 	errBroken   = errors.New("a large response violates the protocol")
 )
 
-// decoder decodes the responses of one stream. It follows the client's chunk reader
-// step by step, with one difference: a row may continue in the next response, as the
-// protocol allows.
+// decoder decodes the responses of one stream. It follows the client's chunk reader step by step, with one
+// difference: a row may continue in the next response, as the protocol allows.
 type decoder struct {
 	option   grpc.CallOption // makes a stream use this decoder
 	sink     *Sink
@@ -110,8 +108,7 @@ func (d *decoder) release() {
 // maxPlaceholders is the maximum number of placeholders that a pooled decoder keeps.
 const maxPlaceholders = 10_000
 
-// maxMemory is the maximum size of the responses that contain one row, in bytes. They
-// may contain more than the row.
+// maxMemory is the maximum size of the responses that contain one row, in bytes. They may contain more than the row.
 const maxMemory = 4 * maxRow
 
 // decode decodes a response and sets response to what the client gets. If data is not a
@@ -163,8 +160,7 @@ func (d *decoder) load(data mem.BufferSlice) (at int, err error) {
 	return at, nil
 }
 
-// tidy releases the memory of the response at the given offset that the row in progress
-// does not need.
+// tidy releases the memory of the response at the given offset that the row in progress does not need.
 func (d *decoder) tidy(at int) {
 	switch r := d.rows; {
 	case r == nil:
@@ -178,9 +174,8 @@ func (d *decoder) tidy(at int) {
 	}
 }
 
-// chunks decodes the chunks of the response at the given offset and returns its other
-// fields. After a chunk that violates the protocol it still validates the others,
-// because an invalid response must yield no rows.
+// chunks decodes the chunks of the response at the given offset and returns its other fields. After a chunk that
+// violates the protocol it still validates the others, because an invalid response must yield no rows.
 func (d *decoder) chunks(at int) (rest []byte, err error) {
 	var f field
 	var c chunk
@@ -220,8 +215,7 @@ func (d *decoder) chunks(at int) (rest []byte, err error) {
 	return rest, nil
 }
 
-// held returns the size in memory of the rows, in bytes, with what the client needs for each
-// placeholder.
+// held returns the size in memory of the rows, in bytes, with what the client needs for each placeholder.
 func (d *decoder) held() int {
 	r := d.rows
 	if r == nil {
@@ -386,8 +380,7 @@ func (d *decoder) start(c *chunk) {
 	d.rows.begin(d.family, d.qualifier)
 }
 
-// address starts a cell of the row in progress. Family and qualifier default to those
-// of the previous cell.
+// address starts a cell of the row in progress. Family and qualifier default to those of the previous cell.
 func (d *decoder) address(c *chunk) {
 	d.micros = c.micros
 	same := true
@@ -415,9 +408,8 @@ func (d *decoder) commit() {
 	d.size, d.state = 0, newRow
 }
 
-// flush passes the completed rows to the sink and their placeholders to the client. If
-// one placeholder stands for all rows, it has the key of the last one, after which the
-// client would resume. A row in progress stays.
+// flush passes the completed rows to the sink and their placeholders to the client. If one placeholder stands for all
+// rows, it has the key of the last one, after which the client would resume. A row in progress stays.
 func (d *decoder) flush() {
 	rows := d.rows
 	if rows == nil || len(rows.rows) == 0 {

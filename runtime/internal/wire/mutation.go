@@ -55,8 +55,7 @@ func AppendQualifier(dst, qualifier []byte) []byte {
 	return protowire.AppendBytes(dst, qualifier)
 }
 
-// AppendSetCell appends a mutation that sets the cell with the given column address and
-// timestamp in microseconds.
+// AppendSetCell appends a mutation that sets the cell with the given column address and timestamp in microseconds.
 func AppendSetCell(dst, address []byte, micros int64, value []byte) []byte {
 	size := len(address)
 	if micros != 0 {
@@ -83,8 +82,7 @@ func appendTime(dst []byte, micros int64) []byte {
 	return protowire.AppendVarint(dst, uint64(micros))
 }
 
-// The offsets of the lengths in a SetCell mutation of less than 128 bytes, where each
-// length is one byte.
+// The offsets of the lengths in a SetCell mutation of less than 128 bytes, where each length is one byte.
 const (
 	mutationLength = 1
 	cellLength     = 3
@@ -139,9 +137,8 @@ func (t *Timestamp) Set(micros int64) {
 	}
 }
 
-// EndCell completes the mutation at b[begin:] whose value starts at b[value:]. It
-// returns false, and leaves b unchanged, if the value is empty or the mutation is too
-// long; then use [AppendSetCell].
+// EndCell completes the mutation at b[begin:] whose value starts at b[value:]. It returns false, and leaves b
+// unchanged, if the value is empty or the mutation is too long; then use [AppendSetCell].
 func EndCell(b []byte, begin, value int) bool {
 	if len(b)-begin > 127 || len(b) == value {
 		return false
@@ -249,8 +246,7 @@ func (n Names) of(name []byte) string {
 	return out
 }
 
-// AddTo adds encoded mutations to a mutation of the client. It does not retain
-// mutations.
+// AddTo adds encoded mutations to a mutation of the client. It does not retain mutations.
 func AddTo(m *bigtable.Mutation, names Names, mutations []byte) {
 	slab := bytes.Clone(mutations) // all values are parts of this copy
 	var outer, kind field

@@ -14,24 +14,21 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Outbox contains the encoded entries of one MutateRows request and what the server
-// reports for each. The client gets a single placeholder instead of the entries. The
-// interceptor replaces it by the entries that are still to be sent, and reports to the
-// client only whether it should retry. The client thus still does retries, deadlines,
-// headers, metrics and tracing, at the cost of one entry.
+// Outbox contains the encoded entries of one MutateRows request and what the server reports for each. The client gets
+// a single placeholder instead of the entries. The interceptor replaces it by the entries that are still to be sent,
+// and reports to the client only whether it should retry. The client thus still does retries, deadlines, headers,
+// metrics and tracing, at the cost of one entry.
 //
-// The outbox retries the same entries as the client would: after a complete response
-// those with transient errors, and after a broken stream all that the attempt sent. It
-// is not safe for concurrent use.
+// The outbox retries the same entries as the client would: after a complete response those with transient errors, and
+// after a broken stream all that the attempt sent. It is not safe for concurrent use.
 //
 // # One attempt
 //
-// Send calls the client, which opens a stream for each attempt. The interceptor gives the stream
-// the codec of the outbox (mutateRows), removes the placeholder from the request (SendMsg), and the
-// codec appends the entries that are to be sent (Marshal). The codec takes the answers of the
-// server out of each response, so that the client sees empty ones (Unmarshal). At the end of the
-// stream, the client gets one answer more, for its placeholder (RecvMsg): success or, if any entry
-// should be retried, a transient error, for which the client makes the next attempt.
+// Send calls the client, which opens a stream for each attempt. The interceptor gives the stream the codec of the
+// outbox (mutateRows), removes the placeholder from the request (SendMsg), and the codec appends the entries that are
+// to be sent (Marshal). The codec takes the answers of the server out of each response, so that the client sees empty
+// ones (Unmarshal). At the end of the stream, the client gets one answer more, for its placeholder (RecvMsg): success
+// or, if any entry should be retried, a transient error, for which the client makes the next attempt.
 //
 // # What is known about an entry
 //
@@ -43,9 +40,8 @@ import (
 //   - unsure remembers such an attempt once another one begins. If the last attempt fails, too, the
 //     error is an [UnsureError], even if its answer is definite: it says nothing about the others.
 //
-// Attempts are therefore counted where the entries are encoded: an interceptor that repeats a call
-// by itself encodes them again. gRPC can repeat a call without that, so its retries are disabled
-// for these streams.
+// Attempts are therefore counted where the entries are encoded: an interceptor that repeats a call by itself encodes
+// them again. gRPC can repeat a call without that, so its retries are disabled for these streams.
 //
 // # What must not happen
 //
@@ -89,8 +85,7 @@ type result struct {
 	err    error // the last error
 }
 
-// EntrySize returns the size in bytes of an entry in a request. mutations is the size
-// of its mutations.
+// EntrySize returns the size in bytes of an entry in a request. mutations is the size of its mutations.
 func EntrySize(key []byte, mutations int) int {
 	return 1 + protowire.SizeBytes(entrySize(key, mutations))
 }
@@ -110,8 +105,7 @@ func NewOutbox(entries, bytes int) *Outbox {
 	}
 }
 
-// requestPool is a [mem.BufferPool] that, unlike those of gRPC, does not clear its
-// buffers. They have length 0.
+// requestPool is a [mem.BufferPool] that, unlike those of gRPC, does not clear its buffers. They have length 0.
 type requestPool struct{ pool sync.Pool }
 
 var requests requestPool
@@ -129,8 +123,7 @@ func (p *requestPool) Get(size int) *[]byte {
 // Put returns a slice to the pool. Nothing may refer to it any more.
 func (p *requestPool) Put(b *[]byte) { p.pool.Put(b) }
 
-// Entry adds an entry. The caller then adds its mutations, which must take the given
-// number of bytes.
+// Entry adds an entry. The caller then adds its mutations, which must take the given number of bytes.
 func (o *Outbox) Entry(key []byte, mutations int) {
 	b := protowire.AppendTag(*o.entries, fieldEntries, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(entrySize(key, mutations)))
@@ -142,9 +135,8 @@ func (o *Outbox) Entry(key []byte, mutations int) {
 // Add adds mutations to the last entry.
 func (o *Outbox) Add(mutations []byte) { *o.entries = append(*o.entries, mutations...) }
 
-// placeholder is what the client gets instead of the entries. Its family name is
-// invalid, so if it were ever sent, Bigtable would reject the request without changing
-// anything.
+// placeholder is what the client gets instead of the entries. Its family name is invalid, so if it were ever sent,
+// Bigtable would reject the request without changing anything.
 var placeholder = func() []*bigtable.Mutation {
 	m := bigtable.NewMutation()
 	m.Set(placeholderFamily, "", 0, nil)
@@ -168,8 +160,7 @@ func (o *Outbox) Send(ctx context.Context, table bigtable.TableAPI) (sent bool) 
 	return o.attempts > 0
 }
 
-// errUnanswered is the error for an entry for which the client reports success although
-// it was not sent.
+// errUnanswered is the error for an entry for which the client reports success although it was not sent.
 var errUnanswered = errors.New("the entry has no answer")
 
 // UnsureError is the error of an entry that may be stored nevertheless: it was sent
@@ -182,9 +173,8 @@ func (e *UnsureError) Error() string { return e.Err.Error() }
 // Unwrap returns the last error.
 func (e *UnsureError) Unwrap() error { return e.Err }
 
-// Err returns nil if the given entry is known to be stored, else the reason. An answer
-// of the server counts even if the call failed later. Err returns an *UnsureError if an
-// attempt with an unknown outcome may have stored the entry.
+// Err returns nil if the given entry is known to be stored, else the reason. An answer of the server counts even if
+// the call failed later. Err returns an *UnsureError if an attempt with an unknown outcome may have stored the entry.
 func (o *Outbox) Err(entry int) error {
 	r := &o.results[entry]
 	switch {
@@ -314,11 +304,10 @@ type probe struct{ seen bool }
 
 type probeKey struct{}
 
-// Intercepted reports whether calls of the table go through the interceptor.
-// [Outbox.Send] reports whether they also use its codec. Intercepted makes a call that
-// sends nothing: the interceptor ends it, and without the interceptor, gRPC rejects its
-// header before it needs a connection. A result of false may be due to the current
-// state of the connections.
+// Intercepted reports whether calls of the table go through the interceptor. [Outbox.Send] reports whether they also
+// use its codec. Intercepted makes a call that sends nothing: the interceptor ends it, and without the interceptor,
+// gRPC rejects its header before it needs a connection. A result of false may be due to the current state of the
+// connections.
 func Intercepted(ctx context.Context, table bigtable.TableAPI) bool {
 	var p probe
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, probeKey{}, &p))

@@ -8,9 +8,8 @@ import (
 	"cloud.google.com/go/bigtable"
 )
 
-// Rows contains rows that arrived together, in order. Columns and cells refer to the
-// memory of the responses, so any number of rows and cells takes only a few slices
-// without pointers.
+// Rows contains rows that arrived together, in order. Columns and cells refer to the memory of the responses, so any
+// number of rows and cells takes only a few slices without pointers.
 type Rows struct {
 	text    []byte // the keys, concatenated
 	keys    string // text, if a key was asked for as a string
@@ -39,8 +38,7 @@ type Row struct {
 	index int
 }
 
-// Text refers to bytes of a row, see [Row.Bytes]. 32 bits suffice, because a Rows has
-// less than 4 GiB.
+// Text refers to bytes of a row, see [Row.Bytes]. 32 bits suffice, because a Rows has less than 4 GiB.
 type Text struct{ Begin, End uint32 }
 
 // Len returns the number of bytes.
@@ -101,8 +99,7 @@ func (r Row) Exists() bool { return r.of != nil }
 // With reports whether r and o arrived together.
 func (r Row) With(o Row) bool { return r.of == o.of }
 
-// Last returns false only if another row that arrived together with r is certain to
-// follow.
+// Last returns false only if another row that arrived together with r is certain to follow.
 func (r Row) Last() bool { return r.of.apart || r.index == len(r.of.rows)-1 }
 
 // Size returns the approximate size in bytes of all rows that arrived together.
@@ -110,9 +107,8 @@ func (r Row) Size() int {
 	return len(r.of.text) + len(r.of.memory) + 16*len(r.of.rows) + 16*len(r.of.cells) + 24*len(r.of.columns)
 }
 
-// Key returns the row key. It remains valid after Release. It allocates memory for the keys of all
-// rows that arrived together at once, but for that of the first row alone: readers of one series
-// need no other.
+// Key returns the row key. It remains valid after Release. It allocates memory for the keys of all rows that arrived
+// together at once, but for that of the first row alone: readers of one series need no other.
 func (r Row) Key() string {
 	if r.of.keys == "" {
 		if r.index == 0 {
@@ -222,8 +218,7 @@ func (r *Rows) end(key, bytes int) {
 	r.left++
 }
 
-// sort makes the columns of each family adjacent, from the given column on, like the
-// client.
+// sort makes the columns of each family adjacent, from the given column on, like the client.
 func (r *Rows) sort(from int) {
 	slices.SortStableFunc(r.columns[from:], func(a, b Column) int {
 		if a.Family == b.Family {

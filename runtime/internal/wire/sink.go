@@ -17,9 +17,8 @@ const placeholderFamily = "wire placeholder"
 // drops, repeats or reorders messages, or ends a stream early.
 var ErrLost = errors.New("rows were lost between the connection and the client: an interceptor drops, repeats or reorders messages, or ends streams early")
 
-// Sink contains the decoded rows whose placeholders the client has not yielded yet. It
-// is the context of the call; see [WithSink]. The client may write to it concurrently
-// with the reader.
+// Sink contains the decoded rows whose placeholders the client has not yielded yet. It is the context of the call;
+// see [WithSink]. The client may write to it concurrently with the reader.
 type Sink struct {
 	context.Context
 	mu    sync.Mutex

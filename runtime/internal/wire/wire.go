@@ -1,18 +1,14 @@
-// Package wire decodes ReadRows responses directly from the wire format and encodes
-// MutateRows requests directly to it, inside the official client. It saves the client's
-// cost per cell: a message, and an item in a [bigtable.Row].
+// Package wire decodes ReadRows responses directly from the wire format and encodes MutateRows requests directly to
+// it, inside the official client. It saves the client's cost per cell: a message, and an item in a [bigtable.Row].
 //
-// A stream interceptor sets the rows of a response aside and gives the client a
-// placeholder row of one cell instead. In requests, it replaces a placeholder that the
-// client sends by encoded entries. The client therefore still does retries, resumption,
-// limits, headers, metrics and tracing. Unless the read has a row limit, one
-// placeholder stands for all rows of a response. Of calls for single rows, which are small,
-// it only counts the attempts; see [Apply].
+// A stream interceptor sets the rows of a response aside and gives the client a placeholder row of one cell instead.
+// In requests, it replaces a placeholder that the client sends by encoded entries. The client therefore still does
+// retries, resumption, limits, headers, metrics and tracing. Unless the read has a row limit, one placeholder stands
+// for all rows of a response. Of calls for single rows, which are small, it only counts the attempts; see [Apply].
 //
-// The package knows the protocol but neither table layouts nor events. Without the
-// interceptor, the client yields ordinary rows, which [Sink.Rows] accepts, too.
-// [Intercepted] reports whether an [Outbox] can be sent; if not, [AddTo] converts
-// mutations to the client's type.
+// The package knows the protocol but neither table layouts nor events. Without the interceptor, the client yields
+// ordinary rows, which [Sink.Rows] accepts, too. [Intercepted] reports whether an [Outbox] can be sent; if not,
+// [AddTo] converts mutations to the client's type.
 package wire
 
 import (
@@ -96,8 +92,7 @@ type stream struct {
 	decoder *decoder // nil after the end of the stream
 }
 
-// SendMsg takes from the request whether rows are in reverse order and whether the
-// client counts them.
+// SendMsg takes from the request whether rows are in reverse order and whether the client counts them.
 func (s *stream) SendMsg(m any) error {
 	if request, ok := m.(*bigtablepb.ReadRowsRequest); ok && s.decoder != nil {
 		s.decoder.reversed, s.decoder.single = request.Reversed, request.RowsLimit > 0
