@@ -29,13 +29,6 @@ const (
 // A key with an empty delimiter is binary. Its segments have fixed widths, except for strings and raw bytes: a writer
 // encodes their 0x00 bytes as 0x00 0xff and ends them with 0x00 0x01, so they may be empty. It rejects other forms of
 // variable width with [ErrForm].
-//
-// Use a KeyWriter as a value on the stack:
-//
-//	w := codec.NewKeyWriter(buf[:0], "#")
-//	w.String("location", codec.KeyForm{}, e.Location)
-//	w.Int("balloon_id", codec.KeyForm{}, e.BalloonID, 64)
-//	key, err := w.Key()
 type KeyWriter struct {
 	buf   []byte // dst, then the segments, each followed by the delimiter
 	delim string

@@ -68,12 +68,7 @@ func saltForm(buckets int) KeyForm {
 }
 
 // BeginSalt begins a salt with the given number of buckets, from 1 to [MaxSaltBuckets]; for others it records
-// [ErrForm]. Segments written before [KeyWriter.EndSalt] determine the salt and do not become part of the key:
-//
-//	w.BeginSalt(16)
-//	w.String("metric", k.Metric)
-//	w.EndSalt()
-//	w.String("metric", k.Metric)
+// [ErrForm]. Segments written before [KeyWriter.EndSalt] determine the salt and do not become part of the key.
 //
 // A key without the EndSalt is rejected with [ErrForm].
 func (w *KeyWriter) BeginSalt(buckets int) {

@@ -42,11 +42,6 @@ type Segment struct {
 	Salted  []int
 }
 
-// SeriesValue lists the Go types of series values, to which [KeyValues.Series] points. Enums are int64.
-type SeriesValue interface {
-	string | []byte | bool | int32 | int64 | uint32 | uint64 | time.Duration | time.Time | UUID
-}
-
 // write writes a series value. value points to it.
 func (s *Segment) write(w *KeyWriter, value any) {
 	switch s.Type {
