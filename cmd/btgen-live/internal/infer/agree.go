@@ -178,31 +178,16 @@ func gap(micros int64) string {
 	return d.String()
 }
 
-// maxLags is the number of rows by which forms of times are compared.
-const maxLags = 400
-
-// lagOf compares some rows with the times of a form in a part of their keys.
-func lagOf(rows []row, values []string, f *timeForm) *lag {
+// lagOf compares some rows with the times of a form in their keys.
+func lagOf(rows []row, f *timeForm) *lag {
+	const most = 400 // rows
 	l := newLag(f.width())
-	step := max(1, len(rows)/maxLags)
-	for r := 0; r < len(rows); r += step {
-		at, ok := f.parse(values[r])
-		if !ok {
-			continue
-		}
-		for i := range rows[r].cells {
+	for r := 0; r < len(rows); r += max(1, len(rows)/most) {
+		for i, c := range rows[r].cells {
 			if i == 0 || i == len(rows[r].cells)-1 {
-				l.add(rows[r].key, rows[r].cells[i].at, at)
+				l.add(rows[r].key, c.at, f.at[r])
 			}
 		}
 	}
 	return l
-}
-
-// width returns the period that a time of the form stands for.
-func (f *timeForm) width() time.Duration {
-	if f.months > 0 {
-		return time.Duration(f.months) * 31 * 24 * time.Hour
-	}
-	return f.unit
 }

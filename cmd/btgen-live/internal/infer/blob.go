@@ -2,6 +2,7 @@ package infer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -27,6 +29,37 @@ type member struct {
 	wire     protowire.Type
 	repeated bool
 	values   data
+}
+
+// setBlob sets the fields of serialized events, and their format; it returns false if values are not serialized.
+func (d *draft) setBlob(values data) bool {
+	if !values.isBlob() {
+		return false
+	}
+	blobs, format := data(spread(values, maxBlobs)), "json"
+	members := jsonMembers(blobs)
+	if !blobs.all(isObject) {
+		members, format = protoMembers(blobs), "protobuf"
+		d.blobAsk = "What are the fields of the message called, and which integers are uint64, bool, enum or sint64? Protobuf does not store it."
+	}
+	for _, m := range members {
+		if m.typ == "" || len(m.name) > 64 {
+			d.blobAsk += fmt.Sprintf(" Field %s is not in the schema: %s", cmp.Or(m.name, fmt.Sprint(m.number)), m.doubt)
+			continue
+		}
+		f := field{name: m.name, typ: m.typ, number: m.number, doubt: m.doubt, example: m.example, optional: m.n < len(blobs)}
+		if m.number > 0 { // fields that are not optional are zero if they are absent
+			f.name = fmt.Sprintf("field_%d", m.number)
+			f.optional = f.optional && schema.ParseType(m.typ).Traits().ProtoZero
+		}
+		d.fields = append(d.fields, f)
+	}
+	if len(d.fields) == 0 || len(d.fields) > maxColumns {
+		d.fields, d.blobAsk = nil, ""
+		return false
+	}
+	d.blob = "format: " + format + "}"
+	return true
 }
 
 // jsonMembers returns the members of JSON objects, in the order of the first that has each.

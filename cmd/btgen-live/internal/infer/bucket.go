@@ -15,7 +15,7 @@ import (
 var widths = []codec.Bucket{
 	{Every: time.Minute}, {Every: 5 * time.Minute}, {Every: 10 * time.Minute}, {Every: 15 * time.Minute}, {Every: 30 * time.Minute},
 	{Every: time.Hour}, {Every: 2 * time.Hour}, {Every: 3 * time.Hour}, {Every: 4 * time.Hour}, {Every: 6 * time.Hour}, {Every: 12 * time.Hour},
-	{Every: 24 * time.Hour}, {Every: 7 * 24 * time.Hour}, {Months: 1}, {Months: 3}, {Months: 12},
+	{Every: day}, {Every: 7 * day}, {Months: 1}, {Months: 3}, {Months: 12},
 }
 
 // span returns the width of a bucket in the schema language.
@@ -36,79 +36,59 @@ func (r *row) bounds() (oldest, newest int64) {
 // rows, as inside reports; or else one as wide as the times are apart. It is false if there is
 // none. The doubt is a question about the width.
 func (k *key) bucketOf(inside func(b codec.Bucket, start time.Time, r *row) bool) (b codec.Bucket, doubt string, ok bool) {
-	times := map[time.Time]bool{}
-	for _, v := range k.parts[k.at].values {
-		at, _ := k.time.parse(v)
-		times[at] = true
+	f := k.time
+	if f.bucket != nil {
+		return *f.bucket, f.doubt, true
+	}
+	fits := func(b codec.Bucket) bool {
+		for r, at := range f.at {
+			if !b.Start(at).Equal(at) || !inside(b, at, &k.rows[r]) {
+				return false
+			}
+		}
+		return true
 	}
 	gap := k.gap()
 	var fitting []codec.Bucket
 	for _, b := range widths {
-		if k.labels(b) && !wider(b, gap) && k.begins(b) && k.contains(b, inside) {
+		wider := gap > 0 && (b.Every > gap || time.Duration(b.Months)*28*day > gap)
+		if f.names(b) && !wider && fits(b) {
 			fitting = append(fitting, b)
 		}
 	}
-	last := len(fitting) - 1
-	switch {
-	case last < 0:
-		b, ok = k.regular(gap, inside)
-		return b, "", ok
-	case len(times) < 3 && last > 0:
-		return fitting[0], fmt.Sprintf("Is it wider? The sample has %d different buckets.", len(times)), true
+	last, distinct := len(fitting)-1, k.parts[k.at].distinct
+	switch b = (codec.Bucket{Every: gap}); {
+	case last == 0 || last > 0 && distinct > 2:
+		return fitting[last], "", true
+	case last > 0:
+		return fitting[0], fmt.Sprintf("Is it wider? The sample has %d different buckets.", distinct), true
+	case gap < time.Minute || gap%time.Minute != 0 || f.months > 0 || gap%f.unit != 0:
+		return b, "", false
+	case !fits(b):
+		b.Origin = slices.MinFunc(f.at, time.Time.Compare)
+		return b, "", b.Origin.Equal(b.Origin.Truncate(time.Minute)) && fits(b) // others are times of events, or minus another number
 	}
-	return fitting[last], "", true
+	return b, "", true
 }
 
-// labels reports whether the form of the times can name the buckets, and none that is shorter
+// names reports whether the form of the times can name the buckets, and none that is shorter
 // can.
-func (k *key) labels(b codec.Bucket) bool {
-	f := k.time
+func (f *timeForm) names(b codec.Bucket) bool {
 	switch {
 	case f.months > 0:
 		return b.Months > 0 && b.Months%f.months == 0 && (f.months == 12 || b.Months < 12)
 	case b.Months > 0:
-		return f.unit < time.Hour || f.unit == 24*time.Hour
-	case b.Every%f.unit != 0:
-		return false
+		return f.unit < time.Hour || f.unit == day
 	}
-	return !f.label() || f.unit >= 24*time.Hour || b.Every < 24*time.Hour
-}
-
-// wider reports whether a bucket is wider than the time between two buckets; 0 if it is unknown.
-func wider(b codec.Bucket, gap time.Duration) bool {
-	if b.Months > 0 {
-		return gap > 0 && gap < time.Duration(b.Months)*28*24*time.Hour
-	}
-	return gap > 0 && b.Every > gap
-}
-
-// regular returns the bucket whose width is the time between two buckets, from the first one on.
-func (k *key) regular(gap time.Duration, inside func(b codec.Bucket, start time.Time, r *row) bool) (codec.Bucket, bool) {
-	b := codec.Bucket{Every: gap}
-	if gap < time.Minute || gap%time.Minute != 0 || k.time.months > 0 || gap%k.time.unit != 0 {
-		return b, false
-	}
-	if !k.begins(b) {
-		b.Origin, _ = k.time.parse(slices.MinFunc(k.parts[k.at].values, func(x, y string) int {
-			s, _ := k.time.parse(x)
-			t, _ := k.time.parse(y)
-			return s.Compare(t)
-		}))
-		if !b.Origin.Equal(b.Origin.Truncate(time.Minute)) {
-			return b, false // a time that is subtracted from another number, or that of an event
-		}
-	}
-	return b, k.begins(b) && k.contains(b, inside)
+	return b.Every%f.unit == 0 && (!f.label() || f.unit >= day || b.Every < day)
 }
 
 // gap returns the shortest time between two rows that differ in their time alone; 0 if there
 // are none.
-func (k *key) gap() time.Duration {
+func (k *key) gap() (least time.Duration) {
 	last := map[string]time.Time{}
-	least := time.Duration(0)
-	for r, v := range k.parts[k.at].values {
+	for r, at := range k.time.at {
 		id := k.id(r, -1)
-		at, _ := k.time.parse(v)
 		if before, ok := last[id]; ok {
 			if d := at.Sub(before).Abs(); d > 0 && (least == 0 || d < least) {
 				least = d
@@ -119,104 +99,63 @@ func (k *key) gap() time.Duration {
 	return least
 }
 
-// begins reports whether all times in keys are starts of buckets.
-func (k *key) begins(b codec.Bucket) bool {
-	return all(k.parts[k.at].values, func(v string) bool {
-		at, _ := k.time.parse(v)
-		return b.Start(at).Equal(at)
-	})
-}
-
-// contains reports whether all rows are inside of their bucket.
-func (k *key) contains(b codec.Bucket, inside func(codec.Bucket, time.Time, *row) bool) bool {
-	for r := range k.rows {
-		at, _ := k.time.parse(k.parts[k.at].values[r])
-		if !inside(b, at, &k.rows[r]) {
-			return false
-		}
-	}
-	return true
-}
-
 // cellsInside reports whether the timestamps of a row are in its bucket.
 func cellsInside(b codec.Bucket, start time.Time, r *row) bool {
 	oldest, newest := r.bounds()
 	return oldest >= start.UnixMicro() && newest < b.End(start).UnixMicro()
 }
 
-// numberedBuckets are the buckets of a label that counts them.
-type numberedBuckets struct {
-	bucket codec.Bucket // with its origin
-	doubt  string
-}
-
-// countedBuckets returns the buckets that numbers count: with the narrowest usual width for
+// countedBuckets returns the form of the buckets that numbers count: those with the narrowest usual width for
 // which some origin puts all cells into their buckets, and the roundest such origin.
-func countedBuckets(rows []row, n *number) *numberedBuckets {
-	distinct := map[int64]bool{}
-	for _, number := range n.numbers {
-		distinct[number] = true
-	}
+func countedBuckets(rows []row, numbers []int64) *timeForm {
 	for _, b := range widths {
 		if b.Months > 0 {
 			break
 		}
 		after, until := int64(math.MinInt64), int64(math.MaxInt64) // the origin, in microseconds
 		every := b.Every.Microseconds()
-		for r := range rows {
+		for r, n := range numbers {
 			oldest, newest := rows[r].bounds()
-			if !plausible(codec.FromMicros(oldest)) || !plausible(codec.FromMicros(newest)) || n.numbers[r] > math.MaxInt64/2/every {
+			if !plausible(codec.FromMicros(oldest)) || !plausible(codec.FromMicros(newest)) || n > math.MaxInt64/2/every {
 				return nil
 			}
-			after, until = max(after, newest-n.numbers[r]*every), min(until, oldest-(n.numbers[r]-1)*every)
+			after, until = max(after, newest-n*every), min(until, oldest-(n-1)*every)
 		}
-		origin, ok := roundest(after, until)
-		if !ok {
+		var ok bool
+		if b.Origin, ok = roundest(after, until); !ok {
 			continue
 		}
-		b.Origin = origin
-		out := &numberedBuckets{bucket: b}
+		f := &timeForm{unit: b.Every, bucket: &b}
+		distinct := map[int64]bool{}
+		for _, n := range numbers {
+			distinct[n] = true
+			f.at = append(f.at, codec.FromMicros(b.Origin.UnixMicro()+(n-1)*every))
+		}
 		if len(distinct) < 2 || (until-after)*10 > every*9 && len(distinct) < 4 {
-			out.doubt = fmt.Sprintf("Is this the width, and the start of bucket 1? The sample has %d different buckets.", len(distinct))
+			f.doubt = fmt.Sprintf("Is this the width, and the start of bucket 1? The sample has %d different buckets.", len(distinct))
 		}
-		if of := restarts(b.Every, after, until, slices.Max(n.numbers)); of != "" {
-			out.doubt = strings.TrimSpace(fmt.Sprintf("Do the numbers begin again each %s? Labels must not [K24]. %s", of, out.doubt))
+		if of := restarts(b.Every, after, until, slices.Max(numbers)); of != "" {
+			f.doubt = strings.TrimSpace(fmt.Sprintf("Do the numbers begin again each %s? Labels must not [K24]. %s", of, f.doubt))
 		}
-		return out
+		return f
 	}
 	return nil
 }
 
-// periods are those whose parts calendars count from their start.
-var periods = []struct {
-	name  string
-	span  time.Duration // the longest
-	start func(t time.Time) time.Time
-}{
-	{"year", 366 * 24 * time.Hour, func(t time.Time) time.Time { return time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC) }},
-	{"quarter", 92 * 24 * time.Hour, func(t time.Time) time.Time {
-		return time.Date(t.Year(), (t.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
-	}},
-	{"month", 31 * 24 * time.Hour, func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC) }},
-	{"week", 7 * 24 * time.Hour, codec.Bucket{Every: 7 * 24 * time.Hour}.Start},
-	{"day", 24 * time.Hour, codec.Bucket{Every: 24 * time.Hour}.Start},
-	{"hour", time.Hour, codec.Bucket{Every: time.Hour}.Start},
-}
-
 // restarts returns the period in which numbers of buckets may begin again, as those of days in a
 // month do; empty if there is none. Bucket 1 begins after one time and not after another, in
-// microseconds. The period may begin at bucket 0, in the middle of a bucket, and in local time.
+// microseconds. The period may begin at bucket 0, in the middle of a bucket, on a Sunday, and in local time.
 func restarts(every time.Duration, after, until, most int64) string {
-	slack := every + zones
-	for _, p := range periods {
-		if p.span < 2*every || most > int64(p.span/every)+2 {
-			continue
+	for _, p := range []struct {
+		name string
+		codec.Bucket
+	}{{"year", codec.Bucket{Months: 12}}, {"quarter", codec.Bucket{Months: 3}}, {"month", codec.Bucket{Months: 1}},
+		{"week", codec.Bucket{Every: 7 * day}}, {"day", codec.Bucket{Every: day}}, {"hour", codec.Bucket{Every: time.Hour}}} {
+		start, slack := p.Start(codec.FromMicros(until).Add(every+zones)), every+zones
+		if p.Every == 7*day {
+			slack += day
 		}
-		last := codec.FromMicros(until).Add(slack)
-		if p.name == "week" {
-			slack += 24 * time.Hour // they begin on Sundays, too
-		}
-		if !p.start(last).Before(codec.FromMicros(after).Add(-slack)) {
+		if p.Widest() >= 2*every && most <= int64(p.Widest()/every)+2 && !start.Before(codec.FromMicros(after).Add(-slack)) {
 			return p.name
 		}
 	}
@@ -226,12 +165,9 @@ func restarts(every time.Duration, after, until, most int64) string {
 // roundest returns the roundest instant after one time and not after another, in microseconds:
 // a Monday if there is one, else a midnight or a full hour; false if there is none.
 func roundest(after, until int64) (time.Time, bool) {
-	if after >= until || until < 0 {
-		return time.Time{}, false
-	}
-	for _, every := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute} {
-		at := codec.Bucket{Every: every}.Start(codec.FromMicros(until))
-		if at.UnixMicro() > after && at.Unix() >= 0 {
+	for _, every := range []time.Duration{7 * day, day, time.Hour, time.Minute} {
+		at := codec.Bucket{Every: every}.Start(codec.FromMicros(max(0, until)))
+		if until >= 0 && at.UnixMicro() > after && at.Unix() >= 0 {
 			return at, true
 		}
 	}

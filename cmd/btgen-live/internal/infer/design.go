@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -56,68 +57,73 @@ type designValue struct {
 
 // propose returns the proposal. Its schema has no errors.
 func (d *design) propose() (*Proposal, error) {
-	text, _ := d.outline().write()
-	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
-	for r.Diagnostics.HasErrors() && d.names.learn(text, r.Diagnostics) {
-		text, _ = d.outline().write()
-		r = gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
+	resolve := func() (text []byte, found diag.List) {
+		text = d.write().text()
+		return text, gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}}).Diagnostics
 	}
-	if r.Diagnostics.HasErrors() {
-		return nil, fmt.Errorf("%s: %w: %w", d.table, ErrNoSchema, refusal(text, r.Diagnostics...))
+	text, found := resolve()
+	for found.HasErrors() && d.names.learn(text, found) {
+		text, found = resolve()
 	}
-	for _, f := range r.Diagnostics {
+	if found.HasErrors() {
+		return nil, fmt.Errorf("%s: %w: %w", d.table, ErrNoSchema, refusal(text, found...))
+	}
+	for _, f := range found {
 		if f.Severity == diag.Warning {
 			d.asks = append(d.asks, fmt.Sprintf("%s [%s]", f.Message, f.Rule))
 		}
 	}
-	if command := d.command(); oneLine(command) != command {
+	command := d.command()
+	if oneLine(command) != command {
 		return nil, fmt.Errorf("%s: %w: a name has characters that no command can have: %q", d.table, ErrNoSchema, command)
 	}
-	text, asks := d.outline().write()
-	return &Proposal{Schema: formatted(text), Questions: asks, Partial: d.partial}, nil
+	p := d.write()
+	return &Proposal{Schema: p.text(append(d.about, "Load them with "+command)...), Questions: p.asks, Partial: d.partial}, nil
 }
 
-// outline returns the schema: a row per series and bucket, or per event if events are closer than the timestamps of
+// write returns the schema: a row per series and bucket, or per event if events are closer than the timestamps of
 // cells.
-func (d *design) outline() *outline {
+func (d *design) write() *page {
 	d.nameValues()
-	out := &outline{
-		about: append(slices.Clone(d.about), "Load them with "+d.command()), pkg: d.names.packageName(d.table), event: d.names.eventName(d.table),
-		precision: d.precision, precisionAsk: d.precisionAsk, id: tableID(d.table), tableEvidence: asked(d.asks...),
-		step: d.step, count: d.count, partial: true,
-	}
-	single := d.sequence || d.precision < time.Millisecond
-	at, place := "bucket", d.partition
+	p := &page{}
+	p.head(&d.names, d.table, "")
+	single, at, place := d.sequence || d.precision < time.Millisecond, "bucket", d.partition
 	if single {
 		at, place = "{time: "+d.timeForm()+"}", -1
 	}
+	if place < 0 {
+		place = len(d.series)
+	}
 	var segments []string
-	for i, v := range d.series {
-		if i == place {
-			segments = append(segments, at)
-		}
-		out.series = append(out.series, v.item())
-		if v.escape {
-			segments = append(segments, "{name: "+v.name+", escape: true}")
-		} else {
-			segments = append(segments, v.name)
+	var items []item
+	for _, v := range d.series {
+		items = append(items, v.write(p))
+		if segments = append(segments, v.name); v.escape {
+			segments[len(segments)-1] = "{name: " + v.name + ", escape: true}"
 		}
 	}
-	if place < 0 || place >= len(d.series) {
-		segments = append(segments, at)
-	}
+	segments = slices.Insert(segments, place, at)
 	if d.sequence {
 		segments = append(segments, "{sequence: true}")
 	}
+	p.ask("", d.precisionAsk)
+	p.line("time: {precision: %s}\nfields:", schema.FormatDuration(d.precision))
 	for _, v := range d.fields {
-		out.fields = append(out.fields, v.item())
+		items = append(items, v.write(p))
 	}
-	out.table = []conclusion{concluded("draft: true"), concluded("pattern: %s", unserialized(single)), keyOf("#", segments)}
+	p.line("tables:")
+	p.ask("  ", d.asks...)
+	p.line("  %s:\n    draft: true\n    pattern: %s", schema.Quoted(tableID(d.table)), unserialized(single))
+	p.key("#", segments)
 	if !single {
-		out.table = append(out.table, conclusion{"bucket: " + d.bucket, asked(d.bucketAsk)})
+		p.ask("    ", d.bucketAsk)
+		p.line("    bucket: %s", d.bucket)
 	}
-	out.table = append(out.table, concluded("family: m"), conclusion{"ttl: " + d.ttl, asked(d.ttlAsk)})
-	return out
+	p.line("    family: m")
+	p.ask("    ", d.ttlAsk)
+	p.line("    ttl: %s", d.ttl)
+	p.load(d.count, d.step, true, items)
+	return p
 }
 
 // nameValues gives series values and fields their names. What readers find by the name in the schema keeps it.
@@ -126,8 +132,7 @@ func (d *design) nameValues() {
 	names.reset()
 	for i := range d.series {
 		if v := &d.series[i]; v.part == format.MetricPart {
-			v.name = v.source
-			names.take(v.name)
+			v.name, names.taken[sameName(v.source)] = v.source, true
 		}
 	}
 	for i := range d.series {
@@ -142,15 +147,17 @@ func (d *design) nameValues() {
 	}
 }
 
-// item returns a value in the schema language.
-func (v designValue) item() item {
-	out := item{name: v.name, typ: v.typ, evidence: asked(v.asks...), bytes: v.bytes}
+// write writes a value.
+func (v *designValue) write(p *page) item {
+	p.ask("  ", v.asks...)
+	out := item{name: v.name, typ: v.typ, bytes: v.bytes}
 	if v.optional {
-		out.options = append(out.options, "optional: true")
+		out.add("optional", "true")
 	}
 	if v.typ == "string" && !strings.Contains(v.example, "#") {
 		out.addExample(v.example)
 	}
+	p.item(out)
 	return out
 }
 

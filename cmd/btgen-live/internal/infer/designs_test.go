@@ -385,7 +385,7 @@ tables:
     family: m
     ttl: {max_age: 7d}
 `,
-	ask: "Is it a salt?", except: "the salt: another hash function computes it, so the proposal has it as a series value, and asks about it",
+	ask: "a salt?", except: "the salt: another hash function computes it, so the proposal has it as a series value, and asks about it",
 }, {
 	name: "Last state of devices, without a time in the key", source: "[Bigtable: timestamps and versions](https://cloud.google.com/bigtable/docs/schema-design#timestamps)", table: "states", gc: versions(5),
 	write: func(h *hand) {

@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -31,7 +30,7 @@ type draft struct {
 	blobAsk   string
 	sequence  bool // whether a sequence number follows offsets
 	load
-	lag      *lag     // between times in keys and timestamps of cells; nil if keys have no time, or are buckets
+	lag      *lag     // between times of events and timestamps of cells; nil if these are the times of events
 	timed    bool     // whether cells have the times of their events
 	column   string   // family of the events, if there is one
 	classes  []string // families with the same columns, whose times to live are classes
@@ -49,8 +48,8 @@ type draft struct {
 // field is a field of a draft.
 type field struct {
 	name, typ string
-	column    string // of a table; empty if it is the name
-	was       string // the member of JSON, if it is not the name
+	column    string // of a table
+	was       string // the member of JSON
 	values    string // how a cell stores it
 	family    string
 	number    int
@@ -112,88 +111,58 @@ func (k *key) columns() []*column {
 }
 
 // drafts returns the schemas that a key allows.
-func (k *key) drafts() []*draft {
-	var out []*draft
-	var names named
+func (k *key) drafts() (out []*draft) {
+	problem := ""
 	add := func(d *draft) {
 		if d != nil {
-			if d.pattern.Naming() == codec.NamedByField {
-				d.asks = append(d.asks, names.question())
+			if d.pattern.Naming() == codec.NamedByField && problem != "" {
+				d.asks = append(d.asks, problem+". Are these times, counts or other values?")
 			}
 			out = append(out, d)
 		}
 	}
 	add(k.newColumns())
 	add(k.offsets())
-	cols := k.columns()
-	if len(cols) == 0 || len(cols) > maxColumns {
+	cols, certain := k.columns(), false
+	versions := slices.ContainsFunc(cols, func(c *column) bool { return len(c.values) > c.rows })
+	switch {
+	case len(cols) == 0 || len(cols) > maxColumns:
 		k.table.refuse(fmt.Sprintf("there are over %d columns, such as %s: columns must be named by fields [C08]", maxColumns, show(k.rows[0].cells[0].qualifier)))
 		return out
-	}
-	if !slices.ContainsFunc(cols, func(c *column) bool { return c.qualifier != "" }) {
+	case len(cols) == 1 && cols[0].qualifier == "":
 		k.table.refuse("the only column of the rows has no name: columns must be named by fields [C08]")
 		return out
 	}
-	names = k.named(cols)
-	if names.certain {
-		k.table.refuse(fmt.Sprintf("%d columns are named after times, counts or other values, such as %s: columns must be named by fields [C08]", names.n, show(names.example)))
+	if problem, certain = k.named(cols); certain {
+		k.table.refuse(problem)
 		return out
 	}
-	versions := false
-	for _, c := range cols {
-		versions = versions || len(c.values) > c.rows
-	}
-	if k.time != nil || k.number != nil {
-		add(k.plain(cols))
-	}
-	switch {
-	case k.time == nil && k.number == nil:
+	if k.time == nil {
 		add(k.untimed(cols))
-	case k.number != nil:
+		return out
+	}
+	add(k.plain(cols))
+	if k.time.bucket != nil || versions || k.several() {
 		add(k.cells(cols))
-	default:
-		if versions || k.times() > 1 {
-			add(k.cells(cols))
-		}
-		if d := k.single(cols); d != nil {
-			if versions {
-				d.fit = doubtfulFit
-				d.asks = append(d.asks, "Some columns have several cells in a row. Are the older ones replaced events, or is a row a bucket of events?")
-			}
-			add(d)
-		}
+	}
+	d := k.single(cols)
+	if add(d); d != nil && versions {
+		d.fit = doubtfulFit
+		d.asks = append(d.asks, "Some columns have several cells in a row. Are the older ones replaced events, or is a row a bucket of events?")
 	}
 	return out
 }
 
-// times returns the largest number of different timestamps of a row.
-func (k *key) times() int {
-	most := 0
-	for i := range k.rows {
-		at := map[int64]bool{}
-		for _, c := range k.rows[i].cells {
-			if at[c.at] = true; len(at) > 1 {
-				return len(at)
-			}
-		}
-		most = max(most, len(at))
-	}
-	return most
+// several reports whether a row has different timestamps.
+func (k *key) several() bool {
+	return slices.ContainsFunc(k.rows, func(r row) bool {
+		return slices.ContainsFunc(r.cells, func(c cell) bool { return c.at != r.cells[0].at })
+	})
 }
 
 // bucketed returns a draft with a row per bucket whose contents inside accepts; nil if there is
 // no such bucket.
 func (k *key) bucketed(pattern codec.Pattern, inside func(codec.Bucket, time.Time, *row) bool) (*draft, codec.Bucket) {
-	d := &draft{key: k, pattern: pattern, metric: -1, timed: true}
-	if k.number != nil {
-		b := countedBuckets(k.rows, k.number)
-		if b == nil {
-			return nil, codec.Bucket{}
-		}
-		d.bucket = fmt.Sprintf("{every: %s, origin: %s, label: %s}", span(b.bucket), instant(b.bucket.Origin), schema.Quoted(k.number.text()))
-		d.bucketAsk = b.doubt
-		return d, b.bucket
-	}
 	if k.time == nil {
 		return nil, codec.Bucket{}
 	}
@@ -201,7 +170,7 @@ func (k *key) bucketed(pattern codec.Pattern, inside func(codec.Bucket, time.Tim
 	if !ok {
 		return nil, b
 	}
-	d.bucketAsk, d.bucket = doubt, "every: "+span(b)
+	d := &draft{key: k, pattern: pattern, metric: -1, bucketAsk: doubt, bucket: "every: " + span(b)}
 	if !b.Origin.IsZero() {
 		d.bucket += ", origin: " + instant(b.Origin)
 	}
@@ -218,10 +187,40 @@ func (k *key) bucketed(pattern codec.Pattern, inside func(codec.Bucket, time.Tim
 
 // instant formats an origin.
 func instant(t time.Time) string {
-	if t.Equal(t.Truncate(24 * time.Hour)) {
+	if t.Equal(t.Truncate(day)) {
 		return t.Format(time.DateOnly)
 	}
 	return schema.Quoted(t.Format(time.RFC3339))
+}
+
+// observe collects the times of events, in nanoseconds, which a function gives for each cell, and how timestamps follow them. Events
+// differ in their times, which stand for a period, and in the parts of their keys apart from one.
+func (d *draft) observe(period time.Duration, but int, at func(r int, c *cell) int64) {
+	d.timed, d.lag = true, newLag(period)
+	times := map[eventTime]bool{}
+	for r := range d.key.rows {
+		of := &d.key.rows[r]
+		id := d.key.id(r, but)
+		for i := range of.cells {
+			c := &of.cells[i]
+			e := eventTime{id, at(r, c)}
+			times[e] = true
+			event := time.Unix(0, e.at)
+			d.timed = d.timed && codec.Micros(event) == c.at
+			d.lag.add(of.key, c.at, event)
+		}
+	}
+	finest := time.Nanosecond
+	if d.pattern.EventTimed() {
+		finest = time.Millisecond
+	}
+	d.load = loadOf(slices.Collect(maps.Keys(times)), finest)
+}
+
+// observeCells is observe for cells that have the times of their events.
+func (d *draft) observeCells(but int) {
+	d.observe(time.Millisecond, but, func(_ int, c *cell) int64 { return c.at * 1000 })
+	d.timed, d.lag = true, nil
 }
 
 // cells returns the draft with a row per bucket, and events as timestamped cells.
@@ -230,35 +229,23 @@ func (k *key) cells(cols []*column) *draft {
 	if d == nil {
 		return nil
 	}
+	d.observeCells(-1)
 	d.serialize(cols)
-	d.load = loadOf(k.eventTimes(), d.finest())
-	d.apart(cols)
-	if k.times() == 1 {
+	rare := func(c *column) bool { return len(c.values)*2 <= d.events }
+	if len(cols) > 1 && d.blob == "" && !slices.ContainsFunc(cols, func(c *column) bool { return !rare(c) }) {
+		d.asks = append(d.asks, "Columns rarely have cells of the same timestamp. Is each cell an event, or do cells of almost the same timestamp belong together?")
+	}
+	if !k.several() {
 		d.asks = append(d.asks, "Each row has cells of one timestamp. Are the timestamps the times of events, in buckets, or those of writes?")
 	}
 	return d
 }
 
-// apart asks about columns that rarely have a cell at the same time: they may be those of one
-// event nevertheless.
-func (d *draft) apart(cols []*column) {
-	required := 0
-	for _, c := range cols {
-		if len(c.values)*2 > d.events {
-			required++
-		}
-	}
-	if len(cols) > 1 && required == 0 && d.blob == "" {
-		d.asks = append(d.asks, "Columns rarely have cells of the same timestamp. Is each cell an event, or do cells of almost the same timestamp belong together?")
-	}
-}
-
 // untimed returns the draft for rows without a time in their key.
 func (k *key) untimed(cols []*column) *draft {
-	d := &draft{key: k, pattern: codec.BucketNewCells, bucket: "none", metric: -1, timed: true, fit: doubtfulFit}
-	d.standing = untimedStanding
+	d := &draft{key: k, pattern: codec.BucketNewCells, bucket: "none", metric: -1, fit: doubtfulFit, standing: untimedStanding}
+	d.observeCells(-1)
 	d.serialize(cols)
-	d.load = loadOf(k.eventTimes(), d.finest())
 	if len(k.parts) == 1 && k.whole {
 		d.standing = wholeStanding
 	} else if slices.ContainsFunc(k.parts, func(p *part) bool { return k.foreignTime(p) != "" }) {
@@ -306,31 +293,14 @@ func (d *draft) order() []int {
 
 // plain returns the draft in which the time in the keys is a value like the others.
 func (k *key) plain(cols []*column) *draft {
-	without := *k
-	without.at, without.time, without.number = -1, nil, nil
+	without, local := k.with(-1, nil), ""
 	d := without.untimed(cols)
 	d.standing = plainStanding
-	d.asks = []string{fmt.Sprintf("Part %d of the keys, such as %s, may be a time, but not that of the timestamps of cells. Which of them is the time of the event? %s", k.at+1, show(k.parts[k.at].values[0]), k.zone())}
+	if l := lagOf(k.rows, k.time); k.time.bucket == nil && l.local() {
+		local = fmt.Sprintf(" It is up to %s off, as local times are: times in keys must be in UTC [K24].", gap(l.farthest()))
+	}
+	d.asks = []string{fmt.Sprintf("Part %d of the keys, such as %s, may be a time, but not that of the timestamps of cells. Which of them is the time of the event?%s", k.at+1, show(k.parts[k.at].values[0]), local)}
 	return d
-}
-
-// zone says how times in keys would agree with the timestamps of cells if they were local times;
-// empty if they would not.
-func (k *key) zone() string {
-	if k.time == nil {
-		return ""
-	}
-	l := newLag(k.time.width())
-	for r, v := range k.parts[k.at].values {
-		at, _ := k.time.parse(v)
-		for _, c := range k.rows[r].cells {
-			l.add(k.rows[r].key, c.at, at)
-		}
-	}
-	if !l.local() {
-		return ""
-	}
-	return fmt.Sprintf("It is up to %s off, as local times are: times in keys must be in UTC [K24].", gap(l.farthest()))
 }
 
 // unserialized returns the pattern of columns named by fields, in a row per event or per bucket.
@@ -341,21 +311,13 @@ func unserialized(single bool) codec.Pattern {
 	return codec.BucketNewCells
 }
 
-// single returns the draft with a row per event.
+// single returns the draft with a row per event; nil if the time in the keys is that of a longer period.
 func (k *key) single(cols []*column) *draft {
-	d := &draft{key: k, pattern: codec.SingleUnserialized, metric: -1, timed: true, fit: writtenFit, lag: newLag(k.time.width())}
-	if k.time.months > 0 || k.time.format == "iso_week" {
+	if k.time.months > 0 || k.time.unit > day || k.time.bucket != nil {
 		return nil
 	}
-	var times []eventTime
-	for r, v := range k.parts[k.at].values {
-		at, _ := k.time.parse(v)
-		times = append(times, eventTime{k.id(r, -1), at.UnixNano()})
-		for _, c := range k.rows[r].cells {
-			d.timed = d.timed && c.at == codec.Micros(at)
-			d.lag.add(k.rows[r].key, c.at, at)
-		}
-	}
+	d := &draft{key: k, pattern: codec.SingleUnserialized, metric: -1, fit: writtenFit}
+	d.observe(k.time.unit, -1, func(r int, _ *cell) int64 { return k.time.at[r].UnixNano() })
 	switch {
 	case d.timed:
 		d.fit = timedFit
@@ -365,7 +327,6 @@ func (k *key) single(cols []*column) *draft {
 		d.standing = farStanding
 	}
 	d.serialize(cols)
-	d.load = loadOf(times, d.finest())
 	d.precision = max(d.precision, k.time.unit)
 	return d
 }
@@ -373,34 +334,28 @@ func (k *key) single(cols []*column) *draft {
 // serialize sets the fields: the columns, or the members of serialized events if there is one
 // column with them.
 func (d *draft) serialize(cols []*column) {
-	if len(cols) == 1 && cols[0].values.isBlob() {
-		c := cols[0]
-		if fields, format, ask := blobFields(d.blobs()); fields != nil {
-			d.pattern, d.fields, d.column, d.blobAsk = layout.SerializedOf(d.pattern), fields, c.family, ask
-			d.blob = "{column: " + schema.Quoted(c.qualifier) + ", format: " + format + "}"
-			return
-		}
+	if len(cols) == 1 && d.setBlob(cols[0].values) {
+		d.pattern, d.column = layout.SerializedOf(d.pattern), cols[0].family
+		d.blob = "{column: " + schema.Quoted(cols[0].qualifier) + ", " + d.blob
+		return
 	}
-	events := len(d.key.rows)
-	if d.bucket != "" {
-		events = len(d.key.eventTimes())
-	}
-	cols = d.classify(cols)
-	for _, c := range cols {
+	for _, c := range d.classify(cols) {
 		example := show(c.values.first(func(b []byte) bool { return len(b) > 0 }))
-		switch {
-		case c.qualifier == "":
-			d.asks = append(d.asks, fmt.Sprintf("The column without a name in family %s, with values such as %s, is not in the schema, because columns must have one. Can its writers name it?", c.family, example))
-			continue
-		case !utf8.ValidString(c.qualifier):
-			d.asks = append(d.asks, fmt.Sprintf("The column %s in family %s, with values such as %s, is not in the schema, because names of columns are UTF-8. Can its writers rename it?", show(c.qualifier), c.family, example))
-			continue
+		ask := func(what, why string) {
+			d.asks = append(d.asks, fmt.Sprintf("%s in family %s, with values such as %s, is not in the schema, because %s. Can its writers rename it?", what, c.family, example, why))
 		}
 		n := c.rows
 		if d.bucket != "" {
 			n = len(c.values)
 		}
-		d.addColumn(c.qualifier, c.family, c.values, n < events)
+		switch {
+		case c.qualifier == "":
+			ask("The column without a name", "columns must have one")
+		case !utf8.ValidString(c.qualifier):
+			ask("The column "+show(c.qualifier), "names of columns are UTF-8")
+		default:
+			d.addColumn(c.qualifier, c.family, c.values, n < d.events)
+		}
 	}
 }
 
@@ -412,69 +367,23 @@ func (d *draft) classify(cols []*column) []*column {
 		families[c.family] = append(families[c.family], c.qualifier)
 	}
 	names := slices.Sorted(maps.Keys(families))
-	for _, f := range names {
-		if d.key.table.Families[f].Kind != codec.GCMaxAge || !slices.Equal(families[f], families[names[0]]) {
-			return cols
-		}
-	}
-	if len(names) < 2 {
+	if len(names) < 2 || slices.ContainsFunc(names, func(f string) bool {
+		return d.key.table.Families[f].Kind != codec.GCMaxAge || !slices.Equal(families[f], families[names[0]])
+	}) {
 		return cols
 	}
 	d.classes = names
-	all := columns(d.key.rows, func(string) string { return names[0] })
-	return all
-}
-
-// blobs returns some of the values of all cells.
-func (d *draft) blobs() data {
-	var out data
-	for _, r := range d.key.rows {
-		for _, c := range r.cells {
-			out = append(out, c.value)
-		}
-	}
-	return spread(out, maxBlobs)
-}
-
-// blobFields returns the fields of serialized events, and their format; nil if they are not
-// serialized.
-func blobFields(blobs data) (fields []field, format, ask string) {
-	format, members := "json", jsonMembers(blobs)
-	if !blobs.all(isObject) {
-		members = protoMembers(blobs)
-		format, ask = "protobuf", "What are the fields of the message called, and which integers are uint64, bool, enum or sint64? Protobuf does not store it."
-	}
-	for _, m := range members {
-		if m.typ == "" || len(m.name) > 64 {
-			ask = strings.TrimSpace(ask + " " + fmt.Sprintf("Field %s is not in the schema: %s", cmp.Or(m.name, fmt.Sprint(m.number)), m.doubt))
-			continue
-		}
-		f := field{name: m.name, typ: m.typ, number: m.number, doubt: m.doubt, example: m.example}
-		if m.number > 0 {
-			f.name = fmt.Sprintf("field_%d", m.number)
-			f.optional = m.n < len(blobs) && schema.ParseType(m.typ).Traits().ProtoZero // others are zero if they are absent
-		} else {
-			f.optional = m.n < len(blobs)
-		}
-		fields = append(fields, f)
-	}
-	if len(fields) == 0 || len(fields) > maxColumns {
-		return nil, "", ""
-	}
-	return fields, format, ask
+	return columns(d.key.rows, func(string) string { return names[0] })
 }
 
 // addColumn adds the field of a column.
 func (d *draft) addColumn(qualifier, family string, v data, optional bool) {
 	c := v.coding()
-	f := field{
+	d.column = cmp.Or(d.column, family)
+	d.fields = append(d.fields, field{
 		name: qualifier, column: qualifier, typ: c.typ, values: c.values, family: family,
 		doubt: c.doubt, optional: optional, bytes: v.bytes(),
-	}
-	if d.column == "" {
-		d.column = family
-	}
-	d.fields = append(d.fields, f)
+	})
 }
 
 // eventTime is the time of an event of a series.
@@ -492,21 +401,6 @@ func (k *key) id(r, but int) string {
 		}
 	}
 	return id
-}
-
-// eventTimes returns the different timestamps of the cells of each row.
-func (k *key) eventTimes() []eventTime {
-	var out []eventTime
-	for r := range k.rows {
-		id, seen := k.id(r, -1), map[int64]bool{}
-		for _, c := range k.rows[r].cells {
-			if !seen[c.at] {
-				seen[c.at] = true
-				out = append(out, eventTime{id, c.at * 1000})
-			}
-		}
-	}
-	return out
 }
 
 // load is what the times of events tell.
@@ -551,30 +445,11 @@ func loadOf(times []eventTime, finest time.Duration) load {
 	return out
 }
 
-// finest returns the finest precision of times in the pattern.
-func (d *draft) finest() time.Duration {
-	if d.pattern.EventTimed() {
-		return time.Millisecond
-	}
-	return time.Nanosecond
-}
-
-// mostly reports whether most values have a property.
-func mostly(values []string, has func(string) bool) bool {
-	n := 0
-	for _, v := range values {
-		if has(v) {
-			n++
-		}
-	}
-	return n*5 >= len(values)*4
-}
-
 // metricName matches the likely names of metrics.
 var metricName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 
 // newColumns returns the draft with a row per metric and bucket, and columns named after
-// values: their cells are empty.
+// values: their cells are empty. It has a field per metric.
 func (k *key) newColumns() *draft {
 	if !k.empty() {
 		return nil
@@ -584,174 +459,104 @@ func (k *key) newColumns() *draft {
 		return nil
 	}
 	for i := k.at - 1; i >= 0 && d.metric < 0; i-- {
-		if p := k.parts[i]; p.distinct <= 100 && !p.constant && mostly(p.values, metricName.MatchString) {
+		p := k.parts[i]
+		if names := dataOf(p.values).count(metricName.Match); p.distinct <= 100 && !p.constant && names*5 >= len(p.values)*4 {
 			d.metric = i
 		}
 	}
 	if d.metric < 0 {
 		return nil
 	}
-	d.metrics()
-	return d
-}
-
-// metrics sets the fields, one per metric, and what the times of events tell.
-func (d *draft) metrics() {
-	k := d.key
-	found, families, times := map[string]data{}, map[string]string{}, map[eventTime]bool{}
+	d.observeCells(d.metric)
+	found, families := map[string]data{}, map[string]string{}
 	for r, name := range k.parts[d.metric].values {
-		id := k.id(r, d.metric)
 		for _, c := range k.rows[r].cells {
-			found[name] = append(found[name], []byte(c.qualifier))
-			families[name] = c.family
-			times[eventTime{id, c.at * 1000}] = true
+			found[name], families[name] = append(found[name], []byte(c.qualifier)), c.family
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		d.addColumn(name, families[name], found[name], len(found[name]) < len(times))
+		d.addColumn(name, families[name], found[name], len(found[name]) < d.events)
 	}
-	d.load = loadOf(slices.Collect(maps.Keys(times)), d.finest())
+	return d
 }
 
 // offsets returns the draft with a row per bucket, and columns named after the time since its
 // start: qualifiers of the same few bytes. A sequence number of 4 bytes may follow.
 func (k *key) offsets() *draft {
-	width := len(k.rows[0].cells[0].qualifier)
-	distinct := map[string]bool{}
-	for _, r := range k.rows {
-		for _, c := range r.cells {
-			if len(c.qualifier) != width || width > 8 {
-				return nil
-			}
-			distinct[c.qualifier] = true
-		}
+	const longest, sequence = 8, 4 // bytes
+	first := k.rows[0].cells[0]
+	size, distinct, most := len(first.qualifier), map[string]bool{}, uint64(0)
+	width := size
+	if size > sequence {
+		width -= sequence
 	}
-	if k.namesAreInstants() {
-		return nil // whole times: C08
-	}
-	if k.empty() || len(distinct) < 3 && !isBytes([]string{k.rows[0].cells[0].qualifier}) {
-		return nil
-	}
-	for _, sequence := range []bool{false, true} {
-		if o := (offsets{key: k, width: width, sequence: sequence}); sequence && width > sequenceBytes || !sequence && width > 0 && width <= sequenceBytes {
-			if sequence {
-				o.width -= sequenceBytes
-			}
-			return o.draft()
-		}
-	}
-	return nil
-}
-
-// sequenceBytes is the length of a sequence number after an offset.
-const sequenceBytes = 4
-
-// offsets are columns that are named after the time since the start of a bucket.
-type offsets struct {
-	key       *key
-	width     int // bytes
-	sequence  bool
-	precision time.Duration
-	cells     []offsetCell // in the order of times
-}
-
-// draft returns the draft for the columns; nil if they do not fit any bucket.
-func (o *offsets) draft() *draft {
-	k, most := o.key, uint64(0)
+	steps := func(c *cell) uint64 { return bigEndian(c.qualifier[:width]) }
 	var stored data
 	for _, r := range k.rows {
 		for _, c := range r.cells {
-			most = max(most, o.steps(c.qualifier))
+			if len(c.qualifier) != size || size == 0 || size > longest {
+				return nil
+			}
+			distinct[c.qualifier], most = true, max(most, steps(&c))
+			stored = append(stored, c.value)
 		}
 	}
+	if k.empty() || len(distinct) < 3 && isText(first.qualifier) || k.namesAreInstants() { // whole times: C08
+		return nil
+	}
 	d, b := k.bucketed(codec.BucketOffsets, func(b codec.Bucket, _ time.Time, _ *row) bool {
-		return len(offsetPrecisions(b, o.width, most)) > 0
+		return len(offsetPrecisions(b, width, most)) > 0
 	})
 	if d == nil {
 		return nil
 	}
-	if !o.choose(offsetPrecisions(b, o.width, most)) {
+	at := func(precision time.Duration) func(r int, c *cell) int64 {
+		return func(r int, c *cell) int64 { return k.time.at[r].UnixNano() + int64(steps(c))*int64(precision) }
+	}
+	precision := k.choose(offsetPrecisions(b, width, most), at)
+	if precision == 0 {
 		return nil
 	}
-	times, timed := o.times()
-	d.timed, d.sequence = timed, o.sequence
-	d.column = k.rows[0].cells[0].family
-	for _, r := range k.rows {
-		for _, c := range r.cells {
-			stored = append(stored, c.value)
-		}
-	}
-	if fields, format, ask := blobFields(d.blobs()); fields != nil && stored.isBlob() {
-		d.fields, d.blob, d.blobAsk = fields, "{format: "+format+"}", ask
+	d.observe(precision, -1, at(precision))
+	d.precision, d.sequence, d.column, d.fit = precision, size > width, first.family, offsetFit
+	if stored.isBlob() && d.setBlob(stored) {
+		d.blob = "{" + d.blob
 	} else {
 		d.addColumn("value", d.column, stored, false)
-		d.fields[0].column = ""
 	}
-	d.load = loadOf(times, d.finest())
-	d.precision = o.precision
-	d.lag = newLag(o.precision)
-	for i, e := range times {
-		d.lag.add(o.cells[i].row, o.cells[i].at, time.Unix(0, e.at))
+	if !d.timed {
+		d.asks = append(d.asks, fmt.Sprintf("Are column names counts of %s since the start of the bucket?", schema.FormatDuration(precision)))
 	}
-	if !timed {
-		d.asks = append(d.asks, fmt.Sprintf("Are column names counts of %s since the start of the bucket?", schema.FormatDuration(o.precision)))
-	}
-	d.fit = offsetFit
 	return d
 }
 
-// offsetCell is a cell whose column is an offset.
-type offsetCell struct {
-	row string
-	at  int64 // microseconds since 1970
-}
-
-// choose sets that of some precisions with which timestamps of cells follow the times of columns most evenly. It
-// returns false if there is none, or if another one explains the timestamps far better: offsets have another width
+// choose returns that of some precisions with which timestamps of cells follow the times of columns most evenly. It
+// returns 0 if there is none, or if another one explains the timestamps far better: offsets have another width
 // then, by rule C08.
-func (o *offsets) choose(precisions []time.Duration) bool {
+func (k *key) choose(precisions []time.Duration, at func(time.Duration) func(r int, c *cell) int64) time.Duration {
 	spreads := map[time.Duration]float64{}
-	for _, o.precision = range offsetSteps {
-		times, _ := o.times()
-		least, most := math.MaxFloat64, -math.MaxFloat64
-		for i, e := range times {
-			d := float64(o.cells[i].at)*1000 - float64(e.at)
-			least, most = min(least, d), max(most, d)
+	for _, precision := range offsetSteps {
+		least, most, of := math.MaxFloat64, -math.MaxFloat64, at(precision)
+		for r := range k.rows {
+			for i := range k.rows[r].cells {
+				c := &k.rows[r].cells[i]
+				d := float64(c.at)*1000 - float64(of(r, c))
+				least, most = min(least, d), max(most, d)
+			}
 		}
-		spreads[o.precision] = most - least
+		spreads[precision] = most - least
 	}
 	compare := func(a, b time.Duration) int { return cmp.Compare(spreads[a], spreads[b]) }
 	all := slices.SortedStableFunc(slices.Values(offsetSteps), compare)
 	evident := spreads[all[0]]*4 < spreads[all[1]] && spreads[all[0]] < float64(time.Hour)
 	if len(precisions) == 0 || evident && !slices.Contains(precisions, all[0]) {
-		return false
+		return 0
 	}
-	o.precision = slices.MinFunc(precisions, compare)
-	return true
-}
-
-// steps returns the number that a qualifier contains.
-func (o *offsets) steps(qualifier string) uint64 { return bigEndian(qualifier[:o.width]) }
-
-// times returns the times that columns are named after, and whether the cells have them, too.
-func (o *offsets) times() (out []eventTime, timed bool) {
-	timed, o.cells = true, nil
-	for r := range o.key.rows {
-		start, ok := o.key.start(r)
-		id := o.key.id(r, -1)
-		for _, c := range o.key.rows[r].cells {
-			at := start.Add(time.Duration(o.steps(c.qualifier)) * o.precision)
-			out = append(out, eventTime{id, at.UnixNano()})
-			o.cells = append(o.cells, offsetCell{o.key.rows[r].key, c.at})
-			timed = timed && ok && codec.Micros(at) == c.at
-		}
-	}
-	return out, timed
+	return slices.MinFunc(precisions, compare)
 }
 
 // bigEndian returns the number that up to 8 bytes contain.
-func bigEndian(s string) uint64 {
-	n := uint64(0)
+func bigEndian(s string) (n uint64) {
 	for i := range min(len(s), 8) {
 		n = n<<8 | uint64(s[i])
 	}
@@ -763,8 +568,7 @@ var offsetSteps = []time.Duration{time.Minute, time.Second, 100 * time.Milliseco
 
 // offsetPrecisions returns the usual precisions for which offsets in a bucket have so many bytes
 // and are not larger than the largest, the coarsest first.
-func offsetPrecisions(b codec.Bucket, width int, most uint64) []time.Duration {
-	var out []time.Duration
+func offsetPrecisions(b codec.Bucket, width int, most uint64) (out []time.Duration) {
 	for _, p := range offsetSteps {
 		slots := uint64(b.Widest() / p)
 		if b.Widest() >= p && most < slots && max(1, (bits.Len64(slots-1)+7)/8) == width {
@@ -772,12 +576,4 @@ func offsetPrecisions(b codec.Bucket, width int, most uint64) []time.Duration {
 		}
 	}
 	return out
-}
-
-// start returns the time in the key of a row.
-func (k *key) start(r int) (time.Time, bool) {
-	if k.time == nil {
-		return time.Time{}, false
-	}
-	return k.time.parse(k.parts[k.at].values[r])
 }

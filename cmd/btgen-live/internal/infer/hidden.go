@@ -22,7 +22,7 @@ func (k *key) hiddenTime(p *part) string {
 		return fmt.Sprintf("Is it a time? %s is a time in the form %s, which keys cannot have [K24].", show(p.values[0]), is)
 	}
 	for _, f := range timeForms(p.values) {
-		if l := lagOf(k.rows, p.values, f); f.binary() == isBytes(p.values) && l.n > 0 && l.class() == 0 && l.agree*10 >= l.n*9 {
+		if l := lagOf(k.rows, f); f.binary() == isBytes(p.values) && l.n > 0 && l.class() == 0 && l.agree*10 >= l.n*9 {
 			return fmt.Sprintf("Is it a time, such as %s? Is it derived from the time of the event, or local?", f.name())
 		}
 	}
@@ -40,9 +40,10 @@ func (k *key) foreignTime(p *part) string {
 	if layouts := layoutsOf(dataOf(p.values)); len(layouts) > 0 && len(timeForms(p.values)) == 0 {
 		return layouts[0]
 	}
-	little := &timeForm{unit: time.Second, parse: littleTime}
-	if l := lagOf(k.rows, p.values, little); p.distinct > 1 && little.fits(p.values) && l.n > 0 && l.class() <= 1 {
-		return "little-endian"
+	if f := (&timeForm{unit: time.Second, parse: littleTime}).of(p.values); f != nil && p.distinct > 1 {
+		if l := lagOf(k.rows, f); l.n > 0 && l.class() <= 1 {
+			return "little-endian"
+		}
 	}
 	return ""
 }

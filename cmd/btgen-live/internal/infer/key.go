@@ -1,11 +1,12 @@
 package infer
 
 import (
-	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -20,8 +21,7 @@ type key struct {
 	rows      []row // those whose keys have the structure
 	parts     []*part
 	at        int       // index of the part that is the time; -1 if there is none
-	time      *timeForm // nil if there is none, or if buckets are numbered
-	number    *number   // nil unless buckets are numbered
+	time      *timeForm // nil if there is none
 	asks      []string  // questions about the whole key
 	reason    string
 	place     int // in the order of hypotheses
@@ -38,45 +38,34 @@ type part struct {
 
 // width returns the number of bytes of all values; 0 if it varies.
 func (p *part) width() int {
-	for _, v := range p.values {
-		if len(v) != len(p.values[0]) {
-			return 0
-		}
+	if all(p.values, func(v string) bool { return len(v) == len(p.values[0]) }) {
+		return len(p.values[0])
 	}
-	return len(p.values[0])
+	return 0
 }
 
 const (
 	maxKeys  = 2000 // rows whose keys are examined to find their structure
 	maxParts = 24   // of a key
 	maxTries = 8    // structures that are tried
+	maxTimes = 3    // parts that are tried as the time
 )
 
 // delimiters are the delimiters that are tried, the likeliest first.
-var delimiters = []string{"#", "|", "/", ":", "\x00", "\x1f", "_", ";", "~", "@", "$", "!", "&", "*", "+", "=", ",", "%", " ", "\t", ".", "-", "##", "||", "::", "__", "--"}
-
-// tails are the numbers of bytes of a binary time at the end of keys; 0 if there is none.
-var tails = []int{0, 8, 4}
+var delimiters = []string{"#", "|", "/", ":", "\x00", "\x1f", "_", ";", "~", "@", "$", "!", "&", "*", "+", "=", ",", "%", " ", "\t", ".", "-", "##", "||", "::", "__", "--", ""}
 
 // keys returns the hypotheses about the structure of the row keys that most of them bear out, the likeliest first:
 // those whose time agrees with the cells, then those with a likelier delimiter, then those with a form of times that
 // less looks like.
 func (t *table) keys() []*key {
-	var out []*key
 	rows := spread(t.rows, maxKeys)
+	out := t.fixed(rows)
 	for _, delimiter := range delimiters {
-		for _, tail := range tails {
-			if tail > 0 && strings.Contains(delimiter, "\x00") {
-				continue
+		for _, tail := range []int{0, 8, 4} { // bytes of a binary time at the end
+			if tail == 0 || !strings.Contains(delimiter, "\x00") {
+				out = append(out, t.cut(rows, delimiter, tail)...)
 			}
-			split := func(key string) []string { return splitKey(key, delimiter, tail) }
-			out = append(out, t.cut(rows, &key{delimiter: delimiter}, tail, split)...)
 		}
-	}
-	out = append(out, t.fixed(rows)...)
-	for _, tail := range tails {
-		split := func(key string) []string { return splitEnd(key, tail) }
-		out = append(out, t.cut(rows, &key{whole: true, reason: "row keys have no delimiter"}, tail, split)...)
 	}
 	slices.SortStableFunc(out, compareKeys)
 	for i, k := range out {
@@ -87,22 +76,16 @@ func (t *table) keys() []*key {
 
 // order says what makes a hypothesis likelier than others that the keys also bear out: less is likelier.
 func (k *key) order() []int {
-	delimiter := slices.Index(delimiters, k.delimiter)
-	if delimiter < 0 {
-		delimiter = len(delimiters)
-	}
-	order := []int{0, 0, delimiter, 0, 0}
+	order := []int{0, 4, slices.Index(delimiters, k.delimiter), 0, 0}
 	if k.whole {
 		order[0] = 1
 	}
 	switch {
-	case k.time != nil:
-		agreement := lagOf(k.rows, k.parts[k.at].values, k.time).class()
-		order[1], order[3], order[4] = []int{0, 2, 3, 5}[agreement], -k.aligned(), -k.time.rank
-	case k.number != nil:
+	case k.time == nil:
+	case k.time.bucket != nil:
 		order[1] = 1
 	default:
-		order[1] = 4
+		order[1], order[3], order[4] = []int{0, 2, 3, 5}[lagOf(k.rows, k.time).class()], -k.aligned(), -k.time.rank
 	}
 	return order
 }
@@ -112,28 +95,26 @@ func compareKeys(a, b *key) int { return slices.Compare(a.order(), b.order()) }
 
 // cut cuts keys into parts. The last one is a time of tail bytes, unless that is 0. It returns nil if less than half
 // of the keys have the same number of parts.
-func (t *table) cut(rows []row, k *key, tail int, split func(key string) []string) []*key {
+func (t *table) cut(rows []row, delimiter string, tail int) []*key {
 	counts := map[int]int{}
 	for _, r := range rows {
-		if parts := split(r.key); parts != nil {
-			counts[len(parts)]++
-		}
+		counts[len(splitKey(r.key, delimiter, tail))]++
 	}
 	n, most := 0, 0
 	for count, of := range counts {
-		if of > most || of == most && count > n {
+		if count > 0 && (of > most || of == most && count > n) {
 			n, most = count, of
 		}
 	}
 	if n == 0 || n > maxParts || most*2 < len(rows) {
 		return nil
 	}
-	k.table, k.at, k.parts = t, -1, make([]*part, n)
+	k := &key{table: t, delimiter: delimiter, whole: delimiter == "", at: -1, parts: make([]*part, n), reason: "row keys have no delimiter"}
 	for i := range k.parts {
 		k.parts[i] = &part{binary: tail > 0 && i == n-1, joined: k.whole && i == 0}
 	}
 	for _, r := range rows {
-		parts := split(r.key)
+		parts := splitKey(r.key, delimiter, tail)
 		if len(parts) != n || slices.Contains(parts, "") {
 			continue
 		}
@@ -142,17 +123,12 @@ func (t *table) cut(rows []row, k *key, tail int, split func(key string) []strin
 			k.parts[i].values = append(k.parts[i].values, v)
 		}
 	}
-	switch {
-	case len(k.rows)*2 < len(rows):
-		return nil
-	case tail > 0 && !isBytes(k.parts[n-1].values):
-		return nil // the tail is text
-	case tail > 0 && k.whole && isBytes(k.parts[0].values):
+	if len(k.rows)*2 < len(rows) || tail > 0 && (!isBytes(k.parts[n-1].values) || k.whole && isBytes(k.parts[0].values)) {
 		return nil
 	}
-	if k.reason == "" {
+	if !k.whole {
 		k.reason = fmt.Sprintf("%s have %d parts with the delimiter %q", share(len(k.rows), len(rows), "row key"), n, k.delimiter)
-		k.kinds()
+		k.kinds(len(rows))
 	}
 	out := k.timed()
 	if tail > 0 && k.whole && out[0].time == nil {
@@ -161,62 +137,55 @@ func (t *table) cut(rows []row, k *key, tail int, split func(key string) []strin
 	return out
 }
 
-// splitKey splits one key at a delimiter; nil if it has none. The last tail bytes may contain the delimiter.
-func splitKey(key, delimiter string, tail int) []string {
-	if tail == 0 {
-		if parts := strings.Split(key, delimiter); len(parts) > 1 {
-			return parts
-		}
+// splitKey splits one key at a delimiter, unless that is empty; nil if it has none. The last tail bytes may contain the delimiter.
+func splitKey(key, delimiter string, tail int) (parts []string) {
+	end := len(key) - tail
+	if end <= 0 {
 		return nil
 	}
-	head, last := key[:max(0, len(key)-tail)], key[max(0, len(key)-tail):]
-	head, ok := strings.CutSuffix(head, delimiter)
-	if !ok {
-		return nil
-	}
-	return append(strings.Split(head, delimiter), last)
-}
-
-// splitEnd splits the last bytes of one key off; nil if there are no others.
-func splitEnd(key string, tail int) []string {
-	switch n := len(key) - tail; {
-	case n <= 0:
-		return nil
+	head, found := strings.CutSuffix(key[:end], delimiter)
+	switch {
+	case delimiter == "":
+		parts = []string{head}
 	case tail == 0:
-		return []string{key}
+		if parts = strings.Split(key, delimiter); len(parts) == 1 {
+			return nil
+		}
+	case !found:
+		return nil
 	default:
-		return []string{key[:n], key[n:]}
+		parts = strings.Split(head, delimiter)
 	}
+	if tail > 0 {
+		parts = append(parts, key[end:])
+	}
+	return parts
 }
 
 // isBytes reports whether some of the values are not text.
-func isBytes(values []string) bool {
-	return slices.ContainsFunc(values, func(v string) bool { return !isText(v) })
-}
-
-// maxTimes is the number of parts that are tried as the time.
-const maxTimes = 3
+func isBytes(values []string) bool { return !all(values, isText) }
 
 // timed returns the key with each part that may be the time, the likeliest first; with none if
 // there is none.
-func (k *key) timed() []*key {
-	var out []*key
+func (k *key) timed() (out []*key) {
+	var counted *key
 	for i, p := range k.parts {
 		p.distinct = len(dataOf(p.values).distinct(len(p.values)))
-		var forms []*key
+		var as []*key
 		for _, f := range timeForms(p.values) {
 			if f.binary() == p.binary {
-				with := *k
-				with.at, with.time = i, f
-				forms = append(forms, &with)
+				as = append(as, k.with(i, f))
 			}
 		}
-		if len(forms) > 0 {
-			out = append(out, slices.MinFunc(forms, compareKeys))
+		if len(as) > 0 {
+			out = append(out, slices.MinFunc(as, compareKeys))
+		}
+		if f := countedForm(k.rows, p); f != nil && !p.binary {
+			counted = k.with(i, f)
 		}
 	}
-	if n := k.numbered(); n != nil {
-		out = append(out, n)
+	if counted != nil {
+		out = append(out, counted)
 	}
 	if len(out) == 0 {
 		return []*key{k}
@@ -225,72 +194,63 @@ func (k *key) timed() []*key {
 	return out[:min(len(out), maxTimes)]
 }
 
-// spanWords are the names of buckets in labels.
-var spanWords = []string{"week", "wk", "w", "day", "d", "hour", "hr", "h", "month", "mon", "m", "bucket", "b", "block", "chunk", "year", "y"}
-
-// numbered returns the key with the part that counts buckets: one with the name of a unit, such
-// as week12, or else the last number whose rows have cells of increasing times; nil if there is
-// none.
-func (k *key) numbered() *key {
-	for i := len(k.parts) - 1; i >= 0; i-- {
-		n := numberOf(k.parts[i].values)
-		if n == nil || k.parts[i].binary {
-			continue
-		}
-		word := slices.Contains(spanWords, strings.ToLower(strings.Trim(n.prefix+n.suffix, "-_. ")))
-		if b := countedBuckets(k.rows, n); b != nil && (word || n.prefix+n.suffix == "" && k.parts[i].distinct > 2) {
-			with := *k
-			with.at, with.number = i, n
-			return &with
-		}
-	}
-	return nil
+// with returns the key with a part that is the time.
+func (k *key) with(at int, f *timeForm) *key {
+	with := *k
+	with.at, with.time = at, f
+	return &with
 }
 
-// kinds restricts a key to the rows of one kind, if a part tells kinds of rows apart.
-func (k *key) kinds() {
-	all := k.rows
+// kinds restricts a key to the rows of one kind, if a part tells kinds of rows apart. Others of all rows have another structure.
+func (k *key) kinds(total int) {
+	all := len(k.rows)
 	for i, p := range k.parts {
 		if k.empty() {
 			break // columns are named after values
 		}
-		columns := map[string]map[string]bool{}
-		for r, v := range p.values {
-			if columns[v] == nil {
-				columns[v] = map[string]bool{}
-			}
-			for _, c := range k.rows[r].cells {
-				columns[v][c.family+":"+c.qualifier] = true
-			}
-			if len(columns) > 8 || len(columns[v]) > 200 {
-				break
-			}
-		}
-		if len(columns) < 2 || len(columns) > 8 || !disjoint(columns) {
+		kind, counts := k.kindOf(p)
+		if kind == "" {
 			continue
-		}
-		counts := map[string]int{}
-		for _, v := range p.values {
-			counts[v]++
-		}
-		kind := ""
-		for v, n := range counts {
-			if n > counts[kind] || n == counts[kind] && v < kind {
-				kind = v
-			}
 		}
 		k.keep(i, kind)
 		p.constant = true
 		k.asks = append(k.asks, fmt.Sprintf("Part %d of the keys tells kinds of rows apart: %s. This schema is for %s; which schemas are for the others?", i+1, countsOf(counts), schema.Quoted(kind)))
 	}
-	if len(k.rows) == len(all) && len(k.rows) < len(spread(k.table.rows, maxKeys)) { // other keys have another structure
-		if p := k.parts[0]; len(k.rows) > 1 && isWord(p.values[0]) && !slices.ContainsFunc(p.values, func(v string) bool { return v != p.values[0] }) {
-			p.constant = true
+	if first := k.parts[0].values; len(k.rows) == all && 1 < all && all < total && isWord(first[0]) && !differ(first) {
+		k.parts[0].constant = true
+	}
+	if all < total {
+		k.asks = append(k.asks, fmt.Sprintf("%s have another structure. Which schemas are for them?", share(total-all, total, "row key")))
+	}
+}
+
+// kindOf returns the most frequent of the few values of a part whose rows have no columns in common, and how often each occurs; an
+// empty one if they do.
+func (k *key) kindOf(p *part) (kind string, counts map[string]int) {
+	const most = 8
+	counts = map[string]int{}
+	of := map[string]string{} // columns
+	for r, v := range p.values {
+		if counts[v]++; len(counts) > most || !isWord(v) {
+			return "", nil
+		}
+		for _, c := range k.rows[r].cells {
+			column := c.family + ":" + c.qualifier
+			if other, ok := of[column]; ok && other != v || len(of) > most*200 {
+				return "", nil
+			}
+			of[column] = v
 		}
 	}
-	if others := len(spread(k.table.rows, maxKeys)) - len(all); others > 0 {
-		k.asks = append(k.asks, fmt.Sprintf("%s have another structure. Which schemas are for them?", share(others, others+len(all), "row key")))
+	for v, n := range counts {
+		if n > counts[kind] || n == counts[kind] && v < kind {
+			kind = v
+		}
 	}
+	if len(counts) < 2 {
+		return "", nil
+	}
+	return kind, counts
 }
 
 // empty reports whether all cells are empty.
@@ -300,38 +260,23 @@ func (k *key) empty() bool {
 	})
 }
 
-// disjoint reports whether kinds of rows have no column in common, and few columns.
-func disjoint(columns map[string]map[string]bool) bool {
-	seen := map[string]bool{}
-	for kind, of := range columns {
-		if !isWord(kind) || len(of) > 200 {
-			return false
-		}
-		for c := range of {
-			if seen[c] {
-				return false
-			}
-			seen[c] = true
-		}
-	}
-	return true
-}
-
 // keep drops the rows in which a part has another value.
 func (k *key) keep(part int, value string) {
-	var rows []row
-	values := make([][]string, len(k.parts))
-	for r := range k.rows {
-		if k.parts[part].values[r] == value {
-			rows = append(rows, k.rows[r])
-			for i, p := range k.parts {
-				values[i] = append(values[i], p.values[r])
+	old, rows := k.parts[part].values, k.rows
+	k.rows = nil
+	for _, p := range k.parts {
+		values := p.values
+		p.values = nil
+		for r, v := range old {
+			if v == value {
+				p.values = append(p.values, values[r])
 			}
 		}
 	}
-	k.rows = rows
-	for i, p := range k.parts {
-		p.values = values[i]
+	for r, v := range old {
+		if v == value {
+			k.rows = append(k.rows, rows[r])
+		}
 	}
 }
 
@@ -346,69 +291,68 @@ func countsOf(counts map[string]int) string {
 }
 
 // isWord reports whether a value is a word of letters.
-func isWord(s string) bool {
-	for i := range len(s) {
-		if c := s[i] | 0x20; (c < 'a' || c > 'z') && s[i] != '_' {
-			return false
-		}
-	}
-	return s != ""
+var isWord = regexp.MustCompile(`^[A-Za-z_]+$`).MatchString
+
+// differ reports whether there are several values.
+func differ(values []string) bool {
+	return slices.ContainsFunc(values, func(v string) bool { return v != values[0] })
 }
 
 // fixed returns guesses at keys of a fixed number of bytes: for each place and form of the
 // time.
-func (t *table) fixed(rows []row) []*key {
-	width := len(rows[0].key)
+func (t *table) fixed(rows []row) (out []*key) {
+	keys := &part{}
 	for _, r := range rows {
-		if len(r.key) != width {
-			return nil
-		}
+		keys.values = append(keys.values, r.key)
 	}
-	if width > 128 || !slices.ContainsFunc(rows, func(r row) bool { return !isText(r.key) }) {
+	width := keys.width()
+	if width > 128 || !isBytes(keys.values) {
 		return nil
 	}
-	var out []*key
 	for _, size := range []int{8, 4, 10, 13, 16, 19, 20} {
 		for begin := 0; begin+size <= width; begin++ {
-			values := make([]string, len(rows))
-			for i, r := range rows {
-				values[i] = r.key[begin : begin+size]
-			}
+			values := keys.cut(begin, begin+size)
 			for _, f := range timeForms(values) {
-				if f.binary() == (size <= 8) && f.binary() == isBytes(values) && !f.label() && near(rows, values, f) {
-					k := &key{table: t, rows: rows, time: f, reason: fmt.Sprintf("all row keys have %d bytes, and a time from byte %d", width, begin)}
-					k.chunk(0, begin)
-					k.at = len(k.parts)
-					k.add(begin, begin+size)
-					k.chunk(begin+size, width)
-					out = append(out, k)
+				if f.binary() != (size <= 8) || f.binary() != isBytes(values) || f.label() || !near(rows, f) {
+					continue
 				}
+				k := &key{table: t, rows: rows, time: f, reason: fmt.Sprintf("all row keys have %d bytes, and a time from byte %d", width, begin)}
+				k.chunk(keys, 0, begin)
+				k.at = len(k.parts)
+				k.add(values)
+				k.chunk(keys, begin+size, width)
+				out = append(out, k)
 			}
 		}
 	}
 	return out
 }
 
+// cut returns some bytes of all values.
+func (p *part) cut(begin, end int) []string {
+	out := make([]string, len(p.values))
+	for i, v := range p.values {
+		out[i] = v[begin:end]
+	}
+	return out
+}
+
 // near reports whether the times in keys are within ten years of the cells.
-func near(rows []row, values []string, f *timeForm) bool {
+func near(rows []row, f *timeForm) bool {
 	const years = 10 * 366 * 24 * 3600 * 1e6
 	for i, r := range rows {
-		at, _ := f.parse(values[i])
-		if d := r.cells[0].at - at.UnixMicro(); plausible(codec.FromMicros(r.cells[0].at)) && (d > years || d < -years) {
+		if at := r.cells[0].at; plausible(codec.FromMicros(at)) && magnitude(at-f.at[i].UnixMicro()) > years {
 			return false
 		}
 	}
 	return true
 }
 
-// aligned returns of how many of a minute, an hour and a day all times in keys are multiples, if the keys are not
-// delimited: bytes that are no times hardly are.
+// aligned returns of how many of a minute, an hour and a day all times in keys are multiples, if the keys are of fixed width: bytes
+// that are no times hardly are.
 func (k *key) aligned() (n int) {
-	if k.delimiter != "" {
-		return 0
-	}
 	for _, seconds := range []int64{60, 3600, 86400} {
-		if all(k.parts[k.at].values, func(v string) bool { at, _ := k.time.parse(v); return at.Unix()%seconds == 0 }) {
+		if k.delimiter == "" && !slices.ContainsFunc(k.time.at, func(at time.Time) bool { return at.Unix()%seconds != 0 }) {
 			n++
 		}
 	}
@@ -416,120 +360,97 @@ func (k *key) aligned() (n int) {
 }
 
 // add adds a part of all keys.
-func (k *key) add(begin, end int) {
-	p := &part{binary: true}
-	for _, r := range k.rows {
-		p.values = append(p.values, r.key[begin:end])
-	}
-	p.distinct = len(dataOf(p.values).distinct(len(p.values)))
-	k.parts = append(k.parts, p)
+func (k *key) add(values []string) {
+	k.parts = append(k.parts, &part{binary: true, values: values, distinct: len(dataOf(values).distinct(len(values)))})
 }
 
 // chunk adds the parts of some bytes of all keys. Numbers begin with zeros. Others are one
 // part.
-func (k *key) chunk(begin, end int) {
+func (k *key) chunk(keys *part, begin, end int) {
 	n := end - begin
-	size := n
-	switch {
-	case n == 0:
+	for _, size := range []int{4, 8, n} {
+		numbers := n > size && n%size == 0
+		for at := begin; numbers && at < end; at += size {
+			words := keys.cut(at, at+size)
+			numbers = all(words, func(w string) bool { return w[0] == 0 }) && !all(words, func(w string) bool { return strings.Trim(w, "\x00") == "" })
+		}
+		if !numbers && size != n || n == 0 {
+			continue
+		}
+		for at := begin; at < end; at += size {
+			k.add(keys.cut(at, at+size))
+		}
+		if !numbers && !slices.Contains([]int{1, 2, 3, 4, 8, 16}, n) {
+			k.asks = append(k.asks, fmt.Sprintf("Is it one value, or several, that bytes %d to %d of the keys contain?", begin, end-1))
+		}
 		return
-	case n%4 == 0 && n > 4 && k.zeros(begin, end, 4):
-		size = 4
-	case n%8 == 0 && n > 8 && k.zeros(begin, end, 8):
-		size = 8
 	}
-	for ; begin < end; begin += size {
-		k.add(begin, begin+size)
-	}
-	if n != 1 && n != 2 && n != 3 && n != 4 && n != 8 && n != 16 && size == n {
-		k.asks = append(k.asks, fmt.Sprintf("Is it one value, or several, that bytes %d to %d of the keys contain?", end-n, end-1))
-	}
-}
-
-// zeros reports whether words of a size all begin with a zero byte, and none is zero in all
-// keys.
-func (k *key) zeros(begin, end, size int) bool {
-	for at := begin; at < end; at += size {
-		zero := true
-		for _, r := range k.rows {
-			if r.key[at] != 0 {
-				return false
-			}
-			zero = zero && strings.Trim(r.key[at:at+size], "\x00") == ""
-		}
-		if zero {
-			return false
-		}
-	}
-	return true
 }
 
 // series is a series value, and its segment.
 type series struct {
 	name, typ string
-	segment   string
+	options   []string // of the segment
 	example   string
-	notes     []string // questions
+	asks      []string
 	part      *part
 }
 
-// seriesOf returns the series value of a part; false if the language has none.
-func (k *key) seriesOf(i int) (series, bool) {
+// segment returns the segment in the schema language.
+func (s *series) segment() string {
+	if len(s.options) == 0 {
+		return s.name
+	}
+	return "{name: " + s.name + ", " + strings.Join(s.options, ", ") + "}"
+}
+
+// seriesOf returns the series value of a part.
+func (k *key) seriesOf(i int) series {
 	p := k.parts[i]
 	s := series{name: nameOf(k, i), typ: "string", part: p}
-	options := ""
-	switch w := p.width(); {
-	case p.joined && !isBytes(p.values): // text up to what follows, if anything
+	switch w, values := p.width(), dataOf(p.values); {
+	case p.joined && values.all(text): // up to what follows, if anything
 	case p.binary || k.delimiter == "" && isBytes(p.values):
-		s.typ, options = binaryPart(p, w)
-	case slices.ContainsFunc(p.values, func(v string) bool { return !utf8.ValidString(v) }):
-		if s.typ, options = "bytes", fmt.Sprintf("encoding: raw, pad: %d", w); w == 0 {
-			options = "encoding: raw, escape: true"
+		s.typ, s.options = binaryPart(p, w)
+	case !all(p.values, utf8.ValidString):
+		s.typ, s.options = "bytes", []string{"encoding: raw", "escape: true"}
+		if w > 0 {
+			s.options[1] = "pad: " + strconv.Itoa(w)
 		}
-	case codingOf(dataOf(p.values), textIDs) != nil:
-		s.typ = codingOf(dataOf(p.values), textIDs).typ
-	case dataOf(p.values).all(intText.reads):
+	case codingOf(values, textIDs) != nil:
+		s.typ = codingOf(values, textIDs).typ
+	case values.all(intText.reads):
 		if s.typ = "int64"; strings.Contains(k.delimiter, "-") {
 			s.typ = "uint64" // the text of others may contain the delimiter
 		}
 	case all(p.values, isDigits) && w > 0 && w <= 18:
-		s.typ, options = "int64", "pad: "+strconv.Itoa(w)
+		s.typ, s.options = "int64", []string{"pad: " + strconv.Itoa(w)}
 	case all(p.values, isDigits) && w == 0:
-		s.notes = append(s.notes, "Some of these numbers have leading zeros, and their lengths differ: is it text?")
+		s.asks = append(s.asks, "Some of these numbers have leading zeros, and their lengths differ: is it text?")
 	}
 	if p.joined && (i+1 < len(k.parts) || p.width() == 0 || !isBytes(p.values)) {
-		if options != "" {
-			options += ", "
-		}
-		options += "joined: true"
-	}
-	s.segment = s.name
-	if options != "" {
-		s.segment = "{name: " + s.name + ", " + options + "}"
+		s.options = append(s.options, "joined: true")
 	}
 	if s.typ == "string" || (s.typ == "int64" || s.typ == "uint64" && isDigits(p.values[0])) && p.values[0][0] != '0' {
 		s.example = p.values[0]
 	}
-	return s, true
+	return s
 }
 
 // binaryPart returns the type and the encoding of values with so many bytes.
-func binaryPart(p *part, w int) (typ, options string) {
-	first := []byte(p.values[0])
-	top := func(v string) bool { return v[0] < 0x80 }
+func binaryPart(p *part, w int) (typ string, options []string) {
+	c, positive := codingOf(dataOf(p.values), binaryIDs), all(p.values, func(v string) bool { return v[0] < 0x80 })
 	switch {
-	case codingOf(dataOf(p.values), binaryIDs) != nil:
-		return codingOf(dataOf(p.values), binaryIDs).typ, "encoding: binary"
-	case w == 8 && all(p.values, top):
-		return "uint64", "encoding: binary"
-	case w == 4 && all(p.values, top):
-		return "uint32", "encoding: binary"
+	case c != nil:
+		return c.typ, []string{"encoding: binary"}
+	case (w == 4 || w == 8) && positive:
+		return fmt.Sprintf("uint%d", 8*w), []string{"encoding: binary"}
 	case w > 0:
-		return "bytes", "encoding: raw, pad: " + strconv.Itoa(w)
-	case bytes.IndexByte(first, 0) >= 0:
-		return "bytes", "encoding: raw"
+		return "bytes", []string{"encoding: raw", "pad: " + strconv.Itoa(w)}
+	case strings.Contains(p.values[0], "\x00"):
+		return "bytes", []string{"encoding: raw"}
 	}
-	return "string", ""
+	return "string", nil
 }
 
 // all reports whether all values have a property.
@@ -539,29 +460,31 @@ func all(values []string, has func(string) bool) bool {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// saltOf returns the salt that a part is: the series values that it is computed from, and the
-// number of salts; 0 if it is none.
-func (k *key) saltOf(i int, all []series, indexes []int) (of []string, buckets int) {
-	p := k.parts[i]
-	if p.distinct < 2 || len(indexes) > 6 {
+// salt returns the parts that the first of some is the salt of, as generated code computes it, and the number of salts; nil if it
+// is none.
+func (k *key) salt(indexes []int) (of []int, buckets int) {
+	p, most := k.parts[0], 0
+	if len(indexes) < 2 || len(indexes) > 7 || indexes[0] != 0 || p.distinct < 2 {
 		return nil, 0
 	}
-	most := 0
-	for _, v := range p.values {
+	numbers := make([]int, len(p.values))
+	for r, v := range p.values {
 		n, ok := k.saltNumber(v)
 		if !ok {
 			return nil, 0
 		}
-		most = max(most, n)
+		numbers[r], most = n, max(most, n)
 	}
-	for subset := 1<<len(indexes) - 1; subset > 0; subset-- {
-		for buckets := most + 1; buckets <= 1000 && codec.SaltWidth(buckets, k.delimiter) <= p.width(); buckets++ {
-			if codec.SaltWidth(buckets, k.delimiter) == p.width() && k.salted(p, indexes, subset, buckets) {
-				for b, s := range all {
-					if subset&(1<<b) != 0 {
-						of = append(of, s.name)
-					}
-				}
+	others := indexes[1:]
+	for subset := 1<<len(others) - 1; subset > 0; subset-- {
+		of = nil
+		for b, i := range others {
+			if subset&(1<<b) != 0 {
+				of = append(of, i)
+			}
+		}
+		for buckets = most + 1; buckets <= 1000 && codec.SaltWidth(buckets, k.delimiter) <= p.width(); buckets++ {
+			if codec.SaltWidth(buckets, k.delimiter) == p.width() && k.salted(numbers, of, buckets) {
 				return of, buckets
 			}
 		}
@@ -571,29 +494,21 @@ func (k *key) saltOf(i int, all []series, indexes []int) (of []string, buckets i
 
 // saltNumber parses a salt.
 func (k *key) saltNumber(v string) (int, bool) {
-	switch {
-	case k.delimiter != "":
-		n, err := strconv.Atoi(v)
-		return n, err == nil && isDigits(v) && len(v) <= 3
-	case len(v) == 1:
-		return int(v[0]), true
-	case len(v) == 2:
-		return int(v[0])<<8 | int(v[1]), true
+	if k.delimiter == "" {
+		return int(bigEndian(v)), len(v) <= 2
 	}
-	return 0, false
+	n, err := strconv.Atoi(v)
+	return n, err == nil && isDigits(v) && len(v) <= 3
 }
 
-// salted reports whether a part is the salt of a subset of other parts.
-func (k *key) salted(p *part, indexes []int, subset, buckets int) bool {
-	var parts []string
-	for r, v := range p.values {
-		parts = parts[:0]
-		for b, i := range indexes {
-			if subset&(1<<b) != 0 {
-				parts = append(parts, k.parts[i].values[r])
-			}
+// salted reports whether numbers are the salts of parts.
+func (k *key) salted(numbers, of []int, buckets int) bool {
+	parts := make([]string, len(of))
+	for r, n := range numbers {
+		for b, i := range of {
+			parts[b] = k.parts[i].values[r]
 		}
-		if n, _ := k.saltNumber(v); n != codec.Salt(buckets, parts...) {
+		if n != codec.Salt(buckets, parts...) {
 			return false
 		}
 	}

@@ -118,16 +118,16 @@ var moreCases = []tableCase{
 	keyed("article numbers of 13 digits", "", 0, 9*time.Hour, keyOf("400638133393%d#{20060102}")),
 	keyed("card numbers of 16 digits", "", time.Second, 9*time.Minute, keyOf("378282246310005%d#{unix}")),
 	keyed("article numbers without a time", "an ID or another number", 0, 9*time.Minute, func(s int, at time.Time) string { return fmt.Sprintf("store%d#4006381%06d", s, at.Unix()%10000) }),
-	keyed("a hexadecimal salt", "Is it a salt", 0, 9*time.Minute, func(s int, at time.Time) string {
+	keyed("a hexadecimal salt", "a salt?", 0, 9*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("%x#m%d#%d", crc32.ChecksumIEEE([]byte{byte(s)})%16, s, at.UnixMilli())
 	}),
-	keyed("a salt with another delimiter", "Is the number a salt", 0, 9*time.Minute, func(s int, at time.Time) string {
+	keyed("a salt with another delimiter", "a salt?", 0, 9*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("%02d-m%d#%d", crc32.ChecksumIEEE([]byte{byte(s)})%64, s, at.UnixMilli())
 	}),
 	keyed("addresses that begin with digits", "", 0, 9*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("0%d-1b-44-11-3a-b%d#%d", s, s, at.UnixMilli())
 	}),
-	keyed("a salt of the time", "Is it a salt", 0, 9*time.Minute, func(s int, at time.Time) string {
+	keyed("a salt of the time", "a salt?", 0, 9*time.Minute, func(s int, at time.Time) string {
 		return fmt.Sprintf("%d#m%d#%d", at.Unix()%7, s, at.UnixMilli())
 	}),
 	keyed("binary: 16 bytes and reversed milliseconds", "", time.Second, time.Minute, func(s int, at time.Time) string {

@@ -10,54 +10,35 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// named is what the names of columns are, if they are not those of fields.
-type named struct {
-	example string
-	n       int  // columns with such names
-	certain bool // whether they are values; else they may be fields
-}
-
-// manyNames is the number of columns with names like values that are hardly those of fields.
-const manyNames = 20
-
-// maxNamed is the number of cells whose columns are examined as times.
-const maxNamed = 5000
-
-// digits matches the numbers in a name.
+// digits matches the numbers in a name. Columns that are named after users, or after a metric and a time, differ only in them.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// shape returns a name with its numbers replaced: columns that are named after users, or after a
-// metric and a time, have names of one shape.
-func shape(name string) string { return digits.ReplaceAllString(name, "0") }
-
-// named examines the names of columns. Names that are times, counts or IDs are those of columns
-// that no field names, by rule C08.
-func (k *key) named(cols []*column) named {
-	var out named
-	rare, shapes := 0, map[string]int{}
+// named examines the names of columns, and returns the problem if they are not those of fields, but times, counts or IDs, which rule
+// C08 refuses. It is certain if they hardly are fields.
+func (k *key) named(cols []*column) (problem string, certain bool) {
+	const many = 20 // columns with names like values that are hardly those of fields
+	n, rare, example, shapes := 0, 0, "", map[string]int{}
+	shape := func(c *column) string { return digits.ReplaceAllString(c.qualifier, "0") }
 	for _, c := range cols {
-		shapes[shape(c.qualifier)]++
+		shapes[shape(c)]++
 	}
 	for _, c := range cols {
 		like := likeValue(c.qualifier)
-		if !like && shapes[shape(c.qualifier)] < manyNames {
+		if !like && shapes[shape(c)] < many {
 			continue
 		}
-		if out.n++; out.example == "" {
-			out.example = c.qualifier
+		if n++; n == 1 {
+			example = c.qualifier
 		}
-		if !like {
-			continue // many sensors have such names, too
-		}
-		if c.rows*5 < len(k.rows) || !isText(c.qualifier) {
+		if like && (c.rows*5 < len(k.rows) || !isText(c.qualifier)) { // many sensors have names of one shape, too
 			rare++
 		}
 	}
-	if out.n < 3 || out.n*2 < len(cols) {
-		return named{}
+	if n < 3 || n*2 < len(cols) {
+		return "", false
 	}
-	out.certain = out.n >= manyNames && rare*2 > out.n || k.namesAreTimes()
-	return out
+	problem = fmt.Sprintf("%d columns have names like %s, and columns must be named by fields [C08]", n, show(example))
+	return problem, n >= many && rare*2 > n || k.namesAreTimes()
 }
 
 // likeValue reports whether a column name looks like a number, a time, an ID, or bytes.
@@ -69,17 +50,13 @@ func likeValue(name string) bool {
 // namesAreTimes reports whether the names of all columns are those of the timestamps of their
 // cells: a time, or a count since the time in the key.
 func (k *key) namesAreTimes() bool {
-	units := []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond, time.Nanosecond}
-	for _, unit := range units {
+	for _, unit := range steps {
 		if k.namesFit(func(start time.Time, c *cell) (time.Time, bool) {
 			n, err := strconv.ParseInt(c.qualifier, 10, 64)
 			if !isText(c.qualifier) || err != nil && len(c.qualifier) <= 8 {
 				n, err = int64(bigEndian(c.qualifier)), nil
 			}
-			if err != nil || n < 0 || n > int64(400*24*time.Hour/unit) {
-				return start, false
-			}
-			return start.Add(time.Duration(n) * unit), true
+			return start.Add(time.Duration(n) * unit), err == nil && n >= 0 && n <= int64(400*day/unit)
 		}) {
 			return true
 		}
@@ -91,40 +68,31 @@ func (k *key) namesAreTimes() bool {
 // their cells.
 func (k *key) namesAreInstants() bool {
 	return k.namesFit(func(_ time.Time, c *cell) (time.Time, bool) {
-		for _, f := range timeForms([]string{c.qualifier}) {
-			at, ok := f.parse(c.qualifier)
-			if d := c.at - at.UnixMicro(); ok && magnitude(d) < int64(24*time.Hour/time.Microsecond) {
-				return codec.FromMicros(c.at), true
-			}
-		}
-		return time.Time{}, false
+		return codec.FromMicros(c.at), c.qualifier != "" && slices.ContainsFunc(timeForms([]string{c.qualifier}), func(f *timeForm) bool {
+			return magnitude(c.at-f.at[0].UnixMicro()) < day.Microseconds()
+		})
 	})
 }
 
 // namesFit reports whether a function of their names gives the timestamps of all cells.
 func (k *key) namesFit(at func(start time.Time, c *cell) (time.Time, bool)) bool {
+	const most = 5000 // cells
 	n := 0
 	for r := range k.rows {
-		start, ok := k.start(r)
+		var start time.Time
+		if k.time != nil {
+			start = k.time.at[r]
+		}
 		for i := range k.rows[r].cells {
 			c := &k.rows[r].cells[i]
 			t, fits := at(start, c)
-			d := c.at - t.UnixMicro()
-			if !fits || ok && magnitude(d) > 1_000_000 {
+			if !fits || k.time != nil && magnitude(c.at-t.UnixMicro()) > 1_000_000 {
 				return false
 			}
-			if n++; n == maxNamed {
+			if n++; n == most {
 				return true
 			}
 		}
 	}
 	return n > 2
-}
-
-// question asks about the names; empty if they are those of fields.
-func (n named) question() string {
-	if n.n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d columns have names like %s: are these times, counts or other values? Columns must be named by fields [C08].", n.n, show(n.example))
 }

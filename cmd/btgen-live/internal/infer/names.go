@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // known are forms of values whose names are known.
@@ -34,13 +34,11 @@ func nameOf(k *key, i int) string {
 			return form.name
 		}
 	}
-	if m := entity.FindStringSubmatch(values[0]); m != nil && all(values, func(v string) bool {
-		n := entity.FindStringSubmatch(v)
-		return n != nil && n[1] == m[1]
-	}) {
-		return m[1]
-	}
-	if i > 0 && k.parts[i-1].constant {
+	word := func(v string) string { return append(entity.FindStringSubmatch(v), "", "")[1] }
+	switch first := word(values[0]); {
+	case first != "" && all(values, func(v string) bool { return word(v) == first }):
+		return first
+	case i > 0 && k.parts[i-1].constant:
 		return k.parts[i-1].values[0] + "_id"
 	}
 	return fmt.Sprintf("key_%d", i+1)
@@ -65,47 +63,25 @@ func (n *namer) reset() {
 // sameName returns a text that is equal for names that are equal in Go.
 func sameName(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// take takes a name, unless it is taken.
-func (n *namer) take(name string) bool {
-	same := sameName(name)
-	if n.taken[same] || n.refused[name] {
-		return false
-	}
-	n.taken[same] = true
-	return true
-}
+// notPlain matches what a name cannot have.
+var notPlain = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // plain returns a valid name that resembles a text.
-func plain(s, otherwise string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)):
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "_"):
-			b.WriteByte('_')
-		}
-	}
-	base := strings.Trim(b.String(), "_")
-	if base == "" || !unicode.IsLetter(rune(base[0])) {
+func (n *namer) plain(s, otherwise string) string {
+	base := strings.Trim(notPlain.ReplaceAllString(s, "_"), "_")
+	if base == "" || base[0] <= '9' {
 		base = otherwise + base
 	}
-	if base = base[:min(len(base), 56)]; slices.Contains(reserved, strings.ToLower(base)) {
+	if base = base[:min(len(base), 56)]; slices.Contains(reserved, strings.ToLower(base)) || n.refused[base] {
 		base = otherwise + base
 	}
 	return base
 }
 
-// name returns a valid name that is not taken.
+// name returns a valid name that is not taken, and takes it.
 func (n *namer) name(s, otherwise string) string {
-	base := plain(s, otherwise)
-	if n.refused[base] {
-		base = otherwise + base
-	}
-	name := base
-	for i := 2; !n.take(name); i++ {
-		name = fmt.Sprintf("%s_%d", base, i)
-	}
+	name := words.Free(n.plain(s, otherwise), func(name string) bool { return n.taken[sameName(name)] || n.refused[name] })
+	n.taken[sameName(name)] = true
 	return name
 }
 
@@ -114,8 +90,8 @@ var nameStart = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*`)
 
 // learn remembers the names at the positions of errors in a text with names of the namer. It returns false
 // if there are none.
-func (n *namer) learn(text []byte, found diag.List) bool {
-	lines, more := strings.Split(string(text), "\n"), false
+func (n *namer) learn(text []byte, found diag.List) (more bool) {
+	lines := strings.Split(string(text), "\n")
 	for _, f := range found {
 		if f.Severity != diag.Error || f.Pos.Line < 1 || f.Pos.Line > len(lines) {
 			continue
@@ -130,14 +106,11 @@ func (n *namer) learn(text []byte, found diag.List) bool {
 }
 
 // reserved are names that series values and fields cannot have, or that events have anyway.
-var reserved = []string{
-	"time", "bucket", "sequence", "class", "ttl", "expiresat", "expires_at", "writtenat", "written_at",
-	"true", "false", "yes", "no", "on", "off", "null", "y", "n",
-}
+var reserved = strings.Fields("time bucket sequence class ttl expiresat expires_at writtenat written_at true false yes no on off null y n")
 
 // packageName returns the name of the package for a table.
 func (n *namer) packageName(table string) string {
-	if n.pkg = plain(strings.ToLower(table), "table_"); n.refused[n.pkg] {
+	if n.pkg = n.plain(strings.ToLower(table), "table_"); n.refused[n.pkg] {
 		n.pkg += "_table"
 	}
 	return n.pkg
@@ -145,19 +118,15 @@ func (n *namer) packageName(table string) string {
 
 // eventName returns the name of the events of a table: in the singular.
 func (n *namer) eventName(table string) string {
-	var b strings.Builder
-	last := ""
-	for _, word := range strings.Split(n.packageName(table), "_") {
-		if word != "" {
-			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
-			last = word
-		}
-	}
-	name := b.String()
+	parts := strings.FieldsFunc(n.packageName(table), func(r rune) bool { return r == '_' })
+	last := parts[len(parts)-1]
 	if len(last) > 3 && strings.HasSuffix(last, "s") && !singular.MatchString(last) {
-		name = name[:len(name)-1]
+		parts[len(parts)-1] = last[:len(last)-1]
 	}
-	return name
+	for i, word := range parts {
+		parts[i] = strings.ToUpper(word[:1]) + word[1:]
+	}
+	return strings.Join(parts, "")
 }
 
 // singular matches words that end with s in the singular.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
-	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -94,41 +93,33 @@ func (t *table) isRollup(family string) bool {
 // summarizes reports whether the sample tells what the rollup of the table is.
 func (t *table) summarizes() bool { return len(t.rollups) > 0 && t.rollups[0].every > 0 }
 
-// rollupLines returns the rollup of the table, or questions about it.
-func (d *draft) rollupLines(o options) (lines []conclusion) {
+// writeRollup writes the rollup of the table, or questions about it.
+func (d *draft) writeRollup(p *page, o options) {
 	for i, r := range d.key.table.rollups {
 		switch {
 		case i == 0 && o.rollup:
-			lines = append(lines, d.rollup(r))
+			d.rollup(p, r)
 		case i > 0:
-			lines = append(lines, conclusion{evidence: asked(fmt.Sprintf("Family %s has cells of another rollup, which the schema leaves out. Is it one that was removed?", show(r.family)))})
+			p.ask("    ", fmt.Sprintf("Family %s has cells of another rollup, which the schema leaves out. Is it one that was removed?", show(r.family)))
 		default:
 			every, why := "WIDTH", "the sample does not tell the width of its windows"
 			if r.every > 0 {
 				every, why = schema.FormatDuration(r.every), cmp.Or(d.noRollup, "of the rest of the schema")
 			}
-			lines = append(lines, conclusion{evidence: asked(fmt.Sprintf("Family %s has cells of a rollup, which the schema leaves out: %s. A program without it changes events without marks, so that windows "+
-				"are wrong until btgen-live rollup --all. Which program writes it? Its schema has a line like rollup: {every: %s, family: %s, ttl: %s}.",
-				show(r.family), why, every, schema.Quoted(r.family), d.rollupTTL(r)))})
+			p.ask("    ", fmt.Sprintf("Family %s has cells of a rollup, which the schema leaves out: %s. A program without it changes events without marks, so that windows "+
+				"are wrong until btgen-live rollup --all. Which program writes it? Its schema has a line like rollup: {%s}.", show(r.family), why, d.rollupText(r, every)))
 		}
 	}
-	return lines
 }
 
-// rollupTTL returns the time to live of a rollup in the schema language.
-func (d *draft) rollupTTL(r *rolled) string {
-	rule := d.key.table.Families[r.family].Normalize()
-	if rule.Kind == codec.GCNone {
-		return "{keep: forever}"
-	}
-	return ruleText(rule, false)
+// rollupText returns the width, the family and the time to live of a rollup in the schema language.
+func (d *draft) rollupText(r *rolled, every string) string {
+	return fmt.Sprintf("every: %s, family: %s, ttl: %s", every, schema.Quoted(r.family), ruleText(d.key.table.Families[r.family].Normalize(), false))
 }
 
-// rollup returns the rollup. Its windows name the fields as reads of the table do.
-func (d *draft) rollup(r *rolled) conclusion {
-	var out conclusion
-	ask := func(question string) { out.evidence = append(out.evidence, evidence{asks: question}) }
-	var has, lacks []string
+// rollup writes the rollup. Its windows name the fields as reads of the table do.
+func (d *draft) rollup(p *page, r *rolled) {
+	var has, lacks, widths []string
 	unknown := slices.Clone(r.fields)
 	for _, f := range d.fields {
 		stored := cmp.Or(f.column, f.was, f.name)
@@ -139,23 +130,21 @@ func (d *draft) rollup(r *rolled) conclusion {
 		}
 		unknown = slices.DeleteFunc(unknown, func(name string) bool { return name == stored })
 	}
-	if len(r.widths) > 1 {
-		var all []string
-		for _, every := range slices.Sorted(maps.Keys(r.widths)) {
-			all = append(all, schema.FormatDuration(every))
-		}
-		ask(fmt.Sprintf("The windows are of different widths: %s. Is the one of the last bucket that of the rollup?", words.List(all, "and")))
+	for _, every := range slices.Sorted(maps.Keys(r.widths)) {
+		widths = append(widths, schema.FormatDuration(every))
+	}
+	if len(widths) > 1 {
+		p.ask("    ", fmt.Sprintf("The windows are of different widths: %s. Is the one of the last bucket that of the rollup?", words.List(widths, "and")))
 	}
 	if len(unknown) > 0 {
-		ask(fmt.Sprintf("The windows also have fields that the schema does not have: %s. Which fields are they? Those of the schema must have the same names.", listed(unknown)))
+		p.ask("    ", fmt.Sprintf("The windows also have fields that the schema does not have: %s. Which fields are they? Those of the schema must have the same names.", listed(unknown)))
 	}
-	text := fmt.Sprintf("every: %s, family: %s, ttl: %s", schema.FormatDuration(r.every), schema.Quoted(r.family), d.rollupTTL(r))
+	text := d.rollupText(r, schema.FormatDuration(r.every))
 	if len(has) > 0 && len(lacks) > 0 {
-		ask(fmt.Sprintf("The windows lack %s. Does the rollup leave that out, or is it newer than the windows of the sample?", listed(lacks)))
+		p.ask("    ", fmt.Sprintf("The windows lack %s. Does the rollup leave that out, or is it newer than the windows of the sample?", listed(lacks)))
 		text += ", fields: [" + strings.Join(has, ", ") + "]"
 	}
-	out.text = "rollup: {" + text + "}"
-	return out
+	p.line("    rollup: {%s}", text)
 }
 
 // leftOut asks about the families of which the schema has nothing.
@@ -171,12 +160,8 @@ func (d *draft) leftOut() (asks []string) {
 	}
 	has := append(d.families(), d.classes...)
 	for _, family := range slices.Sorted(maps.Keys(cells)) {
-		switch n := cells[family]; {
-		case slices.Contains(has, family) || d.key.table.isRollup(family):
-		case n == 0:
-			asks = append(asks, fmt.Sprintf("The schema leaves out family %s, of which the sample has no cells. What is it for?", show(family)))
-		default:
-			asks = append(asks, fmt.Sprintf("The schema leaves out family %s, of which the sample has %s. What is it for?", show(family), words.Count(float64(n), "cell", "cells")))
+		if !slices.Contains(has, family) && !d.key.table.isRollup(family) {
+			asks = append(asks, fmt.Sprintf("The schema leaves out family %s, of which the sample has %s. What is it for?", show(family), words.Count(float64(cells[family]), "cell", "cells")))
 		}
 	}
 	return asks

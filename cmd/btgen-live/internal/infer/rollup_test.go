@@ -108,7 +108,7 @@ func TestRollup(t *testing.T) {
 	if !reflect.DeepEqual(of, l.Tables[0].Rollup) || len(p.Report.Findings) > 0 || p.Report.Rows.Readable != len(sample.Rows) {
 		t.Errorf("%+v %+v\n%s", of, p.Report, p.Schema)
 	}
-	if !strings.Contains(asked, `family "later", of which the sample has no cells`) || strings.Contains(asked, `"h"`) {
+	if !strings.Contains(asked, `family "later", of which the sample has 0 cells`) || strings.Contains(asked, `"h"`) {
 		t.Error(asked)
 	}
 	p, of, asked = propose(without(func(family, name string) bool { return family == "h" && name > rollup.FirstRun }))

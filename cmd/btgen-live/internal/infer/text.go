@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,55 +30,49 @@ type options struct {
 	allow  []string // rules that the table breaks
 }
 
-// outline returns the schema of a draft.
-func (d *draft) outline(o options) *outline {
-	names := &d.names
+// write returns the text of a draft.
+func (d *draft) write(o options) *page {
+	k, t, names, p := d.key, d.key.table, &d.names, &page{}
 	names.reset()
 	for i := range d.fields {
-		d.nameField(&d.fields[i], names)
+		d.nameField(&d.fields[i])
 	}
-	segments, values := d.segments(names)
-	t := d.key.table
-	out := &outline{
-		pkg: names.packageName(t.Table), event: names.eventName(t.Table), reason: strings.ToUpper(d.key.reason[:1]) + d.key.reason[1:] + ".",
-		precision: d.precision, fieldsAsk: d.blobAsk, id: t.Table, count: d.series, partial: t.Sampled != nil && !t.Sampled.Complete,
+	segments, values := d.segments()
+	p.head(names, t.Table, strings.ToUpper(k.reason[:1])+k.reason[1:]+".")
+	var items []item
+	for i := range values {
+		items = append(items, d.writeSeries(p, &values[i]))
 	}
-	for _, s := range values {
-		out.series = append(out.series, d.seriesItem(s))
-	}
+	p.line("time: {precision: %s}\nfields:", schema.FormatDuration(d.precision))
+	p.ask("  ", d.blobAsk)
 	for i := range d.fields {
-		out.fields = append(out.fields, d.fieldItem(&d.fields[i]))
+		items = append(items, d.writeField(p, &d.fields[i]))
 	}
-	out.tableEvidence = asked(slices.Concat(d.key.asks, d.asks, []string{d.lag.question(), t.untimed()}, d.leftOut())...)
-	out.table = d.tableLines(segments, o)
+	p.line("tables:")
+	p.ask("  ", slices.Concat(k.asks, d.asks, []string{d.lag.question(), t.untimed()}, d.leftOut())...)
+	p.line("  %s:", schema.Quoted(t.Table))
+	d.writeTable(p, segments, o)
 	if o.expect {
-		out.step = d.step
+		p.load(d.series, d.step, t.Sampled != nil && !t.Sampled.Complete, items)
 	}
-	return out
+	return p
 }
 
 // nameField gives a field a valid name, and the column or the member that it has if that is
 // another one.
-func (d *draft) nameField(f *field, names *namer) {
-	stored := f.name
-	if f.column != "" {
-		stored = f.column
-	} else if f.was != "" {
-		stored = f.was
-	}
-	f.name = names.name(stored, "field_")
+func (d *draft) nameField(f *field) {
+	stored := cmp.Or(f.column, f.was, f.name)
+	f.name = d.names.name(stored, "field_")
 	switch {
-	case d.blob == "" && stored != f.name:
-		f.column = stored
 	case d.blob == "":
-		f.column = ""
-	case f.number == 0 && stored != f.name:
+		f.column = stored
+	case f.number == 0:
 		f.was = stored
 	}
 }
 
 // segments returns the segments of the key in the schema language, and the series values.
-func (d *draft) segments(names *namer) (segments []string, values []series) {
+func (d *draft) segments() (segments []string, values []series) {
 	k := d.key
 	var indexes []int
 	for i, p := range k.parts {
@@ -87,39 +80,35 @@ func (d *draft) segments(names *namer) (segments []string, values []series) {
 			indexes = append(indexes, i)
 		}
 	}
-	salt := d.salt(indexes)
-	for _, i := range indexes {
-		s, ok := k.seriesOf(i)
-		if !ok || i == salt {
-			continue
-		}
-		name := names.name(s.name, "key_")
-		if s.segment == s.name {
-			s.segment = name
-		} else {
-			s.segment = strings.Replace(s.segment, "{name: "+s.name, "{name: "+name, 1)
-		}
-		s.name = name
-		values = append(values, s)
+	salted, buckets := k.salt(indexes)
+	if salted != nil {
+		indexes = indexes[1:]
 	}
-	rest := values
+	named := map[int]series{}
+	for _, i := range indexes {
+		s := k.seriesOf(i)
+		s.name = d.names.name(s.name, "key_")
+		named[i], values = s, append(values, s)
+	}
 	for i, p := range k.parts {
+		s, ok := named[i]
 		switch {
-		case i == salt:
-			of, buckets := k.saltOf(i, values, slices.DeleteFunc(slices.Clone(indexes), func(at int) bool { return at == salt }))
-			segments = append(segments, fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(of, ", "), buckets))
+		case ok:
+			segments = append(segments, s.segment())
 		case i == d.metric:
 			segments = append(segments, "metric")
 		case p.constant:
 			segments = append(segments, "{const: "+schema.Quoted(p.values[0])+"}")
 		case i == k.at && d.bucket == "":
 			segments = append(segments, k.time.segment("time"))
-		case i == k.at && d.label != "":
-			segments = append(segments, d.label)
 		case i == k.at:
-			segments = append(segments, "bucket")
+			segments = append(segments, cmp.Or(d.label, "bucket"))
 		default:
-			segments, rest = append(segments, rest[0].segment), rest[1:]
+			var of []string
+			for _, i := range salted {
+				of = append(of, named[i].name)
+			}
+			segments = append(segments, fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(of, ", "), buckets))
 		}
 	}
 	if d.sequence {
@@ -128,120 +117,85 @@ func (d *draft) segments(names *namer) (segments []string, values []series) {
 	return segments, values
 }
 
-// salt returns the part that is a salt, as the generated code computes it; -1 if there is none.
-func (d *draft) salt(indexes []int) int {
-	if len(indexes) < 2 || indexes[0] != 0 {
-		return -1
-	}
-	var others []series
-	for _, i := range indexes[1:] {
-		others = append(others, series{part: d.key.parts[i]})
-	}
-	if _, buckets := d.key.saltOf(0, others, indexes[1:]); buckets > 0 {
-		return 0
-	}
-	return -1
-}
-
-// seriesItem returns a series value in the schema language.
-func (d *draft) seriesItem(s series) item {
-	out := item{name: s.name, typ: s.typ, evidence: asked(s.notes...)}
-	ask := func(question string) {
-		out.evidence = slices.Insert(out.evidence, len(out.evidence)-len(s.notes), evidence{asks: question})
-	}
+// writeSeries writes a series value.
+func (d *draft) writeSeries(p *page, s *series) item {
+	of := s.part
 	if strings.HasPrefix(s.name, "key_") {
-		ask(fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", words.Count(float64(s.part.distinct), "value", "values"), show(s.part.values[0])))
+		p.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", words.Count(float64(of.distinct), "value", "values"), show(of.values[0])))
 	}
-	if d.likeSalt(s) {
-		ask("Is it a salt? Generated code would compute another one, so callers must specify it.")
+	if d.key.likeSalt(s) {
+		p.ask("  ", fmt.Sprintf("Is the number in %s a salt? Generated code would not compute it, so callers must specify it.", show(of.values[0])))
 	}
-	ask(d.key.saltWithin(s))
-	if s.part.distinct == 1 && len(s.part.values) > 1 && !s.part.binary {
-		ask("It has a single value in the sample: is it constant, as in {const: " + show(s.part.values[0]) + "}?")
+	if of.distinct == 1 && len(of.values) > 1 && !of.binary {
+		p.ask("  ", "It has a single value in the sample: is it constant, as in {const: "+show(of.values[0])+"}?")
 	}
-	ask(d.key.hiddenTime(s.part))
+	p.ask("  ", append([]string{d.key.hiddenTime(of)}, s.asks...)...)
+	out := item{name: s.name, typ: s.typ}
 	if s.typ == "string" {
-		out.bytes = max(1, dataOf(s.part.values).bytes())
+		out.bytes = max(1, dataOf(of.values).bytes())
 	}
 	out.addExample(s.example)
+	p.item(out)
 	return out
 }
 
-// likeSalt reports whether a series value may be a salt: few numbers at the start of keys, or
-// hexadecimal digits that depend on the other series values.
-func (d *draft) likeSalt(s series) bool {
-	k, p := d.key, s.part
-	if p != k.parts[0] || len(k.parts) < 3 || p.distinct < 2 || p.distinct > 256 || p.distinct*4 > len(p.values) || len(p.values[0]) > 3 {
-		return false
+// salted matches values that are a number of two digits or so, or begin with one and a separator, but not
+// those that consist of numbers, such as MAC addresses.
+var salted = regexp.MustCompile(`^([0-9a-f]{1,3}|[0-9A-F]{1,3})(?:([-_~/|@])(.*[^-_~/|@0-9A-Fa-f].*|[0-9A-Fa-f]+))?$`)
+
+// likeSalt reports whether a series value at the start of keys may be a salt, or begin with one: one of few numbers, or hexadecimal
+// digits that depend on the rest of the key.
+func (k *key) likeSalt(s *series) bool {
+	p := s.part
+	few := len(k.parts) > 2 && p.distinct > 1 && p.distinct <= 256 && p.distinct*4 <= len(p.values) && len(p.values[0]) <= 3
+	if p != k.parts[0] || s.typ != "string" || !all(p.values, salted.MatchString) {
+		return p == k.parts[0] && s.typ != "string" && few
 	}
-	if s.typ != "string" {
-		return true
-	}
-	if !all(p.values, hexadecimal.MatchString) || !slices.ContainsFunc(p.values, func(v string) bool { return strings.ContainsAny(v, "0123456789") }) {
-		return false
-	}
-	salts := map[string]string{}
+	salts, digits, separator := map[string]string{}, false, salted.FindStringSubmatch(p.values[0])[2]
 	for r, v := range p.values {
-		id := k.id(r, 0)
-		if of, ok := salts[id]; ok && of != v {
+		m := salted.FindStringSubmatch(v)
+		rest := m[3] + k.id(r, 0)
+		if of, ok := salts[rest]; m[2] != separator || ok && of != m[1] {
 			return false
 		}
-		salts[id] = v
+		salts[rest], digits = m[1], digits || strings.ContainsAny(m[1], "0123456789")
 	}
-	return true
+	distinct := map[string]bool{}
+	for _, salt := range salts {
+		distinct[salt] = true
+	}
+	return digits && len(distinct) > 1 && (few || separator != "")
 }
 
-// salted matches values that begin with a number of two digits or so, and a separator, but not
-// those that consist of numbers, such as MAC addresses.
-var salted = regexp.MustCompile(`^([0-9a-f]{1,3}|[0-9A-F]{1,3})([-_~/|@])(.*[^-_~/|@0-9A-Fa-f].*|[0-9A-Fa-f]+)$`)
-
-// saltWithin asks about a series value at the start of keys that may begin with a salt: one of few
-// numbers, which depends on the rest of it. It is empty if there is none.
-func (k *key) saltWithin(s series) string {
-	p := s.part
-	if p != k.parts[0] || s.typ != "string" || !all(p.values, salted.MatchString) {
-		return ""
-	}
-	salts, rests := map[string]bool{}, map[string]string{}
-	digits, separator := false, salted.FindStringSubmatch(p.values[0])[2]
-	for _, v := range p.values {
-		m := salted.FindStringSubmatch(v)
-		if of, ok := rests[m[3]]; m[2] != separator || ok && of != m[1] {
-			return ""
-		}
-		salts[m[1]], rests[m[3]] = true, m[1]
-		digits = digits || strings.ContainsAny(m[1], "0123456789")
-	}
-	if len(salts) < 2 || !digits {
-		return ""
-	}
-	return fmt.Sprintf("It begins with numbers, as in %s. Is the number a salt? Generated code would not compute it, so callers must specify it.", show(p.values[0]))
-}
-
-// hexadecimal matches numbers with hexadecimal digits of one case.
-var hexadecimal = regexp.MustCompile(`^([0-9a-f]+|[0-9A-F]+)$`)
-
-// fieldItem returns a field in the schema language.
-func (d *draft) fieldItem(f *field) item {
+// writeField writes a field.
+func (d *draft) writeField(p *page, f *field) item {
 	out := item{name: f.name, typ: f.typ, bytes: f.bytes}
-	add := func(has bool, option string) {
-		if has {
-			out.options = append(out.options, option)
-		}
-	}
-	if f.was != "" {
-		out.evidence = asked(fmt.Sprintf("The member %s has a name that a field cannot have. Can its writers use %s?", show(f.was), f.name))
+	if f.was != "" && f.was != f.name {
+		p.ask("  ", fmt.Sprintf("The member %s has a name that a field cannot have. Can its writers use %s?", show(f.was), f.name))
 	}
 	if f.number > 0 && f.example != "" {
-		out.evidence = append(out.evidence, evidence{shows: "For example, " + f.example + "."})
+		p.note("  ", "For example, "+f.example+".")
 	}
-	out.evidence = append(out.evidence, evidence{asks: f.doubt})
-	add(f.optional, "optional: true")
-	add(f.column != "", "column: "+schema.Quoted(f.column))
-	add(len(d.families()) > 1, "family: "+schema.Quoted(f.family))
-	add(d.blob == "" && f.values != "" && f.values != d.values(), "values: "+f.values)
-	add(f.number > 0, fmt.Sprintf("number: %d", f.number))
-	add(f.was != "", "was: ["+schema.Quoted(f.was)+"]")
+	p.ask("  ", f.doubt)
+	if f.optional {
+		out.add("optional", "true")
+	}
+	if f.column != f.name {
+		out.add("column", quoted(f.column))
+	}
+	if len(d.families()) > 1 {
+		out.add("family", schema.Quoted(f.family))
+	}
+	if d.blob == "" && f.values != d.values() {
+		out.add("values", f.values)
+	}
+	if f.number > 0 {
+		out.add("number", fmt.Sprint(f.number))
+	}
+	if f.was != "" && f.was != f.name {
+		out.add("was", "["+schema.Quoted(f.was)+"]")
+	}
+	p.item(out)
 	return out
 }
 
@@ -249,12 +203,7 @@ func (d *draft) fieldItem(f *field) item {
 func (d *draft) values() string {
 	n := 0
 	for _, f := range d.fields {
-		switch f.values {
-		case "text":
-			n++
-		case "binary":
-			n--
-		}
+		n += map[string]int{"text": 1, "binary": -1}[f.values]
 	}
 	if n > 0 {
 		return "text"
@@ -264,101 +213,88 @@ func (d *draft) values() string {
 
 // families returns the families of the fields, sorted.
 func (d *draft) families() []string {
-	names := map[string]bool{d.column: true}
+	names := []string{d.column}
 	for _, f := range d.fields {
 		if f.family != "" && d.blob == "" {
-			names[f.family] = true
+			names = append(names, f.family)
 		}
 	}
-	return slices.Sorted(maps.Keys(names))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
-// tableLines returns the lines of the table.
-func (d *draft) tableLines(segments []string, o options) []conclusion {
-	key := keyOf(d.key.delimiter, segments)
-	key.evidence = []evidence{{shows: d.timeEvidence()}}
-	lines := []conclusion{{"pattern: " + d.pattern.String(), []evidence{{shows: d.patternEvidence()}}}, key}
-	if lines = append(lines, conclusion{evidence: asked(d.bucketAsk)}); d.bucket != "" {
-		lines = append(lines, concluded("bucket: %s", d.bucket))
-	}
-	if d.blob == "" && d.values() == "text" {
-		lines = append(lines, concluded("values: text"))
+// writeTable writes the table.
+func (d *draft) writeTable(p *page, segments []string, o options) {
+	const indent = "    "
+	p.note(indent, d.patternEvidence())
+	p.line(indent+"pattern: %s", d.pattern)
+	p.note(indent, d.timeEvidence())
+	p.key(d.key.delimiter, segments)
+	if p.ask(indent, d.bucketAsk); d.bucket != "" {
+		p.line(indent+"bucket: %s", d.bucket)
 	}
 	if d.blob != "" {
-		lines = append(lines, concluded("blob: %s", d.blob))
+		p.line(indent+"blob: %s", d.blob)
+	} else if d.values() == "text" {
+		p.line(indent + "values: text")
 	}
-	lines = append(lines, d.familyLines(o)...)
-	lines = append(lines, d.rollupLines(o)...)
-	lines = append(lines, d.tier(), d.granularity())
-	if len(o.allow) > 0 {
-		lines = append(lines, concluded("allow:"))
-		for _, rule := range o.allow {
-			lines = append(lines, concluded("  %s: %q", rule, "the table exists"))
-		}
-	}
-	return lines
-}
-
-// familyLines returns the families, with their times to live.
-func (d *draft) familyLines(o options) (lines []conclusion) {
-	families := d.families()
-	switch {
+	switch families := d.families(); {
 	case d.classes != nil:
 		var ages []string
 		for _, f := range d.classes {
 			ages = append(ages, schema.Quoted(f)+": "+schema.FormatDuration(d.key.table.Families[f].MaxAge))
 		}
-		return []conclusion{concluded("ttl: {classes: {%s}}", strings.Join(ages, ", "))}
+		p.line(indent+"ttl: {classes: {%s}}", strings.Join(ages, ", "))
 	case len(families) == 1:
-		ttl := conclusion{"ttl: " + d.ttl(families[0], o), asked(d.versionsQuestion(families[0], o))}
-		return []conclusion{concluded("family: %s", schema.Quoted(families[0])), ttl}
-	}
-	lines = append(lines, concluded("families:"))
-	for _, f := range families {
-		ttl := "  " + schema.Quoted(f) + ": {ttl: " + d.ttl(f, o) + "}"
-		lines = append(lines, conclusion{ttl, asked(d.versionsQuestion(f, o))})
-	}
-	return lines
-}
-
-// tier returns the tier of the table. Rules reject one that stays empty: a comment is left.
-func (d *draft) tier() conclusion {
-	after, moves := d.key.table.Tier.After()
-	if !moves {
-		return conclusion{}
-	}
-	age := schema.FormatDuration(after)
-	for _, f := range d.families() {
-		alive := d.key.table.Families[f].Retention(0)
-		if alive == nil || alive[len(alive)-1].MaxAge == 0 || alive[len(alive)-1].MaxAge > after {
-			return concluded("tier: {infrequent_access: {after: %s}}", age)
+		p.line(indent+"family: %s", schema.Quoted(families[0]))
+		p.ask(indent, d.versionsQuestion(families[0], o))
+		p.line(indent+"ttl: %s", d.ttl(families[0], o))
+	default:
+		p.line(indent + "families:")
+		for _, f := range families {
+			p.ask(indent, d.versionsQuestion(f, o))
+			p.line(indent+"  %s: {ttl: %s}", schema.Quoted(f), d.ttl(f, o))
 		}
 	}
-	empty := fmt.Sprintf("The table has an infrequent access tier from %s on, which stays empty: everything expires before.", age)
-	return conclusion{evidence: []evidence{{shows: empty}}}
+	d.writeRollup(p, o)
+	if after, moves := d.key.table.Tier.After(); moves {
+		if age := schema.FormatDuration(after); d.outlives(after) {
+			p.line(indent+"tier: {infrequent_access: {after: %s}}", age)
+		} else { // rules reject one that stays empty
+			p.note(indent, fmt.Sprintf("The table has an infrequent access tier from %s on, which stays empty: everything expires before.", age))
+		}
+	}
+	p.note(indent, d.granularity())
+	if len(o.allow) > 0 {
+		p.line(indent + "allow:")
+		for _, rule := range o.allow {
+			p.line(indent+"  %s: %q", rule, "the table exists")
+		}
+	}
+}
+
+// outlives reports whether cells may be older than an age.
+func (d *draft) outlives(age time.Duration) bool {
+	return slices.ContainsFunc(d.families(), func(f string) bool {
+		alive := d.key.table.Families[f].Retention(0)
+		return alive == nil || alive[len(alive)-1].MaxAge == 0 || alive[len(alive)-1].MaxAge > age
+	})
 }
 
 // granularity says what the granularity MICROS of the table means for the schema: its precision cannot say it.
-func (d *draft) granularity() conclusion {
-	table := d.key.table
-	inMicros := func(row bigtable.Row) bool {
-		for _, items := range row {
-			if slices.ContainsFunc(items, func(i bigtable.ReadItem) bool { return i.Timestamp%1000 != 0 }) {
-				return true
-			}
-		}
-		return false
+func (d *draft) granularity() string {
+	t := d.key.table
+	inMicros := func(r row) bool {
+		return slices.ContainsFunc(r.cells, func(c cell) bool { return c.at%1000 != 0 })
 	}
-	if !table.Micros && !slices.ContainsFunc(table.Rows, inMicros) {
-		return conclusion{}
+	if !t.Micros && !slices.ContainsFunc(t.rows, inMicros) {
+		return ""
 	}
 	text := "The table has the granularity MICROS: timestamps are in microseconds. "
 	if d.pattern.EventTimed() {
-		text += "Reads are exact, but writers store whole milliseconds, and replace other events of theirs: do not write to this table with the schema."
-	} else {
-		text += "Writers store whole milliseconds."
+		return text + "Reads are exact, but writers store whole milliseconds, and replace other events of theirs: do not write to this table with the schema."
 	}
-	return conclusion{evidence: []evidence{{shows: text}}}
+	return text + "Writers store whole milliseconds."
 }
 
 // ways is the number of ways to write a time to live.
@@ -371,14 +307,8 @@ func (d *draft) ttl(family string, o options) string {
 	if o.worn {
 		rule = withoutVersions(rule)
 	}
-	if rule.Kind == codec.GCNone {
-		if !d.timed && d.bucket != "none" && o.ttl == 0 {
-			return "{keep: forever, from: write}"
-		}
-		return "{keep: forever}"
-	}
 	text := ruleText(rule, !d.timed && o.ttl == 1)
-	if !d.timed && o.ttl == 0 {
+	if !d.timed && o.ttl == 0 && (rule.Kind != codec.GCNone || d.bucket != "none") {
 		text = strings.TrimSuffix(text, "}") + ", from: write}"
 	}
 	return text
@@ -387,6 +317,8 @@ func (d *draft) ttl(family string, o options) string {
 // ruleText returns a garbage collection rule in the schema language.
 func ruleText(r codec.GCRule, fromWrite bool) string {
 	switch r.Kind {
+	case codec.GCNone:
+		return "{keep: forever}"
 	case codec.GCMaxAge:
 		if fromWrite {
 			return "{max_age: " + schema.FormatDuration(r.MaxAge) + ", from: write}"
@@ -404,20 +336,18 @@ func ruleText(r codec.GCRule, fromWrite bool) string {
 
 // verified is a draft that the language accepts.
 type verified struct {
-	layout  *layout.Layout
-	outline *outline
+	layout *layout.Layout
+	page   *page
 }
 
-const (
-	fewRows  = 300    // rows of the sample that each draft is tried with
-	fewCells = 20_000 // and their cells
-)
-
-// resolve checks the draft and reads a part of the sample with it. Errors say why the language
+// resolve checks the draft, from the fullest description on, and reads a part of the sample with it. Errors say why the language
 // does not accept it.
-func (d *draft) resolve() error {
-	err := errors.New("no text")
-	for _, o := range d.tries() {
+func (d *draft) resolve() (err error) {
+	for i := range 2 * 2 * 2 * ways {
+		o := options{ttl: i % ways, expect: i/ways%2 == 0, rollup: i/ways/2%2 == 0, worn: i/ways/4 == 1}
+		if o.rollup && !d.key.table.summarizes() || o.worn && !d.countsVersions() {
+			continue
+		}
 		if d.final, err = d.accepted(o); err == nil {
 			d.measure()
 			return nil
@@ -432,26 +362,9 @@ func (d *draft) resolve() error {
 	return err
 }
 
-// tries returns what the text of a draft may contain, from the fullest description on.
-func (d *draft) tries() (out []options) {
-	t := d.key.table
-	for _, worn := range []bool{false, true} {
-		for _, rollup := range []bool{true, false} {
-			if rollup && !t.summarizes() || worn && !d.countsVersions() {
-				continue
-			}
-			for _, expect := range []bool{true, false} {
-				for way := range ways {
-					out = append(out, options{expect: expect, ttl: way, rollup: rollup, worn: worn})
-				}
-			}
-		}
-	}
-	return out
-}
-
 // measure reads a part of the sample with the draft.
 func (d *draft) measure() {
+	const fewRows, fewCells = 300, 20_000
 	total := 0
 	var rows []bigtable.Row
 	for _, r := range spread(d.key.table.Rows, fewRows) {
@@ -475,14 +388,14 @@ func (v *verified) report(rows []bigtable.Row) *verify.Report {
 func (d *draft) accepted(o options) (*verified, error) {
 	const most = 5 // rounds: each allows rules or changes names
 	for range most {
-		outline := d.outline(o)
-		text, _ := outline.write()
+		p := d.write(o)
+		text := p.text()
 		result := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
 		more := false
 		for _, f := range result.Diagnostics {
 			switch {
 			case f.Severity == diag.Advice:
-			case f.Rule != "" && allowable(f.Rule) && !slices.Contains(o.allow, f.Rule):
+			case allowable(f.Rule) && !slices.Contains(o.allow, f.Rule):
 				o.allow, more = append(o.allow, f.Rule), true
 			case f.Severity == diag.Error && !allowable(f.Rule) && d.names.learn(text, diag.List{f}):
 				more = true
@@ -490,11 +403,11 @@ func (d *draft) accepted(o options) (*verified, error) {
 				return nil, refusal(text, f)
 			}
 		}
-		if !more && result.Diagnostics.HasErrors() {
+		switch {
+		case !more && result.Diagnostics.HasErrors():
 			return nil, refusal(text, result.Diagnostics...)
-		}
-		if !more {
-			return &verified{result.Layouts[0], outline}, nil
+		case !more:
+			return &verified{result.Layouts[0], p}, nil
 		}
 		slices.Sort(o.allow)
 	}
@@ -527,12 +440,13 @@ func allowable(id string) bool {
 
 // propose returns the proposal, with what it reads of the whole sample at the top.
 func (d *draft) propose() *Proposal {
-	r := d.final.report(d.key.table.Rows)
-	r.Sample = d.key.table.Sampled
+	t := d.key.table
+	r := d.final.report(t.Rows)
+	r.Sample = t.Sampled
 	d.lag.report(r)
-	of := cmp.Or(d.key.table.Sampled, &verify.Sampled{Rows: len(d.key.table.Rows), Complete: true})
+	of := cmp.Or(t.Sampled, &verify.Sampled{Rows: len(t.Rows), Complete: true})
 	about := []string{
-		fmt.Sprintf("Proposed by btgen-live infer from table %s: %s, %s.", d.key.table.Table, of, words.Count(float64(d.key.table.cells), "cell", "cells")),
+		fmt.Sprintf("Proposed by btgen-live infer from table %s: %s, %s.", t.Table, of, words.Count(float64(t.cells), "cell", "cells")),
 		fmt.Sprintf("Of these, the schema reads %s row keys, %s columns and %s values.", r.Rows, r.Columns, r.Values),
 	}
 	for _, f := range r.Findings[:min(3, len(r.Findings))] {
@@ -542,9 +456,7 @@ func (d *draft) propose() *Proposal {
 		}
 		about = append(about, fmt.Sprintf("Not read: %d like %s: %s", f.Count, where, f.Problem))
 	}
-	d.final.outline.about = about
-	text, asks := d.final.outline.write()
-	return &Proposal{Schema: formatted(text), Questions: asks, Report: r}
+	return &Proposal{Schema: d.final.page.text(about...), Questions: d.final.page.asks, Report: r}
 }
 
 // timeEvidence says what shows that a part of the keys is a time.
@@ -553,18 +465,8 @@ func (d *draft) timeEvidence() string {
 	if k.time == nil {
 		return ""
 	}
-	var first, last time.Time
-	for _, v := range k.parts[k.at].values {
-		at, _ := k.time.parse(v)
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-		if at.After(last) {
-			last = at
-		}
-	}
-	days := first.Format(time.DateOnly)
-	if to := last.Format(time.DateOnly); to != days {
+	days := slices.MinFunc(k.time.at, time.Time.Compare).Format(time.DateOnly)
+	if to := slices.MaxFunc(k.time.at, time.Time.Compare).Format(time.DateOnly); to != days {
 		days += " to " + to
 	}
 	return fmt.Sprintf("Part %d of all %d keys is a time in the form %s: %s.", k.at+1, len(k.rows), k.time.name(), days)
@@ -572,17 +474,16 @@ func (d *draft) timeEvidence() string {
 
 // patternEvidence says what of the cells shows the pattern.
 func (d *draft) patternEvidence() string {
-	switch several := d.key.times() > 1; {
+	switch {
 	case d.pattern.Naming() != codec.NamedByField:
 		return ""
 	case d.bucket == "" && d.timed:
 		return "Each row is an event: the timestamps of its cells are the time in its key."
 	case d.bucket == "" && d.lag.n > 0 && d.lag.agree == d.lag.n:
-		far := gap(d.lag.farthest())
-		return fmt.Sprintf("Each row is an event: the timestamps of its cells are up to %s from the time in its key.", far)
-	case several && d.bucket == "none":
+		return fmt.Sprintf("Each row is an event: the timestamps of its cells are up to %s from the time in its key.", gap(d.lag.farthest()))
+	case d.bucket == "none" && d.key.several():
 		return "Rows have cells of several timestamps, and no time in their keys."
-	case several:
+	case d.bucket != "" && d.key.several():
 		return "Rows have cells of several timestamps, all of them in the bucket of their row."
 	}
 	return ""

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,10 @@ type timeForm struct {
 	months  int // the unit, if it is a month or a year
 	rank    int // how unlikely it is that something else looks like it
 	parse   func(s string) (time.Time, bool)
+
+	at     []time.Time   // of values that have the form
+	bucket *codec.Bucket // that labels count; nil for others
+	doubt  string        // a question about it
 }
 
 // binary reports whether the form has a number of bytes, not of characters.
@@ -25,7 +30,7 @@ func (f *timeForm) binary() bool { return strings.HasPrefix(f.format, "binary") 
 
 // label reports whether the form is a label of buckets, not a number.
 func (f *timeForm) label() bool {
-	return f.format == "iso_week" || strings.HasPrefix(f.format, "2006")
+	return f.bucket != nil || f.format == "iso_week" || strings.HasPrefix(f.format, "2006")
 }
 
 // name names the form.
@@ -43,6 +48,28 @@ func (f *timeForm) segment(kind string) string {
 		s += ", reverse: " + f.reverse
 	}
 	return "{" + s + "}"
+}
+
+// width returns the period that a time of the form stands for.
+func (f *timeForm) width() time.Duration {
+	if f.months > 0 {
+		return time.Duration(f.months) * 31 * day
+	}
+	return f.unit
+}
+
+// of returns the form with the times that values are; nil if some are none.
+func (f *timeForm) of(values []string) *timeForm {
+	with := *f
+	with.at = make([]time.Time, len(values))
+	for i, v := range values {
+		at, ok := f.parse(v)
+		if !ok {
+			return nil
+		}
+		with.at[i] = at
+	}
+	return &with
 }
 
 // The times that a sample plausibly contains.
@@ -71,82 +98,57 @@ func formOf(c codec.TimeFormat, rank int) *timeForm {
 	return f
 }
 
-// counted are the forms of times that count from 1970, and of those that a number minus such a time is.
-var counted = func() (out []*timeForm) {
-	add := func(c codec.TimeFormat) {
-		rank := c.Width()
-		if c.InBytes() {
-			rank *= 2
-		}
-		out = append(out, formOf(c, rank))
-	}
+// forms are the forms of times that count from 1970, of those that a number minus such a time is, and of weeks.
+var forms = func() (out []*timeForm) {
 	for kind := codec.UnixSeconds; kind <= codec.BinaryShortSeconds; kind++ {
 		plain := codec.TimeFormat{Kind: kind}
-		add(plain)
+		rank := plain.Width()
+		if plain.InBytes() {
+			rank *= 2
+		}
+		out = append(out, formOf(plain, rank))
 		for from := codec.Largest; from <= codec.MaxUint64; from++ {
 			if c, err := plain.Reversed(from); err == nil && c.From == from {
-				add(c)
+				out = append(out, formOf(c, rank))
+			}
+		}
+	}
+	week := codec.Bucket{Every: 7 * day, Label: codec.Label{Kind: codec.ISOWeekLabel}}
+	return append(out, &timeForm{format: "iso_week", unit: week.Every, rank: 12, parse: func(s string) (time.Time, bool) {
+		t, err := week.ParseLabel(s)
+		return t, err == nil && plausible(t)
+	}})
+}()
+
+// timeForms returns the forms of times that all of some values have.
+func timeForms(values []string) (out []*timeForm) {
+	layout := layoutOf(values[0])
+	for _, f := range append(forms[:len(forms):len(forms)], layout) {
+		if f != nil {
+			if f = f.of(values); f != nil {
+				out = append(out, f)
 			}
 		}
 	}
 	return out
-}()
-
-// timeForms returns the forms of times that all values have, the likeliest first.
-func timeForms(values []string) []*timeForm {
-	var out []*timeForm
-	for _, f := range append(counted[:len(counted):len(counted)], layoutOf(values), isoWeek) {
-		if f != nil && f.fits(values) {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// fits reports whether all values are times of the form.
-func (f *timeForm) fits(values []string) bool {
-	for _, v := range values {
-		if _, ok := f.parse(v); !ok {
-			return false
-		}
-	}
-	return len(values) > 0
 }
 
 // elements are the elements of a layout of package time, in order. The year is followed by the
 // month or by the day of the year.
 var elements = []string{"2006", "01", "02", "15", "04", "05"}
 
-// layoutOf returns the layout of package time that the first of some values has; nil if there is none.
-func layoutOf(values []string) *timeForm {
-	if len(values) == 0 {
-		return nil
-	}
-	layout := guessLayout(values[0])
-	format, err := codec.ParseTimeFormat(layout)
-	if layout == "" || err != nil {
-		return nil
-	}
-	rank := len(layout)
-	if strings.ContainsAny(layout, "-_/:.T") {
-		rank += 5
-	}
-	return formOf(format, rank)
-}
-
-// guessLayout returns the layout of a value: its runs of digits are years, months, days and so
-// on. It is empty if the value has other lengths.
-func guessLayout(s string) string {
+// layoutOf returns the layout of package time that a value has: its runs of digits are years, months, days and so
+// on. It is nil if there is none.
+func layoutOf(s string) *timeForm {
 	var b strings.Builder
-	next := 0 // in elements
+	next, rank := 0, 0 // in elements
 	for s != "" {
-		n := 0
-		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-			n++
-		}
+		n := len(s) - len(strings.TrimLeft(s, "0123456789"))
 		switch {
 		case n == 0:
-			b.WriteByte(s[0])
+			if b.WriteByte(s[0]); strings.Contains("-_/:.T", s[:1]) {
+				rank = 5
+			}
 			s = s[1:]
 			continue
 		case next == len(elements) && strings.HasSuffix(b.String(), "."):
@@ -155,8 +157,7 @@ func guessLayout(s string) string {
 			continue
 		case next == 1 && n == 3:
 			b.WriteString("002")
-			next, s = 3, s[n:]
-			continue
+			next, s, n = 3, s[n:], 0
 		}
 		for n > 0 && next < len(elements) && n >= len(elements[next]) {
 			e := elements[next]
@@ -164,69 +165,46 @@ func guessLayout(s string) string {
 			next, n, s = next+1, n-len(e), s[len(e):]
 		}
 		if n > 0 {
-			return ""
-		}
-	}
-	return b.String()
-}
-
-// number is a label of buckets that are counted, such as week%d.
-type number struct {
-	prefix, suffix string
-	pad            int // 0 if the numbers are not padded
-	numbers        []int64
-}
-
-// text returns the label in the schema language.
-func (n *number) text() string {
-	verb := "%d"
-	if n.pad > 0 {
-		verb = fmt.Sprintf("%%0%dd", n.pad)
-	}
-	return n.prefix + verb + n.suffix
-}
-
-// numberOf returns the label that all values have; nil if there is none.
-func numberOf(values []string) *number {
-	first := values[0]
-	begin := strings.IndexAny(first, "0123456789")
-	if begin < 0 {
-		return nil
-	}
-	end := begin
-	for end < len(first) && first[end] >= '0' && first[end] <= '9' {
-		end++
-	}
-	n := &number{prefix: first[:begin], suffix: first[end:]}
-	padded, same := false, true
-	for _, v := range values {
-		v, ok1 := strings.CutPrefix(v, n.prefix)
-		v, ok2 := strings.CutSuffix(v, n.suffix)
-		if !ok1 || !ok2 || v == "" || len(v) > 18 {
 			return nil
 		}
-		c, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || c <= 0 || !isDigits(v) {
-			return nil
-		}
-		padded = padded || v[0] == '0'
-		same = same && len(v) == end-begin
-		n.numbers = append(n.numbers, c)
 	}
-	if padded && !same || strings.Contains(n.prefix+n.suffix, "%") {
+	format, err := codec.ParseTimeFormat(b.String())
+	if b.Len() == 0 || err != nil {
 		return nil
 	}
+	return formOf(format, rank+b.Len())
+}
+
+// spanWords are the names of buckets in labels.
+var spanWords = strings.Fields("week wk w day d hour hr h month mon m bucket b block chunk year y")
+
+// countedForm returns the form of labels that count buckets, such as week%d, whose rows bear it out; nil if there is none. A label
+// has the name of a unit, or is one of several numbers.
+func countedForm(rows []row, p *part) *timeForm {
+	first := p.values[0]
+	begin := max(0, strings.IndexAny(first, "0123456789"))
+	end := len(first) - len(strings.TrimLeft(first[begin:], "0123456789"))
+	prefix, suffix := first[:begin], first[end:]
+	numbers, padded, same := make([]int64, len(p.values)), false, true
+	for r, v := range p.values {
+		v = strings.TrimSuffix(strings.TrimPrefix(v, prefix), suffix)
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n <= 0 || !isDigits(v) || len(v) > 18 || prefix+v+suffix != p.values[r] {
+			return nil
+		}
+		numbers[r], padded, same = n, padded || v[0] == '0', same && len(v) == end-begin
+	}
+	text := "%d"
 	if padded {
-		n.pad = end - begin
+		text = fmt.Sprintf("%%0%dd", end-begin)
 	}
-	return n
+	word := strings.ToLower(strings.Trim(prefix+suffix, "-_. "))
+	if padded && !same || prefix+suffix == "" && p.distinct <= 2 || prefix+suffix != "" && !slices.Contains(spanWords, word) {
+		return nil
+	}
+	f := countedBuckets(rows, numbers)
+	if f != nil {
+		f.format = prefix + text + suffix
+	}
+	return f
 }
-
-// isoWeek is the label of ISO 8601 weeks.
-var isoWeek = func() *timeForm {
-	b := codec.Bucket{Every: 7 * 24 * time.Hour, Label: codec.Label{Kind: codec.ISOWeekLabel}}
-	return &timeForm{format: "iso_week", unit: b.Every, rank: 12, parse: func(s string) (time.Time, bool) {
-		t, err := b.ParseLabel(s)
-		return t, err == nil && plausible(t)
-	}}
-}()
