@@ -46,20 +46,6 @@ func ProposeCQL(text, table string, flags ...string) (*Proposal, error) {
 
 const day = 24 * time.Hour
 
-// Types in CQL whose values are times of events.
-const (
-	cqlTimestamp = "timestamp"
-	cqlTimeID    = "timeuuid" // an ID that has a time
-	cqlDate      = "date"
-)
-
-// cqlTypes are the types of fields for those of columns in CQL. The text of others is stored.
-var cqlTypes = map[string]string{
-	"ascii": "string", "text": "string", "varchar": "string", "bigint": "int64", "int": "int32", "smallint": "int32", "tinyint": "int32",
-	"float": "float32", "double": "float64", "boolean": "bool", "blob": "bytes", "uuid": "uuid", cqlTimeID: "uuid", cqlTimestamp: "timestamp",
-	"counter": "int64",
-}
-
 // design derives the design.
 func (t *cqlTable) design() (*design, error) {
 	at := slices.IndexFunc(t.clustering, func(name string) bool { return slices.Contains([]string{cqlTimestamp, cqlTimeID}, t.column(name).typ) })
@@ -67,7 +53,7 @@ func (t *cqlTable) design() (*design, error) {
 		at = slices.IndexFunc(t.clustering, func(name string) bool { return t.column(name).typ == cqlDate })
 	}
 	if at < 0 {
-		return nil, errors.New("no clustering column is a timestamp, a timeuuid or a date, so that its rows are not events of a series")
+		return nil, errors.New("no clustering column is a timestamp, a " + cqlTimeID + " or a date, so that its rows are not events of a series")
 	}
 	d := &design{
 		table: t.name, precision: time.Millisecond, timeName: t.clustering[at], loading: []string{"--format cassandra"},

@@ -358,3 +358,17 @@ func (d data) isBlob() bool {
 
 // isObject reports whether a value is a JSON object.
 func isObject(b []byte) bool { return jsonText.reads(b) && b[0] == '{' }
+
+// Types in CQL whose values are times of events.
+const (
+	cqlTimestamp = "timestamp"
+	cqlTimeID    = "timeuuid" // an ID that has a time
+	cqlDate      = "date"
+)
+
+// cqlTypes are the types of fields for those of columns in CQL. The text of others is stored.
+var cqlTypes = map[string]string{
+	"ascii": "string", "text": "string", "varchar": "string", "bigint": "int64", "int": "int32", "smallint": "int32", "tinyint": "int32",
+	"float": "float32", "double": "float64", "boolean": "bool", "blob": "bytes", "uuid": "uuid", cqlTimeID: "uuid", cqlTimestamp: "timestamp",
+	"counter": "int64",
+}
