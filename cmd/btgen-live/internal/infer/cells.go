@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/gen/words"
 )
 
 // timeColumn matches the likely names of columns with the time of an event.
@@ -23,88 +21,64 @@ func (s *recordSample) assign() error {
 	if err := s.checkHeader(); err != nil {
 		return err
 	}
-	var columns recordColumns
 	for _, name := range s.columns {
-		if _, err := columns.know(name, s.Options.Layout); err != nil {
+		if _, err := s.know(format.AnyPart, name); err != nil {
 			return err
 		}
 	}
 	for _, values := range s.records {
 		for i := range values {
-			columns.byName[string(values[i].Name)].add(&values[i])
+			s.cell(string(values[i].Name)).add(&values[i])
 		}
 	}
 	s.takeConstants()
-	if err := s.checkGiven(columns.byName); err != nil {
-		return err
-	}
-	if s.Time == "" {
-		var unread data
-		if s.Time, s.otherTimes, unread = s.timeOf(columns.byName); s.Time == "" {
-			return fmt.Errorf("%w: add --time-column COLUMN; %s", ErrNoTime, layoutHint(unread))
-		}
-	}
-	if slices.Contains(s.Options.CSV.Joined, s.Time) {
-		s.left = strings.SplitN(s.Time, "+", 2)
-	} else if columns.byName[s.Time].values.all(s.isDate) {
-		s.clock = s.clockOf(columns.byName)
-	}
-	if s.Series == nil && s.constants == nil {
-		s.Series, s.guessed = s.seriesOf(columns.byName), true
-	}
-	for _, name := range s.columns {
-		if name == s.Time || slices.Contains(s.Series, name) || slices.Contains(s.left, name) {
-			continue
-		}
-		if _, err := s.fields.know(name, s.Options.Layout); err != nil {
-			return err
-		}
-	}
-	for r, values := range s.records {
-		for i := range values {
-			switch name := string(values[i].Name); {
-			case name == s.Time:
-				values[i].Part = format.TimePart
-			case slices.Contains(s.Series, name):
-				values[i].Part = format.TagPart
-			}
-		}
-		values = slices.DeleteFunc(values, func(v format.Value) bool { return slices.Contains(s.left, string(v.Name)) })
-		slices.SortStableFunc(values, func(a, b format.Value) int { return s.rank(&a) - s.rank(&b) })
-		s.records[r] = values
-	}
-	return nil
-}
-
-// checkGiven returns an error if flags name columns that the file does not have, or that have no values.
-func (s *recordSample) checkGiven(columns map[string]*recordColumn) error {
-	given := slices.Clone(s.Series)
-	if s.Time != "" {
-		given = append(given, s.Time)
-	}
-	for _, name := range given {
-		switch c := columns[name]; {
+	for _, name := range append(slices.Clone(s.Series), s.Time) {
+		switch c := s.cell(name); {
+		case name == "":
 		case c == nil:
 			return fmt.Errorf("no record has a column %s: %w are %s", show(name), ErrColumn, listed(s.columns))
 		case c.isEmpty():
 			return fmt.Errorf("%w: all values of column %s are empty in the sample: choose another column", ErrNoSchema, show(name))
 		}
 	}
+	if s.Time == "" {
+		var unread data
+		if s.Time, s.otherTimes, unread = s.timeOf(); s.Time == "" {
+			return fmt.Errorf("%w: add --time-column COLUMN; %s", ErrNoTime, layoutHint(unread))
+		}
+	}
+	if slices.Contains(s.Options.CSV.Joined, s.Time) {
+		s.left = strings.SplitN(s.Time, "+", 2)
+	} else if s.cell(s.Time).values.all(s.isDate) {
+		if i := slices.IndexFunc(s.all, func(c *recordColumn) bool { return c.values.all(isClock) }); i >= 0 {
+			s.clock = s.all[i].name
+		}
+	}
+	if s.Series == nil && s.constants == nil {
+		s.Series, s.guessed = s.seriesOf(), true
+	}
+	for _, c := range s.all {
+		switch {
+		case slices.Contains(s.left, c.name): // no part
+		case c.name == s.Time:
+			c.part = format.TimePart
+		case slices.Contains(s.Series, c.name):
+			c.part = format.TagPart
+		default:
+			c.part = format.FieldPart
+		}
+	}
+	for _, values := range s.records {
+		for i := range values {
+			values[i].Part = s.cell(string(values[i].Name)).part
+		}
+	}
 	return nil
 }
 
-// checkSeries returns an error if nothing tells one series of CSV from another. It finds the columns that could, if
-// lines of one series have the same time.
-func (s *recordSample) checkSeries() error {
-	if s.Format.Cells && len(s.records) > 0 && len(s.Series)+len(s.constants) == 0 {
-		err := fmt.Errorf("%w: add --series COLUMN, or if all lines are of one series, its name and value, as in --series source=%s", ErrNoSeries, words.Shell(s.Name))
-		times := s.timeTexts()
-		return errors.Join(times.check(), err)
-	}
-	if s.Format.Cells && s.replaced > 0 {
-		s.separators = s.separatorsOf()
-	}
-	return nil
+// cell returns a column of CSV; nil if there is none.
+func (s *recordSample) cell(name string) *recordColumn {
+	return s.byName[columnName{format.AnyPart, name}]
 }
 
 // checkHeader returns an error if the names of the columns seem to be the first record: one is a time, or none is a
@@ -130,16 +104,6 @@ func (s *recordSample) checkHeader() error {
 	return fmt.Errorf("%w: its cells are values, such as %s: add --columns with the names, as in --columns %s", ErrHeader, show(s.columns[max(at, 0)]), strings.Join(names, ","))
 }
 
-// clockOf returns the column with times of a day; empty if there is none.
-func (s *recordSample) clockOf(columns map[string]*recordColumn) string {
-	for _, name := range s.columns {
-		if columns[name].values.all(isClock) {
-			return name
-		}
-	}
-	return ""
-}
-
 // isClock reports whether a text is the time of a day.
 func isClock(b []byte) bool {
 	_, err := time.Parse("15:04:05", string(b))
@@ -161,8 +125,8 @@ func (s *recordSample) takeConstants() {
 	}
 }
 
-// separatorsOf returns the columns of which no two records of one point have the same value.
-func (s *recordSample) separatorsOf() (out []string) {
+// separators returns the columns of CSV of which no two records of one point have the same value.
+func (s *recordSample) separators() (out []string) {
 	seen, twice := map[string]bool{}, map[string]bool{}
 	for r, values := range s.records {
 		for _, v := range values {
@@ -171,25 +135,21 @@ func (s *recordSample) separatorsOf() (out []string) {
 			seen[id] = true
 		}
 	}
-	for _, name := range s.fields.order {
-		if len(s.fields.byName[name].values) == len(s.records) && !twice[name] {
-			out = append(out, name)
+	for _, c := range s.of(format.FieldPart) {
+		if s.Format.Cells && len(c.values) == len(s.records) && !twice[c.name] {
+			out = append(out, c.name)
 		}
 	}
 	return out
 }
 
-// rank sorts the columns of the series in their order.
-func (s *recordSample) rank(v *format.Value) int { return slices.Index(s.Series, string(v.Name)) }
-
 // timeOf returns the column with the time, and others with times: the one with the finest times, of which those that
 // need no further flag and those with likely names come first. If there is none, it returns the texts of a column that
 // has times in a layout.
-func (s *recordSample) timeOf(columns map[string]*recordColumn) (name string, others []string, unread data) {
+func (s *recordSample) timeOf() (name string, others []string, unread data) {
 	best := -1
-	for _, of := range s.columns {
-		texts := columns[of].values
-		typ := columns[of].cellType()
+	for _, c := range s.all {
+		of, texts, typ := c.name, c.values, c.cellType()
 		timed, named := typ == "timestamp" || typ == localTime, timeColumn.MatchString(of)
 		if !timed && !named || !texts.all(s.isTime) && !texts.all(s.isLikelyTime) {
 			if typ == "string" && (unread == nil || named) && len(layoutsOf(texts)) > 0 {
@@ -231,24 +191,13 @@ func (s *recordSample) isLikelyTime(text []byte) bool {
 
 // seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat, and are not
 // empty.
-func (s *recordSample) seriesOf(columns map[string]*recordColumn) []string {
-	var out []string
-	for _, name := range s.columns {
-		values := columns[name].values
-		distinct := values.distinct(maxDistinct)
-		if name == s.Time || len(values) < len(s.records) || distinct[""] || slices.Contains(s.left, name) ||
-			len(distinct)*2 > len(values) || len(distinct) == maxDistinct {
-			continue
-		}
-		typ := columns[name].cellType()
-		if typ == "string" || isID(typ) || typ == "int64" && idColumn.MatchString(name) {
-			out = append(out, name)
+func (s *recordSample) seriesOf() (out []string) {
+	for _, c := range s.all {
+		distinct, typ := c.values.distinct(maxDistinct), c.cellType()
+		repeats := len(c.values) == len(s.records) && !distinct[""] && len(distinct)*2 <= len(c.values) && len(distinct) < maxDistinct
+		if repeats && c.name != s.Time && !slices.Contains(s.left, c.name) && (typ == "string" || isID(typ) || typ == "int64" && idColumn.MatchString(c.name)) {
+			out = append(out, c.name)
 		}
 	}
 	return out
-}
-
-// seriesQuestion asks which columns are the series.
-func (s *recordSample) seriesQuestion() string {
-	return fmt.Sprintf("Which columns tell one series from another? The values of %s repeat; --series names others.", strings.Join(s.Series, ", "))
 }

@@ -58,7 +58,7 @@ const (
 // ProposeRecords returns a schema for a new table for the events of another system. The result depends
 // on the records alone. Report is nil.
 func ProposeRecords(r Records) (*Proposal, error) {
-	s := &recordSample{Records: r, metrics: map[string]int{}, points: map[string]recordPoint{}}
+	s := &recordSample{Records: r, metrics: map[string]int{}, byName: map[columnName]*recordColumn{}, points: map[string]recordPoint{}}
 	p, err := s.propose()
 	return p, format.Uncommented(s.columns, err)
 }
@@ -78,18 +78,25 @@ func (s *recordSample) propose() (*Proposal, error) {
 			return nil, err
 		}
 	}
-	if err := s.checkSeries(); err != nil {
-		return nil, err
-	}
 	if len(s.points) == 0 {
 		if len(s.errors) == 0 {
 			return nil, ErrNoRecords
 		}
 		return nil, fmt.Errorf("%w: %s", ErrNoRecords, strings.Join(s.errors, "; "))
 	}
+	times := s.timeTexts()
+	if err := times.check(); s.Format.Cells && len(s.Series)+len(s.constants) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("%w: add --series COLUMN, or if all lines are of one series, its name and value, as in --series source=%s", ErrNoSeries, words.Shell(s.Name)))
+	} else if err != nil {
+		return nil, err
+	}
 	d, err := s.design()
 	if err != nil {
 		return nil, err
+	}
+	d.asks = append(d.asks, times.questions()...)
+	if s.replaced > 0 {
+		d.asks = append(d.asks, s.replacedQuestion())
 	}
 	return d.propose()
 }
@@ -97,27 +104,27 @@ func (s *recordSample) propose() (*Proposal, error) {
 // recordSample is what is known of the records.
 type recordSample struct {
 	Records
-	records      [][]format.Value
-	failed       int
-	errors       []string // the first
-	metrics      map[string]int
-	metricOrder  []string
-	tags, fields recordColumns
-	points       map[string]recordPoint // by series and time
-	scattered    bool                   // whether lines of a point do not follow each other
-	lines        []string               // the points of lines
-	untimed      int                    // lines without a time
-	times        data                   // of the others
-	replaced     int                    // lines with the series and the time of an earlier one, which are not parts of one point
-	replacedOne  string                 // the first of them
-	columns      []string               // of CSV
-	otherTimes   []string               // columns of CSV with times, if Time is a guess
-	left         []string               // columns of CSV that are joined as the time
-	clock        string                 // the column of CSV with the times of days, if that of the time has dates
-	constants    []designValue          // values of the series that lines lack
-	notText      int                    // records that are not in UTF-8
-	guessed      bool                   // whether Series are a guess
-	separators   []string               // columns of CSV that tell lines of one series and time apart
+	records     [][]format.Value
+	failed      int
+	errors      []string // the first
+	metrics     map[string]int
+	metricOrder []string
+	all         []*recordColumn // tags, fields and columns, in the order in which they appear
+	byName      map[columnName]*recordColumn
+	points      map[string]recordPoint // by series and time
+	scattered   bool                   // whether lines of a point do not follow each other
+	lines       []string               // the points of lines
+	untimed     int                    // lines without a time
+	times       data                   // of the others
+	replaced    int                    // lines with the series and the time of an earlier one, which are not parts of one point
+	replacedOne string                 // the first of them
+	columns     []string               // of CSV
+	otherTimes  []string               // columns of CSV with times, if Time is a guess
+	left        []string               // columns of CSV that are joined as the time
+	clock       string                 // the column of CSV with the times of days, if that of the time has dates
+	constants   []designValue          // values of the series that lines lack
+	notText     int                    // records that are not in UTF-8
+	guessed     bool                   // whether Series are a guess
 }
 
 // recordPoint is an event.
@@ -126,33 +133,36 @@ type recordPoint struct {
 	timed bool
 }
 
-// recordColumns are tags, fields or columns.
-type recordColumns struct {
-	order  []string
-	byName map[string]*recordColumn
-}
-
-// know returns a column.
-func (c *recordColumns) know(name, layout string) (*recordColumn, error) {
-	if found := c.byName[name]; found != nil {
-		return found, nil
-	}
-	if len(c.order) == maxNames {
-		return nil, fmt.Errorf("%w: there are over %d tags or fields: columns must be named by fields [C08]", ErrNoSchema, maxNames)
-	}
-	if c.byName == nil {
-		c.byName = map[string]*recordColumn{}
-	}
-	c.byName[name] = &recordColumn{layout: layout}
-	c.order = append(c.order, name)
-	return c.byName[name], nil
+// columnName tells columns apart: tags and fields may have one name.
+type columnName struct {
+	part format.Part
+	name string
 }
 
 // recordColumn is what is known of a tag, a field or a column.
 type recordColumn struct {
+	columnName
 	values data
 	kinds  [format.StringKind + 1]int
 	layout string // of times
+}
+
+// know returns a column.
+func (s *recordSample) know(part format.Part, name string) (*recordColumn, error) {
+	of := columnName{part, name}
+	if s.byName[of] == nil {
+		if len(s.all) == maxNames {
+			return nil, fmt.Errorf("%w: there are over %d tags or fields: columns must be named by fields [C08]", ErrNoSchema, maxNames)
+		}
+		s.byName[of] = &recordColumn{columnName: of, layout: s.Options.Layout}
+		s.all = append(s.all, s.byName[of])
+	}
+	return s.byName[of], nil
+}
+
+// of returns the columns of a part of records.
+func (s *recordSample) of(part format.Part) []*recordColumn {
+	return slices.DeleteFunc(slices.Clone(s.all), func(c *recordColumn) bool { return c.part != part })
 }
 
 // add adds a value.
@@ -255,26 +265,16 @@ func (s *recordSample) add(values []format.Value) error {
 	}
 	s.points[id] = point
 	s.lines = append(s.lines, id)
-	return s.addValues(values, known && s.Format.Points)
-}
-
-// addValues examines the tags, unless they are those of an earlier record, and the fields of a record.
-func (s *recordSample) addValues(values []format.Value, known bool) error {
 	for i := range values {
-		in := &s.fields
-		switch values[i].Part {
-		case format.MetricPart, format.TimePart:
-			continue
-		case format.TagPart:
-			if in = &s.tags; known {
-				continue
-			}
+		v := &values[i]
+		if s.Format.Cells || v.Part != format.FieldPart && (v.Part != format.TagPart || known && s.Format.Points) {
+			continue // of a column that is known, or of a point whose tags are
 		}
-		column, err := in.know(string(values[i].Name), s.Options.Layout)
+		column, err := s.know(v.Part, string(v.Name))
 		if err != nil {
 			return err
 		}
-		column.add(&values[i])
+		column.add(v)
 	}
 	return nil
 }
@@ -316,56 +316,55 @@ func (s *recordSample) events() int {
 // design derives the design.
 func (s *recordSample) design() (*design, error) {
 	narrow := len(s.metrics) > 1
-	if narrow && s.Format.Points {
+	switch {
+	case narrow && s.Format.Points:
 		return nil, fmt.Errorf("%w: %s: choose one with --metric", ErrMetrics, listed(s.metricOrder))
-	}
-	times := s.timeTexts()
-	if err := times.check(); err != nil {
-		return nil, err
-	}
-	if s.notText > 0 && s.notText == len(s.lines) {
+	case s.notText == len(s.lines):
 		return nil, s.notTextError()
 	}
-	d := &design{table: s.Name, partition: -1, words: []string{s.Format.Metric, s.Format.Rest}, ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}."}
-	if len(s.metrics) == 1 {
-		d.table = s.metricOrder[0]
+	d := &design{
+		table: s.Name, partition: -1, words: []string{s.Format.Metric, s.Format.Rest}, left: s.left,
+		ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}.",
+		about: []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title,
+			words.Count(float64(len(s.lines)), "line", "lines"), words.Count(float64(s.events()), "event", "events"))},
+		loading: append([]string{"--format " + s.Format.Name}, s.Flags...), partial: len(s.errors) > 0,
 	}
-	d.about = []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title, words.Count(float64(len(s.lines)), "line", "lines"), words.Count(float64(s.events()), "event", "events"))}
 	for _, e := range s.errors {
-		d.about, d.partial = append(d.about, "Not read: "+e), true
+		d.about = append(d.about, "Not read: "+e)
 	}
-	d.loading = append([]string{"--format " + s.Format.Name}, s.Flags...)
-	if d.file = words.Shell(s.File); s.File == "" || oneLine(s.File) != s.File || strings.HasPrefix(s.File, "-") {
-		d.file = ""
+	if s.File != "" && oneLine(s.File) == s.File && !strings.HasPrefix(s.File, "-") {
+		d.file = words.Shell(s.File)
 	}
-	if narrow {
-		d.series = append(d.series, designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: s.metricOrder[0], bytes: averageLength(s.metricOrder)})
-	}
-	if len(s.metrics) == 1 && s.Options.Metric != "" {
-		d.loading = append(d.loading, "--metric "+words.Shell(s.Options.Metric))
+	if len(s.metrics) == 1 {
+		if d.table = s.metricOrder[0]; s.Options.Metric != "" {
+			d.loading = append(d.loading, "--metric "+words.Shell(s.Options.Metric))
+		}
 	}
 	if s.Format.Cells {
 		d.timeName = s.Time
 	}
-	if s.guessed {
-		d.asks = append(d.asks, s.seriesQuestion())
+	ask := func(when bool, format string, args ...any) {
+		if when {
+			d.asks = append(d.asks, fmt.Sprintf(format, args...))
+		}
 	}
-	if len(s.otherTimes) > 0 {
-		d.asks = append(d.asks, fmt.Sprintf("Is %s the time? Times also are in %s; --time-column names another.", s.Time, listed(s.otherTimes)))
-	}
-	if d.left = s.left; s.clock != "" {
-		d.asks = append(d.asks, fmt.Sprintf("%s has dates, and %s times of days. Are they one time? Then repeat infer with --time-column %s.", s.Time, s.clock, words.Shell(s.Time+"+"+s.clock)))
-	}
-	if s.notText > 0 {
-		d.asks = append(d.asks, s.notTextError().Error()+". Can they be converted?")
+	ask(s.guessed, "Which columns tell one series from another? The values of %s repeat; --series names others.", strings.Join(s.Series, ", "))
+	ask(len(s.otherTimes) > 0, "Is %s the time? Times also are in %s; --time-column names another.", s.Time, listed(s.otherTimes))
+	ask(s.clock != "", "%s has dates, and %s times of days. Are they one time? Then repeat infer with --time-column %s.", s.Time, s.clock, words.Shell(s.Time+"+"+s.clock))
+	ask(s.notText > 0, "%v. Can they be converted?", s.notTextError())
+	ask(s.untimed > 0, "%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have"))
+	metric := designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: d.table, bytes: len(d.table)}
+	if narrow {
+		metric.example, metric.bytes = s.metricOrder[0], averageLength(s.metricOrder)
+		d.series = append(d.series, metric)
 	}
 	d.series = append(d.series, s.constants...)
 	s.addTags(d)
-	for _, name := range s.fields.order {
-		d.fields = append(d.fields, s.field(name))
+	for _, c := range s.of(format.FieldPart) {
+		d.fields = append(d.fields, s.field(c))
 	}
 	if len(d.series) == 0 && s.Format.Metric != "" {
-		d.series = append(d.series, designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: d.table, bytes: len(d.table)})
+		d.series = append(d.series, metric)
 	}
 	if len(d.fields) == 0 {
 		return nil, fmt.Errorf("%w: no column is a field", ErrNoSchema)
@@ -398,22 +397,22 @@ func averageLength(texts []string) int {
 
 // addTags adds the tags of all events to the series, and a string for the others.
 func (s *recordSample) addTags(d *design) {
-	others := 0
-	if !s.Format.Cells {
-		slices.Sort(s.tags.order)
-	}
-	for _, name := range s.tags.order {
-		c := s.tags.byName[name]
-		if len(c.values) < s.events() && !s.Format.Cells {
+	others, tags := 0, s.of(format.TagPart)
+	slices.SortFunc(tags, func(a, b *recordColumn) int {
+		return cmp.Or(slices.Index(s.Series, a.name)-slices.Index(s.Series, b.name), strings.Compare(a.name, b.name))
+	})
+	for _, c := range tags {
+		lacking := len(c.values) < s.events()
+		if lacking && !s.Format.Cells {
 			others++
 			continue
 		}
-		v := designValue{source: name, part: s.part(format.TagPart), typ: "string", example: c.example(), bytes: max(1, c.values.bytes())}
+		v := designValue{source: c.name, part: s.part(format.TagPart), typ: "string", example: c.example(), bytes: max(1, c.values.bytes())}
 		v.escape = c.values.first(func(b []byte) bool { return bytes.IndexByte(b, '#') >= 0 }) != nil
 		if t := c.cellType(); s.Format.Cells && (t == "int64" || isID(t)) {
 			v.typ, v.escape = t, false
 		}
-		if len(c.values) < s.events() {
+		if lacking {
 			v.asks = append(v.asks, "Some events lack it, and are refused. What is it for them?")
 		}
 		d.series = append(d.series, v)
@@ -427,10 +426,9 @@ func (s *recordSample) addTags(d *design) {
 }
 
 // field derives a field.
-func (s *recordSample) field(name string) designValue {
-	c := s.fields.byName[name]
+func (s *recordSample) field(c *recordColumn) designValue {
 	n := len(c.values)
-	v := designValue{source: name, part: s.part(format.FieldPart), optional: n < s.events()}
+	v := designValue{source: c.name, part: s.part(format.FieldPart), optional: n < s.events()}
 	integers := c.kinds[format.IntKind] + c.kinds[format.UintKind]
 	switch text := c.kinds[format.TextKind] + c.kinds[format.StringKind]; {
 	case n == 0 || s.Format.Cells && c.isEmpty():
@@ -480,14 +478,6 @@ func (s *recordSample) time(d *design) {
 		d.precisionAsk = fmt.Sprintf("Times have digits to %s, and write drops what is below a millisecond. Are these digits needed? No series has two events in a millisecond; "+
 			"with a precision of %s, each event is a row (%s).", schema.FormatDuration(finer), schema.FormatDuration(finer), unserialized(true))
 	}
-	if s.untimed > 0 {
-		d.asks = append(d.asks, fmt.Sprintf("%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have")))
-	}
-	texts := s.timeTexts()
-	d.asks = append(d.asks, texts.questions()...)
-	if s.replaced > 0 {
-		d.asks = append(d.asks, s.replacedQuestion())
-	}
 	if s.scattered && s.Format.Points {
 		d.asks = append(d.asks, "Lines of a point do not follow each other, and --merge joins them if fewer than 100,000 are between them. If not, can they be sorted by series and time?")
 		d.loading = append(d.loading, "--merge")
@@ -506,9 +496,9 @@ var firstWeek = time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC)
 // replacedQuestion asks about lines that would replace others.
 func (s *recordSample) replacedQuestion() string {
 	q := fmt.Sprintf("%d of %d lines have the series and the time of an earlier one, such as %s, and would replace it. ", s.replaced, len(s.lines), s.replacedOne)
-	switch {
-	case len(s.separators) > 0:
-		return q + fmt.Sprintf("Columns that tell all lines apart: %s. Is one of them a part of the series, to be added to --series?", listed(s.separators))
+	switch separators := s.separators(); {
+	case len(separators) > 0:
+		return q + fmt.Sprintf("Columns that tell all lines apart: %s. Is one of them a part of the series, to be added to --series?", listed(separators))
 	case s.Format.Cells:
 		return q + "Are they copies, or do several columns tell them apart, to be added to --series?"
 	}
