@@ -186,7 +186,7 @@ func (s *recordSample) isDate(text []byte) bool {
 // isLikelyTime reports whether a text is a time for readers with some unit and zone.
 func (s *recordSample) isLikelyTime(text []byte) bool {
 	_, ok := wallTime(text, s.Options.Layout)
-	return ok || s.Options.Layout == "" && slices.ContainsFunc(units, func(u unitFlag) bool { return u.fits(text) })
+	return ok || s.Options.Layout == "" && slices.ContainsFunc(units, func(unit string) bool { return fits(text, unit) })
 }
 
 // seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat, and are not
