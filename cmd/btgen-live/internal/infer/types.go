@@ -234,21 +234,11 @@ func isZero(b []byte) bool { return bytes.Count(b, []byte{0}) == len(b) }
 // isNumber reports whether a text is a number.
 func isNumber(b []byte) bool { return intText.reads(b) || floatText.reads(b) }
 
-// isDecimal reports whether a number is likely one that a float64 holds: one without leading zeros,
-// as IDs and postal codes have them, without a plus sign, as phone numbers have it, with digits
-// that a float64 keeps, and not like 12e5, which programs write as 1.2e+06.
+// isDecimal reports whether a number is likely one that a float64 holds: one in a usual notation, with digits that a float64 keeps.
 func isDecimal(s string) bool {
-	if s[0] == '+' || !isDigits(s[len(s)-1:]) {
-		return false
-	}
-	s = strings.TrimPrefix(s, "-")
-	mantissa, exponent, has := strings.Cut(strings.ToLower(s), "e")
-	if has && !strings.Contains(mantissa, ".") && strings.Trim(exponent[:1], "+-") != "" {
-		return false
-	}
-	padded := len(mantissa) > 1 && mantissa[0] == '0' && mantissa[1] != '.'
+	mantissa, _, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(s, "-")), "e")
 	f, err := strconv.ParseFloat(mantissa, 64)
-	return !padded && err == nil && significant(mantissa) == significant(strconv.FormatFloat(f, 'f', -1, 64))
+	return err == nil && usualNumber.MatchString(s) && isDigits(s[len(s)-1:]) && significant(mantissa) == significant(strconv.FormatFloat(f, 'f', -1, 64))
 }
 
 // significant returns the digits of a number without an exponent, without zeros at both ends.
