@@ -2,7 +2,6 @@ package format
 
 import (
 	"bytes"
-	"io"
 	"time"
 )
 
@@ -17,27 +16,12 @@ import (
 var graphite = Format{
 	Name: "graphite", Title: "plaintext protocol of Graphite",
 	Unit: time.Second, Metric: "metric", Rest: "tags",
-	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) { return &graphiteScanner{newLines(in)}, nil },
+	scan: scanLines(false, parseGraphite),
 }
 
-// graphiteScanner scans lines of Graphite.
-type graphiteScanner struct{ lines }
-
-// Scan implements [Scanner].
-func (s *graphiteScanner) Scan(r *Record) error {
-	for {
-		line, number, err := s.next()
-		if r.reset(line, number); err != nil {
-			return err
-		}
-		if words := wordsOf(line); len(words) > 0 {
-			return s.parse(r, words)
-		}
-	}
-}
-
-// parse parses the words of a line.
-func (s *graphiteScanner) parse(r *Record, words [][2]int) error {
+// parseGraphite parses a line.
+func parseGraphite(r *line) error {
+	words := wordsOf(r.text)
 	word := func(i int) []byte { return r.text[words[i][0]:words[i][1]] }
 	if len(words) != 3 {
 		return r.fail(0, "want a metric, a value and a timestamp")

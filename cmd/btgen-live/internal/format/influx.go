@@ -3,7 +3,6 @@ package format
 import (
 	"bytes"
 	"io"
-	"strings"
 	"time"
 )
 
@@ -24,13 +23,9 @@ import (
 var influx = Format{
 	Name: "influx", Title: "line protocol of InfluxDB", Extensions: []string{".lp"},
 	Unit: time.Nanosecond, Metric: "measurement", Rest: "tags", Typed: true, Points: true,
-	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) { return &influxScanner{lines: newLines(in)}, nil },
-}
-
-// influxScanner scans line protocol.
-type influxScanner struct {
-	lines
-	frame influxFrame
+	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) {
+		return &lineScanner{newLines(in), &influxFrame{}, true, func(p *line) error { return (&influxLine{p}).parse() }}, nil
+	},
 }
 
 // influxFrame is the frame of points.
@@ -83,26 +78,8 @@ func (f *influxFrame) add(c byte) {
 	}
 }
 
-// Scan implements [Scanner].
-func (s *influxScanner) Scan(r *Record) error {
-	for {
-		line, number, err := s.record(&s.frame)
-		if r.reset(line, number); err != nil {
-			return err
-		}
-		if text := bytes.TrimLeft(line, " \t"); len(text) == 0 || text[0] == '#' {
-			continue
-		}
-		p := &influxLine{Record: r, at: len(line) - len(bytes.TrimLeft(line, " \t"))}
-		return broken(p.parse(), line)
-	}
-}
-
 // influxLine is a line that is parsed.
-type influxLine struct {
-	*Record
-	at int
-}
+type influxLine struct{ *line }
 
 // parse parses the line.
 func (p *influxLine) parse() error {
@@ -117,7 +94,7 @@ func (p *influxLine) parse() error {
 			return err
 		}
 	}
-	if !p.spaces() {
+	if !p.blanks(" ") {
 		return p.fail(p.at, "want a space and the fields")
 	}
 	for more := true; more; more = p.skip(',') {
@@ -165,14 +142,14 @@ func (p *influxLine) field() error {
 
 // end parses the time and the end of the line.
 func (p *influxLine) end() error {
-	if p.spaces() && p.at < len(p.text) {
+	if p.blanks(" ") && p.at < len(p.text) {
 		begin := p.at
 		text := p.token(" \n", "")
 		if !isInteger(text) {
 			return p.fail(begin, "want a time, an integer")
 		}
 		p.add(Value{Part: TimePart, Kind: IntKind, Text: text, at: begin})
-		p.spaces()
+		p.blanks(" ")
 	}
 	if p.at < len(p.text) {
 		return p.fail(p.at, "want a line break")
@@ -196,44 +173,4 @@ func influxValue(text []byte) ([]byte, Kind) {
 		return number, UintKind
 	}
 	return nil, 0
-}
-
-// skip skips a character. It returns false if there is another one.
-func (p *influxLine) skip(c byte) bool {
-	if p.at < len(p.text) && p.text[p.at] == c {
-		p.at++
-		return true
-	}
-	return false
-}
-
-// spaces skips spaces. It returns false if there are none.
-func (p *influxLine) spaces() bool {
-	begin := p.at
-	for p.skip(' ') {
-	}
-	return p.at > begin
-}
-
-// token returns the text before the next of some characters, without the backslashes before others.
-func (p *influxLine) token(ends, escaped string) []byte {
-	begin, from := p.at, len(p.arena)
-	copied := false
-	for ; p.at < len(p.text); p.at++ {
-		c := p.text[p.at]
-		if c == '\\' && p.at+1 < len(p.text) && strings.IndexByte(escaped, p.text[p.at+1]) >= 0 {
-			p.arena, copied = append(p.arena, p.text[begin:p.at]...), true
-			begin = p.at + 1
-			p.at++
-			continue
-		}
-		if strings.IndexByte(ends, c) >= 0 {
-			break
-		}
-	}
-	if !copied {
-		return p.text[begin:p.at]
-	}
-	p.arena = append(p.arena, p.text[begin:p.at]...)
-	return p.arena[from:]
 }

@@ -20,27 +20,8 @@ var openTSDB = Format{
 	Name: "opentsdb", Title: "put lines of OpenTSDB",
 	Unit: time.Second, Metric: "metric", Rest: "tags",
 	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) {
-		return &putScanner{newLines(in), o.Unit}, nil
+		return scanLines(false, func(p *line) error { return parsePut(p, o.Unit) })(in, o)
 	},
-}
-
-// putScanner scans lines of OpenTSDB.
-type putScanner struct {
-	lines
-	unit time.Duration // of times; 0 if their digits say which
-}
-
-// Scan implements [Scanner].
-func (s *putScanner) Scan(r *Record) error {
-	for {
-		line, number, err := s.next()
-		if r.reset(line, number); err != nil {
-			return err
-		}
-		if words := wordsOf(line); len(words) > 0 {
-			return s.parse(r, words)
-		}
-	}
 }
 
 // wordsOf returns the offsets of the first words of a line: those of as many values as a record may have, and
@@ -59,8 +40,9 @@ func wordsOf(line []byte) [][2]int {
 	return words
 }
 
-// parse parses the words of a line.
-func (s *putScanner) parse(r *Record, words [][2]int) error {
+// parsePut parses a line, whose time has a unit; 0 if its digits say which.
+func parsePut(r *line, unit time.Duration) error {
+	words := wordsOf(r.text)
 	word := func(i int) []byte { return r.text[words[i][0]:words[i][1]] }
 	if string(word(0)) == "put" && len(words) > 1 {
 		words = words[1:]
@@ -69,7 +51,7 @@ func (s *putScanner) parse(r *Record, words [][2]int) error {
 		return r.fail(0, "want a metric, a timestamp, a value and a tag")
 	}
 	r.add(Value{Part: MetricPart, Text: word(0), at: words[0][0]})
-	at, ok := s.milliseconds(r, word(1))
+	at, ok := milliseconds(r, word(1), unit)
 	if !ok {
 		return r.fail(words[1][0], "want a time in seconds or milliseconds")
 	}
@@ -93,13 +75,13 @@ func (s *putScanner) parse(r *Record, words [][2]int) error {
 
 // milliseconds returns a timestamp in the unit of the format: seconds, with a fraction for
 // milliseconds. It returns false for what is none.
-func (s *putScanner) milliseconds(r *Record, text []byte) ([]byte, bool) {
+func milliseconds(r *line, text []byte, unit time.Duration) ([]byte, bool) {
 	const seconds, most = 10, 13 // digits
 	whole, fraction, point := bytes.Cut(text, []byte("."))
 	switch {
 	case !isInteger(whole) || !isDigit(whole[0]) || point && (len(whole) > seconds || !isInteger(fraction) || !isDigit(fraction[0]) || len(fraction) > most-seconds):
 		return nil, false
-	case point || s.unit != 0 || len(text) <= seconds:
+	case point || unit != 0 || len(text) <= seconds:
 		return text, true
 	case len(text) > most:
 		return nil, false

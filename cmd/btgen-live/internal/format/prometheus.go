@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -73,8 +72,8 @@ var (
 // Scan implements [Scanner].
 func (s *sampleScanner) Scan(r *Record) error {
 	for {
-		line, number, err := s.next()
-		switch r.reset(line, number); {
+		read, number, err := s.next()
+		switch r.reset(read, number); {
 		case err == io.EOF && s.open && !s.eof && !s.ended:
 			s.ended = true
 			return &InputError{Line: number, Column: 1, Err: errCutOff}
@@ -83,11 +82,11 @@ func (s *sampleScanner) Scan(r *Record) error {
 		case s.eof && s.open:
 			return &InputError{Line: number, Column: 1, Err: errAfter}
 		}
-		text := bytes.TrimLeft(line, " \t")
+		text := bytes.TrimLeft(read, " \t")
 		switch {
 		case len(text) > 0 && text[0] != '#':
-			p := &sampleLine{Record: r, at: len(line) - len(text), open: s.open}
-			return broken(p.parse(), line)
+			p := &sampleLine{line: &line{Record: r, at: len(read) - len(text)}, open: s.open}
+			return broken(p.parse(), read)
 		case !s.open && (string(text) == "# EOF" || bytes.HasPrefix(text, []byte("# UNIT "))):
 			return errOpen
 		case !s.open:
@@ -111,8 +110,7 @@ func isMetadata(line []byte) bool {
 
 // sampleLine is a line that is parsed.
 type sampleLine struct {
-	*Record
-	at     int
+	*line
 	open   bool
 	metric bool // whether the metric was parsed
 }
@@ -127,7 +125,7 @@ func (p *sampleLine) parse() error {
 		p.add(Value{Part: MetricPart, Text: name, at: begin})
 		p.metric = true
 	}
-	if p.blanks(); p.peek() == '{' {
+	if p.blanks(" \t"); p.peek() == '{' {
 		if err := p.labels(TagPart); err != nil {
 			return err
 		}
@@ -138,17 +136,17 @@ func (p *sampleLine) parse() error {
 	if err := p.number(FieldPart, sampleValue); err != nil {
 		return err
 	}
-	if p.blanks(); p.at < len(p.text) && p.peek() != '#' {
+	if p.blanks(" \t"); p.at < len(p.text) && p.peek() != '#' {
 		if err := p.time(TimePart, ""); err != nil {
 			return err
 		}
 	}
-	if p.blanks(); p.open && p.peek() == '#' {
+	if p.blanks(" \t"); p.open && p.peek() == '#' {
 		if err := p.exemplar(); err != nil {
 			return err
 		}
 	}
-	if p.blanks(); p.at < len(p.text) {
+	if p.blanks(" \t"); p.at < len(p.text) {
 		return p.fail(p.at, "want a line break")
 	}
 	return nil
@@ -158,7 +156,7 @@ func (p *sampleLine) parse() error {
 func (p *sampleLine) labels(part Part) error {
 	p.at++
 	for {
-		p.blanks()
+		p.blanks(" \t")
 		if p.peek() == '}' {
 			p.at++
 			return nil
@@ -168,13 +166,13 @@ func (p *sampleLine) labels(part Part) error {
 		if err != nil {
 			return err
 		}
-		if p.blanks(); quoted && !p.metric && p.peek() != '=' {
+		if p.blanks(" \t"); quoted && !p.metric && p.peek() != '=' {
 			p.add(Value{Part: MetricPart, Text: name, at: begin})
 			p.metric = true
 		} else if err := p.label(part, name, begin); err != nil {
 			return err
 		}
-		switch p.blanks(); p.peek() {
+		switch p.blanks(" \t"); p.peek() {
 		case ',':
 			p.at++
 		case '}':
@@ -203,7 +201,7 @@ func (p *sampleLine) label(part Part, name []byte, begin int) error {
 		return p.fail(p.at, "want = after the name of a label")
 	}
 	p.at++
-	if p.blanks(); p.peek() != '"' {
+	if p.blanks(" \t"); p.peek() != '"' {
 		return p.fail(p.at, "want the value of a label in quotes")
 	}
 	text, err := p.quoted()
@@ -246,7 +244,7 @@ func (p *sampleLine) quoted() ([]byte, error) {
 
 // number parses a value.
 func (p *sampleLine) number(part Part, name string) error {
-	p.blanks()
+	p.blanks(" \t")
 	begin := p.at
 	if p.peek() == '{' {
 		return p.fail(begin, "native histograms are not read: export classic ones, whose buckets are samples")
@@ -277,7 +275,7 @@ func (p *sampleLine) time(part Part, name string) error {
 func (p *sampleLine) exemplar() error {
 	begin := p.at
 	p.at++
-	if p.blanks(); p.peek() != '{' {
+	if p.blanks(" \t"); p.peek() != '{' {
 		return p.fail(p.at, "want the labels of an exemplar")
 	}
 	first := len(p.Values)
@@ -296,34 +294,10 @@ func (p *sampleLine) exemplar() error {
 	if err := p.number(FieldPart, exemplarValue); err != nil {
 		return err
 	}
-	if p.blanks(); p.at < len(p.text) {
+	if p.blanks(" \t"); p.at < len(p.text) {
 		return p.time(FieldPart, exemplarTime)
 	}
 	return nil
-}
-
-// peek returns the next character; 0 at the end.
-func (p *sampleLine) peek() byte {
-	if p.at < len(p.text) {
-		return p.text[p.at]
-	}
-	return 0
-}
-
-// blanks skips blanks and tabs.
-func (p *sampleLine) blanks() {
-	for p.peek() == ' ' || p.peek() == '\t' {
-		p.at++
-	}
-}
-
-// word returns the text before the next of some characters.
-func (p *sampleLine) word(ends string) []byte {
-	begin := p.at
-	for p.at < len(p.text) && strings.IndexByte(ends, p.text[p.at]) < 0 {
-		p.at++
-	}
-	return p.text[begin:p.at]
 }
 
 // isMetricName reports whether a text is a name of a metric that needs no quotes.
