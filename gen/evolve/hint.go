@@ -23,7 +23,7 @@ func examples(p *pair, change *Change) (old, new string) {
 	if like == nil {
 		like = &layout.Layout{}
 	}
-	l, t := p.old.Rebuild(p.old.Newest(), like, true)
+	l, t := p.old.Rebuild(like)
 	if p.facts == nil {
 		return sample.ShowKey(sample.Key(l, t)), ""
 	}
@@ -126,7 +126,7 @@ func cells(p *pair, change *Change) (old, new string) {
 	if p.old == nil || p.facts == nil || change.way.column == nil || change.Rule == fieldReplaced && change.column == "" {
 		return old, new
 	}
-	l, t := p.old.Rebuild(p.old.Newest(), p.layout, true)
+	l, t := p.old.Rebuild(p.layout)
 	return old + cellOf(l, t, change.way.column.Key), new + cellOf(p.layout, p.table, change.column)
 }
 

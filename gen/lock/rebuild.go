@@ -10,10 +10,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// Rebuild returns a layout with one table that stores events according to the facts, to
-// show example rows. It copies the examples and units of series values and fields with
-// the same names from the layout like. Retired columns are included, unless live is set.
-func (t *Table) Rebuild(facts *Layout, like *layout.Layout, live bool) (*layout.Layout, *layout.Table) {
+// Rebuild returns a layout with one table that stores events according to the newest facts, to
+// show example rows: without rollups, and without what only older events have. It copies the examples and units of series
+// values and fields with the same names from the layout like.
+func (t *Table) Rebuild(like *layout.Layout) (*layout.Layout, *layout.Table) {
+	facts := t.Newest()
 	l := &layout.Layout{Precision: facts.Precision, Expect: like.Expect}
 	out := &layout.Table{
 		ID: t.Name, Pattern: facts.Pattern, Key: codec.Key{Delimiter: facts.Delimiter, Bucket: facts.Bucket, Time: facts.TimeKey},
@@ -27,9 +28,8 @@ func (t *Table) Rebuild(facts *Layout, like *layout.Layout, live bool) (*layout.
 	}
 	rebuildKey(l, out, facts, like)
 	rebuildFamilies(l, out, facts)
-	rebuildColumns(l, out, facts, like, live)
+	rebuildColumns(l, out, facts, like)
 	l.Tables, l.Read = []*layout.Table{out}, out
-	rebuildRollup(l, out, facts)
 	return l, out
 }
 
@@ -106,51 +106,19 @@ func rebuildFamilies(l *layout.Layout, t *layout.Table, facts *Layout) {
 	}
 }
 
-// rebuildRollup sets the rollup of a table.
-func rebuildRollup(l *layout.Layout, t *layout.Table, facts *Layout) {
-	r := facts.Rollup()
-	if r == nil {
-		return
-	}
-	t.Rollup = &codec.Rollup{Every: r.Every, After: schema.DefaultAfter, Family: r.Family, GC: r.GC, Idle: r.Idle}
-	var names []string
-	for _, s := range facts.Summaries {
-		if !s.Retired {
-			names = append(names, s.Name)
-		}
-	}
-	if len(names) < len(l.Fields) {
-		t.Rollup.Fields = names
-	}
-}
-
-func rebuildColumns(l *layout.Layout, t *layout.Table, facts *Layout, like *layout.Layout, live bool) {
+func rebuildColumns(l *layout.Layout, t *layout.Table, facts *Layout, like *layout.Layout) {
 	if facts.Blob != "" {
 		t.Columns = []layout.Column{{Qualifier: facts.BlobColumn, Field: layout.WholeEvent}}
 	}
-	for _, c := range facts.Columns {
-		if c.Retired && live || c.Was != "" {
-			continue
-		}
-		column := rebuildColumn(t, c, len(l.Fields))
+	for _, c := range facts.Live() {
+		family := slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == c.Family })
+		column := layout.Column{Qualifier: c.Key, Field: len(l.Fields), Values: c.Values, Family: max(0, family)}
 		if c.Written {
 			column.Field = layout.WrittenAt
-			t.Columns = append(t.Columns, column)
-			continue
+		} else {
+			l.Fields = append(l.Fields, exampleOf(rebuildField(facts, c), like.Fields))
 		}
-		f := exampleOf(rebuildField(facts, c), like.Fields)
-		for _, older := range facts.Older() {
-			if older.Was != c.Key {
-				continue
-			}
-			before := rebuildField(facts, older)
-			f.Was = append(f.Was, layout.Was{Column: before.Name, Number: before.Number, Type: before.Type, Enum: before.Enum})
-			was := rebuildColumn(t, older, column.Field)
-			was.Was = &before
-			column.Older = append(column.Older, was)
-		}
-		l.Fields = append(l.Fields, f)
-		if facts.Blob == "" {
+		if facts.Blob == "" || c.Written {
 			t.Columns = append(t.Columns, column)
 		}
 	}
@@ -169,10 +137,4 @@ func rebuildField(facts *Layout, c Column) layout.Field {
 		f.Number, _ = strconv.Atoi(c.Key)
 	}
 	return f
-}
-
-// rebuildColumn returns the column of a field.
-func rebuildColumn(t *layout.Table, c Column, field int) layout.Column {
-	family := slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == c.Family })
-	return layout.Column{Qualifier: c.Key, Field: field, Values: c.Values, Family: max(0, family)}
 }
