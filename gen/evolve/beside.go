@@ -98,7 +98,7 @@ func withBefore(t schema.Table, before string) schema.Table {
 	}
 	t.Before = append(slices.Clone(s.Tables[0].Before), t.Before...)
 	t.Before[0].Since = t.Since
-	t.Since = schema.Value[time.Time]{V: trialStart, Pos: lockPos}
+	t.Since = set(trialStart)
 	return t
 }
 

@@ -49,6 +49,9 @@ var (
 // lockPos marks values as set that are written in the schema language.
 var lockPos = diag.Pos{Line: 1}
 
+// set returns a value that is written in the schema language.
+func set[T any](v T) schema.Value[T] { return schema.Value[T]{V: v, Pos: lockPos} }
+
 // columns compares fields. renamed maps the old names of renamed families to the new ones.
 func (c *comparer) columns(renamed map[string]string) {
 	var removed, added []lock.Column

@@ -199,7 +199,7 @@ var ttlKinds = [...]schema.TTLKind{
 func ttlOf(r codec.GCRule, fromWrite bool) schema.TTL {
 	t := schema.TTL{Kind: ttlKinds[r.Kind], Age: schema.Value[time.Duration]{V: r.MaxAge}, Versions: schema.Value[int]{V: r.MaxVersions}}
 	if fromWrite {
-		t.From = schema.Value[string]{V: "write", Pos: lockPos}
+		t.From = set("write")
 	}
 	for _, rule := range r.Rules {
 		t.Rules = append(t.Rules, ttlOf(rule, fromWrite))

@@ -225,7 +225,7 @@ func requiredHint(h *hinting) string {
 		return ""
 	}
 	f := *h.field
-	f.Optional = schema.Value[bool]{V: true, Pos: lockPos}
+	f.Optional = set(true)
 	return "make it optional, or give it a default: " + diag.Code(f.Name.V+": "+f.String())
 }
 
@@ -295,7 +295,7 @@ func renameHint(h *hinting) string {
 	}
 	f := *field
 	if w.column.Optional && !f.Default.IsSet() {
-		f.Optional = schema.Value[bool]{V: true, Pos: lockPos}
+		f.Optional = set(true)
 		if keep != "" && !field.Optional.V {
 			keep += " and " + diag.Code("optional: true")
 		}
@@ -334,11 +334,11 @@ func mayMove(p *pair, field *schema.Field, old *lock.Column) bool {
 func olderWas(p *pair, change *Change, field *schema.Field, old *lock.Column) schema.Was {
 	out := schema.Was{Pos: lockPos}
 	if old.Type != field.Type.V {
-		out.Type = schema.Value[schema.Type]{V: old.Type, Pos: lockPos}
+		out.Type = set(old.Type)
 	}
 	if old.Type == schema.Enum && field.Type.V != schema.Enum {
 		for _, v := range old.Enum {
-			out.Of = append(out.Of, schema.EnumValue{Name: schema.Value[string]{V: v.Name, Pos: lockPos}, Number: schema.Value[int]{V: int(v.Number), Pos: lockPos}})
+			out.Of = append(out.Of, schema.EnumValue{Name: set(v.Name), Number: set(int(v.Number))})
 		}
 	}
 	if p.table.Blob == layout.Protobuf {
@@ -346,9 +346,9 @@ func olderWas(p *pair, change *Change, field *schema.Field, old *lock.Column) sc
 		out.Number.Pos = lockPos
 		return out
 	}
-	out.Column = schema.Value[string]{V: old.Key, Pos: lockPos}
+	out.Column = set(old.Key)
 	if i := find(p.facts.Newest().Columns, change.column, false); p.table.Blob == "" && i >= 0 && p.facts.Newest().Columns[i].Values != old.Values {
-		out.Values = schema.Value[string]{V: old.Values.String(), Pos: lockPos}
+		out.Values = set(old.Values.String())
 	}
 	return out
 }
@@ -384,13 +384,13 @@ func (h *hinting) movedField(old *lock.Column) string {
 				f.Number.V = max(f.Number.V, o.Number.V+1)
 			}
 		case layout.JSONText:
-			was.Column = schema.Value[string]{V: stored.Key, Pos: lockPos}
+			was.Column = set(stored.Key)
 			f.Name.V = stored.Key + "_2"
 			f.Column = schema.Value[string]{}
 		default:
-			was.Column = schema.Value[string]{V: stored.Key, Pos: lockPos}
+			was.Column = set(stored.Key)
 			if f.Name.V == h.field.Name.V {
-				f.Column = schema.Value[string]{V: stored.Key + "_2", Pos: lockPos}
+				f.Column = set(stored.Key + "_2")
 			}
 		}
 	}
@@ -401,7 +401,7 @@ func (h *hinting) movedField(old *lock.Column) string {
 // newField returns an additional field for values of a new type.
 func newField(s *schema.Schema, field *schema.Field) string {
 	f := *field
-	f.Optional = schema.Value[bool]{V: true, Pos: lockPos}
+	f.Optional = set(true)
 	f.Column = schema.Value[string]{}
 	if f.Number.IsSet() {
 		for _, o := range s.Fields {

@@ -182,18 +182,13 @@ func sameBuckets(a, b codec.Bucket) bool {
 
 // bucketText returns a bucket in the schema language.
 func bucketText(b codec.Bucket) string {
-	at := lockPos
-	out := schema.Bucket{Every: schema.Value[schema.Span]{V: schema.Span{Fixed: b.Every, Months: b.Months}, Pos: at}}
-	if b.Endless() {
+	out := schema.Bucket{Every: set(schema.Span{Fixed: b.Every, Months: b.Months})}
+	if b.Endless() || b.Label.Format.Reverse { // the key has it
 		return out.String()
 	}
-	if b.Label.Format.Reverse { // the key has it
-		return out.String()
-	}
-	label := b.Label
-	out.Label = schema.Value[string]{V: label.String(), Pos: at}
+	out.Label = set(b.Label.String())
 	if !b.Origin.IsZero() {
-		out.Origin = schema.Value[time.Time]{V: b.Origin, Pos: at}
+		out.Origin = set(b.Origin)
 	}
 	return out.String()
 }
@@ -270,7 +265,7 @@ func keyRestore(l *lock.Layout) string {
 	}
 	t := schema.Table{}
 	if l.Delimiter != "" {
-		t.Delimiter = schema.Value[string]{V: l.Delimiter, Pos: lockPos}
+		t.Delimiter = set(l.Delimiter)
 	}
 	return "key: " + t.KeyText(out)
 }

@@ -1,7 +1,7 @@
-// Package facts states what decides where and how the events of a table are stored, in the words in which setups record
-// it in an instance: a program finds the events of a layout if no fact of it contradicts its own. The generator derives
-// the facts of a layout from a schema; package setup compares them with the recorded ones. It knows neither schemas nor
-// tables, and only words for what facts say.
+// Package facts states what decides where and how the events of a table are stored, in the words in which
+// setups record it in an instance: a program finds the events of a layout if no fact of it contradicts its own.
+// The generator derives the facts of a layout from a schema; package setup compares them with the recorded ones.
+// It knows neither schemas nor tables, and only words for what facts say.
 package facts
 
 import (
@@ -16,12 +16,12 @@ import (
 // Kind is what a fact is about.
 type Kind string
 
-// The kinds. Since, Until and Schema say which events a layout has, and Names is for people. Facts of Family, Rollup and
-// of the kinds of columns are about a part of events, as are those of the values of an enum.
+// The kinds. Since, Until and Schema say which events a layout has, and Names is for people. The other kinds
+// are those of columns.
 const (
 	Since     Kind = "since"
 	Until     Kind = "until"
-	Schema    Kind = "schema" // its part is the package and the name of the schema; earlier versions recorded the name alone
+	Schema    Kind = "schema" // its part is the package and the name; earlier versions recorded the name alone
 	Pattern   Kind = "pattern"
 	Precision Kind = "precision"
 	Delimiter Kind = "delimiter"
@@ -37,14 +37,14 @@ const (
 
 // rules are the rules by which btgen generate refuses an edit of a fact of stored events.
 var rules = map[Kind]string{
-	Since: "E19", Until: "E19", Schema: "E22", Pattern: "E03", Blob: "E03", Bucket: "E04", Delimiter: "E05", Segments: "E05", Sequence: "E05",
-	Time: "E07", Precision: "E16", Family: "E08", Rollup: "E26", "column": "E10", "number": "E10", "name": "E10",
+	Pattern: "E03", Blob: "E03", Bucket: "E04", Delimiter: "E05", Segments: "E05", Sequence: "E05", Time: "E07", Family: "E08",
+	"column": "E10", "number": "E10", "name": "E10", Precision: "E16", Since: "E19", Until: "E19", Schema: "E22", Rollup: "E26",
 }
 
 // Key identifies a fact of a layout.
 type Key struct {
 	Kind Kind
-	Part string // of events, such as `"temperature"`; other layouts may lack it. Empty if the fact is about all of them
+	Part string // of events, which other layouts may lack, such as `"speed"`; empty if it is about all of them
 	Enum string // of the value of an enum: its number, or its name in quotes
 }
 
@@ -180,7 +180,7 @@ func (l Layout) parts(kind Kind) []string {
 	return out
 }
 
-// Families returns the column families of events, with the kind of rows after the name if schemas share one by that.
+// Families returns the column families of events, with the kind of rows if schemas share one by that.
 func (l Layout) Families() []string { return l.parts(Family) }
 
 // liveName returns the name in the table of a column family.
@@ -189,8 +189,8 @@ func liveName(family string) string {
 	return name
 }
 
-// Kinds returns the meaning of the timestamps, by column family in the table: "events", "class", "expiry", "shifted" with
-// a lifetime, or "rollup".
+// Kinds returns the meaning of the timestamps, by column family in the table: "events", "class", "expiry",
+// "shifted" with a lifetime, or "rollup".
 func (l Layout) Kinds() map[string]string {
 	out := map[string]string{}
 	for _, f := range l {
@@ -241,7 +241,7 @@ func (d Difference) rule() string {
 	}
 }
 
-// Rules returns the rules by which btgen generate refuses edits, each once, in ascending order.
+// Rules returns the rules by which btgen generate refuses the edits, each once, in ascending order.
 func Rules(all []Difference) []string {
 	var out []string
 	for _, d := range all {
@@ -253,8 +253,8 @@ func Rules(all []Difference) []string {
 	return slices.Compact(out)
 }
 
-// Contradictions returns the facts of a layout that another one contradicts, apart from those of some kinds. One that lacks a
-// part of events contradicts nothing.
+// Contradictions returns the facts of a layout that another one contradicts, apart from those of some kinds.
+// One that lacks a part of events contradicts nothing.
 func (l Layout) Contradictions(other Layout, ignored ...Kind) []Difference {
 	var out []Difference
 	was, is := l.values(), other.values()
@@ -278,8 +278,8 @@ func (d Difference) narrows() bool {
 	return d.Kind == Rollup && err == nil && failed == nil && is > 0 && was%is == 0
 }
 
-// alsoReads reports whether a column that has a value in other layouts is also read where these have it, though events are
-// written to the column of the same name in another family.
+// alsoReads reports whether a column that has a value in other layouts is also read where these have it, though
+// events are written to the column of the same name in another family.
 func (l Layout) alsoReads(key Key, value string) bool {
 	name := family(value)
 	if name == "" {
@@ -289,8 +289,8 @@ func (l Layout) alsoReads(key Key, value string) bool {
 	return l.value(key) == value
 }
 
-// Added returns the facts about parts of events that another layout has and l lacks, and of rollups whose windows become
-// narrower.
+// Added returns the facts about parts of events that another layout has and l lacks, and of rollups whose
+// windows become narrower.
 func (l Layout) Added(other Layout) []Fact {
 	was := l.values()
 	return slices.DeleteFunc(slices.Clone(other), func(f Fact) bool {
@@ -299,10 +299,16 @@ func (l Layout) Added(other Layout) []Fact {
 	})
 }
 
-// With returns the facts of l, and the parts of events that only an older layout has: their columns may still be stored.
+// With returns the facts of l, and the parts of events that only an older layout has: their columns may still be
+// stored.
 func (l Layout) With(older Layout) Layout {
-	own := l.values()
-	return append(slices.Clone(l), slices.DeleteFunc(slices.Clone(older), func(f Fact) bool { return f.Part == "" || own[f.Key] != "" })...)
+	own, out := l.values(), slices.Clone(l)
+	for _, f := range older {
+		if f.Part != "" && own[f.Key] == "" {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // classes returns the families of TTL classes that l has and another layout lacks.

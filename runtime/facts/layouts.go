@@ -81,8 +81,8 @@ func common(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
-// Foreign returns the difference for which the events of other layouts are not those of ls, though nothing in their rows
-// contradicts that: they are in other families, or belong to another one of all schemas.
+// Foreign returns the difference for which the events of other layouts are not those of ls, though nothing in their
+// rows contradicts that: they are in other families, or belong to another one of all schemas.
 func (ls Layouts) Foreign(was Layouts, all []Layouts) []Difference {
 	differ := func(kind Kind, was, is []string) []Difference {
 		return []Difference{{Key{Kind: kind}, strings.Join(was, ", "), strings.Join(is, ", ")}}
@@ -108,8 +108,9 @@ type Continuation struct {
 // Grown reports whether there is anything newer.
 func (c Continuation) Grown() bool { return c.Above > 0 || c.Ended }
 
-// Continues reports whether ls contain other layouts, which contradict none of them: newer ones may be above them, the newest of
-// the others may have got an end, and below those that both have, only one may have more; see [Layouts.DifferBefore].
+// Continues reports whether ls contain other layouts, which contradict none of them: newer ones may be above them,
+// the newest of the others may have got an end, and below those that both have, only one may have more; see
+// [Layouts.DifferBefore].
 func (ls Layouts) Continues(other Layouts) (Continuation, bool) {
 	for above := range ls {
 		if ended, ok := other.matches(ls[above:]); ok {
@@ -119,8 +120,8 @@ func (ls Layouts) Continues(other Layouts) (Continuation, bool) {
 	return Continuation{}, false
 }
 
-// matches compares layouts one by one with later ones, up to the last one of either, whose events may have been the first ones
-// only in one of them. ended is whether only the later ones have an end.
+// matches compares layouts one by one with later ones, up to the last one of either, whose events may have been the
+// first ones only in one of them. ended is whether only the later ones have an end.
 func (ls Layouts) matches(later Layouts) (ended, ok bool) {
 	n := min(len(ls), len(later))
 	for i := range n {
@@ -180,9 +181,9 @@ func (l Layout) End() time.Time {
 	return endOfTime
 }
 
-// DifferBefore returns the time from which layouts and later ones, which continue them without anything newer, have the same
-// layout for each event. Before it, only one of them has layouts, or one goes on with a layout where the other has none or a
-// different one. It is zero if they are the same.
+// DifferBefore returns the time from which layouts and later ones, which continue them without anything newer, have
+// the same layout for each event. Before it, only one of them has layouts, or one goes on with a layout where the
+// other has none or a different one. It is zero if they are the same.
 func (ls Layouts) DifferBefore(later Layouts) time.Time {
 	n := min(len(ls), len(later))
 	was, is := ls[n-1].Since(), later[n-1].Since()
@@ -199,7 +200,8 @@ func (ls Layouts) DifferBefore(later Layouts) time.Time {
 	return time.Time{}
 }
 
-// Outlast reports whether layouts have older ones that later ones no longer have, or begin at another time that is still to come.
+// Outlast reports whether layouts have older ones that later ones no longer have, or begin at another time that is
+// still to come.
 func (ls Layouts) Outlast(later Layouts, now time.Time) bool {
 	n := min(len(ls), len(later))
 	was, is := ls[n-1].Since(), later[n-1].Since()
