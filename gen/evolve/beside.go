@@ -77,7 +77,7 @@ func layoutParts(old, new *lock.Layout) []string {
 	if is := keyRestore(old); is != keyRestore(new) || old.Sequence != new.Sequence {
 		out = append(out, is)
 	}
-	if old.Pattern.Bucketed() && (!new.Pattern.Bucketed() || !sameBuckets(old.Bucket, new.Bucket)) {
+	if old.Pattern.Bucketed() && (!new.Pattern.Bucketed() || old.BucketFact() != new.BucketFact()) {
 		out = append(out, "bucket: "+bucketText(old.Bucket))
 	}
 	if text := blobRestore(old); old.Blob != new.Blob && text != "" {

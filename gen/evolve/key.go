@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/rehearse"
@@ -161,23 +160,11 @@ func (c *comparer) keyEnums(old, new []lock.Segment) {
 
 // bucket compares the buckets of bucket patterns.
 func (c *comparer) bucket() {
-	a, b := c.old.Bucket, c.new.Bucket
-	if !c.new.Pattern.Bucketed() || sameBuckets(a, b) {
+	if !c.new.Pattern.Bucketed() || c.old.BucketFact() == c.new.BucketFact() {
 		return
 	}
-	c.add(bucketChanged, Change{Keys: true, place: atBucket, way: way{restore: "bucket: " + bucketText(a), beside: true}}, "bucket", bucketText(a), bucketText(b))
-}
-
-// sameBuckets reports whether two buckets divide time in the same way, with the same labels.
-func sameBuckets(a, b codec.Bucket) bool {
-	if a.Label != b.Label || a.Every != b.Every || a.Months != b.Months {
-		return false
-	}
-	if a.Label.Kind == codec.NumberLabel {
-		return a.Origin.Equal(b.Origin)
-	}
-	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
-	return a.Start(at).Equal(b.Start(at)) && a.Min().Equal(b.Min()) && a.Max().Equal(b.Max())
+	was, is := bucketText(c.old.Bucket), bucketText(c.new.Bucket)
+	c.add(bucketChanged, Change{Keys: true, place: atBucket, way: way{restore: "bucket: " + was, beside: true}}, "bucket", was, is)
 }
 
 // bucketText returns a bucket in the schema language.

@@ -98,10 +98,17 @@ func (r *recorder) key() {
 	}
 }
 
-func (r *recorder) bucket() {
-	b := aligned(r.layout.Bucket)
-	r.add(facts.Bucket, wordsOf(func(w *words) { bucketCode(&b, w) })...)
+// BucketFact returns the fact about the buckets of row keys, without an origin that changes nothing.
+func (l *Layout) BucketFact() string {
+	at, b := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC), l.Bucket
+	plain := b
+	if plain.Origin = (time.Time{}); b.Label.Kind != codec.NumberLabel && b.Start(at).Equal(plain.Start(at)) {
+		b = plain
+	}
+	return strings.Join(wordsOf(func(w *words) { bucketCode(&b, w) }), " ")
 }
+
+func (r *recorder) bucket() { r.add(facts.Bucket, r.layout.BucketFact()) }
 
 func (r *recorder) sequence() { r.add(facts.Sequence, "in qualifiers") }
 
@@ -126,17 +133,6 @@ func (r *recorder) rollup() {
 	if of := r.layout.Rollup(); of != nil {
 		r.Add(facts.Key{Kind: facts.Rollup, Part: of.Family}, of.Every.String())
 	}
-}
-
-// aligned returns a bucket without an origin that changes nothing.
-func aligned(b codec.Bucket) codec.Bucket {
-	at := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC)
-	plain := b
-	plain.Origin = time.Time{}
-	if b.Label.Kind != codec.NumberLabel && b.Start(at).Equal(plain.Start(at)) {
-		return plain
-	}
-	return b
 }
 
 // recorded returns the words of a segment. Salted series values are named by the numbers of
