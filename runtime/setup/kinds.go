@@ -3,6 +3,7 @@ package setup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -39,9 +40,8 @@ type kind struct {
 	what  string                 // what is changed of the table or family; empty for itself
 	says  func(c *Change) string // after that, in the description; may be nil
 	never string                 // what to do, since it cannot be allowed; empty if it can
-	doing string                 // the verb in errors; empty if these say it
-	// does makes a change of an existing table, and reports whether it made it, or another attempt did; nil if there is no
-	// request for it.
+	// does makes a change of an existing table, and reports whether it made it, or another attempt did; nil if there
+	// is no request for it.
 	does func(r *retryAdmin, ctx context.Context, c *Change) (made bool, err error)
 }
 
@@ -56,7 +56,7 @@ var kinds = [...]kind{
 		}
 		return fmt.Sprintf(", split at %d keys", c.Splits)
 	}},
-	AddFamily: {name: "family", sign: "+", doing: "creating", does: (*retryAdmin).createFamily, says: func(c *Change) string {
+	AddFamily: {name: "family", sign: "+", does: (*retryAdmin).createFamily, says: func(c *Change) string {
 		if c.WantType != "" {
 			return ": " + showRule(c.Want) + ", sums of integers"
 		}
@@ -69,15 +69,15 @@ var kinds = [...]kind{
 		return ": " + cmp.Or(c.ValueType, "none") + " → " + cmp.Or(c.WantType, "none")
 	}},
 	AddKeySchema: {
-		name: "row_key_schema", sign: "+", what: "row key schema", doing: "adding the", does: (*retryAdmin).addKeySchema,
+		name: "row_key_schema", sign: "+", what: "row key schema", does: (*retryAdmin).addKeySchema,
 		says: func(c *Change) string { return ": " + c.KeySchema.String() },
 	},
 	ChangeKeySchema: {
 		sign: "~", what: "row key schema", never: "first remove the existing one (gcloud beta bigtable tables update)",
 		says: func(c *Change) string { return ": → " + c.KeySchema.String() },
 	},
-	Protect:    {name: "deletion_protection", sign: "+", what: "deletion protection", doing: "changing the", does: (*retryAdmin).changeProtection},
-	Unprotect:  {sign: "~", what: "deletion protection", doing: "changing the", does: (*retryAdmin).changeProtection, says: func(*Change) string { return ": on → off" }},
+	Protect:    {name: "deletion_protection", sign: "+", what: "deletion protection", does: (*retryAdmin).changeProtection},
+	Unprotect:  {sign: "~", what: "deletion protection", does: (*retryAdmin).changeProtection, says: func(*Change) string { return ": on → off" }},
 	AddTier:    tierKind("+", func(c *Change) string { return ": " + showTier(c.WantTier) }),
 	ChangeTier: tierKind("~", tierChange),
 	DropTier:   tierKind("~", tierChange),
@@ -97,7 +97,7 @@ var kinds = [...]kind{
 }
 
 func tierKind(sign string, says func(c *Change) string) kind {
-	return kind{name: "tier", sign: sign, what: "infrequent access tier", says: says, doing: "changing the", does: (*retryAdmin).changeTier}
+	return kind{name: "tier", sign: sign, what: "infrequent access tier", says: says, does: (*retryAdmin).changeTier}
 }
 
 func tierChange(c *Change) string {
@@ -105,7 +105,7 @@ func tierChange(c *Change) string {
 }
 
 func bundleKind(sign string, says func(c *Change) string) kind {
-	return kind{name: "schema_bundle", sign: sign, what: "schema bundle", says: says, doing: "changing", does: (*retryAdmin).changeBundle}
+	return kind{name: "schema_bundle", sign: sign, what: "schema bundle", says: says, does: (*retryAdmin).changeBundle}
 }
 
 // Name returns the name of the change for Options.Allow, which consists of its hazards
@@ -165,12 +165,14 @@ func (r *setupRun) change(ctx context.Context, c Change) {
 		return
 	}
 	made, err := k.does(&r.admin, ctx, &c)
-	if err != nil && k.doing != "" {
-		err = fmt.Errorf("%s %s: %w", k.doing, c.place(), err)
-	}
-	if err != nil {
+	switch _, differs := errors.AsType[*VerifyError](err); {
+	case differs:
 		r.fail(ctx, err, c)
-	} else if made {
+	case err != nil && k.what == "":
+		r.fail(ctx, fmt.Errorf("creating %s: %w", c.place(), err), c)
+	case err != nil:
+		r.fail(ctx, fmt.Errorf("changing the %s: %w", c.place(), err), c)
+	case made:
 		r.done = append(r.done, c)
 	}
 }
@@ -197,11 +199,9 @@ func (r *retryAdmin) updateFamily(ctx context.Context, c *Change) (made bool, er
 		if err := r.unchanged(ctx, c); err != nil {
 			return err
 		}
-		if err := r.admin.UpdateFamily(ctx, c.Table, c.Family, familyConfig(c.Want, c.WantType), options...); err != nil {
-			err = because(err, "(if the table is replicated: "+replicated(c.Table, c.Family)+") [T10]", codes.FailedPrecondition, codes.InvalidArgument)
-			return fmt.Errorf("changing the rule of %s: %w", where(c.Table, c.Family), err)
-		}
-		return nil
+		err := r.admin.UpdateFamily(ctx, c.Table, c.Family, familyConfig(c.Want, c.WantType), options...)
+		return because(err, "(if the table is replicated: "+replicated(c.Table, c.Family)+") [T10]",
+			codes.FailedPrecondition, codes.InvalidArgument)
 	})
 	return err == nil, err
 }
