@@ -5,6 +5,7 @@
 //
 //   - codec encodes and decodes row keys, cells, buckets, time ranges and times to live. It does
 //     not import the Bigtable client, so the generator can use it, too.
+//   - facts compares what decides where and how events are stored with what was recorded.
 //   - scan plans reads: the row ranges and filters of their requests. It does not import the
 //     Bigtable client either.
 //   - store writes and reads events with the Bigtable client.
@@ -24,7 +25,7 @@ import (
 	"strings"
 )
 
-//go:embed codec/*.go rollup/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go internal/call/*.go internal/wire/*.go
+//go:embed codec/*.go facts/*.go rollup/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go internal/call/*.go internal/wire/*.go
 var sources embed.FS
 
 // Module is the path of the module that contains the runtime.
@@ -39,7 +40,7 @@ const ImportPath = Module + "/runtime"
 const BeamModule = ImportPath + "/beamstore"
 
 // packages are the directories of the packages, which their copies have, too.
-var packages = []string{"codec", "internal/call", "internal/wire", "rollup", "scan", "setup", "store", "storetest", "window"}
+var packages = []string{"codec", "facts", "internal/call", "internal/wire", "rollup", "scan", "setup", "store", "storetest", "window"}
 
 // Source is a source file of the runtime.
 type Source struct {
