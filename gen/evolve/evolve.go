@@ -168,9 +168,11 @@ func blobRestore(l *lock.Layout) string {
 func Merge(old, new *lock.Layout) lock.Layout {
 	out := *new
 	out.Number, out.Accepted = old.Number, old.Accepted
-	mergeRollups(old, &out)
+	out.Rollups = withRetired(old.Rollups, new.Rollups, func(a, b lock.Rollup) bool { return a.Family == b.Family }, func(r *lock.Rollup) { r.Retired = true })
+	out.Summaries = withRetired(old.Summaries, new.Summaries, func(a, b lock.Summary) bool { return a.Name == b.Name }, func(s *lock.Summary) { s.Retired = true })
 	out.Columns = slices.Clone(new.Columns)
 	if old.Blob != new.Blob { // the keys of the columns have a different meaning
+		out.Sort()
 		return out
 	}
 	for _, was := range old.Columns {
@@ -206,11 +208,17 @@ func renamedSegment(old, new *lock.Layout, i int) bool {
 
 // mergeEnum returns the new values and the old ones that are no longer used.
 func mergeEnum(old, new []lock.EnumValue) []lock.EnumValue {
+	same := func(a, b lock.EnumValue) bool { return a.Number == b.Number && a.Name == b.Name }
+	return withRetired(old, new, same, func(v *lock.EnumValue) { v.Retired = true })
+}
+
+// withRetired returns the new facts and the old ones that are no longer used.
+func withRetired[T any](old, new []T, same func(a, b T) bool, retire func(*T)) []T {
 	out := slices.Clone(new)
-	for _, v := range old {
-		if !slices.ContainsFunc(new, func(o lock.EnumValue) bool { return o.Number == v.Number && o.Name == v.Name }) {
-			v.Retired = true
-			out = append(out, v)
+	for _, was := range old {
+		if !slices.ContainsFunc(new, func(is T) bool { return same(was, is) }) {
+			retire(&was)
+			out = append(out, was)
 		}
 	}
 	return out

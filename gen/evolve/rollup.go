@@ -262,24 +262,6 @@ func reads(old, new schema.Type) bool {
 	return false
 }
 
-// mergeRollups adds the rollups and the fields of rollups that a layout no longer has.
-func mergeRollups(old, out *lock.Layout) {
-	out.Rollups, out.Summaries = slices.Clone(out.Rollups), slices.Clone(out.Summaries)
-	for _, r := range old.Rollups {
-		if !slices.ContainsFunc(out.Rollups, func(o lock.Rollup) bool { return o.Family == r.Family }) {
-			r.Retired = true
-			out.Rollups = append(out.Rollups, r)
-		}
-	}
-	for _, s := range old.Summaries {
-		if !slices.ContainsFunc(out.Summaries, func(o lock.Summary) bool { return o.Name == s.Name }) {
-			s.Retired = true
-			out.Summaries = append(out.Summaries, s)
-		}
-	}
-	out.Sort()
-}
-
 // takenFamilies adds the findings for families of a layout whose rows may have other cells there: of a rollup, or
 // of events in that of a rollup.
 func (c *Comparison) takenFamilies(p, sub *pair, m match) {
