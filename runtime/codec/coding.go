@@ -96,52 +96,53 @@ func words[T int64 | uint64 | float64](o Order, add func([]byte, T) []byte, deco
 
 func bigEndian() Codings {
 	c := Binary
-	c.Int32 = fixed(IntegerOrder, binary.BigEndian, 4, "int32", bitsOf[int32], ofBits[int32])
-	c.Uint32 = fixed(BytesOrder, binary.BigEndian, 4, "uint32", bitsOf[uint32], ofBits[uint32])
+	c.Int32 = in4(IntegerOrder, binary.BigEndian, "int32", cast[uint32, int32], cast[int32, uint32])
+	c.Uint32 = in4(BytesOrder, binary.BigEndian, "uint32", cast[uint32, uint32], cast[uint32, uint32])
 	return c
 }
 
 func littleEndian() Codings {
 	c, o := Binary, binary.LittleEndian
-	c.Int32 = fixed(Unordered, o, 4, "int32", bitsOf[int32], ofBits[int32])
-	c.Uint32 = fixed(Unordered, o, 4, "uint32", bitsOf[uint32], ofBits[uint32])
-	c.Float32 = fixed(Unordered, o, 4, "float32", func(v float32) uint64 { return uint64(math.Float32bits(v)) },
-		func(n uint64) float32 { return math.Float32frombits(uint32(n)) })
-	c.Int64 = fixed(Unordered, o, 8, "int64", bitsOf[int64], ofBits[int64])
-	c.Uint64 = fixed(Unordered, o, 8, "uint64", bitsOf[uint64], ofBits[uint64])
-	c.Float64 = fixed(Unordered, o, 8, "float64", math.Float64bits, math.Float64frombits)
-	c.Timestamp = fixed(Unordered, o, 8, "timestamp", func(v time.Time) uint64 { return uint64(v.UnixNano()) },
+	c.Int32 = in4(Unordered, o, "int32", cast[uint32, int32], cast[int32, uint32])
+	c.Uint32 = in4(Unordered, o, "uint32", cast[uint32, uint32], cast[uint32, uint32])
+	c.Float32 = in4(Unordered, o, "float32", math.Float32bits, math.Float32frombits)
+	c.Int64 = in8(Unordered, o, "int64", cast[uint64, int64], cast[int64, uint64])
+	c.Uint64 = in8(Unordered, o, "uint64", cast[uint64, uint64], cast[uint64, uint64])
+	c.Float64 = in8(Unordered, o, "float64", math.Float64bits, math.Float64frombits)
+	c.Timestamp = in8(Unordered, o, "timestamp", func(v time.Time) uint64 { return uint64(v.UnixNano()) },
 		func(n uint64) time.Time { return time.Unix(0, int64(n)).UTC() })
-	c.Duration = fixed(Unordered, o, 8, "duration", bitsOf[time.Duration], ofBits[time.Duration])
+	c.Duration = in8(Unordered, o, "duration", cast[uint64, time.Duration], cast[time.Duration, uint64])
 	return c
 }
 
-// fixed returns the coding of a type in 4 or 8 bytes.
-func fixed[T any](as Order, o interface {
+// byteOrder is an order of bytes.
+type byteOrder interface {
 	binary.ByteOrder
 	binary.AppendByteOrder
-}, width int, kind string, bits func(T) uint64, from func(uint64) T) Coding[T] {
-	return coding(as,
-		func(dst []byte, v T) []byte {
-			if width == 4 {
-				return o.AppendUint32(dst, uint32(bits(v)))
-			}
-			return o.AppendUint64(dst, bits(v))
-		},
-		func(b []byte) (v T, err error) {
-			switch {
-			case len(b) != width:
-				return v, notBinary(kind, b)
-			case width == 4:
-				return from(uint64(o.Uint32(b))), nil
-			}
-			return from(o.Uint64(b)), nil
-		})
 }
 
-func bitsOf[T ~int32 | ~int64 | ~uint32 | ~uint64](v T) uint64 { return uint64(v) }
+// in4 returns the coding of a type in 4 bytes.
+func in4[T any](as Order, o byteOrder, kind string, bits func(T) uint32, from func(uint32) T) Coding[T] {
+	return coding(as, func(dst []byte, v T) []byte { return o.AppendUint32(dst, bits(v)) }, func(b []byte) (v T, err error) {
+		if len(b) != 4 {
+			return v, notBinary(kind, b)
+		}
+		return from(o.Uint32(b)), nil
+	})
+}
 
-func ofBits[T ~int32 | ~int64 | ~uint32 | ~uint64](n uint64) T { return T(n) }
+// in8 returns the coding of a type in 8 bytes.
+func in8[T any](as Order, o byteOrder, kind string, bits func(T) uint64, from func(uint64) T) Coding[T] {
+	return coding(as, func(dst []byte, v T) []byte { return o.AppendUint64(dst, bits(v)) }, func(b []byte) (v T, err error) {
+		if len(b) != 8 {
+			return v, notBinary(kind, b)
+		}
+		return from(o.Uint64(b)), nil
+	})
+}
+
+// cast converts integers without regard to their signs.
+func cast[To, From ~int32 | ~int64 | ~uint32 | ~uint64](v From) To { return To(v) }
 
 // EnumAs returns the coding of an enum in an encoding: the names of its values as text, otherwise their numbers.
 func EnumAs[T ~int64](in Values, names Enum) Coding[T] {
@@ -158,9 +159,9 @@ func EnumAs[T ~int64](in Values, names Enum) Coding[T] {
 	as := Binary.Int64
 	switch in {
 	case BigEndianValues:
-		as = fixed(Unordered, binary.BigEndian, 4, "enum", bitsOf[int64], func(n uint64) int64 { return int64(int32(n)) })
+		as = in4(Unordered, binary.BigEndian, "enum", cast[uint32, int64], func(n uint32) int64 { return int64(int32(n)) })
 	case LittleEndianValues:
-		as = fixed(Unordered, binary.LittleEndian, 4, "enum", bitsOf[int64], func(n uint64) int64 { return int64(int32(n)) })
+		as = in4(Unordered, binary.LittleEndian, "enum", cast[uint32, int64], func(n uint32) int64 { return int64(int32(n)) })
 	}
 	return Coding[T]{
 		Append: func(dst []byte, v T) []byte { return as.Append(dst, int64(v)) },

@@ -2,7 +2,6 @@ package codec
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -19,7 +18,7 @@ type KeyPattern struct {
 
 // At returns the pattern for keys with the given times.
 func (p *KeyPattern) At(times ...KeyPiece) KeyPieces {
-	out := slices.Clone(p.Before)
+	out := append(make(KeyPieces, 0, len(p.Before)+1+len(p.After)), p.Before...)
 	switch {
 	case !p.Timed:
 	case !p.AnyWidth:

@@ -83,20 +83,29 @@ func (f TimeFormat) finest() (last element, digits int) {
 func appendLayout(dst []byte, layout string, t time.Time) []byte {
 	y, m, d := t.Date()
 	hh, mm, ss := t.Clock()
-	v := [literal]int{year: y, month: int(m), day: d, hour: hh, minute: mm, second: ss}
 	for last := noElement; layout != ""; {
 		e, n := nextElement(layout, last)
 		switch e {
+		case year:
+			dst = appendDigits(dst, int64(y), 4)
+		case month:
+			dst = appendDigits(dst, int64(m), 2)
+		case day:
+			dst = appendDigits(dst, int64(d), 2)
 		case yearDay:
-			dst = appendDigits(dst, int64(t.YearDay()), n)
+			dst = appendDigits(dst, int64(t.YearDay()), 3)
+		case hour:
+			dst = appendDigits(dst, int64(hh), 2)
+		case minute:
+			dst = appendDigits(dst, int64(mm), 2)
+		case second:
+			dst = appendDigits(dst, int64(ss), 2)
 		case fraction:
 			dst = append(dst, layout[0])
 			dst = appendDigits(dst, int64(t.Nanosecond())/pow10(10-n), n-1)
 		case literal:
 			dst = append(dst, layout[0])
 			e = last
-		default:
-			dst = appendDigits(dst, int64(v[e]), n)
 		}
 		layout, last = layout[n:], e
 	}

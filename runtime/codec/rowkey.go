@@ -118,9 +118,10 @@ func (k *Key) Verify(row string, v *KeyValues) error {
 
 // writer returns a writer of keys, or of parts of them.
 func (k *Key) writer(dst []byte) KeyWriter {
-	w := NewKeyWriter(dst, k.Delimiter)
-	w.structured = k.Structured
-	return w
+	if dst == nil {
+		dst = make([]byte, 0, usualKey)
+	}
+	return KeyWriter{buf: dst, delim: k.Delimiter, base: len(dst), structured: k.Structured}
 }
 
 // write writes the segments [begin, end), with a given salt or ownSalt.
