@@ -155,20 +155,24 @@ func (w *KeyWriter) Uint(segment string, f KeyForm, v uint64, bits int) {
 
 // number writes an integer, given whether it fits its type.
 func (w *KeyWriter) number(segment string, f KeyForm, v uint64, fits bool, bits int, signed bool) {
-	decimal := strconv.AppendUint
-	if signed {
-		decimal = func(dst []byte, v uint64, base int) []byte { return strconv.AppendInt(dst, int64(v), base) }
-	}
 	switch {
 	case !fits, !f.inBinary() && f.Pad > 0 && (signed && int64(v) < 0 || v > f.largest()):
-		w.fail(segment, string(decimal(nil, v, 10)), ErrRange)
+		w.fail(segment, string(appendDecimal(nil, v, signed)), ErrRange)
 	case f.inBinary():
 		w.endFixed(f.appendBinary(w.buf, v^f.flipped(bits, signed), bits))
 	case f.Pad == 0:
-		w.end(segment, decimal(w.buf, v, 10))
+		w.end(segment, appendDecimal(w.buf, v, signed))
 	default:
 		w.end(segment, f.appendPadded(w.buf, v))
 	}
+}
+
+// appendDecimal appends the 64 bits of an integer as a decimal number.
+func appendDecimal(dst []byte, v uint64, signed bool) []byte {
+	if signed {
+		return strconv.AppendInt(dst, int64(v), 10)
+	}
+	return strconv.AppendUint(dst, v, 10)
 }
 
 // Timestamp writes v as nanoseconds since the Unix epoch, in 19 digits or 8 bytes. It
