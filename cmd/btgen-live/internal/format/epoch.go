@@ -2,8 +2,12 @@ package format
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
 	"math/big"
+	"math/bits"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -181,33 +185,25 @@ func FinerTime(text []byte) bool {
 	}
 }
 
+// decimals matches the digits after a point without zeros at their end, and the unit.
+var decimals = regexp.MustCompile(`\.([0-9]*?)0*([^0-9.]+)`)
+
 // FinerDuration reports whether a duration has digits beyond the nanosecond, which package time drops.
 func FinerDuration(text []byte) bool {
-	for {
-		_, after, point := bytes.Cut(text, []byte("."))
-		if !point {
-			return false
-		}
-		n := len(after) - len(bytes.TrimLeft(after, "0123456789"))
-		digits := bytes.TrimRight(after[:n], "0")
-		if text = after[n:]; len(digits) == 0 {
-			continue
-		}
-		name := text
-		if i := bytes.IndexAny(text, "0123456789."); i >= 0 {
-			name = text[:i]
-		}
-		unit, err := time.ParseDuration("1" + string(name))
-		const most = 13 // of a whole number of nanoseconds in hours
+	const most = 13 // digits of a whole number of nanoseconds in hours
+	for _, part := range decimals.FindAllSubmatch(text, -1) {
+		digits := string(part[1])
+		unit, err := time.ParseDuration("1" + string(part[2]))
 		if err != nil || len(digits) > most {
 			return true
 		}
-		part, _ := new(big.Int).SetString(string(digits), 10)
-		scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(digits))), nil)
-		if part.Mul(part, big.NewInt(int64(unit))).Rem(part, scale).Sign() != 0 {
+		n, _ := strconv.ParseUint("0"+digits, 10, 64)
+		high, low := bits.Mul64(n, uint64(unit))
+		if bits.Rem64(high, low, uint64(math.Pow10(len(digits)))) != 0 {
 			return true
 		}
 	}
+	return false
 }
 
 // InZone returns the instant at which clocks in a zone show what a time in UTC shows. Times that
@@ -247,34 +243,11 @@ func ParseTime(text []byte, o ReaderOptions) (time.Time, bool) {
 // isDecimal reports whether a text is a decimal number, which may have a sign, a fraction and an
 // exponent.
 func isDecimal(text []byte) bool {
-	i, digits := 0, 0
-	if i < len(text) && (text[i] == '-' || text[i] == '+') {
-		i++
-	}
-	for ; i < len(text) && isDigit(text[i]); i++ {
-		digits++
-	}
-	if i < len(text) && text[i] == '.' {
-		for i++; i < len(text) && isDigit(text[i]); i++ {
-			digits++
-		}
-	}
-	if digits == 0 {
+	if len(bytes.Trim(text, "0123456789+-.eE")) > 0 {
 		return false
 	}
-	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
-		if i++; i < len(text) && (text[i] == '-' || text[i] == '+') {
-			i++
-		}
-		begin := i
-		for i < len(text) && isDigit(text[i]) {
-			i++
-		}
-		if i == begin {
-			return false
-		}
-	}
-	return i == len(text)
+	_, err := strconv.ParseFloat(string(text), 64)
+	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"unicode/utf16"
+	"regexp"
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -294,40 +294,14 @@ func (o *object) escaped(begin int) ([]byte, error) {
 	return []byte(text), nil
 }
 
+// Escapes of backslashes and of surrogate pairs, and of surrogates.
+var (
+	escapedPairs = regexp.MustCompile(`\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
+	surrogate    = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
+)
+
 // halfPair reports whether a valid string has an escape that is half of a surrogate pair,
 // which would be replaced.
 func halfPair(raw []byte) bool {
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		if i++; raw[i] != 'u' {
-			continue
-		}
-		switch first := hexRune(raw[i+1:]); {
-		case !utf16.IsSurrogate(first):
-		case i+10 < len(raw) && raw[i+5] == '\\' && raw[i+6] == 'u' && utf16.DecodeRune(first, hexRune(raw[i+7:])) != utf8.RuneError:
-			i += 10
-		default:
-			return true
-		}
-	}
-	return false
-}
-
-// hexRune parses four hexadecimal digits.
-func hexRune(digits []byte) rune {
-	var r rune
-	for _, c := range digits[:4] {
-		switch {
-		case c >= 'a':
-			c -= 'a' - 10
-		case c >= 'A':
-			c -= 'A' - 10
-		default:
-			c -= '0'
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
+	return surrogate.Match(raw) && surrogate.Match(escapedPairs.ReplaceAll(raw, nil))
 }
