@@ -336,22 +336,16 @@ func (e *valueError) Error() string {
 
 func (e *valueError) Unwrap() error { return ErrValue }
 
+// urlAlphabet replaces the characters in which one alphabet of base64 differs from that of URLs.
+var urlAlphabet = strings.NewReplacer("+", "-", "/", "_")
+
 // parseBytes parses base64 of both alphabets.
 func parseBytes(text []byte) (any, error) {
-	url := make([]byte, 0, len(text))
-	for _, c := range text {
-		switch c {
-		case '+':
-			c = '-'
-		case '/':
-			c = '_'
-		}
-		url = append(url, c)
+	url := urlAlphabet.Replace(string(text))
+	if len(url)%4 == 0 {
+		url = strings.TrimSuffix(strings.TrimSuffix(url, "="), "=")
 	}
-	for n := 0; n < 2 && len(text)%4 == 0 && len(url) > 0 && url[len(url)-1] == '='; n++ {
-		url = url[:len(url)-1]
-	}
-	v, err := codec.Text.Bytes.Decode(url)
+	v, err := codec.Text.Bytes.Decode([]byte(url))
 	if v == nil && err == nil {
 		v = []byte{}
 	}

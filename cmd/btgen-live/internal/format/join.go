@@ -182,27 +182,17 @@ func (j *Joiner) read() error {
 // join adds the values of an event to another one.
 func (j *Joiner) join(to *heldEvent, e *dynamic.Event, line int) {
 	replaces := false
-	for i, v := range e.Values {
-		if v == nil {
+	for i := range j.parser.columns {
+		c := &j.parser.columns[i]
+		v, before := c.Value(e), c.Value(&to.event)
+		if c.part < fieldPart || v == nil {
 			continue
 		}
-		replaces = replaces || to.event.Values[i] != nil && !reflect.DeepEqual(to.event.Values[i], v)
-		to.event.Values[i] = v
+		replaces = replaces || c.part == fieldPart && before != nil && !reflect.DeepEqual(before, v)
+		c.set(&to.event, v)
 	}
 	if replaces {
 		j.replaced.Add(line, to.line)
-	}
-	if e.Class != 0 {
-		to.event.Class = e.Class
-	}
-	if e.TTL != 0 {
-		to.event.TTL = e.TTL
-	}
-	if !e.ExpiresAt.IsZero() {
-		to.event.ExpiresAt = e.ExpiresAt
-	}
-	if !e.WrittenAt.IsZero() {
-		to.event.WrittenAt = e.WrittenAt
 	}
 	j.bytes -= to.bytes
 	to.bytes = Bytes(&to.event) + len(to.id)
@@ -215,12 +205,9 @@ func Bytes(e *dynamic.Event) int {
 	n := perEvent + perValue*(len(e.Series)+len(e.Values))
 	for _, values := range [][]any{e.Series, e.Values} {
 		for _, v := range values {
-			switch v := v.(type) {
-			case string:
-				n += len(v)
-			case []byte:
-				n += len(v)
-			}
+			text, _ := v.(string)
+			b, _ := v.([]byte)
+			n += len(text) + len(b)
 		}
 	}
 	return n

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -46,6 +47,8 @@ var openMetrics = Format{
 	},
 }
 
+const blank = " \t"
+
 // Names of the fields of samples.
 const (
 	sampleValue    = "value"
@@ -82,31 +85,25 @@ func (s *sampleScanner) Scan(r *Record) error {
 		case s.eof && s.open:
 			return &InputError{Line: number, Column: 1, Err: errAfter}
 		}
-		text := bytes.TrimLeft(read, " \t")
-		switch {
-		case len(text) > 0 && text[0] != '#':
-			p := &sampleLine{line: &line{Record: r, at: len(read) - len(text)}, open: s.open}
+		p := &sampleLine{line: &line{Record: r}, open: s.open}
+		if p.blanks(blank); p.at < len(read) && p.peek() != '#' {
 			return broken(p.parse(), read)
-		case !s.open && (string(text) == "# EOF" || bytes.HasPrefix(text, []byte("# UNIT "))):
+		}
+		comment := openComment.FindString(string(read[p.at:]))
+		switch {
+		case !s.open && (comment == "# EOF" || comment == "# UNIT "):
 			return errOpen
 		case !s.open:
-		case string(text) == "# EOF":
-			s.eof = true
-		case !isMetadata(text):
+		case comment == "":
 			return r.fail(0, "want a sample, # TYPE, # HELP, # UNIT or # EOF")
+		case comment == "# EOF":
+			s.eof = true
 		}
 	}
 }
 
-// isMetadata reports whether a line describes a metric of OpenMetrics.
-func isMetadata(line []byte) bool {
-	for _, word := range []string{"# TYPE ", "# HELP ", "# UNIT "} {
-		if bytes.HasPrefix(line, []byte(word)) {
-			return true
-		}
-	}
-	return false
-}
+// openComment matches the comments of OpenMetrics.
+var openComment = regexp.MustCompile(`^# (EOF$|(TYPE|HELP|UNIT) )`)
 
 // sampleLine is a line that is parsed.
 type sampleLine struct {
@@ -125,7 +122,7 @@ func (p *sampleLine) parse() error {
 		p.add(Value{Part: MetricPart, Text: name, at: begin})
 		p.metric = true
 	}
-	if p.blanks(" \t"); p.peek() == '{' {
+	if p.blanks(blank); p.peek() == '{' {
 		if err := p.labels(TagPart); err != nil {
 			return err
 		}
@@ -136,17 +133,17 @@ func (p *sampleLine) parse() error {
 	if err := p.number(FieldPart, sampleValue); err != nil {
 		return err
 	}
-	if p.blanks(" \t"); p.at < len(p.text) && p.peek() != '#' {
+	if p.blanks(blank); p.at < len(p.text) && p.peek() != '#' {
 		if err := p.time(TimePart, ""); err != nil {
 			return err
 		}
 	}
-	if p.blanks(" \t"); p.open && p.peek() == '#' {
+	if p.blanks(blank); p.open && p.peek() == '#' {
 		if err := p.exemplar(); err != nil {
 			return err
 		}
 	}
-	if p.blanks(" \t"); p.at < len(p.text) {
+	if p.blanks(blank); p.at < len(p.text) {
 		return p.fail(p.at, "want a line break")
 	}
 	return nil
@@ -156,7 +153,7 @@ func (p *sampleLine) parse() error {
 func (p *sampleLine) labels(part Part) error {
 	p.at++
 	for {
-		p.blanks(" \t")
+		p.blanks(blank)
 		if p.peek() == '}' {
 			p.at++
 			return nil
@@ -166,13 +163,13 @@ func (p *sampleLine) labels(part Part) error {
 		if err != nil {
 			return err
 		}
-		if p.blanks(" \t"); quoted && !p.metric && p.peek() != '=' {
+		if p.blanks(blank); quoted && !p.metric && p.peek() != '=' {
 			p.add(Value{Part: MetricPart, Text: name, at: begin})
 			p.metric = true
 		} else if err := p.label(part, name, begin); err != nil {
 			return err
 		}
-		switch p.blanks(" \t"); p.peek() {
+		switch p.blanks(blank); p.peek() {
 		case ',':
 			p.at++
 		case '}':
@@ -201,7 +198,7 @@ func (p *sampleLine) label(part Part, name []byte, begin int) error {
 		return p.fail(p.at, "want = after the name of a label")
 	}
 	p.at++
-	if p.blanks(" \t"); p.peek() != '"' {
+	if p.blanks(blank); p.peek() != '"' {
 		return p.fail(p.at, "want the value of a label in quotes")
 	}
 	text, err := p.quoted()
@@ -244,7 +241,7 @@ func (p *sampleLine) quoted() ([]byte, error) {
 
 // number parses a value.
 func (p *sampleLine) number(part Part, name string) error {
-	p.blanks(" \t")
+	p.blanks(blank)
 	begin := p.at
 	if p.peek() == '{' {
 		return p.fail(begin, "native histograms are not read: export classic ones, whose buckets are samples")
@@ -275,7 +272,7 @@ func (p *sampleLine) time(part Part, name string) error {
 func (p *sampleLine) exemplar() error {
 	begin := p.at
 	p.at++
-	if p.blanks(" \t"); p.peek() != '{' {
+	if p.blanks(blank); p.peek() != '{' {
 		return p.fail(p.at, "want the labels of an exemplar")
 	}
 	first := len(p.Values)
@@ -294,7 +291,7 @@ func (p *sampleLine) exemplar() error {
 	if err := p.number(FieldPart, exemplarValue); err != nil {
 		return err
 	}
-	if p.blanks(" \t"); p.at < len(p.text) {
+	if p.blanks(blank); p.at < len(p.text) {
 		return p.time(FieldPart, exemplarTime)
 	}
 	return nil
