@@ -381,19 +381,20 @@ func (r *recordReader) early(text []byte) error {
 
 // fits returns an error for a value of another kind than those of the type of a column.
 func fits(c *Column, v *Value) error {
+	is, number := "", numeric(c.Type)
 	switch {
-	case v.Kind == StringKind && (c.Type == schema.Bool || numeric(c.Type) && c.Type != schema.Duration):
-		return fmt.Errorf("%w: it is a string, and not %s", ErrValue, words.WithArticle(c.Type.String()))
-	case v.Kind == StringKind:
-		return nil
-	case v.Part == TimePart || v.Kind == TextKind:
-		return nil
+	case v.Kind == StringKind && (c.Type == schema.Bool || number && c.Type != schema.Duration):
+		is = "a string"
+	case v.Kind == StringKind || v.Kind == TextKind || v.Part == TimePart:
 	case v.Kind == BoolKind && c.Type != schema.Bool:
-		return fmt.Errorf("%w: it is a boolean, and not %s", ErrValue, words.WithArticle(c.Type.String()))
-	case v.Kind != BoolKind && !numeric(c.Type) && c.Type != schema.Timestamp:
-		return fmt.Errorf("%w: it is a number, and not %s", ErrValue, words.WithArticle(c.Type.String()))
+		is = "a boolean"
+	case v.Kind != BoolKind && !number && c.Type != schema.Timestamp:
+		is = "a number"
 	}
-	return nil
+	if is == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: it is %s, and not %s", ErrValue, is, words.WithArticle(c.Type.String()))
 }
 
 // put assigns a value to a column.

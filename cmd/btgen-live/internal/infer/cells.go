@@ -149,7 +149,8 @@ func (s *recordSample) separators() (out []string) {
 func (s *recordSample) timeOf() (name string, others []string, unread data) {
 	best := -1
 	for _, c := range s.all {
-		of, texts, typ := c.name, c.values, c.cellType()
+		of, texts := c.name, c.values
+		typ, _ := c.cellType()
 		timed, named := typ == "timestamp" || typ == localTime, timeColumn.MatchString(of)
 		if !timed && !named || !texts.all(s.isTime) && !texts.all(s.isLikelyTime) {
 			if typ == "string" && (unread == nil || named) && len(layoutsOf(texts)) > 0 {
@@ -193,7 +194,8 @@ func (s *recordSample) isLikelyTime(text []byte) bool {
 // empty.
 func (s *recordSample) seriesOf() (out []string) {
 	for _, c := range s.all {
-		distinct, typ := c.values.distinct(maxDistinct), c.cellType()
+		distinct := c.values.distinct(maxDistinct)
+		typ, _ := c.cellType()
 		repeats := len(c.values) == len(s.records) && !distinct[""] && len(distinct)*2 <= len(c.values) && len(distinct) < maxDistinct
 		if repeats && c.name != s.Time && !slices.Contains(s.left, c.name) && (typ == "string" || isID(typ) || typ == "int64" && idColumn.MatchString(c.name)) {
 			out = append(out, c.name)

@@ -90,35 +90,41 @@ var decimalComma = regexp.MustCompile(`^-?[0-9.]+(,[0-9]+)+$`)
 // missing are usual texts of missing values; another one is a cell without any.
 var missing = strings.Fields(`NA N/A n/a #N/A na NULL null Null None none nil \N - -- --- ? . *`)
 
-// texts returns the texts without spaces around them, which readers ignore around numbers, times and booleans, apart
-// from those of missing values: these are nulls.
-func (c *recordColumn) texts() (texts data, nulls []string) {
+// cellType returns the type of the texts of a column of CSV, and a question if they may be values of another type. That of none is a
+// string, and so is that of texts of which some may be missing values. Spaces around texts do not count, as for readers.
+func (c *recordColumn) cellType() (typ, doubt string) {
+	var texts data
+	var nulls, flags []string
 	for _, b := range c.values {
-		switch s := string(bytes.TrimSpace(b)); {
-		case !slices.Contains(missing, s):
-			texts = append(texts, bytes.TrimSpace(b))
-		case !slices.Contains(nulls, s):
-			nulls = append(nulls, s)
+		b = bytes.TrimSpace(b)
+		if s := string(b); !slices.Contains(missing, s) {
+			texts = append(texts, b)
+		} else if !slices.Contains(nulls, s) {
+			nulls, flags = append(nulls, s), append(flags, "--null "+words.Shell(s))
 		}
 	}
-	return texts, nulls
-}
-
-// cellType returns the type of texts; that of none is a string.
-func (c *recordColumn) cellType() string {
-	texts, nulls := c.texts()
-	if len(nulls) > 0 {
-		return "string"
-	}
-	return c.typeOf(texts)
-}
-
-// typeOf returns the type of some texts of the column.
-func (c *recordColumn) typeOf(texts data) string {
+	typ = "string"
 	if found := codingOf(texts, textCodings(c.layout)); found != nil {
-		return found.typ
+		typ = found.typ
 	}
-	return "string"
+	if nulls != nil {
+		is := "All others are values of type " + strings.TrimPrefix(typ, "local ") + "."
+		if len(texts) == 0 {
+			is = "It has no others."
+		}
+		if typ == "string" && len(texts) > 0 {
+			return typ, c.textDoubt(texts)
+		}
+		return "string", fmt.Sprintf("Some of its values are %s. %s Are these missing values? Then repeat infer with %s.", words.List(nulls, "and"), is, strings.Join(flags, " "))
+	}
+	if rounded := string(texts.first(isRounded)); typ == "float64" && rounded != "" {
+		f, _ := strconv.ParseFloat(rounded, 64)
+		return typ, fmt.Sprintf("Some of its values have more digits than a float64, such as %s, which would be %s. Is it text?", rounded, strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	if typ == "string" {
+		doubt = c.textDoubt(texts)
+	}
+	return typ, doubt
 }
 
 // isRounded reports whether a number has more digits than its float64.
@@ -134,28 +140,10 @@ func isRounded(text []byte) bool {
 		digits(strconv.AppendFloat(nil, f, 'e', len(want)-1, 64)) != want
 }
 
-// doubt asks about texts that may be values of another type than theirs; empty if they hardly are.
-func (c *recordColumn) doubt() string {
-	texts, nulls := c.texts()
-	typ, other := c.cellType(), c.typeOf(texts)
+// textDoubt asks about texts that may be values of another type; empty if they hardly are.
+func (c *recordColumn) textDoubt(texts data) string {
 	unusual := func(b []byte) bool { return !isFloat(b) }
 	switch {
-	case typ == "float64" && texts.first(isRounded) != nil:
-		rounded := string(texts.first(isRounded))
-		f, _ := strconv.ParseFloat(rounded, 64)
-		return fmt.Sprintf("Some of its values have more digits than a float64, such as %s, which would be %s. Is it text?", rounded, strconv.FormatFloat(f, 'g', -1, 64))
-	case typ != "string":
-		return ""
-	case len(nulls) > 0 && (other != "string" || len(texts) == 0):
-		var flags []string
-		for _, s := range nulls {
-			flags = append(flags, "--null "+words.Shell(s))
-		}
-		is := "All others are values of type " + strings.TrimPrefix(other, "local ") + "."
-		if len(texts) == 0 {
-			is = "It has no others."
-		}
-		return fmt.Sprintf("Some of its values are %s. %s Are these missing values? Then repeat infer with %s.", words.List(nulls, "and"), is, strings.Join(flags, " "))
 	case c.isEmpty():
 		return ""
 	case texts.all(isWritten):

@@ -409,7 +409,7 @@ func (s *recordSample) addTags(d *design) {
 		}
 		v := designValue{source: c.name, part: s.part(format.TagPart), typ: "string", example: c.example(), bytes: max(1, c.values.bytes())}
 		v.escape = c.values.first(func(b []byte) bool { return bytes.IndexByte(b, '#') >= 0 }) != nil
-		if t := c.cellType(); s.Format.Cells && (t == "int64" || isID(t)) {
+		if t, _ := c.cellType(); s.Format.Cells && (t == "int64" || isID(t)) {
 			v.typ, v.escape = t, false
 		}
 		if lacking {
@@ -435,8 +435,9 @@ func (s *recordSample) field(c *recordColumn) designValue {
 		v.typ = "string"
 		v.asks = append(v.asks, "All values in the sample are empty. Which type is it?")
 	case s.Format.Cells:
-		v.asks = append(v.asks, c.doubt())
-		if v.typ = c.cellType(); v.typ == localTime && s.Options.Zone != nil && c.values.all(s.isTime) {
+		typ, doubt := c.cellType()
+		v.asks = append(v.asks, doubt)
+		if v.typ = typ; v.typ == localTime && s.Options.Zone != nil && c.values.all(s.isTime) {
 			v.typ = "timestamp"
 		} else if v.typ == localTime {
 			v.typ = "string"
