@@ -80,10 +80,18 @@ func ParseMinuend(s string) (Minuend, error) {
 }
 
 // Value returns the number; 0 for Largest.
-func (m Minuend) Value() uint64 { return minuends[m].value }
+func (m Minuend) Value() uint64 { return minuends[m.known()].value }
+
+// known returns the minuend; Largest for one that no constant has.
+func (m Minuend) known() Minuend {
+	if m < 0 || int(m) >= len(minuends) {
+		return Largest
+	}
+	return m
+}
 
 // String returns the name of the minuend in a schema; that of Largest is true.
-func (m Minuend) String() string { return minuends[m].name }
+func (m Minuend) String() string { return minuends[m.known()].name }
 
 // TimeFormat encodes times in a fixed number of bytes, in UTC, so that bytes sort in ascending or descending order of
 // time. [ParseTimeFormat] returns one; the zero TimeFormat is invalid.

@@ -306,3 +306,12 @@ func TestPrefixRowsOfTimes(t *testing.T) {
 		}
 	})
 }
+
+// TestUnknownMinuends asks minuends that no constant has.
+func TestUnknownMinuends(t *testing.T) {
+	for _, m := range []codec.Minuend{-1, 1000} {
+		if m.Value() != 0 || m.String() != "true" {
+			t.Errorf("%d: %d, %s", int(m), m.Value(), m)
+		}
+	}
+}
