@@ -70,7 +70,7 @@ func (o *CSVOptions) check() error {
 // columns may be in any order. An empty cell without quotes is a missing value. If the header
 // does not fit the schema, the error is a *HeaderError.
 func NewCSVReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
-	p, err := newParser(l, o)
+	p, err := NewBuilder(l, o)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func NewCSVReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, erro
 			o.CSV.Joined = append(o.CSV.Joined, name)
 		}
 	}
-	r := &csvReader{csvScanner: newCSVScanner(in, o.CSV), parser: p}
+	r := &csvReader{csvScanner: newCSVScanner(in, o.CSV), Builder: p}
 	err = r.open()
 	return r, Uncommented(r.names, err)
 }
@@ -87,7 +87,7 @@ func NewCSVReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, erro
 // csvReader implements [NewCSVReader].
 type csvReader struct {
 	csvScanner
-	*parser
+	*Builder
 	index []int // per cell, the column; -1 to ignore
 }
 
@@ -171,7 +171,7 @@ func (r *csvReader) open() error {
 		return err
 	}
 	for _, name := range r.names {
-		i, err := r.column([]byte(name))
+		i, err := r.Find([]byte(name))
 		if err != nil {
 			return &HeaderError{Name: name, Err: err}
 		}
@@ -182,7 +182,7 @@ func (r *csvReader) open() error {
 			return &HeaderError{Name: name, Err: errNotInHeader}
 		}
 	}
-	if missing := r.missing(); missing != "" {
+	if missing := r.Missing(); missing != "" {
 		return &HeaderError{Name: missing, Err: ErrMissing}
 	}
 	return nil
@@ -218,20 +218,19 @@ func (r *csvReader) Next() (dynamic.Event, int, error) {
 	if err != nil {
 		return dynamic.Event{}, number, err
 	}
-	e := r.start()
+	e := r.Start()
 	for k, c := range r.cells {
 		i := r.index[k]
 		if i < 0 || r.absent(&c) {
 			continue
 		}
-		v, err := r.value(i, c.text, TextKind)
+		v, err := r.Parse(i, c.text, TextKind)
 		if err != nil {
 			return e, number, c.fail(r.names[k], err)
 		}
-		r.seen[i] = true
-		r.columns[i].set(&e, v)
+		r.Set(&e, i, v)
 	}
-	if name := r.complete(&e); name != "" {
+	if name := r.Complete(&e); name != "" {
 		return e, number, lacks(number, name)
 	}
 	return e, number, nil

@@ -149,8 +149,8 @@ func (l *lines) rest() []byte { return l.buf[l.begin:l.end] }
 // next is record for records that are lines.
 func (l *lines) next() ([]byte, int, error) { return l.record(lineFrame{}) }
 
-// parser makes events of the values of a line.
-type parser struct {
+// Builder makes events of values by name.
+type Builder struct {
 	layout   *layout.Layout
 	columns  []Column
 	parse    []func(text []byte) (any, error) // per column
@@ -162,9 +162,9 @@ type parser struct {
 	defaults []any // per column, the value of ReaderOptions.Series; nil if there is none
 }
 
-// newParser returns a parser. It returns an error for names that the schema does not have.
-func newParser(l *layout.Layout, o ReaderOptions) (*parser, error) {
-	p := &parser{layout: l, columns: inputColumns(l), byName: map[string]int{}, options: o, times: timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout, ids: o.CSV.ofCQL}}
+// NewBuilder returns a builder of events of a schema. It returns an error for names that the schema does not have.
+func NewBuilder(l *layout.Layout, o ReaderOptions) (*Builder, error) {
+	p := &Builder{layout: l, columns: inputColumns(l), byName: map[string]int{}, options: o, times: timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout, ids: o.CSV.ofCQL}}
 	for i := range p.columns {
 		c := &p.columns[i]
 		p.byName[c.Name] = i
@@ -187,14 +187,14 @@ func newParser(l *layout.Layout, o ReaderOptions) (*parser, error) {
 }
 
 // setDefaults parses ReaderOptions.Series for columns with names.
-func (p *parser) setDefaults(columns map[string]int) error {
+func (p *Builder) setDefaults(columns map[string]int) error {
 	p.defaults = make([]any, len(p.columns))
 	for _, name := range slices.Sorted(maps.Keys(p.options.Series)) {
 		i, ok := columns[name]
 		if !ok || p.columns[i].part != seriesPart {
 			return fmt.Errorf("%w %q in its series", ErrUnknown, shown([]byte(name)))
 		}
-		v, err := p.value(i, []byte(p.options.Series[name]), TextKind)
+		v, err := p.Parse(i, []byte(p.options.Series[name]), TextKind)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -205,7 +205,7 @@ func (p *parser) setDefaults(columns map[string]int) error {
 
 // parserOf returns a parser of the values of a column, which accepts times and bytes in the forms of
 // other systems, too.
-func (p *parser) parserOf(c *Column) func(text []byte) (any, error) {
+func (p *Builder) parserOf(c *Column) func(text []byte) (any, error) {
 	own := parserOf(&c.Field)
 	switch c.Type {
 	case schema.Timestamp:
@@ -243,8 +243,11 @@ func (p *parser) parserOf(c *Column) func(text []byte) (any, error) {
 	return own
 }
 
-// value parses the value of a column, of a kind.
-func (p *parser) value(column int, text []byte, kind Kind) (any, error) {
+// Column returns a column by index.
+func (p *Builder) Column(i int) *Column { return &p.columns[i] }
+
+// Parse parses the text of a value of a column, of a kind.
+func (p *Builder) Parse(column int, text []byte, kind Kind) (any, error) {
 	if c := &p.columns[column]; numeric(c.Type) || c.Type == schema.Bool || c.Type == schema.Timestamp {
 		text = bytes.TrimSpace(text)
 	}
@@ -256,7 +259,7 @@ func (p *parser) value(column int, text []byte, kind Kind) (any, error) {
 }
 
 // hexDigits returns the digits of bytes as PostgreSQL or Cassandra write them.
-func (p *parser) hexDigits(text []byte) ([]byte, bool) {
+func (p *Builder) hexDigits(text []byte) ([]byte, bool) {
 	if digits, ok := bytes.CutPrefix(text, []byte(`\x`)); ok {
 		return digits, true
 	}
@@ -266,14 +269,14 @@ func (p *parser) hexDigits(text []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// start starts an event.
-func (p *parser) start() dynamic.Event {
+// Start starts an event.
+func (p *Builder) Start() dynamic.Event {
 	clear(p.seen)
 	return dynamic.Event{Series: make([]any, len(p.layout.Series)), Values: make([]any, len(p.layout.Fields))}
 }
 
 // find returns the index of a column, or -1 if its values are left out.
-func (p *parser) find(name []byte) (int, error) {
+func (p *Builder) find(name []byte) (int, error) {
 	i, ok := p.byName[string(name)]
 	switch {
 	case ok:
@@ -284,8 +287,15 @@ func (p *parser) find(name []byte) (int, error) {
 	return -1, p.unknown(string(name))
 }
 
-// column is find for a column that must not have been found before.
-func (p *parser) column(name []byte) (int, error) {
+// Set sets the value of a column, which must have the Go type that package value lists.
+func (p *Builder) Set(e *dynamic.Event, i int, v any) {
+	p.seen[i] = true
+	p.columns[i].set(e, v)
+}
+
+// Find returns the index of the column with a name that was not found before; -1 if there is none and ReaderOptions.IgnoreUnknown is
+// set. Otherwise, the error wraps [ErrUnknown] or [ErrTwice].
+func (p *Builder) Find(name []byte) (int, error) {
 	i, err := p.find(name)
 	if err != nil || i < 0 {
 		return i, err
@@ -298,7 +308,7 @@ func (p *parser) column(name []byte) (int, error) {
 }
 
 // unknown returns the error of a name that the schema does not have.
-func (p *parser) unknown(name string) error {
+func (p *Builder) unknown(name string) error {
 	var names []string
 	for i := range p.columns {
 		names = append(names, p.columns[i].Name)
@@ -313,9 +323,9 @@ func (p *parser) unknown(name string) error {
 	return fmt.Errorf("%w %q; it has %s", ErrUnknown, shown, strings.Join(names, ", "))
 }
 
-// complete sets the defaults of an event. It returns the name of the first column that is
+// Complete sets the defaults of an event. It returns the name of the first column that is
 // missing; empty if there is none.
-func (p *parser) complete(e *dynamic.Event) string {
+func (p *Builder) Complete(e *dynamic.Event) string {
 	for i := range p.columns {
 		switch c := &p.columns[i]; {
 		case p.seen[i]:
@@ -327,12 +337,12 @@ func (p *parser) complete(e *dynamic.Event) string {
 			c.set(e, c.Default)
 		}
 	}
-	return p.missing()
+	return p.Missing()
 }
 
 // fill sets the defaults of the fields of a joined event. It returns the name of the first one that is missing;
 // empty if there is none.
-func (p *parser) fill(e *dynamic.Event) string {
+func (p *Builder) fill(e *dynamic.Event) string {
 	for i := range p.columns {
 		switch c := &p.columns[i]; {
 		case c.part != fieldPart || c.Value(e) != nil:
@@ -345,9 +355,9 @@ func (p *parser) fill(e *dynamic.Event) string {
 	return ""
 }
 
-// missing returns the name of the first column that an event must have and that was not
+// Missing returns the name of the first column that an event must have and that was not
 // given; empty if there is none.
-func (p *parser) missing() string {
+func (p *Builder) Missing() string {
 	for i := range p.columns {
 		if !p.seen[i] && p.required[i] {
 			return p.columns[i].Name

@@ -92,7 +92,7 @@ var errFar = fmt.Errorf("they are too far apart to be joined, by more than about
 // *ScatteredError.
 type Joiner struct {
 	reader   Reader
-	parser   *parser
+	parser   *Builder
 	ids      *Identities
 	held     map[string]*heldEvent
 	queue    []*heldEvent // in the order of lines
@@ -125,7 +125,7 @@ type heldEvent struct {
 // NewJoiner returns a Joiner. reader must be that of ReaderOptions whose Partial is set.
 func NewJoiner(reader Reader, l *layout.Layout, o ReaderOptions) (*Joiner, error) {
 	o.Partial = false
-	p, err := newParser(l, o)
+	p, err := NewBuilder(l, o)
 	return &Joiner{reader: reader, parser: p, ids: NewIdentities(l), held: map[string]*heldEvent{}}, err
 }
 

@@ -23,15 +23,15 @@ var ndjsonFormat = Format{
 // member, except for json values. Numbers and booleans may also be strings. Errors are those of
 // ReaderOptions.Names.
 func NewNDJSONReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
-	p, err := newParser(l, o)
-	return &ndjsonReader{lines: newLines(in), parser: p}, err
+	p, err := NewBuilder(l, o)
+	return &ndjsonReader{lines: newLines(in), Builder: p}, err
 }
 
 // ndjsonReader implements [NewNDJSONReader].
 type ndjsonReader struct {
 	lines
 	frame jsonFrame
-	*parser
+	*Builder
 }
 
 // jsonFrame is the frame of JSON values.
@@ -71,12 +71,12 @@ func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		e, o := r.start(), object{line: line}
+		e, o := r.Start(), object{line: line}
 		name, err := r.object(&o, &e)
 		if err != nil {
 			return e, number, broken(errorAt(line, number, o.at, name, err), line)
 		}
-		if name := r.complete(&e); name != "" {
+		if name := r.Complete(&e); name != "" {
 			return e, number, lacks(number, name)
 		}
 		return e, number, nil
@@ -114,7 +114,7 @@ func (r *ndjsonReader) member(o *object, e *dynamic.Event) (name string, err err
 	if err != nil {
 		return "", err
 	}
-	i, err := r.column(key)
+	i, err := r.Find(key)
 	if err != nil {
 		o.at = begin
 		return "", err
@@ -150,7 +150,7 @@ func (r *ndjsonReader) set(e *dynamic.Event, i int, text []byte, quoted bool, ra
 	case c.Type != schema.Bool && !numeric(c.Type) && !(c.Type == schema.Timestamp && r.times.unit > 0):
 		return wantString(c.Type, raw)
 	}
-	v, err := r.value(i, text, TextKind)
+	v, err := r.Parse(i, text, TextKind)
 	if err == nil {
 		c.set(e, v)
 	}

@@ -103,7 +103,7 @@ func (r *Record) fail(at int, why string) error {
 // recordReader reads the records of a format as events. A line whose values are not all valid has no
 // part in any event.
 type recordReader struct {
-	*parser
+	*Builder
 	format  *Format
 	scanner Scanner
 	record  Record
@@ -152,11 +152,11 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 	}
 	assumed := o.Unit == 0 && f.Unit < time.Second
 	o.Unit = cmp.Or(o.Unit, f.Unit)
-	p, err := newParser(l, o)
+	p, err := NewBuilder(l, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &recordReader{parser: p, format: f, scanner: scanner, assumed: assumed, byPart: p.qualified(), inLine: make([]bool, len(p.columns))}
+	r := &recordReader{Builder: p, format: f, scanner: scanner, assumed: assumed, byPart: p.qualified(), inLine: make([]bool, len(p.columns))}
 	r.metric, r.rest, r.time = r.stringColumn(r.nameless(MetricPart, f.Metric)), r.stringColumn(r.nameless(AnyPart, f.Rest)), r.nameless(TimePart, "time")
 	lacking := slices.ContainsFunc(p.columns, func(c Column) bool { return c.part == fieldPart && !c.Required() })
 	r.points = points{partial: lacking && !o.Partial, recent: newRecent[seenPoint]()}
@@ -164,7 +164,7 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 }
 
 // qualified removes the names with the qualifier of a part from byName, and returns their columns.
-func (p *parser) qualified() map[partName]int {
+func (p *Builder) qualified() map[partName]int {
 	out := map[partName]int{}
 	for name := range p.options.Names {
 		for part, qualifier := range qualifiers {
@@ -200,7 +200,7 @@ func (r *recordReader) lookup(v *Value) (int, bool) {
 }
 
 // stringColumn returns the index of a column if its values are strings of the series; otherwise -1.
-func (p *parser) stringColumn(i int) int {
+func (p *Builder) stringColumn(i int) int {
 	if i < 0 || p.columns[i].Type != schema.String || p.columns[i].part != seriesPart {
 		return -1
 	}
@@ -255,7 +255,7 @@ func (r *recordReader) read() error {
 
 // begin begins an event with the current record.
 func (r *recordReader) begin() {
-	e := r.start()
+	e := r.Start()
 	r.event, r.line = &e, r.record.Line
 	r.point = r.record.appendPoint(r.point[:0])
 	r.assign()
@@ -281,8 +281,7 @@ func (r *Record) appendPoint(dst []byte) []byte {
 // assign adds the values of the current record to the event.
 func (r *recordReader) assign() {
 	for _, a := range r.assigned {
-		r.seen[a.column] = true
-		r.columns[a.column].set(r.event, a.value)
+		r.Set(r.event, a.column, a.value)
 	}
 }
 
@@ -295,7 +294,7 @@ func (r *recordReader) emit() (dynamic.Event, int, error) {
 			return e, r.line, &ScatteredError{Line: r.line, Before: before, Err: ErrScattered}
 		}
 	}
-	if name := r.complete(&e); name != "" {
+	if name := r.Complete(&e); name != "" {
 		failed := lacks(r.line, name)
 		if r.format.Points && slices.ContainsFunc(r.columns, func(c Column) bool { return c.Name == name && c.part == fieldPart }) {
 			failed.Err = fmt.Errorf("%w: if another line of the point has it, add --merge", ErrMissing)
@@ -362,7 +361,7 @@ func (r *recordReader) bindValue(v *Value) (string, error) {
 	if err := fits(c, v); err != nil {
 		return c.Name, err
 	}
-	value, err := r.value(i, v.Text, v.Kind)
+	value, err := r.Parse(i, v.Text, v.Kind)
 	if at, ok := value.(time.Time); ok && v.Part == TimePart && r.assumed && at.Year() == 1970 {
 		err = r.early(v.Text)
 	}

@@ -134,16 +134,16 @@ func raw(_ *source, v pq.Value) (any, error) { return append([]byte{}, v.ByteArr
 
 // text parses a value as that of a file of text.
 func (s *source) text(v pq.Value) (any, error) {
-	return s.builder.Parse(s.index, slices.Clone(v.ByteArray()))
+	return s.builder.Parse(s.index, slices.Clone(v.ByteArray()), format.TextKind)
 }
 
 // number converts an integer to any number that has its value.
 func (s *source) number(v pq.Value) (any, error) {
 	n, unsigned := s.integer(v)
 	if unsigned {
-		return s.builder.ParseInteger(s.index, strconv.AppendUint(nil, uint64(n), 10))
+		return s.builder.Parse(s.index, strconv.AppendUint(nil, uint64(n), 10), format.IntKind)
 	}
-	return s.builder.ParseInteger(s.index, strconv.AppendInt(nil, n, 10))
+	return s.builder.Parse(s.index, strconv.AppendInt(nil, n, 10), format.IntKind)
 }
 
 // integer returns an integer, and whether it has the bits of an unsigned one.
@@ -255,7 +255,7 @@ func (s *source) decimal(v pq.Value) (any, error) {
 	case scale < 0 || scale > maxDigits:
 		return nil, errDigits
 	case scale == 0:
-		return s.builder.ParseInteger(s.index, n.Append(nil, 10))
+		return s.builder.Parse(s.index, n.Append(nil, 10), format.IntKind)
 	}
 	sign, digits := "", new(big.Int).Abs(n).String()
 	if n.Sign() < 0 {
@@ -263,5 +263,5 @@ func (s *source) decimal(v pq.Value) (any, error) {
 	}
 	digits = strings.Repeat("0", max(0, scale+1-len(digits))) + digits
 	point := len(digits) - scale
-	return s.builder.Parse(s.index, []byte(sign+digits[:point]+"."+digits[point:]))
+	return s.builder.Parse(s.index, []byte(sign+digits[:point]+"."+digits[point:]), format.TextKind)
 }
