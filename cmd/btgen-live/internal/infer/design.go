@@ -149,8 +149,7 @@ func (d *design) nameValues() {
 
 // write writes a value.
 func (v *designValue) write(p *page) item {
-	p.ask("  ", v.asks...)
-	out := item{name: v.name, typ: v.typ, bytes: v.bytes}
+	out := item{name: v.name, typ: v.typ, bytes: v.bytes, asks: v.asks}
 	if v.optional {
 		out.add("optional", "true")
 	}

@@ -64,6 +64,8 @@ type item struct {
 	name, typ string
 	options   []string // besides the type
 	bytes     int      // the average size; 0 if it is fixed
+	shows     string   // what it rests on
+	asks      []string
 }
 
 // add adds an option, if it has a value.
@@ -92,8 +94,10 @@ func quoted(text string) string {
 	return schema.Quoted(text)
 }
 
-// item writes an item.
+// item writes an item below its evidence and questions.
 func (p *page) item(i item) {
+	p.note("  ", i.shows)
+	p.ask("  ", i.asks...)
 	if len(i.options) > 0 {
 		i.typ = "{" + strings.Join(append([]string{"type: " + i.typ}, i.options...), ", ") + "}"
 	}

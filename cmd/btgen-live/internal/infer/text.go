@@ -120,17 +120,16 @@ func (d *draft) segments() (segments []string, values []series) {
 // writeSeries writes a series value.
 func (d *draft) writeSeries(p *page, s *series) item {
 	of := s.part
-	if strings.HasPrefix(s.name, "key_") {
-		p.ask("  ", fmt.Sprintf("What is it called? It has %s in the sample, such as %s.", words.Count(float64(of.distinct), "value", "values"), show(of.values[0])))
+	first, out := show(of.values[0]), item{name: s.name, typ: s.typ}
+	ask := func(when bool, format string, args ...any) {
+		if when {
+			out.asks = append(out.asks, fmt.Sprintf(format, args...))
+		}
 	}
-	if d.key.likeSalt(s) {
-		p.ask("  ", fmt.Sprintf("Is the number in %s a salt? Generated code would not compute it, so callers must specify it.", show(of.values[0])))
-	}
-	if of.distinct == 1 && len(of.values) > 1 && !of.binary {
-		p.ask("  ", "It has a single value in the sample: is it constant, as in {const: "+show(of.values[0])+"}?")
-	}
-	p.ask("  ", append([]string{d.key.hiddenTime(of)}, s.asks...)...)
-	out := item{name: s.name, typ: s.typ}
+	ask(strings.HasPrefix(s.name, "key_"), "What is it called? It has %s in the sample, such as %s.", words.Count(float64(of.distinct), "value", "values"), first)
+	ask(d.key.likeSalt(s), "Is the number in %s a salt? Generated code would not compute it, so callers must specify it.", first)
+	ask(of.distinct == 1 && len(of.values) > 1 && !of.binary, "It has a single value in the sample: is it constant, as in {const: %s}?", first)
+	out.asks = append(append(out.asks, d.key.hiddenTime(of)), s.asks...)
 	if s.typ == "string" {
 		out.bytes = max(1, dataOf(of.values).bytes())
 	}
@@ -170,31 +169,25 @@ func (k *key) likeSalt(s *series) bool {
 // writeField writes a field.
 func (d *draft) writeField(p *page, f *field) item {
 	out := item{name: f.name, typ: f.typ, bytes: f.bytes}
-	if f.was != "" && f.was != f.name {
-		p.ask("  ", fmt.Sprintf("The member %s has a name that a field cannot have. Can its writers use %s?", show(f.was), f.name))
+	add := func(when bool, name, value string) {
+		if when {
+			out.add(name, value)
+		}
+	}
+	renamed := f.was != "" && f.was != f.name
+	if renamed {
+		out.asks = append(out.asks, fmt.Sprintf("The member %s has a name that a field cannot have. Can its writers use %s?", show(f.was), f.name))
 	}
 	if f.number > 0 && f.example != "" {
-		p.note("  ", "For example, "+f.example+".")
+		out.shows = "For example, " + f.example + "."
 	}
-	p.ask("  ", f.doubt)
-	if f.optional {
-		out.add("optional", "true")
-	}
-	if f.column != f.name {
-		out.add("column", quoted(f.column))
-	}
-	if len(d.families()) > 1 {
-		out.add("family", schema.Quoted(f.family))
-	}
-	if d.blob == "" && f.values != d.values() {
-		out.add("values", f.values)
-	}
-	if f.number > 0 {
-		out.add("number", fmt.Sprint(f.number))
-	}
-	if f.was != "" && f.was != f.name {
-		out.add("was", "["+schema.Quoted(f.was)+"]")
-	}
+	out.asks = append(out.asks, f.doubt)
+	add(f.optional, "optional", "true")
+	add(f.column != f.name, "column", quoted(f.column))
+	add(len(d.families()) > 1, "family", quoted(f.family))
+	add(d.blob == "" && f.values != d.values(), "values", f.values)
+	add(f.number > 0, "number", fmt.Sprint(f.number))
+	add(renamed, "was", "["+schema.Quoted(f.was)+"]")
 	p.item(out)
 	return out
 }

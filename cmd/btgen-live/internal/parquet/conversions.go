@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -176,11 +175,14 @@ func (s *source) ownUnit() time.Duration {
 }
 
 // sinceEpoch converts a number of units since 1970.
-func (s *source) sinceEpoch(v pq.Value) (any, error) {
+func (s *source) sinceEpoch(v pq.Value) (any, error) { return s.instant(v) }
+
+// instant returns the time that is a number of units after 1970.
+func (s *source) instant(v pq.Value) (time.Time, error) {
 	n, unsigned := s.integer(v)
 	at, ok := format.Since1970(n, s.unit())
 	if !ok || unsigned && n < 0 {
-		return nil, s.beyond(v)
+		return at, s.beyond(v)
 	}
 	return at, s.early(at)
 }
@@ -197,12 +199,8 @@ func (s *source) duration(v pq.Value) (any, error) {
 
 // local converts what clocks show, as a number of units since 1970.
 func (s *source) local(v pq.Value) (any, error) {
-	n, _ := s.integer(v)
-	wall, ok := format.Since1970(n, s.unit())
-	if !ok {
-		return nil, s.beyond(v)
-	}
-	if err := s.early(wall); err != nil {
+	wall, err := s.instant(v)
+	if err != nil {
 		return nil, err
 	}
 	return format.InZone(wall, s.options.Zone)
@@ -257,11 +255,6 @@ func (s *source) decimal(v pq.Value) (any, error) {
 	case scale == 0:
 		return s.builder.Parse(s.index, n.Append(nil, 10), format.IntKind)
 	}
-	sign, digits := "", new(big.Int).Abs(n).String()
-	if n.Sign() < 0 {
-		sign = "-"
-	}
-	digits = strings.Repeat("0", max(0, scale+1-len(digits))) + digits
-	point := len(digits) - scale
-	return s.builder.Parse(s.index, []byte(sign+digits[:point]+"."+digits[point:]), format.TextKind)
+	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+	return s.builder.Parse(s.index, []byte(new(big.Rat).SetFrac(n, ten).FloatString(scale)), format.TextKind)
 }
