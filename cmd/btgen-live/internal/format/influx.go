@@ -24,7 +24,8 @@ var influx = Format{
 	Name: "influx", Title: "line protocol of InfluxDB", Extensions: []string{".lp"},
 	Unit: time.Nanosecond, Metric: "measurement", Rest: "tags", Typed: true, Points: true,
 	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) {
-		return &lineScanner{newLines(in), &influxFrame{}, true, func(p *line) error { return (&influxLine{p}).parse() }}, nil
+		parse := func(p *line) error { return (&influxLine{p}).parse() }
+		return &lineScanner{lines: newLines(in), frame: &influxFrame{}, quoted: true, parse: parse}, nil
 	},
 }
 

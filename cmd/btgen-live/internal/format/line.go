@@ -11,12 +11,13 @@ type lineScanner struct {
 	frame  frame
 	quoted bool // whether lines have strings in quotes, or are comments
 	parse  func(p *line) error
+	last   line
 }
 
 // scanLines returns the scan of a format of lines.
 func scanLines(quoted bool, parse func(p *line) error) func(io.Reader, ReaderOptions) (Scanner, error) {
 	return func(in io.Reader, _ ReaderOptions) (Scanner, error) {
-		return &lineScanner{newLines(in), lineFrame{}, quoted, parse}, nil
+		return &lineScanner{lines: newLines(in), frame: lineFrame{}, quoted: quoted, parse: parse}, nil
 	}
 }
 
@@ -27,7 +28,8 @@ func (s *lineScanner) Scan(r *Record) error {
 		if r.reset(text, number); err != nil {
 			return err
 		}
-		p := &line{Record: r}
+		p := &s.last
+		*p = line{Record: r}
 		switch p.blanks(" \t"); {
 		case p.at == len(text) || s.quoted && p.peek() == '#':
 		case s.quoted:
