@@ -58,7 +58,7 @@ type designValue struct {
 // propose returns the proposal. Its schema has no errors.
 func (d *design) propose() (*Proposal, error) {
 	resolve := func() (text []byte, found diag.List) {
-		text = d.write().text()
+		text = []byte(d.write().b.String())
 		return text, gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}}).Diagnostics
 	}
 	text, found := resolve()

@@ -382,7 +382,7 @@ func (d *draft) accepted(o options) (*verified, error) {
 	const most = 5 // rounds: each allows rules or changes names
 	for range most {
 		p := d.write(o)
-		text := p.text()
+		text := []byte(p.b.String())
 		result := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
 		more := false
 		for _, f := range result.Diagnostics {
