@@ -274,7 +274,7 @@ func Each[V any](values []V, of func(value V) any) []any {
 
 // Results are what a read yields. It begins when the caller iterates over [ResultsOf].
 type Results struct {
-	read func(yield func(result any, err error) bool) // pointers, which are valid until the next result
+	read func(yielder) // references to events or other results, which are valid until the next one
 }
 
 // ResultsOf returns the results of a read, which must have the type T: events, series, windows or charts. With most errors,
@@ -283,7 +283,7 @@ type Results struct {
 //go:noinline
 func ResultsOf[T any](r Results) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		r.read(func(result any, err error) bool { return yield(ResultOf[T](result, err)) })
+		r.read(func(result event, err error) bool { return yield(ResultOf[T](result.pointer, err)) })
 	}
 }
 
@@ -296,16 +296,9 @@ func ResultOf[T any](result any, err error) (T, error) {
 	return none, err
 }
 
-// results are the events of a read.
-func results(read func(yielder)) Results {
-	return Results{func(yield func(result any, err error) bool) {
-		read(func(e event, err error) bool { return yield(e.pointer, err) })
-	}}
-}
-
 // refused are the results of a read that fails.
 func refused(err error) Results {
-	return Results{func(yield func(result any, err error) bool) { yield(nil, err) }}
+	return Results{func(yield yielder) { yield(event{}, err) }}
 }
 
 // FailedOf returns the function for [NewBatcher] that calls one with events of type E; nil if that is nil.

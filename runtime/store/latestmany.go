@@ -29,7 +29,7 @@ func (r *Reader) LatestMany(ctx context.Context, bases []any) Results {
 	if err := r.missingClient(); err != nil {
 		return refused(err)
 	}
-	return results(r.newestMany(ctx, eventsAt(bases)))
+	return Results{r.newestMany(ctx, eventsAt(bases))}
 }
 
 // newestMany is [Reader.LatestMany] of a reader with a client.

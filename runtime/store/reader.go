@@ -100,10 +100,10 @@ func (r *Reader) Read(ctx context.Context, of Selection, from, to time.Time, opt
 		return refused(err)
 	}
 	s := of.resolve()
-	return results(func(yield yielder) {
+	return Results{func(yield yielder) {
 		read := r.beginSelected(ctx, s, r.query(s), from, to, opts)
 		read.run(yield)
-	})
+	}}
 }
 
 // beginSelected returns a new reading of a selection with its query.

@@ -32,9 +32,9 @@ func (r *Reader) ReadSeries(ctx context.Context, of Selection, from, to time.Tim
 	if err := r.missingClient(); err != nil {
 		return refused(err)
 	}
-	return Results{func(yield func(series any, err error) bool) {
+	return Results{func(yield yielder) {
 		s := of.resolve()
-		r.series(ctx, s, r.query(s), from, to, scan.NoRuns, call.Last(opts).Page)(func(e event, err error) bool { return yield(r.mapping.series(e), err) })
+		r.series(ctx, s, r.query(s), from, to, scan.NoRuns, call.Last(opts).Page)(func(e event, err error) bool { return yield(event{r.mapping.series(e)}, err) })
 	}}
 }
 

@@ -456,10 +456,10 @@ func (q *testQuery[E]) of(s selectionOf[E]) (*query, *selection) {
 // readOf yields the events that a query selects with some values.
 func readOf[E any](ctx context.Context, r *readerOf[E], q *testQuery[E], s selectionOf[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
 	of, values := q.of(s)
-	return ResultsOf[E](results(func(yield yielder) {
+	return ResultsOf[E](Results{func(yield yielder) {
 		read := r.reader.beginSelected(ctx, values, of, from, to, opts)
 		read.run(yield)
-	}))
+	}})
 }
 
 // columnsReadOf is readOf in columnar form.

@@ -68,12 +68,12 @@ const maxFolded = 512
 // Undecodable, or that of its row if its cell is not in the bucket of the row. Any other error is the last value yielded, and the window that was being read is
 // not: windows that are yielded without an error are complete.
 func (r *Reader) Windows(ctx context.Context, columns *Columns, spec *window.Spec, of Selection, from, to time.Time, width window.Width, opts ...WindowOptions) Results {
-	return Results{func(yield func(w any, err error) bool) {
+	return Results{func(yield yielder) {
 		r.windows(ctx, columns, spec, of, from, to, width, call.Last(opts))(func(w *window.Summary, err error) bool {
 			if err != nil {
-				return yield(nil, err)
+				return yield(event{}, err)
 			}
-			return yield(w.Window, nil)
+			return yield(event{w.Window}, nil)
 		})
 	}}
 }
