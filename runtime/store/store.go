@@ -139,7 +139,8 @@ func (h Hooks) end(ctx context.Context, op *Operation, err error) {
 }
 
 // Mapping describes how events are stored in one table. Generated code
-// provides it.
+// provides it. Functions take events of its type as pointers that are not nil, or as a [List]; generated methods pass no others,
+// with which they panic.
 type Mapping struct {
 	Table Table
 	// Pattern determines where the time and the data of an event are stored.
