@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -114,7 +116,7 @@ type opened struct {
 }
 
 // open answers with the first series of the schema that has the newest event, as far as the first series of schemas tell within a
-// moment. Schemas that cannot be read have none.
+// moment. If none has one, the error is the first one of those that could not be read, other than that of a missing table.
 func (a *api) open(ctx context.Context, q url.Values) ([]byte, error) {
 	if len(q) > 0 {
 		return nil, invalid(errors.New("there are no parameters"))
@@ -122,13 +124,14 @@ func (a *api) open(ctx context.Context, q url.Values) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxOpening)
 	defer cancel()
 	found := make([]opened, min(len(a.names), maxOpened))
+	errs := make([]error, len(found))
 	running := make(chan struct{}, maxReading)
 	var all sync.WaitGroup
 	for i := range found {
 		all.Go(func() {
 			running <- struct{}{}
 			defer func() { <-running }()
-			found[i] = a.newest(ctx, a.names[i])
+			found[i], errs[i] = a.newest(ctx, a.names[i])
 		})
 	}
 	all.Wait()
@@ -138,11 +141,22 @@ func (a *api) open(ctx context.Context, q url.Values) ([]byte, error) {
 			newest = found[i]
 		}
 	}
+	if i := slices.IndexFunc(errs, unread); newest.Schema == "" && i >= 0 {
+		return nil, errs[i]
+	}
 	return json.Marshal(&newest)
 }
 
+// unread reports whether an error says that a table could not be read, and not only that it does not exist, or has an event
+// that cannot be decoded.
+func unread(err error) bool {
+	_, missing := errors.AsType[*store.MissingTableError](err)
+	_, stored := errors.AsType[*store.DecodeError](err)
+	return err != nil && !missing && !stored
+}
+
 // newest returns the first series of a schema, and the time of the newest event that its first series have.
-func (a *api) newest(ctx context.Context, name string) (out opened) {
+func (a *api) newest(ctx context.Context, name string) (out opened, failed error) {
 	schema := a.schemas[name]
 	l := schema.Layout()
 	reader := schema.NewReader(a.client, a.options)
@@ -152,20 +166,20 @@ func (a *api) newest(ctx context.Context, name string) (out opened) {
 		of = dynamic.Table(l.Read.ID)
 	}
 	for values, err := range reader.ReadSeries(ctx, of, time.Time{}, scan.MaxTime, store.SeriesOptions{Page: &store.Page{Size: firstSeries}}) {
-		if err == nil {
+		if failed = cmp.Or(failed, err); err == nil {
 			series = append(series, values)
 		}
 	}
 	for e, err := range reader.LatestMany(ctx, series) {
-		if err == nil && e.Time.After(out.newest) {
+		if failed = cmp.Or(failed, err); err == nil && e.Time.After(out.newest) {
 			out.newest = e.Time
 		}
 	}
 	if out.newest.IsZero() {
-		return out
+		return out, failed
 	}
 	columns := format.Columns(l)[:len(l.Series)]
 	out.Schema, out.Newest = name, out.newest.UTC().Format(time.RFC3339Nano)
 	out.Series = format.NewTextJSON(columns).Append(nil, &dynamic.Event{Series: series[0]})
-	return out
+	return out, nil
 }

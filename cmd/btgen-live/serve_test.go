@@ -670,9 +670,11 @@ func TestAPIUnreachable(t *testing.T) {
 	if got := ask(t, h, 200, "schemas"); got["name"] != "Event" {
 		t.Errorf("got %v", got)
 	}
-	for _, path := range []string{"series", "chart", "range", "windows", "events", "latest", "row"} {
+	for _, path := range []string{"open", "series", "chart", "range", "windows", "events", "latest", "row"} {
 		parameters := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
 		switch path {
+		case "open":
+			parameters = nil
 		case "windows":
 			parameters = append(parameters, "every", "1h")
 		case "row":

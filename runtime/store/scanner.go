@@ -41,6 +41,9 @@ type UnknownTableError struct {
 
 // Error lists the tables of the schema.
 func (e *UnknownTableError) Error() string {
+	if e.Table == "" {
+		return "no table is named; the schema has " + strings.Join(e.Tables, ", ")
+	}
 	return fmt.Sprintf("the schema has no table %q; it has %s", e.Table, strings.Join(e.Tables, ", "))
 }
 
