@@ -248,11 +248,9 @@ type eventList []event
 func (l eventList) len() int       { return len(l) }
 func (l eventList) at(i int) event { return l[i] }
 
-// one is a List of one event.
-type one struct{ pointer any }
-
-func (one) len() int       { return 1 }
-func (o one) at(int) event { return event(o) }
+// An event is a List of itself.
+func (e event) len() int     { return 1 }
+func (e event) at(int) event { return e }
 
 // eventsAt returns references to events, given pointers to them.
 func eventsAt(pointers []any) []event {
@@ -289,11 +287,11 @@ func ResultsOf[T any](r Results) iter.Seq2[T, error] {
 
 // ResultOf returns the only result of a read, such as [Reader.Latest].
 func ResultOf[T any](result any, err error) (T, error) {
-	if p, ok := result.(*T); ok {
-		return *p, err
+	if result == nil {
+		var none T
+		return none, err
 	}
-	var none T
-	return none, err
+	return *result.(*T), err
 }
 
 // refused are the results of a read that fails.

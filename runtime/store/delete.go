@@ -306,11 +306,11 @@ func (w *Writer) queries(s *selection) []*query {
 // In bucket_new_columns, where an event does not replace one of the same time, Replace deletes
 // first in that case, and readers may find neither until it returns.
 func (w *Writer) Replace(ctx context.Context, old, updated any, opts ...WriteOptions) error {
-	return w.made().replace(ctx, one{old}, one{updated}, opts)
+	return w.made().replace(ctx, event{old}, event{updated}, opts)
 }
 
 // replace is [Writer.Replace] of a writer that was made.
-func (w *Writer) replace(ctx context.Context, old, updated one, opts []WriteOptions) error {
+func (w *Writer) replace(ctx context.Context, old, updated event, opts []WriteOptions) error {
 	if w.unwritable != nil {
 		return w.unwritable
 	}

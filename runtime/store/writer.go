@@ -151,7 +151,7 @@ type WriteOptions struct {
 
 // Write stores one event, given a pointer to it, like WriteAll.
 func (w *Writer) Write(ctx context.Context, e any, opts ...WriteOptions) error {
-	return w.made().write(ctx, "Write", one{e}, opts)
+	return w.made().write(ctx, "Write", event{e}, opts)
 }
 
 // WriteAll stores the events in every table, all events of a row with one atomic
