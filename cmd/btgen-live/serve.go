@@ -90,6 +90,9 @@ func (s *serving) serve(cmd *cobra.Command, layouts []*layout.Layout) error {
 	if err != nil {
 		return err
 	}
+	if err := emulates(ctx); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %v\n", err)
+	}
 	l, err := s.listen(ctx, access)
 	if err != nil {
 		return err
@@ -97,9 +100,6 @@ func (s *serving) serve(cmd *cobra.Command, layouts []*layout.Layout) error {
 	client, err := s.connectLater(ctx)
 	if err != nil {
 		return errors.Join(err, l.Close())
-	}
-	if err := emulates(ctx); err != nil && ctx.Err() == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %v\n", err)
 	}
 	scheme := "http"
 	if access != nil {
