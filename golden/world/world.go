@@ -459,14 +459,14 @@ func defaultOf(f *layout.Field) any {
 	return f.Default
 }
 
-// edges returns the times at which layouts begin, and the ends of the buckets of now.
+// edges returns the times at which layouts begin, and those at which the buckets of now begin and end.
 func (p *play) edges() (out []time.Time) {
 	for _, t := range p.layout.AllPeriods() {
 		if !t.Since.IsZero() {
 			out = append(out, t.Since)
 		}
 		if t.Pattern.Bucketed() && !t.Endless() {
-			out = append(out, t.Bucket.Start(p.now))
+			out = append(out, t.Bucket.Start(p.now), t.Bucket.End(p.now))
 		}
 	}
 	return out

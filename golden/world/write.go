@@ -63,7 +63,8 @@ func (p *play) writeSeries() error {
 			steps = append(steps, t.Bucket.Widest())
 		}
 	}
-	of, step, at := p.someSeries(), anyOf(p, steps), p.now
+	of, step := p.someSeries(), anyOf(p, steps)
+	at := p.now.Add(anyOf(p, []time.Duration{0, 0, step})) // clocks of writers may be ahead
 	var events []dynamic.Event
 	for range 2 + p.IntN(10) {
 		e := p.event()
