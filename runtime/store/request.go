@@ -234,12 +234,12 @@ func (t *rowReader) scan(ctx context.Context, op *Operation, rows []codec.Rows, 
 	return func(yield func(wire.Row, error) bool) {
 		idle := 0 // requests since the last that got anywhere
 		passing := func(err error) bool { return idle < maxIdleRequests && call.Passing(err) && ctx.Err() == nil }
-		err := call.Again(ctx, readPause, passing, func() error {
+		err := call.Resume(ctx, readPause, passing, func() (further bool, err error) {
 			for rows != nil {
 				q := request{op: op, yield: yield, scanned: scanned}
 				err := t.send(ctx, &q, rows, filter, limit)
 				if q.stopped || err == nil || limit > 0 && q.rows >= limit {
-					return nil
+					return true, nil
 				}
 				again := idle > 0
 				if at := q.position(rows[0].Reverse); at != "" {
@@ -248,10 +248,10 @@ func (t *rowReader) scan(ctx context.Context, op *Operation, rows []codec.Rows, 
 					idle++
 				}
 				if again || !resumedAtEnd(err) {
-					return err
+					return idle == 0, err
 				}
 			}
-			return nil
+			return true, nil
 		})
 		if err != nil {
 			yield(wire.Row{}, missing(t.id, err))

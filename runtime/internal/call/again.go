@@ -17,17 +17,25 @@ const maxPause = 5 * time.Second
 // error. The first pause is between a half and the whole of the given one, which avoids synchronizing with other
 // processes, and each later one is twice as long, up to 5 s.
 func Again(ctx context.Context, pause time.Duration, transient func(error) bool, f func() error) error {
-	for {
-		err := f()
+	return Resume(ctx, pause, transient, func() (bool, error) { return false, f() })
+}
+
+// Resume is [Again] for a call that continues where the one before failed, and reports whether it got further. The pause
+// after one that did is the first one.
+func Resume(ctx context.Context, first time.Duration, transient func(error) bool, f func() (further bool, err error)) error {
+	for pause := first; ; pause = min(2*pause, maxPause) {
+		further, err := f()
 		if err == nil || !transient(err) {
 			return err
+		}
+		if further {
+			pause = first
 		}
 		select {
 		case <-ctx.Done():
 			return err
 		case <-time.After(pause/2 + rand.N(pause/2)):
 		}
-		pause = min(2*pause, maxPause)
 	}
 }
 
