@@ -272,6 +272,14 @@ func (p *play) read() error {
 	return p.same(want, got, o, fields)
 }
 
+// readOn reads while one stream after the other breaks off, each after some progress: no read fails.
+func (p *play) readOn() error {
+	p.breaks.Store(5 + p.Int64N(8))
+	defer p.breaks.Store(0)
+	p.struck = true // more requests are sent than without
+	return anyOf(p, []func(*play) error{(*play).read, (*play).latest, (*play).windows, (*play).scan, (*play).series})(p)
+}
+
 // fields draws which fields a read fetches; nil for all.
 func (p *play) fields(t *layout.Table, o *store.ReadOptions) map[int]bool {
 	columns := t.Pickable()

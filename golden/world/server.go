@@ -6,19 +6,22 @@ import (
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
 // serverOptions make a server answer reads in all forms that Bigtable may use: cells alone or together, values in
-// parts, rows that begin again, and progress without rows, wherever none are.
-func serverOptions() []grpc.ServerOption {
+// parts, rows that begin again, and progress without rows, wherever none are. As many streams as breaks says break off once they told
+// of progress.
+func serverOptions(breaks *atomic.Int64) []grpc.ServerOption {
 	var streams atomic.Int64
 	return []grpc.ServerOption{grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		n := streams.Add(1)
-		if info.FullMethod != bigtablepb.Bigtable_ReadRows_FullMethodName || n%3 == 0 {
+		if info.FullMethod != bigtablepb.Bigtable_ReadRows_FullMethodName || n%3 == 0 && breaks.Load() <= 0 {
 			return handler(srv, stream)
 		}
-		chopped := &choppedStream{ServerStream: stream, n: int(n)}
+		chopped := &choppedStream{ServerStream: stream, n: int(n), breaks: breaks}
 		if err := handler(srv, chopped); err != nil || chopped.request.GetRowsLimit() > 0 {
 			return err
 		}
@@ -29,6 +32,7 @@ func serverOptions() []grpc.ServerOption {
 // choppedStream sends rows one by one, with values in parts. The client expects whole rows in a message.
 type choppedStream struct {
 	grpc.ServerStream
+	breaks  *atomic.Int64
 	n       int
 	request *bigtablepb.ReadRowsRequest
 	row     []*bigtablepb.ReadRowsResponse_CellChunk // so far
@@ -70,17 +74,25 @@ func (s *choppedStream) SendMsg(m any) error {
 		if s.last = key; s.n%7 == 3 {
 			sent.LastScannedRowKey = []byte(key)
 		}
-		if err := s.ServerStream.SendMsg(sent); err != nil {
+		if err := s.tell(sent); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// tell sends a message that tells of progress, after which the stream may break off.
+func (s *choppedStream) tell(m *bigtablepb.ReadRowsResponse) error {
+	if err := s.ServerStream.SendMsg(m); err != nil || s.breaks.Add(-1) < 0 {
+		return err
+	}
+	return status.Error(codes.Internal, "the stream breaks off")
+}
+
 // beat sometimes tells that rows were scanned up to a key between the last row and the next one, which is empty if
 // there is none.
 func (s *choppedStream) beat(next string) error {
-	if s.n++; s.n%3 != 1 || s.request.GetRows() == nil {
+	if s.n++; s.n%3 != 1 && s.breaks.Load() <= 0 || s.request.GetRows() == nil {
 		return nil
 	}
 	var keys []string
@@ -110,5 +122,5 @@ func (s *choppedStream) beat(next string) error {
 		return nil
 	}
 	s.last = keys[s.n%len(keys)]
-	return s.ServerStream.SendMsg(&bigtablepb.ReadRowsResponse{LastScannedRowKey: []byte(s.last)})
+	return s.tell(&bigtablepb.ReadRowsResponse{LastScannedRowKey: []byte(s.last)})
 }

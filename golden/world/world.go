@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ type World struct {
 	clients []*bigtable.Client
 	faults  *faults
 	traffic *traffic
+	breaks  atomic.Int64 // streams that break off
 	scripts int
 	files   int
 	dir     string // for files of progress
@@ -52,12 +54,13 @@ type World struct {
 // Start starts a server, and a world on it, which end with the test.
 func Start(t testing.TB) *World {
 	t.Helper()
-	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", serverOptions()...)
+	w := &World{faults: new(faults), traffic: new(traffic), Counts: map[string]int{}, dir: t.TempDir()}
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", serverOptions(&w.breaks)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	w := &World{bt: b, faults: new(faults), traffic: new(traffic), Counts: map[string]int{}, dir: t.TempDir()}
+	w.bt = b
 	for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
 		c, err := connect(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(w.faults.unary), grpc.WithChainStreamInterceptor(w.faults.stream, w.traffic.stream))
 		if err != nil {
@@ -275,6 +278,7 @@ var reads = []operation{
 	{"windows", 14, (*play).windows},
 	{"chart", 5, (*play).chart},
 	{"scan", 5, (*play).scan},
+	{"read on through breaks", 4, (*play).readOn},
 }
 
 // observations are the other steps that compare what is stored with the truth.
@@ -328,7 +332,7 @@ func anyOf[T any](p *play, all []T) T { return all[p.IntN(len(all))] }
 
 // faulty calls f, in which a request may fail, and reports whether one did.
 func (p *play) faulty(f func() error) (err error, struck bool) {
-	if !p.focused && !p.chance(3) {
+	if p.breaks.Load() > 0 || !p.focused && !p.chance(3) {
 		return f(), false
 	}
 	how, skip, after := fault(p.IntN(6)), p.IntN(5), p.IntN(4)
@@ -386,8 +390,13 @@ func (p *play) repeated(f func() error) error {
 // would change the row of the newest event.
 func (p *play) written() { p.faults.arrive(func(c lateCopy) bool { return !c.deletes }) }
 
-// client returns the client of one of the programs.
-func (p *play) client() *bigtable.Client { return anyOf(p, p.clients) }
+// client returns the client of one of the programs. Only one with the options of the project is told of progress without rows.
+func (p *play) client() *bigtable.Client {
+	if p.breaks.Load() > 0 {
+		return p.clients[0]
+	}
+	return anyOf(p, p.clients)
+}
 
 // allSeries returns all series of known events, by their text.
 func (p *play) allSeries() map[string][]any {
@@ -398,8 +407,13 @@ func (p *play) allSeries() map[string][]any {
 	return out
 }
 
-// program returns one of the programs.
-func (p *play) program() program { return anyOf(p, p.programs) }
+// program returns one of the programs, as client does.
+func (p *play) program() program {
+	if p.breaks.Load() > 0 {
+		return p.programs[0]
+	}
+	return anyOf(p, p.programs)
+}
 
 // tableIDs returns the IDs of the tables of all layouts, each once.
 func (p *play) tableIDs() (out []string) {
