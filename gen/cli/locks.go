@@ -77,7 +77,7 @@ func CompareLocks(p *project.Project, layouts []*layout.Layout, accept, locked [
 	out := &Locking{Locked: map[string]int{}}
 	comparisons := make([]*evolve.Comparison, len(locks))
 	for i, l := range locks {
-		comparisons[i] = compare(p, l, old[i], layouts, evolve.Input{Locked: locked, Now: now})
+		comparisons[i] = compare(p, l, old[i], layouts, evolve.Input{Locked: locked, Now: now}, accept...)
 	}
 	of, err := acceptedBy(locks, comparisons, accept)
 	if err != nil {
@@ -224,8 +224,9 @@ func Compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layo
 	return compare(p, l, old, layouts, evolve.Input{Now: now})
 }
 
-// compare compares the layouts of a lock's schemas with the lock. in has what else is known.
-func compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layout.Layout, in evolve.Input) *evolve.Comparison {
+// compare compares the layouts of a lock's schemas with the lock. in has what else is known. Proposed commands repeat the
+// given arguments of --accept.
+func compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layout.Layout, in evolve.Input, accept ...string) *evolve.Comparison {
 	own := slices.DeleteFunc(slices.Clone(layouts), func(o *layout.Layout) bool { return !l.Files[o.File] })
 	var text []byte
 	in.Old, in.Layouts, in.Whole, in.Schema = old, own, l.Whole, schemasOf(p)
@@ -233,6 +234,9 @@ func compare(p *project.Project, l project.Lock, old *lock.Lock, layouts []*layo
 	in.Command = "btgen generate" + p.Arguments()
 	if !in.Now.IsZero() {
 		in.Command += " --now " + in.Now.UTC().Format(time.RFC3339)
+	}
+	for _, argument := range accept {
+		in.Command += " --accept " + words.Shell(argument)
 	}
 	in.Gone = func(t *lock.Table) diag.Pos {
 		if text == nil {

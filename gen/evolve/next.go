@@ -78,9 +78,6 @@ func (c *Comparison) Refused(accepted []lock.Acceptance) diag.List {
 	}
 	if len(names) > 1 {
 		all := c.command()
-		for _, a := range accepted {
-			all += " --accept " + words.Shell(a.Change+"="+a.Reason)
-		}
 		for _, name := range names {
 			all += " --accept " + words.Shell(name+"=REASON")
 		}
