@@ -352,10 +352,11 @@ func (r *resolver) finerTime(t *Table, resolution time.Duration) string {
 
 // checkSegments checks the key as a whole.
 func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag.Pos) {
-	last, want := "the time", codec.TimeSegment
+	last, other, want := "the time", "the bucket", codec.TimeSegment
 	if t.Pattern.Bucketed() {
-		last, want = "the bucket", codec.BucketSegment
+		last, other, want = other, last, codec.BucketSegment
 	}
+	timed := diag.Code(SegmentsText(beforeTime(t, s)))
 	for i, g := range t.Segments {
 		pos := t.Source(&g).Pos
 		isTime := g.Kind == codec.TimeSegment || g.Kind == codec.BucketSegment
@@ -365,8 +366,8 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		case isTime && t.Endless():
 			r.reject(pos, "time-in-endless")
 		case isTime && g.Kind != want:
-			other := map[codec.SegmentKind]string{codec.BucketSegment: "the bucket", codec.TimeSegment: "the time"}[g.Kind]
-			r.reject(pos, "other-time", t.Pattern, last, other, diag.Code(strings.TrimPrefix(last, "the ")))
+			r.reject(pos, "other-time", t.Pattern, last, other, timed)
+			seen[last] = pos // it is meant to be that
 		case g.Kind == codec.MetricSegment && !t.Metrics():
 			r.reject(pos, "metric-in-rows", t.Pattern, patternsWith(codec.Pattern.RowPerField))
 		case g.Kind == codec.SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment }):
@@ -376,11 +377,10 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		}
 	}
 	if _, ok := seen[last]; !ok && !t.Endless() {
-		word := strings.TrimPrefix(last, "the ")
-		r.refuse(s.Key, "K22", "no-time", t.Pattern, last, diag.Code(SegmentsText(append(s.SegmentTexts(), word))), PatternWith(codec.Pattern.Versioned).String())
+		r.refuse(s.Key, "K22", "no-time", t.Pattern, last, timed, PatternWith(codec.Pattern.Versioned).String())
 	}
 	if _, ok := seen["the metric"]; !ok && t.Metrics() {
-		r.reject(s.Key, "no-metric", t.Pattern, diag.Code(SegmentsText(beforeTime(s, "metric"))))
+		r.reject(s.Key, "no-metric", t.Pattern, diag.Code(SegmentsText(beforeTime(t, s, "metric"))))
 	}
 	r.checkAllSeries(t, s, seen)
 	r.checkBinaryBucket(t)
@@ -400,21 +400,42 @@ func (r *resolver) checkAllSeries(t *Table, s *schema.Table, seen map[string]dia
 	if missing == nil || t.Unknown {
 		return
 	}
-	hint := "add " + words.Plural(len(missing), "it: ", "them: ") + diag.Code(SegmentsText(beforeTime(s, missing...)))
+	hint := "add " + words.Plural(len(missing), "it: ", "them: ") + diag.Code(SegmentsText(beforeTime(t, s, missing...)))
 	if times != nil {
 		hint = "remove " + list(times) + " from series if it is the time of the event, which every event has; otherwise, " + hint
 	}
 	r.reject(s.Key, "no-series", words.Plural(len(missing), "value "+list(names)+" is", "values "+list(names)+" are"), hint)
 }
 
-// beforeTime returns the segments of a key with more of them before the time, if it has one.
-func beforeTime(s *schema.Table, more ...string) []string {
-	i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket })
-	texts := s.SegmentTexts()
-	if i < 0 {
-		i = len(texts)
+// beforeTime returns the segments of a key with more of them before the bucket or the time, whichever the pattern has. If the
+// key has neither, they are before the sequence or at the end.
+func beforeTime(t *Table, s *schema.Table, more ...string) []string {
+	kind, word := schema.SegmentTime, "time"
+	if t.Pattern.Bucketed() {
+		kind, word = schema.SegmentBucket, "bucket"
 	}
-	return slices.Insert(texts, i, more...)
+	var texts []string
+	at := -1
+	for i, text := range s.SegmentTexts() {
+		is := s.Segments[i].Kind
+		switch {
+		case is == kind:
+			word, at = text, len(texts)
+			continue
+		case at < 0 && (is == schema.SegmentTime || is == schema.SegmentBucket || is == schema.SegmentSequence):
+			at = len(texts)
+		}
+		if is != schema.SegmentTime && is != schema.SegmentBucket {
+			texts = append(texts, text)
+		}
+	}
+	if at < 0 {
+		at = len(texts)
+	}
+	if !t.Endless() && !t.Pattern.NewestOnly() {
+		more = append(more, word)
+	}
+	return slices.Insert(texts, at, more...)
 }
 
 // sequenceLast proposes the segments of a key with the sequence at the end.

@@ -89,9 +89,20 @@ func (r *resolver) checkSince(periods []*Table) bool {
 		}
 	}
 	if last := periods[oldest]; last.SincePos.IsValid() {
-		r.reject(last.SincePos, "since-of-oldest", last.ID)
+		r.reject(last.SincePos, "since-of-oldest", last.ID, diag.Code("before: ["+r.earlier(last)+"]"))
 	}
 	return len(r.found) == before
+}
+
+// earlier proposes a layout before one: with another bucket, or in another table.
+func (r *resolver) earlier(t *Table) string {
+	for _, w := range append([]time.Duration{24 * time.Hour}, t.Narrower()...) {
+		older := t.WithBucket(r.layout, w)
+		if t.Pattern.Bucketed() && !t.Endless() && w != t.Bucket.Widest() && w%r.layout.Precision == 0 && r.begins(older, t.Since) {
+			return "{bucket: " + schema.FormatDuration(w) + "}"
+		}
+	}
+	return "{table: " + t.ID + "_old}"
 }
 
 // aligned rejects a layout that begins within a bucket, because the bucket would have two

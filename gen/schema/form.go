@@ -324,7 +324,7 @@ func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 			continue
 		}
 		if chosen >= 0 {
-			w.reject(e.key.pos, "two-kinds", u.what, kinds[chosen], e.key.text, u.both(n))
+			w.reject(e.key.pos, "two-kinds", u.what, kinds[chosen], e.key.text, u.meant(w, n, u.variants[chosen], u.variants[i]))
 			return t, false
 		}
 		chosen = i
@@ -335,6 +335,19 @@ func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 	}
 	u.variant(chosen).read(w, n, &t)
 	return t, n.entry(kinds[chosen]).kind != broken
+}
+
+// meant returns the hint for a value with the first keys of two variants: one of them may be a misspelling.
+func (u union[T]) meant(w *walker, n *node, of ...block[T]) string {
+	for _, b := range of {
+		others := slices.DeleteFunc(b.names(), func(name string) bool { return n.entry(name) != nil })
+		for _, e := range n.entries {
+			if near, ok := w.nearest(e.key.text, others); ok && slices.Contains(u.kinds(), e.key.text) {
+				return diag.Code(e.key.text) + ": did you mean " + diag.Code(near) + "?"
+			}
+		}
+	}
+	return u.both(n)
 }
 
 // variant returns a block with hints for the keys of the other variants.
