@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -403,12 +405,18 @@ func (r *columnsReading) take(a *assembler, begin, end int) (taken, more bool) {
 	return true, limit == 0 || r.reading.op.Events < limit
 }
 
+// ErrNoColumns is the error of [Reader.ReadColumns] without columns to append to.
+var ErrNoColumns = errors.New("the columns are nil, so nothing was read: pass a pointer to columns, such as new(BalloonColumns)")
+
 // ReadColumns appends the events of a selection to slices, with the options of [Reader.Read]. It
 // leaves out undecodable events and returns the first *DecodeError after it has read all others; any
 // other error ends the read.
 func (r *Reader) ReadColumns(ctx context.Context, into *Columns, columns any, of Selection, from, to time.Time, opts ...ReadOptions) error {
 	if err := r.missingClient(); err != nil {
 		return err
+	}
+	if v := reflect.ValueOf(columns); into == nil || !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return ErrNoColumns
 	}
 	s := of.resolve()
 	read := columnsReading{reading: r.beginSelected(ctx, s, r.query(s), from, to, opts), into: into, columns: into.slicesOf(columns)}

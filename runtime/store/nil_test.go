@@ -32,7 +32,7 @@ var nilElsewhere = []string{
 // with a nil pointer, and with a zero value, and return a typed error, or something whose calls do.
 func TestNil(t *testing.T) {
 	tested := map[string]bool{"store.AuthorizedViews": true}
-	for _, client := range []Client{nil, (*bigtable.Client)(nil), AuthorizedViews(nil, func(string) string { return "v" })} {
+	for _, client := range []Client{nil, (*bigtable.Client)(nil), new(bigtable.Client), AuthorizedViews(nil, func(string) string { return "v" })} {
 		for name, call := range nilClients(t, client) {
 			tested["store."+name] = true
 			expectNoClient(t, name, call())
@@ -47,6 +47,18 @@ func TestNil(t *testing.T) {
 	for _, name := range takingFunctions(t) {
 		if !tested[name] && !slices.Contains(nilElsewhere, name) {
 			t.Errorf("%s is not called with nil", name)
+		}
+	}
+}
+
+// A read into columns that are nil says so.
+func TestNilColumns(t *testing.T) {
+	l := days()
+	r, into := newReaderOf(newBigtable(t, l).Client, l), intoColumns(l.untyped())
+	for _, columns := range []any{nil, (*sampleColumns)(nil)} {
+		err := r.reader.ReadColumns(t.Context(), into.columns, columns, seriesOf(named("s")[0]).given(), at(0), at(1))
+		if !errors.Is(err, ErrNoColumns) {
+			t.Errorf("%T: %v", columns, err)
 		}
 	}
 }

@@ -3,12 +3,14 @@ package store
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"cloud.google.com/go/bigtable"
 )
 
 // NoClientError is the error of every call of a reader, a writer, a batcher, a scanner, or the steps of a backfill or a rollup, without
-// a client: it was not made by its constructor, or its client, or the writer of a batcher, is nil.
+// a client: it was not made by its constructor, or its client, or the writer of a batcher, is nil. A nil pointer to a generated reader
+// or writer has no fields, and its methods panic.
 type NoClientError struct {
 	Table string // with its prefix; empty if it is unknown, because a reader or a writer is nil
 }
@@ -30,15 +32,15 @@ func OpenTable(client Client, table string) bigtable.TableAPI {
 	return client.OpenTable(table)
 }
 
-// noClient reports whether a client is nil.
+// noClient reports whether a client is nil, or one that no constructor made.
 func noClient(client Client) bool {
 	switch c := client.(type) {
 	case nil:
 		return true
 	case *bigtable.Client:
-		return c == nil
+		return c == nil || reflect.ValueOf(c).Elem().IsZero() // its requests would panic
 	case viewClient:
-		return c.client == nil
+		return noClient(c.client)
 	}
 	return false
 }
