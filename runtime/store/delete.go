@@ -39,7 +39,8 @@ type TableDeletion struct {
 	Events int
 	// Rows is the number of rows that had data of the events.
 	Rows int
-	// Mutations is the number of mutations; see [bigtable.Mutation].
+	// Mutations is the number of mutations; see [bigtable.Mutation]. Those of codec.Latest depend on what is left, and a
+	// dry run does not count them.
 	Mutations int
 }
 

@@ -528,7 +528,9 @@ func (e *rowEraser) mutate(mutations, names int, add func(m *bigtable.Mutation))
 	defer t.mu.Unlock()
 	e.columns++
 	if t.options.DryRun {
-		t.counts.Mutations += mutations
+		if t.counts.Mutations += mutations; e.columns == 1 && t.marker != nil {
+			t.counts.Mutations++ // the mark
+		}
 		return nil
 	}
 	size := names + mutations*mutationOverhead

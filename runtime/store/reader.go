@@ -419,7 +419,7 @@ func (r *reading) count(event event, err error) bool {
 }
 
 // ErrOrder is the error for a query that cannot yield its events in order of time.
-var ErrOrder = errors.New("the rows of the query are not in time order: omit TimeOrder and sort the events, " +
+var ErrOrder = errors.New("the rows of the query are not in time order: read without this order, and sort the events, " +
 	"or add a table whose keys have the time after the values of the query")
 
 // sorted yields events in order of time: it sorts events that arrive by bucket one bucket at a time,

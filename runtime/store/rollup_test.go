@@ -127,6 +127,19 @@ func summarized(t *testing.T, l *mappingOf[sample], events ...sample) *storetest
 	return bt
 }
 
+// TestRollupDryDeletion checks that a dry run of a deletion counts what the deletion does, marks of the rollup included.
+func TestRollupDryDeletion(t *testing.T) {
+	l := rolled(days(), 40*24*time.Hour)
+	bt := summarized(t, l, sample{Series: "s", Time: at(60), Value: 7}, sample{Series: "s", Time: at(61), Value: 7}, sample{Series: "s", Time: at(86460), Value: 8})
+	w := newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(86400*3))
+	dry, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), at(0), at(86400*2), DeleteOptions{DryRun: true})
+	must(t, err)
+	deleted, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "s"}), at(0), at(86400*2))
+	if must(t, err); dry.String() != deleted.String() || deleted.Tables[0].Rows != 2 {
+		t.Errorf("%v, and then %v", dry, deleted)
+	}
+}
+
 // TestRollupDamaged checks that a damaged run is not used: readers use the events as long as all are there, and report
 // it afterward, with all windows of its bucket.
 func TestRollupDamaged(t *testing.T) {
