@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"mime"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -165,6 +166,9 @@ func Protect(addr net.Addr, h http.Handler, access *Access) http.Handler {
 			w.Header().Set(name, value)
 		}
 		if p := refused(r, hosts, access); p != nil {
+			if p.Status == http.StatusMethodNotAllowed {
+				w.Header().Set("Allow", "GET, HEAD")
+			}
 			p.Write(w)
 			return
 		}
@@ -225,5 +229,6 @@ const dataPath = "/api/"
 // ownHeader reports whether a request has a header that browsers set for no link, and for no other site unless this server
 // allows it, which it never does.
 func ownHeader(h http.Header) bool {
-	return h.Get("Authorization") != "" || h.Get("Content-Type") == "application/json"
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return h.Get("Authorization") != "" || err == nil && kind == "application/json"
 }

@@ -61,6 +61,8 @@ func TestRequests(t *testing.T) {
 		"form":                             {"POST", addr, nil, 405},
 		"preflight of another origin":      {"OPTIONS", addr, nil, 405},
 		"data for a program":               {"GET", addr + "/api/x", header{"Content-Type": "application/json"}, 200},
+		"data for one with a charset":      {"GET", addr + "/api/x", header{"Content-Type": "Application/JSON; charset=utf-8"}, 200},
+		"data for a form with two types":   {"GET", addr + "/api/x", header{"Content-Type": "text/plain; application/json"}, 403},
 		"data with a token":                {"GET", addr + "/api/x", header{"Authorization": "Bearer x"}, 200},
 		"data for the page":                {"GET", addr + "/api/x", header{"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, 200},
 		"data at a typed address":          {"GET", addr + "/api/x", header{"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 200},
@@ -83,6 +85,9 @@ func TestRequests(t *testing.T) {
 		_ = response.Body.Close()
 		if response.StatusCode != c.want || c.want != 200 && strings.Contains(string(body), "secret") {
 			t.Errorf("%s: %d %s, want %d", name, response.StatusCode, body, c.want)
+		}
+		if allow := response.Header.Get("Allow"); (allow == "GET, HEAD") != (c.want == 405) {
+			t.Errorf("%s: may be %q", name, allow)
 		}
 		policy := response.Header.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "form-action 'none'", "base-uri 'none'"} {
