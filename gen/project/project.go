@@ -169,7 +169,7 @@ func (p *Project) loadAll(paths []string) error {
 		}
 	}
 	if len(p.Inputs) == 0 {
-		return fmt.Errorf("no schemas (*.yaml) in %s: to create one, run btgen init", words.Printable(strings.Join(paths, ", ")))
+		return fmt.Errorf("no schemas (*.yaml, *.yml) in %s: to create one, run btgen init", words.Printable(strings.Join(paths, ", ")))
 	}
 	return nil
 }
