@@ -81,16 +81,13 @@ func (f *summarizing) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return f.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
-		if f.replicated {
-			admin, err := f.connectAdmin(ctx)
-			if err != nil {
-				return err
-			}
+	if f.replicated {
+		return f.withAdmin(cmd, func(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) error {
 			f.options.Consistent = admin.WaitForReplication
-		}
-		return f.repeat(ctx, cmd, schema, client)
-	})
+			return f.repeat(ctx, cmd, schema, client)
+		})
+	}
+	return f.with(cmd, func(ctx context.Context, client *bigtable.Client) error { return f.repeat(ctx, cmd, schema, client) })
 }
 
 // repeat summarizes events, with --watch until ctx ends.
