@@ -67,37 +67,7 @@ func newAPI(layouts []*layout.Layout, client store.Client, o store.ReaderOptions
 	return a
 }
 
-// uniqueNames returns the names of schemas, with their packages where several have the same, or else their files.
-func uniqueNames(layouts []*layout.Layout) []string {
-	forms := []func(l *layout.Layout) string{
-		func(l *layout.Layout) string { return l.Name },
-		func(l *layout.Layout) string { return l.Package + "." + l.Name },
-		func(l *layout.Layout) string { return l.File },
-	}
-	out := make([]string, len(layouts))
-	for _, form := range forms {
-		n := map[string]int{}
-		for _, l := range layouts {
-			n[form(l)]++
-		}
-		for i, l := range layouts {
-			if out[i] == "" && n[form(l)] == 1 {
-				out[i] = form(l)
-			}
-		}
-	}
-	return out
-}
-
-// invalid is a request that cannot be answered as it is.
-func invalid(err error) error {
-	if err == nil {
-		return nil
-	}
-	return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
-}
-
-// problemOf returns the problem of an error.
+// problemOf returns the problem of an error, which is that of the request unless it came from Bigtable.
 func problemOf(ctx context.Context, err error) *web.Problem {
 	p := (*web.Problem)(nil)
 	switch {
@@ -153,7 +123,7 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, answer func(ctx con
 	defer cancel()
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		web.NewProblem("invalid request", http.StatusBadRequest, err.Error()).Write(w)
+		problemOf(ctx, err).Write(w)
 		return
 	}
 	ctx, lose := context.WithCancelCause(ctx)
@@ -197,15 +167,14 @@ func (a *api) selected(q url.Values, s *selection, others func(f *pflag.FlagSet)
 	s.addZone(f, "")
 	others(f)
 	if err := parse(q, f); err != nil {
-		return nil, invalid(err)
+		return nil, err
 	}
 	schema := a.schemas[*name]
 	if schema == nil {
-		return nil, invalid(fmt.Errorf("no schema %q; there are %s", *name, strings.Join(a.names, ", ")))
+		return nil, fmt.Errorf("no schema %q; there are %s", *name, strings.Join(a.names, ", "))
 	}
 	s.api = true
-	out, err := s.in(schema, *values)
-	return out, invalid(err)
+	return s.in(schema, *values)
 }
 
 // parse sets the values of the parameters of a request, each once except for value.
@@ -381,7 +350,7 @@ var given = map[codec.GivenPart]string{codec.GivenValue: "value", codec.GivenPre
 // list answers with the schemas.
 func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 	if len(q) > 0 {
-		return nil, invalid(errors.New("there are no parameters"))
+		return nil, errors.New("there are no parameters")
 	}
 	type input struct {
 		column
@@ -441,7 +410,7 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 // series answers with the series of a selection, in pages.
 func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	token := newPageToken(q)
-	of, limit, search := selection{listing: true, now: &token.Now}, 100, ""
+	of, limit, search := selection{listing: true, timeRange: timeRange{now: &token.Now}}, 100, ""
 	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
 		f.Var(number(&limit, 1, maxRows), "limit", "")
 		f.Func("page", "", token.parse)
@@ -485,7 +454,7 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 // events answers with events, in pages, or with the newest one of each series.
 func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, error) {
 	token := newPageToken(q)
-	r := reading{selection: selection{now: &token.Now}, options: store.ReadOptions{LatestOnly: latest}}
+	r := reading{selection: selection{timeRange: timeRange{now: &token.Now}}, options: store.ReadOptions{LatestOnly: latest}}
 	limit := defaultRows
 	s, err := a.selected(q, &r.selection, func(f *pflag.FlagSet) {
 		f.Var(number(&limit, 1, maxRows), "limit", "")
@@ -500,12 +469,12 @@ func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, er
 	}
 	columns, err := r.project(s)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, err
 	}
 	switch {
 	case latest, s.of == ofTable && token.Token == "":
 	case s.of == ofTable:
-		return nil, invalid(errors.New("page: events of all series have no pages; select series values, or a query"))
+		return nil, errors.New("page: events of all series have no pages; select series values, or a query")
 	default:
 		r.options.Page = &store.Page{Size: limit, Token: token.Token}
 	}
@@ -568,19 +537,19 @@ func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 	}
 	l := s.schema.Layout()
 	if w.every != "" && points > 0 {
-		return nil, invalid(errors.New("points: windows have the width of every: leave one of them out"))
+		return nil, errors.New("points: windows have the width of every: leave one of them out")
 	}
 	if w.every == "" {
 		if w.every, err = chosenWidth(s, w.zone, cmp.Or(points, defaultCount)); err != nil {
-			return nil, invalid(err)
+			return nil, err
 		}
 	}
 	if err := w.checkWindows(); err != nil {
-		return nil, invalid(err)
+		return nil, err
 	}
 	shown, err := w.rows(l)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, err
 	}
 	out := newRows(shown.Columns())
 	out.about.Every = w.every

@@ -49,7 +49,7 @@ func (a *api) chart(ctx context.Context, q url.Values) ([]byte, error) {
 	}
 	d, err := w.chart(s, min(plotPixels, width))
 	if err != nil {
-		return nil, invalid(err)
+		return nil, err
 	}
 	out := struct {
 		From   string `json:"from"` // empty without values, if an end is not given
@@ -83,10 +83,10 @@ func (a *api) selectedMany(q url.Values, several []string, s *selection, others 
 	for _, text := range several {
 		var values []string
 		if err := json.Unmarshal([]byte(text), &values); err != nil {
-			return nil, invalid(fmt.Errorf("series %q: want a JSON array of series values, such as [\"location=us-west2\",\"balloon_id=1\"]", text))
+			return nil, fmt.Errorf("series %q: want a JSON array of series values, such as [\"location=us-west2\",\"balloon_id=1\"]", text)
 		}
 		if q.Get("value")+q.Get("query")+q.Get("table") != "" && out == nil {
-			return nil, invalid(errors.New("series: value, query and table select other events"))
+			return nil, errors.New("series: value, query and table select other events")
 		}
 		q["value"] = values
 		one, err := a.selected(q, s, others)
@@ -94,7 +94,7 @@ func (a *api) selectedMany(q url.Values, several []string, s *selection, others 
 			return nil, err
 		}
 		if one.of != ofSeries {
-			return nil, invalid(fmt.Errorf("series %q: want all values of a series", text))
+			return nil, fmt.Errorf("series %q: want all values of a series", text)
 		}
 		if out == nil {
 			out = one
@@ -119,7 +119,7 @@ type opened struct {
 // moment. If none has one, the error is the first one of those that could not be read, other than that of a missing table.
 func (a *api) open(ctx context.Context, q url.Values) ([]byte, error) {
 	if len(q) > 0 {
-		return nil, invalid(errors.New("there are no parameters"))
+		return nil, errors.New("there are no parameters")
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxOpening)
 	defer cancel()

@@ -83,17 +83,17 @@ func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
 	}
 	t, err := parseInstant("time", at, anInstant)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, err
 	}
 	if of.from+of.to != "" {
-		return nil, invalid(errors.New("from and to: want the time of one event instead"))
+		return nil, errors.New("from and to: want the time of one event instead")
 	}
 	if s.of != ofSeries {
-		return nil, invalid(errors.New("want the values of one series"))
+		return nil, errors.New("want the values of one series")
 	}
 	l := s.schema.Layout()
 	if !codec.Truncate(t, l.Precision).Equal(t) {
-		return nil, invalid(fmt.Errorf("time %q: finer than the precision of the schema, %s, so no event has it", at, schema.FormatDuration(l.Precision)))
+		return nil, fmt.Errorf("time %q: finer than the precision of the schema, %s, so no event has it", at, schema.FormatDuration(l.Precision))
 	}
 	table, sequence := periodAt(l.Read, t), uint32(n)
 	out := []storedRow{}
@@ -136,13 +136,13 @@ func metricsOf(t *layout.Table) []*string {
 func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, v *codec.KeyValues) (storedRow, error) {
 	key, err := t.Append(nil, v)
 	if err != nil {
-		return storedRow{}, invalid(err)
+		return storedRow{}, err
 	}
 	out := storedRow{Table: a.options.TablePrefix + t.ID, Key: sample.ShowKey(string(key)), Delimiter: t.Delimiter, Cells: []shownCell{}}
 	for i := range t.Segments {
 		part, err := t.AppendPart(nil, i, i+1, v)
 		if err != nil {
-			return storedRow{}, invalid(err)
+			return storedRow{}, err
 		}
 		out.Parts = append(out.Parts, keyPart{t.Segments[i].Title(), sample.ShowKey(string(part)), prose.Means(l, t, t.Segments[i]), t.Segments[i].Joined})
 	}

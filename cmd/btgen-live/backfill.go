@@ -52,8 +52,7 @@ Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
 	f.schemaFlags.flags(cmd, 1)
 	cmd.Flags().StringVar(&f.options.Source, "source", "", "`table` to read; by default the one that serves reads and keeps events longest")
 	cmd.Flags().StringVar(&f.options.Target, "target", "", "`table` to fill; by default the one with serves: false")
-	cmd.Flags().StringVar(&f.from, "from", "", "`time` of the first event; by default all")
-	cmd.Flags().StringVar(&f.to, "to", "", "`time` before which events are copied; by default all; with --verify, now")
+	f.rangeFlags(cmd.Flags(), "are copied; by default all; with --verify, now")
 	f.options.Workers = store.DefaultWorkers
 	cmd.Flags().Var(number(&f.options.Workers, 1, 0), "workers", "number of ranges of row keys to copy concurrently")
 	cmd.Flags().Var(rate(&f.options.Rate), "rate", "maximum number of events per second; 0 for no limit")
@@ -73,13 +72,13 @@ Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
 type filling struct {
 	target
 	schemaFlags
-	from, to string
-	options  store.BackfillOptions
+	timeRange
+	options store.BackfillOptions
 }
 
 // run copies or compares events.
 func (f *filling) run(cmd *cobra.Command, args []string) error {
-	from, to, err := parseRange(flagName, f.from, f.to, time.Now(), time.UTC)
+	from, to, err := f.times()
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
-	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -66,34 +64,18 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	if err := d.checkFlags(); err != nil {
 		return err
 	}
-	from, to, err := d.times()
+	d.deleting = true
+	s, err := d.resolve(args)
 	if err != nil {
 		return err
-	}
-	schema, _, err := d.load(args[0])
-	if err != nil {
-		return err
-	}
-	l := schema.Layout()
-	what, inputs, err := d.inputs(l)
-	if err != nil {
-		return err
-	}
-	values, err := parseValues(l, what, inputs, args[1:])
-	if err != nil {
-		return err
-	}
-	of := dynamic.Series(values)
-	if d.query != "" {
-		of = dynamic.Query(d.query, values)
 	}
 	return d.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
-		w := schema.NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
+		w := s.schema.NewWriter(client, store.WriterOptions{TablePrefix: d.prefix, Timeout: d.timeout})
 		return d.remove(ctx, cmd, func(ctx context.Context, o store.DeleteOptions) (store.Deletion, error) {
 			if d.all {
-				return schema.DeleteAll(ctx, w, of, o)
+				return s.schema.DeleteAll(ctx, w, s.selection(), o)
 			}
-			return schema.Delete(ctx, w, of, from, to, o)
+			return s.schema.Delete(ctx, w, s.selection(), s.from, s.to, o)
 		})
 	})
 }
@@ -195,16 +177,4 @@ func confirm(cmd *cobra.Command, yes bool, what string) error {
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), "not confirmed: nothing is deleted")
 	return cmp.Or(err, cli.ErrFindings)
-}
-
-// inputs returns what the command takes, of the series or of the query.
-func (d *removal) inputs(l *layout.Layout) (what string, of []layout.Input, err error) {
-	if d.query == "" {
-		return "the series", l.ReadQuery().Inputs, nil
-	}
-	q, err := d.named(l, func(q *layout.Query) bool { return q.Deletes != nil }, " with `delete: true`")
-	if err != nil {
-		return "", nil, err
-	}
-	return "query " + q.Name, q.Inputs, nil
 }

@@ -119,7 +119,7 @@ func TestPlotCover(t *testing.T) {
 
 // TestPlotPoints checks that the memory of a chart is bounded.
 func TestPlotPoints(t *testing.T) {
-	d := &plot{param: flagName}
+	d := &plot{param: new(timeRange).param}
 	d.Width, d.Fields = "1s", []chart.Field{{Lines: make([][]chart.Point, 1)}}
 	for range maxPoints {
 		must(t, d.append(0, 0, chart.Point{}))

@@ -95,7 +95,7 @@ func (a *api) ranges(ctx context.Context, q url.Values) ([]byte, error) {
 	}
 	fields, err := w.picked("fields", "field", s.schema.Layout().Fields, w.fields)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, err
 	}
 	out := struct {
 		From        string `json:"from"` // empty without events

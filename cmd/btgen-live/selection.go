@@ -41,15 +41,27 @@ const valuesHelp = timesHelp + ` Series values are text: bytes are base64, durat
 // selection are the parameters that select events, from a command line or from a request of the API.
 type selection struct {
 	schemaFlags
-	api          bool // the parameters are those of the API
+	timeRange
 	query, table string
-	from, to     string
-	zoned        bool // zoneName is a parameter
-	zoneName     string
-	now          *time.Time     // of times before now; nil for that of the call
-	zone         *time.Location // of dates; nil for UTC
-	listing      bool           // of series: values at the beginning of row keys suffice
-	prefixed     string         // with listing, of the series value after those given; empty for none
+	listing      bool   // of series: values at the beginning of row keys suffice
+	prefixed     string // with listing, of the series value after those given; empty for none
+	deleting     bool   // of events to delete: of a series, or of a query with delete: true
+}
+
+// timeRange are the parameters from, to and, for some commands, zone.
+type timeRange struct {
+	api      bool // the parameters are those of the API
+	from, to string
+	zoned    bool // zoneName is a parameter
+	zoneName string
+	now      *time.Time     // of times before now; nil for that of the call
+	zone     *time.Location // of dates; nil for UTC
+}
+
+// rangeFlags adds the parameters from and to, which ends what to describes.
+func (s *timeRange) rangeFlags(f *pflag.FlagSet, to string) {
+	f.StringVar(&s.from, "from", "", "`time` of the first event; by default all")
+	f.StringVar(&s.to, "to", "", "`time` before which events "+to)
 }
 
 // flags adds the flags to a command.
@@ -62,21 +74,20 @@ func (s *selection) flags(cmd *cobra.Command) {
 func (s *selection) parameters(f *pflag.FlagSet) {
 	f.StringVar(&s.query, "query", "", "select what the query with this `name` finds")
 	f.StringVar(&s.table, "table", "", "for all series, the `table` to read; by default the one that serves reads")
-	f.StringVar(&s.from, "from", "", "`time` of the first event; by default all")
-	f.StringVar(&s.to, "to", "", "`time` before which events are selected; by default all")
+	s.rangeFlags(f, "are selected; by default all")
 }
 
 // addZone adds the time zone of dates.
-func (s *selection) addZone(f *pflag.FlagSet, help string) {
+func (s *timeRange) addZone(f *pflag.FlagSet, help string) {
 	s.zoned = true
 	f.StringVar(&s.zoneName, "zone", "UTC", help)
 }
 
 // param returns the name of a parameter in messages.
-func (s *selection) param(name string) string {
+func (s *timeRange) param(name string) string {
 	switch {
 	case !s.api:
-		return flagName(name)
+		return "--" + name
 	case name == "newest-first":
 		return "order=newest"
 	}
@@ -190,7 +201,7 @@ func prefixes(l *layout.Layout) string {
 }
 
 // times returns the time range, of dates in the time zone; an end that is not given has no bound.
-func (s *selection) times() (from, to time.Time, err error) {
+func (s *timeRange) times() (from, to time.Time, err error) {
 	if s.zoned {
 		if s.zone, err = parseZone(s.param("zone"), s.zoneName); err != nil {
 			return from, to, err
@@ -200,7 +211,17 @@ func (s *selection) times() (from, to time.Time, err error) {
 	if s.now != nil {
 		now = *s.now
 	}
-	return parseRange(s.param, s.from, s.to, now, s.zone)
+	to = scan.MaxTime
+	if s.from != "" {
+		from, err = parseTime(s.param("from"), s.from, now, s.zone)
+	}
+	if s.to != "" && err == nil {
+		to, err = parseTime(s.param("to"), s.to, now, s.zone)
+	}
+	if err == nil && from.After(to) {
+		err = fmt.Errorf("%s %s is after %s %s", s.param("from"), s.from, s.param("to"), s.to)
+	}
+	return from, to, err
 }
 
 // choose decides the kind of selection, and its inputs.
@@ -209,11 +230,15 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) error
 		return fmt.Errorf("%s %q: query %s reads a table of its own: leave one of them out", s.param("table"), s.table, s.query)
 	}
 	if s.query != "" {
-		q, err := s.named(l, func(*layout.Query) bool { return true }, "")
+		q, err := s.named(l)
 		if err == nil {
 			sel.of, sel.query, sel.inputs = ofQuery, q, q.Inputs
 		}
 		return err
+	}
+	if s.deleting {
+		sel.inputs = l.ReadQuery().Inputs
+		return nil
 	}
 	names, several := argumentNames(args)
 	whole := l.ReadQuery().Inputs
@@ -253,19 +278,20 @@ func (s *selection) choose(sel *selected, l *layout.Layout, args []string) error
 	return fmt.Errorf("no query takes only %s: give all of %s, or those of a query: %s", series(by), series(l.AllSeries()), listed(queries))
 }
 
-// named returns the query that --query names, of those for which a condition holds. with says which these are, for an
-// error.
-func (s *selection) named(l *layout.Layout, is func(q *layout.Query) bool, with string) (*layout.Query, error) {
+// named returns the query that --query names.
+func (s *selection) named(l *layout.Layout) (*layout.Query, error) {
 	var names []string
 	for i := range l.Queries {
 		q := &l.Queries[i]
-		if is(q) && q.Name == s.query {
+		switch {
+		case s.deleting && q.Deletes == nil:
+		case q.Name == s.query:
 			return q, nil
-		}
-		if is(q) {
+		default:
 			names = append(names, q.Name)
 		}
 	}
+	with := map[bool]string{true: " with `delete: true`"}[s.deleting]
 	return nil, fmt.Errorf("%s %q: schema %s has no such query%s; it has %s", s.param("query"), s.query, l.Name, with, listed(names))
 }
 
@@ -359,24 +385,6 @@ func (s *selected) all(ctx context.Context, client store.Client, ro store.Reader
 		}
 	}
 }
-
-// parseRange parses the parameters from and to, which param names; an end that is empty has no bound.
-func parseRange(param func(string) string, first, last string, now time.Time, zone *time.Location) (from, to time.Time, err error) {
-	to = scan.MaxTime
-	if first != "" {
-		from, err = parseTime(param("from"), first, now, zone)
-	}
-	if last != "" && err == nil {
-		to, err = parseTime(param("to"), last, now, zone)
-	}
-	if err == nil && from.After(to) {
-		err = fmt.Errorf("%s %s is after %s %s", param("from"), first, param("to"), last)
-	}
-	return from, to, err
-}
-
-// flagName returns the name of a flag in messages.
-func flagName(name string) string { return "--" + name }
 
 // parseTime parses a date, a time or a duration before now. A date is its first instant in a time
 // zone, which is UTC by default, as windows of days begin.

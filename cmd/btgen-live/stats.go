@@ -53,8 +53,7 @@ Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2
 	s.target.flags(cmd, "app `profile` of the reads")
 	s.schemaFlags.flags(cmd, 1)
 	cmd.Flags().StringVar(&s.table, "table", "", "only the `table` with this ID, as in the schema")
-	cmd.Flags().StringVar(&s.from, "from", "", "`time` of the first event; by default all")
-	cmd.Flags().StringVar(&s.to, "to", "", "`time` before which events count; by default all")
+	s.rangeFlags(cmd.Flags(), "count; by default all")
 	cmd.Flags().Var(number(&s.sample, 0, 0), "sample", "maximum number of `rows` to read from each table; 0 for all")
 	s.top = 10
 	cmd.Flags().Var(number(&s.top, 0, 0), "top", "number of `series` to print")
@@ -69,7 +68,8 @@ type statistics struct {
 	target
 	reporting
 	schemaFlags
-	table, from, to      string
+	timeRange
+	table                string
 	sample, top, workers int
 	since, until         time.Time
 }
@@ -77,7 +77,7 @@ type statistics struct {
 // run prints the statistics.
 func (s *statistics) run(cmd *cobra.Command, args []string) error {
 	var err error
-	if s.since, s.until, err = parseRange(flagName, s.from, s.to, time.Now(), time.UTC); err != nil {
+	if s.since, s.until, err = s.times(); err != nil {
 		return err
 	}
 	schema, of, err := s.load(args[0])

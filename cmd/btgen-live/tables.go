@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,29 +78,34 @@ func (n *schemaFlags) load(name string) (*dynamic.Schema, *schema.Schema, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	found := -1
-	for i, l := range result.Layouts {
-		switch {
-		case l.Name != name:
-		case found >= 0:
-			return nil, nil, fmt.Errorf("several schemas have the name %q: select one with --schemas", name)
-		default:
-			found = i
-		}
+	names := uniqueNames(result.Layouts)
+	i := slices.Index(names, name)
+	if i < 0 {
+		return nil, nil, fmt.Errorf("no schema has the name %q; the names are %s", name, strings.Join(names, ", "))
 	}
-	if found < 0 {
-		return nil, nil, fmt.Errorf("no schema has the name %q; the names are %s", name, schemaNames(result.Layouts))
-	}
-	return dynamic.New(result.Layouts[found]), result.Schemas[found], nil
+	return dynamic.New(result.Layouts[i]), result.Schemas[i], nil
 }
 
-// schemaNames lists the names of schemas.
-func schemaNames(layouts []*layout.Layout) string {
-	var names []string
-	for _, l := range layouts {
-		names = append(names, l.Name)
+// uniqueNames returns the names of schemas, with their packages where several have the same, or else their files.
+func uniqueNames(layouts []*layout.Layout) []string {
+	forms := []func(l *layout.Layout) string{
+		func(l *layout.Layout) string { return l.Name },
+		func(l *layout.Layout) string { return l.Package + "." + l.Name },
+		func(l *layout.Layout) string { return l.File },
 	}
-	return strings.Join(names, ", ")
+	out := make([]string, len(layouts))
+	for _, form := range forms {
+		n := map[string]int{}
+		for _, l := range layouts {
+			n[form(l)]++
+		}
+		for i, l := range layouts {
+			if out[i] == "" && n[form(l)] == 1 {
+				out[i] = form(l)
+			}
+		}
+	}
+	return out
 }
 
 // namesHere lists the names of the schemas that a command finds by itself; empty if there are none, or they have errors.
@@ -108,7 +114,7 @@ func namesHere() string {
 	if err != nil || len(layouts) == 0 {
 		return ""
 	}
-	return ", here " + schemaNames(layouts)
+	return ", here " + strings.Join(uniqueNames(layouts), ", ")
 }
 
 // tablesOf returns the tables of layouts without errors, in their order. A table that several
