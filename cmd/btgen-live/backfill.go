@@ -18,36 +18,7 @@ import (
 // newBackfill returns the command backfill.
 func newBackfill() *cobra.Command {
 	var f filling
-	cmd := &cobra.Command{
-		Use:   "backfill NAME --project P --instance I",
-		Short: "Copy events from one table of a schema to another",
-		Long: `Copy the events of one table of the schema with the given name to another one, by
-default to the table with serves: false. First start programs that write to both tables. They
-may keep writing and deleting if the source comes first in the schema: the command compares
-what it has written with the source, and repairs the target.
-
-Use --checkpoint, and after a failure repeat the command until it succeeds: it waits until the
-requests of the stopped run have ended (up to twice --timeout), compares what that run was
-writing, and continues. Only one process at a time can use the file; FILE.lock next to it keeps
-others out. Without --checkpoint, a run cannot know what a stopped one was writing: wait for
-twice --timeout, and repeat the command. If the target has serves: false, the command then
-deletes events from it that the source lacks and would still have by its time to live, except
-those that are older than all events of the source, or that another table has. From other
-targets, it deletes nothing of this kind: see --repair. A target with pattern latest needs
-neither a checkpoint nor to wait.
-
---verify compares the tables: for each time range, the number of events and a digest of
-their contents. If they agree, serves: false can be removed.
-
---repair compares each event, writes only what differs, and deletes from any target what the
-source lacks and would still have by its time to live. Do not use it if the source
-never had some of the events.
-
-` + timesHelp + `
-
-Exit codes: 0 copied, or the tables agree; 1 the tables differ; 2 failure.`,
-		RunE: f.run,
-	}
+	cmd := command("backfill", f.run)
 	f.target.flags(cmd, "app `profile` of the requests, for example one with a low priority")
 	f.schemaFlags.flags(cmd, 1)
 	cmd.Flags().StringVar(&f.options.Source, "source", "", "`table` to read; by default the one that serves reads and keeps events longest")

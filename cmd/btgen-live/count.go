@@ -17,20 +17,7 @@ import (
 // newCount returns the command count.
 func newCount() *cobra.Command {
 	var c counting
-	cmd := &cobra.Command{
-		Use:   "count NAME [VALUE=...] --project P --instance I",
-		Short: "Count events",
-		Long: `Count events of the schema with the given name.
-
-The count of a series or a query reads no values where the layout allows that: it then also
-counts events whose values btgen-live read cannot decode. The count of a table reads values,
-with several workers.
-
-` + selectionHelp + `
-
-Exit codes: 0 success, 1 some events or rows could not be decoded and are not counted, 2 failure.`,
-		RunE: c.run,
-	}
+	cmd := command("count", c.run)
 	c.target.flags(cmd, "app `profile` of the reads")
 	c.selection.flags(cmd)
 	c.workers = store.DefaultWorkers

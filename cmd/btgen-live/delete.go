@@ -19,28 +19,7 @@ import (
 // newDelete returns the command delete.
 func newDelete() *cobra.Command {
 	var d removal
-	cmd := &cobra.Command{
-		Use:   "delete NAME [VALUE=...] --project P --instance I",
-		Short: "Delete events of a series from all tables of a schema",
-		Long: `Delete the events of one series from all tables of the schema with the given name,
-including earlier layouts and events that are past their time to live but not yet
-collected. Series values have the form location=us-west2. --from and --to limit
-the time range; --all deletes the whole series. With --query, the command takes the values
-of a query that has delete: true, and deletes what it selects.
-
-Events whose time is in the future, because a clock is fast, are deleted only with --all or
-a later --to. --all also deletes columns of fields that the schema no longer has.
-
-The command first counts what it would delete, and asks for confirmation unless --yes is
-set. It can be repeated after a failure. Events that are written in the meantime may stay;
-the command then says how many.
-
-` + valuesHelp + `
-
-Exit codes: 0 deleted, or there is nothing to delete; 1 not confirmed, or something is
-left; 2 failure.`,
-		RunE: d.run,
-	}
+	cmd := command("delete", d.run)
 	d.target.flags(cmd, "app `profile` of the requests, for example one with a low priority")
 	d.schemaFlags.flags(cmd, 0)
 	cmd.Flags().StringVar(&d.query, "query", "", "delete what the query with this `name` selects, which has delete: true")

@@ -16,24 +16,7 @@ import (
 // newDeleteTable returns the command delete-table.
 func newDeleteTable() *cobra.Command {
 	var d tableRemoval
-	cmd := &cobra.Command{
-		Use:   "delete-table TABLE... --project P --instance I",
-		Short: "Delete tables that no schema uses and whose events have expired",
-		Long: `Delete tables, or column families as TABLE/FAMILY, that setup created for layouts that
-have ended or for tables that were removed from the schemas. btgen-live plan lists them.
-The names include the prefix.
-
-A table is kept, and nothing is deleted, if a schema uses it, if the history of layouts
-does not know it or one of its families, if it is protected from deletion, or if it may
-contain an event that has not expired. For a layout that has not ended, btgen.lock must
-record its removal.
-
-The command asks for confirmation unless --yes is set. It can be repeated after a failure.
-Bigtable can restore a deleted table for seven days, but not a deleted family.
-
-Exit codes: 0 deleted, 1 refused or not confirmed, 2 failure.`,
-		RunE: d.run,
-	}
+	cmd := command("delete-table", d.run)
 	d.target.flags(cmd, "app `profile` for reading the tables and their history")
 	d.schemaFlags.flags(cmd, 0)
 	cmd.Args = cli.AtLeastOne("the name of a table")

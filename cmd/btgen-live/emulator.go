@@ -25,33 +25,16 @@ import (
 // newEmulator returns the command emulator.
 func newEmulator() *cobra.Command {
 	e := emulator{addr: "localhost:8086", project: storetest.Project, instance: storetest.Instance}
-	cmd := &cobra.Command{
-		Use:   "emulator [path...]",
-		Short: "Run an in-memory Bigtable with the tables of the schemas",
-		Long: `Run Google's in-memory Bigtable with the tables of the schemas until interrupted. The
-command prints the environment variable that connects Bigtable clients to it. Clients
-must use the project and the instance of the tables.
-
-With --dir, the tables are there again after a restart, however the emulator ended. Each change
-is written to a file in the folder before it is answered, and synchronized within a second.
-One emulator at a time uses a folder.
-
-The emulator does not collect garbage until a column family is added to a table, except with
---dir, and does not enforce Bigtable's limits. Clients that connect through
-BIGTABLE_EMULATOR_HOST accept rows of up to 4 MiB.
-
-` + cli.PathsHelp,
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			tables, err := loadTables(paths)
-			if err != nil {
-				return err
-			}
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			e.warn = func(err error) { cli.PrintError(cmd, err) }
-			return e.run(ctx, cmd.OutOrStdout(), tables)
-		},
-	}
+	cmd := command("emulator", func(cmd *cobra.Command, paths []string) error {
+		tables, err := loadTables(paths)
+		if err != nil {
+			return err
+		}
+		ctx, stop := interruptible(cmd)
+		defer stop()
+		e.warn = func(err error) { cli.PrintError(cmd, err) }
+		return e.run(ctx, cmd.OutOrStdout(), tables)
+	})
 	cmd.Flags().StringVar(&e.addr, "addr", e.addr, "host:port to listen on; port 0 chooses a free port")
 	cmd.Flags().StringVar(&e.project, "project", e.project, "project of the tables")
 	cmd.Flags().StringVar(&e.instance, "instance", e.instance, "instance of the tables")

@@ -33,25 +33,8 @@ const (
 // newInfer returns the command infer.
 func newInfer() *cobra.Command {
 	var n inference
-	cmd := &cobra.Command{
-		Use:   "infer {FILE | --table T --project P --instance I}",
-		Short: "Propose a schema for a table that other programs write, or for events of other systems",
-		Long: `Read a sample of rows of a live table, spread over the table, and print a schema that
-describes them: the segments of the row keys, the place and form of the time, the bucket,
-the pattern, columns with their types, families with their time to live, and the load.
-Comments say which share of the sample the schema reads, give examples of what it does
-not read, and ask what a sample cannot tell. Answer these questions before you generate
-code. The command changes nothing. Its reads are billed like any other reads.
-
-With a FILE, propose a schema for a new table for the events in it, in any format of
-btgen-live write but NDJSON and Parquet, or for the table whose definition in CQL a .cql file
-contains. Tags are the series, or --series and --time-column name the columns of CSV. The
-first line of the schema names the command that loads the events. No instance is needed.
-
-Exit codes: 0 the schema reads the whole sample, 1 it reads a part, 2 failure.`,
-		Args: cli.AtMost(1),
-		RunE: n.run,
-	}
+	cmd := command("infer", n.run)
+	cmd.Args = cli.AtMost(1)
 	n.optional(cmd, "app `profile` of the reads")
 	cmd.Flags().StringVar(&n.table, "table", "", "`ID` of the table, without the prefix")
 	cmd.Flags().StringVar(&n.sampling.Prefix, "key-prefix", "", "read only rows whose keys begin with this `text`, for a table with several kinds of rows")

@@ -24,28 +24,7 @@ import (
 // newPlot returns the command plot.
 func newPlot() *cobra.Command {
 	var p plotting
-	cmd := &cobra.Command{
-		Use:   "plot NAME [VALUE=...] --project P --instance I",
-		Short: "Draw fields over time in the terminal, as SVG or as an HTML page",
-		Long: `Draw numbers of the schema with the given name over time: a panel for each field, and in
-it a line for each series. Lines are means of windows, in front of bands from minimum to
-maximum, and end where windows have no events. A few events are drawn one by one, as dots.
-
-Without --output, the chart is text for the terminal. The extension of --output determines
-the format: .svg, or .html for a self-contained page that shows values under the pointer.
-
-` + selectionHelp + `
-
---every is the width of windows, as of btgen-live windows. By default, there are about as
-many windows as pixels; wider ones if events are typically further apart. --zone is the time zone of the axis, of
-days and longer windows, and of dates in --from and --to; an end that is not given is that
-of the events.
-
---show draws another statistic than the mean, without bands, such as the rate of a counter.
-
-Exit codes: 0 success, 1 some events could not be decoded and are missing, 2 failure.`,
-		RunE: p.run,
-	}
+	cmd := command("plot", p.run)
 	p.target.flags(cmd, "app `profile` of the reads")
 	p.selection.flags(cmd)
 	cmd.Flags().StringSliceVar(&p.fields, "fields", nil, "`fields` to draw, separated by commas; by default all numbers and durations")

@@ -17,29 +17,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// formatHelp describes the flags of [printing].
-const formatHelp = `--format ndjson and csv write what other programs read, without loss: one JSON object per
-line, or comma-separated values with a header; so does parquet, with a column of the right
-type for each value. --output writes a file, which appears once it is complete; its
-extension determines the format.`
-
 // newRead returns the command read.
 func newRead() *cobra.Command {
 	var r reading
-	cmd := &cobra.Command{
-		Use:   "read NAME [VALUE=...] --project P --instance I",
-		Short: "Print events as a table, NDJSON, CSV or Parquet",
-		Long: `Read events of the schema with the given name, and print them by name and type.
-
-` + selectionHelp + `
-
-` + formatHelp + ` Events are written as they arrive, so that memory is bounded.
-
-Events that cannot be decoded are reported on stderr, and the others are printed.
-
-Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
-		RunE: r.run,
-	}
+	cmd := command("read", r.run)
 	r.target.flags(cmd, "app `profile` of the reads")
 	r.selection.flags(cmd)
 	cmd.Flags().BoolVar(&r.options.LatestOnly, "latest", false, "print only the newest event of each series")

@@ -23,31 +23,7 @@ import (
 // newRollup returns the command rollup.
 func newRollup() *cobra.Command {
 	var f summarizing
-	cmd := &cobra.Command{
-		Use:   "rollup NAME --project P --instance I",
-		Short: "Summarize the events of tables with a rollup",
-		Long: `Summarize the buckets of the tables of a schema that have a rollup: those that have ended, and
-have changed since they were summarized. The command notes these buckets, waits until no
-program can be writing the changes that it has noted (10 minutes, or a 48th of the width of a
-bucket if that is more), and stores the windows of each. Buckets that change meanwhile are left
-for the next run. --watch searches again after 10 minutes, or after ten times as long as the
-search took.
-
-It can be stopped and repeated at any time, and run by several processes at once. All of them
-need an app profile that routes to the same single cluster and allows single-row transactions.
-With --replicated, for instances with several clusters, it waits for replication first, as long
-as for programs. A bucket of which Bigtable refuses a request is named and left for the next run,
-and so is what a failing server has not answered: --watch goes on.
-With --checkpoint, the next run continues the search where this one was stopped. With
---no-wait, on an emulator to which nothing else writes, it does not wait.
-
---all reads all events, and also summarizes buckets without a summary, and those whose summary
-differs from their events, as long as all of these are there: because a program without the
-rollup has written them, because the rollup got another field, or because it is damaged.
-
-Exit codes: 0 summarized; 2 failure.`,
-		RunE: f.run,
-	}
+	cmd := command("rollup", f.run)
 	f.target.flags(cmd, "app `profile` of the requests, with single-cluster routing and single-row transactions")
 	f.schemaFlags.flags(cmd, 1)
 	cmd.Flags().BoolVar(&f.options.All, "all", false, "also summarize buckets whose summary is missing, or differs from their events")

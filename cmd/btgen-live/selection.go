@@ -20,24 +20,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// selectionHelp describes the arguments and flags of a selection.
-const selectionHelp = `Series values have the form location=us-west2. The values of a whole series
-select that series; those of a query, which --query may name, select what the query finds;
-without values, all series of a table are selected. A value of a series or of a query with many can
-be repeated. Queries with prefix, range or where need --query: a prefix has the form
-station=PK, a range channel=1..5, and a condition magnitude=4.5..9 or kind=rockfall. The end
-of a range is excluded.
-
-` + valuesHelp
-
-// timesHelp describes the forms of times on the command line.
-const timesHelp = `Times are dates such as 2021-03-05, times such as 2021-03-05T12:00:00Z, or durations
-before now such as -36h or -7d.`
-
-// valuesHelp describes the forms of values on the command line.
-const valuesHelp = timesHelp + ` Series values are text: bytes are base64, durations have the form
-1h30m, and timestamps are times.`
-
 // selection are the parameters that select events, from a command line or from a request of the API.
 type selection struct {
 	schemaFlags

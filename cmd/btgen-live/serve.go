@@ -28,33 +28,16 @@ import (
 // newServe returns the command serve.
 func newServe() *cobra.Command {
 	s := serving{}
-	cmd := &cobra.Command{
-		Use:   "serve [path...] --project P --instance I",
-		Short: "Show events in a browser, and as JSON over HTTP",
-		Long: `Serve a page over the tables of the schemas until interrupted: find series, draw their fields
-over any range as plot does, and look at events, stored rows and the results of queries. Below /api/, the
-same is JSON for dashboards.
-
-Only this machine can open the page, unless --tls-cert and --tls-key name files with a certificate
-and its key in PEM: then --addr can be any address, and a token is needed, which the page asks for
-and which other programs send in the header "Authorization: Bearer TOKEN". --token print prints
-a new one to a terminal; --token stdin reads one line with the token from stdin.
-
-The page reads, and never writes: read-only credentials suffice. The answer to a request has up to 10,000 rows and 16 MiB, and takes up to 30 seconds; 8 requests
-read at a time.
-
-` + cli.PathsHelp,
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			if err := s.check(); err != nil {
-				return err
-			}
-			layouts, err := loadLayouts(paths)
-			if err != nil {
-				return err
-			}
-			return s.serve(cmd, layouts)
-		},
-	}
+	cmd := command("serve", func(cmd *cobra.Command, paths []string) error {
+		if err := s.check(); err != nil {
+			return err
+		}
+		layouts, err := loadLayouts(paths)
+		if err != nil {
+			return err
+		}
+		return s.serve(cmd, layouts)
+	})
 	s.flags(cmd, "app `profile` of the reads")
 	cmd.Flags().StringVar(&s.addr, "addr", "localhost:8089", "host:port to listen on, on the loopback interface unless there is a certificate; port 0 chooses a free port")
 	cmd.Flags().StringVar(&s.cert, "tls-cert", "", "`file` with a certificate, to serve to other machines")

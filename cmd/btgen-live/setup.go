@@ -16,33 +16,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// planHelp explains the output of a plan.
-const planHelp = `In the plan, + marks what is created, ~ what is changed, and ? a table under the
-prefix, or a family of a table, that the schemas do not declare and that is left alone;
-btgen-live delete-table deletes it once its events have expired.
-Changes that may delete data, or that cannot be undone, and setting up the tables of a
-newer build, are refused unless --allow contains the name printed below them. If any
-change is refused, nothing is changed.
-
-`
-
 // newSetup returns the command setup.
 func newSetup() *cobra.Command {
 	var l live
-	cmd := &cobra.Command{
-		Use:   "setup [path...] --project P --instance I",
-		Short: "Create and update the tables of the schemas on an instance",
-		Long: `Compare the tables of the schemas with those of an instance of Cloud Bigtable, or of
-the emulator that BIGTABLE_EMULATOR_HOST names. Create missing tables and column
-families, change garbage collection rules that differ, record the layouts of the tables
-in the table btgen_layouts, and print what was done. With --dry-run, print what would be
-done and change nothing. With --plan, carry out a plan written by btgen-live plan --save,
-or nothing if it is out of date.
-
-` + planHelp + `Exit codes: 0 success, 1 refused changes, 2 failure.
-
-` + cli.PathsHelp,
-	}
+	cmd := command("setup", nil)
 	l.addTo(cmd, func(plan *setup.Plan) bool { return len(plan.Refused()) > 0 }) // of a dry run
 	cmd.Flags().BoolVar(&l.options.DryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.Flags().StringVar(&l.plan, "plan", "", "carry out the plan in a `file`, or nothing")
@@ -54,17 +31,7 @@ or nothing if it is out of date.
 // newPlan returns the command plan.
 func newPlan() *cobra.Command {
 	l := live{options: setup.Options{DryRun: true}}
-	cmd := &cobra.Command{
-		Use:   "plan [path...] --project P --instance I",
-		Short: "Print what setup would change on an instance",
-		Long: `Print what setup would do on an instance of Cloud Bigtable, or on the emulator that
-BIGTABLE_EMULATOR_HOST names, and change nothing. With --save, also write the plan to a
-file, for btgen-live setup --plan.
-
-` + planHelp + `Exit codes: 0 nothing to do, 1 changes, 2 failure.
-
-` + cli.PathsHelp,
-	}
+	cmd := command("plan", nil)
 	l.addTo(cmd, func(plan *setup.Plan) bool { return !plan.Empty() })
 	cmd.Flags().StringVar(&l.save, "save", "", "write the plan to a `file`")
 	return cmd

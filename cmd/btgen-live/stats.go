@@ -28,28 +28,7 @@ import (
 // newStats returns the command stats.
 func newStats() *cobra.Command {
 	var s statistics
-	cmd := &cobra.Command{
-		Use:   "stats NAME --project P --instance I",
-		Short: "Count rows, cells, bytes and events of tables, and find the largest series",
-		Long: `Read the tables of the schema with the given name, and print the number of their rows,
-cells, bytes and events, the times of the first and the last event, and the series with
-the most events. Sizes include the row key, column name, timestamp and value of each cell,
-uncompressed; cells that readers skip, because they have expired, are not counted. The cells
-of a rollup are counted by themselves: runs, which have its windows, and marks.
-
-With --sample, read only some rows, spread over the table: the figures are then those of
-the sample. Rows count toward it whether or not their events can be decoded. Without it, the
-command reads whole tables, with several workers.
-
-A sample also says what its events take compressed, as a range between two codecs: Bigtable
-bills compressed bytes, but its own codec is not public. With --format json, the output has
-the same for other patterns, which btgen explain --measured compares.
-
-` + timesHelp + `
-
-Exit codes: 0 success, 1 some events could not be decoded and are not counted, 2 failure.`,
-		RunE: s.run,
-	}
+	cmd := command("stats", s.run)
 	s.target.flags(cmd, "app `profile` of the reads")
 	s.schemaFlags.flags(cmd, 1)
 	cmd.Flags().StringVar(&s.table, "table", "", "only the `table` with this ID, as in the schema")

@@ -19,19 +19,7 @@ const defaultSample = 1000
 // newVerify returns the command verify.
 func newVerify() *cobra.Command {
 	var v verification
-	cmd := &cobra.Command{
-		Use:   "verify [path...] --project P --instance I",
-		Short: "Check whether the schemas can read what live tables contain",
-		Long: `Read a sample of rows of each table, spread over the table, and print the share of row
-keys, columns and values that the schemas can read. For the rest, print examples and the
-schema edit that probably caused it. The command changes nothing, and also works for
-tables that btgen did not create. Its reads are billed like any other reads.
-
-Exit codes: 0 the sample is readable, 1 part of it is not, 2 failure.
-
-` + cli.PathsHelp,
-		RunE: v.run,
-	}
+	cmd := command("verify", v.run)
 	v.target.flags(cmd, "app `profile` of the reads")
 	v.options.Rows = defaultSample
 	cmd.Flags().Var(number(&v.options.Rows, 1, 0), "sample", "maximum number of `rows` to read from each table")

@@ -24,38 +24,7 @@ import (
 // newWindows returns the command windows.
 func newWindows() *cobra.Command {
 	var w windowing
-	cmd := &cobra.Command{
-		Use:   "windows NAME [VALUE=...] --every WIDTH --project P --instance I",
-		Short: "Print statistics of events by hours, local days or months",
-		Long: `Summarize events of the schema with the given name by windows of time, and print the
-statistics of each window, such as means of each hour.
-
---every takes a number of s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all. Days and
-longer units are those of the calendar in --zone, which is also that of dates in --from and
---to and of the times that are printed. Hours and shorter units are aligned with UTC.
-
-` + selectionHelp + `
-
---statistics are among ` + dynamic.StatisticNames() + `;
-by default mean, min and max of numbers and durations, and last of other fields. increase
-and rate, per second, are those of counters, which may begin again at 0: since the last value
-before the window, if the read has it, so that increases add up. --before also reads that of
-the first window of a series. Each is a column named field_statistic. Sums of integers and durations, and increases of durations, are
-exact; Parquet only has those that fit 64 bits.
-
---fill prints windows without events, too: without values (null), with those of the last window
-that has the field (previous), or with numbers on a line between the windows around them, and
-other fields as with previous (linear).
---by combines the windows of several series by some of their values; by none with --by "".
-
-` + formatHelp + `
-
-Events that cannot be decoded are reported on stderr, and counted in the column undecodable
-of their window.
-
-Exit codes: 0 success, 1 some events could not be decoded, 2 failure.`,
-		RunE: w.run,
-	}
+	cmd := command("windows", w.run)
 	w.target.flags(cmd, "app `profile` of the reads")
 	w.selection.flags(cmd)
 	w.addZone(cmd.Flags(), "time `zone` of days, dates and printed times, such as Europe/Berlin")

@@ -30,33 +30,7 @@ import (
 // newWrite returns the command write.
 func newWrite() *cobra.Command {
 	var w writing
-	cmd := &cobra.Command{
-		Use:   "write NAME [FILE] --project P --instance I",
-		Short: "Write events from a file, also those of other systems",
-		Long: `Write events of the schema with the given name to all of its tables, from a file or from
-stdin: what btgen-live read prints as NDJSON, CSV or Parquet, and what other systems export. Values
-that an event lacks get the defaults of the schema. If several events have the same series and time,
-the last one is stored.
-
-` + formatsText() + `
---metric reads one measurement or metric of a file with several. --map, --series, --delimiter, --columns
-and --null describe other CSV, and --time-unit, --time-layout and --zone other times.
-
-Lines that cannot be parsed, and events that the tables refuse, are reported with their line
-and character number, and the others are written. If it is uncertain where a record ends, the
-load stops there. The command can be repeated after any
-failure: writing events again changes nothing, except that ages that count from the write
-start over. If it is interrupted, it says which lines are written, and --from-line continues
-there.
-
-Events with the series and time of others among the last half a million are counted. --merge joins
-them, as InfluxDB does, if fewer than 100,000 events are between them.
-
---dry-run prints the row keys and cells that would be written, and needs no instance.
-
-Exit codes: 0 all events are written, 1 some lines were reported, 2 failure.`,
-		RunE: w.run,
-	}
+	cmd := command("write", w.run)
 	w.target.optional(cmd, "app `profile` of the writes")
 	w.schemaFlags.flags(cmd, 2)
 	w.input.add(cmd)
