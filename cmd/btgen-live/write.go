@@ -178,10 +178,8 @@ type loading struct {
 	begun    time.Time
 	write    func(ctx context.Context, events []dynamic.Event) error
 
-	memory *semaphore.Weighted // bytes of the events of the batches and of those that wait for one
+	memory *semaphore.Weighted // bytes of the events of the batch and of those that wait for one
 	next   batch               // is being filled
-	flying batch               // is being written
-	flight chan error          // the result of flying; nil if there is none
 
 	line     int // all lines up to this one are written or reported
 	events   int // written
@@ -237,11 +235,12 @@ var errTooMany = errors.New("too many errors")
 // run writes the events of a reader until its end, or until ctx ends. It then calls stop, so
 // that another signal ends the process.
 func (l *loading) run(ctx context.Context, stop func(), in format.Reader) error {
-	records := make(chan record, 1024)
+	records := make(chan record, batchEvents) // so that the next batch is read while one is written
 	reading, quit := context.WithCancel(context.WithoutCancel(ctx))
 	defer quit()
 	l.memory = semaphore.NewWeighted(memoryBytes)
 	go produce(reading, in, l.memory, records)
+	defer context.AfterFunc(ctx, stop)()
 	// What is being written is completed: then it is known which lines are written.
 	sending := context.WithoutCancel(ctx)
 	ticker := time.NewTicker(batchAge)
@@ -249,15 +248,14 @@ func (l *loading) run(ctx context.Context, stop func(), in format.Reader) error 
 	for {
 		select {
 		case <-ctx.Done():
-			stop()
-			return errors.Join(context.Cause(ctx), l.land())
+			return context.Cause(ctx)
 		case <-ticker.C:
-			if err := l.launch(sending); err != nil {
+			if err := l.flush(sending); err != nil {
 				return err
 			}
 		case r := <-records:
 			if r.err == io.EOF {
-				return errors.Join(l.launch(sending), l.land())
+				return l.flush(sending)
 			}
 			if err := l.add(sending, r); err != nil {
 				return err
@@ -293,7 +291,7 @@ func (l *loading) add(ctx context.Context, r record) error {
 	_, refused := errors.AsType[*format.InputError](r.err)
 	switch {
 	case r.err != nil && !refused:
-		return errors.Join(fmt.Errorf("%s: %w", l.name, r.err), l.launch(ctx), l.land())
+		return errors.Join(fmt.Errorf("%s: %w", l.name, r.err), l.flush(ctx))
 	case r.line < l.options.fromLine:
 		l.memory.Release(int64(r.bytes))
 		return nil
@@ -307,65 +305,48 @@ func (l *loading) add(ctx context.Context, r record) error {
 	if l.next.last = r.line; l.next.size() < batchEvents && l.next.bytes < batchBytes {
 		return nil
 	}
-	return l.launch(ctx)
+	return l.flush(ctx)
 }
 
-// launch begins to write the next batch, if it is not empty, once the batch before is written.
-func (l *loading) launch(ctx context.Context) error {
-	if l.next.size() == 0 {
+// flush writes the batch, and reports its lines.
+func (l *loading) flush(ctx context.Context) error {
+	b := l.next
+	if b.size() == 0 {
 		return nil
 	}
-	if err := l.land(); err != nil {
-		return err
+	l.next = batch{events: b.events[:0], lines: b.lines[:0]}
+	var err error
+	if len(b.events) > 0 {
+		err = l.write(ctx, b.events)
+		l.memory.Release(int64(b.bytes))
 	}
-	l.flying, l.next = l.next, batch{events: l.flying.events[:0], lines: l.flying.lines[:0]}
-	l.flight = make(chan error, 1)
-	if len(l.flying.events) == 0 {
-		l.flight <- nil
-		return nil
-	}
-	go func(flight chan<- error, events []dynamic.Event, bytes int) {
-		err := l.write(ctx, events)
-		l.memory.Release(int64(bytes)) // even if no further batch makes the loading wait for this one
-		flight <- err
-	}(l.flight, l.flying.events, l.flying.bytes)
-	return nil
-}
-
-// land waits until the batch that is being written is complete, and reports its lines.
-func (l *loading) land() error {
-	if l.flight == nil {
-		return nil
-	}
-	err := <-l.flight
-	l.flight = nil
 	failed, ok := errors.AsType[*store.WriteError](err)
 	if err != nil && !ok {
 		return err
 	}
-	reports, refused := l.flying.reports, map[int]bool{}
+	reports, refused := b.reports, map[int]bool{}
 	if ok {
 		for _, f := range failed.Failures {
 			if f.Outcome != store.Refused {
-				return l.broken(failed)
+				return l.broken(&b, failed)
 			}
-			if line := l.flying.lines[f.Index]; !refused[line] {
+			if line := b.lines[f.Index]; !refused[line] {
 				refused[line] = true
-				reports = append(reports, report{line, fmt.Sprintf("%d:1: %v", line, rangeError(f.Err, l.flying.events[f.Index].Time))})
+				reports = append(reports, report{line, fmt.Sprintf("%d:1: %v", line, rangeError(f.Err, b.events[f.Index].Time))})
 			}
 		}
 	}
-	l.events += len(l.flying.events) - len(refused)
-	for i, line := range l.flying.lines {
+	l.events += len(b.events) - len(refused)
+	for i, line := range b.lines {
 		if refused[line] {
 			continue
 		}
-		if at := l.flying.events[i].Time; !codec.Truncate(at, l.precision).Equal(at) {
+		if at := b.events[i].Time; !codec.Truncate(at, l.precision).Equal(at) {
 			if l.cut++; l.cut == 1 {
 				l.cutLine = line
 			}
 		}
-		if before, replaces := l.identities.Add(&l.flying.events[i], line); replaces {
+		if before, replaces := l.identities.Add(&b.events[i], line); replaces {
 			l.replaced.Add(line, before)
 		}
 	}
@@ -375,7 +356,7 @@ func (l *loading) land() error {
 			return err
 		}
 	}
-	l.line = l.flying.last
+	l.line = b.last
 	l.progress.show(func() string {
 		return rateText(l.events, "event", l.begun) + fmt.Sprintf(", line %s", words.Number(float64(l.line)))
 	})
@@ -392,13 +373,13 @@ func rangeError(err error, at time.Time) error {
 
 // broken ends the loading because Bigtable did not store events: all lines before the first
 // of them are written.
-func (l *loading) broken(failed *store.WriteError) error {
-	first := len(l.flying.events)
+func (l *loading) broken(b *batch, failed *store.WriteError) error {
+	first := len(b.events)
 	for _, f := range failed.Failures {
 		first = min(first, f.Index)
 	}
 	l.events += first
-	l.line = l.flying.lines[first] - 1
+	l.line = b.lines[first] - 1
 	return failed
 }
 
