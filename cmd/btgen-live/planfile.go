@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,22 +24,16 @@ import (
 
 // planFile is a saved plan. Setup carries out exactly this plan, or nothing.
 type planFile struct {
-	Version  int    `json:"btgen_plan"`
-	Project  string `json:"project"`
-	Instance string `json:"instance"`
-	Emulator bool   `json:"emulator,omitempty"` // whether it is for an emulator
-	Prefix   string `json:"prefix,omitempty"`
-	// Allow are the names of the changes that the plan allows.
-	Allow []string `json:"allow,omitempty"`
-	// Schemas are hashes of the tables in the schemas, by table ID without the prefix.
-	Schemas map[string]string `json:"schemas"`
-	// NoHistory is whether the plan does without the history of layouts.
-	NoHistory bool `json:"no_history,omitempty"`
+	Version int `json:"btgen_plan"`
+	// Allow are the names of the changes that the plan allows, and NoHistory is whether it does without the history of layouts.
+	Allow     []string `json:"allow,omitempty"`
+	NoHistory bool     `json:"no_history,omitempty"`
+	// For is what the plan is for: the project, the instance, the server, the prefix, and a hash of each table of the schemas.
+	For map[string]string `json:"for"`
 	// History has the newest recorded layouts, by table, family and number.
 	History map[string]string `json:"history,omitempty"`
-	// Changes are the changes, as printed.
-	Changes []string `json:"changes"`
-	// Unmanaged are tables and families that the schemas do not declare, as printed.
+	// Changes are the changes, as printed, and Unmanaged the tables and families that the schemas do not declare.
+	Changes   []string `json:"changes"`
 	Unmanaged []string `json:"unmanaged,omitempty"`
 }
 
@@ -61,17 +56,11 @@ func (e *stalePlanError) Error() string {
 
 // newPlanFile returns a plan without its changes, which note sets.
 func newPlanFile(l *live, tables []store.Table) (*planFile, error) {
+	server := map[bool]string{true: "an emulator", false: "Cloud Bigtable"}[os.Getenv(store.EmulatorVariable) != ""]
 	f := &planFile{
-		Version: planVersion, Project: l.project, Instance: l.instance, Emulator: os.Getenv(store.EmulatorVariable) != "",
-		Prefix: l.options.TablePrefix, Allow: l.options.Allow, NoHistory: l.options.NoHistory,
+		Version: planVersion, Allow: l.options.Allow, NoHistory: l.options.NoHistory,
+		For: map[string]string{"project": l.project, "instance": l.instance, "server": server, "prefix": l.options.TablePrefix},
 	}
-	var err error
-	f.Schemas, err = hashes(tables)
-	return f, err
-}
-
-// hashes returns a hash of each table, by its ID.
-func hashes(tables []store.Table) (map[string]string, error) {
 	parts := map[string][]string{} // several if schemas share a table
 	for _, t := range tables {
 		text, err := json.Marshal(t)
@@ -80,13 +69,12 @@ func hashes(tables []store.Table) (map[string]string, error) {
 		}
 		parts[t.ID] = append(parts[t.ID], string(text))
 	}
-	out := map[string]string{}
 	for id, texts := range parts {
 		slices.Sort(texts)
 		sum := sha256.Sum256([]byte(strings.Join(texts, "\n")))
-		out[id] = hex.EncodeToString(sum[:])
+		f.For["table "+id] = hex.EncodeToString(sum[:])
 	}
-	return out, nil
+	return f, nil
 }
 
 // note sets the changes of the plan.
@@ -140,43 +128,32 @@ func readPlanFile(file string) (*planFile, error) {
 	return f, nil
 }
 
-// other returns how the target and the schemas of a saved plan differ from the current ones.
+// other returns how what a saved plan is for differs from what is there now.
 func (f *planFile) other(now *planFile) []string {
 	var reasons []string
-	differ := func(what, planned, named string) {
-		if planned != named {
-			reasons = append(reasons, fmt.Sprintf("- it is for %s%s, not for %s", what, shown(planned), shown(named)))
+	all := maps.Clone(now.For)
+	maps.Copy(all, f.For)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		planned, before := f.For[name]
+		is, after := now.For[name]
+		text := fmt.Sprintf("its %s is %s, not %s", words.Printable(name), shown(planned), shown(is))
+		switch table := strings.HasPrefix(name, "table "); {
+		case planned == is:
+			continue
+		case table && !after:
+			text = "the schemas no longer have " + words.Printable(name)
+		case table && !before:
+			text = "the schemas have the new " + words.Printable(name)
+		case table:
+			text = "the schemas have changed " + words.Printable(name)
 		}
-	}
-	differ("project ", f.Project, now.Project)
-	differ("instance ", f.Instance, now.Instance)
-	differ("the prefix ", f.Prefix, now.Prefix)
-	where := map[bool]string{true: "an emulator", false: "Cloud Bigtable"}
-	differ("", where[f.Emulator], where[now.Emulator])
-	ids := maps.Clone(f.Schemas)
-	maps.Copy(ids, now.Schemas)
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		planned, before := f.Schemas[id]
-		said, after := now.Schemas[id]
-		switch {
-		case !after:
-			reasons = append(reasons, "- the schemas no longer have table "+words.Printable(id))
-		case !before:
-			reasons = append(reasons, "- the schemas have the new table "+words.Printable(id))
-		case planned != said:
-			reasons = append(reasons, "- the schemas have changed table "+words.Printable(id))
-		}
+		reasons = append(reasons, "- "+text)
 	}
 	return reasons
 }
 
 // shown returns a name for a message.
-func shown(name string) string {
-	if name == "" {
-		return "none"
-	}
-	return words.Printable(name)
-}
+func shown(name string) string { return words.Printable(cmp.Or(name, "none")) }
 
 // changed returns how the changes of a saved plan differ from the current ones.
 func (f *planFile) changed(now *planFile) []string {

@@ -117,8 +117,8 @@ func (l *live) follow(now *planFile) error {
 	if err != nil {
 		return err
 	}
-	if now.Prefix == "" {
-		now.Prefix, l.options.TablePrefix = saved.Prefix, saved.Prefix
+	if prefix := saved.For["prefix"]; l.options.TablePrefix == "" {
+		now.For["prefix"], l.options.TablePrefix = prefix, prefix
 	}
 	if reasons := saved.other(now); reasons != nil {
 		return &stalePlanError{l.plan, reasons}
