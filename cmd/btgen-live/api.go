@@ -77,7 +77,7 @@ func problemOf(ctx context.Context, err error) *web.Problem {
 		return web.NewProblem("too slow", http.StatusGatewayTimeout, fmt.Sprintf("the answer takes longer than %s: select a shorter range or fewer series, unless Bigtable answers nothing else, either", maxAnswering))
 	}
 	_, answered := status.FromError(err) // by Bigtable, or by its client
-	if _, stored := errors.AsType[*store.DecodeError](err); answered || stored {
+	if answered || isUndecodable(err) {
 		return web.NewProblem("reading failed", http.StatusBadGateway, err.Error())
 	}
 	return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
@@ -326,14 +326,8 @@ func (r *rows) add(e *dynamic.Event) error {
 	return nil
 }
 
-// skip counts what cannot be decoded. It returns other errors.
-func (r *rows) skip(err error) error {
-	if _, is := errors.AsType[*store.DecodeError](err); is {
-		r.about.Undecodable++
-		return nil
-	}
-	return err
-}
+// skip counts what cannot be decoded.
+func (r *rows) skip(error) { r.about.Undecodable++ }
 
 // json returns the answer.
 func (r *rows) json() ([]byte, error) {
@@ -426,12 +420,9 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	search, next := strings.ToLower(search), ""
 	page := store.Page{Size: math.MaxInt, Token: token.Token} // of series that are searched
 	reader := s.schema.NewReader(a.client, a.counted(out.about.Cost))
-	for series, err := range reader.ReadSeries(ctx, s.selection(), s.from, s.to, store.SeriesOptions{Page: &page}) {
+	for series, err := range decodable(reader.ReadSeries(ctx, s.selection(), s.from, s.to, store.SeriesOptions{Page: &page}), out.skip) {
 		if err != nil {
-			if err := out.skip(err); err != nil {
-				return nil, err
-			}
-			continue
+			return nil, err
 		}
 		e := dynamic.Event{Series: series}
 		if search != "" && !format.SeriesContains(columns, &e, search) {
@@ -507,13 +498,11 @@ func (r *reading) order(name string) error {
 
 // addAll adds up to a number of events. It returns what more returns if there are more.
 func (r *rows) addAll(events iter.Seq2[*dynamic.Event, error], limit int, more func() error) error {
-	for e, err := range events {
-		switch {
-		case err != nil:
-			err = r.skip(err)
-		case r.n == limit:
+	for e, err := range decodable(events, r.skip) {
+		if err == nil && r.n == limit {
 			return more()
-		default:
+		}
+		if err == nil {
 			err = r.add(e)
 		}
 		if err != nil {

@@ -151,8 +151,7 @@ func (a *api) open(ctx context.Context, q url.Values) ([]byte, error) {
 // that cannot be decoded.
 func unread(err error) bool {
 	_, missing := errors.AsType[*store.MissingTableError](err)
-	_, stored := errors.AsType[*store.DecodeError](err)
-	return err != nil && !missing && !stored
+	return err != nil && !missing && !isUndecodable(err)
 }
 
 // newest returns the first series of a schema, and the time of the newest event that its first series have.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -84,7 +83,7 @@ func (t *tally) add(row *store.ScannedRow[dynamic.Event], err error) error {
 	if row.Marked {
 		t.marked++
 	}
-	if _, ok := errors.AsType[*store.DecodeError](err); ok {
+	if isUndecodable(err) {
 		t.undecodable++
 		return nil
 	}

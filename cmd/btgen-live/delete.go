@@ -77,9 +77,8 @@ func (d *removal) checkFlags() error {
 // leaves reports whether an error is about events that a deletion leaves, and not about one that
 // ends it.
 func leaves(err error) bool {
-	_, undecodable := errors.AsType[*store.DecodeError](err)
 	_, micros := errors.AsType[*store.MicrosError](err)
-	return undecodable || micros
+	return micros || isUndecodable(err)
 }
 
 // remove counts what there is, asks for confirmation, deletes it, and counts what is left. Rows

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // meter shows the progress of a command on stderr: in one line that is redrawn on a terminal,
@@ -51,6 +54,25 @@ func (m *meter) show(text func() string) {
 func (m *meter) line(format string, args ...any) {
 	m.end()
 	fmt.Fprintf(m.out, "%s: %s\n", m.name, fmt.Sprintf(format, args...))
+}
+
+// isUndecodable reports whether an error is that of an event or a row that cannot be decoded, after which others follow.
+func isUndecodable(err error) bool {
+	_, is := errors.AsType[*store.DecodeError](err)
+	return is
+}
+
+// decodable yields what a read yields, but calls undecodable for what cannot be decoded.
+func decodable[T any](all iter.Seq2[T, error], undecodable func(err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v, err := range all {
+			if isUndecodable(err) {
+				undecodable(err)
+			} else if !yield(v, err) {
+				return
+			}
+		}
+	}
 }
 
 // maxReported is the maximum number of undecodable events that are reported one by one.

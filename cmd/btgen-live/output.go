@@ -23,7 +23,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/words"
-	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // printing are the flags that say how something is printed.
@@ -92,12 +91,10 @@ func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out *export,
 	}
 	n, undecodable, begun := 0, 0, time.Now()
 	err := func() error {
-		for e, err := range all {
-			if _, ok := errors.AsType[*store.DecodeError](err); ok {
-				undecodable++
-				progress.reportUndecodable(err, undecodable)
-				continue
-			}
+		for e, err := range decodable(all, func(err error) {
+			undecodable++
+			progress.reportUndecodable(err, undecodable)
+		}) {
 			if err != nil {
 				return err
 			}

@@ -174,18 +174,16 @@ func (d *plot) adapt(ctx context.Context) error {
 
 // each yields windows of what is selected. It reports events that cannot be decoded, unless a read before has done so.
 func (d *plot) each(ctx context.Context, width window.Width) iter.Seq2[dynamic.Window, error] {
-	begun, undecodable := time.Now(), 0
-	all := d.selected.windows(ctx, d.client, d.options, width, store.WindowOptions{Fields: fieldsOf(d.layout, d.fields)})
-	events := 0
+	begun, events, undecodable := time.Now(), 0, 0
+	windows := d.selected.windows(ctx, d.client, d.options, width, store.WindowOptions{Fields: fieldsOf(d.layout, d.fields)})
+	all := decodable(windows, func(err error) {
+		if undecodable++; undecodable > d.undecodable {
+			d.undecodable = undecodable
+			d.progress.reportUndecodable(err, undecodable)
+		}
+	})
 	return func(yield func(dynamic.Window, error) bool) {
 		for w, err := range all {
-			if _, is := errors.AsType[*store.DecodeError](err); is {
-				if undecodable++; undecodable > d.undecodable {
-					d.undecodable = undecodable
-					d.progress.reportUndecodable(err, undecodable)
-				}
-				continue
-			}
 			events += int(w.Events)
 			d.progress.show(func() string { return rateText(events, "event", begun) })
 			if !yield(w, err) || err != nil {
@@ -411,10 +409,8 @@ func (d *plot) all() [][]chart.Point {
 // events reads single events.
 func (d *plot) events(ctx context.Context) error {
 	d.clear()
-	for e, err := range d.selected.events(ctx, d.client, d.options, store.ReadOptions{Fields: fieldsOf(d.layout, d.fields)}) {
-		if _, ok := errors.AsType[*store.DecodeError](err); ok {
-			continue // counted before
-		}
+	events := d.selected.events(ctx, d.client, d.options, store.ReadOptions{Fields: fieldsOf(d.layout, d.fields)})
+	for e, err := range decodable(events, func(error) {}) { // which were counted before
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"net/url"
 	"time"
@@ -103,16 +102,8 @@ func (a *api) ranges(ctx context.Context, q url.Values) ([]byte, error) {
 		Undecodable int    `json:"undecodable"`
 		Cost        *cost  `json:"cost"`
 	}{Cost: new(cost)}
-	first, last, err := s.extent(func(yield func(dynamic.Window, error) bool) {
-		options := store.WindowOptions{Fields: fieldsOf(s.schema.Layout(), fields)}
-		for w, err := range s.windows(ctx, a.client, a.counted(out.Cost), window.Whole(), options) {
-			if _, is := errors.AsType[*store.DecodeError](err); is {
-				out.Undecodable++
-			} else if !yield(w, err) {
-				return
-			}
-		}
-	}, fields)
+	windows := s.windows(ctx, a.client, a.counted(out.Cost), window.Whole(), store.WindowOptions{Fields: fieldsOf(s.schema.Layout(), fields)})
+	first, last, err := s.extent(decodable(windows, func(error) { out.Undecodable++ }), fields)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ var delay = wait
 // those that are left.
 func (f *summarizing) once(ctx context.Context, cmd *cobra.Command, progress *meter, s *dynamic.Schema, client store.Client) error {
 	report, err := s.Rollup(ctx, client, f.options)
-	_, undecodable := errors.AsType[*store.DecodeError](err)
+	undecodable := isUndecodable(err)
 	_, left := errors.AsType[*store.LeftError](err)
 	if err != nil && !undecodable && !left {
 		if report.Sealed > 0 {

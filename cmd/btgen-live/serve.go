@@ -152,24 +152,16 @@ func (s *serving) readToken(cmd *cobra.Command) (string, error) {
 //go:embed page
 var pageFiles embed.FS
 
-// file is a file of the page. The type that a system knows for it may be another.
-type file struct {
-	kind string
-	text func() ([]byte, error)
-}
-
-// embedded returns a file of the folder page.
-func embedded(name, kind string) file {
-	return file{kind, func() ([]byte, error) { return pageFiles.ReadFile("page/" + name) }}
-}
+// file is a file of the page, in the folder page unless it has a text. The type that a system knows for it may be another.
+type file struct{ kind, name, text string }
 
 // pageOf are the files of the page by path.
 var pageOf = map[string]file{
-	"/":          embedded("page.html", "text/html"),
-	"/page.js":   embedded("page.js", "text/javascript"),
-	"/page.css":  embedded("page.css", "text/css"),
-	"/chart.js":  {"text/javascript", func() ([]byte, error) { return []byte(chart.Script()), nil }},
-	"/chart.css": {"text/css", func() ([]byte, error) { return []byte(chart.Style()), nil }},
+	"/":          {kind: "text/html", name: "page.html"},
+	"/page.js":   {kind: "text/javascript", name: "page.js"},
+	"/page.css":  {kind: "text/css", name: "page.css"},
+	"/chart.js":  {kind: "text/javascript", text: chart.Script()},
+	"/chart.css": {kind: "text/css", text: chart.Style()},
 }
 
 // served returns the handler of the page and of the API.
@@ -181,13 +173,9 @@ func served(a *api) http.Handler {
 			url = "/{$}" // and no path below
 		}
 		mux.HandleFunc(url, func(w http.ResponseWriter, _ *http.Request) {
-			text, err := file.text()
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusInternalServerError)
-				return
-			}
+			text, _ := pageFiles.ReadFile("page/" + file.name) // which the program contains
 			w.Header().Set("Content-Type", file.kind+"; charset=utf-8")
-			_, _ = w.Write(text)
+			_, _ = w.Write(append(text, file.text...))
 		})
 	}
 	return mux

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -264,7 +263,7 @@ func (s *statistics) measureSome(ctx context.Context, client store.Client, scann
 func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, ok := errors.AsType[*store.DecodeError](err); ok {
+	if isUndecodable(err) {
 		f.Undecodable++
 		return nil
 	}
