@@ -174,10 +174,36 @@ func (a *api) selected(q url.Values, s *selection, others func(f *pflag.FlagSet)
 		return nil, fmt.Errorf("no schema %q; there are %s", *name, strings.Join(a.names, ", "))
 	}
 	s.api = true
-	return s.in(schema, *values)
+	if s.several == nil {
+		return s.in(schema, *values)
+	}
+	if len(*values) > 0 || s.query+s.table != "" {
+		return nil, errors.New("series: value, query and table select other events")
+	}
+	return s.each(schema)
 }
 
-// parse sets the values of the parameters of a request, each once except for value.
+// each resolves series, each of which is a JSON array of what value takes.
+func (s *selection) each(schema *dynamic.Schema) (out *selected, err error) {
+	var many []dynamic.Values
+	for _, text := range s.several {
+		var values []string
+		if err := json.Unmarshal([]byte(text), &values); err != nil {
+			return nil, fmt.Errorf("series %q: want a JSON array of series values, such as [\"location=us-west2\",\"balloon_id=1\"]", text)
+		}
+		if out, err = s.in(schema, values); err != nil {
+			return nil, err
+		}
+		if out.of != ofSeries {
+			return nil, fmt.Errorf("series %q: want all values of a series", text)
+		}
+		many = append(many, out.values)
+	}
+	out.many = many
+	return out, nil
+}
+
+// parse sets the values of the parameters of a request, each once except for value and series.
 func parse(q url.Values, f *pflag.FlagSet) error {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		known := f.Lookup(name)
@@ -186,7 +212,7 @@ func parse(q url.Values, f *pflag.FlagSet) error {
 			f.VisitAll(func(p *pflag.Flag) { names = append(names, p.Name) })
 			return fmt.Errorf("no parameter %q; there are %s", name, strings.Join(names, ", "))
 		}
-		if len(q[name]) > 1 && name != "value" {
+		if len(q[name]) > 1 && name != "value" && name != "series" {
 			return fmt.Errorf("parameter %s is given twice", name)
 		}
 		for _, text := range q[name] {
@@ -404,9 +430,9 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 // series answers with the series of a selection, in pages.
 func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 	token := newPageToken(q)
-	of, limit, search := selection{listing: true, timeRange: timeRange{now: &token.Now}}, 100, ""
+	of, limit, search := selection{listing: true, timeRange: timeRange{now: &token.Now}}, 0, ""
 	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
-		f.Var(number(&limit, 1, maxRows), "limit", "")
+		f.Var(number(&limit, 100, 1, maxRows), "limit", "")
 		f.Func("page", "", token.parse)
 		f.StringVar(&search, "search", "", "")
 		f.StringVar(&of.prefixed, "prefix", "", "")
@@ -446,9 +472,9 @@ func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
 func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, error) {
 	token := newPageToken(q)
 	r := reading{selection: selection{timeRange: timeRange{now: &token.Now}}, options: store.ReadOptions{LatestOnly: latest}}
-	limit := defaultRows
+	limit := 0
 	s, err := a.selected(q, &r.selection, func(f *pflag.FlagSet) {
-		f.Var(number(&limit, 1, maxRows), "limit", "")
+		f.Var(number(&limit, defaultRows, 1, maxRows), "limit", "")
 		f.StringSliceVar(&r.fields, "fields", nil, "")
 		if !latest {
 			f.Func("page", "", token.parse)
@@ -515,11 +541,11 @@ func (r *rows) addAll(events iter.Seq2[*dynamic.Event, error], limit int, more f
 // windows answers with windows. Without a width, it chooses one for about as many windows as points.
 func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
 	var w windowing
-	limit, points := maxRows, 0
+	limit, points := 0, 0
 	s, err := a.selected(q, &w.selection, func(f *pflag.FlagSet) {
 		w.parameters(f)
-		f.Var(number(&limit, 1, maxRows), "limit", "")
-		f.Var(number(&points, 1, maxRows), "points", "")
+		f.Var(number(&limit, maxRows, 1, maxRows), "limit", "")
+		f.Var(number(&points, 0, 1, maxRows), "points", "")
 	})
 	if err != nil {
 		return nil, err

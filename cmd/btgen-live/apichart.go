@@ -35,14 +35,13 @@ const (
 // chart answers with a chart, as plot draws it. An end of the range that is not given is that of the events.
 func (a *api) chart(ctx context.Context, q url.Values) ([]byte, error) {
 	w := plotting{show: "mean"}
-	width := 960
-	several := q["series"]
-	q.Del("series")
-	s, err := a.selectedMany(q, several, &w.selection, func(f *pflag.FlagSet) {
+	width := 0
+	s, err := a.selected(q, &w.selection, func(f *pflag.FlagSet) {
+		f.StringArrayVar(&w.several, "series", nil, "")
 		f.StringSliceVar(&w.fields, "fields", nil, "")
 		f.StringVar(&w.every, "every", "", "")
 		f.StringVar(&w.show, "show", w.show, "")
-		f.Var(number(&width, leastWidth, mostWidth), "width", "")
+		f.Var(number(&width, 960, leastWidth, mostWidth), "width", "")
 	})
 	if err != nil {
 		return nil, err
@@ -75,36 +74,6 @@ func (a *api) chart(ctx context.Context, q url.Values) ([]byte, error) {
 		return nil, web.NewProblem("too large", http.StatusUnprocessableEntity, fmt.Sprintf("the chart is larger than %d MiB: select fewer series or fields", maxAnswer>>20))
 	}
 	return text, err
-}
-
-// selectedMany is like selected, but of several series: each text is a JSON array of what value takes.
-func (a *api) selectedMany(q url.Values, several []string, s *selection, others func(f *pflag.FlagSet)) (*selected, error) {
-	var out *selected
-	for _, text := range several {
-		var values []string
-		if err := json.Unmarshal([]byte(text), &values); err != nil {
-			return nil, fmt.Errorf("series %q: want a JSON array of series values, such as [\"location=us-west2\",\"balloon_id=1\"]", text)
-		}
-		if q.Get("value")+q.Get("query")+q.Get("table") != "" && out == nil {
-			return nil, errors.New("series: value, query and table select other events")
-		}
-		q["value"] = values
-		one, err := a.selected(q, s, others)
-		if err != nil {
-			return nil, err
-		}
-		if one.of != ofSeries {
-			return nil, fmt.Errorf("series %q: want all values of a series", text)
-		}
-		if out == nil {
-			out = one
-		}
-		out.many = append(out.many, one.values)
-	}
-	if out == nil {
-		return a.selected(q, s, others)
-	}
-	return out, nil
 }
 
 // opened is what the page opens with.

@@ -76,7 +76,7 @@ func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
 	var of selection
 	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
 		f.StringVar(&at, "time", "", "")
-		f.Var(number(&n, 0, math.MaxInt32), "sequence", "")
+		f.Var(number(&n, 0, 0, math.MaxInt32), "sequence", "")
 	})
 	if err != nil {
 		return nil, err

@@ -24,8 +24,7 @@ func newBackfill() *cobra.Command {
 	cmd.Flags().StringVar(&f.options.Source, "source", "", "`table` to read; by default the one that serves reads and keeps events longest")
 	cmd.Flags().StringVar(&f.options.Target, "target", "", "`table` to fill; by default the one with serves: false")
 	f.rangeFlags(cmd.Flags(), "are copied; by default all; with --verify, now")
-	f.options.Workers = store.DefaultWorkers
-	cmd.Flags().Var(number(&f.options.Workers, 1, 0), "workers", "number of ranges of row keys to copy concurrently")
+	cmd.Flags().Var(number(&f.options.Workers, store.DefaultWorkers, 1, 0), "workers", "number of ranges of row keys to copy concurrently")
 	cmd.Flags().Var(rate(&f.options.Rate), "rate", "maximum number of events per second; 0 for no limit")
 	cmd.Flags().StringVar(&f.options.Checkpoint, "checkpoint", "", "`file` with the progress, which is created, and continued if it exists")
 	cmd.Flags().BoolVar(&f.options.SkipUndecodable, "skip-undecodable", false, "count rows that cannot be decoded, instead of failing")

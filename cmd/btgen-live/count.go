@@ -19,8 +19,7 @@ func newCount() *cobra.Command {
 	cmd := command("count", c.run)
 	c.target.flags(cmd, "app `profile` of the reads")
 	c.selection.flags(cmd)
-	c.workers = store.DefaultWorkers
-	cmd.Flags().Var(number(&c.workers, 1, 0), "workers", "number of ranges of row keys to read concurrently")
+	cmd.Flags().Var(number(&c.workers, store.DefaultWorkers, 1, 0), "workers", "number of ranges of row keys to read concurrently")
 	return cmd
 }
 

@@ -45,8 +45,9 @@ func (v flagValue[T]) String() string {
 // Type returns the kind of value for help.
 func (v flagValue[T]) Type() string { return v.kind }
 
-// number is a whole number in decimal, of at least least, and at most most unless that is 0. 010 is ten.
-func number(to *int, least, most int) flagValue[int] {
+// number is a whole number in decimal, by default preset, of at least least, and at most most unless that is 0. 010 is ten.
+func number(to *int, preset, least, most int) flagValue[int] {
+	*to = preset
 	want := fmt.Sprintf("a whole number of at least %d", least)
 	if most > 0 {
 		want = fmt.Sprintf("a whole number from %d to %d", least, most)
@@ -65,8 +66,9 @@ func rate(to *float64) flagValue[float64] {
 	}}
 }
 
-// duration is a duration of at least least, see [parseDuration].
-func duration(to *time.Duration, least time.Duration) flagValue[time.Duration] {
+// duration is a duration, by default preset, of at least least, see [parseDuration].
+func duration(to *time.Duration, preset, least time.Duration) flagValue[time.Duration] {
+	*to = preset
 	want := "a duration such as 90s, 15m or 7d"
 	if least > 0 {
 		want = "a duration of more than 0, such as 90s, 15m or 7d"
@@ -77,8 +79,9 @@ func duration(to *time.Duration, least time.Duration) flagValue[time.Duration] {
 	}}
 }
 
-// oneOf is one of some words.
-func oneOf(to *string, of []string) flagValue[string] {
+// oneOf is one of some words, by default preset.
+func oneOf(to *string, preset string, of []string) flagValue[string] {
+	*to = preset
 	return flagValue[string]{to, "string", words.List(of, "or"), func(text string) (string, bool) { return text, slices.Contains(of, text) }}
 }
 

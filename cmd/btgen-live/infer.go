@@ -38,10 +38,8 @@ func newInfer() *cobra.Command {
 	n.optional(cmd, "app `profile` of the reads")
 	cmd.Flags().StringVar(&n.table, "table", "", "`ID` of the table, without the prefix")
 	cmd.Flags().StringVar(&n.sampling.Prefix, "key-prefix", "", "read only rows whose keys begin with this `text`, for a table with several kinds of rows")
-	n.sampling.Rows = defaultSample
-	cmd.Flags().Var(number(&n.sampling.Rows, 1, 0), "sample", fmt.Sprintf("maximum number of `rows` to read; of a file, lines, by default %d", inferredLines))
-	n.versions = inferredVersions
-	cmd.Flags().Var(number(&n.versions, 1, 0), "versions", "maximum number of `cells` to read of a column in a row, the newest")
+	cmd.Flags().Var(number(&n.sampling.Rows, defaultSample, 1, 0), "sample", fmt.Sprintf("maximum number of `rows` to read; of a file, lines, by default %d", inferredLines))
+	cmd.Flags().Var(number(&n.versions, inferredVersions, 1, 0), "versions", "maximum number of `cells` to read of a column in a row, the newest")
 	cmd.Flags().StringVar(&n.out, "out", "", "write the schema to this `file`, which must not exist, and print the shares")
 	n.input.add(cmd)
 	cmd.Flags().StringSliceVar(&n.series, "series", nil, "`columns` of CSV that tell one series from another, or name=value for one that the file lacks")

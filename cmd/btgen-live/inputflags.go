@@ -78,9 +78,9 @@ func formatsText() string {
 func (i *inputFlags) add(cmd *cobra.Command) {
 	cli.Before(cmd, func(*cobra.Command, []string) error { return i.check() })
 	formats := format.Names((*format.Format).Reads)
-	cmd.Flags().Var(oneOf(&i.format, formats), "format", words.List(formats, "or")+"; by default that of the extension of the file, or ndjson")
+	cmd.Flags().Var(oneOf(&i.format, "", formats), "format", words.List(formats, "or")+"; by default that of the extension of the file, or ndjson")
 	cmd.Flags().StringVar(&i.reader.Metric, "metric", "", "read only lines of this `metric`, or measurement")
-	cmd.Flags().Var(oneOf(&i.unit, slices.Sorted(maps.Keys(format.Units))), "time-unit", "`unit` of times that are numbers: s, ms, us, ns, m or h")
+	cmd.Flags().Var(oneOf(&i.unit, "", slices.Sorted(maps.Keys(format.Units))), "time-unit", "`unit` of times that are numbers: s, ms, us, ns, m or h")
 	cmd.Flags().StringVar(&i.reader.Layout, "time-layout", "", "how the file writes January 2, `2006`, 15:04:05, for other times than those in RFC 3339 and the like: such as '1/2/2006 15:04'")
 	cmd.Flags().StringVar(&i.zone, "zone", "", "time `zone` of times without an offset, such as UTC or Europe/Berlin")
 	cmd.Flags().StringVar(&i.delimiter, "delimiter", "", "`character` between the cells of CSV, such as ';' or '\\t'; by default a comma")

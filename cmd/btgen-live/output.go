@@ -38,7 +38,7 @@ func (r *printing) flags(cmd *cobra.Command, choices []*format.Format) {
 		names = append(names, c.Name)
 	}
 	r.choices = choices
-	cmd.Flags().Var(oneOf(&r.format, names), "format", words.List(names, "or")+"; by default that of the extension of --output, or "+names[0])
+	cmd.Flags().Var(oneOf(&r.format, "", names), "format", words.List(names, "or")+"; by default that of the extension of --output, or "+names[0])
 	cmd.Flags().StringVar(&r.output, "output", "", "`file` to write instead of stdout")
 	cli.Before(cmd, func(*cobra.Command, []string) error { return r.check() })
 }

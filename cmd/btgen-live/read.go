@@ -25,7 +25,7 @@ func newRead() *cobra.Command {
 	r.selection.flags(cmd)
 	cmd.Flags().BoolVar(&r.options.LatestOnly, "latest", false, "print only the newest event of each series")
 	cmd.Flags().BoolVar(&r.options.NewestFirst, "newest-first", false, "print the newest events first")
-	cmd.Flags().Var(number(&r.options.Limit, 0, 0), "limit", "maximum number of `events`; 0 for no limit")
+	cmd.Flags().Var(number(&r.options.Limit, 0, 0, 0), "limit", "maximum number of `events`; 0 for no limit")
 	cmd.Flags().StringSliceVar(&r.fields, "fields", nil, "`fields` to print, separated by commas; by default all")
 	r.printing.flags(cmd, format.Formats((*format.Format).Writes))
 	return cmd

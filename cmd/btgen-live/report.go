@@ -14,8 +14,7 @@ type reporting struct{ format string }
 
 // flags adds the flag to a command.
 func (r *reporting) flags(cmd *cobra.Command) {
-	r.format = "text"
-	cmd.Flags().Var(oneOf(&r.format, []string{"text", "json"}), "format", "`text` or json")
+	cmd.Flags().Var(oneOf(&r.format, "text", []string{"text", "json"}), "format", "`text` or json")
 }
 
 // report prints a report. It returns ErrFindings if the report has findings.

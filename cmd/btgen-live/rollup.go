@@ -31,8 +31,7 @@ func newRollup() *cobra.Command {
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "repeat until interrupted")
 	cmd.Flags().BoolVar(&f.replicated, "replicated", false, "wait for replication, for an instance with several clusters")
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "summarize at once, on an emulator to which nothing writes meanwhile")
-	f.options.Workers = store.DefaultWorkers
-	cmd.Flags().Var(number(&f.options.Workers, 1, 0), "workers", "number of ranges of row keys to search, and of buckets to summarize, concurrently")
+	cmd.Flags().Var(number(&f.options.Workers, store.DefaultWorkers, 1, 0), "workers", "number of ranges of row keys to search, and of buckets to summarize, concurrently")
 	cmd.Flags().Var(rate(&f.options.Rate), "rate", "maximum number of buckets per second; 0 for no limit")
 	cmd.Flags().StringVar(&f.options.Checkpoint, "checkpoint", "", "`file` with the progress, which is created, and continued if it exists")
 	cli.Exclusive(cmd, "a dry run makes no progress to keep", "checkpoint", "dry-run")

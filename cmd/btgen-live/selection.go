@@ -25,9 +25,10 @@ type selection struct {
 	schemaFlags
 	timeRange
 	query, table string
-	listing      bool   // of series: values at the beginning of row keys suffice
-	prefixed     string // with listing, of the series value after those given; empty for none
-	deleting     bool   // of events to delete: of a series, or of a query with delete: true
+	several      []string // of the API: series
+	listing      bool     // of series: values at the beginning of row keys suffice
+	prefixed     string   // with listing, of the series value after those given; empty for none
+	deleting     bool     // of events to delete: of a series, or of a query with delete: true
 }
 
 // timeRange are the parameters from, to and, for some commands, zone.

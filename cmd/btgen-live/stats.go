@@ -32,11 +32,9 @@ func newStats() *cobra.Command {
 	s.schemaFlags.flags(cmd, 1)
 	cmd.Flags().StringVar(&s.table, "table", "", "only the `table` with this ID, as in the schema")
 	s.rangeFlags(cmd.Flags(), "count; by default all")
-	cmd.Flags().Var(number(&s.sample, 0, 0), "sample", "maximum number of `rows` to read from each table; 0 for all")
-	s.top = 10
-	cmd.Flags().Var(number(&s.top, 0, 0), "top", "number of `series` to print")
-	s.workers = store.DefaultWorkers
-	cmd.Flags().Var(number(&s.workers, 1, 0), "workers", "number of ranges of row keys to read concurrently")
+	cmd.Flags().Var(number(&s.sample, 0, 0, 0), "sample", "maximum number of `rows` to read from each table; 0 for all")
+	cmd.Flags().Var(number(&s.top, 10, 0, 0), "top", "number of `series` to print")
+	cmd.Flags().Var(number(&s.workers, store.DefaultWorkers, 1, 0), "workers", "number of ranges of row keys to read concurrently")
 	s.reporting.flags(cmd)
 	return cmd
 }

@@ -35,8 +35,7 @@ func (t *target) optional(cmd *cobra.Command, appProfile string) {
 	cmd.Flags().StringVar(&t.project, "project", "", "project of the instance")
 	cmd.Flags().StringVar(&t.instance, "instance", "", "instance of the tables")
 	cmd.Flags().StringVar(&t.prefix, "prefix", "", prefixHelp)
-	t.timeout = store.DefaultTimeout
-	cmd.Flags().Var(duration(&t.timeout, 1), "timeout", "time limit for each request, including retries")
+	cmd.Flags().Var(duration(&t.timeout, store.DefaultTimeout, 1), "timeout", "time limit for each request, including retries")
 	cmd.Flags().StringVar(&t.appProfile, "app-profile", "", appProfile)
 }
 

@@ -21,8 +21,7 @@ func newVerify() *cobra.Command {
 	var v verification
 	cmd := command("verify", v.run)
 	v.target.flags(cmd, "app `profile` of the reads")
-	v.options.Rows = defaultSample
-	cmd.Flags().Var(number(&v.options.Rows, 1, 0), "sample", "maximum number of `rows` to read from each table")
+	cmd.Flags().Var(number(&v.options.Rows, defaultSample, 1, 0), "sample", "maximum number of `rows` to read from each table")
 	cmd.Flags().StringVar(&v.table, "table", "", "verify only the `table` with this ID, as in the schemas")
 	v.reporting.flags(cmd)
 	return cmd

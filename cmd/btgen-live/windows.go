@@ -29,9 +29,9 @@ func newWindows() *cobra.Command {
 	w.selection.flags(cmd)
 	w.addZone(cmd.Flags(), "time `zone` of days, dates and printed times, such as Europe/Berlin")
 	w.parameters(cmd.Flags())
-	cmd.Flags().Var(duration(&w.options.Before, 0), "before", "how long before --from to look for the last values, for the increases of first windows")
+	cmd.Flags().Var(duration(&w.options.Before, 0, 0), "before", "how long before --from to look for the last values, for the increases of first windows")
 	cmd.Flags().BoolVar(&w.options.NewestFirst, "newest-first", false, "print the newest windows of each series first")
-	cmd.Flags().Var(number(&w.options.Limit, 0, 0), "limit", "maximum number of `windows`; 0 for no limit")
+	cmd.Flags().Var(number(&w.options.Limit, 0, 0, 0), "limit", "maximum number of `windows`; 0 for no limit")
 	w.printing.flags(cmd, format.Formats((*format.Format).Writes))
 	return cmd
 }
@@ -53,8 +53,7 @@ func (w *windowing) parameters(f *pflag.FlagSet) {
 	f.StringVar(&w.every, "every", "", "`width` of the windows, such as 1h, 1d or 1mo")
 	f.StringSliceVar(&w.fields, "fields", nil, "`fields` to summarize, separated by commas; by default all")
 	f.StringSliceVar(&w.statistics, "statistics", nil, "`statistics` of each field, separated by commas")
-	w.fill = window.FillNone.String()
-	f.Var(oneOf(&w.fill, []string{w.fill, "null", "previous", "linear"}), "fill", "windows without events: none, null, previous or linear")
+	f.Var(oneOf(&w.fill, "none", []string{"none", "null", "previous", "linear"}), "fill", "windows without events: none, null, previous or linear")
 	f.StringSliceVar(&w.by, "by", nil, "`series` values by which series are combined, separated by commas")
 }
 

@@ -37,10 +37,8 @@ func newWrite() *cobra.Command {
 	w.input.addWritten(cmd)
 	cmd.Flags().BoolVar(&w.input.reader.Partial, "merge", false, "join events of one series and time: they have the fields of all of them, and the last value of each")
 	cmd.Flags().BoolVar(&w.dryRun, "dry-run", false, "print the cells and write nothing")
-	w.maxErrors = 1000
-	cmd.Flags().Var(number(&w.maxErrors, 0, 0), "max-errors", "number of reported `lines` after which the command stops; 0 for no limit")
-	w.fromLine = 1
-	cmd.Flags().Var(number(&w.fromLine, 1, 0), "from-line", "skip the events before this `line`")
+	cmd.Flags().Var(number(&w.maxErrors, 1000, 0, 0), "max-errors", "number of reported `lines` after which the command stops; 0 for no limit")
+	cmd.Flags().Var(number(&w.fromLine, 1, 1, 0), "from-line", "skip the events before this `line`")
 	cmd.Flags().BoolVar(&w.options.SkipExpired, "skip-expired", false, "skip events that are past their time to live, instead of reporting them")
 	return cmd
 }
