@@ -356,7 +356,7 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 	if t.Pattern.Bucketed() {
 		last, other, want = other, last, codec.BucketSegment
 	}
-	timed := diag.Code(SegmentsText(beforeTime(t, s)))
+	wanted := diag.Code(SegmentsText(r.wantedSegments(t, s, seen)))
 	for i, g := range t.Segments {
 		pos := t.Source(&g).Pos
 		isTime := g.Kind == codec.TimeSegment || g.Kind == codec.BucketSegment
@@ -366,83 +366,92 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		case isTime && t.Endless():
 			r.reject(pos, "time-in-endless")
 		case isTime && g.Kind != want:
-			r.reject(pos, "other-time", t.Pattern, last, other, timed)
+			r.reject(pos, "other-time", t.Pattern, last, other, wanted)
 			seen[last] = pos // it is meant to be that
 		case g.Kind == codec.MetricSegment && !t.Metrics():
 			r.reject(pos, "metric-in-rows", t.Pattern, patternsWith(codec.Pattern.RowPerField))
+		case g.Kind == codec.SequenceSegment && t.Pattern.EventTimed(): // which was rejected
 		case g.Kind == codec.SequenceSegment && slices.ContainsFunc(t.Segments[i+1:], func(g codec.Segment) bool { return g.Kind == codec.SeriesSegment }):
-			r.reject(pos, "sequence-before-series", r.sequenceLast(s))
+			r.reject(pos, "sequence-before-series", wanted)
 		case g.Kind == codec.SequenceSegment && t.TimeIndex() > i:
-			r.reject(pos, "sequence-before-time", r.sequenceLast(s))
+			r.reject(pos, "sequence-before-time", wanted)
 		}
 	}
 	if _, ok := seen[last]; !ok && !t.Endless() {
-		r.refuse(s.Key, "K22", "no-time", t.Pattern, last, timed, PatternWith(codec.Pattern.Versioned).String())
+		r.refuse(s.Key, "K22", "no-time", t.Pattern, last, wanted, PatternWith(codec.Pattern.Versioned).String())
 	}
 	if _, ok := seen["the metric"]; !ok && t.Metrics() {
-		r.reject(s.Key, "no-metric", t.Pattern, diag.Code(SegmentsText(beforeTime(t, s, "metric"))))
+		r.reject(s.Key, "no-metric", t.Pattern, wanted)
 	}
-	r.checkAllSeries(t, s, seen)
+	r.checkAllSeries(t, s, wanted, seen)
 	r.checkBinaryBucket(t)
 }
 
 // checkAllSeries rejects a key that lacks series values.
-func (r *resolver) checkAllSeries(t *Table, s *schema.Table, seen map[string]diag.Pos) {
-	var missing, names, times []string
+func (r *resolver) checkAllSeries(t *Table, s *schema.Table, wanted string, seen map[string]diag.Pos) {
+	var names, times []string
 	for _, f := range r.layout.Series {
 		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok {
-			missing, names = append(missing, f.Name), append(names, strconv.Quote(f.Name))
+			names = append(names, strconv.Quote(f.Name))
 			if f.Type == schema.Timestamp {
 				times = append(times, strconv.Quote(f.Name))
 			}
 		}
 	}
-	if missing == nil || t.Unknown {
+	if names == nil || t.Unknown {
 		return
 	}
-	hint := "add " + words.Plural(len(missing), "it: ", "them: ") + diag.Code(SegmentsText(beforeTime(t, s, missing...)))
+	hint := "add " + words.Plural(len(names), "it: ", "them: ") + wanted
 	if times != nil {
 		hint = "remove " + list(times) + " from series if it is the time of the event, which every event has; otherwise, " + hint
 	}
-	r.reject(s.Key, "no-series", words.Plural(len(missing), "value "+list(names)+" is", "values "+list(names)+" are"), hint)
+	r.reject(s.Key, "no-series", words.Plural(len(names), "value "+list(names)+" is", "values "+list(names)+" are"), hint)
 }
 
-// beforeTime returns the segments of a key with more of them before the bucket or the time, whichever the pattern has. If the
-// key has neither, they are before the sequence or at the end.
-func beforeTime(t *Table, s *schema.Table, more ...string) []string {
+// wantedSegments returns the segments of a key as the pattern wants them: without others and repeated ones, with those that are
+// missing before the bucket or the time, and with the sequence at the end.
+func (r *resolver) wantedSegments(t *Table, s *schema.Table, seen map[string]diag.Pos) []string {
+	var texts, more []string
+	at, timed, sequence, names := -1, false, false, map[string]bool{}
 	kind, word := schema.SegmentTime, "time"
 	if t.Pattern.Bucketed() {
 		kind, word = schema.SegmentBucket, "bucket"
 	}
-	var texts []string
-	at := -1
 	for i, text := range s.SegmentTexts() {
-		is := s.Segments[i].Kind
-		switch {
-		case is == kind:
-			word, at = text, len(texts)
-			continue
-		case at < 0 && (is == schema.SegmentTime || is == schema.SegmentBucket || is == schema.SegmentSequence):
-			at = len(texts)
-		}
-		if is != schema.SegmentTime && is != schema.SegmentBucket {
+		switch g := &s.Segments[i]; {
+		case g.Kind == kind && !timed:
+			word, at, timed = text, len(texts), true
+		case g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket:
+			if at < 0 {
+				at = len(texts)
+			}
+		case g.Kind == schema.SegmentSequence:
+			sequence = !t.Pattern.EventTimed()
+		case g.Name.V != "" && names[g.Name.V] || g.Name.V == "metric" && !t.Metrics():
+		default:
+			names[g.Name.V] = true
 			texts = append(texts, text)
 		}
 	}
-	if at < 0 {
-		at = len(texts)
+	if _, ok := seen["the metric"]; !ok && t.Metrics() {
+		more = append(more, "metric")
+	}
+	for _, f := range r.layout.Series {
+		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok && !t.Unknown {
+			more = append(more, f.Name)
+		}
 	}
 	if !t.Endless() && !t.Pattern.NewestOnly() {
 		more = append(more, word)
 	}
-	return slices.Insert(texts, at, more...)
-}
-
-// sequenceLast proposes the segments of a key with the sequence at the end.
-func (r *resolver) sequenceLast(s *schema.Table) string {
-	const sequence = "{sequence: true}"
-	texts := slices.DeleteFunc(s.SegmentTexts(), func(text string) bool { return text == sequence })
-	return diag.Code(SegmentsText(append(texts, sequence)))
+	if at < 0 {
+		at = len(texts)
+	}
+	texts = slices.Insert(texts, at, more...)
+	if sequence {
+		texts = append(texts, "{sequence: true}")
+	}
+	return texts
 }
 
 // seriesHint proposes a series value instead of an unknown name.
