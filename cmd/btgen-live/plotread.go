@@ -18,6 +18,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -42,8 +43,7 @@ type plot struct {
 	more        bool           // there are more series than a chart has
 	undecodable int            // in the read that met most of them, which may be the one for the range
 	lacking     int            // windows whose events have expired, and that no rollup has
-	narrow      bool           // some of them do not consist of windows of the rollup
-	cut         bool           // some of them would, if the range that the user wants did not cut these
+	cut         bool           // some of them do not consist of windows of the rollup
 	progress    *meter
 }
 
@@ -132,28 +132,19 @@ func (d *plot) read(ctx context.Context) error {
 	return err
 }
 
-// advice says what windows that may lack events want.
+// advice says what windows that may lack events want, of which some cut those of a rollup.
 func (d *plot) advice() string {
-	switch {
-	case d.narrow:
-		return ", and do not consist of windows of the rollup: use " + d.param("every") + " " + schema.FormatDuration(slices.Max(d.rollups())) + " or a multiple"
-	case d.cut:
-		return ": " + d.param("from") + " or " + d.param("to") + " cuts a window of the rollup, of " + schema.FormatDuration(slices.Max(d.rollups()))
+	if !d.cut {
+		return ""
 	}
-	return ""
+	width := schema.FormatDuration(slices.Max(d.rollups()))
+	return fmt.Sprintf(": the rollup has whole windows of %[1]s; use %[2]s %[1]s or a multiple, and such times as %[3]s and %[4]s", width, d.param("every"), d.param("from"), d.param("to"))
 }
 
 // lacks counts a window whose events have expired.
 func (d *plot) lacks(w *dynamic.Window) {
 	d.lacking++
-	for _, end := range []struct {
-		at, limit time.Time
-		beyond    bool // the range ends within the window, or with it
-		given     bool // by the user
-	}{{w.Start, d.from, !d.from.Before(w.Start), d.begins}, {w.End, d.to, !d.to.After(w.End), d.ends}} {
-		d.narrow = d.narrow || !end.beyond && d.cuts(end.at)
-		d.cut = d.cut || end.beyond && end.given && d.cuts(end.limit)
-	}
+	d.cut = d.cut || d.cuts(codec.Later(w.Start, d.from)) || d.cuts(codec.Earlier(w.End, d.to))
 }
 
 // adapt reads again where windows of about a pixel are no good choice: events that are few, and windows that would have gaps
@@ -303,7 +294,7 @@ func (d *plot) append(field, line int, p chart.Point) error {
 // clear removes all lines.
 func (d *plot) clear() {
 	d.Series, d.lines, d.more = nil, map[string]int{}, false
-	d.lacking, d.narrow, d.cut = 0, false, false
+	d.lacking, d.cut = 0, false
 	for k := range d.Fields {
 		d.Fields[k].Lines = nil
 	}
