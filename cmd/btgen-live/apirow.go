@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/pflag"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/sample"
@@ -232,29 +233,18 @@ func describeEvents(l *layout.Layout, t *layout.Table, key *codec.KeyValues, cel
 
 // meaning says what the datum of a column is, or why it cannot be decoded.
 func meaning(l *layout.Layout, t *layout.Table, c *layout.Column, datum []byte) string {
-	e := sample.Event{Values: make([]any, len(l.Fields))}
-	var err error
+	var blob *value.Blob
+	if t.Serialized() {
+		blob = value.NewBlob(l.Fields, t.Blob)
+	}
+	values, writtenAt, err := verify.Decode(l, blob, c, datum)
 	switch {
-	case c.Field == layout.WrittenAt:
-		at, err := codec.Binary.Timestamp.Decode(datum)
-		if c.Values.Text() {
-			at, err = codec.Text.Timestamp.Decode(datum)
-		}
-		if err != nil {
-			return err.Error()
-		}
-		return "written at " + at.UTC().Format(time.RFC3339Nano)
-	case c.Field == layout.WholeEvent:
-		err = value.NewBlob(l.Fields, t.Blob).Parse(e.Values, datum)
-	case c.Was != nil:
-		e.Values[c.Field], err = value.OlderCoding(&l.Fields[c.Field], c.Was, c.Values).Decode(datum)
-	default:
-		e.Values[c.Field], err = value.Coding(&l.Fields[c.Field], c.Values).Decode(datum)
-	}
-	if err != nil {
+	case err != nil:
 		return err.Error()
+	case c.Field == layout.WrittenAt:
+		return "written at " + writtenAt.UTC().Format(time.RFC3339Nano)
 	}
-	return words.Excerpt(sample.ShowEvent(l, &e), shownMeaning)
+	return words.Excerpt(sample.ShowEvent(l, &sample.Event{Values: values}), shownMeaning)
 }
 
 // describeRollup says what the cells of a rollup are.

@@ -313,29 +313,32 @@ func datumOf(t *layout.Table, qualifier string, item bigtable.ReadItem) []byte {
 	return item.Value
 }
 
-// decode decodes a datum.
+// decode decodes a datum, and doubts numbers.
 func (s *reading) decode(c layout.Column, datum []byte) error {
-	switch c.Field {
-	case layout.WholeEvent:
-		return s.blob.Parse(make([]any, len(s.Layout.Fields)), datum)
-	case layout.WrittenAt:
-		coding := codec.Binary.Timestamp
-		if c.Values.Text() {
-			coding = codec.Text.Timestamp
-		}
-		_, err := coding.Decode(datum)
-		return err
-	}
-	f := &s.Layout.Fields[c.Field]
-	coding := value.Coding(f, c.Values)
-	if c.Was != nil {
-		coding = value.OlderCoding(f, c.Was, c.Values)
-	}
-	v, err := coding.Decode(datum)
-	if err == nil && !c.Values.Text() {
-		err = plausible(v)
+	values, _, err := Decode(s.Layout, s.blob, &c, datum)
+	if err == nil && c.Field >= 0 && !c.Values.Text() {
+		err = plausible(values[c.Field])
 	}
 	return err
+}
+
+// Decode decodes the datum of a column: the values of its fields, or when the event was written. blob is that of a table with
+// serialized events.
+func Decode(l *layout.Layout, blob *value.Blob, c *layout.Column, datum []byte) (values []any, writtenAt time.Time, err error) {
+	values = make([]any, len(l.Fields))
+	switch {
+	case c.Field == layout.WholeEvent:
+		err = blob.Parse(values, datum)
+	case c.Field == layout.WrittenAt && c.Values.Text():
+		writtenAt, err = codec.Text.Timestamp.Decode(datum)
+	case c.Field == layout.WrittenAt:
+		writtenAt, err = codec.Binary.Timestamp.Decode(datum)
+	case c.Was != nil:
+		values[c.Field], err = value.OlderCoding(&l.Fields[c.Field], c.Was, c.Values).Decode(datum)
+	default:
+		values[c.Field], err = value.Coding(&l.Fields[c.Field], c.Values).Decode(datum)
+	}
+	return values, writtenAt, err
 }
 
 // plausible rejects numbers whose bits are probably those of another type.
