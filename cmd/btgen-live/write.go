@@ -334,6 +334,22 @@ func (l *loading) flush(ctx context.Context) error {
 			}
 		}
 	}
+	l.written(&b, refused)
+	slices.SortStableFunc(reports, func(a, b report) int { return a.line - b.line })
+	for _, r := range reports {
+		if err := l.report(r); err != nil {
+			return err
+		}
+	}
+	l.line = b.last
+	l.progress.show(func() string {
+		return rateText(l.events, "event", l.begun) + fmt.Sprintf(", line %s", words.Number(float64(l.line)))
+	})
+	return nil
+}
+
+// written counts the events of a batch but for those of lines that were refused.
+func (l *loading) written(b *batch, refused map[int]bool) {
 	l.events += len(b.events) - len(refused)
 	for i, line := range b.lines {
 		if refused[line] {
@@ -348,17 +364,6 @@ func (l *loading) flush(ctx context.Context) error {
 			l.replaced.Add(line, before)
 		}
 	}
-	slices.SortStableFunc(reports, func(a, b report) int { return a.line - b.line })
-	for _, r := range reports {
-		if err := l.report(r); err != nil {
-			return err
-		}
-	}
-	l.line = b.last
-	l.progress.show(func() string {
-		return rateText(l.events, "event", l.begun) + fmt.Sprintf(", line %s", words.Number(float64(l.line)))
-	})
-	return nil
 }
 
 // rangeError says why a time before 1970, or soon after, is refused.
