@@ -186,13 +186,6 @@ func (w *Writer) storedExactly(ctx context.Context, events List) (map[int]bool, 
 	return found, err
 }
 
-// timeFits reports whether the time of an event is a multiple of the precision, so that Write
-// stores the event at that time.
-func (l *mapping) timeFits(e event) bool {
-	at := *l.Time(e)
-	return codec.Truncate(at, l.Precision).Equal(at)
-}
-
 // DeleteRange deletes the events of a selection with from <= time < to from all
 // tables, including those that are past their time to live but not yet collected. A zero
 // from precedes all events. If from is after to, or to is zero, the error is a
@@ -368,36 +361,6 @@ func (w *Writer) check(event List) (refused, skipped error) {
 		return nil, expired
 	}
 	return nil, nil
-}
-
-// samePlace reports whether two events have the same series, time and sequence number.
-func (l *mapping) samePlace(a, b event) bool {
-	at := func(e event) time.Time { return codec.Truncate(*l.Time(e), l.Precision) }
-	return at(a).Equal(at(b)) && l.sequenceOf(a) == l.sequenceOf(b) && l.seriesID(a) == l.seriesID(b)
-}
-
-// seriesKey returns text that identifies the series of an event in the table; empty if the
-// series is invalid.
-func (l *mapping) seriesKey(e event) string {
-	spans, err := l.Spans(e)
-	if err != nil {
-		return ""
-	}
-	return seriesKeyOf(spans)
-}
-
-// seriesKeyOf returns text that identifies the series with the given spans in a table.
-func seriesKeyOf(spans []codec.Span) string { return spans[0].Prefix + "\x00" + spans[0].Suffix }
-
-// sequenceOf returns the sequence number of an event; 0 if the schema has none.
-func (l *mapping) sequenceOf(e event) uint32 {
-	switch {
-	case l.Sequence != nil:
-		return *l.Sequence(e)
-	case l.sequence != nil:
-		return *l.sequence(e)
-	}
-	return 0
 }
 
 // exactInstant identifies an event of a series.

@@ -81,3 +81,37 @@ func (l *mapping) firstKey(e event) ([]byte, error) { return l.rowKey(e, l.rowNa
 // parse sets the series of an event and, if the key contains it, its sequence number. It returns the
 // time of the event or the start of its bucket.
 func (l *mapping) parse(row string, e event) (time.Time, error) { return l.parser(e)(row) }
+
+// timeFits reports whether the time of an event is a multiple of the precision, so that Write
+// stores the event at that time.
+func (l *mapping) timeFits(e event) bool {
+	at := *l.Time(e)
+	return codec.Truncate(at, l.Precision).Equal(at)
+}
+
+// samePlace reports whether two events have the same series, time and sequence number.
+func (l *mapping) samePlace(a, b event) bool {
+	at := func(e event) time.Time { return codec.Truncate(*l.Time(e), l.Precision) }
+	return at(a).Equal(at(b)) && l.sequenceOf(a) == l.sequenceOf(b) && l.seriesID(a) == l.seriesID(b)
+}
+
+// seriesKey returns text that identifies the series of an event in the table; empty if the
+// series is invalid.
+func (l *mapping) seriesKey(e event) string {
+	spans, err := l.Spans(e)
+	if err != nil {
+		return ""
+	}
+	return spans[0].Prefix + "\x00" + spans[0].Suffix
+}
+
+// sequenceOf returns the sequence number of an event; 0 if the schema has none.
+func (l *mapping) sequenceOf(e event) uint32 {
+	switch {
+	case l.Sequence != nil:
+		return *l.Sequence(e)
+	case l.sequence != nil:
+		return *l.sequence(e)
+	}
+	return 0
+}

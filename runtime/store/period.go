@@ -1,61 +1,9 @@
 package store
 
 import (
-	"errors"
 	"slices"
-	"strconv"
 	"time"
-
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
-
-// Periods returns l and its earlier mappings, newest first.
-func (l *Mapping) Periods() []*Mapping { return append([]*Mapping{l}, l.Older...) }
-
-// Periods is [Mapping.Periods].
-func (l *mapping) Periods() []*mapping { return append([]*mapping{l}, l.Older...) }
-
-// joinPeriods sets the end of each mapping of l, and links it to the others.
-func (l *mapping) joinPeriods() {
-	all := l.Periods()
-	for i, p := range all[1:] {
-		p.until = all[i].Since
-	}
-	if len(all) == 1 {
-		return
-	}
-	for i, p := range all {
-		p.others = slices.Delete(slices.Clone(all), i, i+1)
-	}
-}
-
-// covers reports whether an event at a time, or in the bucket that begins then, has this mapping.
-func (l *mapping) covers(at time.Time) bool {
-	return !at.Before(l.Since) && (l.until.IsZero() || at.Before(l.until))
-}
-
-// errForeign is the error for a row that belongs to another mapping of the events.
-var errForeign = errors.New("the row belongs to another layout")
-
-// foreign reports whether a row that does not belong to this mapping belongs to another one.
-func (l *mapping) foreign(key string) bool {
-	e := l.new()
-	return slices.ContainsFunc(l.others, func(other *mapping) bool {
-		at, err := other.parse(key, e)
-		return err == nil && other.covers(at)
-	})
-}
-
-// seriesID returns text that identifies the series of an event among those of all its layouts;
-// empty if no layout can store the series.
-func (l *mapping) seriesID(e event) string {
-	for i, of := range append([]*mapping{l}, l.others...) {
-		if key := of.seriesKey(e); key != "" {
-			return strconv.Itoa(i) + " " + key
-		}
-	}
-	return ""
-}
 
 // period is the part of a read that uses one mapping.
 type period struct {
@@ -157,25 +105,4 @@ func (r *reading) enter(p period) {
 	if a.into != nil {
 		a.into.enter(p.reader.mapping)
 	}
-}
-
-// allPeriods returns the mappings and all their earlier ones.
-func allPeriods(mappings []*mapping) []*mapping {
-	var out []*mapping
-	for _, l := range mappings {
-		out = append(out, l.Periods()...)
-	}
-	return out
-}
-
-// ErrNoSequence is the reason for refusing an event with a sequence number at a time whose layout
-// stores no sequence numbers: it could replace another event at the same time.
-var ErrNoSequence = errors.New("the layout at this time stores no sequence number")
-
-// checkSequence returns ErrNoSequence, in a *codec.FieldError, for such an event.
-func (l *mapping) checkSequence(e event) error {
-	if l.others == nil || l.Sequence != nil || l.sequence == nil || *l.sequence(e) == 0 {
-		return nil
-	}
-	return &codec.FieldError{Field: "sequence", Value: strconv.Itoa(int(*l.sequence(e))), Err: ErrNoSequence}
 }

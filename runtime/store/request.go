@@ -35,20 +35,6 @@ type rowReader struct {
 	keys func() func(key string) (start time.Time, covered bool, err error)
 }
 
-// newRowReader returns a rowReader for a table with the given ID.
-func (l *mapping) newRowReader(id string, api bigtable.TableAPI, wire bool, timeout time.Duration, shape *scan.Table) *rowReader {
-	return &rowReader{id: id, api: api, wire: wire, timeout: timeout, shape: shape, ties: l.ties, shared: len(l.others) > 0, keys: l.startsOf}
-}
-
-// startsOf is rowReader.keys.
-func (l *mapping) startsOf() func(key string) (time.Time, bool, error) {
-	parse := l.parser(l.new())
-	return func(key string) (time.Time, bool, error) {
-		start, err := parse(key)
-		return start, err == nil && l.covers(start), err
-	}
-}
-
 // part is a part of a read in progress.
 type part struct {
 	*scan.Part
