@@ -15,6 +15,7 @@
 //   - rollup says what the cells of rollups mean.
 //   - window summarizes events by windows of time.
 //   - internal/call has what the calls of store and setup have in common.
+//   - internal/checkpoint keeps the progress of long calls in files.
 package runtime
 
 import (
@@ -25,7 +26,7 @@ import (
 	"strings"
 )
 
-//go:embed codec/*.go facts/*.go rollup/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go internal/call/*.go internal/wire/*.go
+//go:embed codec/*.go facts/*.go rollup/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go internal/call/*.go internal/checkpoint/*.go internal/wire/*.go
 var sources embed.FS
 
 // Module is the path of the module that contains the runtime.
@@ -40,7 +41,7 @@ const ImportPath = Module + "/runtime"
 const BeamModule = ImportPath + "/beamstore"
 
 // packages are the directories of the packages, which their copies have, too.
-var packages = []string{"codec", "facts", "internal/call", "internal/wire", "rollup", "scan", "setup", "store", "storetest", "window"}
+var packages = []string{"codec", "facts", "internal/call", "internal/checkpoint", "internal/wire", "rollup", "scan", "setup", "store", "storetest", "window"}
 
 // Source is a source file of the runtime.
 type Source struct {

@@ -221,8 +221,9 @@ func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfi
 		return nil, err
 	}
 	b := &backfill{BackfillOptions: o, client: client, source: source, target: target, began: o.Now()}
-	b.local = newLocal(o.Workers, o.Rate, func() any { return b.contents() })
-	b.cancels = o.Verify || o.DryRun
+	b.local = newLocal(o.Workers, o.Rate)
+	b.cancels, b.again, b.saves = o.Verify || o.DryRun, begunAgain, func() any { return &b.progress }
+	b.progress.Wait = 2 * b.requestTime()
 	b.clock = &b.limit.clock
 	if o.Sleep != nil {
 		b.clock.sleep = o.Sleep
@@ -273,7 +274,7 @@ func (b *backfill) run(ctx context.Context, all []*mapping) (err error) {
 	case !b.DryRun:
 		b.checkpoint = b.Checkpoint
 	}
-	closed, err := b.open(b.test.save)
+	closed, err := b.open(b.call(), b.test.save)
 	if err != nil {
 		return err
 	}
@@ -497,7 +498,7 @@ func (b *backfill) split(ctx context.Context) (err error) {
 	if found || err != nil {
 		return err
 	}
-	b.progress.ranges, err = b.rangesOf(ctx, b.source)
+	b.progress.Ranges, err = b.rangesOf(ctx, b.source)
 	return err
 }
 

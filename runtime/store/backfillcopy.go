@@ -56,7 +56,7 @@ const maxCopied = 5000
 // an event within a minute of its expiry counts as lost, too (skew).
 func (b *backfill) copy(ctx context.Context) error {
 	if b.DryRun {
-		return b.each(ctx, len(b.progress.ranges), b.copyRange)
+		return b.each(ctx, len(b.progress.Ranges), b.copyRange)
 	}
 	if err := b.settleStopped(ctx); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (b *backfill) copy(ctx context.Context) error {
 	if err := b.sweep(ctx); err != nil {
 		return err
 	}
-	if err := b.each(ctx, len(b.progress.ranges), b.copyRange); err != nil {
+	if err := b.each(ctx, len(b.progress.Ranges), b.copyRange); err != nil {
 		return err
 	}
 	return b.settleSuspects(ctx)
@@ -72,7 +72,7 @@ func (b *backfill) copy(ctx context.Context) error {
 
 // copyRange copies the rest of the i-th range.
 func (b *backfill) copyRange(ctx context.Context, i int) error {
-	r := b.progress.ranges[i]
+	r := b.progress.Ranges[i]
 	if r.Done {
 		return nil
 	}
@@ -288,7 +288,7 @@ func (b *backfill) copied(i int, last string, done bool, c *copier) error {
 	counts := c.take()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r := &b.progress.ranges[i]
+	r := &b.progress.Ranges[i]
 	if last != "" {
 		r.Last = []byte(last)
 	}

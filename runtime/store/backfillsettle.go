@@ -273,14 +273,14 @@ func (b *backfill) settleStopped(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.each(ctx, len(b.progress.ranges), func(ctx context.Context, i int) error {
-		r := &b.progress.ranges[i]
+	return b.each(ctx, len(b.progress.Ranges), func(ctx context.Context, i int) error {
+		r := &b.progress.Ranges[i]
 		if len(r.Flight) == 0 {
 			return nil
 		}
 		events, err := b.decodePlaces(r.Flight)
 		if err != nil {
-			return &CheckpointError{b.Checkpoint, err.Error() + begunAgain, nil}
+			return b.unusable(err)
 		}
 		return b.settlePlaces(ctx, events, func() { r.Flight = nil })
 	})
@@ -302,7 +302,7 @@ func (b *backfill) settlePlaces(ctx context.Context, events []event, done func()
 	defer b.mu.Unlock()
 	counts := c.counts
 	counts.Changed, counts.Events = 0, 0 // they are counted when their range is copied
-	b.progress.beside.add(counts)
+	b.progress.Beside.add(counts)
 	done()
 	return b.save(true)
 }
@@ -316,7 +316,7 @@ func (b *backfill) sweeps() bool {
 // whose checkpoint is lost, may have written them before they were deleted. It does so only where
 // no reader can see them, or for a repair, which deletes them.
 func (b *backfill) sweep(ctx context.Context) error {
-	if b.progress.swept || !b.sweeps() {
+	if b.progress.Swept || !b.sweeps() {
 		return nil
 	}
 	ranges, err := b.rangesOf(ctx, b.target)
@@ -330,7 +330,7 @@ func (b *backfill) sweep(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.progress.swept = true
+	b.progress.Swept = true
 	return b.save(true)
 }
 
@@ -359,11 +359,11 @@ func (b *backfill) suspect(ctx context.Context, lacking []event) error {
 	defer b.mu.Unlock()
 	free := maxSuspects - b.progress.suspects
 	if free < len(lacking) {
-		b.progress.beside.OnlyTarget += int64(len(lacking) - free)
+		b.progress.Beside.OnlyTarget += int64(len(lacking) - free)
 		lacking = lacking[:free]
 	}
 	b.progress.suspects += len(lacking)
-	b.progress.suspected = append(b.progress.suspected, b.encodePlaces(nil, lacking)...)
+	b.progress.Suspects = append(b.progress.Suspects, b.encodePlaces(nil, lacking)...)
 	return nil
 }
 
@@ -404,20 +404,20 @@ func (c *copier) lacking(ctx context.Context, f *finder, events []event, held fu
 // settleSuspects deletes those of the events that sweep has found which only an earlier copy can
 // have written.
 func (b *backfill) settleSuspects(ctx context.Context) error {
-	if len(b.progress.suspected) == 0 {
+	if len(b.progress.Suspects) == 0 {
 		return nil
 	}
-	events, err := b.decodePlaces(b.progress.suspected)
+	events, err := b.decodePlaces(b.progress.Suspects)
 	if err != nil {
-		return &CheckpointError{b.Checkpoint, err.Error() + begunAgain, nil}
+		return b.unusable(err)
 	}
 	kept, err := b.ofCopies(ctx, events, b.progress.oldest())
 	if err != nil {
 		return err
 	}
 	return b.settlePlaces(ctx, kept, func() {
-		b.progress.suspected, b.progress.suspects = nil, 0
-		b.progress.beside.OnlyTarget += int64(len(events) - len(kept))
+		b.progress.Suspects, b.progress.suspects = nil, 0
+		b.progress.Beside.OnlyTarget += int64(len(events) - len(kept))
 	})
 }
 

@@ -2,15 +2,14 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/checkpoint"
 )
 
 // refillOf is newRefill for other tables.
@@ -252,6 +252,15 @@ func TestBackfillBeginsAgain(t *testing.T) {
 	}
 }
 
+// parseCheckpoint parses a checkpoint of Backfill.
+func parseCheckpoint(t *testing.T, text []byte) (call checkpoint.Call, p progress) {
+	t.Helper()
+	call, body, err := checkpoint.Parse(text)
+	must(t, err)
+	must(t, json.Unmarshal(body, &p))
+	return call, p
+}
+
 // TestCheckpointWithoutRanges refuses checkpoints that have no ranges, or not all of a table.
 func TestCheckpointWithoutRanges(t *testing.T) {
 	r := newRefill(t, 5)
@@ -261,8 +270,7 @@ func TestCheckpointWithoutRanges(t *testing.T) {
 	must(t, err)
 	text, err := os.ReadFile(file)
 	must(t, err)
-	c, err := parseCheckpoint(text)
-	must(t, err)
+	call, c := parseCheckpoint(t, text)
 	whole := c.Ranges[0]
 	part := func(start, end string) checkpointRange {
 		p := whole
@@ -271,7 +279,7 @@ func TestCheckpointWithoutRanges(t *testing.T) {
 	}
 	for _, ranges := range [][]checkpointRange{{}, {part("", "b")}, {part("b", "")}, {part("", "b"), part("c", "")}, {part("", ""), part("", "")}} {
 		c.Ranges = ranges
-		text, err := c.text()
+		text, err := checkpoint.Text(call, c)
 		must(t, err)
 		must(t, os.WriteFile(file, text, 0o600))
 		var failed *CheckpointError
@@ -302,7 +310,7 @@ func TestCheckpointIsLocked(t *testing.T) {
 		must(t, os.Rename(file, file+".1"))
 		must(t, os.WriteFile(file, []byte("of another machine"), 0o600))
 	})
-	if _, err := backfillOf(t.Context(), client, r.mappings, r.options); !errors.As(err, &failed) || !errors.Is(err, errCheckpointReplaced) {
+	if _, err := backfillOf(t.Context(), client, r.mappings, r.options); !errors.As(err, &failed) || !errors.Is(err, checkpoint.ErrReplaced) {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != "of another machine" {
@@ -327,8 +335,7 @@ func TestCheckpointKnowsRequests(t *testing.T) {
 			requests++
 			text, err := os.ReadFile(r.options.Checkpoint)
 			must(t, err)
-			c, err := parseCheckpoint(text)
-			must(t, err)
+			_, c := parseCheckpoint(t, text)
 			if now := clock.clock().now(); c.Until.Before(now.Add(limit + limit/2)) {
 				t.Errorf("rate %g, request %d at %v: it may arrive until %v", rate, n, now, c.Until)
 			}
@@ -343,63 +350,6 @@ func TestCheckpointKnowsRequests(t *testing.T) {
 			t.Errorf("rate %g: %+v, %d requests, %v", rate, got, requests, err)
 		}
 		r.agree(t)
-	}
-}
-
-// mkfifo creates a named pipe; nil if the operating system has none.
-var mkfifo func(path string, mode uint32) error
-
-// TestCheckpointFiles leaves the files of others alone: it follows no symbolic links, reads
-// regular files of a limited size only, and writes to a new file.
-func TestCheckpointFiles(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("needs symbolic links and named pipes")
-	}
-	r := newRefill(t, 5)
-	dir := t.TempDir()
-	file := filepath.Join(dir, "checkpoint")
-	r.options.Checkpoint = file
-	victim := filepath.Join(dir, "victim")
-	must(t, os.WriteFile(victim, []byte("precious"), 0o600))
-	must(t, os.Symlink(victim, file+".tmp"))
-	_, err := backfillOf(t.Context(), r.Client, r.mappings, r.options)
-	must(t, err)
-	must(t, os.Remove(file+".tmp"))
-	refused := func(what string) {
-		t.Helper()
-		var failed *CheckpointError
-		if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) {
-			t.Errorf("%s: %v", what, err)
-		}
-		must(t, os.RemoveAll(file))
-	}
-	must(t, os.Remove(file))
-	must(t, os.Symlink(victim, file))
-	refused("a link")
-	must(t, os.Symlink("/dev/zero", file))
-	refused("a device")
-	if mkfifo != nil {
-		must(t, mkfifo(file, 0o600))
-		refused("a named pipe")
-	}
-	large, err := os.Create(file)
-	must(t, err)
-	must(t, errors.Join(large.Truncate(maxCheckpoint+1), large.Close()))
-	refused("a large file")
-	must(t, os.Remove(file+".lock"))
-	must(t, os.Symlink(victim, file+".lock"))
-	refused("a link as lock")
-	must(t, os.Remove(file+".lock"))
-	must(t, os.WriteFile(partialOf(file), []byte("{"), 0o600)) // of a killed process
-	_, err = backfillOf(t.Context(), r.Client, r.mappings, r.options)
-	must(t, err)
-	var names []string
-	must(t, filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		names = append(names, d.Name())
-		return err
-	}))
-	if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" || !slices.Equal(names[1:], []string{"checkpoint", "checkpoint.lock", "victim"}) {
-		t.Errorf("%q, %v, %v", text, err, names)
 	}
 }
 

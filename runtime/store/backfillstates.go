@@ -86,7 +86,7 @@ func (b *backfill) newStates(all []*mapping) *states {
 
 // fillAll fills or compares the rows of the series of the source, and repairs or compares those that exist.
 func (s *states) fillAll(ctx context.Context) error {
-	if err := s.each(ctx, len(s.progress.ranges), s.ofRange); err != nil {
+	if err := s.each(ctx, len(s.progress.Ranges), s.ofRange); err != nil {
 		return err
 	}
 	if s.Verify || s.Repair {
@@ -100,7 +100,7 @@ func (s *states) fillAll(ctx context.Context) error {
 
 // ofRange fills or compares the rows of the series in a range of the source.
 func (s *states) ofRange(ctx context.Context, i int) error {
-	r, w := s.progress.ranges[i], s.worker(ctx)
+	r, w := s.progress.Ranges[i], s.worker(ctx)
 	some := newSeriesStates(func(some []seriesState) error { return w.series(ctx, some) })
 	err := s.rows(ctx, s.source, r, allClaims{}, &r.Counts, func(row keptRow) error {
 		for _, e := range row.Events {
@@ -121,7 +121,7 @@ func (s *states) ofRange(ctx context.Context, i int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Done = true
-	s.progress.ranges[i] = r
+	s.progress.Ranges[i] = r
 	s.tell(false)
 	return nil
 }
@@ -194,9 +194,9 @@ func (w *stateWorker) series(ctx context.Context, some []seriesState) error {
 		case w.Verify:
 			err = w.compare(ctx, &some[i], l)
 		default:
-			w.count(&w.progress.beside.Events)
+			w.count(&w.progress.Beside.Events)
 			if w.Repair {
-				w.count(&w.progress.beside.Changed)
+				w.count(&w.progress.Beside.Changed)
 			}
 			err = w.fill(ctx, some[i].key, l, 0)
 		}
@@ -285,7 +285,7 @@ func (w *stateWorker) compare(ctx context.Context, of *seriesState, l *latestSer
 			w.differs(Difference{From: s.at, To: s.at.Add(w.target.Precision), Source: s.want, Target: s.row})
 		}
 	}
-	w.count(&w.progress.beside.Events)
+	w.count(&w.progress.Beside.Events)
 	return nil
 }
 
@@ -359,13 +359,13 @@ func (w *stateWorker) repair(ctx context.Context, of *seriesState, l *latestSeri
 	case err != nil:
 		return err
 	case !s.searched && !s.strange && s.want == s.row:
-		w.count(&w.progress.beside.Events)
+		w.count(&w.progress.Beside.Events)
 		return nil
 	case !s.searched && !s.found && s.want != s.row:
-		w.count(&w.progress.beside.Deleted)
+		w.count(&w.progress.Beside.Deleted)
 	default:
-		w.count(&w.progress.beside.Events)
-		w.count(&w.progress.beside.Changed)
+		w.count(&w.progress.Beside.Events)
+		w.count(&w.progress.Beside.Changed)
 	}
 	up := int64(0)
 	if l.done {

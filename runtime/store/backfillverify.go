@@ -121,15 +121,15 @@ func (b *backfill) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	first := len(b.progress.ranges) // of the target
-	b.progress.ranges = append(b.progress.ranges, ofTarget...)
+	first := len(b.progress.Ranges) // of the target
+	b.progress.Ranges = append(b.progress.Ranges, ofTarget...)
 	for round := range compareRounds {
 		b.began = b.Now()
-		source, err := b.summarize(ctx, b.source, b.progress.ranges[:first], round == 0)
+		source, err := b.summarize(ctx, b.source, b.progress.Ranges[:first], round == 0)
 		if err != nil {
 			return err
 		}
-		target, err := b.summarize(ctx, b.target, b.progress.ranges[first:], false)
+		target, err := b.summarize(ctx, b.target, b.progress.Ranges[first:], false)
 		if err != nil {
 			return err
 		}

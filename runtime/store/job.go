@@ -7,6 +7,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/internal/checkpoint"
 )
 
 // Long jobs (back-fills, their verification, and rollups) follow one protocol:
@@ -81,8 +83,9 @@ type local struct {
 	workers    int
 	cancels    bool   // a failure cancels what other workers have begun
 	checkpoint string // name of the file
-	file       *checkpointFile
-	contents   func() any // of the file
+	again      string // what to do about a damaged one
+	file       *checkpoint.File
+	saves      func() any // the progress that it contains
 	show       func()     // the progress; nil if nobody asks
 	limit      limiter
 
@@ -93,8 +96,8 @@ type local struct {
 }
 
 // newLocal returns a runner of a job with a checkpoint.
-func newLocal(workers int, rate float64, contents func() any) local {
-	return local{workers: workers, contents: contents, limit: limiter{rate: rate, clock: realClock}}
+func newLocal(workers int, rate float64) local {
+	return local{workers: workers, limit: limiter{rate: rate, clock: realClock}}
 }
 
 const (
@@ -171,40 +174,42 @@ func (l *local) stopping() bool {
 	return l.failed != nil
 }
 
-// open locks the checkpoint, if there is one, until close is called. A test may replace how it is saved.
-func (l *local) open(save func(write func(text []byte) error, text []byte) error) (closed func(), err error) {
+// open locks the checkpoint of a call, if there is one, until closed is called. A test may replace how it is saved.
+func (l *local) open(call checkpoint.Call, save func(write func(text []byte) error, text []byte) error) (closed func(), err error) {
 	if l.checkpoint == "" {
 		return func() {}, nil
 	}
-	if l.file, err = openCheckpoint(l.checkpoint); err != nil {
-		return nil, err
+	if l.file, err = checkpoint.Open(l.checkpoint, call); err != nil {
+		return nil, l.unusable(err)
 	}
-	if write := l.file.write; save != nil {
-		l.file.write = func(text []byte) error { return save(write, text) }
+	if write := l.file.Write; save != nil {
+		l.file.Write = func(text []byte) error { return save(write, text) }
 	}
-	return l.file.unlock, nil
+	return l.file.Close, nil
 }
 
-// load reads the checkpoint of a command. It returns false if there is none. again says what to do about a damaged
-// one.
-func (l *local) load(command, again string, parse func(text []byte) error) (found bool, err error) {
+// load reads the checkpoint. It returns false if there is none.
+func (l *local) load(progress any) (found bool, err error) {
 	if l.file == nil {
 		return false, nil
 	}
-	text, err := l.file.read()
-	if err != nil {
-		return false, &CheckpointError{l.checkpoint, "not readable", err}
+	found, err = l.file.Load(progress)
+	return found, l.unusable(err)
+}
+
+// unusable returns the *CheckpointError for an error of a checkpoint; nil for none.
+func (l *local) unusable(err error) error {
+	is, of := errors.AsType[*checkpoint.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case !of:
+		is = &checkpoint.Error{Reason: err.Error(), Damaged: true}
 	}
-	if text == nil {
-		return false, nil
+	if is.Damaged {
+		is.Reason += l.again
 	}
-	if err := foreignCheckpoint(l.checkpoint, text, command); err != nil {
-		return false, err
-	}
-	if err := parse(text); err != nil {
-		return false, &CheckpointError{l.checkpoint, err.Error() + again, nil}
-	}
-	return true, nil
+	return &CheckpointError{l.checkpoint, is.Reason, is.Err}
 }
 
 // save writes the checkpoint, unless it was written just now and the process will write it again. mu is locked.
@@ -212,8 +217,8 @@ func (l *local) save(always bool) error {
 	if l.file == nil || !always && time.Since(l.saved) < saveInterval {
 		return nil
 	}
-	if err := l.file.save(l.contents()); err != nil {
-		return &CheckpointError{l.checkpoint, "not writable", err}
+	if err := l.file.Save(l.saves()); err != nil {
+		return l.unusable(err)
 	}
 	l.saved = time.Now()
 	return nil

@@ -20,7 +20,7 @@ var layers = []struct{ name, files string }{
 	{"reading", "reader readcolumns period many latest latestmany parts page series seriespage together windows windowsdown windowparts scanner state runs"},
 	{"deleting", "delete deletefound erase settle settleknown"},
 	{"moving", "digest job backfill backfillcopy backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealcheckpoint sealparts sealcheck " +
-		"checkpoint checkpointfile checkpointlock_other checkpointlock_unix checkpointlock_windows"},
+		"checkpoint"},
 }
 
 // noImports makes the type checker ignore what is imported: only calls within the package count.

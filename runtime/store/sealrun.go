@@ -60,7 +60,8 @@ const (
 // newSealing returns a call that has not begun.
 func newSealing(sealers []*sealer, o RollupOptions) *sealing {
 	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), ops: make([]Operation, len(sealers))}
-	s.local, s.cancels = newLocal(o.Workers, o.Rate, func() any { return s.contents() }), true
+	s.local = newLocal(o.Workers, o.Rate)
+	s.cancels, s.again, s.saves = true, ": delete it, and begin again", s.progress
 	if o.test != nil {
 		s.test = *o.test
 	}
