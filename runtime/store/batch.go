@@ -35,9 +35,9 @@ type batch struct {
 
 	// The fields below distinguish the events of a row, unless single is set.
 	single    bool
-	instants  []instant // per piece
-	histories []history // per row
-	places    placeTable
+	instants  []instant       // per piece
+	histories []history       // per row
+	places    map[place]int32 // the first piece of each place, in rows that are indexed
 }
 
 // history summarizes the events of a row: the latest instant, and whether places
@@ -74,7 +74,7 @@ func (b *batch) reset() {
 	b.entries, b.pieces, b.keys, b.waves = b.entries[:0], b.pieces[:0], b.keys[:0], b.waves[:0]
 	b.rows.reset()
 	b.instants, b.histories = b.instants[:0], b.histories[:0]
-	b.places.reset()
+	clear(b.places)
 }
 
 // find sets the entry of a row, if it has one.
@@ -119,7 +119,7 @@ func (b *batch) follow(n int, at instant, h *history) {
 		h.latest = at
 	}
 	if h.indexed {
-		b.places.put(n, b)
+		b.occupy(n)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"time"
 )
@@ -157,13 +156,27 @@ func (b *batch) inPlace(entry int, at instant) int {
 	}
 	if !h.indexed {
 		h.indexed = true
+		if b.places == nil {
+			b.places = map[place]int32{}
+		}
 		for i := entry; i >= 0; i = int(b.entries[i].before) {
 			for p := b.entries[i].first; p >= 0; p = b.pieces[p].next {
-				b.places.put(int(p), b)
+				b.occupy(int(p))
 			}
 		}
 	}
-	return b.places.find(place{e.row, at}, b)
+	if n, occupied := b.places[place{e.row, at}]; occupied {
+		return int(n)
+	}
+	return -1
+}
+
+// occupy adds a piece to places, unless its place is taken.
+func (b *batch) occupy(n int) {
+	at := b.place(n)
+	if _, occupied := b.places[at]; !occupied {
+		b.places[at] = int32(n)
+	}
 }
 
 // after reports whether an instant is later than all others in the row of an entry.
@@ -195,64 +208,8 @@ func (b *batch) piecesOf(n int) int {
 	return end - begin
 }
 
-// placeTable finds a piece by place. It is a hash table of piece numbers plus one that
-// is at most half full.
-type placeTable struct {
-	slots []int32
-	used  int
-}
-
 // place identifies a piece by the first entry of its row and its instant.
 type place struct {
 	row int32
 	at  instant
-}
-
-func (t *placeTable) reset() {
-	if t.used > 0 {
-		clear(t.slots)
-		t.used = 0
-	}
-}
-
-// find returns the piece in a place; -1 if there is none.
-func (t *placeTable) find(at place, b *batch) int {
-	if t.used == 0 {
-		return -1
-	}
-	return int(t.slots[t.slot(at, b)]) - 1
-}
-
-// put adds a piece unless its place is taken.
-func (t *placeTable) put(n int, b *batch) {
-	if 2*t.used >= len(t.slots) {
-		t.grow(b)
-	}
-	if slot := t.slot(b.place(n), b); t.slots[slot] == 0 {
-		t.slots[slot] = int32(n + 1)
-		t.used++
-	}
-}
-
-// slot returns the slot of a place, or the empty slot for it.
-func (t *placeTable) slot(at place, b *batch) int {
-	mask := len(t.slots) - 1
-	slot := int(maphash.Comparable(rowSeed, at)) & mask
-	for {
-		n := t.slots[slot]
-		if n == 0 || b.place(int(n-1)) == at {
-			return slot
-		}
-		slot = (slot + 1) & mask
-	}
-}
-
-func (t *placeTable) grow(b *batch) {
-	old := t.slots
-	t.slots = make([]int32, max(16, 2*len(old)))
-	for _, n := range old {
-		if n > 0 {
-			t.slots[t.slot(b.place(int(n-1)), b)] = n
-		}
-	}
 }
