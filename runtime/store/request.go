@@ -83,7 +83,7 @@ func (t *rowReader) requested(ctx context.Context, op *Operation, p part, reques
 func (t *rowReader) enough(ctx context.Context, op *Operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
 	rows, filter, limit := q.Rows, t.filters.of(q.Filter), q.Limit
 	if p.read != "" {
-		rows = behind(rows, p.read)
+		rows = eachRest(rows, func(r codec.Rows) (codec.Rows, bool) { return r.Behind(p.read) })
 	}
 	if p.begin != "" {
 		rows = since(rows, p.begin)
@@ -171,21 +171,19 @@ func (t *rowReader) page(ctx context.Context, op *Operation, rows []codec.Rows, 
 // after returns the rows of a request that remain after the row with the given key, in
 // reading order.
 func after(rows []codec.Rows, key string) []codec.Rows {
-	var left []codec.Rows
-	for _, r := range rows {
-		if rest, some := r.After(key); some {
-			left = append(left, rest)
-		}
-	}
-	return left
+	return eachRest(rows, func(r codec.Rows) (codec.Rows, bool) { return r.After(key) })
 }
 
-// behind returns the rows of a request with keys greater than key.
-func behind(rows []codec.Rows, key string) []codec.Rows {
-	var left []codec.Rows
+// past returns the rows of a request that remain after gone, a range at their beginning.
+func past(rows []codec.Rows, gone codec.Rows) []codec.Rows {
+	return eachRest(rows, func(r codec.Rows) (codec.Rows, bool) { return r.Past(gone) })
+}
+
+// eachRest returns what rest leaves of the ranges of a request.
+func eachRest(rows []codec.Rows, rest func(codec.Rows) (codec.Rows, bool)) (left []codec.Rows) {
 	for _, r := range rows {
-		if rest, some := r.Behind(key); some {
-			left = append(left, rest)
+		if some, more := rest(r); more {
+			left = append(left, some)
 		}
 	}
 	return left
@@ -462,22 +460,14 @@ func since(rows []codec.Rows, begin string) []codec.Rows {
 
 // within returns the rows of a request that are in a range; nil if there are none.
 func within(rows []codec.Rows, in KeyRange) []codec.Rows {
-	var left []codec.Rows
-	for _, r := range rows {
+	return eachRest(rows, func(r codec.Rows) (codec.Rows, bool) {
 		if r.Keys != nil {
 			r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(key string) bool { return !in.Contains(key) })
-			if len(r.Keys) > 0 {
-				left = append(left, r)
-			}
-			continue
+			return r, len(r.Keys) > 0
 		}
-		r.Start = max(r.Start, in.Start)
-		if in.End != "" && (r.End == "" || in.End < r.End) {
+		if r.Start = max(r.Start, in.Start); in.End != "" && (r.End == "" || in.End < r.End) {
 			r.End = in.End
 		}
-		if r.End == "" || r.Start < r.End {
-			left = append(left, r)
-		}
-	}
-	return left
+		return r, r.End == "" || r.Start < r.End
+	})
 }

@@ -187,7 +187,7 @@ func (l *listing) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
 		case l.current.Prefix == "" || !l.current.Has(l.last):
 			rows = after(rows, l.last) // the last row is of no series, for example of another schema
 		default:
-			rows = behindRange(rows, l.current.All())
+			rows = past(rows, l.current.All())
 		}
 		// A request costs more than a few rows: it asks for more rows while these have
 		// few rows of each series.
@@ -198,17 +198,6 @@ func (l *listing) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
 		}
 	}
 	return true
-}
-
-// behindRange returns the rows of a request that remain after a range at its beginning.
-func behindRange(in []codec.Rows, gone codec.Rows) []codec.Rows {
-	var left []codec.Rows
-	for _, rows := range in {
-		if rest, some := rows.Past(gone); some {
-			left = append(left, rest)
-		}
-	}
-	return left
 }
 
 // overlaps reports whether the row of a time or bucket may have events in the time range.

@@ -86,5 +86,5 @@ func (l *listing) left(rows []codec.Rows) []codec.Rows {
 		return nil
 	}
 	l.after = nil
-	return behindRange(rows, at)
+	return past(rows, at)
 }

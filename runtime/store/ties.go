@@ -162,14 +162,10 @@ func (t *rowReader) before(in []codec.Rows, key string) []codec.Rows {
 
 // past removes gone, a range at the beginning of the others, from them.
 func (t *rowReader) past(in []codec.Rows, gone codec.Rows) []codec.Rows {
-	var left []codec.Rows
-	for _, rows := range in {
+	return eachRest(in, func(rows codec.Rows) (codec.Rows, bool) {
 		if t.ties > 0 && rows.Reverse == t.shape.Descending() {
-			continue // belongs to an instant that was removed, too
+			return rows, false // belongs to an instant that was removed, too
 		}
-		if rest, some := rows.Past(gone); some {
-			left = append(left, rest)
-		}
-	}
-	return left
+		return rows.Past(gone)
+	})
 }
