@@ -40,7 +40,7 @@ func (f *Family) expired(of, at time.Time) bool {
 
 // partsOf returns the mapping that stores an event if it may lose fields of it; nil if it loses all at once.
 func (l *mapping) partsOf(e event) *mapping {
-	if p := l.periodOf(e); p != nil && p.layout != nil && !p.Table.hasClasses() {
+	if p := l.periodOf(e); p != nil && p.columns != nil && !p.Table.hasClasses() {
 		return p
 	}
 	return nil
@@ -57,13 +57,13 @@ func (b *backfill) dropLost(e event, at time.Time) (common bool) {
 		return true
 	}
 	common = q == nil
-	for i := range p.layout.stored {
+	for i := range p.columns.stored {
 		c := &p.Columns[i]
 		switch {
 		case c.WrittenAt:
 		case p.Table.Families[c.Family].expired(*p.Time(e), at):
 			_ = p.Missing(e, i) // a field that is required is in the family that lives longest
-		case !common && p.layout.holds(e, i):
+		case !common && p.columns.holds(e, i):
 			of := slices.IndexFunc(q.Columns, func(o Column) bool { return o.Whole || o.Name == c.Name })
 			common = of < 0 || !q.Table.Families[q.Columns[of].Family].expired(*q.Time(e), at)
 		}
@@ -78,7 +78,7 @@ func (l *mapping) lacks(e event, at time.Time) (p *mapping, columns []int) {
 		return nil, nil
 	}
 	alive := make([]bool, len(p.Table.Families))
-	for i := range p.layout.stored {
+	for i := range p.columns.stored {
 		c := &p.Columns[i]
 		switch family := &p.Table.Families[c.Family]; {
 		case c.WrittenAt || family.tells() && !family.expired(*p.Time(e), at):
@@ -100,10 +100,10 @@ func (l *mapping) lacksPart(e event, column int) bool {
 	if l.Missing(lost, column) != nil {
 		return false // readers require it
 	}
-	if holds := l.layout.holds(e, column); !holds || !l.layout.holds(lost, column) {
+	if holds := l.columns.holds(e, column); !holds || !l.columns.holds(lost, column) {
 		return !holds
 	}
-	return bytes.Equal(l.layout.datum(e, column), l.layout.datum(lost, column))
+	return bytes.Equal(l.columns.datum(e, column), l.columns.datum(lost, column))
 }
 
 // fill adds to the events to copy what only the source may have lost, and the target still has.
@@ -140,8 +140,8 @@ func (c *copier) merge(source, target []event) error {
 		}
 		p, columns := c.backfill.source.lacks(e, now)
 		for _, column := range columns {
-			if p.layout.holds(from, column) {
-				if err := p.take(e, column, p.layout.datum(from, column)); err != nil {
+			if p.columns.holds(from, column) {
+				if err := p.take(e, column, p.columns.datum(from, column)); err != nil {
 					return err
 				}
 			}

@@ -78,10 +78,8 @@ func (b *Batcher) made() *Batcher {
 // return; the event is then in no table or, if refused only for its age, in the tables
 // that keep it longer. After Close it returns ErrClosed. After any error other than a
 // *WriteError the event is in no table.
-func (b *Batcher) Add(ctx context.Context, e any) error { return b.made().add(ctx, event{e}) }
-
-// add is [Batcher.Add] of a batcher that was made.
-func (b *Batcher) add(ctx context.Context, event event) error {
+func (b *Batcher) Add(ctx context.Context, e any) error {
+	b = b.made()
 	if err := b.acquire(ctx); err != nil {
 		return err
 	}
@@ -94,7 +92,7 @@ func (b *Batcher) add(ctx context.Context, event event) error {
 			return err
 		}
 	}
-	err := b.gather(event)
+	err := b.gather(event{e})
 	b.tryLaunch()
 	return err
 }

@@ -110,12 +110,7 @@ func (e *MicrosError) Error() string {
 // deleted; otherwise, the one at the truncated time, which Write would have stored. So before you
 // repeat a call with such a time, read again: the event may be gone.
 func (w *Writer) Delete(ctx context.Context, events List, opts ...DeleteOptions) (Deletion, error) {
-	return w.made().deleteEvents(ctx, events, opts)
-}
-
-// deleteEvents is [Writer.Delete] of a writer that was made.
-func (w *Writer) deleteEvents(ctx context.Context, events List, opts []DeleteOptions) (Deletion, error) {
-	if w.unknown != nil {
+	if w = w.made(); w.unknown != nil {
 		return Deletion{}, w.unknown
 	}
 	exact, err := w.storedExactly(ctx, events)
@@ -215,34 +210,24 @@ func (w *Writer) storedExactly(ctx context.Context, events List) (map[int]bool, 
 // with timestamps in microseconds. A row that Bigtable
 // rejects is a *DeleteError.
 func (w *Writer) DeleteRange(ctx context.Context, of Selection, from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.made().deleteRange(ctx, of.resolve(), from, to, opts)
-}
-
-// deleteRange is [Writer.DeleteRange] of a writer that was made.
-func (w *Writer) deleteRange(ctx context.Context, s *selection, from, to time.Time, opts []DeleteOptions) (Deletion, error) {
 	name, all := "DeleteRange", deleteSeries
-	if s.given != nil {
-		name, all = "Delete"+s.name, allTimesOf+s.name
+	if of.Query != nil {
+		name, all = "Delete"+of.Query.Name, allTimesOf+of.Query.Name
 	}
 	if to.IsZero() || from.After(to) {
-		return w.erase(ctx, name, call.Last(opts), anyOrder, func(*eraser) error { return &RangeError{From: from, To: to, all: all} })
+		return w.made().erase(ctx, name, call.Last(opts), anyOrder, func(*eraser) error { return &RangeError{From: from, To: to, all: all} })
 	}
-	return w.deleteSelected(ctx, name, s, from, to, opts)
+	return w.made().deleteSelected(ctx, name, of.resolve(), from, to, opts)
 }
 
 // DeleteAll deletes all events of a selection, whatever their times, like [Writer.DeleteRange]: also
 // those with times in the future, which clocks that are fast have written.
 func (w *Writer) DeleteAll(ctx context.Context, of Selection, opts ...DeleteOptions) (Deletion, error) {
-	return w.made().deleteAll(ctx, of.resolve(), opts)
-}
-
-// deleteAll is [Writer.DeleteAll] of a writer that was made.
-func (w *Writer) deleteAll(ctx context.Context, s *selection, opts []DeleteOptions) (Deletion, error) {
 	name := deleteSeries
-	if s.given != nil {
-		name = allTimesOf + s.name
+	if of.Query != nil {
+		name = allTimesOf + of.Query.Name
 	}
-	return w.deleteSelected(ctx, name, s, time.Time{}, scan.MaxTime, opts)
+	return w.made().deleteSelected(ctx, name, of.resolve(), time.Time{}, scan.MaxTime, opts)
 }
 
 // The calls that delete the events of all times: of a series, and of a query before its name.
@@ -300,34 +285,30 @@ func (w *Writer) queries(s *selection) []*query {
 // In bucket_new_columns, where an event does not replace one of the same time, Replace deletes
 // first in that case, and readers may find neither until it returns.
 func (w *Writer) Replace(ctx context.Context, old, updated any, opts ...WriteOptions) error {
-	return w.made().replace(ctx, event{old}, event{updated}, opts)
-}
-
-// replace is [Writer.Replace] of a writer that was made.
-func (w *Writer) replace(ctx context.Context, old, updated event, opts []WriteOptions) error {
-	if w.unwritable != nil {
+	if w = w.made(); w.unwritable != nil {
 		return w.unwritable
 	}
-	same := w.tables[0].mapping.samePlace(old.at(0), updated.at(0))
+	from, e := event{old}, event{updated}
+	same := w.tables[0].mapping.samePlace(from, e)
 	first := same && w.appends()
 	if first || w.options.SkipExpired {
-		if refused, skipped := w.check(updated); skipped != nil || first && refused != nil {
+		if refused, skipped := w.check(e); skipped != nil || first && refused != nil {
 			return cmp.Or(skipped, refused)
 		}
 	}
 	if first {
-		if _, err := w.deleteEvents(ctx, old, nil); err != nil {
+		if _, err := w.Delete(ctx, from); err != nil {
 			return err
 		}
 	}
-	err := w.write(ctx, "Write", updated, opts)
+	err := w.write(ctx, "Write", e, opts)
 	switch {
 	case err != nil || first:
 		return err
 	case !same:
-		_, err = w.deleteEvents(ctx, old, nil)
-	case !w.tables[0].mapping.timeFits(old.at(0)):
-		_, err = w.deleteExactly(ctx, old) // the event at the truncated time is now updated
+		_, err = w.Delete(ctx, from)
+	case !w.tables[0].mapping.timeFits(from):
+		_, err = w.deleteExactly(ctx, from) // the event at the truncated time is now updated
 	}
 	return err
 }
@@ -339,12 +320,12 @@ func (w *Writer) appends() bool {
 
 // check returns the *WriteError with which Write would refuse an event, and one if all tables
 // would skip it because it has expired.
-func (w *Writer) check(event List) (refused, skipped error) {
+func (w *Writer) check(e event) (refused, skipped error) {
 	s := w.stages.Get().(*stage)
 	defer s.release()
-	s.all = event
+	s.all = e
 	s.at(w.options.Now())
-	s.add(event.at(0))
+	s.add(e)
 	failed, expired, stored := &WriteError{Events: 1}, &WriteError{Events: 1}, false
 	for i := range s.tables {
 		t := &s.tables[i]

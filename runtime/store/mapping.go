@@ -22,23 +22,15 @@ type event struct{ pointer any }
 
 // mapping is a complete [Mapping]: with what follows from the parts of events and from the key.
 type mapping struct {
+	Mapping
 	events // of the type of events
 
-	Table     Table
-	Pattern   codec.Pattern
-	Key       codec.Key
-	Columns   []Column
-	Fields    []Field
-	Precision time.Duration
-	Since     time.Time
-	Older     []*mapping
-	State     *mapping
-	Rollup    *codec.Rollup
+	Older []*mapping
+	State *mapping
 
 	// What follows from the parts of events; see setParts.
 	Time         func(e event) *time.Time
 	TTLFields    func(e event) TTLFields
-	Check        func(e event) error
 	Put          func(e event, cells *Cells)
 	Same         func(a, b event) bool
 	Own          func(e event)
@@ -63,7 +55,6 @@ type mapping struct {
 
 	until  time.Time  // where the next mapping begins; zero in the newest
 	others []*mapping // the other mappings of the events
-	layout *Columns   // Mapping.columns
 }
 
 // complete returns the complete mapping, with its earlier ones.
@@ -81,11 +72,7 @@ func (l *Mapping) complete() *mapping {
 
 // alone returns the complete mapping without earlier ones.
 func (l *Mapping) alone() *mapping {
-	m := &mapping{
-		Table: l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Fields: l.Fields, Precision: l.Precision, Since: l.Since, Rollup: l.Rollup,
-		Check:  func(e event) error { return l.Check(e.pointer) },
-		layout: l.columns,
-	}
+	m := &mapping{Mapping: *l}
 	if l.columns != nil {
 		m.events = l.columns.events
 		m.setParts(l.SequenceInColumns)
@@ -106,7 +93,7 @@ func (l *Mapping) alone() *mapping {
 
 // setParts sets the functions of the mapping that follow from the parts of events. sequence is Mapping.SequenceInColumns.
 func (m *mapping) setParts(sequence bool) {
-	cs := m.layout
+	cs := m.columns
 	m.Put = m.put
 	m.setRoles(sequence)
 	if own := cs.own(); own != nil {
@@ -126,7 +113,7 @@ func (m *mapping) setParts(sequence bool) {
 
 // setRoles sets the functions that follow from the parts that are no fields.
 func (m *mapping) setRoles(sequence bool) {
-	cs := m.layout
+	cs := m.columns
 	var all [roles]*Part
 	for i := range cs.parts {
 		all[cs.parts[i].role] = &cs.parts[i]
@@ -433,7 +420,7 @@ func (l *Mapping) TimeIn() func(e any) *time.Time {
 
 // put sets the cells of an event in its row, or in one row per column.
 func (l *mapping) put(e event, cells *Cells) {
-	cs := l.layout
+	cs := l.columns
 	begin := func(n int, metric string) {
 		if l.Same == nil || !cells.SameRow(n) {
 			cells.Row(l.appendKey(cells.Buffer(), e, metric, &cells.content))

@@ -17,7 +17,7 @@ type columnsReading struct {
 }
 
 // enter continues with the columns of another mapping.
-func (r *columnsReading) enter(l *mapping) { r.into = l.layout }
+func (r *columnsReading) enter(l *mapping) { r.into = l.columns }
 
 // one consumes an event.
 func (r *columnsReading) one(e event, err error) bool {

@@ -170,7 +170,7 @@ func TestRollupExpired(t *testing.T) {
 		} else {
 			l.Rollup = nil
 		}
-		adjusted(&other, func(m *mapping) { m.layout = intoColumns(m).columns })
+		adjusted(&other, func(m *mapping) { m.columns = intoColumns(m).columns })
 		l.Since, l.Older = at(86400), []*mappingOf[sample]{&other}
 	}
 	s := func(series string, n int) sample { return sample{Series: series, Time: at(n), Value: uint64(n)} }

@@ -170,8 +170,8 @@ func sealersOf(client Client, mappings []*Mapping, columns *Columns, spec *windo
 			if p.Rollup.Fields != nil {
 				kind.spec = kind.spec.Of(p.Rollup.Fields)
 			}
-			if p.layout != nil {
-				kind.layout = p.layout
+			if p.columns != nil {
+				kind.layout = p.columns
 			}
 			all = append(all, newSealer(client, p, kind, o))
 		}

@@ -77,7 +77,7 @@ func (l *mapping) strict() *mapping {
 	out := *l
 	out.Set = func(e event, column int, datum []byte) error {
 		err := l.Set(e, column, datum)
-		if err == nil && l.Columns[column].Whole && !bytes.Equal(l.layout.datum(e, column), datum) {
+		if err == nil && l.Columns[column].Whole && !bytes.Equal(l.columns.datum(e, column), datum) {
 			return errPartly
 		}
 		return err

@@ -150,7 +150,7 @@ func (s *stage) layOut(table int, event event) {
 		t.cells.forget() // the next event must not go on with the row of one before this
 		return
 	}
-	if t.err = cmp.Or(l.Check(event), l.checkSequence(s.event)); t.err != nil {
+	if t.err = cmp.Or(l.Check(event.pointer), l.checkSequence(s.event)); t.err != nil {
 		return
 	}
 	fields := l.ttlFields(s.event)

@@ -176,7 +176,7 @@ var of0 = seriesOf(sample{Series: "s0"})
 func windowed(t *testing.T, l *mappingOf[sample], now int, samples []sample) *storetest.Bigtable {
 	t.Helper()
 	for _, p := range l.Periods() {
-		adjusted(p, func(m *mapping) { m.layout = intoColumns(m).columns })
+		adjusted(p, func(m *mapping) { m.columns = intoColumns(m).columns })
 	}
 	bt := newBigtable(t, l)
 	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))

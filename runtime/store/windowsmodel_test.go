@@ -174,7 +174,7 @@ func layoutsByTime(since time.Time) *mappingOf[sample] {
 	older := days()
 	older.Table.ID = "layouts"
 	for _, m := range []*mappingOf[sample]{l, older} {
-		adjusted(m, func(m *mapping) { m.layout = intoColumns(m).columns })
+		adjusted(m, func(m *mapping) { m.columns = intoColumns(m).columns })
 	}
 	l.Since, l.Older = since.Truncate(24*time.Hour), []*mappingOf[sample]{older}
 	return l
