@@ -116,47 +116,49 @@ func (t *eraser) events(q *query, v bound, from, to time.Time, of map[exactInsta
 
 // read reads the rows with the events that a query selects, and deletes these events.
 func (t *eraser) read(q *query, v bound, from, to time.Time, of map[exactInstant]bool) error {
-	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, v.low, from, to, nil)}
-	r := &e.reading
-	r.high = v.high
-	e.rowEraser = rowEraser{erasures: &t.erasures, a: &r.assembler.rowAssembler, of: of, most: map[stamp]int{}}
-	r.withoutValues = true
+	e := t.erasing(q, v, from, to)
+	e.of, e.most = of, map[stamp]int{}
 	if t.marker != nil {
-		r.runs = scan.BesideRuns
+		e.reading.runs = scan.BesideRuns
 	}
-	defer func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.op.add(&r.op)
-	}()
-	plan, err := r.plan()
-	if err != nil {
-		return err
-	}
-	for i := range plan.Parts {
-		if err := e.part(part{Part: &plan.Parts[i], turns: make(chan struct{}, 1)}); err != nil {
-			return err
+	return e.each(func(p part) error {
+		if t.mapping.Pattern.RowPerField() {
+			return e.metrics(p)
 		}
-	}
-	return nil
+		return e.rows(p, e.row)
+	})
 }
 
-// part deletes the events of a part of the time range.
-func (e *erasing) part(p part) error {
-	if e.eraser.mapping.Pattern.RowPerField() {
-		return e.metrics(p)
+// erasing returns the deletion of the events that a query selects with from <= time < to.
+func (t *eraser) erasing(q *query, v bound, from, to time.Time) *erasing {
+	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, v.low, from, to, nil)}
+	e.reading.high, e.reading.withoutValues = v.high, true
+	e.rowEraser = rowEraser{erasures: &t.erasures, a: &e.reading.assembler.rowAssembler}
+	return e
+}
+
+// each calls f for the parts of the time range.
+func (e *erasing) each(f func(p part) error) error {
+	plan, err := e.reading.plan()
+	for i := 0; i < len(plan.Parts) && err == nil; i++ {
+		err = f(part{Part: &plan.Parts[i], turns: make(chan struct{}, 1)})
 	}
+	e.eraser.counted(e.reading.op)
+	return err
+}
+
+// rows calls f for the rows of each span of a part of the time range.
+func (e *erasing) rows(p part, f func(row wire.Row, span int) error) error {
 	r := &e.reading
 	for span := range r.asked.Spans {
 		if !p.Reads(span) {
 			continue
 		}
 		for row, err := range r.reader.table.spanRows(r.ctx, &r.op, p, span, always) {
-			if err != nil {
-				return err
+			if err == nil {
+				err = f(row, span)
+				row.Release()
 			}
-			err := e.row(row, span)
-			row.Release()
 			if err != nil {
 				return err
 			}

@@ -114,25 +114,17 @@ func (r *Reader) latestOf(ctx context.Context, op *Operation, some []latestSerie
 			return err
 		}
 	}
-	var wg sync.WaitGroup
 	var mu sync.Mutex
-	turns := make(chan struct{}, latestConcurrent)
-	for i := range some {
-		if some[i].done {
-			continue
+	call.AtOnce(len(some), latestConcurrent, func(i int) {
+		l, own := &some[i], Operation{}
+		if l.done {
+			return
 		}
-		turns <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turns }()
-			own := Operation{}
-			l := &some[i]
-			l.event, l.err = r.latestOrOlder(ctx, &own, l.base, l.spans)
-			mu.Lock()
-			defer mu.Unlock()
-			op.add(&own)
-		})
-	}
-	wg.Wait()
+		l.event, l.err = r.latestOrOlder(ctx, &own, l.base, l.spans)
+		mu.Lock()
+		defer mu.Unlock()
+		op.add(&own)
+	})
 	return nil
 }
 

@@ -186,36 +186,16 @@ func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 
 // eachRow calls f for each row that a query selects, with one cell of each column.
 func (t *eraser) eachRow(q *query, v bound, f func(a *assembler, row wire.Row) error) error {
-	read := t.reader.begin(t.ctx, q, v.low, time.Time{}, scan.MaxTime, nil)
-	read.high, read.withoutValues = v.high, true
-	e := &erasing{eraser: t, reading: read}
-	e.rowEraser = rowEraser{erasures: &t.erasures, a: &e.reading.assembler.rowAssembler}
-	plan, err := e.reading.plan()
-	if err != nil {
-		return err
-	}
-	for i := range plan.Parts {
-		p := part{Part: &plan.Parts[i], turns: make(chan struct{}, 1)}
-		for span := range e.reading.asked.Spans {
-			for row, err := range t.reader.table.spanRows(e.reading.ctx, &e.reading.op, p, span, always) {
-				if err != nil {
-					return err
-				}
-				_, ours, err := e.begin(row, span)
-				if err == nil && ours {
-					err = f(&e.reading.assembler, row)
-				}
-				row.Release()
-				if err != nil {
-					return err
-				}
+	e := t.erasing(q, v, time.Time{}, scan.MaxTime)
+	return e.each(func(p part) error {
+		return e.rows(p, func(row wire.Row, span int) error {
+			_, ours, err := e.begin(row, span)
+			if err == nil && ours {
+				err = f(&e.reading.assembler, row)
 			}
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.op.add(&e.reading.op)
-	return nil
+			return err
+		})
+	})
 }
 
 // stateRow is what a row of a table of states shows. Times are in microseconds, and -1 if there is none.

@@ -247,22 +247,7 @@ func (w *Writer) send(ctx context.Context, t *writerTable, s *staged, reqs [][]i
 }
 
 // atOnce calls f with 0 to n-1, concurrently as far as WriterOptions.Parallelism allows.
-func (w *Writer) atOnce(n int, f func(i int)) {
-	if n == 1 {
-		f(0)
-		return
-	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, w.options.Parallelism)
-	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
-	}
-	wg.Wait()
-}
+func (w *Writer) atOnce(n int, f func(i int)) { call.AtOnce(n, w.options.Parallelism, f) }
 
 // sendOne sends one request.
 func (w *Writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []int) sent {
