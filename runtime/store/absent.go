@@ -33,7 +33,7 @@ func (s *stage) oneRow(table int) {
 }
 
 // sendAbsent sends each event in a separate request, to be written if it is absent.
-func (w *Writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
+func (w *Writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *operation) []Failure {
 	places := s.batch.byPlace()
 	results := make([]Failure, len(places))
 	w.atOnce(len(places), func(i int) {
@@ -107,7 +107,7 @@ func (w *Writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []
 // call that wrote these was killed, perhaps, and what it wrote is unknown. Readers then search until a
 // newer event arrives. The requests are conditional, so that rows with the events, or with newer ones, stay as
 // they are, and a row has one such mark.
-func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op *Operation) (failures []Failure) {
+func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op *operation) (failures []Failure) {
 	results := make([]Failure, len(s.existing))
 	w.atOnce(len(s.existing), func(i int) {
 		n := int(s.existing[i])

@@ -177,7 +177,7 @@ func (s *states) told(ctx context.Context, some ...seriesState) ([]latestSeries,
 			return nil, err
 		}
 	}
-	return found, s.reader.states(ctx, new(Operation), found)
+	return found, s.reader.states(ctx, new(operation), found)
 }
 
 // series fills the rows of some series, or compares those that do not exist.

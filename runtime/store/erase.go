@@ -41,7 +41,7 @@ type erasures struct {
 
 	// The fields below are used by concurrent readings.
 	mu        sync.Mutex
-	op        Operation
+	op        operation
 	pending   []erasedRow
 	size      int           // of the pending mutations, in bytes
 	counts    TableDeletion // what the pending mutations delete
@@ -64,7 +64,7 @@ func (w *Writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *e
 		table: table, reader: r, mapping: t.mapping,
 		erasures: erasures{
 			rows: r.table, timeout: t.timeout, marker: t.marker, now: w.options.Now, options: o, total: d, sum: &d.Tables[w.tables[table].number], limit: w.perRequest,
-			op: Operation{Name: name, Table: t.id},
+			op: operation{Name: name, Table: t.id},
 		},
 	}
 }

@@ -19,20 +19,8 @@ func (r KeyRange) After(key string) (KeyRange, bool) {
 	return KeyRange{rows.Start, rows.End}, some
 }
 
-// of returns the range of row keys that consist of the prefix of a span and a key in r.
-func (r KeyRange) of(span codec.Span) KeyRange {
-	if r == (KeyRange{}) {
-		return r
-	}
-	r.Start = span.Prefix + r.Start
-	if r.End != "" {
-		r.End = span.Prefix + r.End
-	}
-	return r
-}
-
 // Contains reports whether a row key is in the range.
-func (r KeyRange) Contains(key string) bool { return key >= r.Start && (r.End == "" || key < r.End) }
+func (r KeyRange) Contains(key string) bool { return keyRange(r).contains(key) }
 
 // Done returns the share of the range that precedes a row key, from 0 to 1, as if row
 // keys were spread evenly.

@@ -22,7 +22,7 @@ func (r *Reader) Latest(ctx context.Context, base any) (any, error) {
 
 // newest is [Reader.Latest] of a reader with a client.
 func (r *Reader) newest(ctx context.Context, base event) (event event, err error) {
-	op := Operation{Name: "Latest", Table: r.table.id}
+	op := operation{Name: "Latest", Table: r.table.id}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
 	spans, err := r.whole.find(bound{low: base})
@@ -52,7 +52,7 @@ func (r *Reader) newest(ctx context.Context, base event) (event event, err error
 }
 
 // lastOf returns the newest event of a series with an earlier mapping.
-func (r *Reader) lastOf(ctx context.Context, op *Operation, base event) (newest event, err error) {
+func (r *Reader) lastOf(ctx context.Context, op *operation, base event) (newest event, err error) {
 	if after, moves := r.shape.Tier.After(); moves && r.shape.EventTimed() {
 		if since := r.options.Now().Add(-after); since.After(r.mapping.Since) && since.Before(r.mapping.until) {
 			if newest, err = r.lastSince(ctx, op, base, since); !errors.Is(err, ErrNotFound) {
@@ -64,7 +64,7 @@ func (r *Reader) lastOf(ctx context.Context, op *Operation, base event) (newest 
 }
 
 // lastSince is lastOf for events from a time on.
-func (r *Reader) lastSince(ctx context.Context, op *Operation, base event, since time.Time) (newest event, err error) {
+func (r *Reader) lastSince(ctx context.Context, op *operation, base event, since time.Time) (newest event, err error) {
 	read := r.begin(ctx, &r.whole, base, since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
 	read.op = *op
 	newest, err = base, ErrNotFound
@@ -134,7 +134,7 @@ func (r *Reader) firstOfEach(events func(yielder)) func(yielder) {
 }
 
 // latest finds the newest event: in a table with an infrequent access tier, first on SSD.
-func (r *Reader) latest(ctx context.Context, op *Operation, base event, spans []codec.Span) (event, error) {
+func (r *Reader) latest(ctx context.Context, op *operation, base event, spans []codec.Span) (event, error) {
 	m := r.borrow()
 	defer r.release(m)
 	now := r.options.Now()
@@ -151,7 +151,7 @@ func (r *Reader) latest(ctx context.Context, op *Operation, base event, spans []
 
 // latestIn finds the newest event in a table at time now. If that takes several requests, it first reads the
 // current bucket and later ones.
-func (r *Reader) latestIn(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory, in *scan.Table, now time.Time) (event, error) {
+func (r *Reader) latestIn(ctx context.Context, op *operation, base event, spans []codec.Span, m *memory, in *scan.Table, now time.Time) (event, error) {
 	if recent, ok := in.Recent(spans, now); ok {
 		a := r.newestOnly(base, m)
 		rows, err := r.table.recentRows(ctx, op, now, spans, recent, a.timeOf)
@@ -178,7 +178,7 @@ func (r *Reader) newestOnly(base event, m *memory) *assembler {
 // look at the clock may hide an older event that is still live; search then repeats the
 // request. A row without any known column may hide one, too; search then reads the rows
 // before it.
-func (r *Reader) search(ctx context.Context, op *Operation, base event, spans []codec.Span, m *memory, in *scan.Table) (event, error) {
+func (r *Reader) search(ctx context.Context, op *operation, base event, spans []codec.Span, m *memory, in *scan.Table) (event, error) {
 	var left []codec.Rows // the rows before one without an event
 	var asked time.Time
 	for {

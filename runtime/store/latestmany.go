@@ -37,7 +37,7 @@ func (r *Reader) LatestMany(ctx context.Context, bases []any) Results {
 //go:noinline
 func (r *Reader) newestMany(ctx context.Context, bases []event) func(yielder) {
 	return func(yield yielder) {
-		op := Operation{Name: "Latest", Table: r.table.id}
+		op := operation{Name: "Latest", Table: r.table.id}
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
@@ -103,7 +103,7 @@ func (r *Reader) latestSeries(bases []event) ([]latestSeries, error) {
 }
 
 // latestOf finds the newest events of some series. Its own error is that of a request for several of them.
-func (r *Reader) latestOf(ctx context.Context, op *Operation, some []latestSeries) error {
+func (r *Reader) latestOf(ctx context.Context, op *operation, some []latestSeries) error {
 	if r.state != nil {
 		if err := r.state.states(ctx, op, some); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (r *Reader) latestOf(ctx context.Context, op *Operation, some []latestSerie
 	}
 	var mu sync.Mutex
 	call.AtOnce(len(some), latestConcurrent, func(i int) {
-		l, own := &some[i], Operation{}
+		l, own := &some[i], operation{}
 		if l.done {
 			return
 		}
@@ -130,7 +130,7 @@ func (r *Reader) latestOf(ctx context.Context, op *Operation, some []latestSerie
 
 // recentOf finds the newest events of those series that have events in the current bucket or
 // later ones, if ranges describe the rows of these.
-func (r *Reader) recentOf(ctx context.Context, op *Operation, some []latestSeries) error {
+func (r *Reader) recentOf(ctx context.Context, op *operation, some []latestSeries) error {
 	m := r.borrow()
 	defer r.release(m)
 	var all []*seriesRows
@@ -181,7 +181,7 @@ func (r *Reader) startAmong(some []latestSeries, m *memory) startOf {
 }
 
 // latestOrOlder returns the newest event of a series with any mapping.
-func (r *Reader) latestOrOlder(ctx context.Context, op *Operation, base event, spans []codec.Span) (event event, err error) {
+func (r *Reader) latestOrOlder(ctx context.Context, op *operation, base event, spans []codec.Span) (event event, err error) {
 	event, err = base, ErrNotFound
 	if spans != nil {
 		event, err = r.latest(ctx, op, base, spans)

@@ -324,9 +324,6 @@ func (l *mapping) covers(at time.Time) bool {
 	return !at.Before(l.Since) && (l.until.IsZero() || at.Before(l.until))
 }
 
-// errForeign is the error for a row that belongs to another mapping of the events.
-var errForeign = errors.New("the row belongs to another layout")
-
 // foreign reports whether a row that does not belong to this mapping belongs to another one.
 func (l *mapping) foreign(key string) bool {
 	e := l.new()
@@ -370,7 +367,7 @@ func (l *mapping) checkSequence(e event) error {
 
 // newRowReader returns a rowReader for a table with the given ID.
 func (l *mapping) newRowReader(id string, api bigtable.TableAPI, wire bool, timeout time.Duration, shape *scan.Table) *rowReader {
-	return &rowReader{id: id, api: api, wire: wire, timeout: timeout, shape: shape, ties: l.ties, shared: len(l.others) > 0, keys: l.startsOf}
+	return &rowReader{id: id, fail: readError(id), api: api, wire: wire, timeout: timeout, shape: shape, ties: l.ties, shared: len(l.others) > 0, keys: l.startsOf}
 }
 
 // startsOf is rowReader.keys.

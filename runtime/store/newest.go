@@ -22,7 +22,7 @@ func (t *rowReader) recent(start, now time.Time) bool {
 
 // recentRows returns the newest rows of each span among the current bucket and later
 // ones; nil if there are none.
-func (t *rowReader) recentRows(ctx context.Context, op *Operation, now time.Time, spans []codec.Span, q scan.Request, start startOf) ([]wire.Row, error) {
+func (t *rowReader) recentRows(ctx context.Context, op *operation, now time.Time, spans []codec.Span, q scan.Request, start startOf) ([]wire.Row, error) {
 	of := newSeriesRows(spans)
 	for row, err := range t.rows(ctx, op, q.Rows, t.filters.of(q.Filter), q.Limit) {
 		if err != nil {
@@ -62,7 +62,7 @@ func (s *seriesRows) some() bool { return slices.ContainsFunc(s.rows, wire.Row.E
 
 // recentOf adds those rows to several series that are in the current bucket or later ones. It
 // reports whether ranges describe these rows.
-func (t *rowReader) recentOf(ctx context.Context, op *Operation, some []*seriesRows, now time.Time, start startOf) (bool, error) {
+func (t *rowReader) recentOf(ctx context.Context, op *operation, some []*seriesRows, now time.Time, start startOf) (bool, error) {
 	type place struct{ series, span int }
 	var spans []codec.Span
 	places := map[string]place{}
@@ -106,7 +106,7 @@ func (t *rowReader) recentOf(ctx context.Context, op *Operation, some []*seriesR
 
 // newestRows returns the row of the newest bucket or event of each span, or of the
 // first span in the remaining ranges.
-func (t *rowReader) newestRows(ctx context.Context, op *Operation, s *scan.Search, left []codec.Rows, start startOf) ([]wire.Row, error) {
+func (t *rowReader) newestRows(ctx context.Context, op *operation, s *scan.Search, left []codec.Rows, start startOf) ([]wire.Row, error) {
 	rows := make([]wire.Row, len(s.Requests))
 	for i, q := range s.Requests {
 		in := q.Rows
@@ -138,7 +138,7 @@ func (t *rowReader) newestRows(ctx context.Context, op *Operation, s *scan.Searc
 
 // newestOwnRow is newestRow without the rows of other mappings, which may lie between those of
 // this one.
-func (t *rowReader) newestOwnRow(ctx context.Context, op *Operation, s *scan.Search, q scan.Request, in []codec.Rows, start startOf) (wire.Row, error) {
+func (t *rowReader) newestOwnRow(ctx context.Context, op *operation, s *scan.Search, q scan.Request, in []codec.Rows, start startOf) (wire.Row, error) {
 	for len(in) > 0 {
 		row, err := t.newestRow(ctx, op, s, q, in)
 		if err != nil || !row.Exists() || !t.shared {
@@ -154,7 +154,7 @@ func (t *rowReader) newestOwnRow(ctx context.Context, op *Operation, s *scan.Sea
 
 // newestRow returns the row of the newest bucket or event that a request or lookup
 // finds in the ranges; the zero Row if there is none.
-func (t *rowReader) newestRow(ctx context.Context, op *Operation, s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
+func (t *rowReader) newestRow(ctx context.Context, op *operation, s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
 	if !q.KeysOnly {
 		return t.newest(ctx, op, in, t.filters.of(q.Filter), q.Limit)
 	}
@@ -178,7 +178,7 @@ func (t *rowReader) newestRow(ctx context.Context, op *Operation, s *scan.Search
 
 // stored returns the rows that a lookup finds, in order of time. It is for tables whose
 // labels do not sort.
-func (t *rowReader) stored(ctx context.Context, op *Operation, lookup scan.Request) ([]scan.Stored, error) {
+func (t *rowReader) stored(ctx context.Context, op *operation, lookup scan.Request) ([]scan.Stored, error) {
 	var out []scan.Stored
 	parse := t.keys()
 	for row, err := range t.rows(ctx, op, lookup.Rows, t.filters.of(lookup.Filter), lookup.Limit) {

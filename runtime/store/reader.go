@@ -141,7 +141,7 @@ type reading struct {
 	high      event   // if the query specifies a range of values, whose start is in given, its end; else nil
 	where     *bounds // the values of its conditions
 	options   ReadOptions
-	op        Operation
+	op        operation
 	asked     scan.Read // the input of the planner
 	assembler assembler
 	yield     yielder
@@ -155,7 +155,7 @@ type reading struct {
 	runs          scan.Runs // which cells of the rollup to read
 	// within is the range of what follows the prefix of its only span, or of each of several spans
 	// that are merged, in the row keys to read.
-	within KeyRange
+	within keyRange
 }
 
 // begin returns a new reading.
@@ -166,7 +166,7 @@ func (r *Reader) begin(ctx context.Context, q *query, given event, from, to time
 		o.Limit = 1
 	}
 	read := reading{
-		reader: r, ctx: ctx, q: q, given: given, options: o, op: Operation{Name: q.Name, Table: r.table.id},
+		reader: r, ctx: ctx, q: q, given: given, options: o, op: operation{Name: q.Name, Table: r.table.id},
 		assembler: r.newAssembler(given),
 	}
 	a := &read.assembler
@@ -523,4 +523,34 @@ func (r *Reader) release(m *memory) {
 	m.empty(wire.Row{}) // drop references to rows
 	m.frame.reset(len(m.frame.columns))
 	r.memories.Put(m)
+}
+
+// maxGathered is the maximum size of the rows of several spans that one request holds
+// in memory, in bytes. The remaining rows are read span by span and held only until
+// they are in order.
+const maxGathered = 4 << 20
+
+// together merges the rows of several spans: those of the metrics of a bucket, or of
+// all salts in key order. It first reads all spans with one request; if there are too
+// many rows, it then reads the spans concurrently.
+func (r *reading) together(p part, yield yielder) bool {
+	a, s := &r.assembler, r.severalSpans(p)
+	if err := s.gather(r.reader.gathered); err != nil {
+		yield(a.base, err)
+		return false
+	}
+	return s.merged(func(rows []wire.Row, err error) bool {
+		if err != nil {
+			return yield(a.base, err) && isDecodeError(err)
+		}
+		return a.rows(rows, yield)
+	})
+}
+
+// severalSpans returns what reads the spans of a part together.
+func (r *reading) severalSpans(p part) *severalSpans {
+	return &severalSpans{
+		table: r.reader.table, ctx: r.ctx, op: &r.op, part: p, spans: r.asked.Spans,
+		position: func(i int, row wire.Row) (position, error) { return r.assembler.position(r.q, r.asked.Spans[i], row) },
+	}
 }

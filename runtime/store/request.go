@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"math"
 	"slices"
@@ -20,9 +21,16 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
+// errReversed is the error of a server that returns rows in ascending order if it is asked for the reverse.
+var errReversed = errors.New("rows in ascending order instead of the reverse")
+
+// errForeign is the error for a row that belongs to another mapping of the events.
+var errForeign = errors.New("the row belongs to another layout")
+
 // rowReader requests the rows of a table with the events of one mapping.
 type rowReader struct {
-	id      string // with its prefix
+	id      string                // with its prefix
+	fail    func(err error) error // converts the error of a request
 	api     bigtable.TableAPI
 	wire    bool          // rows may be decoded directly from the wire
 	timeout time.Duration // for the next row
@@ -41,13 +49,13 @@ type part struct {
 	read     string        // rows up to this key, in key order, were read
 	complete bool          // all rows were read
 	begin    string        // what the key of the first row of a page begins with, as far as the rows of spans have it in common
-	within   KeyRange      // the keys to read; the zero KeyRange for all
+	within   keyRange      // the keys to read; the zero keyRange for all
 	turns    chan struct{} // one element per request in progress, if they are paginated
 }
 
 // spanRows yields the rows of a span. wanted blocks until the caller wants more rows
 // than are expected to suffice; it returns false if the caller never does.
-func (t *rowReader) spanRows(ctx context.Context, op *Operation, p part, span int, wanted func() bool) iter.Seq2[wire.Row, error] {
+func (t *rowReader) spanRows(ctx context.Context, op *operation, p part, span int, wanted func() bool) iter.Seq2[wire.Row, error] {
 	if q, one := p.Request(span); one {
 		return t.enough(ctx, op, p, q, wanted)
 	}
@@ -66,7 +74,7 @@ func (t *rowReader) spanRows(ctx context.Context, op *Operation, p part, span in
 }
 
 // requested yields the rows of requests, one after the other.
-func (t *rowReader) requested(ctx context.Context, op *Operation, p part, requests iter.Seq[scan.Request], wanted func() bool) iter.Seq2[wire.Row, error] {
+func (t *rowReader) requested(ctx context.Context, op *operation, p part, requests iter.Seq[scan.Request], wanted func() bool) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for q := range requests {
 			for row, err := range t.enough(ctx, op, p, q, wanted) {
@@ -80,7 +88,7 @@ func (t *rowReader) requested(ctx context.Context, op *Operation, p part, reques
 
 // enough sends a request that may be limited to the rows that should suffice. Some rows
 // may have nothing for the caller; if it wants more, enough requests the rest.
-func (t *rowReader) enough(ctx context.Context, op *Operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
+func (t *rowReader) enough(ctx context.Context, op *operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
 	rows, filter, limit := q.Rows, t.filters.of(q.Filter), q.Limit
 	if p.read != "" {
 		rows = eachRest(rows, func(r codec.Rows) (codec.Rows, bool) { return r.Behind(p.read) })
@@ -88,7 +96,7 @@ func (t *rowReader) enough(ctx context.Context, op *Operation, p part, q scan.Re
 	if p.begin != "" {
 		rows = since(rows, p.begin)
 	}
-	if p.within != (KeyRange{}) {
+	if p.within != (keyRange{}) {
 		rows = within(rows, p.within)
 	}
 	if rows == nil {
@@ -129,7 +137,7 @@ func (t *rowReader) enough(ctx context.Context, op *Operation, p part, q scan.Re
 
 // paged sends requests for limit rows each. It reads all rows of a page before it
 // yields the first, so the page's stream ends while the caller waits for other streams.
-func (t *rowReader) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) iter.Seq2[wire.Row, error] {
+func (t *rowReader) paged(ctx context.Context, op *operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for rows != nil {
 			page, err := t.page(ctx, op, rows, filter, limit, turns)
@@ -152,7 +160,7 @@ func (t *rowReader) paged(ctx context.Context, op *Operation, rows []codec.Rows,
 }
 
 // page reads one page when a slot is free.
-func (t *rowReader) page(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []wire.Row, err error) {
+func (t *rowReader) page(ctx context.Context, op *operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []wire.Row, err error) {
 	select {
 	case turns <- struct{}{}:
 		defer func() { <-turns }()
@@ -192,7 +200,7 @@ func eachRest(rows []codec.Rows, rest func(codec.Rows) (codec.Rows, bool)) (left
 // one returns the first row, if any. If there can be no other, it waits for the end of
 // the stream, because that is cheaper than canceling it; errors after the row do not
 // matter.
-func (t *rowReader) one(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (first wire.Row, err error) {
+func (t *rowReader) one(ctx context.Context, op *operation, rows codec.Rows, filter bigtable.Filter, limit int) (first wire.Row, err error) {
 	for row, err := range t.rows(ctx, op, []codec.Rows{rows}, filter, limit) {
 		switch {
 		case first.Exists():
@@ -209,12 +217,12 @@ func (t *rowReader) one(ctx context.Context, op *Operation, rows codec.Rows, fil
 // not include the time that the caller takes; a message without rows says that the server is scanning. After an error that is
 // likely to pass, it continues behind what was scanned. If the client has [wire.ClientOptions], cells are decoded directly from the
 // wire; otherwise, messages without rows do not count, because the client does not pass them on.
-func (t *rowReader) rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
+func (t *rowReader) rows(ctx context.Context, op *operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
 	return t.scan(ctx, op, rows, filter, limit, nil)
 }
 
 // scan is rows. scanned, which may be nil, is told up to which row key the server has scanned rows, all of which were yielded.
-func (t *rowReader) scan(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, scanned func(key string)) iter.Seq2[wire.Row, error] {
+func (t *rowReader) scan(ctx context.Context, op *operation, rows []codec.Rows, filter bigtable.Filter, limit int, scanned func(key string)) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		idle := 0 // requests since the last that got anywhere
 		passing := func(err error) bool { return idle < maxIdleRequests && call.Passing(err) && ctx.Err() == nil }
@@ -238,7 +246,7 @@ func (t *rowReader) scan(ctx context.Context, op *Operation, rows []codec.Rows, 
 			return true, nil
 		})
 		if err != nil {
-			yield(wire.Row{}, missing(t.id, err))
+			yield(wire.Row{}, t.fail(err))
 		}
 	}
 }
@@ -273,7 +281,7 @@ func resumedAtEnd(err error) bool {
 // send sends a request and passes its rows on.
 func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, filter bigtable.Filter, limit int) error {
 	if rows[0].Reverse && call.Ascending(ctx, t.api) {
-		return &ReversedError{t.id}
+		return errReversed
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -289,7 +297,7 @@ func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, fil
 		q.op.OrdinaryRequests++
 	}
 	if refused := q.sink.Refused(); refused != nil {
-		return &TooLargeError{t.id, refused}
+		return refused
 	}
 	if err = cmp.Or(q.lost, err); err == nil && !q.stopped {
 		return q.sink.Close()
@@ -310,7 +318,7 @@ func (q *request) arrived() {
 
 // request is a request in progress.
 type request struct {
-	op      *Operation
+	op      *operation
 	yield   func(wire.Row, error) bool
 	sink    wire.Sink
 	scanned func(key string) // see rowReader.scan
@@ -453,16 +461,16 @@ func rowSet(rows []codec.Rows) bigtable.RowSet {
 // have: those from there on, in reading order.
 func since(rows []codec.Rows, begin string) []codec.Rows {
 	if len(rows) > 0 && rows[0].Reverse {
-		return within(rows, KeyRange{End: codec.PrefixRows(begin).End})
+		return within(rows, keyRange{End: codec.PrefixRows(begin).End})
 	}
-	return within(rows, KeyRange{Start: begin})
+	return within(rows, keyRange{Start: begin})
 }
 
 // within returns the rows of a request that are in a range; nil if there are none.
-func within(rows []codec.Rows, in KeyRange) []codec.Rows {
+func within(rows []codec.Rows, in keyRange) []codec.Rows {
 	return eachRest(rows, func(r codec.Rows) (codec.Rows, bool) {
 		if r.Keys != nil {
-			r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(key string) bool { return !in.Contains(key) })
+			r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(key string) bool { return !in.contains(key) })
 			return r, len(r.Keys) > 0
 		}
 		if r.Start = max(r.Start, in.Start); in.End != "" && (r.End == "" || in.End < r.End) {
@@ -471,3 +479,56 @@ func within(rows []codec.Rows, in KeyRange) []codec.Rows {
 		return r, r.End == "" || r.Start < r.End
 	})
 }
+
+// operation has the fields of store.Operation.
+type operation struct {
+	Name                  string
+	Table                 string
+	Events                int
+	Expired               int
+	Rows                  int
+	Requests              int
+	Cells                 int
+	Bytes                 int
+	OrdinaryRequests      int
+	Runs, Folded, Inexact int
+}
+
+// add adds the statistics of a part of the operation.
+func (o *operation) add(other *operation) {
+	o.Events += other.Events
+	o.Rows += other.Rows
+	o.Cells += other.Cells
+	o.Bytes += other.Bytes
+	o.Requests += other.Requests
+	o.OrdinaryRequests += other.OrdinaryRequests
+	o.Runs += other.Runs
+	o.Folded += other.Folded
+	o.Inexact += other.Inexact
+}
+
+// received counts a row that a reader received.
+func (o *operation) received(row wire.Row) {
+	cells, bytes := row.Received()
+	o.Rows++
+	o.Cells += cells
+	o.Bytes += bytes
+}
+
+// keyRange is a store.KeyRange.
+type keyRange struct{ Start, End string }
+
+// of returns the range of row keys that consist of the prefix of a span and a key in r.
+func (r keyRange) of(span codec.Span) keyRange {
+	if r == (keyRange{}) {
+		return r
+	}
+	r.Start = span.Prefix + r.Start
+	if r.End != "" {
+		r.End = span.Prefix + r.End
+	}
+	return r
+}
+
+// contains reports whether a row key is in the range.
+func (r keyRange) contains(key string) bool { return key >= r.Start && (r.End == "" || key < r.End) }

@@ -35,7 +35,7 @@ func TestTimerExpiresWhileRowArrives(t *testing.T) {
 			for i := range testlong.Pick(2_000, 20_000) {
 				after := time.Duration(i%40) * time.Microsecond
 				_, cancel := context.WithCancelCause(t.Context())
-				q := &request{op: new(Operation), yield: func(wire.Row, error) bool { return true }, idle: startIdle(after, cancel)}
+				q := &request{op: new(operation), yield: func(wire.Row, error) bool { return true }, idle: startIdle(after, cancel)}
 				for begin := time.Now(); time.Since(begin) < after; {
 				}
 				q.idle.after = time.Hour
@@ -145,7 +145,7 @@ func TestPassingErrors(t *testing.T) {
 			return nil
 		}}
 		r := scriptedReader(t, s)
-		for _, err := range r.reader.table.rows(t.Context(), new(Operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
+		for _, err := range r.reader.table.rows(t.Context(), new(operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
 			t.Errorf("%v: %v", code, err)
 		}
 		for i, start := range starts {
@@ -158,7 +158,7 @@ func TestPassingErrors(t *testing.T) {
 			return status.Error(code, "defect")
 		}}
 		var failed error
-		for _, failed = range scriptedReader(t, s).reader.table.rows(t.Context(), new(Operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
+		for _, failed = range scriptedReader(t, s).reader.table.rows(t.Context(), new(operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
 		}
 		want := int64(maxIdleRequests)
 		if code == codes.PermissionDenied {
@@ -195,7 +195,7 @@ func TestRequestSizeLimit(t *testing.T) {
 			}
 		}
 		send := func(rows []codec.Rows) {
-			for _, err := range r.reader.table.rows(t.Context(), new(Operation), rows, bigtable.PassAllFilter(), 0) {
+			for _, err := range r.reader.table.rows(t.Context(), new(operation), rows, bigtable.PassAllFilter(), 0) {
 				if err == nil {
 					t.Error("a row")
 				}

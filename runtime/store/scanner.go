@@ -246,7 +246,7 @@ func (s *scanner) rows(ctx context.Context, within KeyRange, from, to time.Time,
 
 // some is rows for parts of the table, which are in order.
 func (s *scanner) some(ctx context.Context, rows []codec.Rows, from, to time.Time, events list, yield func(untypedRow, error) bool) {
-	op := Operation{Name: "Scan", Table: s.id}
+	op := operation{Name: "Scan", Table: s.id}
 	ctx = s.option.Hooks.start(ctx, &op)
 	t := &scanning{scanner: s, ctx: ctx, op: &op, yield: yield, events: events}
 	defer func() { s.option.Hooks.end(ctx, &op, t.failed) }()
@@ -265,7 +265,7 @@ func (s *scanner) some(ctx context.Context, rows []codec.Rows, from, to time.Tim
 type scanning struct {
 	scanner *scanner
 	ctx     context.Context
-	op      *Operation
+	op      *operation
 	yield   func(untypedRow, error) bool
 	layers  []*scanLayer
 	filter  scan.Filter

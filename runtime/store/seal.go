@@ -216,7 +216,7 @@ type changedRow struct {
 // note finds the rows in a range that have changed and whose buckets have ended. It calls claim for each row that it
 // receives, and found for each of these, and whether its marks may still be set, until one of them returns false.
 // scanned, which may be nil, is told up to which key there are no more such rows.
-func (s *sealer) note(ctx context.Context, op *Operation, within KeyRange, claim func(key string) bool, scanned func(key string), found func(n changedRow, waits bool) bool) error {
+func (s *sealer) note(ctx context.Context, op *operation, within KeyRange, claim func(key string) bool, scanned func(key string), found func(n changedRow, waits bool) bool) error {
 	now := s.now()
 	a := s.reader.newAssembler(s.mapping.new())
 	var cells rollup.Row
@@ -289,7 +289,7 @@ func general(err error) bool {
 
 // seal seals rows that were noted, none of which has a mark that may still be set. Changes are sent while further rows are read.
 // It leaves rows of which a request fails.
-func (s *sealer) seal(ctx context.Context, op *Operation, notes []changedRow) (*sealed, error) {
+func (s *sealer) seal(ctx context.Context, op *operation, notes []changedRow) (*sealed, error) {
 	done := new(sealed)
 	for len(notes) > 0 {
 		next, err := s.sealRows(ctx, op, notes, done)
@@ -303,7 +303,7 @@ func (s *sealer) seal(ctx context.Context, op *Operation, notes []changedRow) (*
 
 // sealRows is seal for some rows in order of keys. If they cannot be read together, it reads the first one by itself. It returns how
 // many of them are done.
-func (s *sealer) sealRows(ctx context.Context, op *Operation, notes []changedRow, done *sealed) (n int, err error) {
+func (s *sealer) sealRows(ctx context.Context, op *operation, notes []changedRow, done *sealed) (n int, err error) {
 	slices.SortFunc(notes, func(a, b changedRow) int { return strings.Compare(a.key, b.key) })
 	last, failed, err := s.sealOf(ctx, op, notes, done)
 	if err != nil {
@@ -325,7 +325,7 @@ func (s *sealer) sealRows(ctx context.Context, op *Operation, notes []changedRow
 }
 
 // sealOf is sealRows for rows that are read together. It returns the key of the last row that was read, and the error of the read.
-func (s *sealer) sealOf(ctx context.Context, op *Operation, notes []changedRow, done *sealed) (last string, failed, err error) {
+func (s *sealer) sealOf(ctx context.Context, op *operation, notes []changedRow, done *sealed) (last string, failed, err error) {
 	marks := make(map[string]uint64, len(notes))
 	keys := make([]string, len(notes))
 	for i, n := range notes {
@@ -341,7 +341,7 @@ func (s *sealer) sealOf(ctx context.Context, op *Operation, notes []changedRow, 
 	}
 	var sending sync.WaitGroup
 	slots := make(chan struct{}, s.sends)
-	table, read := s.reader.table, Operation{}
+	table, read := s.reader.table, operation{}
 	for row, err := range table.rows(ctx, &read, []codec.Rows{{Keys: keys}}, table.filters.of(s.reader.shape.Everything()), 0) {
 		if failed = err; err != nil {
 			break

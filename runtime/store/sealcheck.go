@@ -52,7 +52,7 @@ func (p *RollupParts) Compare(ctx context.Context, layout int, within KeyRange, 
 		return 0, err
 	}
 	table := s.reader.table
-	var op Operation
+	var op operation
 	for row, err := range table.rows(ctx, &op, []codec.Rows{{Start: within.Start, End: within.End}}, table.filters.of(s.reader.shape.Everything()), 0) {
 		if err != nil {
 			return compared, err

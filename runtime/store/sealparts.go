@@ -101,7 +101,7 @@ func (p *RollupParts) Find(ctx context.Context, t JobTable, within KeyRange, cla
 			rows.Keys, rows.Marks = rows.Keys[:0], rows.Marks[:0]
 		}
 	}
-	var op Operation
+	var op operation
 	err = s.note(ctx, &op, within, claims.Claim, nil, func(n changedRow, _ bool) bool {
 		rows.Keys, rows.Marks = append(rows.Keys, []byte(n.key)), append(rows.Marks, n.marks)
 		if counts.Rollup.Noted++; len(rows.Keys) == maxSealed {
@@ -128,7 +128,7 @@ func (p *RollupParts) Settle(ctx context.Context, n JobNote) (counts JobCounts, 
 	for i, key := range of.Keys[:min(len(of.Keys), len(of.Marks))] {
 		rows = append(rows, changedRow{string(key), of.Marks[i]})
 	}
-	var op Operation
+	var op operation
 	done, err := s.seal(ctx, &op, rows)
 	if err == nil && done.failed != nil {
 		err = &LeftError{done.Failed, done.failed}

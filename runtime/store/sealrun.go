@@ -30,7 +30,7 @@ type sealing struct {
 	report      RollupReport
 	undecodable error         // the first *DecodeError
 	left        error         // the first error of a bucket that is left, or of a search
-	ops         []Operation   // of each sealer
+	ops         []operation   // of each sealer
 	new         int64         // rows that were sealed in this call
 	waits       time.Duration // RollupProgress.Waiting
 	replicating string        // RollupProgress.Replicating
@@ -59,7 +59,7 @@ const (
 
 // newSealing returns a call that has not begun.
 func newSealing(sealers []*sealer, o RollupOptions) *sealing {
-	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), ops: make([]Operation, len(sealers))}
+	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), ops: make([]operation, len(sealers))}
 	s.local = newLocal(o.Workers, o.Rate)
 	s.cancels, s.again, s.saves = true, ": delete it, and begin again", s.progress
 	if o.test != nil {
@@ -74,7 +74,7 @@ func newSealing(sealers []*sealer, o RollupOptions) *sealing {
 	for i, of := range sealers {
 		s.report.Tables = append(s.report.Tables, of.id)
 		s.waiting = append(s.waiting, make(chan *sealChunk, cmp.Or(s.test.queue, maxWaiting)))
-		s.ops[i] = Operation{Name: "Rollup", Table: of.id}
+		s.ops[i] = operation{Name: "Rollup", Table: of.id}
 	}
 	slices.Sort(s.report.Tables)
 	s.report.Tables = slices.Compact(s.report.Tables)
@@ -237,7 +237,7 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 
 // note calls found for rows of the rest of a range.
 func (s *sealing) note(ctx context.Context, p *sealPart, found func(n changedRow, waits bool) bool) error {
-	var op Operation
+	var op operation
 	err := s.sealers[p.sealer].note(ctx, &op, p.rest, func(string) bool { return true }, func(key string) { s.scanned(p, key) }, found)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -364,7 +364,7 @@ func (s *sealing) seal(ctx context.Context, c *sealChunk) error {
 		if err := s.limit.wait(ctx, len(notes)); err != nil {
 			return err
 		}
-		var op Operation
+		var op operation
 		done, err := of.seal(ctx, &op, notes)
 		s.mu.Lock()
 		s.ops[c.part.sealer].add(&op)

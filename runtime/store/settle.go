@@ -312,7 +312,7 @@ func (s *settler) unmark(t *eraser, key, mark string) error {
 
 // show reads a row.
 func (s *settler) show(t *eraser, key string) (stateRow, error) {
-	op := Operation{}
+	op := operation{}
 	rows := codec.Rows{Keys: []string{key}}
 	families := []string{t.mapping.Table.Families[0].Name, t.mapping.sumFamily()}
 	filter := t.reader.table.filters.of(scan.Chain{scan.Cells{Families: families}, scan.CellsPerColumn(1)})
@@ -329,7 +329,7 @@ func (s *settler) show(t *eraser, key string) (stateRow, error) {
 }
 
 // counted adds to the operation.
-func (t *eraser) counted(op Operation) {
+func (t *eraser) counted(op operation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.op.add(&op)
@@ -377,7 +377,7 @@ func (s *settler) apply(t *eraser, key string, m *bigtable.Mutation, opts ...big
 	defer cancel()
 	unavailable := func(err error) bool { return status.Code(err) == codes.Unavailable }
 	err := call.Again(ctx, 20*time.Millisecond, unavailable, func() error {
-		t.counted(Operation{Requests: 1, OrdinaryRequests: 1})
+		t.counted(operation{Requests: 1, OrdinaryRequests: 1})
 		return t.rows.api.Apply(ctx, key, m, opts...)
 	})
 	if err != nil {
@@ -404,7 +404,7 @@ func (s *settler) newest(t *eraser, key string) (newest event, cells *stateCells
 	if s.search == nil || err != nil {
 		return base, nil, nil // the mark stays
 	}
-	op := Operation{}
+	op := operation{}
 	defer func() { t.counted(op) }()
 	spans, err := s.search.whole.find(bound{low: base})
 	if err != nil {

@@ -21,7 +21,7 @@ var errPartly = errors.New("serialized with fields that are unknown, or in anoth
 
 // knows reports whether the stored newest event of a series has nothing but what the program knows of it.
 func (s *settler) knows(t *eraser, newest event) (bool, error) {
-	op := Operation{}
+	op := operation{}
 	defer func() { t.counted(op) }()
 	if s.strict != nil {
 		base := t.mapping.clone(newest)

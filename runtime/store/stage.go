@@ -236,7 +236,7 @@ func (s *stage) send(ctx context.Context, name string) error {
 		if t.state() {
 			staged.onlyNewest(t, elsewhere)
 		}
-		op := Operation{Name: name, Table: t.id, Events: s.events + s.skipped, Expired: staged.expired}
+		op := operation{Name: name, Table: t.id, Events: s.events + s.skipped, Expired: staged.expired}
 		opCtx := w.options.Hooks.start(ctx, &op)
 		failures := append(staged.refused, w.sendAll(opCtx, t, staged, &op)...)
 		if t.state() {

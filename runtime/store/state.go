@@ -47,7 +47,7 @@ func (a *assembler) state(row wire.Row) (newest event, told bool, err error) {
 
 // states sets the newest events of those series whose rows tell them. The reader is that of the
 // table of states.
-func (r *Reader) states(ctx context.Context, op *Operation, some []latestSeries) error {
+func (r *Reader) states(ctx context.Context, op *operation, some []latestSeries) error {
 	var spans []codec.Span
 	of := map[string]int{}
 	for i := range some {
@@ -82,7 +82,7 @@ func (r *Reader) states(ctx context.Context, op *Operation, some []latestSeries)
 }
 
 // stateOf returns the newest event of a series, if its row tells.
-func (r *Reader) stateOf(ctx context.Context, op *Operation, base event) (event, bool, error) {
+func (r *Reader) stateOf(ctx context.Context, op *operation, base event) (event, bool, error) {
 	one := []latestSeries{{base: base}}
 	err := r.states(ctx, op, one)
 	return one[0].event, one[0].done, err

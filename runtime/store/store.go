@@ -102,39 +102,18 @@ type Operation struct {
 	Runs, Folded, Inexact int
 }
 
-// add adds the statistics of a part of the operation.
-func (o *Operation) add(other *Operation) {
-	o.Events += other.Events
-	o.Rows += other.Rows
-	o.Cells += other.Cells
-	o.Bytes += other.Bytes
-	o.Requests += other.Requests
-	o.OrdinaryRequests += other.OrdinaryRequests
-	o.Runs += other.Runs
-	o.Folded += other.Folded
-	o.Inexact += other.Inexact
-}
-
-// received counts a row that a reader received.
-func (o *Operation) received(row wire.Row) {
-	cells, bytes := row.Received()
-	o.Rows++
-	o.Cells += cells
-	o.Bytes += bytes
-}
-
 // start calls the Start hook, if any.
-func (h Hooks) start(ctx context.Context, op *Operation) context.Context {
+func (h Hooks) start(ctx context.Context, op *operation) context.Context {
 	if h.Start == nil {
 		return ctx
 	}
-	return h.Start(ctx, *op)
+	return h.Start(ctx, Operation(*op))
 }
 
 // end calls the End hook, if any.
-func (h Hooks) end(ctx context.Context, op *Operation, err error) {
+func (h Hooks) end(ctx context.Context, op *operation, err error) {
 	if h.End != nil {
-		h.End(ctx, *op, err)
+		h.End(ctx, Operation(*op), err)
 	}
 }
 
@@ -347,6 +326,25 @@ func (e *MissingTableError) Error() string {
 }
 
 func (e *MissingTableError) Unwrap() error { return e.Err }
+
+// isDecodeError reports whether a read can continue after err.
+func isDecodeError(err error) bool {
+	var decode *DecodeError
+	return errors.As(err, &decode)
+}
+
+// readError converts the error of a read of a table to what applications see.
+func readError(table string) func(err error) error {
+	return func(err error) error {
+		if refused, is := errors.AsType[*wire.TooLargeError](err); is {
+			return &TooLargeError{table, refused}
+		}
+		if err == errReversed {
+			return &ReversedError{table}
+		}
+		return missing(table, err)
+	}
+}
 
 // missing converts the error of a request to a *MissingTableError if the table or a family of it is
 // missing. The in-memory server has no status of its own for a family.

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ type stream struct {
 	queue  []streamed
 	rows   chan streamed // nil if there is only the queue
 	wanted chan struct{} // receives when the reader wants more rows than expected
-	op     Operation     // statistics of the goroutine; valid after it has ended
+	op     operation     // statistics of the goroutine; valid after it has ended
 	failed error         // why the goroutine ended early; valid after it has ended
 	head   streamed      // the next row, if any
 	peeked bool          // peek was called for head
@@ -36,7 +35,7 @@ type streamed struct {
 // startStream starts reading the rows that read yields, until ctx ends. Before read
 // requests more rows than are expected to suffice, it calls wanted, which blocks until
 // the consumer looks for the row after those, and returns false if it never does.
-func startStream(ctx context.Context, span int, read func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error]) *stream {
+func startStream(ctx context.Context, span int, read func(op *operation, wanted func() bool) iter.Seq2[wire.Row, error]) *stream {
 	s := &stream{span: span, rows: make(chan streamed), wanted: make(chan struct{})}
 	wanted := func() bool {
 		select {
@@ -97,7 +96,7 @@ func (s *stream) take() { s.peeked = false }
 
 // wait waits for the goroutine to end and adds its statistics to op. The context must
 // have ended.
-func (s *stream) wait(op *Operation) {
+func (s *stream) wait(op *operation) {
 	if s.rows == nil {
 		return
 	}
@@ -168,10 +167,4 @@ func keepNewest(rows []wire.Row, starts []time.Time) {
 			rows[i] = wire.Row{}
 		}
 	}
-}
-
-// isDecodeError reports whether a read can continue after err.
-func isDecodeError(err error) bool {
-	var decode *DecodeError
-	return errors.As(err, &decode)
 }

@@ -66,12 +66,12 @@ func (t *rowReader) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, 
 // turnedFirst yields the first rows of a range, with those of each instant reversed,
 // and then the rest if the caller wants it; see [rowReader.enough]. limit is one more than
 // the number of rows that should suffice.
-func (t *rowReader) turnedFirst(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
+func (t *rowReader) turnedFirst(ctx context.Context, op *operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) { t.turn(ctx, op, in, filter, limit, wanted, yield) }
 }
 
 // turn yields rows for turnedFirst.
-func (t *rowReader) turn(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool, yield func(wire.Row, error) bool) {
+func (t *rowReader) turn(ctx context.Context, op *operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool, yield func(wire.Row, error) bool) {
 	n, yielded, enough := 0, 0, limit-1
 	var same run // rows of the last instant
 	for row, err := range t.rows(ctx, op, []codec.Rows{in}, filter, limit) {
@@ -123,7 +123,7 @@ func (t *rowReader) turn(ctx context.Context, op *Operation, in codec.Rows, filt
 
 // newest returns the row of the newest event or bucket in the ranges, which it reads
 // one after the other; the zero Row if there is none.
-func (t *rowReader) newest(ctx context.Context, op *Operation, in []codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
+func (t *rowReader) newest(ctx context.Context, op *operation, in []codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
 	for _, rows := range in {
 		row, err := t.first(ctx, op, rows, filter, limit)
 		if row.Exists() || err != nil {
@@ -135,7 +135,7 @@ func (t *rowReader) newest(ctx context.Context, op *Operation, in []codec.Rows, 
 
 // first returns the first row of a range, or the zero Row if there is none. For limit,
 // see turnedFirst.
-func (t *rowReader) first(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
+func (t *rowReader) first(ctx context.Context, op *operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
 	if t.ties == 0 || rows.Reverse == t.shape.Descending() { // a single row, or the rest of an instant
 		return t.one(ctx, op, rows, filter, 1)
 	}

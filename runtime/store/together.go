@@ -10,41 +10,11 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// maxGathered is the maximum size of the rows of several spans that one request holds
-// in memory, in bytes. The remaining rows are read span by span and held only until
-// they are in order.
-const maxGathered = 4 << 20
-
-// together merges the rows of several spans: those of the metrics of a bucket, or of
-// all salts in key order. It first reads all spans with one request; if there are too
-// many rows, it then reads the spans concurrently.
-func (r *reading) together(p part, yield yielder) bool {
-	a, s := &r.assembler, r.severalSpans(p)
-	if err := s.gather(r.reader.gathered); err != nil {
-		yield(a.base, err)
-		return false
-	}
-	return s.merged(func(rows []wire.Row, err error) bool {
-		if err != nil {
-			return yield(a.base, err)
-		}
-		return a.rows(rows, yield)
-	})
-}
-
-// severalSpans returns what reads the spans of a part together.
-func (r *reading) severalSpans(p part) *severalSpans {
-	return &severalSpans{
-		table: r.reader.table, ctx: r.ctx, op: &r.op, part: p, spans: r.asked.Spans,
-		position: func(i int, row wire.Row) (position, error) { return r.assembler.position(r.q, r.asked.Spans[i], row) },
-	}
-}
-
 // severalSpans reads the rows of several spans of a part together.
 type severalSpans struct {
 	table    *rowReader
 	ctx      context.Context
-	op       *Operation
+	op       *operation
 	part     part
 	spans    []codec.Span
 	position func(span int, row wire.Row) (position, error)
@@ -52,7 +22,7 @@ type severalSpans struct {
 }
 
 // merged reads the spans concurrently, after the rows that were gathered, and calls f with
-// the rows at each position, or with an error. It reports whether f wants more.
+// the rows at each position, or with an error, after which f must end unless others may follow. It reports whether f wants more.
 func (s *severalSpans) merged(f func(rows []wire.Row, err error) bool) bool {
 	ctx, cancel := context.WithCancel(s.ctx)
 	streams := s.gathered
@@ -71,7 +41,7 @@ func (s *severalSpans) merged(f func(rows []wire.Row, err error) bool) bool {
 		switch {
 		case err == errForeign:
 		case err != nil:
-			if !f(nil, err) || !isDecodeError(err) {
+			if !f(nil, err) {
 				return false
 			}
 		case !found:
@@ -97,7 +67,7 @@ func (s *severalSpans) start(ctx context.Context) []*stream {
 			own.begin = s.spans[i].Prefix + own.begin
 		}
 		own.within = s.part.within.of(s.spans[i])
-		streams = append(streams, startStream(ctx, i, func(op *Operation, wanted func() bool) iter.Seq2[wire.Row, error] {
+		streams = append(streams, startStream(ctx, i, func(op *operation, wanted func() bool) iter.Seq2[wire.Row, error] {
 			return s.table.spanRows(ctx, op, own, i, wanted)
 		}))
 	}
@@ -108,7 +78,7 @@ func (s *severalSpans) start(ctx context.Context) []*stream {
 // to the given number of bytes; the part records what is left.
 func (s *severalSpans) gather(most int) error {
 	q, ok := s.part.Gathered()
-	if !ok || s.part.within != (KeyRange{}) {
+	if !ok || s.part.within != (keyRange{}) {
 		return nil
 	}
 	s.gathered, s.part.complete = make([]*stream, len(s.spans)), true

@@ -1,8 +1,6 @@
 package store
 
-import (
-	"cloud.google.com/go/bigtable"
-)
+import "cloud.google.com/go/bigtable"
 
 // AuthorizedViews returns a Client that opens tables through authorized views, for programs
 // that may access only some rows or columns. view returns the ID of the view of a table, which

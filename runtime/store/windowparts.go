@@ -7,10 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/btgen-dev/btgen/runtime/window"
-
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // Limits of reads of windows in parts.
@@ -41,7 +40,7 @@ type windowParts struct {
 	next  func() (*windowsReading, bool) // the next part
 	most  int                            // the largest number of windows in a part
 	ended bool                           // there are no more parts
-	op    Operation                      // of the parts that have ended
+	op    operation                      // of the parts that have ended
 }
 
 // windowPart is a part that is being read.
@@ -139,7 +138,7 @@ func (p *windowParts) byValue(prefix string, listed bool) bool {
 func (w *wanted) has(key string) bool {
 	return slices.ContainsFunc(w.spans, func(s codec.Span) bool {
 		rows := s.All()
-		return KeyRange{rows.Start, rows.End}.Contains(key)
+		return keyRange{rows.Start, rows.End}.contains(key)
 	})
 }
 
@@ -155,8 +154,8 @@ func (p *windowParts) byKey(current codec.Span, listed bool) bool {
 	if len(rows.End) <= skip {
 		return false
 	}
-	own := KeyRange{rows.Start[skip:], rows.End[skip:]}
-	p.owns = func(key string) bool { return own.Contains(key[min(skip, len(key)):]) }
+	own := keyRange{rows.Start[skip:], rows.End[skip:]}
+	p.owns = func(key string) bool { return own.contains(key[min(skip, len(key)):]) }
 	c := &keyCutter{begin: own.End, backward: p.reader.shape.Descending(), step: 1 / float64(16*p.lead.parallelism())}
 	if c.backward {
 		c.begin = own.Start
@@ -182,9 +181,9 @@ func (p *windowParts) byKey(current codec.Span, listed bool) bool {
 // farEnd returns the last key, in reading order, of the rows of the first span that the parts read.
 // After an error, it returns false: a part will find it, too.
 func (p *windowParts) farEnd(r *reading, c *keyCutter) (string, bool) {
-	all, in := p.spans[0].All(), KeyRange{Start: c.begin}
+	all, in := p.spans[0].All(), keyRange{Start: c.begin}
 	if all.Reverse = !c.backward; c.backward {
-		in = KeyRange{End: c.begin}
+		in = keyRange{End: c.begin}
 	}
 	rows := within([]codec.Rows{all}, in.of(p.spans[0]))
 	if rows == nil {
@@ -296,9 +295,9 @@ type keyCutter struct {
 }
 
 // next returns the next range; false after the last one.
-func (c *keyCutter) next() (KeyRange, bool) {
+func (c *keyCutter) next() (keyRange, bool) {
 	if c.done {
-		return KeyRange{}, false
+		return keyRange{}, false
 	}
 	end := ""
 	for end == "" {
@@ -310,9 +309,9 @@ func (c *keyCutter) next() (KeyRange, bool) {
 			end = at
 		}
 	}
-	r := KeyRange{c.begin, end}
+	r := keyRange{c.begin, end}
 	if c.backward {
-		r = KeyRange{end, c.begin}
+		r = keyRange{end, c.begin}
 	}
 	c.begin = end
 	return r, true

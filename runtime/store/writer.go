@@ -214,7 +214,7 @@ func (w *Writer) write(ctx context.Context, name string, events List, opts []Wri
 // TestMutations lists the requests, TestLateCopies repeats each of each call, and TestHistoryLateCopies those of a setup.
 
 // sendAll sends what a table gets and returns the failures.
-func (w *Writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *Operation) []Failure {
+func (w *Writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *operation) []Failure {
 	if s.ifAbsent {
 		return w.sendAbsent(ctx, t, s, op)
 	}
