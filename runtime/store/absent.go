@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -33,7 +34,7 @@ func (s *stage) oneRow(table int) {
 }
 
 // sendAbsent sends each event in a separate request, to be written if it is absent.
-func (w *Writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *operation) []Failure {
+func (w *Writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *request.Operation) []Failure {
 	places := s.batch.byPlace()
 	results := make([]Failure, len(places))
 	w.atOnce(len(places), func(i int) {
@@ -107,7 +108,7 @@ func (w *Writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []
 // call that wrote these was killed, perhaps, and what it wrote is unknown. Readers then search until a
 // newer event arrives. The requests are conditional, so that rows with the events, or with newer ones, stay as
 // they are, and a row has one such mark.
-func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op *operation) (failures []Failure) {
+func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op *request.Operation) (failures []Failure) {
 	results := make([]Failure, len(s.existing))
 	w.atOnce(len(s.existing), func(i int) {
 		n := int(s.existing[i])
@@ -133,7 +134,7 @@ func (t *writerTable) stored(now time.Time, at instant) bigtable.Filter {
 		shape.Columns = append(slices.Clone(shape.Columns), scan.Column{Name: markOfNone})
 	}
 	if cells := shape.EventCells(now, time.UnixMicro(at.micros), at.sequence); cells != nil {
-		return new(filters).of(cells)
+		return new(request.Filters).Of(cells)
 	}
 	return bigtable.BlockAllFilter()
 }

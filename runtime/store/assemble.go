@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -126,7 +127,7 @@ func (r *Reader) newAssembler(base event) assembler {
 
 // rowAssembler returns a rowAssembler for the rows of the reader.
 func (r *Reader) rowAssembler() rowAssembler {
-	return r.mapping.rowAssembler(r.table.id, &r.shape, r.options.Now)
+	return r.mapping.rowAssembler(r.table.ID, &r.shape, r.options.Now)
 }
 
 // memory is reused by successive reads.
@@ -199,9 +200,9 @@ func (a *assembler) timeOf(row wire.Row) (time.Time, error) {
 	a.known = err == nil && ofSeries
 	switch {
 	case errors.Is(err, codec.ErrKind):
-		return at, errForeign
+		return at, request.ErrForeign
 	case len(a.mapping.others) > 0 && (err == nil && !a.mapping.covers(at) || err != nil && a.mapping.foreign(row.Key())):
-		return at, errForeign
+		return at, request.ErrForeign
 	case err != nil:
 		return at, a.fail(row.Key(), "", time.Time{}, err)
 	}
@@ -239,16 +240,16 @@ func (a *assembler) label(row wire.Row) ([]byte, bool) {
 // undecodable yields the error of a row whose key cannot be decoded, unless the row
 // belongs to another mapping.
 func (a *assembler) undecodable(err error, yield yielder) bool {
-	return err == errForeign || yield(a.base, err)
+	return err == request.ErrForeign || yield(a.base, err)
 }
 
 // position returns the position of a row among the rows of all spans.
-func (a *assembler) position(q *query, span codec.Span, row wire.Row) (position, error) {
+func (a *assembler) position(q *query, span codec.Span, row wire.Row) (request.Position, error) {
 	if !q.MultiSeries {
 		start, err := a.timeOf(row)
-		return position{start: start, falling: a.newestFirst}, err
+		return request.Position{Start: start, Falling: a.newestFirst}, err
 	}
-	return position{rest: row.Key()[len(span.Prefix):], falling: a.newestFirst != a.shape.Descending()}, nil
+	return request.Position{Rest: row.Key()[len(span.Prefix):], Falling: a.newestFirst != a.shape.Descending()}, nil
 }
 
 // row yields the events of a row and releases it. It may retain a row with a single

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -177,7 +178,7 @@ func (s *states) told(ctx context.Context, some ...seriesState) ([]latestSeries,
 			return nil, err
 		}
 	}
-	return found, s.reader.states(ctx, new(operation), found)
+	return found, s.reader.states(ctx, new(request.Operation), found)
 }
 
 // series fills the rows of some series, or compares those that do not exist.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 )
 
 // Digest counts events and has the sum of the hashes of their contents, modulo 2^128.
@@ -90,7 +92,7 @@ func (d *Digester) contents(e event) ([]byte, error) {
 	for i := range d.stage.tables {
 		d.stage.layOut(i, e)
 		switch t := &d.stage.tables[i]; {
-		case t.err == errForeign: // another mapping stores the event
+		case t.err == request.ErrForeign: // another mapping stores the event
 		case t.err != nil:
 			failed = t.err
 		default:

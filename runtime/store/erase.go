@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -30,7 +31,7 @@ type eraser struct {
 // erasures are the pending and sent mutations of an eraser.
 type erasures struct {
 	ctx     context.Context
-	rows    *rowReader
+	rows    *request.Table
 	timeout time.Duration
 	marker  *marker // of the table
 	now     func() time.Time
@@ -41,7 +42,7 @@ type erasures struct {
 
 	// The fields below are used by concurrent readings.
 	mu        sync.Mutex
-	op        operation
+	op        request.Operation
 	pending   []erasedRow
 	size      int           // of the pending mutations, in bytes
 	counts    TableDeletion // what the pending mutations delete
@@ -64,7 +65,7 @@ func (w *Writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *e
 		table: table, reader: r, mapping: t.mapping,
 		erasures: erasures{
 			rows: r.table, timeout: t.timeout, marker: t.marker, now: w.options.Now, options: o, total: d, sum: &d.Tables[w.tables[table].number], limit: w.perRequest,
-			op: operation{Name: name, Table: t.id},
+			op: request.Operation{Name: name, Table: t.id},
 		},
 	}
 }
@@ -121,7 +122,7 @@ func (t *eraser) read(q *query, v bound, from, to time.Time, of map[exactInstant
 	if t.marker != nil {
 		e.reading.runs = scan.BesideRuns
 	}
-	return e.each(func(p part) error {
+	return e.each(func(p request.Part) error {
 		if t.mapping.Pattern.RowPerField() {
 			return e.metrics(p)
 		}
@@ -138,23 +139,23 @@ func (t *eraser) erasing(q *query, v bound, from, to time.Time) *erasing {
 }
 
 // each calls f for the parts of the time range.
-func (e *erasing) each(f func(p part) error) error {
+func (e *erasing) each(f func(p request.Part) error) error {
 	plan, err := e.reading.plan()
 	for i := 0; i < len(plan.Parts) && err == nil; i++ {
-		err = f(part{Part: &plan.Parts[i], turns: make(chan struct{}, 1)})
+		err = f(request.Part{Part: &plan.Parts[i], Turns: make(chan struct{}, 1)})
 	}
 	e.eraser.counted(e.reading.op)
 	return err
 }
 
 // rows calls f for the rows of each span of a part of the time range.
-func (e *erasing) rows(p part, f func(row wire.Row, span int) error) error {
+func (e *erasing) rows(p request.Part, f func(row wire.Row, span int) error) error {
 	r := &e.reading
 	for span := range r.asked.Spans {
 		if !p.Reads(span) {
 			continue
 		}
-		for row, err := range r.reader.table.spanRows(r.ctx, &r.op, p, span, always) {
+		for row, err := range r.reader.table.SpanRows(r.ctx, &r.op, p, span, always) {
 			if err == nil {
 				err = f(row, span)
 				row.Release()
@@ -169,9 +170,9 @@ func (e *erasing) rows(p part, f func(row wire.Row, span int) error) error {
 
 // metrics deletes the events of a part of the time range in a table with rows for each
 // field, bucket by bucket.
-func (e *erasing) metrics(p part) (failed error) {
-	p.turns = nil
-	e.reading.severalSpans(p).merged(func(rows []wire.Row, err error) bool {
+func (e *erasing) metrics(p request.Part) (failed error) {
+	p.Turns = nil
+	e.reading.severalSpans(p).Merged(func(rows []wire.Row, err error) bool {
 		if err != nil {
 			failed = e.skip(err)
 			return failed == nil
@@ -208,7 +209,7 @@ func (e *erasing) tearsAny(rows []wire.Row) (torn bool) {
 // skip records a row or column that cannot be decoded. It returns any other error.
 func (e *erasures) skip(err error) error {
 	switch {
-	case err == errForeign:
+	case err == request.ErrForeign:
 		return nil
 	case !isDecodeError(err):
 		return err
@@ -499,7 +500,7 @@ func (e *rowEraser) tears(start time.Time, row wire.Row, sequence uint32) (torn 
 			at := codec.FromMicros(cell.Micros)
 			gone := slices.ContainsFunc(ranges, func(r stamps) bool { return r.from <= cell.Micros && cell.Micros < r.to })
 			if gone != e.includes(at, sequence) {
-				torn = &MicrosError{Table: e.rows.id, Row: row.Key(), Time: at}
+				torn = &MicrosError{Table: e.rows.ID, Row: row.Key(), Time: at}
 			}
 		}
 	}
@@ -608,13 +609,13 @@ func (t *erasures) send() error {
 func (t *erasures) apply(keys []string, mutations []*bigtable.Mutation) error {
 	ctx, cancel := call.Within(t.ctx, t.timeout)
 	defer cancel()
-	errs, err := t.rows.api.ApplyBulk(ctx, keys, mutations)
+	errs, err := t.rows.API.ApplyBulk(ctx, keys, mutations)
 	if err != nil {
-		return &DeleteError{Table: t.rows.id, Row: keys[0], Err: missing(t.rows.id, call.Explain(ctx, err))}
+		return &DeleteError{Table: t.rows.ID, Row: keys[0], Err: missing(t.rows.ID, call.Explain(ctx, err))}
 	}
 	for i, err := range errs {
 		if err != nil {
-			return &DeleteError{Table: t.rows.id, Row: keys[i], Err: missing(t.rows.id, call.Explain(ctx, err))}
+			return &DeleteError{Table: t.rows.ID, Row: keys[i], Err: missing(t.rows.ID, call.Explain(ctx, err))}
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -160,13 +161,13 @@ func TestGatheredMemory(t *testing.T) {
 			read := r.reader.begin(t.Context(), of, event{&sample{Series: "s0"}}, at(0), at(86400*100), nil)
 			plan, err := read.plan()
 			must(t, err)
-			p := part{Part: &plan.Parts[0]}
+			p := request.Part{Part: &plan.Parts[0]}
 			several := read.severalSpans(p)
-			must(t, several.gather(r.reader.gathered))
+			must(t, several.Gather(r.reader.gathered))
 			var held []wire.Row
-			for _, s := range several.gathered {
-				for _, row := range s.queue {
-					held = append(held, row.row)
+			for _, s := range several.Gathered {
+				for _, row := range s.Queue {
+					held = append(held, row.Row)
 				}
 			}
 			slices.SortFunc(held, func(a, b wire.Row) int { return strings.Compare(a.Key(), b.Key()) })
@@ -176,8 +177,8 @@ func TestGatheredMemory(t *testing.T) {
 					size += row.Size()
 				}
 			}
-			if several.part.complete || size > r.reader.gathered || size+last.Size() <= r.reader.gathered || several.part.read != last.Key() {
-				t.Errorf("%s: all: %v; %d bytes and %d; up to %q of %q", l.Table.ID, several.part.complete, size, last.Size(), several.part.read, last.Key())
+			if several.Part.Complete || size > r.reader.gathered || size+last.Size() <= r.reader.gathered || several.Part.Read != last.Key() {
+				t.Errorf("%s: all: %v; %d bytes and %d; up to %q of %q", l.Table.ID, several.Part.Complete, size, last.Size(), several.Part.Read, last.Key())
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 )
 
 // KeyRange is the range of row keys [Start, End). An empty Start is the beginning of a
@@ -20,7 +21,7 @@ func (r KeyRange) After(key string) (KeyRange, bool) {
 }
 
 // Contains reports whether a row key is in the range.
-func (r KeyRange) Contains(key string) bool { return keyRange(r).contains(key) }
+func (r KeyRange) Contains(key string) bool { return request.Range(r).Contains(key) }
 
 // Done returns the share of the range that precedes a row key, from 0 to 1, as if row
 // keys were spread evenly.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -22,7 +23,7 @@ func (r *Reader) Latest(ctx context.Context, base any) (any, error) {
 
 // newest is [Reader.Latest] of a reader with a client.
 func (r *Reader) newest(ctx context.Context, base event) (event event, err error) {
-	op := operation{Name: "Latest", Table: r.table.id}
+	op := request.Operation{Name: "Latest", Table: r.table.ID}
 	ctx = r.options.Hooks.start(ctx, &op)
 	defer func() { r.options.Hooks.end(ctx, &op, err) }()
 	spans, err := r.whole.find(bound{low: base})
@@ -44,15 +45,15 @@ func (r *Reader) newest(ctx context.Context, base event) (event event, err error
 	case err == nil:
 		op.Events = 1
 	case errors.Is(err, ErrNotFound) && len(spans) == 0:
-		err = fmt.Errorf("%w: only earlier layouts of table %s can store the series, and have none", err, r.table.id)
+		err = fmt.Errorf("%w: only earlier layouts of table %s can store the series, and have none", err, r.table.ID)
 	case errors.Is(err, ErrNotFound):
-		err = fmt.Errorf("%w: table %s has none with the keys %q", err, r.table.id, spans[0].Prefix+"…"+spans[0].Suffix)
+		err = fmt.Errorf("%w: table %s has none with the keys %q", err, r.table.ID, spans[0].Prefix+"…"+spans[0].Suffix)
 	}
 	return event, err
 }
 
 // lastOf returns the newest event of a series with an earlier mapping.
-func (r *Reader) lastOf(ctx context.Context, op *operation, base event) (newest event, err error) {
+func (r *Reader) lastOf(ctx context.Context, op *request.Operation, base event) (newest event, err error) {
 	if after, moves := r.shape.Tier.After(); moves && r.shape.EventTimed() {
 		if since := r.options.Now().Add(-after); since.After(r.mapping.Since) && since.Before(r.mapping.until) {
 			if newest, err = r.lastSince(ctx, op, base, since); !errors.Is(err, ErrNotFound) {
@@ -64,7 +65,7 @@ func (r *Reader) lastOf(ctx context.Context, op *operation, base event) (newest 
 }
 
 // lastSince is lastOf for events from a time on.
-func (r *Reader) lastSince(ctx context.Context, op *operation, base event, since time.Time) (newest event, err error) {
+func (r *Reader) lastSince(ctx context.Context, op *request.Operation, base event, since time.Time) (newest event, err error) {
 	read := r.begin(ctx, &r.whole, base, since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
 	read.op = *op
 	newest, err = base, ErrNotFound
@@ -82,9 +83,9 @@ func (r *reading) skip(p *scan.Part, yield yielder) bool {
 	a := &r.assembler
 	for i := range r.asked.Spans {
 		q := p.First(i)
-		filter := r.reader.table.filters.of(q.Filter)
+		filter := r.reader.table.Filters.Of(q.Filter)
 		for rest := q.Rows; len(rest) > 0; {
-			row, err := r.reader.table.newest(r.ctx, &r.op, rest, filter, q.Limit)
+			row, err := r.reader.table.Newest(r.ctx, &r.op, rest, filter, q.Limit)
 			if err != nil {
 				yield(a.base, err)
 				return false
@@ -111,9 +112,9 @@ func (r *reading) skip(p *scan.Part, yield yielder) bool {
 func (r *Reader) without(rest []codec.Rows, key string, a *assembler, found bool) []codec.Rows {
 	spans, err := r.mapping.Spans(a.base)
 	if found && err == nil && spans[0].Has(key) { // the same span, and so the same salt
-		return r.table.past(rest, spans[0].All())
+		return r.table.Past(rest, spans[0].All())
 	}
-	return r.table.before(rest, key)
+	return r.table.Before(rest, key)
 }
 
 // firstOfEach yields the first event of each series.
@@ -134,7 +135,7 @@ func (r *Reader) firstOfEach(events func(yielder)) func(yielder) {
 }
 
 // latest finds the newest event: in a table with an infrequent access tier, first on SSD.
-func (r *Reader) latest(ctx context.Context, op *operation, base event, spans []codec.Span) (event, error) {
+func (r *Reader) latest(ctx context.Context, op *request.Operation, base event, spans []codec.Span) (event, error) {
 	m := r.borrow()
 	defer r.release(m)
 	now := r.options.Now()
@@ -151,10 +152,10 @@ func (r *Reader) latest(ctx context.Context, op *operation, base event, spans []
 
 // latestIn finds the newest event in a table at time now. If that takes several requests, it first reads the
 // current bucket and later ones.
-func (r *Reader) latestIn(ctx context.Context, op *operation, base event, spans []codec.Span, m *memory, in *scan.Table, now time.Time) (event, error) {
+func (r *Reader) latestIn(ctx context.Context, op *request.Operation, base event, spans []codec.Span, m *memory, in *scan.Table, now time.Time) (event, error) {
 	if recent, ok := in.Recent(spans, now); ok {
 		a := r.newestOnly(base, m)
-		rows, err := r.table.recentRows(ctx, op, now, spans, recent, a.timeOf)
+		rows, err := r.table.RecentRows(ctx, op, now, spans, recent, a.timeOf)
 		if err != nil {
 			return base, err
 		}
@@ -178,7 +179,7 @@ func (r *Reader) newestOnly(base event, m *memory) *assembler {
 // look at the clock may hide an older event that is still live; search then repeats the
 // request. A row without any known column may hide one, too; search then reads the rows
 // before it.
-func (r *Reader) search(ctx context.Context, op *operation, base event, spans []codec.Span, m *memory, in *scan.Table) (event, error) {
+func (r *Reader) search(ctx context.Context, op *request.Operation, base event, spans []codec.Span, m *memory, in *scan.Table) (event, error) {
 	var left []codec.Rows // the rows before one without an event
 	var asked time.Time
 	for {
@@ -192,7 +193,7 @@ func (r *Reader) search(ctx context.Context, op *operation, base event, spans []
 		if left == nil {
 			left = s.Requests[0].Rows
 		}
-		rows, err := r.table.newestRows(ctx, op, &s, left, a.timeOf)
+		rows, err := r.table.NewestRows(ctx, op, &s, left, a.timeOf)
 		if err != nil {
 			return base, err
 		}
@@ -209,7 +210,7 @@ func (r *Reader) search(ctx context.Context, op *operation, base event, spans []
 		case key == "":
 			return event, err // the rows before it are unknown
 		}
-		if left = r.table.before(left, key); len(left) == 0 {
+		if left = r.table.Before(left, key); len(left) == 0 {
 			return event, err
 		}
 	}

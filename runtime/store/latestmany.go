@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func (r *Reader) LatestMany(ctx context.Context, bases []any) Results {
 //go:noinline
 func (r *Reader) newestMany(ctx context.Context, bases []event) func(yielder) {
 	return func(yield yielder) {
-		op := operation{Name: "Latest", Table: r.table.id}
+		op := request.Operation{Name: "Latest", Table: r.table.ID}
 		ctx := r.options.Hooks.start(ctx, &op)
 		var failed error
 		defer func() { r.options.Hooks.end(ctx, &op, failed) }()
@@ -77,7 +78,7 @@ func (r *Reader) newestMany(ctx context.Context, bases []event) func(yielder) {
 type latestSeries struct {
 	base  event
 	spans []codec.Span
-	rows  seriesRows // in the current bucket or later
+	rows  request.SeriesRows // in the current bucket or later
 	done  bool
 	mute  bool // its row in a table of states exists, and does not tell
 	event event
@@ -103,7 +104,7 @@ func (r *Reader) latestSeries(bases []event) ([]latestSeries, error) {
 }
 
 // latestOf finds the newest events of some series. Its own error is that of a request for several of them.
-func (r *Reader) latestOf(ctx context.Context, op *operation, some []latestSeries) error {
+func (r *Reader) latestOf(ctx context.Context, op *request.Operation, some []latestSeries) error {
 	if r.state != nil {
 		if err := r.state.states(ctx, op, some); err != nil {
 			return err
@@ -116,53 +117,53 @@ func (r *Reader) latestOf(ctx context.Context, op *operation, some []latestSerie
 	}
 	var mu sync.Mutex
 	call.AtOnce(len(some), latestConcurrent, func(i int) {
-		l, own := &some[i], operation{}
+		l, own := &some[i], request.Operation{}
 		if l.done {
 			return
 		}
 		l.event, l.err = r.latestOrOlder(ctx, &own, l.base, l.spans)
 		mu.Lock()
 		defer mu.Unlock()
-		op.add(&own)
+		op.Add(&own)
 	})
 	return nil
 }
 
 // recentOf finds the newest events of those series that have events in the current bucket or
 // later ones, if ranges describe the rows of these.
-func (r *Reader) recentOf(ctx context.Context, op *operation, some []latestSeries) error {
+func (r *Reader) recentOf(ctx context.Context, op *request.Operation, some []latestSeries) error {
 	m := r.borrow()
 	defer r.release(m)
-	var all []*seriesRows
+	var all []*request.SeriesRows
 	for i := range some {
 		if l := &some[i]; !l.done {
-			l.rows = newSeriesRows(l.spans)
+			l.rows = request.NewSeriesRows(l.spans)
 			all = append(all, &l.rows)
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	ok, err := r.table.recentOf(ctx, op, all, r.options.Now(), r.startAmong(some, m))
+	ok, err := r.table.RecentOf(ctx, op, all, r.options.Now(), r.startAmong(some, m))
 	if !ok || err != nil {
 		return err
 	}
 	for i := range some {
 		l := &some[i]
-		if l.done || !l.rows.some() {
+		if l.done || !l.rows.Some() {
 			continue
 		}
-		keepNewest(l.rows.rows, l.rows.starts)
+		request.KeepNewest(l.rows.Rows, l.rows.Starts)
 		a := r.newestOnly(l.base, m)
-		l.event, l.err = a.last(l.rows.rows)
+		l.event, l.err = a.last(l.rows.Rows)
 		l.done = !errors.Is(l.err, ErrNotFound)
 	}
 	return nil
 }
 
-// startAmong returns the time in the key of a row, and errForeign for rows of other series than some: if segments are joined, these may
+// startAmong returns the time in the key of a row, and ErrForeign for rows of other series than some: if segments are joined, these may
 // begin with the key of one.
-func (r *Reader) startAmong(some []latestSeries, m *memory) startOf {
+func (r *Reader) startAmong(some []latestSeries, m *memory) request.StartOf {
 	a := r.newestOnly(r.mapping.new(), m)
 	if !slices.ContainsFunc(r.mapping.Key.Segments, func(g codec.Segment) bool { return g.Joined }) {
 		return a.timeOf
@@ -174,21 +175,21 @@ func (r *Reader) startAmong(some []latestSeries, m *memory) startOf {
 	return func(row wire.Row) (time.Time, error) {
 		at, err := a.timeOf(row)
 		if err == nil && !asked[r.mapping.seriesID(a.base)] {
-			return at, errForeign
+			return at, request.ErrForeign
 		}
 		return at, err
 	}
 }
 
 // latestOrOlder returns the newest event of a series with any mapping.
-func (r *Reader) latestOrOlder(ctx context.Context, op *operation, base event, spans []codec.Span) (event event, err error) {
+func (r *Reader) latestOrOlder(ctx context.Context, op *request.Operation, base event, spans []codec.Span) (event event, err error) {
 	event, err = base, ErrNotFound
 	if spans != nil {
 		event, err = r.latest(ctx, op, base, spans)
 	}
 	for i := 0; i < len(r.older) && errors.Is(err, ErrNotFound); i++ {
 		if event, err = r.older[i].lastOf(ctx, op, base); err == nil {
-			op.Table = r.older[i].table.id
+			op.Table = r.older[i].table.ID
 		}
 	}
 	return event, err

@@ -14,10 +14,10 @@ import (
 // layers are the layers of the package, from the lowest one, with their files. The files of a
 // layer call those of the same layer and of lower ones.
 var layers = []struct{ name, files string }{
-	{"requests", "store options view noclient reversed version needs_client_v1_58 wirepath keyrange sort filter request newest ties stream"},
-	{"rows", "table mapping keys selection older columns cells form where frame group assemble mark versions"},
+	{"clients", "store options view noclient reversed version needs_client_v1_58 wirepath keyrange"},
+	{"rows", "sort table mapping keys selection older columns cells form where frame group assemble mark versions"},
 	{"writing", "writer batch batcher stage absent duplicate rollupmark"},
-	{"reading", "reader readcolumns period many latest latestmany parts page series seriespage together windows windowsdown windowparts scanner state runs"},
+	{"reading", "reader readcolumns period many latest latestmany parts page series seriespage windows windowsdown windowparts scanner state runs"},
 	{"deleting", "delete deletefound erase settle settleknown"},
 	{"moving", "digest job backfill backfillcopy backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealcheckpoint sealparts sealcheck " +
 		"checkpoint"},

@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -365,12 +366,12 @@ func (l *mapping) checkSequence(e event) error {
 	return &codec.FieldError{Field: "sequence", Value: strconv.Itoa(int(*l.sequence(e))), Err: ErrNoSequence}
 }
 
-// newRowReader returns a rowReader for a table with the given ID.
-func (l *mapping) newRowReader(id string, api bigtable.TableAPI, wire bool, timeout time.Duration, shape *scan.Table) *rowReader {
-	return &rowReader{id: id, fail: readError(id), api: api, wire: wire, timeout: timeout, shape: shape, ties: l.ties, shared: len(l.others) > 0, keys: l.startsOf}
+// newRowReader returns what requests the rows of a table with the given ID.
+func (l *mapping) newRowReader(id string, api bigtable.TableAPI, wire bool, timeout time.Duration, shape *scan.Table) *request.Table {
+	return &request.Table{ID: id, Fail: readError(id), API: api, Wire: wire, Timeout: timeout, Shape: shape, Ties: l.ties, Shared: len(l.others) > 0, Keys: l.startsOf}
 }
 
-// startsOf is rowReader.keys.
+// startsOf is request.Table.Keys.
 func (l *mapping) startsOf() func(key string) (time.Time, bool, error) {
 	parse := l.parser(l.new())
 	return func(key string) (time.Time, bool, error) {

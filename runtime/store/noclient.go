@@ -56,7 +56,7 @@ func (r *Reader) missingClient() error {
 	if r == nil || r.table == nil {
 		return &NoClientError{}
 	}
-	return missingClient(r.table.api)
+	return missingClient(r.table.API)
 }
 
 // made returns the writer or, if NewWriter did not make it, one that refuses all events.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -182,7 +183,7 @@ func (r *reading) pageHash() (uint64, error) {
 	text(a.to.UTC().Format(time.RFC3339Nano))
 	text(fmt.Sprint(o.NewestFirst, o.TimeOrder, r.many != nil))
 	for i, reader := range append([]*Reader{r.reader}, r.reader.older...) {
-		text(reader.table.id)
+		text(reader.table.ID)
 		text(reader.mapping.Table.Layout)
 		text(reader.mapping.Since.UTC().Format(time.RFC3339Nano))
 		if reader.mapping.Pattern.Appends() {
@@ -239,7 +240,7 @@ func (r *reading) place(e event) (pagePlace, error) {
 	}
 	p.key = string(key[:len(key)-l.ties]) // time and sequence tell the order of an instant
 	if r.page.merged {
-		p.key = p.key[len(r.asked.Spans[spanOf(r.asked.Spans, p.key)].Prefix):]
+		p.key = p.key[len(r.asked.Spans[request.SpanOf(r.asked.Spans, p.key)].Prefix):]
 	}
 	return p, nil
 }

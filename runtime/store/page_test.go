@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 )
 
 // TestPagesAreCheap counts what the pages of a table with one row per event receive: each row
@@ -138,7 +139,7 @@ func TestRowsSinceThePlaceOfAPage(t *testing.T) {
 				{{Keys: keys, Reverse: reverse}}, {{Reverse: reverse}}, {{Start: "a#", End: "b#2", Reverse: reverse}},
 				{{Start: "c", Reverse: reverse}, {Start: "a", End: "b", Reverse: reverse}}, {{Keys: []string{"a#1"}, Reverse: reverse}},
 			} {
-				left := since(rows, begin)
+				left := request.Since(rows, begin)
 				for _, key := range keys {
 					precedes := key < begin
 					if reverse {

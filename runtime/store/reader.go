@@ -12,6 +12,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -21,7 +22,7 @@ type Reader struct {
 	options  ReaderOptions
 	mapping  *mapping
 	shape    scan.Table // derived from the mapping
-	table    *rowReader
+	table    *request.Table
 	whole    query     // all events of a series
 	memories sync.Pool // of completed reads
 	gathered int       // maximum bytes of rows of several spans in memory
@@ -141,7 +142,7 @@ type reading struct {
 	high      event   // if the query specifies a range of values, whose start is in given, its end; else nil
 	where     *bounds // the values of its conditions
 	options   ReadOptions
-	op        operation
+	op        request.Operation
 	asked     scan.Read // the input of the planner
 	assembler assembler
 	yield     yielder
@@ -155,7 +156,7 @@ type reading struct {
 	runs          scan.Runs // which cells of the rollup to read
 	// within is the range of what follows the prefix of its only span, or of each of several spans
 	// that are merged, in the row keys to read.
-	within keyRange
+	within request.Range
 }
 
 // begin returns a new reading.
@@ -166,7 +167,7 @@ func (r *Reader) begin(ctx context.Context, q *query, given event, from, to time
 		o.Limit = 1
 	}
 	read := reading{
-		reader: r, ctx: ctx, q: q, given: given, options: o, op: operation{Name: q.Name, Table: r.table.id},
+		reader: r, ctx: ctx, q: q, given: given, options: o, op: request.Operation{Name: q.Name, Table: r.table.ID},
 		assembler: r.newAssembler(given),
 	}
 	a := &read.assembler
@@ -322,9 +323,9 @@ func (r *reading) planned(yield yielder) {
 			p.Limit -= r.op.Events - before
 		}
 		begin, skipped := r.enterPart(p)
-		own := part{Part: p, begin: begin, within: r.within}
+		own := request.Part{Part: p, Begin: begin, Within: r.within}
 		if p.Route != scan.Merged {
-			own.within = r.within.of(r.asked.Spans[0])
+			own.Within = r.within.Of(r.asked.Spans[0])
 		}
 		if !skipped && !r.part(own, yield) {
 			return
@@ -334,7 +335,7 @@ func (r *reading) planned(yield yielder) {
 
 // part yields the events of a part of the time range. It reports whether the caller
 // wants more.
-func (r *reading) part(p part, yield yielder) bool {
+func (r *reading) part(p request.Part, yield yielder) bool {
 	switch p.Route {
 	case scan.Skipping:
 		return r.skip(p.Part, yield)
@@ -342,10 +343,10 @@ func (r *reading) part(p part, yield yielder) bool {
 		return r.together(p, yield)
 	case scan.KeyOrder:
 		r.assembler.expect(&codec.Span{}, true)
-		return r.rowByRow(r.reader.table.requested(r.ctx, &r.op, p, p.Listed(), always), yield)
+		return r.rowByRow(r.reader.table.Requested(r.ctx, &r.op, p, p.Listed(), always), yield)
 	}
 	r.assembler.expect(&r.asked.Spans[0], r.q.MultiSeries)
-	return r.rowByRow(r.reader.table.spanRows(r.ctx, &r.op, p, 0, always), yield)
+	return r.rowByRow(r.reader.table.SpanRows(r.ctx, &r.op, p, 0, always), yield)
 }
 
 // rowByRow yields the events of rows in their order. It reports whether the caller wants more.
@@ -366,7 +367,7 @@ func (r *reading) rowByRow(rows iter.Seq2[wire.Row, error], yield yielder) bool 
 	return r.more && a.flush(yield)
 }
 
-// always is a wanted function for [rowReader.spanRows] that never blocks.
+// always is a wanted function for [request.Table.SpanRows] that never blocks.
 func always() bool { return true }
 
 // streams reports whether events are yielded in the order in which they arrive.
@@ -533,13 +534,13 @@ const maxGathered = 4 << 20
 // together merges the rows of several spans: those of the metrics of a bucket, or of
 // all salts in key order. It first reads all spans with one request; if there are too
 // many rows, it then reads the spans concurrently.
-func (r *reading) together(p part, yield yielder) bool {
+func (r *reading) together(p request.Part, yield yielder) bool {
 	a, s := &r.assembler, r.severalSpans(p)
-	if err := s.gather(r.reader.gathered); err != nil {
+	if err := s.Gather(r.reader.gathered); err != nil {
 		yield(a.base, err)
 		return false
 	}
-	return s.merged(func(rows []wire.Row, err error) bool {
+	return s.Merged(func(rows []wire.Row, err error) bool {
 		if err != nil {
 			return yield(a.base, err) && isDecodeError(err)
 		}
@@ -547,10 +548,12 @@ func (r *reading) together(p part, yield yielder) bool {
 	})
 }
 
-// severalSpans returns what reads the spans of a part together.
-func (r *reading) severalSpans(p part) *severalSpans {
-	return &severalSpans{
-		table: r.reader.table, ctx: r.ctx, op: &r.op, part: p, spans: r.asked.Spans,
-		position: func(i int, row wire.Row) (position, error) { return r.assembler.position(r.q, r.asked.Spans[i], row) },
+// severalSpans returns what merges the rows of the spans of a part.
+func (r *reading) severalSpans(p request.Part) *request.Merger {
+	return &request.Merger{
+		Table: r.reader.table, Ctx: r.ctx, Op: &r.op, Part: p, Spans: r.asked.Spans,
+		Position: func(i int, row wire.Row) (request.Position, error) {
+			return r.assembler.position(r.q, r.asked.Spans[i], row)
+		},
 	}
 }

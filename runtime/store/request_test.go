@@ -2,12 +2,10 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,35 +16,11 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/internal/wire"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
-
-// A timer that expires while a row arrives may fire late. It must not cancel a request
-// that has since reused its memory.
-func TestTimerExpiresWhileRowArrives(t *testing.T) {
-	row := bigtable.Row{"f": {{Row: "r", Column: "f:c"}}}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for i := range testlong.Pick(2_000, 20_000) {
-				after := time.Duration(i%40) * time.Microsecond
-				_, cancel := context.WithCancelCause(t.Context())
-				q := &request{op: new(operation), yield: func(wire.Row, error) bool { return true }, idle: startIdle(after, cancel)}
-				for begin := time.Now(); time.Since(begin) < after; {
-				}
-				q.idle.after = time.Hour
-				q.take(row)
-				q.idle.end()
-				cancel(nil)
-			}
-		})
-	}
-	wg.Wait()
-}
 
 // scripted is a server with answers from a test.
 type scripted struct {
@@ -145,7 +119,7 @@ func TestPassingErrors(t *testing.T) {
 			return nil
 		}}
 		r := scriptedReader(t, s)
-		for _, err := range r.reader.table.rows(t.Context(), new(operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
+		for _, err := range r.reader.table.Rows(t.Context(), new(request.Operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
 			t.Errorf("%v: %v", code, err)
 		}
 		for i, start := range starts {
@@ -158,9 +132,9 @@ func TestPassingErrors(t *testing.T) {
 			return status.Error(code, "defect")
 		}}
 		var failed error
-		for _, failed = range scriptedReader(t, s).reader.table.rows(t.Context(), new(operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
+		for _, failed = range scriptedReader(t, s).reader.table.Rows(t.Context(), new(request.Operation), []codec.Rows{{Start: "a", End: "z"}}, bigtable.PassAllFilter(), 0) {
 		}
-		want := int64(maxIdleRequests)
+		want := int64(4)
 		if code == codes.PermissionDenied {
 			want = 1
 		}
@@ -195,7 +169,7 @@ func TestRequestSizeLimit(t *testing.T) {
 			}
 		}
 		send := func(rows []codec.Rows) {
-			for _, err := range r.reader.table.rows(t.Context(), new(operation), rows, bigtable.PassAllFilter(), 0) {
+			for _, err := range r.reader.table.Rows(t.Context(), new(request.Operation), rows, bigtable.PassAllFilter(), 0) {
 				if err == nil {
 					t.Error("a row")
 				}

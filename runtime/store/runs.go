@@ -310,7 +310,7 @@ func (b *bucketRow) again() bool {
 	plan := t.shape.Plan(&asked, t.options.Now())
 	rows := []codec.Rows{{Keys: []string{b.row.Key()}}}
 	for i := range plan.Parts {
-		for row, err := range t.table.rows(r.ctx, &r.op, rows, t.table.filters.of(plan.Parts[i].Filter), 0) {
+		for row, err := range t.table.Rows(r.ctx, &r.op, rows, t.table.Filters.Of(plan.Parts[i].Filter), 0) {
 			if err != nil {
 				return b.failWith(err)
 			}

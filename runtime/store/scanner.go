@@ -15,6 +15,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -246,7 +247,7 @@ func (s *scanner) rows(ctx context.Context, within KeyRange, from, to time.Time,
 
 // some is rows for parts of the table, which are in order.
 func (s *scanner) some(ctx context.Context, rows []codec.Rows, from, to time.Time, events list, yield func(untypedRow, error) bool) {
-	op := operation{Name: "Scan", Table: s.id}
+	op := request.Operation{Name: "Scan", Table: s.id}
 	ctx = s.option.Hooks.start(ctx, &op)
 	t := &scanning{scanner: s, ctx: ctx, op: &op, yield: yield, events: events}
 	defer func() { s.option.Hooks.end(ctx, &op, t.failed) }()
@@ -265,7 +266,7 @@ func (s *scanner) some(ctx context.Context, rows []codec.Rows, from, to time.Tim
 type scanning struct {
 	scanner *scanner
 	ctx     context.Context
-	op      *operation
+	op      *request.Operation
 	yield   func(untypedRow, error) bool
 	layers  []*scanLayer
 	filter  scan.Filter
@@ -315,7 +316,7 @@ func (t *scanning) run(rows []codec.Rows, from, to time.Time) {
 		return
 	}
 	table := t.layers[0].reader.table
-	for row, err := range table.rows(t.ctx, t.op, rows, table.filters.of(t.filter), 0) {
+	for row, err := range table.Rows(t.ctx, t.op, rows, table.Filters.Of(t.filter), 0) {
 		if err != nil {
 			if t.flush() {
 				t.fail("", err)
@@ -499,7 +500,7 @@ func (t *scanning) match(row wire.Row) (matches []scanMatch, foreign bool, undec
 		switch {
 		case err == nil:
 			t.matches = append(t.matches, scanMatch{layer: l, at: at, base: l.a.base})
-		case err == errForeign:
+		case err == request.ErrForeign:
 			foreign = true
 		case undecodable == nil:
 			undecodable = err
@@ -583,7 +584,7 @@ func (t *scanning) others(pending []scannedRow) (map[string]wire.Row, error) {
 	}
 	table := t.layers[0].reader.table
 	for list := range codec.KeyLists(slices.Values(slices.Sorted(maps.Keys(missing))), false, codec.MaxRowSet) {
-		for row, err := range table.rows(t.ctx, t.op, []codec.Rows{list}, table.filters.of(t.filter), 0) {
+		for row, err := range table.Rows(t.ctx, t.op, []codec.Rows{list}, table.Filters.Of(t.filter), 0) {
 			if err != nil {
 				return nil, err
 			}

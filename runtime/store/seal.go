@@ -17,6 +17,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -216,12 +217,12 @@ type changedRow struct {
 // note finds the rows in a range that have changed and whose buckets have ended. It calls claim for each row that it
 // receives, and found for each of these, and whether its marks may still be set, until one of them returns false.
 // scanned, which may be nil, is told up to which key there are no more such rows.
-func (s *sealer) note(ctx context.Context, op *operation, within KeyRange, claim func(key string) bool, scanned func(key string), found func(n changedRow, waits bool) bool) error {
+func (s *sealer) note(ctx context.Context, op *request.Operation, within KeyRange, claim func(key string) bool, scanned func(key string), found func(n changedRow, waits bool) bool) error {
 	now := s.now()
 	a := s.reader.newAssembler(s.mapping.new())
 	var cells rollup.Row
 	table := s.reader.table
-	for row, err := range table.scan(ctx, op, []codec.Rows{{Start: within.Start, End: within.End}}, table.filters.of(s.reader.shape.Changes(now, s.times.After, s.all)), 0, scanned) {
+	for row, err := range table.Scan(ctx, op, []codec.Rows{{Start: within.Start, End: within.End}}, table.Filters.Of(s.reader.shape.Changes(now, s.times.After, s.all)), 0, scanned) {
 		if err != nil {
 			return err
 		}
@@ -289,7 +290,7 @@ func general(err error) bool {
 
 // seal seals rows that were noted, none of which has a mark that may still be set. Changes are sent while further rows are read.
 // It leaves rows of which a request fails.
-func (s *sealer) seal(ctx context.Context, op *operation, notes []changedRow) (*sealed, error) {
+func (s *sealer) seal(ctx context.Context, op *request.Operation, notes []changedRow) (*sealed, error) {
 	done := new(sealed)
 	for len(notes) > 0 {
 		next, err := s.sealRows(ctx, op, notes, done)
@@ -303,7 +304,7 @@ func (s *sealer) seal(ctx context.Context, op *operation, notes []changedRow) (*
 
 // sealRows is seal for some rows in order of keys. If they cannot be read together, it reads the first one by itself. It returns how
 // many of them are done.
-func (s *sealer) sealRows(ctx context.Context, op *operation, notes []changedRow, done *sealed) (n int, err error) {
+func (s *sealer) sealRows(ctx context.Context, op *request.Operation, notes []changedRow, done *sealed) (n int, err error) {
 	slices.SortFunc(notes, func(a, b changedRow) int { return strings.Compare(a.key, b.key) })
 	last, failed, err := s.sealOf(ctx, op, notes, done)
 	if err != nil {
@@ -325,7 +326,7 @@ func (s *sealer) sealRows(ctx context.Context, op *operation, notes []changedRow
 }
 
 // sealOf is sealRows for rows that are read together. It returns the key of the last row that was read, and the error of the read.
-func (s *sealer) sealOf(ctx context.Context, op *operation, notes []changedRow, done *sealed) (last string, failed, err error) {
+func (s *sealer) sealOf(ctx context.Context, op *request.Operation, notes []changedRow, done *sealed) (last string, failed, err error) {
 	marks := make(map[string]uint64, len(notes))
 	keys := make([]string, len(notes))
 	for i, n := range notes {
@@ -341,8 +342,8 @@ func (s *sealer) sealOf(ctx context.Context, op *operation, notes []changedRow, 
 	}
 	var sending sync.WaitGroup
 	slots := make(chan struct{}, s.sends)
-	table, read := s.reader.table, operation{}
-	for row, err := range table.rows(ctx, &read, []codec.Rows{{Keys: keys}}, table.filters.of(s.reader.shape.Everything()), 0) {
+	table, read := s.reader.table, request.Operation{}
+	for row, err := range table.Rows(ctx, &read, []codec.Rows{{Keys: keys}}, table.Filters.Of(s.reader.shape.Everything()), 0) {
 		if failed = err; err != nil {
 			break
 		}
@@ -364,7 +365,7 @@ func (s *sealer) sealOf(ctx context.Context, op *operation, notes []changedRow, 
 	}
 	sending.Wait()
 	sent := int(done.Sealed - before)
-	op.add(&read)
+	op.Add(&read)
 	op.Requests, op.OrdinaryRequests = op.Requests+sent, op.OrdinaryRequests+sent
 	return last, failed, context.Cause(ctx)
 }
@@ -498,7 +499,7 @@ func (s *sealer) change(b *bucketRow, windows []*window.Summary) (*bigtable.Muta
 		}
 		m.Set(family, rollup.RunName(found.Next(), s.random()), bigtable.Timestamp(codec.Micros(b.stop)), value)
 	}
-	return bigtable.NewCondMutation(s.reader.table.filters.of(s.reader.shape.Replaceable(found)), m, nil), nil
+	return bigtable.NewCondMutation(s.reader.table.Filters.Of(s.reader.shape.Replaceable(found)), m, nil), nil
 }
 
 // maxTries is the number of times that a change is sent while its error may pass: that of an unavailable server is repeated longer.
@@ -550,7 +551,7 @@ func (s *sealer) send(ctx context.Context, d *decision) (applied bool, err error
 	}
 	err = call.Again(ctx, 20*time.Millisecond, passing, func() error {
 		tries++
-		return s.reader.table.api.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&matched))
+		return s.reader.table.API.Apply(ctx, d.key, d.change, bigtable.GetCondMutationResult(&matched))
 	})
 	if err != nil {
 		return false, missing(s.id, call.Explain(ctx, err))

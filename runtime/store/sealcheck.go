@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -52,8 +53,8 @@ func (p *RollupParts) Compare(ctx context.Context, layout int, within KeyRange, 
 		return 0, err
 	}
 	table := s.reader.table
-	var op operation
-	for row, err := range table.rows(ctx, &op, []codec.Rows{{Start: within.Start, End: within.End}}, table.filters.of(s.reader.shape.Everything()), 0) {
+	var op request.Operation
+	for row, err := range table.Rows(ctx, &op, []codec.Rows{{Start: within.Start, End: within.End}}, table.Filters.Of(s.reader.shape.Everything()), 0) {
 		if err != nil {
 			return compared, err
 		}

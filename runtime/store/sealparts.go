@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -76,7 +77,7 @@ func (p *RollupParts) sealer(layout int) (*sealer, error) {
 		return nil, &NoClientError{}
 	}
 	s := p.sealers[layout]
-	return s, missingClient(s.reader.table.api)
+	return s, missingClient(s.reader.table.API)
 }
 
 // Splits is that of JobParts.
@@ -85,7 +86,7 @@ func (p *RollupParts) Splits(ctx context.Context, t JobTable) ([]KeyRange, error
 	if err != nil {
 		return nil, err
 	}
-	return splits(ctx, s.reader.table.api, s.id, s.reader.table.timeout)
+	return splits(ctx, s.reader.table.API, s.id, s.reader.table.Timeout)
 }
 
 // Find notes the claimed rows of a layout that have changed.
@@ -101,7 +102,7 @@ func (p *RollupParts) Find(ctx context.Context, t JobTable, within KeyRange, cla
 			rows.Keys, rows.Marks = rows.Keys[:0], rows.Marks[:0]
 		}
 	}
-	var op operation
+	var op request.Operation
 	err = s.note(ctx, &op, within, claims.Claim, nil, func(n changedRow, _ bool) bool {
 		rows.Keys, rows.Marks = append(rows.Keys, []byte(n.key)), append(rows.Marks, n.marks)
 		if counts.Rollup.Noted++; len(rows.Keys) == maxSealed {
@@ -128,7 +129,7 @@ func (p *RollupParts) Settle(ctx context.Context, n JobNote) (counts JobCounts, 
 	for i, key := range of.Keys[:min(len(of.Keys), len(of.Marks))] {
 		rows = append(rows, changedRow{string(key), of.Marks[i]})
 	}
-	var op operation
+	var op request.Operation
 	done, err := s.seal(ctx, &op, rows)
 	if err == nil && done.failed != nil {
 		err = &LeftError{done.Failed, done.failed}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 )
 
 // sealing is one call of Rollup. Workers search ranges of row keys for rows that have changed, and collect these in
@@ -28,12 +29,12 @@ type sealing struct {
 
 	// The fields below are guarded by mu.
 	report      RollupReport
-	undecodable error         // the first *DecodeError
-	left        error         // the first error of a bucket that is left, or of a search
-	ops         []operation   // of each sealer
-	new         int64         // rows that were sealed in this call
-	waits       time.Duration // RollupProgress.Waiting
-	replicating string        // RollupProgress.Replicating
+	undecodable error               // the first *DecodeError
+	left        error               // the first error of a bucket that is left, or of a search
+	ops         []request.Operation // of each sealer
+	new         int64               // rows that were sealed in this call
+	waits       time.Duration       // RollupProgress.Waiting
+	replicating string              // RollupProgress.Replicating
 }
 
 // sealPart is a range of row keys of a table.
@@ -59,7 +60,7 @@ const (
 
 // newSealing returns a call that has not begun.
 func newSealing(sealers []*sealer, o RollupOptions) *sealing {
-	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), ops: make([]operation, len(sealers))}
+	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), ops: make([]request.Operation, len(sealers))}
 	s.local = newLocal(o.Workers, o.Rate)
 	s.cancels, s.again, s.saves = true, ": delete it, and begin again", s.progress
 	if o.test != nil {
@@ -74,7 +75,7 @@ func newSealing(sealers []*sealer, o RollupOptions) *sealing {
 	for i, of := range sealers {
 		s.report.Tables = append(s.report.Tables, of.id)
 		s.waiting = append(s.waiting, make(chan *sealChunk, cmp.Or(s.test.queue, maxWaiting)))
-		s.ops[i] = operation{Name: "Rollup", Table: of.id}
+		s.ops[i] = request.Operation{Name: "Rollup", Table: of.id}
 	}
 	slices.Sort(s.report.Tables)
 	s.report.Tables = slices.Compact(s.report.Tables)
@@ -117,7 +118,7 @@ func (s *sealing) split(ctx context.Context) error {
 		return err
 	}
 	for i, of := range s.sealers {
-		ranges, err := splits(ctx, of.reader.table.api, of.id, s.Timeout)
+		ranges, err := splits(ctx, of.reader.table.API, of.id, s.Timeout)
 		if err != nil {
 			return err
 		}
@@ -237,11 +238,11 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 
 // note calls found for rows of the rest of a range.
 func (s *sealing) note(ctx context.Context, p *sealPart, found func(n changedRow, waits bool) bool) error {
-	var op operation
+	var op request.Operation
 	err := s.sealers[p.sealer].note(ctx, &op, p.rest, func(string) bool { return true }, func(key string) { s.scanned(p, key) }, found)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ops[p.sealer].add(&op)
+	s.ops[p.sealer].Add(&op)
 	return err
 }
 
@@ -364,10 +365,10 @@ func (s *sealing) seal(ctx context.Context, c *sealChunk) error {
 		if err := s.limit.wait(ctx, len(notes)); err != nil {
 			return err
 		}
-		var op operation
+		var op request.Operation
 		done, err := of.seal(ctx, &op, notes)
 		s.mu.Lock()
-		s.ops[c.part.sealer].add(&op)
+		s.ops[c.part.sealer].Add(&op)
 		s.report.add(done.RollupCounts)
 		s.new += done.Sealed
 		s.undecodable, s.left = cmp.Or(s.undecodable, done.undecodable), cmp.Or(s.left, done.failed)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -138,7 +139,7 @@ func (l *listing) inPeriod() bool {
 				case l.beyond:
 					filter = scan.Chain{q.Filter, scan.StripValues{}}
 				}
-				if !l.inRows(l.left(q.Rows), l.read.reader.table.filters.of(filter)) {
+				if !l.inRows(l.left(q.Rows), l.read.reader.table.Filters.Of(filter)) {
 					return false
 				}
 				if l.single {
@@ -165,7 +166,7 @@ func (l *listing) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
 	}
 	for len(rows) > 0 {
 		received, found := 0, 0
-		for row, err := range l.read.reader.table.rows(l.read.ctx, &l.read.op, rows, filter, limit) {
+		for row, err := range l.read.reader.table.Rows(l.read.ctx, &l.read.op, rows, filter, limit) {
 			if err != nil {
 				return l.failWith(err)
 			}
@@ -185,9 +186,9 @@ func (l *listing) inRows(rows []codec.Rows, filter bigtable.Filter) bool {
 		case limit == 0 || received < limit:
 			return true
 		case l.current.Prefix == "" || !l.current.Has(l.last):
-			rows = after(rows, l.last) // the last row is of no series, for example of another schema
+			rows = request.After(rows, l.last) // the last row is of no series, for example of another schema
 		default:
-			rows = past(rows, l.current.All())
+			rows = request.Past(rows, l.current.All())
 		}
 		// A request costs more than a few rows: it asks for more rows while these have
 		// few rows of each series.
@@ -238,7 +239,7 @@ func (l *listing) row(row wire.Row) (isNew, more bool) {
 	l.last = row.Key()
 	defer row.Release()
 	switch at, err := a.timeOf(row); {
-	case err == errForeign:
+	case err == request.ErrForeign:
 		return false, true
 	case err != nil:
 		return false, l.read.count(l.read.given, err)

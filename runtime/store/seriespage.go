@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 )
 
 // beginPage begins a page of series.
@@ -86,5 +87,5 @@ func (l *listing) left(rows []codec.Rows) []codec.Rows {
 		return nil
 	}
 	l.after = nil
-	return past(rows, at)
+	return request.Past(rows, at)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -187,7 +188,7 @@ func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 // eachRow calls f for each row that a query selects, with one cell of each column.
 func (t *eraser) eachRow(q *query, v bound, f func(a *assembler, row wire.Row) error) error {
 	e := t.erasing(q, v, time.Time{}, scan.MaxTime)
-	return e.each(func(p part) error {
+	return e.each(func(p request.Part) error {
 		return e.rows(p, func(row wire.Row, span int) error {
 			_, ours, err := e.begin(row, span)
 			if err == nil && ours {
@@ -312,11 +313,11 @@ func (s *settler) unmark(t *eraser, key, mark string) error {
 
 // show reads a row.
 func (s *settler) show(t *eraser, key string) (stateRow, error) {
-	op := operation{}
+	op := request.Operation{}
 	rows := codec.Rows{Keys: []string{key}}
 	families := []string{t.mapping.Table.Families[0].Name, t.mapping.sumFamily()}
-	filter := t.reader.table.filters.of(scan.Chain{scan.Cells{Families: families}, scan.CellsPerColumn(1)})
-	row, err := t.reader.table.one(t.ctx, &op, rows, filter, 0)
+	filter := t.reader.table.Filters.Of(scan.Chain{scan.Cells{Families: families}, scan.CellsPerColumn(1)})
+	row, err := t.reader.table.One(t.ctx, &op, rows, filter, 0)
 	t.counted(op)
 	if err != nil || !row.Exists() {
 		return noState(), err
@@ -329,10 +330,10 @@ func (s *settler) show(t *eraser, key string) (stateRow, error) {
 }
 
 // counted adds to the operation.
-func (t *eraser) counted(op operation) {
+func (t *eraser) counted(op request.Operation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.op.add(&op)
+	t.op.Add(&op)
 }
 
 // round is a round of steps 3 and 4 in a row; counts is whether it showed an event that is deleted. It reports whether the row is
@@ -377,11 +378,11 @@ func (s *settler) apply(t *eraser, key string, m *bigtable.Mutation, opts ...big
 	defer cancel()
 	unavailable := func(err error) bool { return status.Code(err) == codes.Unavailable }
 	err := call.Again(ctx, 20*time.Millisecond, unavailable, func() error {
-		t.counted(operation{Requests: 1, OrdinaryRequests: 1})
-		return t.rows.api.Apply(ctx, key, m, opts...)
+		t.counted(request.Operation{Requests: 1, OrdinaryRequests: 1})
+		return t.rows.API.Apply(ctx, key, m, opts...)
 	})
 	if err != nil {
-		return &DeleteError{Table: t.rows.id, Row: key, Err: missing(t.rows.id, call.Explain(ctx, err))}
+		return &DeleteError{Table: t.rows.ID, Row: key, Err: missing(t.rows.ID, call.Explain(ctx, err))}
 	}
 	return nil
 }
@@ -404,7 +405,7 @@ func (s *settler) newest(t *eraser, key string) (newest event, cells *stateCells
 	if s.search == nil || err != nil {
 		return base, nil, nil // the mark stays
 	}
-	op := operation{}
+	op := request.Operation{}
 	defer func() { t.counted(op) }()
 	spans, err := s.search.whole.find(bound{low: base})
 	if err != nil {

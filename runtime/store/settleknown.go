@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -21,7 +22,7 @@ var errPartly = errors.New("serialized with fields that are unknown, or in anoth
 
 // knows reports whether the stored newest event of a series has nothing but what the program knows of it.
 func (s *settler) knows(t *eraser, newest event) (bool, error) {
-	op := operation{}
+	op := request.Operation{}
 	defer func() { t.counted(op) }()
 	if s.strict != nil {
 		base := t.mapping.clone(newest)
@@ -53,7 +54,7 @@ func (s *settler) knows(t *eraser, newest event) (bool, error) {
 		ms := at.Truncate(time.Millisecond)
 		filter = bigtable.ChainFilters(bigtable.TimestampRangeFilter(ms, ms.Add(time.Millisecond)), filter)
 	}
-	row, err := r.table.one(t.ctx, &op, codec.Rows{Keys: []string{string(key)}}, filter, 0)
+	row, err := r.table.One(t.ctx, &op, codec.Rows{Keys: []string{string(key)}}, filter, 0)
 	if err != nil || !row.Exists() {
 		return err == nil, err
 	}

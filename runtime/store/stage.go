@@ -13,6 +13,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -128,7 +129,7 @@ func (s *stage) add(event event) {
 			s.oneRow(i)
 		}
 		s.distinct(i, event)
-		if err := s.tables[i].err; refusing < 0 && err != nil && err != errForeign && !errors.Is(err, codec.ErrExpired) {
+		if err := s.tables[i].err; refusing < 0 && err != nil && err != request.ErrForeign && !errors.Is(err, codec.ErrExpired) {
 			refusing = i
 		}
 	}
@@ -146,7 +147,7 @@ func (s *stage) layOut(table int, event event) {
 	at := l.Time(s.event)
 	*at = codec.Truncate(*at, l.Precision)
 	if l.others != nil && !l.covers(*at) {
-		t.err = errForeign
+		t.err = request.ErrForeign
 		t.cells.forget() // the next event must not go on with the row of one before this
 		return
 	}
@@ -193,7 +194,7 @@ func (s *stage) take(table, refusing int) {
 	switch {
 	case t.err == nil:
 		t.take(s.events)
-	case t.err == errForeign: // another mapping stores the event
+	case t.err == request.ErrForeign: // another mapping stores the event
 	case (s.writer.options.SkipExpired || s.writer.tables[table].state()) && errors.Is(t.err, codec.ErrExpired): // states expire earlier
 		t.expired++
 		t.cells.forget()
@@ -236,7 +237,7 @@ func (s *stage) send(ctx context.Context, name string) error {
 		if t.state() {
 			staged.onlyNewest(t, elsewhere)
 		}
-		op := operation{Name: name, Table: t.id, Events: s.events + s.skipped, Expired: staged.expired}
+		op := request.Operation{Name: name, Table: t.id, Events: s.events + s.skipped, Expired: staged.expired}
 		opCtx := w.options.Hooks.start(ctx, &op)
 		failures := append(staged.refused, w.sendAll(opCtx, t, staged, &op)...)
 		if t.state() {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -47,7 +48,7 @@ func (a *assembler) state(row wire.Row) (newest event, told bool, err error) {
 
 // states sets the newest events of those series whose rows tell them. The reader is that of the
 // table of states.
-func (r *Reader) states(ctx context.Context, op *operation, some []latestSeries) error {
+func (r *Reader) states(ctx context.Context, op *request.Operation, some []latestSeries) error {
 	var spans []codec.Span
 	of := map[string]int{}
 	for i := range some {
@@ -61,7 +62,7 @@ func (r *Reader) states(ctx context.Context, op *operation, some []latestSeries)
 	defer r.release(m)
 	now := r.options.Now()
 	for _, q := range r.shape.States(spans, now) {
-		for row, err := range r.table.rows(ctx, op, q.Rows, r.table.filters.of(q.Filter), 0) {
+		for row, err := range r.table.Rows(ctx, op, q.Rows, r.table.Filters.Of(q.Filter), 0) {
 			if err != nil {
 				return err
 			}
@@ -72,7 +73,7 @@ func (r *Reader) states(ctx context.Context, op *operation, some []latestSeries)
 			}
 			l := &some[i]
 			if e, told, err := r.newestOnly(l.base, m).state(row); err == nil && told {
-				l.done, l.event, op.Table = true, e, r.table.id
+				l.done, l.event, op.Table = true, e, r.table.ID
 			} else {
 				l.mute = true
 			}
@@ -82,7 +83,7 @@ func (r *Reader) states(ctx context.Context, op *operation, some []latestSeries)
 }
 
 // stateOf returns the newest event of a series, if its row tells.
-func (r *Reader) stateOf(ctx context.Context, op *operation, base event) (event, bool, error) {
+func (r *Reader) stateOf(ctx context.Context, op *request.Operation, base event) (event, bool, error) {
 	one := []latestSeries{{base: base}}
 	err := r.states(ctx, op, one)
 	return one[0].event, one[0].done, err
@@ -151,7 +152,7 @@ func (r *reading) ofStates(spans []codec.Span, yield yielder) {
 		return
 	}
 	for _, q := range s.shape.States(spans, s.options.Now()) {
-		for row, err := range s.table.rows(r.ctx, &r.op, q.Rows, s.table.filters.of(q.Filter), 0) {
+		for row, err := range s.table.Rows(r.ctx, &r.op, q.Rows, s.table.Filters.Of(q.Filter), 0) {
 			if err != nil {
 				yield(r.given, err)
 				return
@@ -167,7 +168,7 @@ func (r *reading) ofStates(spans []codec.Span, yield yielder) {
 func (r *reading) ofState(a *assembler, row wire.Row, yield yielder) bool {
 	e, told, err := a.state(row)
 	switch {
-	case err == errForeign:
+	case err == request.ErrForeign:
 		return true
 	case err != nil:
 		return yield(a.base, err)
@@ -178,7 +179,7 @@ func (r *reading) ofState(a *assembler, row wire.Row, yield yielder) bool {
 	case at.Before(r.assembler.from):
 		return true
 	case at.Before(r.assembler.to):
-		r.op.Table = r.reader.state.table.id
+		r.op.Table = r.reader.state.table.ID
 		return yield(e, nil)
 	}
 	return r.searched(a.base, yield)
@@ -192,6 +193,6 @@ func (r *reading) searched(base event, yield yielder) bool {
 		more = yield(e, err) && (err == nil || isDecodeError(err))
 		return more && err != nil
 	})
-	r.op.add(&read.op)
+	r.op.Add(&read.op)
 	return more
 }

@@ -31,7 +31,9 @@
 //   - reading: readers, pages, and scanners of whole tables
 //   - writing: writers and batchers
 //   - rows: mappings, and events as the cells of rows
-//   - requests: options, hooks, errors, and requests that the client retries
+//   - clients: options, hooks and errors
+//
+// Below are the packages request, which sends the requests of reads, and checkpoint, which keeps the progress of calls.
 package store
 
 import (
@@ -47,6 +49,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -103,7 +106,7 @@ type Operation struct {
 }
 
 // start calls the Start hook, if any.
-func (h Hooks) start(ctx context.Context, op *operation) context.Context {
+func (h Hooks) start(ctx context.Context, op *request.Operation) context.Context {
 	if h.Start == nil {
 		return ctx
 	}
@@ -111,7 +114,7 @@ func (h Hooks) start(ctx context.Context, op *operation) context.Context {
 }
 
 // end calls the End hook, if any.
-func (h Hooks) end(ctx context.Context, op *operation, err error) {
+func (h Hooks) end(ctx context.Context, op *request.Operation, err error) {
 	if h.End != nil {
 		h.End(ctx, Operation(*op), err)
 	}
@@ -274,9 +277,6 @@ func (e *DecodeError) Error() string {
 
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// errIdle is the cause of a read that ends because nothing arrives.
-var errIdle = fmt.Errorf("no row arrived within the timeout, and no sign of progress: %w", context.DeadlineExceeded)
-
 // RangeError reports a time range that ends before it begins or ends at the zero time, or one of a
 // chart that begins at the zero time.
 // It wraps [codec.ErrRange].
@@ -339,7 +339,7 @@ func readError(table string) func(err error) error {
 		if refused, is := errors.AsType[*wire.TooLargeError](err); is {
 			return &TooLargeError{table, refused}
 		}
-		if err == errReversed {
+		if err == request.ErrReversed {
 			return &ReversedError{table}
 		}
 		return missing(table, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -173,7 +174,7 @@ func filterOfDay0(l *mappingOf[sample], now time.Time, newest int) string {
 	if len(plan.Parts) == 0 {
 		return "none"
 	}
-	return fmt.Sprint(new(filters).of(plan.Parts[0].Filter))
+	return fmt.Sprint(new(request.Filters).Of(plan.Parts[0].Filter))
 }
 
 // Families with equal windows share a branch, and their names are quoted. A family

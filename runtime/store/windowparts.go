@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -40,7 +41,7 @@ type windowParts struct {
 	next  func() (*windowsReading, bool) // the next part
 	most  int                            // the largest number of windows in a part
 	ended bool                           // there are no more parts
-	op    operation                      // of the parts that have ended
+	op    request.Operation              // of the parts that have ended
 }
 
 // windowPart is a part that is being read.
@@ -81,7 +82,7 @@ func (p *windowParts) close() {
 	close(p.stop)
 	p.cancel()
 	p.running.Wait()
-	p.lead.reading.op.add(&p.op)
+	p.lead.reading.op.Add(&p.op)
 }
 
 // leads reports whether the lead reads a series.
@@ -138,7 +139,7 @@ func (p *windowParts) byValue(prefix string, listed bool) bool {
 func (w *wanted) has(key string) bool {
 	return slices.ContainsFunc(w.spans, func(s codec.Span) bool {
 		rows := s.All()
-		return keyRange{rows.Start, rows.End}.contains(key)
+		return request.Range{Start: rows.Start, End: rows.End}.Contains(key)
 	})
 }
 
@@ -154,8 +155,8 @@ func (p *windowParts) byKey(current codec.Span, listed bool) bool {
 	if len(rows.End) <= skip {
 		return false
 	}
-	own := keyRange{rows.Start[skip:], rows.End[skip:]}
-	p.owns = func(key string) bool { return own.contains(key[min(skip, len(key)):]) }
+	own := request.Range{Start: rows.Start[skip:], End: rows.End[skip:]}
+	p.owns = func(key string) bool { return own.Contains(key[min(skip, len(key)):]) }
 	c := &keyCutter{begin: own.End, backward: p.reader.shape.Descending(), step: 1 / float64(16*p.lead.parallelism())}
 	if c.backward {
 		c.begin = own.Start
@@ -181,15 +182,15 @@ func (p *windowParts) byKey(current codec.Span, listed bool) bool {
 // farEnd returns the last key, in reading order, of the rows of the first span that the parts read.
 // After an error, it returns false: a part will find it, too.
 func (p *windowParts) farEnd(r *reading, c *keyCutter) (string, bool) {
-	all, in := p.spans[0].All(), keyRange{Start: c.begin}
+	all, in := p.spans[0].All(), request.Range{Start: c.begin}
 	if all.Reverse = !c.backward; c.backward {
-		in = keyRange{End: c.begin}
+		in = request.Range{End: c.begin}
 	}
-	rows := within([]codec.Rows{all}, in.of(p.spans[0]))
+	rows := request.Within([]codec.Rows{all}, in.Of(p.spans[0]))
 	if rows == nil {
 		return "", false
 	}
-	row, err := p.reader.table.one(p.ctx, &r.op, rows[0], p.reader.table.filters.of(scan.KeysOnly(nil)), 1)
+	row, err := p.reader.table.One(p.ctx, &r.op, rows[0], p.reader.table.Filters.Of(scan.KeysOnly(nil)), 1)
 	if err != nil || !row.Exists() {
 		return "", false
 	}
@@ -204,7 +205,7 @@ func (p *windowParts) work() {
 		close(part.items)
 		p.mu.Lock()
 		p.most = max(p.most, windows)
-		p.op.add(&read.reading.op)
+		p.op.Add(&read.reading.op)
 		p.mu.Unlock()
 	}
 }
@@ -295,9 +296,9 @@ type keyCutter struct {
 }
 
 // next returns the next range; false after the last one.
-func (c *keyCutter) next() (keyRange, bool) {
+func (c *keyCutter) next() (request.Range, bool) {
 	if c.done {
-		return keyRange{}, false
+		return request.Range{}, false
 	}
 	end := ""
 	for end == "" {
@@ -309,9 +310,9 @@ func (c *keyCutter) next() (keyRange, bool) {
 			end = at
 		}
 	}
-	r := keyRange{c.begin, end}
+	r := request.Range{Start: c.begin, End: end}
 	if c.backward {
-		r = keyRange{end, c.begin}
+		r = request.Range{Start: end, End: c.begin}
 	}
 	c.begin = end
 	return r, true

@@ -104,7 +104,7 @@ func (r *windowsReading) span(from, to time.Time, most int) (items []windowItem,
 	} else if part.events() {
 		part.fold.End()
 	}
-	r.reading.op.add(&part.reading.op)
+	r.reading.op.Add(&part.reading.op)
 	return items, from, !part.stopped
 }
 
@@ -136,7 +136,7 @@ func (r *windowsReading) approach() bool {
 		return r.failWith(err)
 	}
 	before.descend()
-	r.reading.op.add(&before.reading.op)
+	r.reading.op.Add(&before.reading.op)
 	r.reading.assembler.from = begin
 	return r.failed == nil
 }
@@ -164,7 +164,7 @@ func (r *windowsReading) behindGap(least, to time.Time) (from time.Time, err err
 	}
 	read.ordered()(read.count)
 	read.op.Events = 0 // the part counts it
-	r.reading.op.add(&read.op)
+	r.reading.op.Add(&read.op)
 	if !newest.at.After(r.from) {
 		return r.from, err
 	}

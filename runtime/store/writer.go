@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -214,7 +215,7 @@ func (w *Writer) write(ctx context.Context, name string, events List, opts []Wri
 // TestMutations lists the requests, TestLateCopies repeats each of each call, and TestHistoryLateCopies those of a setup.
 
 // sendAll sends what a table gets and returns the failures.
-func (w *Writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *operation) []Failure {
+func (w *Writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *request.Operation) []Failure {
 	if s.ifAbsent {
 		return w.sendAbsent(ctx, t, s, op)
 	}

@@ -81,9 +81,9 @@ func TestCalls(t *testing.T) {
 // mkfifo creates a named pipe; nil if the operating system has none.
 var mkfifo func(path string, mode uint32) error
 
-// TestFiles leaves the files of others alone: it follows no symbolic links, reads
+// TestCheckpointFiles leaves the files of others alone: it follows no symbolic links, reads
 // regular files of a limited size only, and writes to a new file.
-func TestFiles(t *testing.T) {
+func TestCheckpointFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs symbolic links and named pipes")
 	}

@@ -1,4 +1,4 @@
-package store
+package request
 
 import (
 	"context"
@@ -11,58 +11,58 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// startOf returns the time in the key of a row, or the start of its bucket; errForeign if the
+// StartOf returns the time in the key of a row, or the start of its bucket; ErrForeign if the
 // row belongs to another mapping.
-type startOf = func(row wire.Row) (time.Time, error)
+type StartOf = func(row wire.Row) (time.Time, error)
 
 // recent reports whether the bucket with the given start is the current one or a later one.
-func (t *rowReader) recent(start, now time.Time) bool {
-	return t.shape.Offset.Bucket.End(start).After(now)
+func (t *Table) recent(start, now time.Time) bool {
+	return t.Shape.Offset.Bucket.End(start).After(now)
 }
 
-// recentRows returns the newest rows of each span among the current bucket and later
+// RecentRows returns the newest rows of each span among the current bucket and later
 // ones; nil if there are none.
-func (t *rowReader) recentRows(ctx context.Context, op *operation, now time.Time, spans []codec.Span, q scan.Request, start startOf) ([]wire.Row, error) {
-	of := newSeriesRows(spans)
-	for row, err := range t.rows(ctx, op, q.Rows, t.filters.of(q.Filter), q.Limit) {
+func (t *Table) RecentRows(ctx context.Context, op *Operation, now time.Time, spans []codec.Span, q scan.Request, start StartOf) ([]wire.Row, error) {
+	of := NewSeriesRows(spans)
+	for row, err := range t.Rows(ctx, op, q.Rows, t.Filters.Of(q.Filter), q.Limit) {
 		if err != nil {
 			return nil, err
 		}
 		if at, err := start(row); err == nil && t.recent(at, now) {
-			of.add(spanOf(spans, row.Key()), row, at)
+			of.add(SpanOf(spans, row.Key()), row, at)
 		}
 	}
-	if !of.some() {
+	if !of.Some() {
 		return nil, nil
 	}
-	keepNewest(of.rows, of.starts)
-	return of.rows, nil
+	KeepNewest(of.Rows, of.Starts)
+	return of.Rows, nil
 }
 
-// seriesRows are the newest known rows of a series.
-type seriesRows struct {
+// SeriesRows are the newest known rows of a series.
+type SeriesRows struct {
 	spans  []codec.Span
-	rows   []wire.Row  // one per span; zero if none is known
-	starts []time.Time // of their buckets
+	Rows   []wire.Row  // one per span; zero if none is known
+	Starts []time.Time // of their buckets
 }
 
-func newSeriesRows(spans []codec.Span) seriesRows {
-	return seriesRows{spans, make([]wire.Row, len(spans)), make([]time.Time, len(spans))}
+func NewSeriesRows(spans []codec.Span) SeriesRows {
+	return SeriesRows{spans, make([]wire.Row, len(spans)), make([]time.Time, len(spans))}
 }
 
 // add adds a row of a span, unless a newer one is known.
-func (s *seriesRows) add(span int, row wire.Row, start time.Time) {
-	if !s.rows[span].Exists() || start.After(s.starts[span]) {
-		s.rows[span], s.starts[span] = row, start
+func (s *SeriesRows) add(span int, row wire.Row, start time.Time) {
+	if !s.Rows[span].Exists() || start.After(s.Starts[span]) {
+		s.Rows[span], s.Starts[span] = row, start
 	}
 }
 
-// some reports whether any row is known.
-func (s *seriesRows) some() bool { return slices.ContainsFunc(s.rows, wire.Row.Exists) }
+// Some reports whether any row is known.
+func (s *SeriesRows) Some() bool { return slices.ContainsFunc(s.Rows, wire.Row.Exists) }
 
-// recentOf adds those rows to several series that are in the current bucket or later ones. It
+// RecentOf adds those rows to several series that are in the current bucket or later ones. It
 // reports whether ranges describe these rows.
-func (t *rowReader) recentOf(ctx context.Context, op *operation, some []*seriesRows, now time.Time, start startOf) (bool, error) {
+func (t *Table) RecentOf(ctx context.Context, op *Operation, some []*SeriesRows, now time.Time, start StartOf) (bool, error) {
 	type place struct{ series, span int }
 	var spans []codec.Span
 	places := map[string]place{}
@@ -74,7 +74,7 @@ func (t *rowReader) recentOf(ctx context.Context, op *operation, some []*seriesR
 			places[span.Prefix] = place{i, k}
 		}
 	}
-	in := t.shape
+	in := t.Shape
 	if ssd, ok := in.OnSSD(now); ok { // the others are searched
 		in = &ssd
 	}
@@ -84,7 +84,7 @@ func (t *rowReader) recentOf(ctx context.Context, op *operation, some []*seriesR
 	}
 	slices.Sort(prefixes)
 	for _, q := range requests {
-		for row, err := range t.rows(ctx, op, q.Rows, t.filters.of(q.Filter), 0) {
+		for row, err := range t.Rows(ctx, op, q.Rows, t.Filters.Of(q.Filter), 0) {
 			if err != nil {
 				return true, err
 			}
@@ -104,9 +104,9 @@ func (t *rowReader) recentOf(ctx context.Context, op *operation, some []*seriesR
 	return true, nil
 }
 
-// newestRows returns the row of the newest bucket or event of each span, or of the
+// NewestRows returns the row of the newest bucket or event of each span, or of the
 // first span in the remaining ranges.
-func (t *rowReader) newestRows(ctx context.Context, op *operation, s *scan.Search, left []codec.Rows, start startOf) ([]wire.Row, error) {
+func (t *Table) NewestRows(ctx context.Context, op *Operation, s *scan.Search, left []codec.Rows, start StartOf) ([]wire.Row, error) {
 	rows := make([]wire.Row, len(s.Requests))
 	for i, q := range s.Requests {
 		in := q.Rows
@@ -119,7 +119,7 @@ func (t *rowReader) newestRows(ctx context.Context, op *operation, s *scan.Searc
 		}
 		rows[i] = row
 	}
-	if !t.shape.Pattern.RowPerField() {
+	if !t.Shape.Pattern.RowPerField() {
 		return rows, nil
 	}
 	starts := make([]time.Time, len(rows))
@@ -132,38 +132,38 @@ func (t *rowReader) newestRows(ctx context.Context, op *operation, s *scan.Searc
 			return nil, err
 		}
 	}
-	keepNewest(rows, starts)
+	KeepNewest(rows, starts)
 	return rows, nil
 }
 
 // newestOwnRow is newestRow without the rows of other mappings, which may lie between those of
 // this one.
-func (t *rowReader) newestOwnRow(ctx context.Context, op *operation, s *scan.Search, q scan.Request, in []codec.Rows, start startOf) (wire.Row, error) {
+func (t *Table) newestOwnRow(ctx context.Context, op *Operation, s *scan.Search, q scan.Request, in []codec.Rows, start StartOf) (wire.Row, error) {
 	for len(in) > 0 {
 		row, err := t.newestRow(ctx, op, s, q, in)
-		if err != nil || !row.Exists() || !t.shared {
+		if err != nil || !row.Exists() || !t.Shared {
 			return row, err
 		}
-		if _, err := start(row); err != errForeign {
+		if _, err := start(row); err != ErrForeign {
 			return row, nil
 		}
-		in = t.before(in, row.Key())
+		in = t.Before(in, row.Key())
 	}
 	return wire.Row{}, nil
 }
 
 // newestRow returns the row of the newest bucket or event that a request or lookup
 // finds in the ranges; the zero Row if there is none.
-func (t *rowReader) newestRow(ctx context.Context, op *operation, s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
+func (t *Table) newestRow(ctx context.Context, op *Operation, s *scan.Search, q scan.Request, in []codec.Rows) (wire.Row, error) {
 	if !q.KeysOnly {
-		return t.newest(ctx, op, in, t.filters.of(q.Filter), q.Limit)
+		return t.Newest(ctx, op, in, t.Filters.Of(q.Filter), q.Limit)
 	}
 	stored, err := t.stored(ctx, op, q)
 	if err != nil {
 		return wire.Row{}, err
 	}
 	if last := in[0].Keys; last != nil { // a row without an event
-		start, _, err := t.keys()(last[0])
+		start, _, err := t.Keys()(last[0])
 		if err != nil {
 			return wire.Row{}, err
 		}
@@ -173,15 +173,15 @@ func (t *rowReader) newestRow(ctx context.Context, op *operation, s *scan.Search
 		return wire.Row{}, nil
 	}
 	found := s.RequestOf(stored[len(stored)-1].Key)
-	return t.one(ctx, op, found.Rows[0], t.filters.of(found.Filter), found.Limit)
+	return t.One(ctx, op, found.Rows[0], t.Filters.Of(found.Filter), found.Limit)
 }
 
 // stored returns the rows that a lookup finds, in order of time. It is for tables whose
 // labels do not sort.
-func (t *rowReader) stored(ctx context.Context, op *operation, lookup scan.Request) ([]scan.Stored, error) {
+func (t *Table) stored(ctx context.Context, op *Operation, lookup scan.Request) ([]scan.Stored, error) {
 	var out []scan.Stored
-	parse := t.keys()
-	for row, err := range t.rows(ctx, op, lookup.Rows, t.filters.of(lookup.Filter), lookup.Limit) {
+	parse := t.Keys()
+	for row, err := range t.Rows(ctx, op, lookup.Rows, t.Filters.Of(lookup.Filter), lookup.Limit) {
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +193,7 @@ func (t *rowReader) stored(ctx context.Context, op *operation, lookup scan.Reque
 	return out, nil
 }
 
-// spanOf returns the index of the span that has the key.
-func spanOf(spans []codec.Span, key string) int {
+// SpanOf returns the index of the span that has the key.
+func SpanOf(spans []codec.Span, key string) int {
 	return max(0, slices.IndexFunc(spans, func(s codec.Span) bool { return s.Has(key) }))
 }

@@ -1,4 +1,4 @@
-package store
+package request
 
 import (
 	"slices"
@@ -11,10 +11,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// filters converts planned filters to the client's type. It keeps the last pattern for row
-// keys, whose regular expression is expensive: [Reader.Latest] uses the same one for all
+// Filters converts planned filters to the client's type. It keeps the last pattern for row
+// keys, whose regular expression is expensive: a search for the newest event uses the same one for all
 // series until the current bucket ends.
-type filters struct{ keys atomic.Pointer[keyFilter] }
+type Filters struct{ keys atomic.Pointer[keyFilter] }
 
 // keyFilter is a filter for the row keys that match a pattern.
 type keyFilter struct {
@@ -22,8 +22,8 @@ type keyFilter struct {
 	filter bigtable.Filter
 }
 
-// of converts a filter.
-func (c *filters) of(f scan.Filter) bigtable.Filter {
+// Of converts a filter.
+func (c *Filters) Of(f scan.Filter) bigtable.Filter {
 	switch f := f.(type) {
 	case scan.Chain:
 		return bigtable.ChainFilters(c.chained(f)...)
@@ -58,11 +58,11 @@ func (c *filters) of(f scan.Filter) bigtable.Filter {
 }
 
 // ofAny converts a filter, which may be nil.
-func (c *filters) ofAny(f scan.Filter) bigtable.Filter {
+func (c *Filters) ofAny(f scan.Filter) bigtable.Filter {
 	if f == nil {
 		return nil
 	}
-	return c.of(f)
+	return c.Of(f)
 }
 
 // valueFilter returns the filter of a range of values.
@@ -75,22 +75,22 @@ func valueFilter(r codec.ValueRange) bigtable.Filter {
 }
 
 // each converts several filters.
-func (c *filters) each(planned []scan.Filter) []bigtable.Filter {
+func (c *Filters) each(planned []scan.Filter) []bigtable.Filter {
 	out := make([]bigtable.Filter, len(planned))
 	for i, f := range planned {
-		out[i] = c.of(f)
+		out[i] = c.Of(f)
 	}
 	return out
 }
 
 // chained converts the filters of a chain. Those of cells become two in a row.
-func (c *filters) chained(planned scan.Chain) []bigtable.Filter {
+func (c *Filters) chained(planned scan.Chain) []bigtable.Filter {
 	out := make([]bigtable.Filter, 0, len(planned)+1)
 	for _, f := range planned {
 		if cells, ok := f.(scan.Cells); ok {
 			out = appendCells(out, cells)
 		} else {
-			out = append(out, c.of(f))
+			out = append(out, c.Of(f))
 		}
 	}
 	return out
@@ -107,7 +107,7 @@ func appendCells(dst []bigtable.Filter, cells scan.Cells) []bigtable.Filter {
 }
 
 // ofKeys returns the filter for the row keys that match a pattern.
-func (c *filters) ofKeys(form codec.KeyPieces) bigtable.Filter {
+func (c *Filters) ofKeys(form codec.KeyPieces) bigtable.Filter {
 	if last := c.keys.Load(); last != nil && slices.Equal(last.form, form) {
 		return last.filter
 	}

@@ -1,4 +1,4 @@
-package store
+package request
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 // other end, so that it reads no more rows than necessary.
 
 // instant returns the rows with the same instant as the given key.
-func (t *rowReader) instant(key string) codec.Rows {
-	return codec.PrefixRows(key[:max(0, len(key)-t.ties)])
+func (t *Table) instant(key string) codec.Rows {
+	return codec.PrefixRows(key[:max(0, len(key)-t.Ties)])
 }
 
 // tied reports whether two rows have the same series and instant.
-func (t *rowReader) tied(a, b string) bool {
-	return len(a) == len(b) && len(a) > t.ties && a[:len(a)-t.ties] == b[:len(b)-t.ties]
+func (t *Table) tied(a, b string) bool {
+	return len(a) == len(b) && len(a) > t.Ties && a[:len(a)-t.Ties] == b[:len(b)-t.Ties]
 }
 
 // run contains the rows of one instant in reverse order.
@@ -40,8 +40,8 @@ func (r run) yieldTo(yield func(wire.Row, error) bool) bool {
 
 // turned reverses the rows of each instant. After an error it does not yield the rows
 // of the last instant, because others may precede them.
-func (t *rowReader) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, error] {
-	if t.ties == 0 {
+func (t *Table) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, error] {
+	if t.Ties == 0 {
 		return rows
 	}
 	return func(yield func(wire.Row, error) bool) {
@@ -64,17 +64,17 @@ func (t *rowReader) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, 
 }
 
 // turnedFirst yields the first rows of a range, with those of each instant reversed,
-// and then the rest if the caller wants it; see [rowReader.enough]. limit is one more than
+// and then the rest if the caller wants it; see [Table.enough]. limit is one more than
 // the number of rows that should suffice.
-func (t *rowReader) turnedFirst(ctx context.Context, op *operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
+func (t *Table) turnedFirst(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) { t.turn(ctx, op, in, filter, limit, wanted, yield) }
 }
 
 // turn yields rows for turnedFirst.
-func (t *rowReader) turn(ctx context.Context, op *operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool, yield func(wire.Row, error) bool) {
+func (t *Table) turn(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool, yield func(wire.Row, error) bool) {
 	n, yielded, enough := 0, 0, limit-1
 	var same run // rows of the last instant
-	for row, err := range t.rows(ctx, op, []codec.Rows{in}, filter, limit) {
+	for row, err := range t.Rows(ctx, op, []codec.Rows{in}, filter, limit) {
 		if err != nil {
 			yield(wire.Row{}, err)
 			return
@@ -97,9 +97,9 @@ func (t *rowReader) turn(ctx context.Context, op *operation, in codec.Rows, filt
 	last.Reverse = !in.Reverse
 	left := []codec.Rows{last}
 	if yielded < enough {
-		for row, err := range t.rows(ctx, op, left, filter, enough-yielded) {
+		for row, err := range t.Rows(ctx, op, left, filter, enough-yielded) {
 			if err == nil {
-				left = after(left, row.Key())
+				left = After(left, row.Key())
 			}
 			if !yield(row, err) || err != nil {
 				return
@@ -110,20 +110,20 @@ func (t *rowReader) turn(ctx context.Context, op *operation, in codec.Rows, filt
 		return
 	}
 	if left != nil {
-		for row, err := range t.rows(ctx, op, left, filter, 0) {
+		for row, err := range t.Rows(ctx, op, left, filter, 0) {
 			if !yield(row, err) || err != nil {
 				return
 			}
 		}
 	}
 	if rest, some := in.Past(last); some {
-		t.turned(t.rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
+		t.turned(t.Rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
 	}
 }
 
-// newest returns the row of the newest event or bucket in the ranges, which it reads
+// Newest returns the row of the newest event or bucket in the ranges, which it reads
 // one after the other; the zero Row if there is none.
-func (t *rowReader) newest(ctx context.Context, op *operation, in []codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
+func (t *Table) Newest(ctx context.Context, op *Operation, in []codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
 	for _, rows := range in {
 		row, err := t.first(ctx, op, rows, filter, limit)
 		if row.Exists() || err != nil {
@@ -135,9 +135,9 @@ func (t *rowReader) newest(ctx context.Context, op *operation, in []codec.Rows, 
 
 // first returns the first row of a range, or the zero Row if there is none. For limit,
 // see turnedFirst.
-func (t *rowReader) first(ctx context.Context, op *operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
-	if t.ties == 0 || rows.Reverse == t.shape.Descending() { // a single row, or the rest of an instant
-		return t.one(ctx, op, rows, filter, 1)
+func (t *Table) first(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (wire.Row, error) {
+	if t.Ties == 0 || rows.Reverse == t.Shape.Descending() { // a single row, or the rest of an instant
+		return t.One(ctx, op, rows, filter, 1)
 	}
 	for row, err := range t.turnedFirst(ctx, op, rows, filter, limit, func() bool { return false }) {
 		return row, err
@@ -145,25 +145,25 @@ func (t *rowReader) first(ctx context.Context, op *operation, rows codec.Rows, f
 	return wire.Row{}, nil
 }
 
-// before removes the row with the given key, which is the newest, from the ranges and
+// Before removes the row with the given key, which is the newest, from the ranges and
 // keeps what precedes it in time. If labels do not sort, it removes only the key; see
 // newestRow.
-func (t *rowReader) before(in []codec.Rows, key string) []codec.Rows {
+func (t *Table) Before(in []codec.Rows, key string) []codec.Rows {
 	switch {
-	case !t.shape.InOrder():
+	case !t.Shape.InOrder():
 		return []codec.Rows{{Keys: []string{key}}}
-	case t.ties == 0:
-		return after(in, key)
+	case t.Ties == 0:
+		return After(in, key)
 	}
 	instant := t.instant(key)
-	instant.Reverse = t.shape.Descending()
-	return append(after([]codec.Rows{instant}, key), t.past(in, instant)...)
+	instant.Reverse = t.Shape.Descending()
+	return append(After([]codec.Rows{instant}, key), t.Past(in, instant)...)
 }
 
-// past removes gone, a range at the beginning of the others, from them.
-func (t *rowReader) past(in []codec.Rows, gone codec.Rows) []codec.Rows {
+// Past removes gone, a range at the beginning of the others, from them.
+func (t *Table) Past(in []codec.Rows, gone codec.Rows) []codec.Rows {
 	return eachRest(in, func(rows codec.Rows) (codec.Rows, bool) {
-		if t.ties > 0 && rows.Reverse == t.shape.Descending() {
+		if t.Ties > 0 && rows.Reverse == t.Shape.Descending() {
 			return rows, false // belongs to an instant that was removed, too
 		}
 		return rows.Past(gone)

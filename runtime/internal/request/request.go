@@ -1,9 +1,13 @@
-package store
+// Package request sends the requests of reads, and yields their rows: in order, also those of several ranges that are read together,
+// again after errors that pass, and with a limit, no more than are wanted. It knows plans of package scan, and neither events nor
+// applications.
+package request
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -21,47 +25,50 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
-// errReversed is the error of a server that returns rows in ascending order if it is asked for the reverse.
-var errReversed = errors.New("rows in ascending order instead of the reverse")
+// errIdle is the cause of a read that ends because nothing arrives.
+var errIdle = fmt.Errorf("no row arrived within the timeout, and no sign of progress: %w", context.DeadlineExceeded)
 
-// errForeign is the error for a row that belongs to another mapping of the events.
-var errForeign = errors.New("the row belongs to another layout")
+// ErrReversed is the error of a server that returns rows in ascending order if it is asked for the reverse.
+var ErrReversed = errors.New("rows in ascending order instead of the reverse")
 
-// rowReader requests the rows of a table with the events of one mapping.
-type rowReader struct {
-	id      string                // with its prefix
-	fail    func(err error) error // converts the error of a request
-	api     bigtable.TableAPI
-	wire    bool          // rows may be decoded directly from the wire
-	timeout time.Duration // for the next row
-	shape   *scan.Table
-	ties    int  // codec.Key.Ties
-	shared  bool // other mappings may have rows between those of this one
-	filters filters
-	// keys returns a function that parses row keys: it returns the time of the event or the
+// ErrForeign is the error for a row that belongs to another mapping of the events.
+var ErrForeign = errors.New("the row belongs to another layout")
+
+// Table requests the rows of a table with the events of one mapping.
+type Table struct {
+	ID      string                // with its prefix
+	Fail    func(err error) error // converts the error of a request
+	API     bigtable.TableAPI
+	Wire    bool          // rows may be decoded directly from the wire
+	Timeout time.Duration // for the next row
+	Shape   *scan.Table
+	Ties    int  // codec.Key.Ties
+	Shared  bool // other mappings may have rows between those of this one
+	Filters Filters
+	// Keys returns a function that parses row keys: it returns the time of the event or the
 	// start of its bucket, and whether the mapping covers it. It is not safe for concurrent use.
-	keys func() func(key string) (start time.Time, covered bool, err error)
+	Keys func() func(key string) (start time.Time, covered bool, err error)
 }
 
-// part is a part of a read in progress.
-type part struct {
+// Part is a part of a read in progress.
+type Part struct {
 	*scan.Part
-	read     string        // rows up to this key, in key order, were read
-	complete bool          // all rows were read
-	begin    string        // what the key of the first row of a page begins with, as far as the rows of spans have it in common
-	within   keyRange      // the keys to read; the zero keyRange for all
-	turns    chan struct{} // one element per request in progress, if they are paginated
+	Read     string        // rows up to this key, in key order, were read
+	Complete bool          // all rows were read
+	Begin    string        // what the key of the first row of a page begins with, as far as the rows of spans have it in common
+	Within   Range         // the keys to read; the zero Range for all
+	Turns    chan struct{} // one element per request in progress, if they are paginated
 }
 
-// spanRows yields the rows of a span. wanted blocks until the caller wants more rows
+// SpanRows yields the rows of a span. wanted blocks until the caller wants more rows
 // than are expected to suffice; it returns false if the caller never does.
-func (t *rowReader) spanRows(ctx context.Context, op *operation, p part, span int, wanted func() bool) iter.Seq2[wire.Row, error] {
+func (t *Table) SpanRows(ctx context.Context, op *Operation, p Part, span int, wanted func() bool) iter.Seq2[wire.Row, error] {
 	if q, one := p.Request(span); one {
 		return t.enough(ctx, op, p, q, wanted)
 	}
 	lookup, needed := p.Lookup(span)
 	if !needed {
-		return t.requested(ctx, op, p, p.Requests(span), wanted)
+		return t.Requested(ctx, op, p, p.Requests(span), wanted)
 	}
 	return func(yield func(wire.Row, error) bool) {
 		stored, err := t.stored(ctx, op, lookup)
@@ -69,12 +76,12 @@ func (t *rowReader) spanRows(ctx context.Context, op *operation, p part, span in
 			yield(wire.Row{}, err)
 			return
 		}
-		t.requested(ctx, op, p, p.RequestsOf(stored), wanted)(yield)
+		t.Requested(ctx, op, p, p.RequestsOf(stored), wanted)(yield)
 	}
 }
 
-// requested yields the rows of requests, one after the other.
-func (t *rowReader) requested(ctx context.Context, op *operation, p part, requests iter.Seq[scan.Request], wanted func() bool) iter.Seq2[wire.Row, error] {
+// Requested yields the rows of requests, one after the other.
+func (t *Table) Requested(ctx context.Context, op *Operation, p Part, requests iter.Seq[scan.Request], wanted func() bool) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for q := range requests {
 			for row, err := range t.enough(ctx, op, p, q, wanted) {
@@ -88,31 +95,31 @@ func (t *rowReader) requested(ctx context.Context, op *operation, p part, reques
 
 // enough sends a request that may be limited to the rows that should suffice. Some rows
 // may have nothing for the caller; if it wants more, enough requests the rest.
-func (t *rowReader) enough(ctx context.Context, op *operation, p part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
-	rows, filter, limit := q.Rows, t.filters.of(q.Filter), q.Limit
-	if p.read != "" {
-		rows = eachRest(rows, func(r codec.Rows) (codec.Rows, bool) { return r.Behind(p.read) })
+func (t *Table) enough(ctx context.Context, op *Operation, p Part, q scan.Request, wanted func() bool) iter.Seq2[wire.Row, error] {
+	rows, filter, limit := q.Rows, t.Filters.Of(q.Filter), q.Limit
+	if p.Read != "" {
+		rows = eachRest(rows, func(r codec.Rows) (codec.Rows, bool) { return r.Behind(p.Read) })
 	}
-	if p.begin != "" {
-		rows = since(rows, p.begin)
+	if p.Begin != "" {
+		rows = Since(rows, p.Begin)
 	}
-	if p.within != (keyRange{}) {
-		rows = within(rows, p.within)
+	if p.Within != (Range{}) {
+		rows = Within(rows, p.Within)
 	}
 	if rows == nil {
 		return func(func(wire.Row, error) bool) {}
 	}
 	switch {
 	case q.Paginated:
-		return t.turned(t.paged(ctx, op, rows, filter, limit, p.turns))
+		return t.turned(t.paged(ctx, op, rows, filter, limit, p.Turns))
 	case limit == 0:
-		return t.turned(t.rows(ctx, op, rows, filter, 0))
-	case t.ties > 0:
+		return t.turned(t.Rows(ctx, op, rows, filter, 0))
+	case t.Ties > 0:
 		return t.turnedFirst(ctx, op, rows[0], filter, limit, wanted)
 	}
 	return func(yield func(wire.Row, error) bool) {
 		n, last := 0, ""
-		for row, err := range t.rows(ctx, op, rows, filter, limit) {
+		for row, err := range t.Rows(ctx, op, rows, filter, limit) {
 			if err == nil {
 				n, last = n+1, row.Key() // afterward the row belongs to the caller
 			}
@@ -123,11 +130,11 @@ func (t *rowReader) enough(ctx context.Context, op *operation, p part, q scan.Re
 		if n < limit || !wanted() {
 			return
 		}
-		rest := after(rows, last)
+		rest := After(rows, last)
 		if rest == nil {
 			return
 		}
-		for row, err := range t.rows(ctx, op, rest, filter, 0) {
+		for row, err := range t.Rows(ctx, op, rest, filter, 0) {
 			if !yield(row, err) {
 				return
 			}
@@ -137,7 +144,7 @@ func (t *rowReader) enough(ctx context.Context, op *operation, p part, q scan.Re
 
 // paged sends requests for limit rows each. It reads all rows of a page before it
 // yields the first, so the page's stream ends while the caller waits for other streams.
-func (t *rowReader) paged(ctx context.Context, op *operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) iter.Seq2[wire.Row, error] {
+func (t *Table) paged(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for rows != nil {
 			page, err := t.page(ctx, op, rows, filter, limit, turns)
@@ -154,20 +161,20 @@ func (t *rowReader) paged(ctx context.Context, op *operation, rows []codec.Rows,
 			if err != nil || len(page) < limit {
 				return
 			}
-			rows = after(rows, last)
+			rows = After(rows, last)
 		}
 	}
 }
 
 // page reads one page when a slot is free.
-func (t *rowReader) page(ctx context.Context, op *operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []wire.Row, err error) {
+func (t *Table) page(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, turns chan struct{}) (page []wire.Row, err error) {
 	select {
 	case turns <- struct{}{}:
 		defer func() { <-turns }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	for row, err := range t.rows(ctx, op, rows, filter, limit) {
+	for row, err := range t.Rows(ctx, op, rows, filter, limit) {
 		if err != nil {
 			return page, err
 		}
@@ -176,14 +183,14 @@ func (t *rowReader) page(ctx context.Context, op *operation, rows []codec.Rows, 
 	return page, nil
 }
 
-// after returns the rows of a request that remain after the row with the given key, in
+// After returns the rows of a request that remain after the row with the given key, in
 // reading order.
-func after(rows []codec.Rows, key string) []codec.Rows {
+func After(rows []codec.Rows, key string) []codec.Rows {
 	return eachRest(rows, func(r codec.Rows) (codec.Rows, bool) { return r.After(key) })
 }
 
-// past returns the rows of a request that remain after gone, a range at their beginning.
-func past(rows []codec.Rows, gone codec.Rows) []codec.Rows {
+// Past returns the rows of a request that remain after gone, a range at their beginning.
+func Past(rows []codec.Rows, gone codec.Rows) []codec.Rows {
 	return eachRest(rows, func(r codec.Rows) (codec.Rows, bool) { return r.Past(gone) })
 }
 
@@ -197,11 +204,11 @@ func eachRest(rows []codec.Rows, rest func(codec.Rows) (codec.Rows, bool)) (left
 	return left
 }
 
-// one returns the first row, if any. If there can be no other, it waits for the end of
+// One returns the first row, if any. If there can be no other, it waits for the end of
 // the stream, because that is cheaper than canceling it; errors after the row do not
 // matter.
-func (t *rowReader) one(ctx context.Context, op *operation, rows codec.Rows, filter bigtable.Filter, limit int) (first wire.Row, err error) {
-	for row, err := range t.rows(ctx, op, []codec.Rows{rows}, filter, limit) {
+func (t *Table) One(ctx context.Context, op *Operation, rows codec.Rows, filter bigtable.Filter, limit int) (first wire.Row, err error) {
+	for row, err := range t.Rows(ctx, op, []codec.Rows{rows}, filter, limit) {
 		switch {
 		case first.Exists():
 			return first, nil
@@ -213,16 +220,16 @@ func (t *rowReader) one(ctx context.Context, op *operation, rows codec.Rows, fil
 	return first, nil
 }
 
-// rows yields the rows of a request, up to limit unless it is 0. It gives up if no message arrives within the timeout, which does
+// Rows yields the rows of a request, up to limit unless it is 0. It gives up if no message arrives within the timeout, which does
 // not include the time that the caller takes; a message without rows says that the server is scanning. After an error that is
 // likely to pass, it continues behind what was scanned. If the client has [wire.ClientOptions], cells are decoded directly from the
 // wire; otherwise, messages without rows do not count, because the client does not pass them on.
-func (t *rowReader) rows(ctx context.Context, op *operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
-	return t.scan(ctx, op, rows, filter, limit, nil)
+func (t *Table) Rows(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int) iter.Seq2[wire.Row, error] {
+	return t.Scan(ctx, op, rows, filter, limit, nil)
 }
 
-// scan is rows. scanned, which may be nil, is told up to which row key the server has scanned rows, all of which were yielded.
-func (t *rowReader) scan(ctx context.Context, op *operation, rows []codec.Rows, filter bigtable.Filter, limit int, scanned func(key string)) iter.Seq2[wire.Row, error] {
+// Scan is Rows. scanned, which may be nil, is told up to which row key the server has scanned rows, all of which were yielded.
+func (t *Table) Scan(ctx context.Context, op *Operation, rows []codec.Rows, filter bigtable.Filter, limit int, scanned func(key string)) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		idle := 0 // requests since the last that got anywhere
 		passing := func(err error) bool { return idle < maxIdleRequests && call.Passing(err) && ctx.Err() == nil }
@@ -235,7 +242,7 @@ func (t *rowReader) scan(ctx context.Context, op *operation, rows []codec.Rows, 
 				}
 				again := idle > 0
 				if at := q.position(rows[0].Reverse); at != "" {
-					rows, limit, idle, again = after(rows, at), max(0, limit-q.rows), 0, false
+					rows, limit, idle, again = After(rows, at), max(0, limit-q.rows), 0, false
 				} else {
 					idle++
 				}
@@ -246,7 +253,7 @@ func (t *rowReader) scan(ctx context.Context, op *operation, rows []codec.Rows, 
 			return true, nil
 		})
 		if err != nil {
-			yield(wire.Row{}, t.fail(err))
+			yield(wire.Row{}, t.Fail(err))
 		}
 	}
 }
@@ -279,20 +286,20 @@ func resumedAtEnd(err error) bool {
 }
 
 // send sends a request and passes its rows on.
-func (t *rowReader) send(ctx context.Context, q *request, rows []codec.Rows, filter bigtable.Filter, limit int) error {
-	if rows[0].Reverse && call.Ascending(ctx, t.api) {
-		return errReversed
+func (t *Table) send(ctx context.Context, q *request, rows []codec.Rows, filter bigtable.Filter, limit int) error {
+	if rows[0].Reverse && call.Ascending(ctx, t.API) {
+		return ErrReversed
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	q.idle = startIdle(t.timeout, cancel)
+	q.idle = startIdle(t.Timeout, cancel)
 	defer q.idle.end()
-	if t.wire {
+	if t.Wire {
 		q.sink.Arrived = q.arrived
 		ctx = wire.WithSink(ctx, &q.sink)
 	}
 	q.op.Requests++
-	err := t.api.ReadRows(ctx, rowSet(rows), q.take, q.optionsOf(rows, filter, limit)...)
+	err := t.API.ReadRows(ctx, rowSet(rows), q.take, q.optionsOf(rows, filter, limit)...)
 	if !q.sink.Wired() {
 		q.op.OrdinaryRequests++
 	}
@@ -318,10 +325,10 @@ func (q *request) arrived() {
 
 // request is a request in progress.
 type request struct {
-	op      *operation
+	op      *Operation
 	yield   func(wire.Row, error) bool
 	sink    wire.Sink
-	scanned func(key string) // see rowReader.scan
+	scanned func(key string) // see Table.Scan
 	options [3]bigtable.ReadOption
 	idle    *idle
 	rows    int    // number of rows received
@@ -457,20 +464,20 @@ func rowSet(rows []codec.Rows) bigtable.RowSet {
 	return ranges
 }
 
-// since returns the rows of a request that a page which begins with the rows of a key prefix can
+// Since returns the rows of a request that a page which begins with the rows of a key prefix can
 // have: those from there on, in reading order.
-func since(rows []codec.Rows, begin string) []codec.Rows {
+func Since(rows []codec.Rows, begin string) []codec.Rows {
 	if len(rows) > 0 && rows[0].Reverse {
-		return within(rows, keyRange{End: codec.PrefixRows(begin).End})
+		return Within(rows, Range{End: codec.PrefixRows(begin).End})
 	}
-	return within(rows, keyRange{Start: begin})
+	return Within(rows, Range{Start: begin})
 }
 
-// within returns the rows of a request that are in a range; nil if there are none.
-func within(rows []codec.Rows, in keyRange) []codec.Rows {
+// Within returns the rows of a request that are in a range; nil if there are none.
+func Within(rows []codec.Rows, in Range) []codec.Rows {
 	return eachRest(rows, func(r codec.Rows) (codec.Rows, bool) {
 		if r.Keys != nil {
-			r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(key string) bool { return !in.contains(key) })
+			r.Keys = slices.DeleteFunc(slices.Clone(r.Keys), func(key string) bool { return !in.Contains(key) })
 			return r, len(r.Keys) > 0
 		}
 		if r.Start = max(r.Start, in.Start); in.End != "" && (r.End == "" || in.End < r.End) {
@@ -480,8 +487,8 @@ func within(rows []codec.Rows, in keyRange) []codec.Rows {
 	})
 }
 
-// operation has the fields of store.Operation.
-type operation struct {
+// Operation is a store.Operation: a call on one table, and what it has sent and received so far.
+type Operation struct {
 	Name                  string
 	Table                 string
 	Events                int
@@ -494,8 +501,8 @@ type operation struct {
 	Runs, Folded, Inexact int
 }
 
-// add adds the statistics of a part of the operation.
-func (o *operation) add(other *operation) {
+// Add adds the statistics of a part of the operation.
+func (o *Operation) Add(other *Operation) {
 	o.Events += other.Events
 	o.Rows += other.Rows
 	o.Cells += other.Cells
@@ -508,19 +515,19 @@ func (o *operation) add(other *operation) {
 }
 
 // received counts a row that a reader received.
-func (o *operation) received(row wire.Row) {
+func (o *Operation) received(row wire.Row) {
 	cells, bytes := row.Received()
 	o.Rows++
 	o.Cells += cells
 	o.Bytes += bytes
 }
 
-// keyRange is a store.KeyRange.
-type keyRange struct{ Start, End string }
+// Range is a store.KeyRange: the range of row keys [Start, End).
+type Range struct{ Start, End string }
 
-// of returns the range of row keys that consist of the prefix of a span and a key in r.
-func (r keyRange) of(span codec.Span) keyRange {
-	if r == (keyRange{}) {
+// Of returns the range of row keys that consist of the prefix of a span and a key in r.
+func (r Range) Of(span codec.Span) Range {
+	if r == (Range{}) {
 		return r
 	}
 	r.Start = span.Prefix + r.Start
@@ -530,5 +537,5 @@ func (r keyRange) of(span codec.Span) keyRange {
 	return r
 }
 
-// contains reports whether a row key is in the range.
-func (r keyRange) contains(key string) bool { return key >= r.Start && (r.End == "" || key < r.End) }
+// Contains reports whether a row key is in the range.
+func (r Range) Contains(key string) bool { return key >= r.Start && (r.End == "" || key < r.End) }
