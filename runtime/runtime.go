@@ -16,6 +16,7 @@
 //   - window summarizes events by windows of time.
 //   - internal/call has what the calls of store and setup have in common.
 //   - internal/checkpoint keeps the progress of long calls in files.
+//   - internal/frame groups the cells of rows, and aligns them as events.
 //   - internal/request sends the requests of reads, and yields their rows.
 package runtime
 
@@ -27,7 +28,8 @@ import (
 	"strings"
 )
 
-//go:embed codec/*.go facts/*.go rollup/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go internal/call/*.go internal/checkpoint/*.go internal/request/*.go internal/wire/*.go
+//go:embed codec/*.go facts/*.go rollup/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go
+//go:embed internal/call/*.go internal/checkpoint/*.go internal/frame/*.go internal/request/*.go internal/wire/*.go
 var sources embed.FS
 
 // Module is the path of the module that contains the runtime.
@@ -42,7 +44,7 @@ const ImportPath = Module + "/runtime"
 const BeamModule = ImportPath + "/beamstore"
 
 // packages are the directories of the packages, which their copies have, too.
-var packages = []string{"codec", "facts", "internal/call", "internal/checkpoint", "internal/request", "internal/wire", "rollup", "scan", "setup", "store", "storetest", "window"}
+var packages = []string{"codec", "facts", "internal/call", "internal/checkpoint", "internal/frame", "internal/request", "internal/wire", "rollup", "scan", "setup", "store", "storetest", "window"}
 
 // Source is a source file of the runtime.
 type Source struct {

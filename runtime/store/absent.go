@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -114,7 +115,7 @@ func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op
 		n := int(s.existing[i])
 		p := &s.batch.pieces[n]
 		key := s.batch.entries[p.row].key
-		m, micros := bigtable.NewMutation(), s.batch.instant(n).micros
+		m, micros := bigtable.NewMutation(), s.batch.instant(n).Micros
 		m.DeleteTimestampRange(t.mapping.Table.Families[0].Name, markOfNone, 0, bigtable.Timestamp(micros))
 		t.mapping.mark(m, markOfNone, micros, s.cells.now)
 		outcome, err := w.ifAbsent(ctx, t, s, key, n, m)
@@ -128,12 +129,12 @@ func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op
 // stored returns the filter for the cells of an event in its row; see
 // [scan.Table.EventCells]. An expired event counts as absent, whether or not it was
 // garbage-collected.
-func (t *writerTable) stored(now time.Time, at instant) bigtable.Filter {
+func (t *writerTable) stored(now time.Time, at frame.Instant) bigtable.Filter {
 	shape := t.shape
 	if t.state() {
 		shape.Columns = append(slices.Clone(shape.Columns), scan.Column{Name: markOfNone})
 	}
-	if cells := shape.EventCells(now, time.UnixMicro(at.micros), at.sequence); cells != nil {
+	if cells := shape.EventCells(now, time.UnixMicro(at.Micros), at.Sequence); cells != nil {
 		return new(request.Filters).Of(cells)
 	}
 	return bigtable.BlockAllFilter()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -132,8 +133,8 @@ func (r *Reader) rowAssembler() rowAssembler {
 
 // memory is reused by successive reads.
 type memory struct {
-	groups []*group
-	frame  frame
+	groups []*frame.Group
+	frame  frame.Frame
 	oldest []int64  // lowest timestamps per family; see findOldest
 	placed []placed // of the columns of the row before; see placeOf
 }
@@ -155,24 +156,24 @@ func (l *mapping) newMemory() *memory {
 		n = len(l.Table.Families)
 	}
 	for i := range n {
-		m.groups = append(m.groups, &group{class: l.Table.Families[i].Class, columns: make([]column, len(l.Columns))})
+		m.groups = append(m.groups, &frame.Group{Class: l.Table.Families[i].Class, Columns: make([]frame.Column, len(l.Columns))})
 	}
-	m.frame.reset(len(l.Columns))
+	m.frame.Reset(len(l.Columns))
 	return m
 }
 
 // empty returns empty groups for the cells of a row: one per class, or a single one.
-func (m *memory) empty(row wire.Row) []*group {
+func (m *memory) empty(row wire.Row) []*frame.Group {
 	for _, g := range m.groups {
-		for i := range g.columns {
-			g.columns[i].reset(row)
+		for i := range g.Columns {
+			g.Columns[i].Reset(row)
 		}
 	}
 	return m.groups
 }
 
 // groupOf returns the group for the cells of a family.
-func (m *memory) groupOf(family int) *group {
+func (m *memory) groupOf(family int) *frame.Group {
 	if len(m.groups) == 1 {
 		return m.groups[0]
 	}
@@ -321,7 +322,7 @@ func (a *assembler) single(row wire.Row, yield yielder) bool {
 			return true
 		}
 	}
-	waits := a.known && !row.Last() && len(a.frame.times) < maxTogether
+	waits := a.known && !row.Last() && len(a.frame.Times) < maxTogether
 	if !a.wanted(at) || !a.place(at, row) {
 		row.Release()
 	}
@@ -331,7 +332,7 @@ func (a *assembler) single(row wire.Row, yield yielder) bool {
 // joins reports whether a row arrived with the collected rows and belongs to their
 // series, and returns its time.
 func (a *assembler) joins(row wire.Row) (time.Time, bool) {
-	waiting := a.frame.rows
+	waiting := a.frame.Rows
 	text, ofSeries := a.label(row)
 	if !a.known || !ofSeries || len(waiting) > 0 && !row.With(waiting[0]) {
 		return time.Time{}, false
@@ -343,7 +344,7 @@ func (a *assembler) joins(row wire.Row) (time.Time, bool) {
 // the row. It returns false if there is none.
 func (a *rowAssembler) place(at time.Time, row wire.Row) bool {
 	f := &a.frame
-	before, class := len(f.times), 0
+	before, class := len(f.Times), 0
 	columns := row.Columns()
 	for n := range columns {
 		c := &columns[n]
@@ -353,16 +354,16 @@ func (a *rowAssembler) place(at time.Time, row wire.Row) bool {
 			continue
 		}
 		of := a.families[to.family].Class
-		if len(f.times) == before || of != class {
-			f.begin(row, at, of, to.column, &cells[0])
+		if len(f.Times) == before || of != class {
+			f.Begin(row, at, of, to.column, &cells[0])
 			class, cells = of, cells[1:]
 		}
 		for i := range cells {
-			f.put(to.column, &cells[i]) // the newest wins
+			f.Put(to.column, &cells[i]) // the newest wins
 		}
 	}
-	f.sortClasses(before, a.newestFirst)
-	return len(f.times) > before
+	f.SortClasses(before, a.newestFirst)
+	return len(f.Times) > before
 }
 
 // placed are the indexes of the family and the column of a stored column; column is -1 if the mapping
@@ -397,18 +398,18 @@ func (a *rowAssembler) placeOf(n int, row wire.Row, c *wire.Column) placed {
 // flush yields the events of the collected rows and releases the rows.
 func (a *assembler) flush(yield yielder) bool {
 	f := &a.frame
-	if len(f.rows) == 0 {
+	if len(f.Rows) == 0 {
 		return true
 	}
-	if !a.yield(0, len(f.times), yield) {
+	if !a.yield(0, len(f.Times), yield) {
 		return false
 	}
-	for k, row := range f.rows {
-		if k+1 == len(f.rows) || f.rows[k+1] != row {
+	for k, row := range f.Rows {
+		if k+1 == len(f.Rows) || f.Rows[k+1] != row {
 			row.Release()
 		}
 	}
-	f.reset(len(f.columns))
+	f.Reset(len(f.Columns))
 	return true
 }
 
@@ -416,9 +417,9 @@ func (a *assembler) flush(yield yielder) bool {
 func (a *assembler) bucket(yield yielder) bool {
 	f := &a.frame
 	a.dropOlder()
-	f.fill(a.groups, a.fetched)
-	f.turned = a.newestFirst
-	begin, end := f.within(a.from, a.to)
+	f.Fill(a.groups, a.fetched)
+	f.Turned = a.newestFirst
+	begin, end := f.Within(a.from, a.to)
 	return begin == end || a.yield(begin, end, yield)
 }
 
@@ -442,23 +443,23 @@ func (a *rowAssembler) splitMetrics(rows []wire.Row) {
 	groups := a.empty(wire.Row{})
 	for i, row := range rows {
 		for _, g := range groups {
-			g.columns[i].row = row
+			g.Columns[i].Row = row
 		}
 		if !row.Exists() {
 			continue
 		}
 		for family, c := range a.columnsOf(row) {
 			g := a.groupOf(family)
-			if g.class == 0 && a.columns[i].Family != family {
+			if g.Class == 0 && a.columns[i].Family != family {
 				continue
 			}
 			for _, cell := range row.Cells(c) {
-				g.columns[i].own = append(g.columns[i].own, wire.Cell{Micros: cell.Micros, Value: c.Qualifier})
+				g.Columns[i].Own = append(g.Columns[i].Own, wire.Cell{Micros: cell.Micros, Value: c.Qualifier})
 			}
 		}
 		for _, g := range groups {
 			// Cells are sorted by qualifier, which is the datum, not by time.
-			g.columns[i].sort()
+			g.Columns[i].Sort()
 		}
 	}
 }
@@ -472,17 +473,17 @@ var errStray = fmt.Errorf("%w: the timestamp of a cell is not in the bucket of i
 func (a *rowAssembler) inBucket(start time.Time, report func(error) bool) bool {
 	from, to := start.UnixMicro(), a.shape.Offset.Bucket.End(start).UnixMicro()
 	for _, g := range a.groups {
-		for i := range g.columns {
-			c := &g.columns[i]
-			if n := len(c.cells); n == 0 || from <= c.cells[0].Micros && c.cells[n-1].Micros < to {
+		for i := range g.Columns {
+			c := &g.Columns[i]
+			if n := len(c.Cells); n == 0 || from <= c.Cells[0].Micros && c.Cells[n-1].Micros < to {
 				continue
 			}
-			stray := c.cells[0].Micros
+			stray := c.Cells[0].Micros
 			if stray >= from {
-				stray = c.cells[len(c.cells)-1].Micros
+				stray = c.Cells[len(c.Cells)-1].Micros
 			}
-			c.cells = slices.DeleteFunc(c.cells, func(cell wire.Cell) bool { return cell.Micros < from || cell.Micros >= to })
-			a.strayed = &DecodeError{Table: a.table, Row: c.row.Key(), Column: a.columns[i].Name, Time: codec.FromMicros(stray), Err: errStray, bucket: start}
+			c.Cells = slices.DeleteFunc(c.Cells, func(cell wire.Cell) bool { return cell.Micros < from || cell.Micros >= to })
+			a.strayed = &DecodeError{Table: a.table, Row: c.Row.Key(), Column: a.columns[i].Name, Time: codec.FromMicros(stray), Err: errStray, bucket: start}
 			if !report(a.strayed) {
 				return false
 			}
@@ -505,9 +506,9 @@ func release(rows []wire.Row) {
 func (a *rowAssembler) offsets(start time.Time, row wire.Row, report func(error) bool) bool {
 	times := a.shape.Offset.In(start)
 	for family, columns := range a.familiesOf(row) {
-		to := &a.groupOf(family).columns[0]
+		to := &a.groupOf(family).Columns[0]
 		for {
-			bad := to.addOffsets(row, columns, &times, a.shape.Offset.Sequence)
+			bad := to.AddOffsets(row, columns, &times, a.shape.Offset.Sequence)
 			if bad == len(columns) {
 				break
 			}
@@ -521,7 +522,7 @@ func (a *rowAssembler) offsets(start time.Time, row wire.Row, report func(error)
 		}
 	}
 	for _, g := range a.groups {
-		g.columns[0].cells = g.columns[0].own
+		g.Columns[0].Cells = g.Columns[0].Own
 	}
 	return true
 }
@@ -565,7 +566,7 @@ func (a *rowAssembler) split(row wire.Row) {
 	var before *wire.Column
 	for family, c := range a.columnsOf(row) {
 		g := a.groupOf(family)
-		i := a.column(family, g.class, row.Bytes(c.Qualifier))
+		i := a.column(family, g.Class, row.Bytes(c.Qualifier))
 		again := before != nil && row.Same(before, c)
 		before = c
 		if i < 0 {
@@ -573,13 +574,13 @@ func (a *rowAssembler) split(row wire.Row) {
 		}
 		cells := row.Cells(c)
 		if again {
-			cells = slices.Concat(g.columns[i].cells, cells)
+			cells = slices.Concat(g.Columns[i].Cells, cells)
 		}
-		g.columns[i].cells = cells
+		g.Columns[i].Cells = cells
 	}
 	for _, g := range a.groups {
-		for i := range g.columns {
-			g.columns[i].ascend()
+		for i := range g.Columns {
+			g.Columns[i].Ascend()
 		}
 	}
 }
@@ -589,20 +590,20 @@ func (a *rowAssembler) split(row wire.Row) {
 func (a *rowAssembler) onlyNewest(after int64) {
 	newest := after
 	for _, g := range a.groups {
-		for i := range g.columns {
-			if cells := g.columns[i].cells; len(cells) > 0 {
+		for i := range g.Columns {
+			if cells := g.Columns[i].Cells; len(cells) > 0 {
 				newest = max(newest, cells[len(cells)-1].Micros)
 			}
 		}
 	}
 	for _, g := range a.groups {
-		for i := range g.columns {
-			c := &g.columns[i]
-			older := len(c.cells)
-			if older > 0 && newest > after && c.cells[older-1].Micros == newest {
+		for i := range g.Columns {
+			c := &g.Columns[i]
+			older := len(c.Cells)
+			if older > 0 && newest > after && c.Cells[older-1].Micros == newest {
 				older--
 			}
-			c.cells = c.cells[older:]
+			c.Cells = c.Cells[older:]
 		}
 	}
 }
@@ -646,7 +647,7 @@ func (a *assembler) yieldEach(begin, end int, yield yielder) bool {
 	for k := begin; k < end; k++ {
 		n := k
 		next := n + 1
-		if a.frame.turned {
+		if a.frame.Turned {
 			n = begin + end - 1 - k
 			next = n - 1
 		}
@@ -667,7 +668,7 @@ func (a *assembler) yieldEach(begin, end int, yield yielder) bool {
 // which is followed by the next one, if there is one.
 func (a *rowAssembler) markOf(k, next, begin, end int) (m mark) {
 	f := &a.frame
-	m.open = begin <= next && next < end && f.together(k, next)
+	m.open = begin <= next && next < end && f.Together(k, next)
 	if !a.shape.Pattern.Appends() {
 		return m
 	}
@@ -676,8 +677,8 @@ func (a *rowAssembler) markOf(k, next, begin, end int) (m mark) {
 			continue
 		}
 		from, datum := a.source(i, k), ""
-		if cell := f.cell(from, k); cell != nil {
-			datum = string(f.columns[from].row.Bytes(cell.Value))
+		if cell := f.Cell(from, k); cell != nil {
+			datum = string(f.Columns[from].Row.Bytes(cell.Value))
 		}
 		m.data = append(m.data, datum)
 	}
@@ -699,13 +700,13 @@ func (a *assembler) endLong(e event, yield yielder) (more bool) {
 // expired by now: a scan may take longer than the data lives.
 func (a *assembler) yieldOne(k int, yield yielder) bool {
 	f, event := &a.frame, a.event
-	a.mapping.assignAt(event, a.base, f.times[k])
+	a.mapping.assignAt(event, a.base, f.Times[k])
 	fields := a.mapping.ttlFields(event)
 	if fields.Class != nil {
-		*fields.Class = f.classOf(k)
+		*fields.Class = f.ClassOf(k)
 	}
-	if len(f.sequences) > 0 {
-		*a.mapping.Sequence(event) = f.sequences[k]
+	if len(f.Sequences) > 0 {
+		*a.mapping.Sequence(event) = f.Sequences[k]
 	}
 	var failed error
 	a.found, a.unranked = false, false
@@ -722,7 +723,7 @@ func (a *assembler) yieldOne(k int, yield yielder) bool {
 			continue
 		}
 		from := a.source(i, k)
-		column, cell := &a.mapping.Columns[from], f.cell(from, k)
+		column, cell := &a.mapping.Columns[from], f.Cell(from, k)
 		var err error
 		switch {
 		case cell == nil || stale && !a.alive(now, from, k):
@@ -735,11 +736,11 @@ func (a *assembler) yieldOne(k int, yield yielder) bool {
 				a.expires(fields, column, cell.Micros)
 			}
 			if a.fetched.HasValues(i) {
-				err = a.mapping.take(event, from, f.columns[from].row.Bytes(cell.Value))
+				err = a.mapping.take(event, from, f.Columns[from].Row.Bytes(cell.Value))
 			}
 		}
 		if err != nil && failed == nil {
-			failed = a.fail(f.rowOf(from, k), column.Name, f.times[k], err)
+			failed = a.fail(f.RowOf(from, k), column.Name, f.Times[k], err)
 		}
 	}
 	if a.unranked {
@@ -763,7 +764,7 @@ func (a *rowAssembler) expires(fields TTLFields, column *Column, stamp int64) {
 // familyOf returns the index of the family with the datum of a column of the k-th
 // event.
 func (a *rowAssembler) familyOf(column, k int) int {
-	if class := a.frame.classOf(k); class > 0 {
+	if class := a.frame.ClassOf(k); class > 0 {
 		return class - 1
 	}
 	return a.columns[column].Family
@@ -772,12 +773,12 @@ func (a *rowAssembler) familyOf(column, k int) int {
 // alive reports whether the datum of a column of the k-th event is live.
 func (a *rowAssembler) alive(now time.Time, column, k int) bool {
 	f, family := &a.frame, a.familyOf(column, k)
-	stamp := f.cell(column, k).Micros
+	stamp := f.Cell(column, k).Micros
 	alive := false
 	if a.shape.Pattern.Versioned() {
 		life := &a.families[family].Life
-		alive = life.Alive(now, stamp, f.rank(column, k)+1)
-		if alive && now.After(a.ranksEnd) && a.shape.Offset.Bucket.End(f.times[k]).After(a.to) && !life.Alive(now, stamp, math.MaxInt32) {
+		alive = life.Alive(now, stamp, f.Rank(column, k)+1)
+		if alive && now.After(a.ranksEnd) && a.shape.Offset.Bucket.End(f.Times[k]).After(a.to) && !life.Alive(now, stamp, math.MaxInt32) {
 			alive, a.unranked = false, true // cells after the range, which were not read, may be newer
 		}
 	} else {
@@ -789,9 +790,9 @@ func (a *rowAssembler) alive(now time.Time, column, k int) bool {
 
 // allAlive reports whether all data of events [begin, end) is live.
 func (a *rowAssembler) allAlive(now time.Time, begin, end int) bool {
-	for i := range a.frame.columns {
+	for i := range a.frame.Columns {
 		for k := begin; k < end; k++ {
-			if a.frame.cell(i, k) != nil && !a.alive(now, i, k) {
+			if a.frame.Cell(i, k) != nil && !a.alive(now, i, k) {
 				return false
 			}
 		}
@@ -841,11 +842,11 @@ func (a *rowAssembler) findOldest() {
 	for i := range a.oldest {
 		a.oldest[i] = math.MaxInt64
 	}
-	rising := !f.mixed && a.shape.Pattern.EventTimed()
-	for i := range f.columns {
-		for cells, k := f.columns[i].cells, 0; k < len(cells); {
+	rising := !f.Mixed && a.shape.Pattern.EventTimed()
+	for i := range f.Columns {
+		for cells, k := f.Columns[i].Cells, 0; k < len(cells); {
 			n := len(cells) // whose cells are in the same family
-			if f.mixed {
+			if f.Mixed {
 				n = k + 1
 			}
 			oldest := &a.oldest[a.familyOf(i, k)]
@@ -859,7 +860,7 @@ func (a *rowAssembler) findOldest() {
 func lowest(cells []wire.Cell, rising bool) int64 {
 	var micros int64 = math.MaxInt64
 	for i := range cells {
-		if cells[i].Micros < micros && !isHole(&cells[i]) {
+		if cells[i].Micros < micros && !frame.IsHole(&cells[i]) {
 			micros = cells[i].Micros
 			if rising {
 				break

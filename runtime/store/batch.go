@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -35,7 +36,7 @@ type batch struct {
 
 	// The fields below distinguish the events of a row, unless single is set.
 	single    bool
-	instants  []instant       // per piece
+	instants  []frame.Instant // per piece
 	histories []history       // per row
 	places    map[place]int32 // the first piece of each place, in rows that are indexed
 }
@@ -43,7 +44,7 @@ type batch struct {
 // history summarizes the events of a row: the latest instant, and whether places
 // contains all of its pieces.
 type history struct {
-	latest  instant
+	latest  frame.Instant
 	indexed bool
 }
 
@@ -86,7 +87,7 @@ func (b *batch) find(row *stagedRow) {
 
 // add adds the part of an event that belongs to a row and returns the row's entry.
 // row.entry must be up to date.
-func (b *batch) add(event int, at instant, row *stagedRow) int {
+func (b *batch) add(event int, at frame.Instant, row *stagedRow) int {
 	i := row.entry
 	if i < 0 {
 		b.keys = append(b.keys, row.key...)
@@ -113,9 +114,9 @@ func (b *batch) add(event int, at instant, row *stagedRow) int {
 }
 
 // follow adds the instant of a piece to the history of its row.
-func (b *batch) follow(n int, at instant, h *history) {
+func (b *batch) follow(n int, at frame.Instant, h *history) {
 	b.instants = append(b.instants, at)
-	if at.micros > h.latest.micros || at.compare(h.latest) > 0 {
+	if at.Micros > h.latest.Micros || at.Compare(h.latest) > 0 {
 		h.latest = at
 	}
 	if h.indexed {
@@ -132,7 +133,7 @@ func (b *batch) begin(key []byte, wave, before int) int {
 	case before >= 0:
 		row, known = b.entries[before].row, b.entries[before].history
 	case !b.single:
-		b.histories = append(b.histories, history{latest: instant{micros: math.MinInt64}})
+		b.histories = append(b.histories, history{latest: frame.Instant{Micros: math.MinInt64}})
 	}
 	e := entry{key: key, wave: int32(wave), first: -1, last: -1, row: row, before: int32(before), history: known}
 	if b.markSize > 0 {

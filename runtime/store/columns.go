@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -99,7 +100,7 @@ func again(p Part) Part {
 	decode := p.decode
 	p.add, p.addAll = func([]any, any) {}, func([]any, list, accessor) {}
 	p.decode = func(c []any, data eventData) error {
-		if data.column.holes > 0 {
+		if data.column.Holes > 0 {
 			return nil // not fetched
 		}
 		p.truncate(c, p.length(c)-data.Len())
@@ -197,11 +198,11 @@ func (cs *Columns) take(e event, column int, datum []byte) error {
 // eventData contains the data of one column of some events, or what all of their
 // columns have in common.
 type eventData struct {
-	frame      *frame
-	column     *frameColumn
+	frame      *frame.Frame
+	column     *frame.FrameColumn
 	begin, end int
-	expiry     *frameColumn  // its timestamps determine when events expire; nil if none do
-	after      time.Duration // time from the timestamp to the expiry
+	expiry     *frame.FrameColumn // its timestamps determine when events expire; nil if none do
+	after      time.Duration      // time from the timestamp to the expiry
 }
 
 // Len returns the number of events.
@@ -211,11 +212,11 @@ func (d eventData) Len() int { return d.end - d.begin }
 // stops at the first error.
 func appendDecoded[T any](dst []T, data eventData, coding *codec.Coding[T]) ([]T, error) {
 	dst, added := grow(dst, data)
-	if data.column.holes > 0 {
+	if data.column.Holes > 0 {
 		clear(added)
 		return dst, nil
 	}
-	row, cells := data.column.row, data.column.cells[data.begin:data.end]
+	row, cells := data.column.Row, data.column.Cells[data.begin:data.end]
 	if decode := coding.Decode; !coding.Word || !decodeWords(added, row, cells) {
 		for i := range cells {
 			v, err := decode(row.Bytes(cells[i].Value))
@@ -264,7 +265,7 @@ func decodeWords[T any](added []T, row wire.Row, cells []wire.Cell) bool {
 
 // appendTimes appends the times of events.
 func appendTimes(dst []time.Time, events eventData) []time.Time {
-	dst = append(dst, events.frame.times[events.begin:events.end]...)
+	dst = append(dst, events.frame.Times[events.begin:events.end]...)
 	turn(dst[len(dst)-events.Len():], events)
 	return dst
 }
@@ -272,10 +273,10 @@ func appendTimes(dst []time.Time, events eventData) []time.Time {
 // appendSequences appends the sequence numbers of events. ofRow is that of their row if
 // the columns have none.
 func appendSequences(dst []uint32, events eventData, ofRow uint32) []uint32 {
-	if len(events.frame.sequences) == 0 {
+	if len(events.frame.Sequences) == 0 {
 		return appendSame(dst, events, ofRow)
 	}
-	dst = append(dst, events.frame.sequences[events.begin:events.end]...)
+	dst = append(dst, events.frame.Sequences[events.begin:events.end]...)
 	turn(dst[len(dst)-events.Len():], events)
 	return dst
 }
@@ -284,7 +285,7 @@ func appendSequences(dst []uint32, events eventData, ofRow uint32) []uint32 {
 func appendClasses[T ~int](dst []T, events eventData) []T {
 	dst, added := grow(dst, events)
 	for i := range added {
-		added[i] = T(events.frame.classOf(events.begin + i))
+		added[i] = T(events.frame.ClassOf(events.begin + i))
 	}
 	turn(added, events)
 	return dst
@@ -299,7 +300,7 @@ func appendExpiries(dst []time.Time, events eventData) []time.Time {
 		return dst
 	}
 	after := events.after.Microseconds()
-	for i, cell := range events.expiry.cells[events.begin:events.end] {
+	for i, cell := range events.expiry.Cells[events.begin:events.end] {
 		added[i] = time.UnixMicro(cell.Micros + after).UTC() // codec.FromMicros, inlined
 	}
 	turn(added, events)
@@ -324,7 +325,7 @@ func grow[T any](dst []T, events eventData) (all, added []T) {
 
 // turn reverses the appended elements if events are in reverse order.
 func turn[T any](added []T, events eventData) {
-	if events.frame.turned {
+	if events.frame.Turned {
 		slices.Reverse(added)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -346,13 +347,13 @@ func (w *Writer) check(e event) (refused, skipped error) {
 
 // exactInstant identifies an event of a series.
 type exactInstant struct {
-	instant
+	frame.Instant
 	nanos int // the rest of the time
 }
 
 // exactly returns the instant of an event.
 func exactly(at time.Time, sequence uint32) exactInstant {
-	return exactInstant{instant{at.UnixMicro(), sequence}, at.Nanosecond() % 1000}
+	return exactInstant{frame.Instant{Micros: at.UnixMicro(), Sequence: sequence}, at.Nanosecond() % 1000}
 }
 
 // eventGroup contains events of one series that are in the same bucket.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 )
 
 // ErrDuplicate is the error for an event that was refused because another event of the
@@ -132,17 +134,17 @@ func (t *staged) keyOf(event int) string {
 
 // instant returns what distinguishes the event from others in its rows. Events of
 // several classes remain distinct in bucket_new_columns.
-func (c *Cells) instant() instant {
-	at := instant{micros: c.event.UnixMicro(), sequence: c.sequence}
+func (c *Cells) instant() frame.Instant {
+	at := frame.Instant{Micros: c.event.UnixMicro(), Sequence: c.sequence}
 	if c.pattern.Appends() {
-		at.sequence = uint32(c.class)
+		at.Sequence = uint32(c.class)
 	}
 	return at
 }
 
 // inPlace returns a piece with the given instant in the row of an entry; -1 if there is
 // none. Rows whose events arrive in order of time need no index.
-func (b *batch) inPlace(entry int, at instant) int {
+func (b *batch) inPlace(entry int, at frame.Instant) int {
 	if entry < 0 {
 		return -1
 	}
@@ -151,7 +153,7 @@ func (b *batch) inPlace(entry int, at instant) int {
 		return int(e.first)
 	}
 	h := &b.histories[e.history]
-	if at.compare(h.latest) > 0 {
+	if at.Compare(h.latest) > 0 {
 		return -1
 	}
 	if !h.indexed {
@@ -180,15 +182,15 @@ func (b *batch) occupy(n int) {
 }
 
 // after reports whether an instant is later than all others in the row of an entry.
-func (b *batch) after(entry int, at instant) bool {
-	return !b.single && at.micros > b.histories[b.entries[entry].history].latest.micros
+func (b *batch) after(entry int, at frame.Instant) bool {
+	return !b.single && at.Micros > b.histories[b.entries[entry].history].latest.Micros
 }
 
 // place returns the place of a piece.
 func (b *batch) place(n int) place { return place{b.pieces[n].row, b.instant(n)} }
 
 // instant returns the instant of a piece's event; zero if rows have one event.
-func (b *batch) instant(n int) (at instant) {
+func (b *batch) instant(n int) (at frame.Instant) {
 	if !b.single {
 		at = b.instants[n]
 	}
@@ -211,5 +213,5 @@ func (b *batch) piecesOf(n int) int {
 // place identifies a piece by the first entry of its row and its instant.
 type place struct {
 	row int32
-	at  instant
+	at  frame.Instant
 }

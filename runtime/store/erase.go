@@ -287,7 +287,7 @@ func (e *rowEraser) goneIn(start time.Time) rollup.Ranges {
 	}
 	var all []rollup.Range
 	for at := range e.of {
-		if t := codec.FromMicros(at.micros).Add(time.Duration(at.nanos)); !t.Before(start) && t.Before(end) {
+		if t := codec.FromMicros(at.Micros).Add(time.Duration(at.nanos)); !t.Before(start) && t.Before(end) {
 			all = append(all, rollup.Range{From: t.Sub(start), To: t.Sub(start) + 1})
 		}
 	}

@@ -58,8 +58,8 @@ type eventRows struct{ fieldColumns }
 
 func (eventRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
 	f := &a.frame
-	more := !a.wanted(at) || !a.place(at, rows[0]) || a.yield(0, len(f.times), yield)
-	f.reset(len(f.columns))
+	more := !a.wanted(at) || !a.place(at, rows[0]) || a.yield(0, len(f.Times), yield)
+	f.Reset(len(f.Columns))
 	return more
 }
 

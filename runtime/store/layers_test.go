@@ -15,7 +15,7 @@ import (
 // layer call those of the same layer and of lower ones.
 var layers = []struct{ name, files string }{
 	{"clients", "store options view noclient reversed version needs_client_v1_58 wirepath keyrange"},
-	{"rows", "sort table mapping keys selection older columns cells form where frame group assemble mark versions"},
+	{"rows", "table mapping keys selection older columns cells form where assemble mark versions"},
 	{"writing", "writer batch batcher stage absent duplicate rollupmark"},
 	{"reading", "reader readcolumns period many latest latestmany parts page series seriespage windows windowsdown windowparts scanner state runs"},
 	{"deleting", "delete deletefound erase settle settleknown"},

@@ -1,11 +1,5 @@
 package store
 
-import (
-	"slices"
-
-	"github.com/btgen-dev/btgen/runtime/internal/wire"
-)
-
 // A field may have been in another column when older events were written: the older columns
 // follow the others in Mapping.Columns. Writers never set them, and so delete them when they
 // replace an event. Readers take the newest column that an event has.
@@ -33,11 +27,11 @@ func current(columns []Column) int {
 // column itself if it lacks the field.
 func (a *rowAssembler) source(column, k int) int {
 	older := a.columns[column].older
-	if len(older) == 0 || a.frame.cell(column, k) != nil {
+	if len(older) == 0 || a.frame.Cell(column, k) != nil {
 		return column
 	}
 	for _, i := range older {
-		if a.frame.cell(i, k) != nil {
+		if a.frame.Cell(i, k) != nil {
 			return i
 		}
 	}
@@ -48,15 +42,15 @@ func (a *rowAssembler) source(column, k int) int {
 // column; false if there is none, or if some of the events have it in a newer one.
 func (a *rowAssembler) complete(column int) (from int, ok bool) {
 	f := &a.frame
-	if f.columns[column].holes == 0 {
+	if f.Columns[column].Holes == 0 {
 		return column, true
 	}
 	from = column
 	for _, i := range a.columns[column].older {
-		if f.columns[from].holes < len(f.times) {
+		if f.Columns[from].Holes < len(f.Times) {
 			break
 		}
-		if from = i; f.columns[i].holes == 0 {
+		if from = i; f.Columns[i].Holes == 0 {
 			return i, true
 		}
 	}
@@ -70,26 +64,11 @@ func (a *rowAssembler) dropOlder() {
 		older := a.columns[column].older
 		for n, i := range older {
 			for _, g := range a.groups {
-				g.columns[i].without(&g.columns[column])
+				g.Columns[i].Without(&g.Columns[column])
 				for _, newer := range older[:n] {
-					g.columns[i].without(&g.columns[newer])
+					g.Columns[i].Without(&g.Columns[newer])
 				}
 			}
 		}
 	}
-}
-
-// without removes data at the instants of another column. The instants of both must be the
-// timestamps of the cells.
-func (c *column) without(newer *column) {
-	if len(c.cells) == 0 || len(newer.cells) == 0 {
-		return
-	}
-	at := 0
-	c.cells = slices.DeleteFunc(c.cells, func(cell wire.Cell) bool {
-		for at < len(newer.cells) && newer.cells[at].Micros < cell.Micros {
-			at++
-		}
-		return at < len(newer.cells) && newer.cells[at].Micros == cell.Micros
-	})
 }

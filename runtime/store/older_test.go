@@ -203,10 +203,10 @@ func TestCompleteColumns(t *testing.T) {
 		a := mapping.rowAssembler("", &shape, nil)
 		a.memory = mapping.newMemory()
 		for k := range tt.total {
-			a.frame.begin(wire.Row{}, at(k), 0, -1, nil)
+			a.frame.Begin(wire.Row{}, at(k), 0, -1, nil)
 			for column, has := range map[int]string{0: tt.total, 2: tt.value, 3: tt.v} {
 				if has[k] == 'x' {
-					a.frame.put(column, &wire.Cell{Micros: 1})
+					a.frame.Put(column, &wire.Cell{Micros: 1})
 				}
 			}
 		}

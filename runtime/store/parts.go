@@ -428,8 +428,8 @@ type wholeEvents struct {
 
 // decode appends the fields of events to their slices.
 func (v *wholeEvents) decode(c []any, data eventData) error {
-	cells := data.column.cells[data.begin:data.end]
-	b := unparsed{row: data.column.row, cells: cells, turned: data.frame.turned, step: min(len(cells), maxParsed)}
+	cells := data.column.Cells[data.begin:data.end]
+	b := unparsed{row: data.column.Row, cells: cells, turned: data.frame.Turned, step: min(len(cells), maxParsed)}
 	var events list
 	for ; len(b.cells) > 0; b.next() {
 		if b.numbers(v.numbers) {

@@ -6,6 +6,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -41,8 +42,8 @@ func TestEventsInOneColumn(t *testing.T) {
 	rows, err := sink.Rows(bigtable.Row{"f": items})
 	must(t, err)
 	row := rows.At(0)
-	column := &frameColumn{row: row, cells: row.Cells(&row.Columns()[0])}
-	data := eventData{frame: &frame{}, column: column, end: len(column.cells)}
+	column := &frame.FrameColumn{Row: row, Cells: row.Cells(&row.Columns()[0])}
+	data := eventData{frame: &frame.Frame{}, column: column, end: len(column.Cells)}
 	var got pairs
 	slices := columns.columns.slices(&got)
 	allocations := testing.AllocsPerRun(10, func() {
@@ -61,8 +62,8 @@ func TestEventsInOneColumn(t *testing.T) {
 			t.Fatalf("event %d: %d and %d, want %v", i, got.First[i], got.Second[i], want)
 		}
 	}
-	column.cells = append([]wire.Cell(nil), column.cells...)
-	column.cells[500].Value = wire.Text{}
+	column.Cells = append([]wire.Cell(nil), column.Cells...)
+	column.Cells[500].Value = wire.Text{}
 	if err := columns.columns.parts[0].decode(slices, data); err == nil {
 		t.Error("an empty message was taken")
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"reflect"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 )
 
 // columnsReading is a read that appends events to slices.
@@ -52,14 +54,14 @@ func (r *columnsReading) take(a *assembler, begin, end int) (taken, more bool) {
 			return false, true // these events may need defaults
 		}
 		if after, ok := a.families[a.columns[from].Family].Life.Expires(); ok {
-			data.expiry, data.after = &f.columns[from], after
+			data.expiry, data.after = &f.Columns[from], after
 		}
 	}
 	before := r.into.extend(r.columns, a.base, data)
 	for i := range r.into.stored {
 		from, _ := a.complete(i)
-		if data.column = &f.columns[from]; !a.fetched.HasValues(i) {
-			data.column = &frameColumn{holes: n}
+		if data.column = &f.Columns[from]; !a.fetched.HasValues(i) {
+			data.column = &frame.FrameColumn{Holes: n}
 		}
 		if err := r.into.decode[from](r.columns, data); err != nil {
 			r.into.truncate(r.columns, before)

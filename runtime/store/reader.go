@@ -522,7 +522,7 @@ func (r *Reader) borrow() *memory {
 
 func (r *Reader) release(m *memory) {
 	m.empty(wire.Row{}) // drop references to rows
-	m.frame.reset(len(m.frame.columns))
+	m.frame.Reset(len(m.frame.Columns))
 	r.memories.Put(m)
 }
 

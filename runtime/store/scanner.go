@@ -633,10 +633,10 @@ func (t *scanning) metrics(m *scanMatch, key string, all map[string]wire.Row) {
 	}
 	f := &a.frame
 	a.dropOlder()
-	f.fill(a.groups, nil)
+	f.Fill(a.groups, nil)
 	a.fresh = a.freshness()
-	for k, end := f.within(a.from, a.to); k < end; k++ {
-		if first := f.first(k); first == own {
+	for k, end := f.Within(a.from, a.to); k < end; k++ {
+		if first := f.First(k); first == own {
 			a.yieldOne(k, t.take)
 		}
 	}

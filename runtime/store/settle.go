@@ -128,7 +128,7 @@ func (s *settler) events(t *eraser, q *query, v bound, from, to time.Time, of ma
 	}
 	last := int64(0)
 	for at := range of {
-		last = max(last, at.micros)
+		last = max(last, at.Micros)
 	}
 	return s.mark(t, string(key), last)
 }
@@ -439,7 +439,7 @@ func (s *settler) cellsOf(e event) (*stateCells, error) {
 	stage.at(s.writer.options.Now())
 	stage.layOut(0, e)
 	of := &stage.tables[0]
-	return &stateCells{of.instant.micros, slices.Clone(of.cells.mutations)}, of.err
+	return &stateCells{of.instant.Micros, slices.Clone(of.cells.mutations)}, of.err
 }
 
 // raise makes a row have the newest event of its series, and deletes what else it has up to a time, in

@@ -13,6 +13,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
@@ -37,9 +38,9 @@ type stage struct {
 // staged is the part of a stage that one table gets.
 type staged struct {
 	cells    *Cells
-	marker   *marker // of the table
-	err      error   // why the current event is not stored in this table
-	instant  instant // of the current event
+	marker   *marker       // of the table
+	err      error         // why the current event is not stored in this table
+	instant  frame.Instant // of the current event
 	batch    batch
 	refused  []Failure
 	ifAbsent bool    // as in the stage, but not in a table of states
@@ -290,7 +291,7 @@ func (o *others) add(failures []Failure) {
 func (t *staged) onlyNewest(table *writerTable, elsewhere *others) {
 	b := &t.batch
 	later := func(a, p int32) int32 {
-		if a < 0 || b.instants[p].compare(b.instants[a]) >= 0 {
+		if a < 0 || b.instants[p].Compare(b.instants[a]) >= 0 {
 			return p
 		}
 		return a

@@ -18,6 +18,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -278,7 +279,7 @@ func TestBatchSplitsRowsAndRequests(t *testing.T) {
 	for i := range 3 {
 		row := &stagedRow{entry: -1, key: []byte("row"), count: 60_000}
 		b.find(row)
-		b.add(i, instant{micros: int64(i)}, row)
+		b.add(i, frame.Instant{Micros: int64(i)}, row)
 	}
 	if len(b.waves) != 3 {
 		t.Fatalf("%d waves for three times 60,000 mutations of one row", len(b.waves))

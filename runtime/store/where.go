@@ -107,14 +107,14 @@ func (a *rowAssembler) meets(now time.Time, stale bool, k int) bool {
 	for i := range a.conditions {
 		w := &a.conditions[i]
 		from := a.source(w.Column, k)
-		cell := a.frame.cell(from, k)
+		cell := a.frame.Cell(from, k)
 		if cell == nil || stale && !a.alive(now, from, k) {
 			if !w.Absent {
 				return false
 			}
 			continue
 		}
-		if !w.Contains(a.frame.columns[from].row.Bytes(cell.Value)) {
+		if !w.Contains(a.frame.Columns[from].Row.Bytes(cell.Value)) {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package store
+package frame
 
 import (
 	"math/rand/v2"
