@@ -14,6 +14,7 @@
 //   - internal/wire decodes rows and encodes mutations inside the Bigtable client.
 //   - rollup says what the cells of rollups mean.
 //   - window summarizes events by windows of time.
+//   - internal/batch divides the mutations of events among requests.
 //   - internal/call has what the calls of store and setup have in common.
 //   - internal/checkpoint keeps the progress of long calls in files.
 //   - internal/frame groups the cells of rows, and aligns them as events.
@@ -29,7 +30,7 @@ import (
 )
 
 //go:embed codec/*.go facts/*.go rollup/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go
-//go:embed internal/call/*.go internal/checkpoint/*.go internal/frame/*.go internal/request/*.go internal/wire/*.go
+//go:embed internal/batch/*.go internal/call/*.go internal/checkpoint/*.go internal/frame/*.go internal/request/*.go internal/wire/*.go
 var sources embed.FS
 
 // Module is the path of the module that contains the runtime.
@@ -44,7 +45,10 @@ const ImportPath = Module + "/runtime"
 const BeamModule = ImportPath + "/beamstore"
 
 // packages are the directories of the packages, which their copies have, too.
-var packages = []string{"codec", "facts", "internal/call", "internal/checkpoint", "internal/frame", "internal/request", "internal/wire", "rollup", "scan", "setup", "store", "storetest", "window"}
+var packages = []string{
+	"codec", "facts", "internal/batch", "internal/call", "internal/checkpoint", "internal/frame", "internal/request", "internal/wire",
+	"rollup", "scan", "setup", "store", "storetest", "window",
+}
 
 // Source is a source file of the runtime.
 type Source struct {

@@ -36,11 +36,11 @@ func (s *stage) oneRow(table int) {
 
 // sendAbsent sends each event in a separate request, to be written if it is absent.
 func (w *Writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *request.Operation) []Failure {
-	places := s.batch.byPlace()
+	places := s.batch.ByPlace()
 	results := make([]Failure, len(places))
 	w.atOnce(len(places), func(i int) {
 		first := places[i][0]
-		key := s.batch.entries[s.batch.pieces[first].row].key
+		key := s.batch.Entries[s.batch.Pieces[first].Row].Key
 		outcome, err := w.sendIfAbsent(ctx, t, s, key, first)
 		results[i] = Failure{Table: t.id, Row: string(key), Outcome: outcome, Err: err}
 	})
@@ -53,36 +53,20 @@ func (w *Writer) sendAbsent(ctx context.Context, t *writerTable, s *staged, op *
 			continue
 		}
 		for _, n := range places[i] {
-			f.Index = s.batch.pieces[n].event
+			f.Index = s.batch.Pieces[n].Event
 			failures = append(failures, f)
 		}
 	}
 	return failures
 }
 
-// byPlace groups the pieces by place. Those in one group belong to equal events, of
-// which the first is sent for all.
-func (b *batch) byPlace() (out [][]int) {
-	found := map[place]int{}
-	for n := range b.pieces {
-		i, known := found[b.place(n)]
-		if !known {
-			i = len(out)
-			found[b.place(n)] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], n)
-	}
-	return out
-}
-
 // sendIfAbsent sends an event, to be written if it is absent.
 func (w *Writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int) (Outcome, error) {
 	write := bigtable.NewMutation()
-	p := &s.batch.pieces[piece]
-	wire.AddTo(write, nil, s.cells.mutations[p.begin:p.end])
+	p := &s.batch.Pieces[piece]
+	wire.AddTo(write, nil, s.cells.mutations[p.Begin:p.End])
 	if s.marker != nil {
-		wire.AddTo(write, nil, s.marker.append(nil, s.batch.entries[p.row].mark))
+		wire.AddTo(write, nil, s.marker.append(nil, s.batch.Entries[p.Row].Mark))
 	}
 	return w.ifAbsent(ctx, t, s, key, piece, write)
 }
@@ -95,7 +79,7 @@ func (w *Writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []
 	ctx, cancel := call.Within(ctx, t.timeout)
 	defer cancel()
 	exists := false
-	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.stored(s.cells.now, s.batch.instant(piece)), nil, m), bigtable.GetCondMutationResult(&exists))
+	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.stored(s.cells.now, s.batch.Instant(piece)), nil, m), bigtable.GetCondMutationResult(&exists))
 	switch {
 	case err != nil:
 		return t.outcomeOf(err), missing(t.id, call.Explain(ctx, err))
@@ -113,13 +97,13 @@ func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op
 	results := make([]Failure, len(s.existing))
 	w.atOnce(len(s.existing), func(i int) {
 		n := int(s.existing[i])
-		p := &s.batch.pieces[n]
-		key := s.batch.entries[p.row].key
-		m, micros := bigtable.NewMutation(), s.batch.instant(n).Micros
+		p := &s.batch.Pieces[n]
+		key := s.batch.Entries[p.Row].Key
+		m, micros := bigtable.NewMutation(), s.batch.Instant(n).Micros
 		m.DeleteTimestampRange(t.mapping.Table.Families[0].Name, markOfNone, 0, bigtable.Timestamp(micros))
 		t.mapping.mark(m, markOfNone, micros, s.cells.now)
 		outcome, err := w.ifAbsent(ctx, t, s, key, n, m)
-		results[i] = Failure{Index: p.event, Table: t.id, Row: string(key), Outcome: outcome, Err: err}
+		results[i] = Failure{Index: p.Event, Table: t.id, Row: string(key), Outcome: outcome, Err: err}
 	})
 	op.Requests += len(results)
 	op.OrdinaryRequests += len(results)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/batch"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
@@ -38,7 +39,7 @@ type Cells struct {
 	class    int              // class of the event; 0 if events have none
 	times    []wire.Timestamp // cell timestamps of the event per family; -1 if the cells have expired
 	oldest   []int64          // per family, the lowest event time that is used as timestamp
-	rows     []stagedRow
+	rows     []batch.Row
 	isSet    []bool // per column of the last row
 	set      int    // number of columns that are set
 	values   int    // number of cells that are part of the event
@@ -59,16 +60,6 @@ type Cells struct {
 	buffer  []byte // the slice that Buffer returns
 	lent    bool
 	address []byte // address of a column that is named after its datum or time
-}
-
-// stagedRow is one row of an event.
-type stagedRow struct {
-	slot  int
-	entry int // -1 if it is not known
-	key   []byte
-	begin int // range of the mutations
-	end   int
-	count int // number of mutations
 }
 
 // newCells returns Cells for the events of a mapping.
@@ -263,7 +254,7 @@ func (c *Cells) Row(key []byte, err error) {
 func (c *Cells) begins(key []byte, entry int) {
 	c.finishRow()
 	at := len(c.mutations)
-	c.rows = append(c.rows, stagedRow{slot: c.slot, entry: entry, key: key, begin: at, end: at})
+	c.rows = append(c.rows, batch.Row{Slot: c.slot, Entry: entry, Key: key, Begin: at, End: at})
 	c.slot, c.set = -1, 0
 	clear(c.isSet)
 	for i := range c.families {
@@ -277,8 +268,8 @@ func (c *Cells) begins(key []byte, entry int) {
 // counted adds the last mutation to the last row.
 func (c *Cells) counted() {
 	row := &c.rows[len(c.rows)-1]
-	row.end = len(c.mutations)
-	row.count++
+	row.End = len(c.mutations)
+	row.Count++
 }
 
 // replaces reports whether a write first deletes the row's cells in a family. It must

@@ -331,7 +331,7 @@ func (w *Writer) check(e event) (refused, skipped error) {
 	for i := range s.tables {
 		t := &s.tables[i]
 		failed.Failures = append(failed.Failures, t.refused...)
-		stored = stored || len(t.batch.entries) > 0
+		stored = stored || len(t.batch.Entries) > 0
 		if t.expired > 0 {
 			expired.Failures = append(expired.Failures, Failure{Table: w.tables[i].id, Outcome: Refused, Err: t.err})
 		}

@@ -106,11 +106,11 @@ func (d *Digester) contents(e event) ([]byte, error) {
 // length.
 func (c *Cells) appendRows(dst []byte) []byte {
 	for _, row := range c.rows {
-		if row.count == 0 {
+		if row.Count == 0 {
 			continue
 		}
-		dst = append(binary.AppendUvarint(dst, uint64(len(row.key))), row.key...)
-		dst = append(binary.AppendUvarint(dst, uint64(row.end-row.begin)), c.mutations[row.begin:row.end]...)
+		dst = append(binary.AppendUvarint(dst, uint64(len(row.Key))), row.Key...)
+		dst = append(binary.AppendUvarint(dst, uint64(row.End-row.Begin)), c.mutations[row.Begin:row.End]...)
 	}
 	return dst
 }

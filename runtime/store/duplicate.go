@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btgen-dev/btgen/runtime/internal/batch"
 	"github.com/btgen-dev/btgen/runtime/internal/frame"
 )
 
@@ -80,7 +81,7 @@ func (s *stage) duplicate(table, other int, event event) *DuplicateError {
 func (t *staged) latest() bool {
 	for i := range t.cells.rows {
 		row := &t.cells.rows[i]
-		if row.count > 0 && row.entry >= 0 && !t.batch.after(row.entry, t.instant) {
+		if row.Count > 0 && row.Entry >= 0 && !t.batch.After(row.Entry, t.instant) {
 			return false
 		}
 	}
@@ -108,28 +109,28 @@ func (t *staged) inPlace() (event int, equal bool) {
 	rows, pieces := 0, 0
 	for i := range t.cells.rows {
 		row := &t.cells.rows[i]
-		if row.count == 0 {
+		if row.Count == 0 {
 			continue
 		}
 		rows++
-		n := t.batch.inPlace(row.entry, t.instant)
+		n := t.batch.InPlace(row.Entry, t.instant)
 		if n < 0 {
 			equal = false
 			continue
 		}
-		p := &t.batch.pieces[n]
+		p := &t.batch.Pieces[n]
 		if event < 0 {
-			event, pieces = p.event, t.batch.piecesOf(n)
+			event, pieces = p.Event, t.batch.PiecesOf(n)
 		}
-		equal = equal && bytes.Equal(t.cells.mutations[row.begin:row.end], t.cells.mutations[p.begin:p.end])
+		equal = equal && bytes.Equal(t.cells.mutations[row.Begin:row.End], t.cells.mutations[p.Begin:p.End])
 	}
 	return event, equal && rows == pieces
 }
 
 // keyOf returns the key of the first row of a staged event.
 func (t *staged) keyOf(event int) string {
-	n, _ := slices.BinarySearchFunc(t.batch.pieces, event, func(p piece, event int) int { return p.event - event })
-	return string(t.batch.entries[t.batch.pieces[n].row].key)
+	n, _ := slices.BinarySearchFunc(t.batch.Pieces, event, func(p batch.Piece, event int) int { return p.Event - event })
+	return string(t.batch.Entries[t.batch.Pieces[n].Row].Key)
 }
 
 // instant returns what distinguishes the event from others in its rows. Events of
@@ -140,78 +141,4 @@ func (c *Cells) instant() frame.Instant {
 		at.Sequence = uint32(c.class)
 	}
 	return at
-}
-
-// inPlace returns a piece with the given instant in the row of an entry; -1 if there is
-// none. Rows whose events arrive in order of time need no index.
-func (b *batch) inPlace(entry int, at frame.Instant) int {
-	if entry < 0 {
-		return -1
-	}
-	e := &b.entries[entry]
-	if b.single {
-		return int(e.first)
-	}
-	h := &b.histories[e.history]
-	if at.Compare(h.latest) > 0 {
-		return -1
-	}
-	if !h.indexed {
-		h.indexed = true
-		if b.places == nil {
-			b.places = map[place]int32{}
-		}
-		for i := entry; i >= 0; i = int(b.entries[i].before) {
-			for p := b.entries[i].first; p >= 0; p = b.pieces[p].next {
-				b.occupy(int(p))
-			}
-		}
-	}
-	if n, occupied := b.places[place{e.row, at}]; occupied {
-		return int(n)
-	}
-	return -1
-}
-
-// occupy adds a piece to places, unless its place is taken.
-func (b *batch) occupy(n int) {
-	at := b.place(n)
-	if _, occupied := b.places[at]; !occupied {
-		b.places[at] = int32(n)
-	}
-}
-
-// after reports whether an instant is later than all others in the row of an entry.
-func (b *batch) after(entry int, at frame.Instant) bool {
-	return !b.single && at.Micros > b.histories[b.entries[entry].history].latest.Micros
-}
-
-// place returns the place of a piece.
-func (b *batch) place(n int) place { return place{b.pieces[n].row, b.instant(n)} }
-
-// instant returns the instant of a piece's event; zero if rows have one event.
-func (b *batch) instant(n int) (at frame.Instant) {
-	if !b.single {
-		at = b.instants[n]
-	}
-	return at
-}
-
-// piecesOf returns the number of pieces of the event that piece n belongs to.
-func (b *batch) piecesOf(n int) int {
-	event := b.pieces[n].event
-	begin, end := n, n+1
-	for begin > 0 && b.pieces[begin-1].event == event {
-		begin--
-	}
-	for end < len(b.pieces) && b.pieces[end].event == event {
-		end++
-	}
-	return end - begin
-}
-
-// place identifies a piece by the first entry of its row and its instant.
-type place struct {
-	row int32
-	at  frame.Instant
 }

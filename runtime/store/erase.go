@@ -11,6 +11,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/batch"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
@@ -544,7 +545,7 @@ func (e *rowEraser) mutate(mutations, names int, add func(m *bigtable.Mutation))
 			mutations, size = mutations+1, size+mutationOverhead+20*len(e.gone)
 		}
 	}
-	if n > 0 && (t.counts.Mutations+mutations > t.limit || t.size+size > maxRequest) {
+	if n > 0 && (t.counts.Mutations+mutations > t.limit || t.size+size > batch.MaxRequest) {
 		if err := t.send(); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 var layers = []struct{ name, files string }{
 	{"clients", "store options view noclient reversed version needs_client_v1_58 wirepath keyrange"},
 	{"rows", "table mapping keys selection older columns cells form where assemble mark versions"},
-	{"writing", "writer batch batcher stage absent duplicate rollupmark"},
+	{"writing", "writer batcher stage absent duplicate rollupmark"},
 	{"reading", "reader readcolumns period many latest latestmany parts page series seriespage windows windowsdown windowparts scanner state runs"},
 	{"deleting", "delete deletefound erase settle settleknown"},
 	{"moving", "digest job backfill backfillcopy backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealcheckpoint sealparts sealcheck " +

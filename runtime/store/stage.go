@@ -12,6 +12,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/batch"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
@@ -41,7 +42,7 @@ type staged struct {
 	marker   *marker       // of the table
 	err      error         // why the current event is not stored in this table
 	instant  frame.Instant // of the current event
-	batch    batch
+	batch    batch.Batch
 	refused  []Failure
 	ifAbsent bool    // as in the stage, but not in a table of states
 	existing []int32 // in a table of states: the newest piece of each row that another table has already
@@ -55,7 +56,7 @@ func newStage(w *Writer) *stage {
 	s := &stage{writer: w, event: l.new(), none: l.new(), tables: make([]staged, len(w.tables))}
 	for i := range s.tables {
 		s.tables[i].cells, s.tables[i].marker = newCells(w.tables[i].mapping), w.tables[i].marker
-		s.tables[i].batch.single = !w.tables[i].mapping.Pattern.Bucketed()
+		s.tables[i].batch.Single = !w.tables[i].mapping.Pattern.Bucketed()
 	}
 	return s
 }
@@ -73,7 +74,7 @@ func (s *stage) release() {
 			return
 		}
 		t.cells.reset()
-		t.batch.reset()
+		t.batch.Reset()
 		t.refused, t.existing, t.expired, t.from, t.to = nil, nil, 0, 0, 0
 	}
 	s.writer.stages.Put(s)
@@ -114,7 +115,7 @@ func (s *stage) addOne(e event) (taken bool, refused []Failure) {
 func (s *stage) size() int {
 	size := 0
 	for i := range s.tables {
-		size = max(size, s.tables[i].cells.taken+len(s.tables[i].batch.keys))
+		size = max(size, s.tables[i].cells.taken+len(s.tables[i].batch.Keys))
 	}
 	return size
 }
@@ -169,8 +170,8 @@ func (s *stage) layOut(table int, event event) {
 		start := l.Key.Bucket.Start(*at)
 		t.from, t.to = start.Unix(), l.Key.Bucket.End(start).Unix()
 		if t.marker != nil {
-			t.batch.mark = t.to * 1e6
-			t.batch.markSize = len(t.marker.append(nil, t.batch.mark))
+			t.batch.Mark = t.to * 1e6
+			t.batch.MarkSize = len(t.marker.append(nil, t.batch.Mark))
 		}
 	}
 	t.cells.again = l.Same != nil && s.last.exists() && sameBucket && l.Same(event, s.last)
@@ -181,7 +182,7 @@ func (s *stage) layOut(table int, event event) {
 	t.err = t.cells.check()
 	t.instant = t.cells.instant()
 	for i := range t.cells.rows {
-		t.batch.find(&t.cells.rows[i])
+		t.batch.Find(&t.cells.rows[i])
 	}
 }
 
@@ -210,12 +211,12 @@ func (t *staged) take(event int) {
 	c := t.cells
 	for i := range c.rows {
 		row := &c.rows[i]
-		if row.count == 0 {
+		if row.Count == 0 {
 			continue
 		}
-		entry := t.batch.add(event, t.instant, row)
-		if row.slot >= 0 {
-			c.known[row.slot] = entry
+		entry := t.batch.Add(event, t.instant, row)
+		if row.Slot >= 0 {
+			c.known[row.Slot] = entry
 		}
 	}
 	c.taken = len(c.mutations)
@@ -291,17 +292,17 @@ func (o *others) add(failures []Failure) {
 func (t *staged) onlyNewest(table *writerTable, elsewhere *others) {
 	b := &t.batch
 	later := func(a, p int32) int32 {
-		if a < 0 || b.instants[p].Compare(b.instants[a]) >= 0 {
+		if a < 0 || b.Instants[p].Compare(b.Instants[a]) >= 0 {
 			return p
 		}
 		return a
 	}
-	for w := range b.waves {
-		b.waves[w] = slices.DeleteFunc(b.waves[w], func(n int) bool {
-			e := &b.entries[n]
+	for w := range b.Waves {
+		b.Waves[w] = slices.DeleteFunc(b.Waves[w], func(n int) bool {
+			e := &b.Entries[n]
 			newest, existing, lacking := int32(-1), int32(-1), ""
-			for p := e.first; p >= 0; p = b.pieces[p].next {
-				event := b.pieces[p].event
+			for p := e.First; p >= 0; p = b.Pieces[p].Next {
+				event := b.Pieces[p].Event
 				if id, is := elsewhere.unstored[event]; is {
 					lacking = id
 				}
@@ -321,45 +322,45 @@ func (t *staged) onlyNewest(table *writerTable, elsewhere *others) {
 			if newest < 0 {
 				return true
 			}
-			piece, begin := &b.pieces[newest], len(t.cells.mutations)
-			t.cells.mutations = table.mapping.appendVersion(t.cells.mutations, t.cells.mutations[piece.begin:piece.end])
+			piece, begin := &b.Pieces[newest], len(t.cells.mutations)
+			t.cells.mutations = table.mapping.appendVersion(t.cells.mutations, t.cells.mutations[piece.Begin:piece.End])
 			sum := *piece
-			sum.begin, sum.end, sum.next = begin, len(t.cells.mutations), -1
-			piece.next, e.first, e.last = int32(len(b.pieces)), newest, int32(len(b.pieces))
-			e.count, e.bytes = e.count+1, piece.end-piece.begin+sum.end-sum.begin
-			b.pieces = append(b.pieces, sum)
+			sum.Begin, sum.End, sum.Next = begin, len(t.cells.mutations), -1
+			piece.Next, e.First, e.Last = int32(len(b.Pieces)), newest, int32(len(b.Pieces))
+			e.Count, e.Bytes = e.Count+1, piece.End-piece.Begin+sum.End-sum.Begin
+			b.Pieces = append(b.Pieces, sum)
 			return false
 		})
 	}
 }
 
 // fail fails the events of an entry, because another table may lack some of them.
-func (t *staged) fail(table string, e *entry, lacking string) {
+func (t *staged) fail(table string, e *batch.Entry, lacking string) {
 	err := fmt.Errorf("%w: table %s", ErrNotStored, lacking)
-	for p := e.first; p >= 0; p = t.batch.pieces[p].next {
-		t.refused = append(t.refused, Failure{Index: t.batch.pieces[p].event, Table: table, Row: string(e.key), Outcome: Failed, Err: err})
+	for p := e.First; p >= 0; p = t.batch.Pieces[p].Next {
+		t.refused = append(t.refused, Failure{Index: t.batch.Pieces[p].Event, Table: table, Row: string(e.Key), Outcome: Failed, Err: err})
 	}
 }
 
 // idle reports whether the table got no event.
 func (t *staged) idle() bool {
-	return len(t.batch.entries) == 0 && len(t.refused) == 0 && t.expired == 0
+	return len(t.batch.Entries) == 0 && len(t.refused) == 0 && t.expired == 0
 }
 
 // outbox returns the entries of a request in wire form.
 func (t *staged) outbox(req []int) *wire.Outbox {
 	size := 0
 	for _, n := range req {
-		size += t.batch.entries[n].size()
+		size += t.batch.Entries[n].Size()
 	}
 	out := wire.NewOutbox(len(req), size)
 	var mark []byte
 	for _, n := range req {
-		e := &t.batch.entries[n]
-		out.Entry(e.key, e.bytes)
-		t.batch.runs(e, func(begin, end int) { out.Add(t.cells.mutations[begin:end]) })
+		e := &t.batch.Entries[n]
+		out.Entry(e.Key, e.Bytes)
+		t.batch.Runs(e, func(begin, end int) { out.Add(t.cells.mutations[begin:end]) })
 		if t.marker != nil {
-			mark = t.marker.append(mark[:0], e.mark)
+			mark = t.marker.append(mark[:0], e.Mark)
 			out.Add(mark)
 		}
 	}
@@ -367,11 +368,11 @@ func (t *staged) outbox(req []int) *wire.Outbox {
 }
 
 // mutation converts an entry to the client's type.
-func (t *staged) mutation(e *entry, names wire.Names) *bigtable.Mutation {
+func (t *staged) mutation(e *batch.Entry, names wire.Names) *bigtable.Mutation {
 	m := bigtable.NewMutation()
-	t.batch.runs(e, func(begin, end int) { wire.AddTo(m, names, t.cells.mutations[begin:end]) })
+	t.batch.Runs(e, func(begin, end int) { wire.AddTo(m, names, t.cells.mutations[begin:end]) })
 	if t.marker != nil {
-		wire.AddTo(m, names, t.marker.append(nil, e.mark))
+		wire.AddTo(m, names, t.marker.append(nil, e.Mark))
 	}
 	return m
 }
@@ -381,9 +382,9 @@ var namesOfRows = sync.Pool{New: func() any { return wire.Names{} }}
 
 // apply sends one entry with the client's call for single rows. It returns the number of attempts, as
 // far as wire.Apply knows it.
-func (t *staged) apply(ctx context.Context, path *wirePath, e *entry) (sent int, err error) {
+func (t *staged) apply(ctx context.Context, path *wirePath, e *batch.Entry) (sent int, err error) {
 	names := namesOfRows.Get().(wire.Names)
-	key, m := string(e.key), t.mutation(e, names)
+	key, m := string(e.Key), t.mutation(e, names)
 	namesOfRows.Put(names)
 	if path.allowed {
 		return wire.Apply(ctx, path.api, key, m)
@@ -397,8 +398,8 @@ func (t *staged) applyBulk(ctx context.Context, api bigtable.TableAPI, req []int
 	mutations := make([]*bigtable.Mutation, len(req))
 	names := wire.Names{}
 	for i, n := range req {
-		e := &t.batch.entries[n]
-		keys[i], mutations[i] = string(e.key), t.mutation(e, names)
+		e := &t.batch.Entries[n]
+		keys[i], mutations[i] = string(e.Key), t.mutation(e, names)
 	}
 	errs, err := api.ApplyBulk(ctx, keys, mutations)
 	return func(i int) error {
@@ -417,10 +418,10 @@ func (t *staged) failures(ctx context.Context, table string, req []int, errOf fu
 		if err == nil {
 			continue
 		}
-		e := &t.batch.entries[n]
-		f := Failure{Index: -1, Table: table, Row: string(e.key), Outcome: outcomeOf(err), Err: missing(table, call.Explain(ctx, err))}
-		for p := e.first; p >= 0; p = t.batch.pieces[p].next {
-			if event := t.batch.pieces[p].event; event != f.Index {
+		e := &t.batch.Entries[n]
+		f := Failure{Index: -1, Table: table, Row: string(e.Key), Outcome: outcomeOf(err), Err: missing(table, call.Explain(ctx, err))}
+		for p := e.First; p >= 0; p = t.batch.Pieces[p].Next {
+			if event := t.batch.Pieces[p].Event; event != f.Index {
 				f.Index = event
 				out = append(out, f)
 			}

@@ -33,8 +33,8 @@
 //   - rows: mappings, and events as the cells of rows
 //   - clients: options, hooks and errors
 //
-// Below are packages: request sends the requests of reads, frame groups the cells of rows and aligns them as events, and checkpoint
-// keeps the progress of calls.
+// Below are packages: request sends the requests of reads, frame groups the cells of rows and aligns them as events, batch divides
+// mutations among requests, and checkpoint keeps the progress of calls.
 package store
 
 import (

@@ -18,7 +18,6 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
-	"github.com/btgen-dev/btgen/runtime/internal/frame"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
@@ -272,24 +271,6 @@ func collect(ctx context.Context, r *readerOf[sample], series string, from, to t
 		out = append(out, e)
 	}
 	return out, nil
-}
-
-func TestBatchSplitsRowsAndRequests(t *testing.T) {
-	var b batch
-	for i := range 3 {
-		row := &stagedRow{entry: -1, key: []byte("row"), count: 60_000}
-		b.find(row)
-		b.add(i, frame.Instant{Micros: int64(i)}, row)
-	}
-	if len(b.waves) != 3 {
-		t.Fatalf("%d waves for three times 60,000 mutations of one row", len(b.waves))
-	}
-	b = batch{entries: []entry{{count: 60_000}, {count: 40_000}, {count: 1}, {bytes: maxRequest}, {bytes: 1}, {bytes: 2 * maxRequest}}}
-	var got []int
-	for _, req := range b.requests([]int{0, 1, 2, 3, 4, 5}) {
-		got = append(got, len(req))
-	}
-	same(t, []int{2, 1, 1, 1, 1}, got)
 }
 
 // TestBulkErrorsAreReported covers the errors that ApplyBulk returns besides its own.

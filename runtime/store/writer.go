@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/runtime/internal/batch"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
@@ -54,7 +55,7 @@ func NewWriter(client Client, mappings []*Mapping, opts ...WriterOptions) *Write
 
 // newWriter is NewWriter with complete options.
 func newWriter(client Client, mappings []*mapping, o WriterOptions) *Writer {
-	w := &Writer{options: o, perRequest: maxMutations, client: client}
+	w := &Writer{options: o, perRequest: batch.MaxMutations, client: client}
 	if i := slices.IndexFunc(mappings, func(l *mapping) bool { return l.State != nil }); i >= 0 {
 		w.events = mappings[i]
 	}
@@ -220,9 +221,9 @@ func (w *Writer) sendAll(ctx context.Context, t *writerTable, s *staged, op *req
 		return w.sendAbsent(ctx, t, s, op)
 	}
 	var failures []Failure
-	for _, wave := range s.batch.waves {
+	for _, wave := range s.batch.Waves {
 		op.Rows += len(wave)
-		reqs := s.batch.requests(wave)
+		reqs := s.batch.Requests(wave)
 		op.Requests += len(reqs)
 		for _, sent := range w.send(ctx, t, s, reqs) {
 			failures = append(failures, sent.failures...)
@@ -257,7 +258,7 @@ func (w *Writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []i
 	}
 	ctx, cancel := call.Within(ctx, t.timeout)
 	defer cancel()
-	if e := &s.batch.entries[req[0]]; len(req) == 1 && e.first == e.last {
+	if e := &s.batch.Entries[req[0]]; len(req) == 1 && e.First == e.Last {
 		return t.sendRow(ctx, s, req)
 	}
 	if t.wire.usable() {
@@ -285,7 +286,7 @@ func (t *writerTable) sendRow(ctx context.Context, s *staged, req []int) sent {
 		first, cancel = half(ctx)
 		defer cancel()
 	}
-	attempts, err := s.apply(first, t.wire, &s.batch.entries[req[0]])
+	attempts, err := s.apply(first, t.wire, &s.batch.Entries[req[0]])
 	errOf, outcomeOf, ordinary := func(int) error { return err }, outcomeOf, attempts == 0
 	again := t.retries && err != nil && ctx.Err() == nil && (attempts == 0 && wire.Passes(err) || first.Err() != nil)
 	if attempts != 1 || again {

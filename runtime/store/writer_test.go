@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/internal/batch"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -91,7 +92,7 @@ func TestBulkKeepsToLimits(t *testing.T) {
 				events[i] = event(i)
 			}
 			must(t, w.WriteAll(t.Context(), events))
-			if cells.Load() != n || largest.Load() > maxMutations || requests.Load() < 2 {
+			if cells.Load() != n || largest.Load() > batch.MaxMutations || requests.Load() < 2 {
 				t.Errorf("%s: %d cells, %d requests of up to %d mutations", name, cells.Load(), requests.Load(), largest.Load())
 			}
 		}

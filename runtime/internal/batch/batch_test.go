@@ -1,0 +1,28 @@
+package batch
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/btgen-dev/btgen/runtime/internal/frame"
+)
+
+func TestBatchSplitsRowsAndRequests(t *testing.T) {
+	var b Batch
+	for i := range 3 {
+		row := &Row{Entry: -1, Key: []byte("row"), Count: 60_000}
+		b.Find(row)
+		b.Add(i, frame.Instant{Micros: int64(i)}, row)
+	}
+	if len(b.Waves) != 3 {
+		t.Fatalf("%d waves for three times 60,000 mutations of one row", len(b.Waves))
+	}
+	b = Batch{Entries: []Entry{{Count: 60_000}, {Count: 40_000}, {Count: 1}, {Bytes: MaxRequest}, {Bytes: 1}, {Bytes: 2 * MaxRequest}}}
+	var got []int
+	for _, req := range b.Requests([]int{0, 1, 2, 3, 4, 5}) {
+		got = append(got, len(req))
+	}
+	if !slices.Equal(got, []int{2, 1, 1, 1, 1}) {
+		t.Error(got)
+	}
+}
