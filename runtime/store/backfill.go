@@ -193,7 +193,7 @@ func (e *BackfillError) Error() string {
 // more than 100,000 of them, some may be counted several times.
 //
 // With Verify, it compares the events before BackfillOptions.To that neither table loses within
-// the next hour: by count and digest for each time range; see [Digester]. Ranges that differ
+// the next hour: by count and digest for each time range. Ranges that differ
 // are compared again, because writers may be running. The tables agree if the report has no
 // Differences.
 func Backfill(ctx context.Context, client Client, mappings []*Mapping, opts ...BackfillOptions) (BackfillReport, error) {
@@ -503,7 +503,7 @@ func (b *backfill) split(ctx context.Context) (err error) {
 }
 
 // rows calls f for the rows of a range of a table that can be claimed. It counts them, and those that cannot be decoded.
-func (b *backfill) rows(ctx context.Context, l *mapping, r checkpointRange, claims RowClaims, counts *BackfillCounts, f func(row keptRow) error) error {
+func (b *backfill) rows(ctx context.Context, l *mapping, r checkpointRange, claims RowClaims, counts *BackfillCounts, f func(row untypedRow) error) error {
 	scanner, err := b.scanner(l, r.Table)
 	if err != nil {
 		return err
@@ -555,7 +555,7 @@ func (b *backfill) chunks(
 		return err
 	}
 	c, rows := &rowChunk{within: r.Range}, 0
-	err = b.rows(ctx, l, r, claims, counts, func(row keptRow) error {
+	err = b.rows(ctx, l, r, claims, counts, func(row untypedRow) error {
 		if l == b.source {
 			if err := b.fits(row.Key, row.Events, sums); err != nil {
 				return err

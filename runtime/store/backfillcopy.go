@@ -106,7 +106,7 @@ type copier struct {
 	scanner            *scanner
 	ofSource, ofTarget *finder
 	writer             *Writer
-	sums, ends         *Digester // as the target and the source would store events
+	sums, ends         *digester // as the target and the source would store events
 	events             []event   // that are read and not yet settled
 	counts             BackfillCounts
 	oldest             time.Time // time of the oldest event in the source; zero if there is none
@@ -236,8 +236,8 @@ func (c *copier) remove(ctx context.Context, events []event) error {
 }
 
 // fits returns a *BackfillError if the target would store an event of a row at another time, where it could replace another event: the event was written when the precision
-// was finer, or by another program. sums is a Digester of the target.
-func (b *backfill) fits(key string, events []event, sums *Digester) error {
+// was finer, or by another program. sums is a digester of the target.
+func (b *backfill) fits(key string, events []event, sums *digester) error {
 	for i := range events {
 		e := events[i]
 		if !slices.ContainsFunc(b.target.Periods(), func(p *mapping) bool { return !p.timeFits(e) }) || isExpired(sums.check(events[i])) {
@@ -271,14 +271,11 @@ func (c *copier) dropExpired() error {
 	return nil
 }
 
-// move sets the time of a Digester.
-func (d *Digester) move(now time.Time) {
-	d.at = now
-	d.stage.at(now)
-}
+// move sets the time of a digester.
+func (d *digester) move(now time.Time) { d.stage.at(now) }
 
 // check returns why the table does not store an event.
-func (d *Digester) check(e event) error {
+func (d *digester) check(e event) error {
 	_, err := d.contents(e)
 	return err
 }

@@ -210,21 +210,21 @@ func (f *finder) rowsOf(events []event) (keys map[string][]string, from, to time
 	return keys, from, to
 }
 
-// find returns the events of the table at the places of others, of which wanted has the places.
-func (f *finder) find(ctx context.Context, events []event, wanted map[eventPlace]int) (found []event, err error) {
-	keys, from, to := f.rowsOf(events)
+// find returns the events of the table at places, which wanted has, too.
+func (f *finder) find(ctx context.Context, places []event, wanted map[eventPlace]int) (found []event, err error) {
+	keys, from, to := f.rowsOf(places)
 	for _, table := range slices.Sorted(maps.Keys(keys)) {
 		slices.Sort(keys[table])
 		for list := range codec.KeyLists(slices.Values(slices.Compact(keys[table])), false, codec.MaxRowSet) {
-			f.scanners[table].some(ctx, []codec.Rows{list}, from, to, f.scanners[table].list(), func(row untypedRow, failed error) bool {
-				if failed != nil {
-					if err = f.failed(failed, row.Key, events); err != nil {
-						return false
-					}
-					return true
+			s := f.scanners[table]
+			events := s.list()
+			s.some(ctx, []codec.Rows{list}, from, to, events, func(row untypedRow, failed error) bool {
+				if failed == nil {
+					found = f.wanted(found, s.kept(events), wanted)
+				} else {
+					err = f.failed(failed, row.Key, places)
 				}
-				found = f.wanted(found, f.scanners[table].kept(row.Events), wanted)
-				return true
+				return err == nil
 			})
 			if err != nil {
 				return nil, err

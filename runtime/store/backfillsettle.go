@@ -89,9 +89,10 @@ func (f *finder) placesOf(events []event) map[eventPlace]int {
 // readSource returns what the source has at places.
 func (c *copier) readSource(ctx context.Context, open []event, wanted map[eventPlace]int, within *KeyRange) ([]event, error) {
 	b := c.backfill
+	var merged int64
 	if within == nil {
 		found, err := c.ofSource.find(ctx, open, wanted)
-		return c.inOrder(found), err
+		return distinct(b.source, b.target, found, &merged), err
 	}
 	var found []event
 	for row, err := range c.scanner.each(ctx, *within, b.From, b.To) {
@@ -101,17 +102,9 @@ func (c *copier) readSource(ctx context.Context, open []event, wanted map[eventP
 			}
 			continue
 		}
-		var merged int64
 		found = c.ofSource.wanted(found, distinct(b.source, b.target, row.Events, &merged), wanted)
 	}
 	return found, nil
-}
-
-// inOrder returns events of rows that were read one by one, without those that the target cannot
-// store beside others.
-func (c *copier) inOrder(events []event) []event {
-	var merged int64
-	return distinct(c.backfill.source, c.backfill.target, events, &merged)
 }
 
 // equal reports whether the tables have the same events.
@@ -372,30 +365,26 @@ func (c *copier) lacking(ctx context.Context, f *finder, events []event, held fu
 	if len(events) == 0 {
 		return nil, nil
 	}
-	wanted := make(map[eventPlace]int, len(events))
-	places := make([]eventPlace, len(events))
-	known := make([]bool, len(events))
-	for i := range events {
-		if places[i], known[i] = c.ofSource.places.of(events[i]); known[i] {
-			wanted[places[i]] = i
-		}
-	}
+	lacking := c.ofSource.placesOf(events)
 	f.undecodable = nil
-	found, err := f.find(ctx, events, wanted)
+	found, err := f.find(ctx, events, lacking)
 	if err != nil {
 		return nil, err
 	}
-	has := make(map[eventPlace]bool, len(found))
-	for i := range found {
-		at, _ := c.ofSource.places.of(found[i])
-		has[at] = true
+	for _, e := range found {
+		at, _ := c.ofSource.places.of(e)
+		delete(lacking, at)
+	}
+	for at := range f.undecodable {
+		delete(lacking, at)
 	}
 	c.ends.move(c.backfill.Now().Add(skew))
 	var out []event
-	for i := range events {
-		if known[i] && !has[places[i]] && !f.undecodable[places[i]] && held(events[i]) {
-			has[places[i]] = true
-			out = append(out, events[i])
+	for _, e := range events {
+		at, _ := c.ofSource.places.of(e)
+		if _, is := lacking[at]; is && held(e) {
+			delete(lacking, at)
+			out = append(out, e)
 		}
 	}
 	return out, nil

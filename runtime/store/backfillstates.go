@@ -103,7 +103,7 @@ func (s *states) fillAll(ctx context.Context) error {
 func (s *states) ofRange(ctx context.Context, i int) error {
 	r, w := s.progress.Ranges[i], s.worker(ctx)
 	some := newSeriesStates(func(some []seriesState) error { return w.series(ctx, some) })
-	err := s.rows(ctx, s.source, r, allClaims{}, &r.Counts, func(row keptRow) error {
+	err := s.rows(ctx, s.source, r, allClaims{}, &r.Counts, func(row untypedRow) error {
 		for _, e := range row.Events {
 			key, err := s.target.rowKey(e, "")
 			if err != nil { // LatestOnly would miss the series

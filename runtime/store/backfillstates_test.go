@@ -118,7 +118,7 @@ func TestBackfillRefusedStates(t *testing.T) {
 	now := c.mappings[0]
 	now.Key.Delimiter = ";"
 	now.Key.Segments = append(now.Key.Segments, codec.Segment{Kind: codec.ConstSegment, Const: "now"})
-	now.Put = func(e *sample, c *Cells) {
+	now.Put = func(e *sample, c *eventCells) {
 		w := codec.NewKeyWriter(nil, ";")
 		w.String("series", codec.KeyForm{}, e.Series)
 		w.Const("now")

@@ -188,7 +188,7 @@ func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r checkpointR
 	if err != nil {
 		return nil, counts, err
 	}
-	err = b.rows(ctx, l, r, allClaims{}, &counts, func(row keptRow) error {
+	err = b.rows(ctx, l, r, allClaims{}, &counts, func(row untypedRow) error {
 		if err := b.fits(row.Key, row.Events, target); err != nil {
 			return err
 		}

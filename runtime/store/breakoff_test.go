@@ -186,7 +186,7 @@ func unsorted(l *mappingOf[sample]) *mappingOf[sample] {
 		text, _ := w.Key()
 		return text
 	}
-	l.Put = func(e *sample, c *Cells) {
+	l.Put = func(e *sample, c *eventCells) {
 		c.Row(key(e, 0), nil)
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 		if l.Pattern == codec.BucketNewColumns {

@@ -18,10 +18,9 @@ const (
 	maxValue     = 100 << 20
 )
 
-// Cells collects the cells of events, one event after another, as mutations in wire
-// form. Generated code calls it. It keeps the first error of an event and ignores the
-// rest of the event.
-type Cells struct {
+// eventCells collects the cells of events, one event after another, as mutations in wire
+// form. It keeps the first error of an event and ignores the rest of the event.
+type eventCells struct {
 	table    *Table
 	pattern  codec.Pattern
 	form     rowForm
@@ -58,13 +57,12 @@ type Cells struct {
 	begun   int    // start of the cell that Cell began; -1 if there is none
 	value   int    // start of its value
 	buffer  []byte // the slice that Buffer returns
-	lent    bool
 	address []byte // address of a column that is named after its datum or time
 }
 
-// newCells returns Cells for the events of a mapping.
-func newCells(l *mapping) *Cells {
-	c := &Cells{
+// newCells returns cells for the events of a mapping.
+func newCells(l *mapping) *eventCells {
+	c := &eventCells{
 		table: &l.Table, pattern: l.Pattern, form: l.form(), named: l.Pattern.Naming() != codec.NamedByField, longest: maxValue, columns: l.Columns, offset: l.offset(),
 		times: make([]wire.Timestamp, len(l.Table.Families)), isSet: make([]bool, len(l.Columns)), known: make([]int, len(l.Columns)),
 		oldest: make([]int64, len(l.Table.Families)), buffer: make([]byte, 0, 256),
@@ -87,13 +85,13 @@ func newCells(l *mapping) *Cells {
 }
 
 // reset removes all events.
-func (c *Cells) reset() {
+func (c *eventCells) reset() {
 	c.mutations, c.taken = c.mutations[:0], 0
 	c.forget()
 }
 
 // at sets the write time of the following events.
-func (c *Cells) at(now time.Time) {
+func (c *eventCells) at(now time.Time) {
 	c.now = now
 	for i := range c.oldest {
 		c.oldest[i] = math.MaxInt64
@@ -103,8 +101,8 @@ func (c *Cells) at(now time.Time) {
 	}
 }
 
-// forget makes Cells look up the rows of the next event by key.
-func (c *Cells) forget() {
+// forget makes it look up the rows of the next event by key.
+func (c *eventCells) forget() {
 	for i := range c.known {
 		c.known[i] = -1
 	}
@@ -112,7 +110,7 @@ func (c *Cells) forget() {
 
 // begin prepares c for an event. If the event is too old for the table, its cells are
 // left out, but its values are still checked.
-func (c *Cells) begin(event time.Time, fields TTLFields) {
+func (c *eventCells) begin(event time.Time, fields TTLFields) {
 	c.mutations, c.keys, c.rows = c.mutations[:c.taken], c.keys[:0], c.rows[:0]
 	c.values, c.expired, c.late, c.err = 0, false, nil, nil
 	c.event, c.class, c.slot, c.begun = event, 0, -1, -1
@@ -149,7 +147,7 @@ func (c *Cells) begin(event time.Time, fields TTLFields) {
 }
 
 // refuse leaves out all cells of the event.
-func (c *Cells) refuse(err error) {
+func (c *eventCells) refuse(err error) {
 	for i := range c.times {
 		c.times[i].Set(-1)
 	}
@@ -174,7 +172,7 @@ func (c *TTLFields) micros(life *codec.Lifetime, now, event time.Time) (int64, e
 }
 
 // beginClass is begin for an event with a class.
-func (c *Cells) beginClass(fields TTLFields) {
+func (c *eventCells) beginClass(fields TTLFields) {
 	class := *fields.Class
 	if class < 1 || class > len(c.table.Families) {
 		c.refuse(&codec.FieldError{Field: "class", Value: strconv.Itoa(class), Err: codec.ErrClass})
@@ -190,7 +188,7 @@ func (c *Cells) beginClass(fields TTLFields) {
 }
 
 // familyOf returns the index of the family with the event's cell of a column.
-func (c *Cells) familyOf(column int) int {
+func (c *eventCells) familyOf(column int) int {
 	if c.class > 0 {
 		return c.class - 1
 	}
@@ -198,19 +196,13 @@ func (c *Cells) familyOf(column int) int {
 }
 
 // Buffer returns an empty slice to which the caller appends the next row key.
-func (c *Cells) Buffer() []byte {
-	c.lent = true
-	return c.buffer[:0]
-}
+func (c *eventCells) Buffer() []byte { return c.buffer[:0] }
 
 // Cell returns a slice to which the caller appends the datum of a column. The caller
 // then passes the result to Set.
-func (c *Cells) Cell(column int) []byte {
-	if uint(column) >= uint(len(c.plain)) || !c.plain[column] {
-		return c.Buffer()
-	}
+func (c *eventCells) Cell(column int) []byte {
 	family := c.familyOf(column)
-	if c.times[family].Micros < 0 {
+	if !c.plain[column] || c.times[family].Micros < 0 {
 		return c.Buffer()
 	}
 	c.begun = len(c.mutations)
@@ -219,18 +211,17 @@ func (c *Cells) Cell(column int) []byte {
 	return c.mutations
 }
 
-// takeBack keeps the slice that was lent if it has grown.
-func (c *Cells) takeBack(b []byte) {
-	if c.lent && cap(b) > cap(c.buffer) {
+// grown keeps the slice of Buffer if it has grown.
+func (c *eventCells) grown(b []byte) {
+	if cap(b) > cap(c.buffer) {
 		c.buffer = b
 	}
-	c.lent = false
 }
 
 // SameRow reports whether the n-th row of the event is also the n-th row of the
 // previous event. If so, it begins the row, and the caller need not compute its key. n
 // must be less than the number of columns.
-func (c *Cells) SameRow(n int) bool {
+func (c *eventCells) SameRow(n int) bool {
 	c.slot = n
 	if !c.again || c.known[n] < 0 {
 		return false
@@ -240,8 +231,8 @@ func (c *Cells) SameRow(n int) bool {
 }
 
 // Row begins the row with the given key. err is the error of computing the key.
-func (c *Cells) Row(key []byte, err error) {
-	c.takeBack(key)
+func (c *eventCells) Row(key []byte, err error) {
+	c.grown(key)
 	if err != nil && c.err == nil {
 		c.err = err
 	}
@@ -251,7 +242,7 @@ func (c *Cells) Row(key []byte, err error) {
 }
 
 // begins begins a row, whose entry may be known.
-func (c *Cells) begins(key []byte, entry int) {
+func (c *eventCells) begins(key []byte, entry int) {
 	c.finishRow()
 	at := len(c.mutations)
 	c.rows = append(c.rows, batch.Row{Slot: c.slot, Entry: entry, Key: key, Begin: at, End: at})
@@ -266,7 +257,7 @@ func (c *Cells) begins(key []byte, entry int) {
 }
 
 // counted adds the last mutation to the last row.
-func (c *Cells) counted() {
+func (c *eventCells) counted() {
 	row := &c.rows[len(c.rows)-1]
 	row.End = len(c.mutations)
 	row.Count++
@@ -275,35 +266,30 @@ func (c *Cells) counted() {
 // replaces reports whether a write first deletes the row's cells in a family. It must
 // if they may have any timestamp or be in the family of another class, because a cell
 // that expires later would otherwise hide one that expires sooner.
-func (c *Cells) replaces(family int) bool {
+func (c *eventCells) replaces(family int) bool {
 	return !c.pattern.Bucketed() && (c.class > 0 || !c.table.Families[family].Life.EventTimed())
 }
 
 // setter returns the setter for a column in a family.
-func (c *Cells) setter(family, column int) *wire.Setter {
+func (c *eventCells) setter(family, column int) *wire.Setter {
 	return &c.setters[family*len(c.columns)+column]
 }
 
 // addressOf returns the address of a column that is named after its datum or time.
-func (c *Cells) addressOf(family int, qualifier []byte) []byte {
+func (c *eventCells) addressOf(family int, qualifier []byte) []byte {
 	c.address = wire.AppendQualifier(append(c.address[:0], c.families[family]...), qualifier)
 	return c.address
 }
 
-// Set adds the datum of a column to the row, as the value of a cell or as the name of a
-// column, as the pattern requires. The datum is the result of appending to Cell, or any
-// other slice. Cells does not retain it.
-func (c *Cells) Set(column int, datum []byte) {
-	if uint(column) >= uint(len(c.columns)) {
-		c.Fail(ErrNoField)
-		return
-	}
+// Set adds the datum of a column, which was appended to what Cell has returned, to the row: as the value of a cell or as
+// the name of a column, as the pattern requires.
+func (c *eventCells) Set(column int, datum []byte) {
 	if c.begun >= 0 {
 		c.setBegun(column, datum)
 		return
 	}
 	family := c.familyOf(column)
-	c.takeBack(datum)
+	c.grown(datum)
 	if c.columns[column].WrittenAt && !c.hasData(family) {
 		return // the family has no other data of the event
 	}
@@ -324,13 +310,13 @@ func (c *Cells) Set(column int, datum []byte) {
 }
 
 // setCell sets the cell of the current event in a column of a family.
-func (c *Cells) setCell(address []byte, family int, value []byte) {
+func (c *eventCells) setCell(address []byte, family int, value []byte) {
 	c.mutations = wire.AppendSetCell(c.mutations, address, c.times[family].Micros, value)
 	c.counted()
 }
 
 // setBegun implements Set for a datum that was appended to Cell.
-func (c *Cells) setBegun(column int, datum []byte) {
+func (c *eventCells) setBegun(column int, datum []byte) {
 	begin := c.begun
 	c.begun, c.mutations = -1, datum
 	c.isSet[column] = true
@@ -351,12 +337,12 @@ func (c *Cells) setBegun(column int, datum []byte) {
 }
 
 // tooLarge refuses the event because of a datum.
-func (c *Cells) tooLarge(column int, datum []byte) {
+func (c *eventCells) tooLarge(column int, datum []byte) {
 	c.Fail(&codec.FieldError{Field: limited(c.form.qualifier(c, column, datum)), Err: codec.ErrTooLarge})
 }
 
 // hasData reports whether the row has data of the event in a family.
-func (c *Cells) hasData(family int) bool {
+func (c *eventCells) hasData(family int) bool {
 	for i, set := range c.isSet {
 		if set && c.familyOf(i) == family {
 			return true
@@ -367,7 +353,7 @@ func (c *Cells) hasData(family int) bool {
 
 // replaceColumn deletes what is stored of an event in its own column, which may have
 // any timestamp or be in the family of another class.
-func (c *Cells) replaceColumn(family int, qualifier []byte) {
+func (c *eventCells) replaceColumn(family int, qualifier []byte) {
 	for i := range c.table.Families {
 		f := &c.table.Families[i]
 		if i != family || !f.Life.EventTimed() {
@@ -380,7 +366,7 @@ func (c *Cells) replaceColumn(family int, qualifier []byte) {
 // finishRow deletes what the event does not have but an earlier event of the same time
 // may have stored: the columns that are not set, and all columns in the families of
 // other classes.
-func (c *Cells) finishRow() {
+func (c *eventCells) finishRow() {
 	if len(c.rows) == 0 || c.named || c.class == 0 && c.set == len(c.columns) {
 		return
 	}
@@ -397,7 +383,7 @@ func (c *Cells) finishRow() {
 }
 
 // deleteOthers deletes the cell of a column in the families of other classes.
-func (c *Cells) deleteOthers(column int) {
+func (c *eventCells) deleteOthers(column int) {
 	for i := range c.table.Families {
 		if c.table.Families[i].Class != c.class {
 			c.deleteCell(i, column)
@@ -406,14 +392,14 @@ func (c *Cells) deleteOthers(column int) {
 }
 
 // deleteCell deletes the event's cell of a column in a family.
-func (c *Cells) deleteCell(family, column int) {
+func (c *eventCells) deleteCell(family, column int) {
 	from := c.times[family].Micros
 	c.mutations = wire.AppendDeleteCells(c.mutations, c.setter(family, column).Address(), from, from+1000)
 	c.counted()
 }
 
 // Fail refuses the event with the given error.
-func (c *Cells) Fail(err error) {
+func (c *eventCells) Fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
@@ -429,7 +415,7 @@ func limited(s string) string {
 
 // check completes the event and returns why it cannot be written, if so. For
 // [codec.ErrExpired] this table cannot store it; for any other error no table can.
-func (c *Cells) check() error {
+func (c *eventCells) check() error {
 	c.finishRow()
 	switch {
 	case c.err != nil:

@@ -168,7 +168,7 @@ func TestSeriesWithSuffixOfAnother(t *testing.T) {
 	key := codec.TimeFormat{Kind: codec.BinaryTime}
 	l := singles()
 	l.Key = codec.Key{Segments: []codec.Segment{{Kind: codec.TimeSegment}, {Name: "series"}}, Time: key}
-	l.Put = func(e *sample, c *Cells) {
+	l.Put = func(e *sample, c *eventCells) {
 		w := codec.NewKeyWriter(nil, "")
 		w.Time(key, e.Time)
 		w.String("series", codec.KeyForm{}, e.Series)

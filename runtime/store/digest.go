@@ -31,24 +31,18 @@ func (d Digest) String() string {
 	return fmt.Sprintf("%016x%016x of %s", d.High, d.Low, quantity(int(d.Events), "event"))
 }
 
-// Digester computes digests of events as one table would store them. Events that were read
+// digester computes digests of events as one table would store them. Events that were read
 // from different tables have equal digests if the table would store them equally, apart
 // from their write times. It is not safe for concurrent use.
-type Digester struct {
+type digester struct {
 	stage *stage
-	at    time.Time
 	text  []byte
 }
 
-// NewDigester returns a Digester for the table with the given ID. at is the time at which
+// newDigester returns a digester for the table with the given ID. at is the time at which
 // it decides which events have expired. If the schema does not have the table, the error is an
 // *UnknownTableError.
-func NewDigester(mappings []*Mapping, table string, at time.Time) (*Digester, error) {
-	return newDigester(completeAll(mappings), table, at)
-}
-
-// newDigester is NewDigester for complete mappings.
-func newDigester(mappings []*mapping, table string, at time.Time) (*Digester, error) {
+func newDigester(mappings []*mapping, table string, at time.Time) (*digester, error) {
 	found, err := selected(mappings, []string{table})
 	if err != nil {
 		return nil, err
@@ -57,20 +51,14 @@ func newDigester(mappings []*mapping, table string, at time.Time) (*Digester, er
 	for _, l := range allPeriods(found) {
 		w.tables = append(w.tables, writerTable{mapping: l, id: l.Table.ID})
 	}
-	d := &Digester{stage: newStage(w), at: at}
-	d.stage.at(at)
+	d := &digester{stage: newStage(w)}
+	d.move(at)
 	return d, nil
 }
 
-// Of returns the digest of an event, given a pointer to it, or why the table cannot store it: codec.ErrExpired if
-// it has expired at the time of the Digester.
-func (d *Digester) Of(e any) (Digest, error) { return d.of(event{e}) }
-
-// of returns the digest of an event.
-func (d *Digester) of(e event) (Digest, error) {
-	if d.stage == nil {
-		return Digest{}, &UnknownTableError{} // as of NewDigester
-	}
+// of returns the digest of an event, or why the table cannot store it: codec.ErrExpired if
+// it has expired at the time of the digester.
+func (d *digester) of(e event) (Digest, error) {
 	text, err := d.contents(e)
 	if err != nil {
 		return Digest{}, err
@@ -86,7 +74,7 @@ func digestOf(text []byte) Digest {
 
 // contents returns the rows and the mutations of an event. They are valid until the next
 // call.
-func (d *Digester) contents(e event) ([]byte, error) {
+func (d *digester) contents(e event) ([]byte, error) {
 	var failed error
 	d.text = d.text[:0]
 	for i := range d.stage.tables {
@@ -104,7 +92,7 @@ func (d *Digester) contents(e event) ([]byte, error) {
 
 // appendRows appends the keys and mutations of the current event, each preceded by its
 // length.
-func (c *Cells) appendRows(dst []byte) []byte {
+func (c *eventCells) appendRows(dst []byte) []byte {
 	for _, row := range c.rows {
 		if row.Count == 0 {
 			continue

@@ -135,7 +135,7 @@ func (t *staged) keyOf(event int) string {
 
 // instant returns what distinguishes the event from others in its rows. Events of
 // several classes remain distinct in bucket_new_columns.
-func (c *Cells) instant() frame.Instant {
+func (c *eventCells) instant() frame.Instant {
 	at := frame.Instant{Micros: c.event.UnixMicro(), Sequence: c.sequence}
 	if c.pattern.Appends() {
 		at.Sequence = uint32(c.class)

@@ -12,9 +12,9 @@ import (
 // that delete are in erase.go.
 type rowForm interface {
 	// set adds the cell of a datum of the current event.
-	set(c *Cells, family, column int, datum []byte)
+	set(c *eventCells, family, column int, datum []byte)
 	// qualifier returns the name of the column in which set stores the datum.
-	qualifier(c *Cells, column int, datum []byte) string
+	qualifier(c *eventCells, column int, datum []byte) string
 	// events yields the events of a row in order of time, given the time in its key. If each field
 	// has its own row, rows are those of a bucket, one per column, and zero where there is none.
 	// It does not release them.
@@ -47,11 +47,11 @@ func (l *mapping) form() rowForm {
 // fieldColumns are columns with names from the schema.
 type fieldColumns struct{}
 
-func (fieldColumns) set(c *Cells, family, column int, datum []byte) {
+func (fieldColumns) set(c *eventCells, family, column int, datum []byte) {
 	c.setCell(c.setter(family, column).Address(), family, datum)
 }
 
-func (fieldColumns) qualifier(c *Cells, column int, _ []byte) string { return c.columns[column].Name }
+func (fieldColumns) qualifier(c *eventCells, column int, _ []byte) string { return c.columns[column].Name }
 
 // eventRows are rows with one event each.
 type eventRows struct{ fieldColumns }
@@ -89,11 +89,11 @@ func (stateRows) events(a *assembler, at time.Time, rows []wire.Row, yield yield
 // columns, and their empty cells are timed by the events.
 type metricRows struct{}
 
-func (metricRows) set(c *Cells, family, _ int, datum []byte) {
+func (metricRows) set(c *eventCells, family, _ int, datum []byte) {
 	c.setCell(c.addressOf(family, datum), family, nil)
 }
 
-func (metricRows) qualifier(_ *Cells, _ int, datum []byte) string { return string(datum) }
+func (metricRows) qualifier(_ *eventCells, _ int, datum []byte) string { return string(datum) }
 
 func (metricRows) events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool {
 	a.splitMetrics(rows)
@@ -103,14 +103,14 @@ func (metricRows) events(a *assembler, at time.Time, rows []wire.Row, yield yiel
 // offsetRows are the rows of buckets with one column per event, named after its time.
 type offsetRows struct{}
 
-func (offsetRows) set(c *Cells, family, _ int, datum []byte) {
+func (offsetRows) set(c *eventCells, family, _ int, datum []byte) {
 	var name [16]byte
 	qualifier := c.offset.Append(name[:0], c.event, c.sequence)
 	c.replaceColumn(family, qualifier)
 	c.setCell(c.addressOf(family, qualifier), family, datum)
 }
 
-func (offsetRows) qualifier(c *Cells, _ int, _ []byte) string {
+func (offsetRows) qualifier(c *eventCells, _ int, _ []byte) string {
 	return string(c.offset.Append(nil, c.event, c.sequence))
 }
 

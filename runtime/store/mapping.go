@@ -32,7 +32,7 @@ type mapping struct {
 	// What follows from the parts of events; see setParts.
 	Time         func(e event) *time.Time
 	TTLFields    func(e event) TTLFields
-	Put          func(e event, cells *Cells)
+	Put          func(e event, cells *eventCells)
 	Same         func(a, b event) bool
 	Own          func(e event)
 	Sequence     func(e event) *uint32
@@ -417,7 +417,7 @@ func (l *Mapping) TimeIn() func(e any) *time.Time {
 }
 
 // put sets the cells of an event in its row, or in one row per column.
-func (l *mapping) put(e event, cells *Cells) {
+func (l *mapping) put(e event, cells *eventCells) {
 	cs := l.columns
 	begin := func(n int, metric string) {
 		if l.Same == nil || !cells.SameRow(n) {

@@ -23,7 +23,7 @@ func keyed(id string, age time.Duration, write func(w *codec.KeyWriter, e *sampl
 	if age > 0 {
 		l.Table.Families = []Family{aged("f.1", age)}
 	}
-	l.Put = func(e *sample, c *Cells) {
+	l.Put = func(e *sample, c *eventCells) {
 		w := codec.NewKeyWriter(c.Buffer(), "#")
 		write(&w, e)
 		c.Row(w.Key())
@@ -90,7 +90,7 @@ func TestOneTableRefusesForAll(t *testing.T) {
 		"qualifier": metrics(),
 	}
 	label := refusing["label"]
-	label.Put = func(e *sample, c *Cells) {
+	label.Put = func(e *sample, c *eventCells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", codec.KeyForm{Encoding: codec.KeyHex}, e.Series)
 		w.Bucket(&number, e.Time)

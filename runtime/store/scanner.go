@@ -146,15 +146,6 @@ type RollupCells struct {
 	Bytes       int // of all, like those of a [ScannedRow]
 }
 
-// untypedRow is a ScannedRow without its type parameter.
-type untypedRow struct {
-	Key          string
-	Events       list
-	Marked       bool
-	Cells, Bytes int
-	Rollup       RollupCells
-}
-
 // scannedOf returns a row without its events.
 func (t *scanning) scannedOf(row wire.Row) untypedRow {
 	out := untypedRow{Key: row.Key()}
@@ -194,28 +185,29 @@ func (t *scanning) scannedOf(row wire.Row) untypedRow {
 // Rows passes over rows of other schemas, and of layouts of other tables.
 func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[ScannedRow[E], error] {
 	return func(yield func(ScannedRow[E], error) bool) {
-		s.untyped().rows(ctx, within, from, to, new(listOf[E]), func(row untypedRow, err error) bool {
-			out := ScannedRow[E]{Key: row.Key, Marked: row.Marked, Cells: row.Cells, Bytes: row.Bytes, Rollup: row.Rollup}
-			if row.Events != nil {
-				out.Events = row.Events.(*listOf[E]).events
+		events := new(listOf[E])
+		s.untyped().rows(ctx, within, from, to, events, func(row untypedRow, err error) bool {
+			out := ScannedRow[E]{row.Key, events.events, row.Marked, row.Cells, row.Bytes, row.Rollup}
+			if err != nil {
+				out.Events = nil
 			}
 			return yield(out, err)
 		})
 	}
 }
 
-// keptRow is a row with events that may be kept.
-type keptRow struct {
-	Key    string
-	Events []event
-	Marked bool
-}
+// untypedRow is a ScannedRow without its type parameter. It has its events if they may be kept; else, the list of the scan has them.
+type untypedRow = ScannedRow[event]
 
 // each is [Scanner.Rows] with events that may be kept.
-func (s *scanner) each(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[keptRow, error] {
-	return func(yield func(keptRow, error) bool) {
-		s.rows(ctx, within, from, to, s.list(), func(row untypedRow, err error) bool {
-			return yield(keptRow{row.Key, s.kept(row.Events), row.Marked}, err)
+func (s *scanner) each(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[untypedRow, error] {
+	return func(yield func(untypedRow, error) bool) {
+		events := s.list()
+		s.rows(ctx, within, from, to, events, func(row untypedRow, err error) bool {
+			if err == nil {
+				row.Events = s.kept(events)
+			}
+			return yield(row, err)
 		})
 	}
 }
@@ -225,7 +217,7 @@ func (s *scanner) list() list { return s.layers[0].mapping.list(0) }
 
 // kept returns copies of events.
 func (s *scanner) kept(events list) []event {
-	if events == nil || events.len() == 0 {
+	if events.len() == 0 {
 		return nil
 	}
 	all, out := s.layers[0].mapping.list(events.len()), make([]event, events.len())
@@ -443,14 +435,14 @@ func (t *scanning) done(row untypedRow) bool {
 		return t.fail(row.Key, call.Explain(t.ctx, ended))
 	}
 	failed := t.errors
-	row.Events, row.Marked = t.events, t.marked
+	row.Marked = t.marked
 	t.errors, t.marked = nil, false
 	for _, err := range failed {
 		if t.failed = err; !t.yield(untypedRow{Key: row.Key}, err) {
 			return false
 		}
 	}
-	t.op.Events += row.Events.len()
+	t.op.Events += t.events.len()
 	return t.yield(row, nil)
 }
 

@@ -38,7 +38,7 @@ type stage struct {
 
 // staged is the part of a stage that one table gets.
 type staged struct {
-	cells    *Cells
+	cells    *eventCells
 	marker   *marker       // of the table
 	err      error         // why the current event is not stored in this table
 	instant  frame.Instant // of the current event

@@ -27,7 +27,7 @@ func nowRow() *mappingOf[sample] {
 	l.Table = Table{ID: "now", Families: []Family{{Name: "f.1"}}}
 	l.Pattern = codec.Latest
 	l.Key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}}, Bucket: codec.EndlessBucket}
-	l.Put = func(e *sample, c *Cells) {
+	l.Put = func(e *sample, c *eventCells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", codec.KeyForm{}, e.Series)
 		c.Row(w.Key())

@@ -15,7 +15,7 @@
 // [AppendWindows], and the errors. The following names are for generated code, which declares the
 // layout of a schema with them, and change with the generator:
 //
-//   - the layout: [Mapping], [NewMapping], [Cells], [Query], [Selection], [TTLFields]
+//   - the layout: [Mapping], [NewMapping], [Query], [Selection], [TTLFields]
 //   - its columns: [Columns], [NewColumns], [Column], [Field], [Older], [Was], [Required],
 //     [Part] and the functions that return one
 //   - what it wraps: [NewReader], [NewWriter], [NewBatcher] and what they return, [Tables]; events go in as pointers, and as

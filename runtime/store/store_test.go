@@ -44,8 +44,8 @@ func at(n int) time.Time { return day0.Add(time.Duration(n) * time.Second) }
 
 // putValue returns the Put of a mapping that stores only the value, in the row of the
 // bucket.
-func putValue(l *mappingOf[sample]) func(e *sample, c *Cells) {
-	return func(e *sample, c *Cells) {
+func putValue(l *mappingOf[sample]) func(e *sample, c *eventCells) {
+	return func(e *sample, c *eventCells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", codec.KeyForm{}, e.Series)
 		w.Bucket(&l.Key.Bucket, e.Time)
@@ -83,7 +83,7 @@ func days() *mappingOf[sample] {
 			c.Time("time", e.Time)
 			return c.Err()
 		},
-		Put: func(e *sample, c *Cells) {
+		Put: func(e *sample, c *eventCells) {
 			w := codec.NewKeyWriter(nil, "#")
 			w.String("series", codec.KeyForm{}, e.Series)
 			w.Bucket(&bucket, e.Time)

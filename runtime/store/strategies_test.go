@@ -27,7 +27,7 @@ func blobs(l *mappingOf[sample]) *mappingOf[sample] {
 	l.Table.ID += "_blobs"
 	l.Columns = []Column{{Name: "blob", Whole: true}}
 	l.Missing = Required[sample]
-	l.Put = func(e *sample, c *Cells) {
+	l.Put = func(e *sample, c *eventCells) {
 		c.Row(rowOf(l, e, 0))
 		blob := binary.BigEndian.AppendUint64(nil, e.Value)
 		if e.Note != nil {
@@ -71,7 +71,7 @@ func expires(l *mappingOf[sample]) *mappingOf[sample] {
 	}
 	written, put, set := len(l.Columns), l.Put, l.Set
 	l.Columns = append(slices.Clone(l.Columns), Column{Name: "written", WrittenAt: true})
-	l.Put = func(e *sample, c *Cells) {
+	l.Put = func(e *sample, c *eventCells) {
 		put(e, c)
 		c.Set(written, codec.Binary.Timestamp.Append(nil, e.WrittenAt))
 	}

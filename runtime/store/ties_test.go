@@ -36,7 +36,7 @@ func ticks() *mappingOf[tick] {
 		Check:    func(e *tick) error { return s.Check(&e.sample) },
 		Set:      func(e *tick, column int, datum []byte) error { return s.Set(&e.sample, column, datum) },
 		Missing:  Required[tick],
-		Put: func(e *tick, c *Cells) {
+		Put: func(e *tick, c *eventCells) {
 			w := codec.NewKeyWriter(c.Buffer(), "#")
 			w.String("series", codec.KeyForm{}, e.Series)
 			w.Time(key, e.Time)

@@ -42,7 +42,7 @@ func singles() *mappingOf[sample] {
 	key := codec.TimeFormat{Kind: codec.UnixMillis}
 	l.Table.ID, l.Pattern = "singles", codec.SingleUnserialized
 	l.Key = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "series"}, {Kind: codec.TimeSegment}}, Time: key}
-	l.Put = func(e *sample, c *Cells) {
+	l.Put = func(e *sample, c *eventCells) {
 		w := codec.NewKeyWriter(nil, "#")
 		w.String("series", codec.KeyForm{}, e.Series)
 		w.Time(key, e.Time)
@@ -66,7 +66,7 @@ func metrics() *mappingOf[sample] {
 		w.Const(l.Columns[column].Name)
 		return w
 	}
-	l.Put = func(e *sample, c *Cells) {
+	l.Put = func(e *sample, c *eventCells) {
 		put := func(column int, datum []byte) {
 			w := prefix(e, column)
 			w.Bucket(&l.Key.Bucket, e.Time)
@@ -104,7 +104,7 @@ func mortals(l *mappingOf[sample]) *mappingOf[mortal] {
 		Table: l.Table, Pattern: l.Pattern, Key: l.Key, Columns: l.Columns, Precision: l.Precision,
 		Time:    func(e *mortal) *time.Time { return &e.Time },
 		Check:   func(e *mortal) error { return l.Check(&e.sample) },
-		Put:     func(e *mortal, c *Cells) { l.Put(&e.sample, c) },
+		Put:     func(e *mortal, c *eventCells) { l.Put(&e.sample, c) },
 		series:  seriesValues[mortal]{of: func(e *mortal, to []any) []any { return append(to, &e.Series) }},
 		Set:     func(e *mortal, column int, datum []byte) error { return l.Set(&e.sample, column, datum) },
 		Missing: func(e *mortal, column int) error { return l.Missing(&e.sample, column) },

@@ -30,7 +30,7 @@ type mappingOf[E any] struct {
 	Check             func(e *E) error
 	Time              func(e *E) *time.Time
 	TTLFields         func(e *E) TTLFields
-	Put               func(e *E, cells *Cells)
+	Put               func(e *E, cells *eventCells)
 	Same              func(a, b *E) bool
 	Sequence          func(e *E) *uint32
 	Set               func(e *E, column int, datum []byte) error
@@ -93,7 +93,7 @@ func (l *mappingOf[E]) replace(m *mapping) {
 		m.Missing = func(e event, column int) error { return l.Missing(e.pointer.(*E), column) }
 	}
 	if l.Put != nil {
-		m.Put = func(e event, cells *Cells) { l.Put(e.pointer.(*E), cells) }
+		m.Put = func(e event, cells *eventCells) { l.Put(e.pointer.(*E), cells) }
 	}
 	if l.Set != nil {
 		m.Set = func(e event, column int, datum []byte) error { return l.Set(e.pointer.(*E), column, datum) }
@@ -340,14 +340,14 @@ func newScannerOf[E any](client Client, mappings []*mappingOf[E], table string, 
 	return NewScanner[E](client, allGiven(mappings), table, opts...)
 }
 
-// digesterOf is a Digester of events of type E.
-type digesterOf[E any] struct{ digester *Digester }
+// digesterOf is a digester of events of type E.
+type digesterOf[E any] struct{ digester *digester }
 
-// newDigesterOf is NewDigester.
+// newDigesterOf is newDigester.
 func newDigesterOf[E any](mappings []*mappingOf[E], table string, at time.Time) (*digesterOf[E], error) {
-	d, err := NewDigester(allGiven(mappings), table, at)
+	d, err := newDigester(completeAll(allGiven(mappings)), table, at)
 	return &digesterOf[E]{d}, err
 }
 
-// Of is that of Digester.
-func (d *digesterOf[E]) Of(e *E) (Digest, error) { return d.digester.Of(e) }
+// Of is that of digester.
+func (d *digesterOf[E]) Of(e *E) (Digest, error) { return d.digester.of(event{e}) }

@@ -18,7 +18,7 @@ import (
 func withKey(l *mappingOf[sample], id string, key codec.Key) *mappingOf[sample] {
 	l.Table.ID, l.Key = id, key
 	keys := l.untyped()
-	l.Put = func(e *sample, c *Cells) {
+	l.Put = func(e *sample, c *eventCells) {
 		c.Row(keys.rowKey(event{e}, ""))
 		c.Set(0, codec.Binary.Uint64.Append(nil, e.Value))
 		if e.Note != nil {

@@ -405,7 +405,7 @@ func TestPoints(t *testing.T) {
 func TestWindowsOfFieldRows(t *testing.T) {
 	behind := metrics() // the metric follows the bucket
 	behind.Key.Segments = []codec.Segment{{Name: "series"}, {Kind: codec.BucketSegment}, {Kind: codec.MetricSegment}}
-	behind.Put = func(e *sample, c *Cells) {
+	behind.Put = func(e *sample, c *eventCells) {
 		for column, datum := range [][]byte{strconv.AppendUint(nil, e.Value, 10), e.Note} {
 			if datum != nil {
 				c.Row(rowOf(behind, e, column))
