@@ -51,7 +51,9 @@ func (fieldColumns) set(c *eventCells, family, column int, datum []byte) {
 	c.setCell(c.setter(family, column).Address(), family, datum)
 }
 
-func (fieldColumns) qualifier(c *eventCells, column int, _ []byte) string { return c.columns[column].Name }
+func (fieldColumns) qualifier(c *eventCells, column int, _ []byte) string {
+	return c.columns[column].Name
+}
 
 // eventRows are rows with one event each.
 type eventRows struct{ fieldColumns }

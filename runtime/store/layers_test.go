@@ -14,12 +14,12 @@ import (
 // layers are the layers of the package, from the lowest one, with their files. The files of a
 // layer call those of the same layer and of lower ones.
 var layers = []struct{ name, files string }{
-	{"clients", "store options view noclient reversed version needs_client_v1_58 wirepath keyrange"},
-	{"rows", "table mapping keys selection older columns cells form where assemble mark versions"},
+	{"clients", "store options client needs_client_v1_58 keyrange"},
+	{"rows", "table mapping keys selection older columns cells form where assemble staterow"},
 	{"writing", "writer batcher stage absent duplicate rollupmark"},
-	{"reading", "reader readcolumns period many latest latestmany parts page series seriespage windows windowsdown windowparts scanner state runs"},
-	{"deleting", "delete deletefound erase settle settleknown"},
-	{"moving", "digest job backfill backfillcopy backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealcheckpoint sealparts sealcheck " +
+	{"reading", "reader readcolumns period many latest parts page series windows windowsdown windowparts scanner state runs"},
+	{"deleting", "delete erase settle"},
+	{"moving", "digest job backfill backfillcopy backfillmerge backfillparts backfillplace backfillsettle backfillstates backfillverify seal sealrun sealparts " +
 		"checkpoint"},
 }
 
