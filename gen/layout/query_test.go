@@ -180,11 +180,11 @@ func TestWantedKey(t *testing.T) {
 	for _, test := range []struct{ pattern, segments, by, want string }{
 		{"bucket_new_cells", "region, line, host, bucket", "host", "host, bucket, region, line"},
 		{"bucket_new_cells", "{const: v1}, region, line, {name: host, encoding: hex, pad: 8, reverse: true}, {bucket: unix_ms, reverse: true}", "host",
-			`{const: "v1"}, {name: host, encoding: hex, pad: 8, reverse: true}, {bucket: "unix_ms", reverse: true}, region, line`},
+			`{const: v1}, {name: host, encoding: hex, pad: 8, reverse: true}, {bucket: unix_ms, reverse: true}, region, line`},
 		{"bucket_new_cells", "{hash: [region, host], buckets: 4}, region, line, bucket, host", "host, line", "{hash: [host], buckets: 4}, host, line, bucket, region"},
 		{"bucket_offsets", "region, line, host, bucket, {sequence: true}", "host", "host, bucket, region, line, {sequence: true}"},
 		{"single_serialized", `{name: region, escape: true}, line, host, {time: "2006-01-02-1504"}, {const: x}, {sequence: true}`, "host",
-			`host, {time: "2006-01-02-1504"}, {name: region, escape: true}, line, {const: "x"}, {sequence: true}`},
+			`host, {time: "2006-01-02-1504"}, {name: region, escape: true}, line, {const: x}, {sequence: true}`},
 		{"single_unserialized", "region, line, host, time", "line", "line, time, region, host"},
 	} {
 		l, q := answer(t, "{by: ["+test.by+"]}", queryTable(test.pattern, test.segments))

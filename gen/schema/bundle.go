@@ -22,15 +22,5 @@ var bundleBlock = block[Bundle]{
 }
 
 // bundleForm is the form of a schema bundle.
-var bundleForm = short(bundleIDForm.shape, func(w *walker, n *node) (Bundle, bool) {
-	id, ok := located(bundleIDForm).read(w, n)
-	return Bundle{Pos: n.pos, ID: id}, ok
-}, record(bundleBlock))
-
-// String returns the schema bundle in the schema language.
-func (b Bundle) String() string {
-	if b.Drop {
-		return "{drop: " + Quoted(b.ID.V) + "}"
-	}
-	return Quoted(b.ID.V)
-}
+var bundleForm = either(as(bundleIDForm, func(id string, pos diag.Pos) Bundle { return Bundle{Pos: pos, ID: Value[string]{id, pos}} }, func(b Bundle) string { return b.ID.V }),
+	record(bundleBlock), func(b Bundle) bool { return !b.Drop })

@@ -107,13 +107,8 @@ func idForm(what, syntax, rule, example string) form[string] {
 	}).like(func(s *shape) { s.syntax = []string{syntax} })
 }
 
-var pricesForm = func() form[[]Price] {
-	amount := located(number(0, 1e6))
-	return named("a mapping from names to prices", "write `prices: {node_hour: 0.65}`", word("price", PriceNames, nil), form[Price]{amount.shape, func(w *walker, n *node) (Price, bool) {
-		v, ok := amount.read(w, n)
-		return Price{Amount: v}, ok
-	}}, func(p *Price) *Value[string] { return &p.Name })
-}()
+var pricesForm = named("a mapping from names to prices", "write `prices: {node_hour: 0.65}`", word("price", PriceNames, nil),
+	in(number(0, 1e6), func(p *Price) *Value[float64] { return &p.Amount }), func(p *Price) *Value[string] { return &p.Name })
 
 // ConfigName is the file name of the configuration.
 const ConfigName = "btgen.yaml"

@@ -10,29 +10,15 @@ import (
 )
 
 // typeForm is the form of a type name.
-var typeForm = func() form[Type] {
-	names := typeNames()
-	f := hintedWord("type", names, typeHint)
-	return form[Type]{f.shape, func(w *walker, n *node) (Type, bool) {
-		name, ok := f.read(w, n)
-		return ParseType(name), ok
-	}}
-}()
-
-// draft is a field while it is being read: default and example can be read only once the
-// type is known, but keys come in any order.
-type draft struct {
-	Field
-	of, def, example *node
-}
+var typeForm = as(hintedWord("type", typeNames(), typeHint), func(name string, _ diag.Pos) Type { return ParseType(name) }, Type.String)
 
 func nameOfField(f *Field) *Value[string] { return &f.Name }
 
 // docKey is the key doc of a series value or a field.
-var docKey = set("doc", prose("a doc"), func(d *draft) *string { return &d.Doc })
+var docKey = set("doc", prose("a doc"), func(f *Field) *string { return &f.Doc })
 
 // typeKey is the key type of a series value or a field.
-var typeKey = must(put("type", typeForm, func(d *draft) *Value[Type] { return &d.Type })).
+var typeKey = must(put("type", typeForm, func(f *Field) *Value[Type] { return &f.Type })).
 	also(goTypes(Types()))
 
 // goTypes lists the Go types of values.
@@ -62,62 +48,48 @@ func ofKeyTypes(s shape) shape {
 }
 
 // seriesTypeKey is typeKey for a series value.
-var seriesTypeKey = func() key[draft] {
+var seriesTypeKey = func() key[Field] {
 	k := typeKey.also(goTypes(keyTypes()))
 	k.shape = ofKeyTypes(k.shape)
 	return k
 }()
 
-// ofKey holds the values of an enum.
-var ofKey = key[draft]{
-	name:  "of",
-	shape: enumForm.shape,
-	read:  func(_ *walker, n *node, d *draft) { d.of = n },
+// ofKey holds the values of an enum, which checkField reads.
+var ofKey = set("of", enumForm, func(f *Field) *[]EnumValue { return &f.Of }).inCheck()
+
+// typedKey returns a key with a value of the type, which checkField reads: keys come in any order.
+func typedKey(name string, at func(*Field) *Value[any]) key[Field] {
+	return put(name, form[any]{shape: shape{kind: shapeScalar, what: "a value of the type"}}, at).inCheck()
 }
 
 // exampleKey holds a value for documentation.
-var exampleKey = key[draft]{
-	name:  "example",
-	shape: shape{kind: shapeScalar, what: "a value of the type"},
-	read:  func(_ *walker, n *node, d *draft) { d.example = n },
-}
-
-// fieldExampleKey is the key example of a field.
-var fieldExampleKey = key[draft]{
-	name:  "example",
-	shape: exampleKey.shape,
-	read:  exampleKey.read,
-}
+var exampleKey = typedKey("example", func(f *Field) *Value[any] { return &f.Example })
 
 // cardinalityKey holds the approximate number of distinct values of a series value.
-var cardinalityKey = put("cardinality", integer[int64](1, 1<<53), func(d *draft) *Value[int64] { return &d.Cardinality })
+var cardinalityKey = put("cardinality", integer[int64](1, 1<<53), func(f *Field) *Value[int64] { return &f.Cardinality })
 
-var seriesBlock = block[draft]{
+var seriesBlock = block[Field]{
 	what:  "a series value",
-	keys:  []key[draft]{seriesTypeKey, ofKey, docKey, exampleKey, cardinalityKey},
+	keys:  []key[Field]{seriesTypeKey, ofKey, docKey, exampleKey, cardinalityKey},
 	check: checkField,
 	cases: seriesCases,
 }
 
-var fieldBlock = block[draft]{
+var fieldBlock = block[Field]{
 	what: "a field",
-	keys: []key[draft]{
+	keys: []key[Field]{
 		typeKey,
 		ofKey,
 		docKey,
-		set("unit", prose("a unit"), func(d *draft) *string { return &d.Unit }),
-		put("optional", boolean, func(d *draft) *Value[bool] { return &d.Optional }),
-		{
-			name:  "default",
-			shape: shape{kind: shapeScalar, what: "a value of the type"},
-			read:  func(_ *walker, n *node, d *draft) { d.def = n },
-		},
-		fieldExampleKey,
-		put("column", filled("a column"), func(d *draft) *Value[string] { return &d.Column }),
-		put("family", filled("a family"), func(d *draft) *Value[string] { return &d.Family }),
-		put("values", exceptLists(word("value encoding", valueForms, nil)), func(d *draft) *Value[string] { return &d.Values }),
-		put("number", numberForm, func(d *draft) *Value[int] { return &d.Number }),
-		set("was", wasForm, func(d *draft) *[]Was { return &d.Was }),
+		set("unit", prose("a unit"), func(f *Field) *string { return &f.Unit }),
+		put("optional", boolean, func(f *Field) *Value[bool] { return &f.Optional }),
+		typedKey("default", func(f *Field) *Value[any] { return &f.Default }),
+		exampleKey,
+		put("column", filled("a column"), func(f *Field) *Value[string] { return &f.Column }),
+		put("family", filled("a family"), func(f *Field) *Value[string] { return &f.Family }),
+		put("values", word("value encoding", valueForms, nil).unless(isList), func(f *Field) *Value[string] { return &f.Values }),
+		put("number", numberForm, func(f *Field) *Value[int] { return &f.Number }),
+		set("was", wasForm, func(f *Field) *[]Was { return &f.Was }),
 	},
 	check: checkField,
 	cases: func() []caseShape {
@@ -157,79 +129,64 @@ func seriesCases() []caseShape {
 	return cases
 }
 
-// seriesForm and fieldForm are the forms of a block, or of a type as its short form.
-var (
-	seriesForm = fieldFormOf(seriesBlock, ofKeyTypes(typeForm.shape))
-	fieldForm  = fieldFormOf(fieldBlock, typeForm.shape)
-)
+// seriesForm and fieldForm are the forms of a block, or of a type.
+var seriesForm, fieldForm = fieldFormOf(seriesBlock), fieldFormOf(fieldBlock)
 
-// fieldFormOf returns the form of a block, with a type of the given shape as its short
-// form.
-func fieldFormOf(b block[draft], alone shape) form[Field] {
-	long := flat(record(b), b.names())
+// fieldFormOf returns the form of a block, or of a type.
+func fieldFormOf(b block[Field]) form[Field] {
+	f := short(b, "type").unless(nested(b.names()))
+	alone := &f.shape.either[0]
 	alone.words = slices.DeleteFunc(slices.Clone(alone.words), func(word string) bool { return word == Enum.String() }) // an enum needs values
-	whole := short(alone, func(w *walker, n *node) (d draft, ok bool) {
-		d.Type, ok = located(typeForm).read(w, n)
-		if ok {
-			checkField(w, n, &d)
-		}
-		return d, ok
-	}, long)
-	return form[Field]{whole.shape, func(w *walker, n *node) (Field, bool) {
-		d, ok := whole.read(w, n)
-		return d.Field, ok
-	}}
+	return f
 }
 
-// flat returns f with one error for a mapping without any of the keys: its author probably
+// nested returns a function with one error for a mapping without any of the keys: its author probably
 // intended it to have separate fields.
-func flat[V any](f form[V], keys []string) form[V] {
-	return form[V]{f.shape, func(w *walker, n *node) (v V, ok bool) {
-		isKey := func(e entry) bool {
-			if slices.Contains(keys, e.key.text) {
-				return true
-			}
-			_, near := diag.Nearest(e.key.text, keys)
-			return near
-		}
-		isField := func(e entry) bool { return e.value.kind == mapping || slices.Contains(typeNames(), e.value.text) }
-		if n.kind == mapping && len(n.entries) > 0 && !slices.ContainsFunc(n.entries, isKey) && slices.ContainsFunc(n.entries, isField) {
+func nested(keys []string) func(w *walker, n *node) bool {
+	isKey := func(e entry) bool {
+		_, near := diag.Nearest(e.key.text, keys)
+		return near || slices.Contains(keys, e.key.text)
+	}
+	isField := func(e entry) bool { return e.value.kind == mapping || slices.Contains(typeNames(), e.value.text) }
+	return func(w *walker, n *node) bool {
+		is := n.kind == mapping && !slices.ContainsFunc(n.entries, isKey) && slices.ContainsFunc(n.entries, isField)
+		if is {
 			w.reject(n.pos, "nested-value")
-			return v, false
 		}
-		return f.read(w, n)
-	}}
+		return is
+	}
 }
 
-// checkField reports keys of a field that contradict each other, and reads its default and
+// checkField reports keys of a field that contradict each other, and reads its values, default and
 // example.
-func checkField(w *walker, n *node, d *draft) {
-	if d.def != nil && d.Optional.V {
-		w.reject(d.def.pos, "optional-default")
+func checkField(w *walker, n *node, f *Field) {
+	of, def := n.given("of"), n.given("default")
+	if def != nil && f.Optional.V {
+		w.reject(def.pos, "optional-default")
 	}
-	if d.of != nil && (d.Type.V == Enum || n.entry("type") == nil) {
-		d.Of, _ = enumForm.read(w, d.of)
+	if of != nil && (f.Type.V == Enum || n.entry("type") == nil) {
+		f.Of, _ = enumForm.read(w, of)
 	}
 	switch {
-	case !d.Type.IsSet():
+	case !f.Type.IsSet():
 		return
-	case d.Type.V == Enum && d.of == nil && !listsValues(n):
+	case f.Type.V == Enum && of == nil && !listsValues(n):
 		w.reject(n.pos, "no-enum-values")
-	case d.Type.V != Enum && d.of != nil:
+	case f.Type.V != Enum && of != nil:
 		hint := "remove of"
-		if d.of.kind != scalar {
+		if of.kind != scalar {
 			hint = "write `type: enum`, or remove of"
 		}
-		w.reject(d.of.pos, "values-of-other-type", d.Type.V, hint)
+		w.reject(of.pos, "values-of-other-type", f.Type.V, hint)
 	}
 	if k := listKey(n, "values"); k != nil {
 		w.reject(k.pos, "values-as-enum")
 	}
-	if (d.Type.V == Enum || d.Type.V == Bool) && d.Cardinality.IsSet() {
-		w.reject(d.Cardinality.Pos, "known-cardinality", d.Type.V)
+	if (f.Type.V == Enum || f.Type.V == Bool) && f.Cardinality.IsSet() {
+		w.reject(f.Cardinality.Pos, "known-cardinality", f.Type.V)
 	}
-	d.Default = readTyped(w, d, d.def)
-	d.Example = readTyped(w, d, d.example)
+	f.Default = readTyped(w, f, def)
+	f.Example = readTyped(w, f, n.given("example"))
 }
 
 // listsValues reports whether a field lists the values of an enum, possibly under another
@@ -248,13 +205,13 @@ func listKey(n *node, key string) *node {
 }
 
 // readTyped reads a value of the field's type; n may be nil.
-func readTyped(w *walker, d *draft, n *node) (out Value[any]) {
+func readTyped(w *walker, f *Field, n *node) (out Value[any]) {
 	if n == nil {
 		return out
 	}
-	v, ok := d.Type.V.form().read(w, n)
-	if ok && d.Type.V == Enum {
-		ok = checkEnumValue(w, d, n)
+	v, ok := f.Type.V.form().read(w, n)
+	if ok && f.Type.V == Enum {
+		ok = checkEnumValue(w, f, n)
 	}
 	if ok {
 		out = Value[any]{V: v, Pos: n.pos}
@@ -263,9 +220,9 @@ func readTyped(w *walker, d *draft, n *node) (out Value[any]) {
 }
 
 // checkEnumValue reports a value that the enum does not have, and whether it has it.
-func checkEnumValue(w *walker, d *draft, n *node) bool {
+func checkEnumValue(w *walker, f *Field, n *node) bool {
 	var names []string
-	for _, v := range d.Of {
+	for _, v := range f.Of {
 		names = append(names, v.Name.V)
 	}
 	if slices.Contains(names, n.text) {
@@ -282,11 +239,7 @@ func checkEnumValue(w *walker, d *draft, n *node) bool {
 var enumForm = func() form[[]EnumValue] {
 	const what, example = "a list of names", "write `[drizzle, rain]` or `{drizzle: 1, rain: 2}`"
 	names := distinct(listOf(what, example, located(enumNameForm)))
-	number := integer(0, math.MaxInt32)
-	numbered := named(what, example, enumNameForm, form[EnumValue]{number.shape, func(w *walker, n *node) (EnumValue, bool) {
-		v, ok := located(number).read(w, n)
-		return EnumValue{Number: v}, ok
-	}}, func(v *EnumValue) *Value[string] { return &v.Name })
+	numbered := named(what, example, enumNameForm, in(integer(0, math.MaxInt32), func(v *EnumValue) *Value[int] { return &v.Number }), func(v *EnumValue) *Value[string] { return &v.Name })
 	s := shape{kind: shapeEither, what: what, either: []shape{names.shape, numbered.shape}}
 	return form[[]EnumValue]{s, func(w *walker, n *node) ([]EnumValue, bool) {
 		if n.kind == mapping {
@@ -300,6 +253,15 @@ var enumForm = func() form[[]EnumValue] {
 			values = append(values, EnumValue{Name: name, Number: Value[int]{V: i + 1}})
 		}
 		return values, ok
+	}, func(values []EnumValue) string {
+		if values[0].Number.IsSet() {
+			return numbered.text(values)
+		}
+		var all []Value[string]
+		for _, v := range values {
+			all = append(all, v.Name)
+		}
+		return names.text(all)
 	}}
 }()
 
@@ -329,12 +291,14 @@ var numberForm = func() form[int] {
 	const first, last = 19000, 19999
 	f := integer(1, 536870911)
 	f.shape.not = []shape{{kind: shapeInteger, min: "19000", max: "19999"}}
-	return form[int]{f.shape, func(w *walker, n *node) (int, bool) {
-		v, ok := f.read(w, n)
+	read := f.read
+	f.read = func(w *walker, n *node) (int, bool) {
+		v, ok := read(w, n)
 		if ok && v >= first && v <= last {
 			w.reject(n.pos, "reserved-number", first, last)
 			return 0, false
 		}
 		return v, ok
-	}}
+	}
+	return f
 }()

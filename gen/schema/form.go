@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,6 +27,15 @@ import (
 type form[V any] struct {
 	shape shape
 	read  func(w *walker, n *node) (V, bool)
+	write func(v V) string // the value in the language; nil for valueText
+}
+
+// text returns a value in the language.
+func (f form[V]) text(v V) string {
+	if f.write == nil {
+		return valueText(v)
+	}
+	return f.write(v)
 }
 
 // shape describes a form for documentation, formatting and the JSON Schema.
@@ -100,6 +110,8 @@ type key[T any] struct {
 	required bool
 	shape    shape
 	read     func(w *walker, n *node, into *T)
+	has      func(t *T) bool      // whether the value is set
+	text     func(t *T) string    // the value in the language
 	propose  func(n *node) string // the entry to add to a mapping that lacks it, or ""; may be nil
 }
 
@@ -110,17 +122,36 @@ func set[T, V any](name string, f form[V], at func(*T) *V) key[T] {
 			*at(into) = v
 		}
 	}
-	return key[T]{name: name, shape: f.shape, read: read}
+	has := func(t *T) bool {
+		v := reflect.ValueOf(at(t)).Elem()
+		return !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0)
+	}
+	return key[T]{name: name, shape: f.shape, read: read, has: has, text: func(t *T) string { return f.text(*at(t)) }}
 }
 
 // put is set for a value with its position.
 func put[T, V any](name string, f form[V], at func(*T) *Value[V]) key[T] {
-	return set(name, located(f), at)
+	k := set(name, located(f), at)
+	k.has = func(t *T) bool { return at(t).IsSet() }
+	return k
 }
 
 // inline returns a key whose mapping is read into T itself.
 func inline[T any](name string, b block[T]) key[T] {
-	return key[T]{name: name, shape: b.shape(), read: b.read}
+	return key[T]{name: name, shape: b.shape(), read: b.read, has: func(*T) bool { return false }, text: b.text}
+}
+
+// constant returns a key with only one value, which is not stored.
+func constant[T, V any](name string, f form[V], v V) key[T] {
+	k := set(name, f, func(*T) *V { return new(V) })
+	k.text = func(*T) string { return f.text(v) }
+	return must(k)
+}
+
+// inCheck returns k without a read: the check of the block reads the value.
+func (k key[T]) inCheck() key[T] {
+	k.read = func(*walker, *node, *T) {}
+	return k
 }
 
 // must returns k as a required key.
@@ -164,9 +195,31 @@ func (k key[T]) docs(what string) (doc, more string) {
 	return cmp.Or(k.doc, doc), cmp.Or(k.more, more)
 }
 
-// or returns k with a hint for values that are no mappings; instead returns "" where it
+// or returns k for scalars, and another key for other values.
+func (k key[T]) or(other key[T]) key[T] {
+	read, text := k.read, k.text
+	k.shape = shape{kind: shapeEither, what: k.shape.what, either: []shape{k.shape, other.shape}}
+	k.read = func(w *walker, n *node, into *T) {
+		if n.kind == scalar {
+			read(w, n, into)
+		} else {
+			other.read(w, n, into)
+		}
+	}
+	has := k.has
+	k.has = func(t *T) bool { return has(t) || other.has(t) }
+	k.text = func(t *T) string {
+		if other.has(t) {
+			return other.text(t)
+		}
+		return text(t)
+	}
+	return k
+}
+
+// hinted returns k with a hint for values that are no mappings; instead returns "" where it
 // has none.
-func (k key[T]) or(instead func(n *node) string) key[T] {
+func (k key[T]) hinted(instead func(n *node) string) key[T] {
 	read := k.read
 	k.read = func(w *walker, n *node, into *T) {
 		if n.kind != mapping {
@@ -190,6 +243,20 @@ func (b block[T]) shape() shape {
 		}
 		return keys
 	}}
+}
+
+// text returns t in the language: a mapping of the keys that are set.
+func (b block[T]) text(t *T) string { return "{" + strings.Join(b.entries(t), ", ") + "}" }
+
+// entries returns the keys of t that are set and their values in the language.
+func (b block[T]) entries(t *T) []string {
+	var out []string
+	for _, k := range b.keys {
+		if k.required || k.has(t) {
+			out = append(out, k.name+": "+k.text(t))
+		}
+	}
+	return out
 }
 
 // names returns the names of the block's keys.
@@ -272,25 +339,42 @@ func record[T any](b block[T]) form[T] {
 	return form[T]{b.shape(), func(w *walker, n *node) (t T, ok bool) {
 		b.read(w, n, &t)
 		return t, n.kind == mapping
-	}}
+	}, func(t T) string { return b.text(&t) }}
 }
 
-// short returns the form long with a scalar as its short form.
-func short[T any](scalarShape shape, fromScalar func(w *walker, n *node) (T, bool), long form[T]) form[T] {
-	s := shape{kind: shapeEither, what: long.shape.what, either: []shape{scalarShape, long.shape}}
+// short returns the form of a block whose mapping with a single key may be written as the value of that key.
+func short[T any](b block[T], name string) form[T] {
+	k, _ := b.key(name)
+	alone := form[T]{k.shape, func(w *walker, n *node) (t T, ok bool) {
+		b.read(w, &node{kind: mapping, pos: n.pos, entries: []entry{{&node{kind: scalar, pos: n.pos, text: name}, n}}}, &t)
+		return t, true
+	}, func(t T) string { return k.text(&t) }}
+	return either(alone, record(b), func(t T) bool { return len(b.entries(&t)) == 1 && (k.required || k.has(&t)) })
+}
+
+// either returns the form of a scalar or something longer. is reports whether a value is the scalar.
+func either[T any](alone, long form[T], is func(t T) bool) form[T] {
+	s := shape{kind: shapeEither, what: long.shape.what, either: []shape{alone.shape, long.shape}}
 	return form[T]{s, func(w *walker, n *node) (T, bool) {
 		if n.kind == scalar {
-			return fromScalar(w, n)
+			return alone.read(w, n)
 		}
 		return long.read(w, n)
+	}, func(t T) string {
+		if is(t) {
+			return alone.text(t)
+		}
+		return long.text(t)
 	}}
 }
 
 // union is a mapping that is one of several blocks, identified by the first key of the
 // block.
 type union[T any] struct {
-	what     string               // with its article, such as "a key segment"; language.txt describes it
-	both     func(n *node) string // hint if the value has the first keys of two blocks
+	what     string                             // with its article, such as "a key segment"; language.txt describes it
+	both     func(n *node) string               // hint if the value has the first keys of two blocks
+	begin    func(pos diag.Pos, kind int, t *T) // kind is the index of the block
+	kind     func(t T) int
 	variants []block[T]
 }
 
@@ -300,7 +384,7 @@ func (u union[T]) form() form[T] {
 	for _, v := range u.variants {
 		s.either = append(s.either, v.shape())
 	}
-	return form[T]{s, u.read}
+	return form[T]{s, u.read, func(t T) string { return u.variants[u.kind(t)].text(&t) }}
 }
 
 // kinds returns the first key of each variant.
@@ -333,6 +417,7 @@ func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 		u.none(w, n)
 		return t, false
 	}
+	u.begin(n.pos, chosen, &t)
 	u.variant(chosen).read(w, n, &t)
 	return t, n.entry(kinds[chosen]).kind != broken
 }
@@ -390,15 +475,28 @@ func (u union[T]) none(w *walker, n *node) {
 // or returns f with a hint for values that are no mappings; instead returns "" where it
 // has none.
 func (f form[V]) or(instead func(n *node) string) form[V] {
-	return form[V]{f.shape, func(w *walker, n *node) (v V, ok bool) {
-		if n.kind != mapping {
-			if hint := instead(n); hint != "" {
-				w.want(n, f.shape.what, hint)
-				return v, false
-			}
+	return f.unless(func(w *walker, n *node) bool {
+		if n.kind == mapping {
+			return false
 		}
-		return f.read(w, n)
-	}}
+		hint := instead(n)
+		if hint != "" {
+			w.want(n, f.shape.what, hint)
+		}
+		return hint != ""
+	})
+}
+
+// unless returns f without the values that refuse reports; it says whether it has.
+func (f form[V]) unless(refuse func(w *walker, n *node) bool) form[V] {
+	read := f.read
+	f.read = func(w *walker, n *node) (v V, ok bool) {
+		if refuse(w, n) {
+			return v, false
+		}
+		return read(w, n)
+	}
+	return f
 }
 
 // like returns f with its shape modified.
@@ -407,31 +505,40 @@ func (f form[V]) like(more func(*shape)) form[V] {
 	return f
 }
 
+// as returns a form with the values of f in a T.
+func as[V, T any](f form[V], to func(v V, pos diag.Pos) T, from func(t T) V) form[T] {
+	return form[T]{f.shape, func(w *walker, n *node) (t T, ok bool) {
+		v, ok := f.read(w, n)
+		if ok {
+			t = to(v, n.pos)
+		}
+		return t, ok
+	}, func(t T) string { return f.text(from(t)) }}
+}
+
 // located returns f with the position of the value.
 func located[V any](f form[V]) form[Value[V]] {
-	return form[Value[V]]{f.shape, func(w *walker, n *node) (Value[V], bool) {
-		v, ok := f.read(w, n)
-		if !ok {
-			return Value[V]{}, false
-		}
-		return Value[V]{V: v, Pos: n.pos}, true
-	}}
+	return as(f, func(v V, pos diag.Pos) Value[V] { return Value[V]{v, pos} }, func(v Value[V]) V { return v.V })
+}
+
+// in returns f with its values at a place of an otherwise empty T.
+func in[T, V any](f form[V], at func(*T) *Value[V]) form[T] {
+	return as(f, func(v V, pos diag.Pos) (t T) {
+		*at(&t) = Value[V]{v, pos}
+		return t
+	}, func(t T) V { return at(&t).V })
 }
 
 // pointer returns f with a pointer to its value, for values that may be missing.
 func pointer[V any](f form[V]) form[*V] {
-	return form[*V]{f.shape, func(w *walker, n *node) (*V, bool) {
-		v, ok := f.read(w, n)
-		return &v, ok
-	}}
+	return as(f, func(v V, _ diag.Pos) *V { return &v }, func(v *V) V { return *v })
 }
 
 // boxed returns f with its value as an any.
 func boxed[V any](f form[V]) form[any] {
-	return form[any]{f.shape, func(w *walker, n *node) (any, bool) {
-		v, ok := f.read(w, n)
-		return v, ok
-	}}
+	out := as(f, func(v V, _ diag.Pos) any { return v }, func(any) (v V) { return v })
+	out.write = nil
+	return out
 }
 
 // listOf returns the form of a non-empty list.
@@ -452,6 +559,12 @@ func listOf[V any](what, example string, item form[V]) form[[]V] {
 			}
 		}
 		return values, true
+	}, func(values []V) string {
+		var out []string
+		for _, v := range values {
+			out = append(out, item.text(v))
+		}
+		return "[" + strings.Join(out, ", ") + "]"
 	}}
 }
 
@@ -467,8 +580,9 @@ func (w *walker) wantSome(n *node, what, hint string) {
 // distinct returns f with an error for each repeated item.
 func distinct(f form[[]Value[string]]) form[[]Value[string]] {
 	f.shape.distinct = true
-	return form[[]Value[string]]{f.shape, func(w *walker, n *node) ([]Value[string], bool) {
-		all, ok := f.read(w, n)
+	read := f.read
+	f.read = func(w *walker, n *node) ([]Value[string], bool) {
+		all, ok := read(w, n)
 		seen := map[string]bool{}
 		kept := all[:0]
 		for _, v := range all {
@@ -480,7 +594,8 @@ func distinct(f form[[]Value[string]]) form[[]Value[string]] {
 			kept = append(kept, v)
 		}
 		return kept, ok
-	}}
+	}
+	return f
 }
 
 // named returns the form of a mapping from names to values, in the order of the file. An
@@ -503,6 +618,12 @@ func named[V any](what, example string, name form[string], item form[V], at func
 			values = append(values, v)
 		}
 		return values, true
+	}, func(values []V) string {
+		var out []string
+		for i := range values {
+			out = append(out, name.text(at(&values[i]).V)+": "+item.text(values[i]))
+		}
+		return "{" + strings.Join(out, ", ") + "}"
 	}}
 }
 
@@ -521,7 +642,7 @@ func word(what string, words []string, synonyms map[string]string) form[string] 
 // has none.
 func hintedWord(what string, all []string, hint func(text string) string) form[string] {
 	s := shape{kind: shapeWord, what: words.WithArticle(what), words: all}
-	return form[string]{s, func(w *walker, n *node) (string, bool) {
+	return form[string]{shape: s, read: func(w *walker, n *node) (string, bool) {
 		switch {
 		case n.kind != scalar:
 			w.want(n, s.what, "one of "+oneOf(all))
@@ -572,7 +693,7 @@ func (w *walker) suggestWord(text string, words []string) string {
 // parsed returns the form of a string with a syntax. If parse returns a *problem, its hint
 // is reported too.
 func parsed[V any](what, example string, parse func(string) (V, error)) form[V] {
-	return form[V]{shape{kind: shapeText, what: what, example: example}, func(w *walker, n *node) (v V, ok bool) {
+	return form[V]{shape: shape{kind: shapeText, what: what, example: example}, read: func(w *walker, n *node) (v V, ok bool) {
 		if n.kind != scalar {
 			w.want(n, what, example)
 			return v, false
@@ -620,22 +741,20 @@ func prose(what string) form[string] {
 
 // reason returns the form of the reason for an exception: words, not a boolean.
 func reason(what, example string) form[string] {
-	filled := prose(what).like(func(s *shape) {
+	return prose(what).like(func(s *shape) {
 		s.syntax = append(s.syntax, `\S`)
 		s.not = []shape{boolean.shape}
-	})
-	return form[string]{filled.shape, func(w *walker, n *node) (string, bool) {
-		s, ok := filled.read(w, n)
-		if ok && (s == "" || n.boolean) {
+	}).unless(func(w *walker, n *node) bool {
+		empty := n.kind == scalar && (strings.TrimSpace(n.text) == "" || n.boolean)
+		if empty {
 			w.reject(n.pos, "no-reason", quote(n.text), diag.Code(strconv.Quote(example)))
-			return "", false
 		}
-		return s, ok
-	}}
+		return empty
+	})
 }
 
 // boolean is the form of true and false; it rejects YAML's other spellings.
-var boolean = form[bool]{shape{kind: shapeBool, what: "true or false"}, func(w *walker, n *node) (bool, bool) {
+var boolean = form[bool]{shape: shape{kind: shapeBool, what: "true or false"}, read: func(w *walker, n *node) (bool, bool) {
 	if n.plain && (n.text == "true" || n.text == "false") {
 		return n.text == "true", true
 	}
@@ -675,7 +794,7 @@ const maxNumber = 400
 func whole(least, most *big.Int) form[*big.Int] {
 	what := fmt.Sprintf("an integer from %v to %v", least, most)
 	s := shape{kind: shapeInteger, what: what, min: json.Number(least.String()), max: json.Number(most.String())}
-	return form[*big.Int]{s, func(w *walker, n *node) (*big.Int, bool) {
+	return form[*big.Int]{shape: s, read: func(w *walker, n *node) (*big.Int, bool) {
 		if !w.isNumber(n, integerText, what, repairWhole(n.text, least, most)) {
 			return nil, false
 		}
@@ -709,26 +828,14 @@ func repairWhole(text string, least, most *big.Int) string {
 
 // integer returns the form of an integer from least to most.
 func integer[V int | int64](least, most V) form[V] {
-	f := whole(big.NewInt(int64(least)), big.NewInt(int64(most)))
-	return form[V]{f.shape, func(w *walker, n *node) (V, bool) {
-		v, ok := f.read(w, n)
-		if !ok {
-			return 0, false
-		}
-		return V(v.Int64()), true
-	}}
+	return as(whole(big.NewInt(int64(least)), big.NewInt(int64(most))),
+		func(v *big.Int, _ diag.Pos) V { return V(v.Int64()) }, func(v V) *big.Int { return big.NewInt(int64(v)) })
 }
 
 // unsigned returns the form of an unsigned integer with the given number of bits.
 func unsigned(bits uint) form[uint64] {
-	f := whole(new(big.Int), new(big.Int).SetUint64(1<<bits-1))
-	return form[uint64]{f.shape, func(w *walker, n *node) (uint64, bool) {
-		v, ok := f.read(w, n)
-		if !ok {
-			return 0, false
-		}
-		return v.Uint64(), true
-	}}
+	return as(whole(new(big.Int), new(big.Int).SetUint64(1<<bits-1)),
+		func(v *big.Int, _ diag.Pos) uint64 { return v.Uint64() }, func(v uint64) *big.Int { return new(big.Int).SetUint64(v) })
 }
 
 var floatText = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
@@ -741,7 +848,7 @@ func float(bits int) form[float64] {
 		s.max = json.Number(strconv.FormatFloat(math.Nextafter(1<<128-1<<103, 0), 'e', -1, 64))
 		s.min = "-" + s.max
 	}
-	return form[float64]{s, func(w *walker, n *node) (float64, bool) {
+	return form[float64]{shape: s, read: func(w *walker, n *node) (float64, bool) {
 		if !w.isNumber(n, floatText, what, "write a number such as 1, 9.5 or 1e3") {
 			return 0, false
 		}
@@ -758,7 +865,7 @@ func float(bits int) form[float64] {
 func number(least, most float64) form[float64] {
 	what := fmt.Sprintf("a number from %v to %v", least, most)
 	s := shape{kind: shapeNumber, what: what, min: json.Number(fmt.Sprint(least)), max: json.Number(fmt.Sprint(most))}
-	return form[float64]{s, func(w *walker, n *node) (float64, bool) {
+	return form[float64]{shape: s, read: func(w *walker, n *node) (float64, bool) {
 		if !w.isNumber(n, floatText, what, "write a number, such as 0.9") {
 			return 0, false
 		}
@@ -774,5 +881,5 @@ func number(least, most float64) form[float64] {
 // lazy returns a form that f creates on use, so that forms can contain themselves.
 func lazy[V any](what string, f func() form[V]) form[V] {
 	s := shape{kind: shapeLazy, what: what, item: func() shape { return f().shape }}
-	return form[V]{s, func(w *walker, n *node) (V, bool) { return f().read(w, n) }}
+	return form[V]{s, func(w *walker, n *node) (V, bool) { return f().read(w, n) }, func(v V) string { return f().text(v) }}
 }

@@ -1,7 +1,7 @@
 package schema
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -33,28 +33,34 @@ var keyBlock = block[Table]{
 }
 
 // segmentForm is the form of a key segment: a word, or one of several blocks.
-var segmentForm = short(shape{kind: shapeText, what: "a series value, bucket, time or metric", least: 1}, readShortSegment, union[Segment]{
+var segmentForm = either(wordSegment, union[Segment]{
 	what:     "a key segment",
 	both:     func(*node) string { return "write two segments" },
+	begin:    func(pos diag.Pos, kind int, s *Segment) { s.Pos, s.Kind = pos, SegmentKind(kind) },
+	kind:     func(s Segment) int { return int(s.Kind) },
 	variants: []block[Segment]{nameSegment, bucketSegment, timeSegment, constSegment, hashSegment, sequenceSegment},
-}.form())
-
-// readShortSegment reads a segment that is a single word.
-func readShortSegment(w *walker, n *node) (Segment, bool) {
-	switch n.text {
-	case "bucket":
-		return Segment{Pos: n.pos, Kind: SegmentBucket}, true
-	case "time":
-		return Segment{Pos: n.pos, Kind: SegmentTime}, true
+}.form(), func(s Segment) bool {
+	switch s.Kind {
+	case SegmentName:
+		return len(nameSegment.entries(&s)) == 1
+	case SegmentBucket, SegmentTime:
+		return !s.Format.IsSet()
 	}
-	name, ok := located(filled("a key segment")).read(w, n)
-	return Segment{Pos: n.pos, Kind: SegmentName, Name: name}, ok
-}
+	return false
+})
 
-// beginSegment returns the begin function of a block for a kind of segment.
-func beginSegment(kind SegmentKind) func(diag.Pos, *Segment) {
-	return func(pos diag.Pos, s *Segment) { s.Pos, s.Kind = pos, kind }
-}
+// segmentWords are the segments that are single words, if they are no names.
+var segmentWords = map[SegmentKind]string{SegmentBucket: "bucket", SegmentTime: "time"}
+
+// wordSegment is the form of a segment that is a single word.
+var wordSegment = as(filled("a key segment"), func(text string, pos diag.Pos) Segment {
+	for kind, word := range segmentWords {
+		if word == text {
+			return Segment{Pos: pos, Kind: kind}
+		}
+	}
+	return Segment{Pos: pos, Kind: SegmentName, Name: Value[string]{text, pos}}
+}, func(s Segment) string { return cmp.Or(segmentWords[s.Kind], s.Name.V) }).like(func(s *shape) { s.what, s.example = "a series value, bucket, time or metric", "" })
 
 // reverseKey is the key reverse of series values.
 var reverseKey = put("reverse", boolean, func(s *Segment) *Value[bool] { return &s.Reverse })
@@ -69,26 +75,26 @@ var minuends = []string{codec.MaxInt32.String(), codec.MaxUint32.String(), codec
 // which the time is subtracted.
 var reverseTimeKey = func() key[Segment] {
 	minuend := word("value of reverse", minuends, map[string]string{"long.max_value": "max_int64", "long_max": "max_int64", "int64": "max_int64", "integer.max_value": "max_int32", "int_max": "max_int32"})
+	k := put("reverse", boolean, func(s *Segment) *Value[bool] { return &s.Reverse })
 	return key[Segment]{
 		name:  "reverse",
 		shape: shape{kind: shapeEither, what: boolean.shape.what, either: []shape{boolean.shape, minuend.shape}},
 		read: func(w *walker, n *node, s *Segment) {
 			if n.kind != scalar || slices.Contains([]string{"true", "false", "yes", "no", "y", "n", "on", "off", "1", "0"}, strings.ToLower(n.text)) {
-				s.Reverse, _ = located(boolean).read(w, n)
-				return
-			}
-			if from, ok := located(minuend).read(w, n); ok {
+				k.read(w, n, s)
+			} else if from, ok := located(minuend).read(w, n); ok {
 				s.From, s.Reverse = from, Value[bool]{V: true, Pos: n.pos}
 			}
 		},
+		has:  k.has,
+		text: func(s *Segment) string { return cmp.Or(s.From.V, k.text(s)) },
 	}
 }()
 
 // The kinds of segments. The first key of each identifies it.
 var (
 	nameSegment = block[Segment]{
-		what:  "a key segment with a name",
-		begin: beginSegment(SegmentName),
+		what: "a key segment with a name",
 		keys: []key[Segment]{
 			must(put("name", segmentNameForm, func(s *Segment) *Value[string] { return &s.Name })),
 			put("encoding", word("encoding", encodings, map[string]string{"base64": "base64url", "base32": "base32hex", "int": "decimal", "string": "text", "bytes": "raw", "bigendian": "big_endian", "littleendian": "little_endian", "le": "little_endian", "be": "big_endian"}), func(s *Segment) *Value[string] { return &s.Encoding }).about("how the value is encoded, one of " + oneOf(encodings)),
@@ -99,8 +105,7 @@ var (
 		},
 	}
 	bucketSegment = block[Segment]{
-		what:  "a key segment with a bucket",
-		begin: beginSegment(SegmentBucket),
+		what: "a key segment with a bucket",
 		keys: []key[Segment]{
 			must(put("bucket", filled("a time format"), func(s *Segment) *Value[string] { return &s.Format })),
 			reverseTimeKey,
@@ -108,8 +113,7 @@ var (
 		},
 	}
 	timeSegment = block[Segment]{
-		what:  "a key segment with a time",
-		begin: beginSegment(SegmentTime),
+		what: "a key segment with a time",
 		keys: []key[Segment]{
 			must(put("time", filled("a time format"), func(s *Segment) *Value[string] { return &s.Format })),
 			reverseTimeKey,
@@ -117,8 +121,7 @@ var (
 		},
 	}
 	constSegment = block[Segment]{
-		what:  "a key segment with a const",
-		begin: beginSegment(SegmentConst),
+		what: "a key segment with a const",
 		keys: []key[Segment]{
 			must(put("const", filled("a constant"), func(s *Segment) *Value[string] { return &s.Const })),
 			put("kind", boolean, func(s *Segment) *Value[bool] { return &s.Tells }),
@@ -126,17 +129,15 @@ var (
 		},
 	}
 	hashSegment = block[Segment]{
-		what:  "a key segment with a hash",
-		begin: beginSegment(SegmentHash),
+		what: "a key segment with a hash",
 		keys: []key[Segment]{
 			must(set("hash", nameList("[metric, host]"), func(s *Segment) *[]Value[string] { return &s.Hash })),
 			must(put("buckets", integer(2, 1000), func(s *Segment) *Value[int] { return &s.Buckets })),
 		},
 	}
 	sequenceSegment = block[Segment]{
-		what:  "a key segment with a sequence",
-		begin: beginSegment(SegmentSequence),
-		keys:  []key[Segment]{must(sequenceKey)},
+		what: "a key segment with a sequence",
+		keys: []key[Segment]{sequenceKey},
 	}
 )
 
@@ -153,77 +154,10 @@ var segmentNameForm = parsed("a name", "write `name: slot`", func(s string) (str
 }).like(func(s *shape) { s.least, s.not = 1, []shape{{kind: shapeWord, words: []string{"bucket", "time"}}} })
 
 // sequenceKey adds a tie-breaker to events; its only value is true.
-var sequenceKey = key[Segment]{
-	name:  "sequence",
-	shape: shape{kind: shapeBool, what: "true", words: []string{"true"}},
-	read: func(w *walker, n *node, _ *Segment) {
-		if v, ok := boolean.read(w, n); ok && !v {
-			w.reject(n.pos, "sequence-false")
-		}
-	},
-}
-
-// String returns the segment in the schema language.
-func (s Segment) String() string {
-	switch s.Kind {
-	case SegmentBucket:
-		return timed("bucket", s)
-	case SegmentTime:
-		return timed("time", s)
-	case SegmentConst:
-		kind := ""
-		if s.Tells.V {
-			kind = ", kind: true"
-		}
-		return fmt.Sprintf("{const: %q%s%s}", s.Const.V, kind, s.joinedText())
-	case SegmentSequence:
-		return "{sequence: true}"
-	case SegmentHash:
-		var names []string
-		for _, name := range s.Hash {
-			names = append(names, name.V)
-		}
-		return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(names, ", "), s.Buckets.V)
+var sequenceKey = constant[Segment]("sequence", boolean.like(func(s *shape) { s.what, s.words = "true", []string{"true"} }).unless(func(w *walker, n *node) bool {
+	wrong := n.plain && n.text == "false"
+	if wrong {
+		w.reject(n.pos, "sequence-false")
 	}
-	text := ""
-	if s.Encoding.IsSet() {
-		text += ", encoding: " + s.Encoding.V
-	}
-	if s.Pad.IsSet() {
-		text += fmt.Sprintf(", pad: %d", s.Pad.V)
-	}
-	if s.Reverse.V {
-		text += ", reverse: true"
-	}
-	if s.Escape.V {
-		text += ", escape: true"
-	}
-	text += s.joinedText()
-	if text == "" {
-		return s.Name.V
-	}
-	return "{name: " + s.Name.V + text + "}"
-}
-
-// joinedText returns the key joined in the schema language; empty if it is not set.
-func (s Segment) joinedText() string {
-	if s.Joined.V {
-		return ", joined: true"
-	}
-	return ""
-}
-
-// timed returns a bucket or time segment in the schema language.
-func timed(word string, s Segment) string {
-	if !s.Format.IsSet() {
-		return word
-	}
-	reverse := ""
-	switch {
-	case s.From.IsSet():
-		reverse = ", reverse: " + s.From.V
-	case s.Reverse.V:
-		reverse = ", reverse: true"
-	}
-	return fmt.Sprintf("{%s: %q%s%s}", word, s.Format.V, reverse, s.joinedText())
-}
+	return wrong
+}), true)

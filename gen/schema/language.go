@@ -19,9 +19,7 @@ var (
 )
 
 // versionKey returns the key with the version of the language.
-func versionKey[T any]() key[T] {
-	return must(key[T]{name: "btgen", shape: versionForm.shape, read: func(w *walker, n *node, _ *T) { versionForm.read(w, n) }})
-}
+func versionKey[T any]() key[T] { return constant[T]("btgen", versionForm, Version) }
 
 var rootBlock = block[Schema]{
 	what: "a schema",
@@ -38,7 +36,7 @@ var rootBlock = block[Schema]{
 			named("a mapping from names to types", "write `fields: {pressure: int64}`", fieldNameForm, fieldForm, nameOfField).or(typedNames("fields", "float64")),
 			func(s *Schema) *[]Field { return &s.Fields })),
 		must(set("tables",
-			indented(named("a mapping from table IDs to tables", "write tables: {readings: {pattern: …, key: …}}", filled("a table ID"), record(tableBlock), func(t *Table) *Value[string] { return &t.Name }), []string{"pattern", "key", "family", "ttl"}).or(namedItems),
+			named("a mapping from table IDs to tables", "write tables: {readings: {pattern: …, key: …}}", filled("a table ID"), record(tableBlock), func(t *Table) *Value[string] { return &t.Name }).unless(notIndented("pattern", "key", "family", "ttl")).or(namedItems),
 			func(s *Schema) *[]Table { return &s.Tables })),
 		set("queries",
 			named("a mapping from names to queries", "write `queries: {ByLocation: {by: [location]}}`", exportedForm("a query name"), record(queryBlock), func(q *Query) *Value[string] { return &q.Name }).or(namedItems),
@@ -67,7 +65,7 @@ var timeBlock = block[Time]{
 var layoutKeys = []key[Table]{
 	must(put("pattern", word("pattern", patterns, nil), func(t *Table) *Value[string] { return &t.Pattern }).about("the layout of events, one of " + oneOf(patterns)).
 		also(aboutPatterns())),
-	must(inline("key", keyBlock).or(keyOf).
+	must(inline("key", keyBlock).hinted(keyOf).
 		also("The time must not come first. Without a delimiter, the key is binary.")),
 	set("bucket", bucketForm, func(t *Table) *Bucket { return &t.Bucket }),
 	put("family", filled("a family"), func(t *Table) *Value[string] { return &t.Family }),
@@ -114,11 +112,8 @@ var spanForm = parsed("a bucket width", "write `every: 1w`", parseSpan).like(fun
 
 var rateForm = parsed("a rate", "write `rate: 1/m`", parseRate).like(func(s *shape) { s.syntax = []string{ratePattern, rateNotZero} })
 
-// bucketForm is the form of a bucket, or of its width as a short form.
-var bucketForm = short(spanForm.shape, func(w *walker, n *node) (Bucket, bool) {
-	every, ok := located(spanForm).read(w, n)
-	return Bucket{Pos: n.pos, Every: every}, ok
-}, record(bucketBlock))
+// bucketForm is the form of a bucket, or of its width.
+var bucketForm = short(bucketBlock, "every")
 
 var familyBlock = block[Family]{
 	what: "a family",
@@ -137,13 +132,8 @@ var blobBlock = block[Blob]{
 }
 
 // allowancesForm is the form of the rules that a table or a query may break.
-var allowancesForm = named("a mapping from rules to reasons", "write `allow: {K02: \"slots are hashed upstream\"}`", ruleForm, allowForm, func(a *Allow) *Value[string] { return &a.Rule })
-
-// allowForm is the form of the reason for breaking a rule.
-var allowForm = form[Allow]{reasonForm.shape, func(w *walker, n *node) (Allow, bool) {
-	why, ok := located(reasonForm).read(w, n)
-	return Allow{Reason: why}, ok
-}}
+var allowancesForm = named("a mapping from rules to reasons", "write `allow: {K02: \"slots are hashed upstream\"}`", ruleForm,
+	in(reasonForm, func(a *Allow) *Value[string] { return &a.Reason }), func(a *Allow) *Value[string] { return &a.Rule })
 
 var reasonForm = reason("a reason", "slots are hashed upstream")
 
@@ -165,11 +155,8 @@ var queryBlock = block[Query]{
 }
 
 // whereForm is the form of the conditions of a query.
-var whereForm = named("a mapping from fields to range or equal", "write `where: {magnitude: range}`", filled("a field"), form[Where]{
-	whereWord.shape, func(w *walker, n *node) (Where, bool) {
-		v, ok := located(whereWord).read(w, n)
-		return Where{Form: v}, ok
-	}}, func(v *Where) *Value[string] { return &v.Field })
+var whereForm = named("a mapping from fields to range or equal", "write `where: {magnitude: range}`", filled("a field"),
+	in(whereWord, func(v *Where) *Value[string] { return &v.Form }), func(v *Where) *Value[string] { return &v.Field })
 
 var whereWord = word("condition", WhereForms, map[string]string{
 	"between": "range", "min": "range", "max": "range", "greater": "range", "less": "range", ">": "range", "<": "range", ">=": "range",
@@ -183,14 +170,14 @@ func nameList(example string) form[[]Value[string]] {
 
 // orEmpty returns f with the empty list allowed.
 func orEmpty[V any](f form[[]V]) form[[]V] {
-	s := f.shape
-	s.least = 0
-	return form[[]V]{s, func(w *walker, n *node) ([]V, bool) {
+	read := f.read
+	f.read = func(w *walker, n *node) ([]V, bool) {
 		if n.kind == list && len(n.items) == 0 {
 			return nil, true
 		}
-		return f.read(w, n)
-	}}
+		return read(w, n)
+	}
+	return f.like(func(s *shape) { s.least = 0 })
 }
 
 var expectBlock = block[Expect]{
@@ -211,23 +198,11 @@ var expectBlock = block[Expect]{
 // valueBytes is the key for the size of all values of variable length, or for a size for each
 // of some values.
 var valueBytes = func() key[Expect] {
-	size := located(integer[int64](1, 1<<30))
-	each := form[Width]{size.shape, func(w *walker, n *node) (Width, bool) {
-		bytes, ok := size.read(w, n)
-		return Width{Bytes: bytes}, ok
-	}}
-	sizes := named("a mapping from values to sizes", "write `value_bytes: 200`", filled("a name"), each, func(v *Width) *Value[string] { return &v.Name })
-	return key[Expect]{
-		name:  "value_bytes",
-		shape: shape{kind: shapeEither, what: size.shape.what, either: []shape{size.shape, sizes.shape}},
-		read: func(w *walker, n *node, e *Expect) {
-			if n.kind == mapping {
-				e.Widths, _ = sizes.read(w, n)
-			} else {
-				e.ValueBytes, _ = size.read(w, n)
-			}
-		},
-	}
+	size := integer[int64](1, 1<<30)
+	all := put("value_bytes", size, func(e *Expect) *Value[int64] { return &e.ValueBytes })
+	each := set("value_bytes", named("a mapping from values to sizes", "write `value_bytes: 200`", filled("a name"),
+		in(size, func(v *Width) *Value[int64] { return &v.Bytes }), func(v *Width) *Value[string] { return &v.Name }), func(e *Expect) *[]Width { return &e.Widths })
+	return all.or(each)
 }()
 
 // expectedReadBlock is the long form of an expected read.
@@ -239,11 +214,8 @@ var expectedReadBlock = block[ExpectedRead]{
 	},
 }
 
-var expectedReadsForm = named("a mapping from queries to rates", "write `reads: {Read: 50/s}`", filled("a query"),
-	short(rateForm.shape, func(w *walker, n *node) (ExpectedRead, bool) {
-		rate, ok := located(rateForm).read(w, n)
-		return ExpectedRead{Rate: rate}, ok
-	}, record(expectedReadBlock)), func(r *ExpectedRead) *Value[string] { return &r.Method })
+var expectedReadsForm = named("a mapping from queries to rates", "write `reads: {Read: 50/s}`", filled("a query"), short(expectedReadBlock, "rate"),
+	func(r *ExpectedRead) *Value[string] { return &r.Method })
 
 // Limits of a schema. Each layout of a table is compared with each other one, for each query: without limits, a file of
 // 1 MiB would take minutes.

@@ -103,29 +103,21 @@ func typedNames(key, usual string) func(n *node) string {
 	}
 }
 
-// exceptLists returns f without an error for lists, which the caller reports.
-func exceptLists[V any](f form[V]) form[V] {
-	return form[V]{f.shape, func(w *walker, n *node) (v V, ok bool) {
-		if n.kind == list {
-			return v, false
-		}
-		return f.read(w, n)
-	}}
-}
+// isList says that a value is a list, which the caller reports.
+func isList(_ *walker, n *node) bool { return n.kind == list }
 
-// indented returns f, which reads tables, with one error for the keys of a table that are
+// notIndented returns a function with one error for the keys of a table that are
 // next to its ID rather than below it.
-func indented[V any](f form[V], keys []string) form[V] {
-	return form[V]{f.shape, func(w *walker, n *node) (v V, ok bool) {
+func notIndented(keys ...string) func(w *walker, n *node) bool {
+	return func(w *walker, n *node) bool {
 		for i, e := range n.entries {
 			if i > 0 && slices.Contains(keys, e.key.text) && n.entries[i-1].value.kind == broken {
-				id := n.entries[i-1].key.text
-				w.reject(e.key.pos, "not-indented", quote(e.key.text), quote(id))
-				return v, false
+				w.reject(e.key.pos, "not-indented", quote(e.key.text), quote(n.entries[i-1].key.text))
+				return true
 			}
 		}
-		return f.read(w, n)
-	}}
+		return false
+	}
 }
 
 // nameAndType returns the name and the type in a list item, such as host, {host: string}

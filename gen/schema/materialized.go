@@ -38,25 +38,3 @@ var materializedBlock = block[MaterializedView]{
 var materializedForm = named("a mapping from IDs of views to what they group", "write `materialized_views: {by_location: {by: [location], every: 1h}}`",
 	idForm("the ID of a view", `^[_A-Za-z0-9][-_.A-Za-z0-9]{0,49}$`, "is up to 50 letters, digits and _ - .", "materialized_views: {by_location: {by: [location], every: 1h}}"),
 	record(materializedBlock), func(v *MaterializedView) *Value[string] { return &v.Name })
-
-// String returns what the view groups in the schema language.
-func (v *MaterializedView) String() string {
-	names := func(all []Value[string]) string {
-		var out []string
-		for _, name := range all {
-			out = append(out, Quoted(name.V))
-		}
-		return "[" + strings.Join(out, ", ") + "]"
-	}
-	var e entries
-	if len(v.By) > 0 {
-		e.add("by", names(v.By))
-	}
-	if v.Every.IsSet() {
-		e.add("every", v.Every.V.String())
-	}
-	if len(v.Fields) > 0 {
-		e.add("fields", names(v.Fields))
-	}
-	return e.String()
-}

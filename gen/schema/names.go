@@ -72,13 +72,13 @@ func exportedForm(what string) form[string] {
 func identifierForm(what string, reserved map[string]string) form[string] {
 	f := nameForm(what, plainName, "use letters, digits and underscores, beginning with a letter", snake)
 	f.shape.not = []shape{{kind: shapeWord, words: slices.Sorted(maps.Keys(reserved))}}
-	return form[string]{f.shape, func(w *walker, n *node) (string, bool) {
-		if why, ok := reserved[n.text]; ok {
+	return f.unless(func(w *walker, n *node) bool {
+		why, ok := reserved[n.text]
+		if ok {
 			w.reject(n.pos, "reserved-name", quote(n.text), what, why)
-			return "", false
 		}
-		return f.read(w, n)
-	}}
+		return ok
+	})
 }
 
 const timeIsReserved = "every event has a time"
@@ -130,24 +130,23 @@ var packageForm = func() form[string] {
 		{kind: shapeWord, words: slices.Concat(keywords(), reservedPackages, windowsNames)},
 		{kind: shapeText, syntax: []string{`_test$`}},
 	}
-	return form[string]{f.shape, func(w *walker, n *node) (string, bool) {
-		s, ok := f.read(w, n)
-		switch {
-		case !ok:
-			return "", false
+	return f.unless(func(w *walker, n *node) bool {
+		name := ""
+		switch s := n.text; {
 		case token.IsKeyword(s):
-			w.reject(n.pos, "package-keyword", quote(s))
+			name = "package-keyword"
 		case IsReservedPackage(s):
-			w.reject(n.pos, "package-reserved", quote(s))
+			name = "package-reserved"
 		case slices.Contains(windowsNames, s):
-			w.reject(n.pos, "package-of-windows", quote(s))
-		case strings.HasSuffix(s, "_test"):
-			w.reject(n.pos, "package-of-tests", quote(s))
+			name = "package-of-windows"
+		case strings.HasSuffix(s, "_test") && packageName.MatchString(s):
+			name = "package-of-tests"
 		default:
-			return s, true
+			return false
 		}
-		return "", false
-	}}
+		w.reject(n.pos, name, quote(n.text))
+		return true
+	})
 }()
 
 var precisionForm = parsed("a duration", "write `precision: 1m`", func(s string) (time.Duration, error) {
@@ -181,22 +180,29 @@ func positiveForm(example, zero string) form[time.Duration] {
 }
 
 // ttlAgeForm is ageForm with a hint for data that is kept forever.
-var ttlAgeForm = form[time.Duration]{ageForm.shape, func(w *walker, n *node) (time.Duration, bool) {
-	if n.kind == scalar && meansForever(n.text) {
+var ttlAgeForm = ageForm.unless(func(w *walker, n *node) bool {
+	endless := n.kind == scalar && meansForever(n.text)
+	if endless {
 		w.reject(n.pos, "endless-age", quote(n.text))
-		return 0, false
 	}
-	return ageForm.read(w, n)
-}}
+	return endless
+})
 
 // originForm is the form of the date or time that buckets are counted from.
 var originForm = instantForm("origin: 2021-03-01")
 
 // instantForm is the form of a date or a time.
 func instantForm(example string) form[time.Time] {
-	return parsed("a date", "write `"+example+"`", parseInstant).like(func(s *shape) {
+	f := parsed("a date", "write `"+example+"`", parseInstant).like(func(s *shape) {
 		s.kind, s.either = shapeEither, []shape{{kind: shapeText, what: "a date", format: "date"}, {kind: shapeText, what: "a time", format: "date-time"}}
 	})
+	f.write = func(t time.Time) string {
+		if t.Equal(t.Truncate(day)) {
+			return t.Format(time.DateOnly)
+		}
+		return valueText(t)
+	}
+	return f
 }
 
 // parseInstant parses a date, which is its midnight, or a time.

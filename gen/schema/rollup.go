@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -18,33 +16,6 @@ type Rollup struct {
 	After  Value[time.Duration] // how long after its end a bucket is summarized
 	Fields []Value[string]      // nil for all
 	Serves Value[bool]
-}
-
-// String returns the rollup in the schema language.
-func (r Rollup) String() string {
-	if r.None {
-		return "none"
-	}
-	var e entries
-	e.add("every", FormatDuration(r.Every.V))
-	e.text("family", r.Family)
-	if r.TTL != nil {
-		e.add("ttl", r.TTL.String())
-	}
-	if r.After.IsSet() {
-		e.add("after", FormatDuration(r.After.V))
-	}
-	if r.Fields != nil {
-		var names []string
-		for _, f := range r.Fields {
-			names = append(names, Quoted(f.V))
-		}
-		e.add("fields", "["+strings.Join(names, ", ")+"]")
-	}
-	if r.Serves.IsSet() {
-		e.add("serves", strconv.FormatBool(r.Serves.V))
-	}
-	return e.String()
 }
 
 // DefaultAfter is how long after its end a bucket is summarized, unless the file says otherwise.
@@ -67,10 +38,7 @@ var rollupBlock = block[Rollup]{
 }
 
 // noRollup is the short form of a layout without a rollup.
-var noRollup = word("rollup", []string{"none"}, nil)
+var noRollup = as(word("rollup", []string{"none"}, nil), func(_ string, pos diag.Pos) Rollup { return Rollup{Pos: pos, None: true} }, func(Rollup) string { return "none" })
 
 // rollupForm is the form of a rollup.
-var rollupForm = short(noRollup.shape, func(w *walker, n *node) (Rollup, bool) {
-	_, ok := noRollup.read(w, n)
-	return Rollup{Pos: n.pos, None: true}, ok
-}, record(rollupBlock))
+var rollupForm = either(noRollup, record(rollupBlock), func(r Rollup) bool { return r.None })

@@ -41,15 +41,5 @@ var ssdForm = hintedWord("tier", []string{"ssd"}, func(text string) string {
 })
 
 // tierForm is the form of a tier.
-var tierForm = short(ssdForm.shape, func(w *walker, n *node) (Tier, bool) {
-	_, ok := ssdForm.read(w, n)
-	return Tier{Pos: n.pos, SSD: true}, ok
-}, record(tierBlock))
-
-// String returns the tier in the schema language.
-func (t Tier) String() string {
-	if t.SSD {
-		return "ssd"
-	}
-	return "{infrequent_access: {after: " + FormatDuration(t.After.V) + "}}"
-}
+var tierForm = either(as(ssdForm, func(_ string, pos diag.Pos) Tier { return Tier{Pos: pos, SSD: true} }, func(Tier) string { return "ssd" }),
+	record(tierBlock), func(t Tier) bool { return t.SSD })

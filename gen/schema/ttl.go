@@ -16,7 +16,9 @@ func ttlForm(nested bool) form[TTL] {
 	u := union[TTL]{
 		what:     "a ttl",
 		both:     combineTTLs,
-		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL(AnyOf, "any_of"), combinedTTL(AllOf, "all_of")},
+		begin:    func(pos diag.Pos, kind int, t *TTL) { t.Pos, t.Kind = pos, TTLKind(kind) },
+		kind:     func(t TTL) int { return int(t.Kind) },
+		variants: []block[TTL]{maxAgeTTL, maxVersionsTTL, combinedTTL("any_of"), combinedTTL("all_of")},
 	}
 	if !nested {
 		u.variants = append(u.variants, oneSecondTTL, defaultExpirationTTL, classesTTL, keepTTL)
@@ -63,11 +65,6 @@ func combineTTLs(n *node) string {
 // bareQuantity matches a number with or without a unit.
 var bareQuantity = regexp.MustCompile(`^[0-9]+[0-9a-z]*$`)
 
-// beginTTL returns the begin function of a block for a strategy.
-func beginTTL(kind TTLKind) func(diag.Pos, *TTL) {
-	return func(pos diag.Pos, t *TTL) { t.Pos, t.Kind = pos, kind }
-}
-
 func ageOf(t *TTL) *Value[time.Duration] { return &t.Age }
 
 // writtenAtKey names the column for the write time. It may be inside the strategy or next
@@ -91,51 +88,39 @@ var fromKey = put("from", word("value of from", []string{"event", "write"}, map[
 // The strategies. The first key of each identifies it.
 var (
 	maxAgeTTL = block[TTL]{
-		what:  "a ttl with max_age",
-		begin: beginTTL(MaxAge),
+		what: "a ttl with max_age",
 		keys: []key[TTL]{
 			must(put("max_age", ttlAgeForm, ageOf)),
 			fromKey,
 		},
 	}
 	maxVersionsTTL = block[TTL]{
-		what:  "a ttl with max_versions",
-		begin: beginTTL(MaxVersions),
+		what: "a ttl with max_versions",
 		keys: []key[TTL]{
 			must(put("max_versions", integer(1, math.MaxInt32), func(t *TTL) *Value[int] { return &t.Versions })),
 			fromKey,
 		},
 	}
 	oneSecondTTL = block[TTL]{
-		what:  "a ttl with one_second",
-		begin: beginTTL(OneSecond),
+		what: "a ttl with one_second",
 		keys: []key[TTL]{
-			must(inline("one_second", block[TTL]{
-				what: "the block one_second", keys: []key[TTL]{writtenAtKey},
-			})),
+			oneSecondKey,
 			writtenAtKey,
 		},
 	}
 	defaultExpirationTTL = block[TTL]{
-		what:  "a ttl with default_expiration",
-		begin: beginTTL(DefaultExpiration),
-		keys:  []key[TTL]{must(defaultExpirationKey), writtenAtKey},
+		what: "a ttl with default_expiration",
+		keys: []key[TTL]{must(defaultExpirationKey), writtenAtKey},
 	}
 	classesTTL = block[TTL]{
-		what:  "a ttl with classes",
-		begin: beginTTL(Classes),
+		what: "a ttl with classes",
 		keys: []key[TTL]{
-			must(set("classes", named("a mapping from classes to ages", "write `classes: {short: 1h, long: 3d}`", classNameForm, classForm, func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes })),
+			must(set("classes", named("a mapping from classes to ages", "write `classes: {short: 1h, long: 3d}`", classNameForm, in(ageForm, func(c *Class) *Value[time.Duration] { return &c.Age }), func(c *Class) *Value[string] { return &c.Name }), func(t *TTL) *[]Class { return &t.Classes })),
 		},
 	}
 	keepTTL = block[TTL]{
-		what:  "a ttl with keep",
-		begin: beginTTL(KeepForever),
-		keys: []key[TTL]{must(key[TTL]{
-			name:  "keep",
-			shape: foreverForm.shape,
-			read:  func(w *walker, n *node, _ *TTL) { foreverForm.read(w, n) },
-		}), fromKey},
+		what: "a ttl with keep",
+		keys: []key[TTL]{constant[TTL]("keep", foreverForm, "forever"), fromKey},
 	}
 )
 
@@ -146,39 +131,26 @@ var foreverForm = hintedWord("value of keep", []string{"forever"}, func(text str
 	return ""
 })
 
-// classForm is the form of the age of a class.
-var classForm = form[Class]{ageForm.shape, func(w *walker, n *node) (Class, bool) {
-	age, ok := located(ageForm).read(w, n)
-	return Class{Age: age}, ok
-}}
-
-// defaultExpirationKey accepts an age, or a block with the age.
-var defaultExpirationKey = func() key[TTL] {
-	age := put("default_expiration", ttlAgeForm, ageOf)
-	long := inline("", block[TTL]{
-		what: "the block default_expiration",
-		keys: []key[TTL]{must(put("age", ageForm, ageOf)), writtenAtKey},
-	})
-	k := age
-	k.shape = shape{kind: shapeEither, what: "an age", either: []shape{age.shape, long.shape}}
-	k.read = func(w *walker, n *node, t *TTL) {
-		if n.kind == scalar {
-			age.read(w, n, t)
-		} else {
-			long.read(w, n, t)
-		}
-	}
+// oneSecondKey may contain the name of the column for the write time, which is written next to it.
+var oneSecondKey = func() key[TTL] {
+	k := must(inline("one_second", block[TTL]{what: "the block one_second", keys: []key[TTL]{writtenAtKey}}))
+	k.text = func(*TTL) string { return "{}" }
 	return k
 }()
 
+// defaultExpirationKey accepts an age, or a block with the age.
+var defaultExpirationKey = put("default_expiration", ttlAgeForm, ageOf).or(inline("", block[TTL]{
+	what: "the block default_expiration",
+	keys: []key[TTL]{must(put("age", ageForm, ageOf)), writtenAtKey},
+}))
+
 // combinedTTL returns the block of a strategy that combines others.
-func combinedTTL(kind TTLKind, name string) block[TTL] {
+func combinedTTL(name string) block[TTL] {
 	nested := lazy("a ttl", func() form[TTL] { return ttlForm(true) })
 	rules := listOf("a list of rules", "write `"+name+": [{max_age: 30d}, {max_versions: 3}]`", nested).like(func(s *shape) { s.least = 2 })
 	return block[TTL]{
-		what:  "a ttl with " + name,
-		begin: beginTTL(kind),
-		keys:  []key[TTL]{must(set(name, rules, func(t *TTL) *[]TTL { return &t.Rules }))},
+		what: "a ttl with " + name,
+		keys: []key[TTL]{must(set(name, rules, func(t *TTL) *[]TTL { return &t.Rules }))},
 		check: func(w *walker, n *node, _ *TTL) {
 			if v := n.entry(name); v.kind == list && len(v.items) == 1 {
 				w.reject(v.pos, "one-rule", name, name)

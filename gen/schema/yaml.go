@@ -75,6 +75,14 @@ func (n *node) entry(key string) *node {
 	return nil
 }
 
+// given is entry without a value that has been reported.
+func (n *node) given(key string) *node {
+	if v := n.entry(key); v != nil && v.kind != broken {
+		return v
+	}
+	return nil
+}
+
 // child is entry, with an empty node if there is none.
 func (n *node) child(key string) *node {
 	if v := n.entry(key); v != nil {
