@@ -225,13 +225,8 @@ func checkEnumValue(w *walker, f *Field, n *node) bool {
 	for _, v := range f.Of {
 		names = append(names, v.Name.V)
 	}
-	if slices.Contains(names, n.text) {
-		return true
-	}
-	if len(names) > 0 {
-		w.reject(n.pos, "not-in-enum", quote(n.text), w.suggest(n.text, names, "the values are "))
-	}
-	return false
+	w.known(Value[string]{n.text, n.pos}, names, "not-in-enum", "the values are ")
+	return slices.Contains(names, n.text)
 }
 
 // enumForm is the form of the values of an enum: a list, numbered from 1, or a mapping to

@@ -240,131 +240,88 @@ func checkSize(w *walker, s *Schema) {
 
 // checkSchema reports contradictions between the blocks of s.
 func checkSchema(w *walker, s *Schema) {
-	series := map[string]diag.Pos{}
-	names := make([]string, 0, len(s.Series))
-	for _, f := range s.Series {
-		series[f.Name.V] = f.Name.Pos
-		names = append(names, f.Name.V)
-	}
+	series, fields := namesOf(s.Series, nameOfField), namesOf(s.Fields, nameOfField)
+	tables := namesOf(s.Tables, func(t *Table) *Value[string] { return &t.Name })
+	methods := append([]string{ReadMethod, LatestMethod}, namesOf(s.Queries, func(q *Query) *Value[string] { return &q.Name })...)
 	for _, f := range s.Fields {
-		if pos, ok := series[f.Name.V]; ok {
-			w.reject(f.Name.Pos, "series-as-field", quote(f.Name.V), pos.Line)
+		if i := slices.Index(series, f.Name.V); i >= 0 {
+			w.reject(f.Name.Pos, "series-as-field", quote(f.Name.V), s.Series[i].Name.Pos.Line)
 		}
 	}
 	checkSize(w, s)
 	checkNumbers(w, s.Fields)
-	checkQueryTables(w, s)
-	checkQueryForms(w, s)
-	checkWhere(w, s)
-	checkExpect(w, s)
-	if len(names) == 0 {
-		return
-	}
-	for _, q := range s.Queries {
-		for _, by := range q.By {
-			if _, ok := series[by.V]; ok {
-				continue
-			}
-			hint := guideOf("a query").elsewhere["time"].hint
-			switch {
-			case slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name.V == by.V }):
-				hint = "it is a field: write it under where, as in {by: [" + names[0] + "], where: {" + by.V + ": range}}, or make it a series value"
-			case by.V != "time":
-				hint = w.suggest(by.V, names, "the series values are ")
-			}
-			w.reject(by.Pos, "not-a-series-value", quote(by.V), hint)
-		}
-	}
-}
-
-// checkQueryTables reports queries that name an unknown table.
-func checkQueryTables(w *walker, s *Schema) {
-	names := make([]string, len(s.Tables))
-	for i, t := range s.Tables {
-		names[i] = t.Name.V
-	}
-	for _, q := range s.Queries {
-		if q.Table.IsSet() && len(names) > 0 && !slices.Contains(names, q.Table.V) {
-			w.reject(q.Table.Pos, "unknown-table", q.Name.V, quote(q.Table.V), w.suggest(q.Table.V, names, "the tables are "))
-		}
-	}
-}
-
-// checkQueryForms reports queries of several values, a prefix or a range that do not give the
-// value, and those of both a prefix and a range.
-func checkQueryForms(w *walker, s *Schema) {
 	for i := range s.Queries {
 		q := &s.Queries[i]
-		names := make([]string, len(q.By))
-		for k, by := range q.By {
-			names[k] = by.V
-		}
-		for _, form := range []struct {
-			key   string
-			value Value[string]
-		}{{"many", q.Many}, {"prefix", q.Prefix}, {"range", q.Range}} {
-			switch {
-			case !form.value.IsSet():
-			case len(names) == 0:
-				w.reject(form.value.Pos, "no-by", q.Name.V, form.key, diag.Code("by: ["+form.value.V+"]"))
-			case !slices.Contains(names, form.value.V):
-				w.reject(form.value.Pos, "not-in-by", q.Name.V, form.key, quote(form.value.V), w.suggest(form.value.V, names, "by has "))
-			}
-		}
-		switch {
-		case !q.Prefix.IsSet() || !q.Range.IsSet():
-		case q.Prefix.V == q.Range.V:
-			w.reject(q.Range.Pos, "prefix-and-range", q.Name.V, quote(q.Range.V))
-		default:
-			w.reject(q.Range.Pos, "two-parts", q.Name.V)
-		}
-	}
-}
-
-// checkWhere reports conditions on unknown fields.
-func checkWhere(w *walker, s *Schema) {
-	var fields, series []string
-	for _, f := range s.Fields {
-		fields = append(fields, f.Name.V)
-	}
-	for _, f := range s.Series {
-		series = append(series, f.Name.V)
-	}
-	for i := range s.Queries {
-		q := &s.Queries[i]
+		w.known(q.Table, tables, "unknown-table", "the tables are ", q.Name.V)
+		checkBy(w, q, series, fields)
+		checkParts(w, q)
 		for _, c := range q.Where {
-			switch {
-			case slices.Contains(fields, c.Field.V) || len(fields) == 0:
-			case slices.Contains(series, c.Field.V):
+			if slices.Contains(series, c.Field.V) && !slices.Contains(fields, c.Field.V) {
 				w.reject(c.Field.Pos, "where-of-series", q.Name.V, quote(c.Field.V))
-			default:
-				w.reject(c.Field.Pos, "unknown-field", q.Name.V, quote(c.Field.V), w.suggest(c.Field.V, fields, "the fields are "))
+			} else {
+				w.known(c.Field, fields, "unknown-field", "the fields are ", q.Name.V)
 			}
 		}
-	}
-}
-
-// checkExpect reports sizes of unknown values, and reads that the reader does not have.
-func checkExpect(w *walker, s *Schema) {
-	var values []string
-	for _, fields := range [][]Field{s.Series, s.Fields} {
-		for _, f := range fields {
-			values = append(values, f.Name.V)
-		}
-	}
-	methods := []string{ReadMethod, LatestMethod}
-	for _, q := range s.Queries {
-		methods = append(methods, q.Name.V)
 	}
 	for _, v := range s.Expect.Widths {
-		if !slices.Contains(values, v.Name.V) {
-			w.reject(v.Name.Pos, "unknown-value", quote(v.Name.V), w.suggest(v.Name.V, values, "the values are "))
-		}
+		w.known(v.Name, slices.Concat(series, fields), "unknown-value", "the values are ")
 	}
 	for _, r := range s.Expect.Reads {
-		if !slices.Contains(methods, r.Method.V) {
-			w.reject(r.Method.Pos, "unknown-query", quote(r.Method.V), w.suggest(r.Method.V, methods, "the queries are "))
+		w.known(r.Method, methods, "unknown-query", "the queries are ")
+	}
+}
+
+// namesOf returns the names of values.
+func namesOf[T any](values []T, name func(*T) *Value[string]) []string {
+	out := make([]string, len(values))
+	for i := range values {
+		out[i] = name(&values[i]).V
+	}
+	return out
+}
+
+// known reports a name that is set and not one of names, if there are any. The arguments of the message come
+// before the name.
+func (w *walker) known(name Value[string], names []string, message, all string, args ...any) {
+	if name.IsSet() && len(names) > 0 && !slices.Contains(names, name.V) {
+		w.reject(name.Pos, message, append(args, quote(name.V), w.suggest(name.V, names, all))...)
+	}
+}
+
+// checkBy reports names in by that are no series values.
+func checkBy(w *walker, q *Query, series, fields []string) {
+	for _, by := range q.By {
+		switch {
+		case len(series) == 0 || slices.Contains(series, by.V):
+		case slices.Contains(fields, by.V):
+			w.reject(by.Pos, "not-a-series-value", quote(by.V), "it is a field: write it under where, as in {by: ["+series[0]+"], where: {"+by.V+": range}}, or make it a series value")
+		case by.V == "time":
+			w.reject(by.Pos, "not-a-series-value", quote(by.V), guideOf("a query").elsewhere["time"].hint)
+		default:
+			w.known(by, series, "not-a-series-value", "the series values are ")
 		}
+	}
+}
+
+// checkParts reports queries of several values, a prefix or a range that do not give the
+// value, and those of both a prefix and a range.
+func checkParts(w *walker, q *Query) {
+	names := namesOf(q.By, func(v *Value[string]) *Value[string] { return v })
+	for _, part := range []struct {
+		key   string
+		value Value[string]
+	}{{"many", q.Many}, {"prefix", q.Prefix}, {"range", q.Range}} {
+		if part.value.IsSet() && len(names) == 0 {
+			w.reject(part.value.Pos, "no-by", q.Name.V, part.key, diag.Code("by: ["+part.value.V+"]"))
+		}
+		w.known(part.value, names, "not-in-by", "by has ", q.Name.V, part.key)
+	}
+	switch {
+	case !q.Prefix.IsSet() || !q.Range.IsSet():
+	case q.Prefix.V == q.Range.V:
+		w.reject(q.Range.Pos, "prefix-and-range", q.Name.V, quote(q.Range.V))
+	default:
+		w.reject(q.Range.Pos, "two-parts", q.Name.V)
 	}
 }
 
