@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,20 +23,39 @@ const (
 	week = 7 * day
 )
 
-// durationUnits are the units of a duration, from large to small.
-var durationUnits = []struct {
-	name string
-	size time.Duration
-	also []string // common mistakes
-}{
-	{"w", week, []string{"wk", "wks", "week", "weeks"}},
-	{"d", day, []string{"day", "days"}},
-	{"h", time.Hour, []string{"hr", "hrs", "hour", "hours"}},
-	{"m", time.Minute, []string{"min", "mins", "minute", "minutes"}},
-	{"s", time.Second, []string{"sec", "secs", "second", "seconds"}},
-	{"ms", time.Millisecond, []string{"msec", "millis", "millisecond", "milliseconds"}},
-	{"us", time.Microsecond, []string{"µs", "μs", "usec", "micros", "microsecond", "microseconds"}},
-	{"ns", time.Nanosecond, []string{"nsec", "nanos", "nanosecond", "nanoseconds"}},
+// unit is a unit of durations or, with months, only of the widths of buckets.
+type unit struct {
+	name   string
+	size   time.Duration
+	months int64
+	also   []string // common mistakes
+}
+
+// units are from large to small.
+var units = []unit{
+	{"y", 0, 12, []string{"yr", "yrs", "year", "years", "yearly", "annual", "annually"}},
+	{"mo", 0, 1, []string{"mon", "mons", "mth", "month", "months", "monthly"}},
+	{"w", week, 0, []string{"wk", "wks", "week", "weeks", "weekly"}},
+	{"d", day, 0, []string{"day", "days", "daily"}},
+	{"h", time.Hour, 0, []string{"hr", "hrs", "hour", "hours", "hourly"}},
+	{"m", time.Minute, 0, []string{"min", "mins", "minute", "minutes"}},
+	{"s", time.Second, 0, []string{"sec", "secs", "second", "seconds"}},
+	{"ms", time.Millisecond, 0, []string{"msec", "millis", "millisecond", "milliseconds"}},
+	{"us", time.Microsecond, 0, []string{"µs", "μs", "usec", "micros", "microsecond", "microseconds"}},
+	{"ns", time.Nanosecond, 0, []string{"nsec", "nanos", "nanosecond", "nanoseconds"}},
+}
+
+// durationUnits are the units of durations.
+var durationUnits = units[2:]
+
+// unitOf returns the unit that has the name or is often called so; nil if there is none.
+func unitOf(name string) *unit {
+	name = strings.ToLower(name)
+	i := slices.IndexFunc(units, func(u unit) bool { return u.name == name || slices.Contains(u.also, name) })
+	if i < 0 {
+		return nil
+	}
+	return &units[i]
 }
 
 // quantity is a number and its unit, as written.
@@ -100,49 +120,58 @@ func ParseDuration(s string) (time.Duration, error) {
 	if !ok {
 		return 0, notDuration(s)
 	}
-	var sum time.Duration
+	sum, wrong, at := total(all)
+	switch wrong {
+	case "":
+		return sum, nil
+	case "unknown-unit":
+		return 0, notUnit(s, at)
+	case "unit-order":
+		return 0, newProblem(wrong, quote(s), repairDuration(s))
+	}
+	return 0, newProblem(wrong, quote(s))
+}
+
+// total returns the sum of quantities or, if they are no duration, the name of the error and where it is.
+func total(all []quantity) (sum time.Duration, wrong string, at quantity) {
 	last := -1
 	for _, q := range all {
-		i, err := durationUnit(s, q)
-		if err != nil {
-			return 0, err
-		}
-		if i <= last {
-			return 0, newProblem("unit-order", quote(s), repairDuration(s))
+		i := slices.IndexFunc(durationUnits, func(u unit) bool { return u.name == q.unit })
+		switch {
+		case i < 0:
+			return 0, "unknown-unit", q
+		case i <= last:
+			return 0, "unit-order", q
 		}
 		last = i
 		n, err := strconv.ParseInt(q.number, 10, 64)
 		size := durationUnits[i].size
 		if err != nil || n > int64((math.MaxInt64-sum)/size) {
-			return 0, newProblem("long-duration", quote(s))
+			return 0, "long-duration", q
 		}
 		sum += time.Duration(n) * size
 	}
-	return sum, nil
+	return sum, "", quantity{}
 }
 
-// durationUnit returns the index of a unit in durationUnits.
-func durationUnit(s string, q quantity) (int, error) {
-	for i, u := range durationUnits {
-		if u.name == q.unit {
-			return i, nil
-		}
-	}
+// notUnit returns the error for a unit that durations do not have.
+func notUnit(s string, q quantity) error {
 	switch q.unit {
 	case "":
 		if s != q.number {
-			return 0, newProblem("missing-unit", quote(s), q.number)
+			return newProblem("missing-unit", quote(s), q.number)
 		}
-		return 0, newProblem("no-unit", quote(s), q.number)
+		return newProblem("no-unit", quote(s), q.number)
 	case "M":
-		return 0, newProblem("unit-m", quote(s))
-	case "mo":
-		return 0, newProblem("months", cmp.Or(inDaysHint(s), "write days, such as `30d`"))
-	case "y":
-		return 0, newProblem("years", cmp.Or(inDaysHint(s), "write days, such as `365d`"))
-	default:
-		return 0, newProblem("unknown-unit", quote(s), quote(q.unit), repairDuration(s))
+		return newProblem("unit-m", quote(s))
+	case "mo", "y":
+		hint := "write days, such as `365d`"
+		if _, _, ok := meant(s); ok {
+			hint = repairDuration(s)
+		}
+		return newProblem(map[string]string{"mo": "months", "y": "years"}[q.unit], hint)
 	}
+	return newProblem("unknown-unit", quote(s), quote(q.unit), repairDuration(s))
 }
 
 // notDuration returns the error for a string without the syntax of a duration.
@@ -160,42 +189,84 @@ func notDuration(s string) error {
 // repairDuration returns the hint for an invalid duration: as corrected, or the syntax if
 // that is not possible.
 func repairDuration(s string) string {
-	if hint := inDaysHint(s); hint != "" {
-		return hint
-	}
-	if text, ok := corrected(s); ok {
+	switch text, days, ok := meant(s); {
+	case days:
+		return fmt.Sprintf("write days: %s is at least as long", diag.Code(text))
+	case ok:
 		return "write " + diag.Code(text)
 	}
 	return "write a whole number and a unit, as in 30s, 5m, 12h, 7d, 1w or 1d12h"
 }
 
-// corrected returns an invalid duration with its spaces, signs, decimals and the names of
-// units corrected, and whether that is possible.
-func corrected(s string) (string, bool) {
-	if name, _, ok := looseUnit(s); ok {
-		return "1" + name, true
-	}
-	all, ok := quantities(withoutSpaces(isoDuration(strings.TrimLeft(s, "+-"))), looseQuantity)
-	if !ok {
-		return "", false
-	}
-	sum, text := new(big.Rat), ""
+// meant returns the duration that a string probably means that is none. days says that days replace months and years: at
+// least as many, so that nothing expires earlier than its author intended.
+func meant(s string) (text string, days, ok bool) {
+	all, ok := loose(s)
+	months, rest := new(big.Rat), new(big.Rat)
 	for _, q := range all {
-		name, size, ok := looseUnit(q.unit)
 		n, isNumber := new(big.Rat).SetString(q.number)
-		if !ok || !isNumber {
-			return "", false
+		if !isNumber {
+			return "", false, false
 		}
-		sum.Add(sum, n.Mul(n, new(big.Rat).SetInt64(int64(size))))
-		text += q.number + name
+		u := unitOf(q.unit)
+		days = days || u.months > 0
+		months.Add(months, new(big.Rat).Mul(n, new(big.Rat).SetInt64(u.months)))
+		rest.Add(rest, n.Mul(n, new(big.Rat).SetInt64(int64(u.size))))
+		text += q.number + q.unit
 	}
-	if _, err := quantitiesInOrder(text); err == nil {
-		return text, true
+	if _, wrong, _ := total(all); !ok || wrong == "" {
+		return text, false, ok
 	}
-	if !sum.IsInt() || !sum.Num().IsInt64() {
-		return "", false
+	if !months.IsInt() || !rest.IsInt() || !rest.Num().IsInt64() || days && months.Sign() == 0 || months.Cmp(big.NewRat(maxYears*12, 1)) > 0 {
+		return "", false, false
 	}
-	return FormatDuration(time.Duration(sum.Num().Int64())), true
+	ns := time.Duration(rest.Num().Int64())
+	if !days {
+		return FormatDuration(ns), false, true
+	}
+	text = fmt.Sprintf("%dd", mostDays(months.Num().Int64())+int64(ns/day))
+	if ns %= day; ns > 0 {
+		text += FormatDuration(ns)
+	}
+	_, err := ParseDuration(text)
+	return text, err == nil, err == nil
+}
+
+// mostDays returns the number of days of the longest period with this many months.
+func mostDays(months int64) int64 {
+	years := months / 12
+	return 365*years + (years+3)/4 + 31*(months%12)
+}
+
+// loose splits a string that is nearly a duration or the width of a bucket, without its spaces and signs, and with the names
+// of its units corrected. A unit alone is one of it.
+func loose(s string) ([]quantity, bool) {
+	s = withoutSpaces(isoDuration(strings.TrimLeft(s, "+-")))
+	if u := unitOf(s); u != nil {
+		return []quantity{{"1", u.name}}, true
+	}
+	all, ok := quantities(s, looseQuantity)
+	for i := range all {
+		u := unitOf(all[i].unit)
+		if u == nil {
+			return nil, false
+		}
+		all[i].unit = u.name
+	}
+	return all, ok
+}
+
+// isoSyntax is the syntax of durations in ISO 8601, without decimals.
+var isoSyntax = regexp.MustCompile(`(?i)^P((?:\d+[YMWD])*)(?:T((?:\d+[HMS])+))?$`)
+
+// isoDuration returns a duration in ISO 8601, such as P1Y6M or PT12H, in the syntax of the
+// language, but possibly with months and years. It returns other strings unchanged.
+func isoDuration(s string) string {
+	m := isoSyntax.FindStringSubmatch(s)
+	if m == nil || m[1]+m[2] == "" {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToLower(m[1]), "m", "mo") + strings.ToLower(m[2])
 }
 
 // intended returns the duration that s is or probably means, and whether there is one.
@@ -203,40 +274,8 @@ func intended(s string) (string, bool) {
 	if d, err := ParseDuration(s); err == nil {
 		return s, d > 0
 	}
-	if days, ok := inDays(s); ok {
-		return days, true
-	}
-	return corrected(s)
-}
-
-// quantitiesInOrder is ParseDuration for known units, without a hint in its error.
-func quantitiesInOrder(s string) (time.Duration, error) {
-	all, ok := quantities(s, quantitySyntax)
-	last := -1
-	for _, q := range all {
-		i, err := durationUnit("", q)
-		if err != nil || i <= last {
-			ok = false
-		}
-		last = i
-	}
-	if !ok {
-		return 0, &problem{"not in order", ""}
-	}
-	return ParseDuration(s)
-}
-
-// looseUnit returns the unit that has the name or is often called so.
-func looseUnit(name string) (string, time.Duration, bool) {
-	name = strings.ToLower(name)
-	for _, u := range durationUnits {
-		for _, n := range append([]string{u.name}, u.also...) {
-			if n == name {
-				return u.name, u.size, true
-			}
-		}
-	}
-	return "", 0, false
+	text, _, ok := meant(s)
+	return text, ok
 }
 
 func withoutSpaces(s string) string {
@@ -296,12 +335,12 @@ func parseSpan(s string) (Span, error) {
 	}
 	all, _ := quantities(s, quantitySyntax)
 	for _, q := range all {
-		if months := map[string]int{"mo": 1, "y": 12}[q.unit]; months > 0 {
-			return parseCalendar(s, all, months)
+		if u := unitOf(q.unit); u != nil && u.name == q.unit && u.months > 0 {
+			return parseCalendar(s, all, u.months)
 		}
 	}
-	if err := otherSpan(s); err != nil {
-		return Span{}, err
+	if width := meantWidth(s); width != "" {
+		return Span{}, newProblem("not-a-width", quote(s), diag.Code(width))
 	}
 	d, err := ParseDuration(s)
 	if len(all) == 1 && all[0] == (quantity{number: s}) {
@@ -314,13 +353,26 @@ func parseSpan(s string) (Span, error) {
 	return Span{Fixed: d}, err
 }
 
+// meantWidth returns the width that a word, or a number with a misspelled unit of months or years, probably means; "" for
+// any other string.
+func meantWidth(s string) string {
+	if strings.HasPrefix(strings.ToLower(s), "quarter") {
+		return "3mo"
+	}
+	all, ok := loose(s)
+	if !ok || len(all) != 1 || strings.Contains(all[0].number, ".") || unitOf(all[0].unit).months == 0 && strings.ContainsAny(s, "0123456789") {
+		return ""
+	}
+	return all[0].number + all[0].unit
+}
+
 // parseCalendar parses a width in months or years; unit is the size of the unit in months.
-func parseCalendar(s string, all []quantity, unit int) (Span, error) {
+func parseCalendar(s string, all []quantity, unit int64) (Span, error) {
 	if len(all) > 1 {
 		return Span{}, newProblem("mixed-units", quote(s))
 	}
 	n, err := strconv.ParseInt(all[0].number, 10, 32)
-	months := n * int64(unit)
+	months := n * unit
 	switch {
 	case err != nil || months > maxYears*12:
 		return Span{}, newProblem("long-span", quote(s), maxYears)
@@ -353,18 +405,15 @@ func correctedRate(s string) string {
 	if m == nil {
 		return ""
 	}
-	unit, _, ok := looseUnit(strings.TrimPrefix(m[2], "1"))
-	if m[3] != "" {
-		unit, ok = "s", true
-	}
+	unit := unitOf(cmp.Or(strings.TrimPrefix(m[2], "1"), "s"))
 	number, valid := new(big.Rat).SetString(m[1])
 	switch {
-	case !ok, !valid, number.Sign() == 0:
+	case unit == nil, unit.months > 0, !valid, number.Sign() == 0:
 		return ""
 	case number.IsInt():
-		return number.Num().String() + "/" + unit
+		return number.Num().String() + "/" + unit.name
 	}
-	return number.Num().String() + "/" + number.Denom().String() + unit
+	return number.Num().String() + "/" + number.Denom().String() + unit.name
 }
 
 // parseRate parses a rate, such as "1/m", "10/s" or "100/1h", to events per second.
@@ -379,9 +428,8 @@ func parseRate(s string) (float64, error) {
 	}
 	number, period := m[1], m[2]
 	if period[0] < '0' || period[0] > '9' {
-		name, _, ok := looseUnit(period)
-		if ok && name != period {
-			return 0, newProblem("rate-unit", quote(s), quote(period), diag.Code(number+"/"+name))
+		if u := unitOf(period); u != nil && u.months == 0 && u.name != period {
+			return 0, newProblem("rate-unit", quote(s), quote(period), diag.Code(number+"/"+u.name))
 		}
 		period = "1" + period
 	}
