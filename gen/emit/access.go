@@ -15,18 +15,11 @@ import (
 // ctxParam is the first parameter of calls that may block.
 func ctxParam() *jen.Statement { return jen.Id("ctx").Qual("context", "Context") }
 
-// optsParam is the last parameter of every call that has options: those of the type.
-func (s *schemaFile) optsParam(kind string) *jen.Statement {
-	return jen.Id("opts").Op("...").Add(s.store(kind))
+// seqOf is the type of an iterator over values of a type and errors, and eventSeq one over events.
+func (s *schemaFile) seqOf(typ jen.Code) *jen.Statement {
+	return jen.Qual("iter", "Seq2").Types(typ, jen.Error())
 }
-
-// clientParam is the first parameter of every reader and writer.
-func (s *schemaFile) clientParam() *jen.Statement { return jen.Id("client").Add(s.store("Client")) }
-
-// eventSeq is the type iter.Seq2[Event, error].
-func (s *schemaFile) eventSeq() *jen.Statement {
-	return jen.Qual("iter", "Seq2").Types(jen.Id(s.names.Event), jen.Error())
-}
+func (s *schemaFile) eventSeq() *jen.Statement { return s.seqOf(jen.Id(s.names.Event)) }
 
 // writer and reader render what writes and what reads a table.
 func (s *schemaFile) writer() *jen.Statement { return jen.Id("w").Dot("writer") }
@@ -45,11 +38,6 @@ func (s *schemaFile) results(typ *jen.Statement) func(call jen.Code) *jen.Statem
 func (s *schemaFile) base() jen.Code {
 	return jen.Func().Id(s.names.Base).Params(jen.Id("series").Id(s.names.Series)).Any().Add(oneLine(
 		jen.Return(jen.Op("&").Id(s.names.Event).Add(inline(field{s.names.Series, jen.Id("series")})))))
-}
-
-// baseOf renders an event of a series, the variable.
-func (s *schemaFile) baseOf(series string) *jen.Statement {
-	return jen.Id(s.names.Base).Call(jen.Id(series))
 }
 
 // resultEvents and resultEvent are results of events.
@@ -72,97 +60,110 @@ func (s *schemaFile) writerType() jen.Code {
 		Type().Id(s.names.Writer).Struct(jen.Id("writer").Op("*").Add(s.store("Writer")))
 }
 
-// method is a method of every writer or reader.
-type method struct {
+// function is a function or a method whose body is one call.
+type function struct {
 	name, doc string
-	see       string // what package store says about it, and about its errors
+	see       string // what package store says about it, and about its errors; empty if doc is the whole comment
 	params    []param
 	results   []jen.Code
-	call      jen.Code                           // what it calls with the values of its parameters
+	call      jen.Code                           // what it calls with the arguments of its parameters
 	result    func(call jen.Code) *jen.Statement // what it returns of the call; nil for all
+	wide      bool                               // the body is on a line of its own
 }
 
-// param is a parameter.
-type param struct {
-	name     string
-	typ      *jen.Statement
-	value    jen.Code // what is passed on; nil for the parameter
-	variadic bool
-}
+// param is a parameter, and what is passed on for it. Either may be missing.
+type param struct{ declared, passed []jen.Code }
 
-// methods declares methods of a type, whose receiver is named.
-func (s *schemaFile) methods(receiver, typ string, all []method) jen.Code {
+// given returns a parameter that is passed on.
+func given(name string, typ jen.Code) param { return passing(jen.Id(name).Add(typ), jen.Id(name)) }
+
+// passing returns a parameter, and what is passed on for it.
+func passing(declared, passed jen.Code) param { return param{[]jen.Code{declared}, []jen.Code{passed}} }
+
+// passed returns an argument that is no parameter.
+func passed(name string) param { return param{passed: []jen.Code{jen.Id(name)}} }
+
+// functions declares functions or, with a receiver, methods of a type.
+func (s *schemaFile) functions(receiver, typ string, all ...function) jen.Code {
 	out := jen.Null()
-	for i, m := range all {
+	for i, f := range all {
 		if i > 0 {
 			out.Line().Line()
 		}
 		var params, args []jen.Code
-		for _, p := range m.params {
-			param, arg := jen.Id(p.name), jen.Id(p.name)
-			if p.variadic {
-				param.Op("...")
-				arg.Op("...")
-			}
-			if p.value != nil {
-				arg = jen.Add(p.value)
-			}
-			params, args = append(params, param.Add(p.typ)), append(args, arg)
+		for _, p := range f.params {
+			params, args = append(params, p.declared...), append(args, p.passed...)
 		}
-		out.Add(gocode.Doc(fmt.Sprintf("%s %s; see store.%s.", m.name, m.doc, m.see))).Line().
-			Func().Params(jen.Id(receiver).Op("*").Id(typ)).Id(m.name).Params(params...).Params(m.results...).
-			Add(oneLine(jen.Return(m.returns(jen.Add(m.call).Call(args...)))))
+		text := f.doc
+		if f.see != "" {
+			text = fmt.Sprintf("%s %s; see store.%s.", f.name, f.doc, f.see)
+		}
+		call := jen.Add(f.call).Call(args...)
+		if f.result != nil {
+			call = f.result(call)
+		}
+		body := oneLine(jen.Return(call))
+		if f.wide {
+			body = jen.Block(jen.Return(call))
+		}
+		out.Add(gocode.Doc(text)).Line().Func()
+		if receiver != "" {
+			out.Params(jen.Id(receiver).Op("*").Id(typ))
+		}
+		out.Id(f.name).Params(params...).Params(f.results...).Add(body)
 	}
 	return out
 }
 
-// returns renders what the method returns of a call.
-func (m *method) returns(call *jen.Statement) *jen.Statement {
-	if m.result == nil {
-		return call
-	}
-	return m.result(call)
+// ctx, client, opts, times, event, events and series return parameters of many functions.
+func ctx() param { return given("ctx", jen.Qual("context", "Context")) }
+func (s *schemaFile) client() param {
+	return given("client", s.store("Client"))
 }
-
-// ctx, opts, times, event, events and series return parameters of many methods.
-func ctx() param { return param{name: "ctx", typ: jen.Qual("context", "Context")} }
-func (s *schemaFile) opts(kind string) param {
-	return param{name: "opts", typ: s.store(kind), variadic: true}
+func (s *schemaFile) opts(kind string) param { return optsOf(s.store(kind)) }
+func optsOf(typ jen.Code) param {
+	return passing(jen.Id("opts").Op("...").Add(typ), jen.Id("opts").Op("..."))
 }
-func times() param { return param{name: "from, to", typ: jen.Qual("time", "Time")} }
+func times() param {
+	names := []jen.Code{jen.Id("from"), jen.Id("to")}
+	return param{[]jen.Code{jen.List(names...).Qual("time", "Time")}, names}
+}
 func (s *schemaFile) event(name string) param {
-	return param{name: name, typ: jen.Id(s.names.Event), value: jen.Op("&").Id(name)}
+	return passing(jen.Id(name).Id(s.names.Event), jen.Op("&").Id(name))
 }
 func (s *schemaFile) events() param {
-	return param{name: "events", typ: jen.Index().Id(s.names.Event), value: s.store("ListOf").Call(jen.Id("events"))}
+	return passing(jen.Id("events").Index().Id(s.names.Event), s.store("ListOf").Call(jen.Id("events")))
 }
 func (s *schemaFile) series() param {
-	return param{name: "series", typ: jen.Id(s.names.Series), value: s.oneSeries()}
+	return s.oneSeries(s.store("SeriesOf").Call(jen.Id(s.names.Base).Call(jen.Id("series"))))
 }
 
-// several returns the parameter for several series. value is what is passed on.
-func (s *schemaFile) several(value jen.Code) param {
-	return param{name: "series", typ: jen.Index().Id(s.names.Series), value: value}
+// oneSeries and several return the parameter for one and for several series. passed is what is passed on.
+func (s *schemaFile) oneSeries(passed jen.Code) param {
+	return passing(jen.Id("series").Id(s.names.Series), passed)
+}
+func (s *schemaFile) several(passed jen.Code) param {
+	return passing(jen.Id("series").Index().Id(s.names.Series), passed)
 }
 
 // writerMethods declares the methods that every writer has.
 func (s *schemaFile) writerMethods() jen.Code {
 	writer := func(method string) jen.Code { return s.writer().Dot(method) }
 	failed, deleted := []jen.Code{jen.Error()}, []jen.Code{s.store("Deletion"), jen.Error()}
-	return s.methods("w", s.names.Writer, []method{
-		{"Write", "stores one event; the error is a *store.WriteError", "Writer.WriteAll", []param{ctx(), s.event("event"), s.opts("WriteOptions")}, failed, writer("Write"), nil},
-		{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored", "Writer.WriteAll", []param{ctx(), s.events(), s.opts("WriteOptions")}, failed, writer("WriteAll"), nil},
-		{"Delete", "deletes events from all tables, by their " + s.place(), "Writer.Delete", []param{ctx(), s.events(), s.opts("DeleteOptions")}, deleted, writer("Delete"), nil},
-		{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", "Writer.DeleteRange", []param{ctx(), s.series(), times(), s.opts("DeleteOptions")}, deleted, writer("DeleteRange"), nil},
-		{"DeleteSeries", "deletes all events of a series from all tables", "Writer.DeleteAll", []param{ctx(), s.series(), s.opts("DeleteOptions")}, deleted, writer("DeleteAll"), nil},
-		{"Replace", "stores an event in place of another one", "Writer.Replace", []param{ctx(), s.event("old"), s.event("updated"), s.opts("WriteOptions")}, failed, writer("Replace"), nil},
-	})
+	return s.functions("w", s.names.Writer,
+		function{"Write", "stores one event; the error is a *store.WriteError", "Writer.WriteAll", []param{ctx(), s.event("event"), s.opts("WriteOptions")}, failed, writer("Write"), nil, false},
+		function{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored", "Writer.WriteAll", []param{ctx(), s.events(), s.opts("WriteOptions")}, failed, writer("WriteAll"), nil, false},
+		function{"Delete", "deletes events from all tables, by their " + s.place(), "Writer.Delete", []param{ctx(), s.events(), s.opts("DeleteOptions")}, deleted, writer("Delete"), nil, false},
+		function{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", "Writer.DeleteRange", []param{ctx(), s.series(), times(), s.opts("DeleteOptions")}, deleted, writer("DeleteRange"), nil, false},
+		function{"DeleteSeries", "deletes all events of a series from all tables", "Writer.DeleteAll", []param{ctx(), s.series(), s.opts("DeleteOptions")}, deleted, writer("DeleteAll"), nil, false},
+		function{"Replace", "stores an event in place of another one", "Writer.Replace", []param{ctx(), s.event("old"), s.event("updated"), s.opts("WriteOptions")}, failed, writer("Replace"), nil, false},
+	)
 }
 
 // newWriter declares the writer's constructor.
 func (s *schemaFile) newWriter() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Line().
-		Func().Id(s.names.NewWriter).Params(s.clientParam(), s.optsParam("WriterOptions")).Op("*").Id(s.names.Writer).Block(
+		Func().Id(s.names.NewWriter).Params(append(s.client().declared, s.opts("WriterOptions").declared...)...).Op("*").Id(s.names.Writer).Block(
 		jen.Return(jen.Op("&").Id(s.names.Writer).Values(
 			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("...")),
 		)),
@@ -214,12 +215,12 @@ func (s *schemaFile) batcherType() jen.Code {
 func (s *schemaFile) batcherMethods() jen.Code {
 	batcher := func(method string) jen.Code { return jen.Id("b").Dot("batcher").Dot(method) }
 	failed := []jen.Code{jen.Error()}
-	return s.methods("b", s.names.Batcher, []method{
-		{"Add", "queues a copy of an event, and blocks while the batcher is full", "Batcher.Add", []param{ctx(), s.event("event")}, failed, batcher("Add"), nil},
-		{"Flush", "sends the queued events and waits for them; the error is a *store.BatchError", "Batcher.Flush", []param{ctx()}, failed, batcher("Flush"), nil},
-		{"Close", "flushes, then rejects further events", "Batcher.Close", []param{ctx()}, failed, batcher("Close"), nil},
-		{"Stats", "returns the number and the age of the events that are not yet written", "Batcher.Stats", nil, []jen.Code{s.store("BatcherStats")}, batcher("Stats"), nil},
-	})
+	return s.functions("b", s.names.Batcher,
+		function{"Add", "queues a copy of an event, and blocks while the batcher is full", "Batcher.Add", []param{ctx(), s.event("event")}, failed, batcher("Add"), nil, false},
+		function{"Flush", "sends the queued events and waits for them; the error is a *store.BatchError", "Batcher.Flush", []param{ctx()}, failed, batcher("Flush"), nil, false},
+		function{"Close", "flushes, then rejects further events", "Batcher.Close", []param{ctx()}, failed, batcher("Close"), nil, false},
+		function{"Stats", "returns the number and the age of the events that are not yet written", "Batcher.Stats", nil, []jen.Code{s.store("BatcherStats")}, batcher("Stats"), nil, false},
+	)
 }
 
 // newBatcher declares the batcher's constructor.
@@ -230,7 +231,7 @@ func (s *schemaFile) newBatcher() jen.Code {
 		Func().Id(s.names.NewBatcher).Params(
 		jen.Id("w").Op("*").Id(s.names.Writer),
 		jen.Id("failed").Func().Params(jen.Id("event").Id(s.names.Event), jen.Err().Error()),
-		s.optsParam("BatcherOptions"),
+		s.opts("BatcherOptions").declared[0],
 	).Op("*").Id(s.names.Batcher).Block(
 		jen.If(jen.Id("w").Op("==").Nil()).Block(jen.Id("w").Op("=").New(jen.Id(s.names.Writer))),
 		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
@@ -295,7 +296,7 @@ func (s *schemaFile) readTables() []*layout.Table {
 // newReader declares the reader's constructor.
 func (s *schemaFile) newReader() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Line().
-		Func().Id(s.names.NewReader).Params(s.clientParam(), s.optsParam("ReaderOptions")).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
+		Func().Id(s.names.NewReader).Params(append(s.client().declared, s.opts("ReaderOptions").declared...)...).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
 		var fields []field
 		for _, t := range s.readTables() {
 			fields = append(fields, field{s.names.Table(t).Reader, s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Mapping), jen.Id("opts").Op("..."))})
@@ -310,6 +311,11 @@ func (s *schemaFile) newReader() jen.Code {
 
 // readerMethods declares the methods that every reader has.
 func (s *schemaFile) readerMethods() jen.Code {
+	const windows = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Reader.Windows."
+	points := "Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <= time < to; see store.Reader.Points."
+	if s.layout.Read.Rolled() {
+		points += " A rollup has no points: draw windows where events have expired."
+	}
 	reader := func(method string) jen.Code { return s.reader(s.layout.Read).Dot(method) }
 	each := s.store("Each").Call(jen.Id("series"), jen.Id(s.names.Base))
 	events := []jen.Code{s.eventSeq()}
@@ -317,12 +323,15 @@ func (s *schemaFile) readerMethods() jen.Code {
 	if s.layout.StateServes(nil) {
 		state = ", from table " + s.layout.State.ID
 	}
-	return s.methods("r", s.names.Reader, []method{
-		{"Read", "yields the events of a series with from <= time < to, in order of time", "Reader.Read", []param{ctx(), s.series(), times(), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents},
-		{"ReadMany", "yields the events of several series with from <= time < to, by series", "Query.Many", []param{ctx(), s.several(s.store("ManySeriesOf").Call(each)), times(), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents},
-		{"Latest", "returns the newest event of a series" + state + ", or store.ErrNotFound", "Reader.Latest", []param{ctx(), {name: "series", typ: jen.Id(s.names.Series), value: s.baseOf("series")}}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest"), s.resultEvent},
-		{"LatestMany", "yields the newest event of each of several series that has any" + state, "Reader.LatestMany", []param{ctx(), s.several(each)}, events, reader("LatestMany"), s.resultEvents},
-	})
+	return s.functions("r", s.names.Reader,
+		function{"Read", "yields the events of a series with from <= time < to, in order of time", "Reader.Read", []param{ctx(), s.series(), times(), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents, false},
+		function{"ReadMany", "yields the events of several series with from <= time < to, by series", "Query.Many", []param{ctx(), s.several(s.store("ManySeriesOf").Call(each)), times(), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents, false},
+		function{"Latest", "returns the newest event of a series" + state + ", or store.ErrNotFound", "Reader.Latest", []param{ctx(), s.oneSeries(jen.Id(s.names.Base).Call(jen.Id("series")))}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest"), s.resultEvent, false},
+		function{"LatestMany", "yields the newest event of each of several series that has any" + state, "Reader.LatestMany", []param{ctx(), s.several(each)}, events, reader("LatestMany"), s.resultEvents, false},
+		s.columnsOf("ReadColumns", "ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.", s.layout.Read, s.series()),
+		s.windowsOf("Windows", withNote(windows, prose.Windows(s.layout.Read)), s.layout.Read, s.series()),
+		s.pointsOf("Points", points, s.layout.Read, s.series(), "Points", nil, jen.Index().Add(s.window("Point")), jen.Error()),
+	)
 }
 
 // holds describes how much of a table a reader has in memory.
@@ -336,45 +345,33 @@ func holds(t *layout.Table) string {
 	return "one event"
 }
 
-// setup declares the setup function.
-func (s *schemaFile) setup() jen.Code {
-	return gocode.Doc(
-		fmt.Sprintf("%s reconciles %s with the schema; see setup.Setup.", s.names.Setup, tableList(s.layout.AllPeriods())),
-	).Line().
-		Func().Id(s.names.Setup).
-		Params(ctxParam(), jen.Id("admin").Add(s.runtimeSetup("Admin")), s.clientParam(), jen.Id("opts").Op("...").Add(s.runtimeSetup("Options"))).
-		Params(s.runtimeSetup("Plan"), jen.Error()).Block(
-		jen.Return(s.runtimeSetup("Setup").Call(
-			jen.Id("ctx"), jen.Id("admin"), jen.Id("client"), s.store("Tables").Call(jen.Id(s.names.Mappings)), jen.Id("opts").Op("..."),
-		)),
-	)
-}
-
-// rollup declares the function that summarizes buckets:
+// setup declares the setup function, and those that copy data, if the schema needs them:
 //
+//	func SetupBalloon(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error)
 //	func RollupBalloon(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error)
-func (s *schemaFile) rollup() jen.Code {
-	rollups := s.layout.Rollups()
-	return gocode.Doc(fmt.Sprintf("%s summarizes the buckets of %s that have ended and have changed; see store.Rollup.", s.names.Rollup, tableList(rollups))).Line().
-		Func().Id(s.names.Rollup).
-		Params(ctxParam(), s.clientParam(), s.optsParam("RollupOptions")).
-		Params(s.store("RollupReport"), jen.Error()).Block(
-		jen.Return(s.store("Rollup").Call(
-			jen.Id("ctx"), jen.Id("client"), jen.Id(s.names.Mappings), jen.Id(s.names.Table(rollups[0]).Columns), jen.Id(s.names.Windows), jen.Id("opts").Op("..."),
-		)),
-	)
-}
-
-// backfill declares the function that copies events between tables:
-//
 //	func BackfillBalloon(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error)
-func (s *schemaFile) backfill() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s copies events from one table to another, by default to the one with serves: false, or compares them; see store.Backfill.", s.names.Backfill)).Line().
-		Func().Id(s.names.Backfill).
-		Params(ctxParam(), s.clientParam(), s.optsParam("BackfillOptions")).
-		Params(s.store("BackfillReport"), jen.Error()).Block(
-		jen.Return(s.store("Backfill").Call(jen.Id("ctx"), jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("..."))),
-	)
+func (s *schemaFile) setup() jen.Code {
+	tables := param{passed: []jen.Code{s.store("Tables").Call(jen.Id(s.names.Mappings))}}
+	all := []function{{
+		name: s.names.Setup, doc: fmt.Sprintf("%s reconciles %s with the schema; see setup.Setup.", s.names.Setup, tableList(s.layout.AllPeriods())), wide: true,
+		params:  []param{ctx(), given("admin", s.runtimeSetup("Admin")), s.client(), tables, optsOf(s.runtimeSetup("Options"))},
+		results: []jen.Code{s.runtimeSetup("Plan"), jen.Error()}, call: s.runtimeSetup("Setup"),
+	}}
+	if rollups := s.layout.Rollups(); s.names.Rollup != "" {
+		all = append(all, function{
+			name: s.names.Rollup, doc: fmt.Sprintf("summarizes the buckets of %s that have ended and have changed", tableList(rollups)), see: "Rollup", wide: true,
+			params:  []param{ctx(), s.client(), passed(s.names.Mappings), passed(s.names.Table(rollups[0]).Columns), passed(s.names.Windows), s.opts("RollupOptions")},
+			results: []jen.Code{s.store("RollupReport"), jen.Error()}, call: s.store("Rollup"),
+		})
+	}
+	if s.names.Backfill != "" {
+		all = append(all, function{
+			name: s.names.Backfill, doc: "copies events from one table to another, by default to the one with serves: false, or compares them", see: "Backfill", wide: true,
+			params:  []param{ctx(), s.client(), passed(s.names.Mappings), s.opts("BackfillOptions")},
+			results: []jen.Code{s.store("BackfillReport"), jen.Error()}, call: s.store("Backfill"),
+		})
+	}
+	return s.functions("", "", all...)
 }
 
 // mappings declares the list of the mappings to all tables.

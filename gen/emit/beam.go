@@ -238,7 +238,7 @@ func (s *beamFile) query(q *layout.Query) jen.Code {
 	name := s.names.Query(q).Beam
 	of := jen.Id(s.layout.Name).Dot("Queries").Index(jen.Lit(q.Name)).Dot("Query")
 	return gocode.Doc(fmt.Sprintf("%s selects the events %s.", name, prose.Selects(s.layout, q))).Line().
-		Func().Id(name).ParamsFunc(func(g *jen.Group) { s.valueParams(g, q) }).Add(s.beamstore("Query")).Block(
+		Func().Id(name).Params(s.values(q).declared...).Add(s.beamstore("Query")).Block(
 		jen.Return(jen.Id(s.layout.Name).Dot("NewQuery").Call(s.bound(q, of))),
 	)
 }

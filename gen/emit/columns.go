@@ -248,14 +248,3 @@ func (s *schemaFile) fieldConsts() jen.Code {
 		}
 	})
 }
-
-// readColumns declares the method that reads a series in columnar form.
-func (s *schemaFile) readColumns() jen.Code {
-	return s.ofSeries("ReadColumns", "ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.").columns()
-}
-
-// queryColumns declares the method that reads a query in columnar form.
-func (s *schemaFile) queryColumns(q *layout.Query) jen.Code {
-	names := s.names.Query(q)
-	return s.ofQuery(q, names.ColumnsMethod, fmt.Sprintf("%s appends the events of %s to columns, as ReadColumns does.", names.ColumnsMethod, names.Method)).columns()
-}

@@ -3,7 +3,6 @@ package emit
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -13,48 +12,60 @@ import (
 	"github.com/btgen-dev/btgen/gen/prose"
 )
 
-// queryMethod declares the reader's method for a query:
+// queryMethods declares the reader's methods for a query:
 //
-//	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonEvent, error]
-func (s *schemaFile) queryMethod(q *layout.Query) jen.Code {
-	text := []string{fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, prose.Selects(s.layout, q), prose.Order(s.layout, q), q.Table.ID, prose.AllRanges(q), prose.Together(s.layout, q))}
+//	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonEvent, error]
+//	func (r *BalloonReader) ByLocationSeries(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonSeries, error]
+func (s *schemaFile) queryMethods(q *layout.Query) jen.Code {
+	names := s.names.Query(q)
+	text := fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, prose.Selects(s.layout, q), prose.Order(s.layout, q), q.Table.ID, prose.AllRanges(q), prose.Together(s.layout, q))
 	if q.Doc != "" {
-		text = append(text, "", gocode.Sentence(q.Doc))
+		text += "\n\n" + gocode.Sentence(q.Doc)
 	}
 	for _, note := range prose.Notes(s.layout, q) {
-		text = append(text, "", note)
+		text += "\n\n" + note
 	}
-	return gocode.Doc(text...).Line().
-		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.names.Query(q).Method).ParamsFunc(func(g *jen.Group) {
-		s.queryParams(g, q)
-		g.Add(s.optsParam("ReadOptions"))
-	}).Add(s.eventSeq()).Block(
-		jen.Return(s.resultEvents(s.reader(q.Table).Dot("Read").Call(jen.Id("ctx"), s.selected(q), jen.Id("from"), jen.Id("to"), jen.Id("opts").Op("...")))),
-	)
+	columns := fmt.Sprintf("%s appends the events of %s to columns, as ReadColumns does.", names.ColumnsMethod, names.Method)
+	points := fmt.Sprintf("%s yields, for each series of %s, the values of a number that a chart of n pixels shows; see store.Reader.Charts.", names.PointsMethod, names.Method)
+	series, chart := jen.Id(s.names.Series), s.window("Chart").Types(jen.Id(s.names.Series))
+	all := []function{
+		{
+			name: names.Method, doc: text, results: []jen.Code{s.eventSeq()}, call: s.reader(q.Table).Dot("Read"), result: s.resultEvents, wide: true,
+			params: []param{ctx(), s.values(q), times(), s.opts("ReadOptions")},
+		},
+		s.columnsOf(names.ColumnsMethod, columns, q.Table, s.values(q)),
+		s.windowsOf(names.WindowsMethod, s.windowsText(q), q.Table, s.values(q)),
+		s.pointsOf(names.PointsMethod, points, q.Table, s.values(q), "Charts", s.results(chart), s.seqOf(chart)),
+	}
+	if q.Series {
+		all = append(all, function{
+			name: names.SeriesMethod, results: []jen.Code{s.seqOf(series)}, call: s.reader(q.Table).Dot("ReadSeries"), result: s.results(series), wide: true,
+			doc:    fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once, without reading the events. %s Its errors are those of Read.", names.SeriesMethod, names.Method, prose.Listing(s.layout, q)),
+			params: []param{ctx(), s.values(q), times()},
+		})
+	}
+	return s.functions("r", s.names.Reader, all...)
 }
 
-// seriesMethod declares the reader's method that lists the series of a query:
-//
-//	func (r *BalloonReader) ByLocationSeries(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonSeries, error]
-func (s *schemaFile) seriesMethod(q *layout.Query) jen.Code {
-	if !q.Series {
-		return nil
-	}
+// windowsText is the comment of the method that summarizes the events of a query.
+func (s *schemaFile) windowsText(q *layout.Query) string {
 	names := s.names.Query(q)
-	text := fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once, without reading the events. %s Its errors are those of Read.", names.SeriesMethod, names.Method, prose.Listing(s.layout, q))
-	return gocode.Doc(text).Line().
-		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(names.SeriesMethod).ParamsFunc(func(g *jen.Group) {
-		s.queryParams(g, q)
-	}).Qual("iter", "Seq2").Types(jen.Id(s.names.Series), jen.Error()).Block(
-		jen.Return(s.results(jen.Id(s.names.Series))(s.reader(q.Table).Dot("ReadSeries").Call(jen.Id("ctx"), s.selected(q), jen.Id("from"), jen.Id("to")))),
-	)
+	text := fmt.Sprintf("%s summarizes the events of %s by windows of time, as Windows does: by series, then by time.", names.WindowsMethod, names.Method)
+	switch note := prose.Windows(q.Table); {
+	case q.Table == s.layout.Read:
+		return text
+	case note == "" && s.layout.Read.Rolled():
+		return text + fmt.Sprintf(" They come from the events of table %s.", q.Table.ID)
+	default:
+		return withNote(text, note)
+	}
 }
 
-// deleteMethod declares the writer's methods that delete by a query:
+// deleteMethods declares the writer's methods that delete by a query:
 //
 //	func (w *BalloonWriter) DeleteByLocation(ctx context.Context, location string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error)
 //	func (w *BalloonWriter) DeleteAllByLocation(ctx context.Context, location string, opts ...store.DeleteOptions) (store.Deletion, error)
-func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
+func (s *schemaFile) deleteMethods(q *layout.Query) jen.Code {
 	if q.Deletes == nil {
 		return nil
 	}
@@ -65,26 +76,11 @@ func (s *schemaFile) deleteMethod(q *layout.Query) jen.Code {
 	}
 	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. %s", names.DeleteMethod, prose.Selects(s.layout, q), reads)
 	all := fmt.Sprintf("%s deletes all events, %s, as %s does, whatever their times, as DeleteSeries does for one series.", names.DeleteAllMethod, prose.Selects(s.layout, q), names.DeleteMethod)
-	ends := []jen.Code{jen.Id("from"), jen.Id("to")}
-	return jen.Add(s.deleting(q, names.DeleteMethod, text, "DeleteRange", ends)).Line().Line().
-		Add(s.deleting(q, names.DeleteAllMethod, all, "DeleteAll", nil))
-}
-
-// deleting declares a method of the writer that calls one of package store. ends are the
-// ends of the time range, none for all times.
-func (s *schemaFile) deleting(q *layout.Query, method, text, called string, ends []jen.Code) jen.Code {
-	return gocode.Doc(text).Line().
-		Func().Params(jen.Id("w").Op("*").Id(s.names.Writer)).Id(method).ParamsFunc(func(g *jen.Group) {
-		g.Add(ctxParam())
-		s.valueParams(g, q)
-		if ends != nil {
-			g.Add(timesParam())
-		}
-		g.Add(s.optsParam("DeleteOptions"))
-	}).Params(s.store("Deletion"), jen.Error()).BlockFunc(func(g *jen.Group) {
-		args := append([]jen.Code{jen.Id("ctx"), s.selected(q)}, ends...)
-		g.Return(s.writer().Dot(called).Call(append(args, jen.Id("opts").Op("..."))...))
-	})
+	results := []jen.Code{s.store("Deletion"), jen.Error()}
+	return s.functions("w", s.names.Writer,
+		function{name: names.DeleteMethod, doc: text, params: []param{ctx(), s.values(q), times(), s.opts("DeleteOptions")}, results: results, call: s.writer().Dot("DeleteRange"), wide: true},
+		function{name: names.DeleteAllMethod, doc: all, params: []param{ctx(), s.values(q), s.opts("DeleteOptions")}, results: results, call: s.writer().Dot("DeleteAll"), wide: true},
+	)
 }
 
 // queryVar declares a query:
@@ -101,7 +97,7 @@ func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
 //	func selectBalloonByLocation(location string) store.Selection { … }
 func (s *schemaFile) querySelect(q *layout.Query) jen.Code {
 	return jen.Add(s.queryVar(q)).Line().Line().Add(gocode.Doc(fmt.Sprintf("%s returns what %s selects.", s.names.Query(q).Select, q.Name))).Line().
-		Func().Id(s.names.Query(q).Select).ParamsFunc(func(g *jen.Group) { s.valueParams(g, q) }).
+		Func().Id(s.names.Query(q).Select).Params(s.values(q).declared...).
 		Add(s.store("Selection")).Block(jen.Return(s.bound(q, jen.Id(s.names.Query(q).Var))))
 }
 
@@ -177,38 +173,21 @@ func (s *schemaFile) bounds(q *layout.Query, end int) jen.Code {
 	return jen.Op("&").Add(s.own(s.names.Event)).Add(inline(fields...))
 }
 
-// selected renders the call of the function that gives a query its values, with the parameters of
-// [schemaFile.valueParams].
-func (s *schemaFile) selected(q *layout.Query) *jen.Statement {
+// values returns the parameters of a query for its values, which are passed on to the function that gives the query its
+// values.
+func (s *schemaFile) values(q *layout.Query) param {
 	names := s.names.Query(q)
-	return jen.Id(names.Select).CallFunc(func(g *jen.Group) {
-		for _, name := range slices.Concat(names.Params...) {
-			g.Id(name)
-		}
-	})
-}
-
-// queryParams renders the parameters of a query: the series values and the time range.
-func (s *schemaFile) queryParams(g *jen.Group, q *layout.Query) {
-	g.Add(ctxParam())
-	s.valueParams(g, q)
-	g.Add(timesParam())
-}
-
-// timesParam renders the parameters for a time range.
-func timesParam() jen.Code { return jen.List(jen.Id("from"), jen.Id("to")).Qual("time", "Time") }
-
-// valueParams renders the parameters of a query for its values.
-func (s *schemaFile) valueParams(g *jen.Group, q *layout.Query) {
+	var out, args []jen.Code
 	for i, in := range q.Inputs {
-		for _, name := range s.names.Query(q).Params[i] {
-			param := g.Id(name)
+		for _, name := range names.Params[i] {
+			declared := jen.Id(name)
 			if in.Many {
-				param.Index()
+				declared.Index()
 			}
-			param.Add(s.oneOf(&in))
+			out, args = append(out, declared.Add(s.oneOf(&in))), append(args, jen.Id(name))
 		}
 	}
+	return param{out, []jen.Code{jen.Id(names.Select).Call(args...)}}
 }
 
 // oneOf renders the type of a value or, if callers give several ranges, of the two ends of one.

@@ -48,21 +48,15 @@ func (s *schemaFile) declare() {
 	}
 	s.add(s.writerType(), s.newWriter(), s.writerMethods())
 	for i := range s.layout.Queries {
-		s.add(s.deleteMethod(&s.layout.Queries[i]))
+		s.add(s.deleteMethods(&s.layout.Queries[i]))
 	}
 	s.add(s.batcherType(), s.newBatcher(), s.batcherMethods())
-	s.add(s.readerType(), s.newReader(), s.readerMethods(), s.readColumns(), s.windowsMethod(), s.pointsMethod())
+	s.add(s.readerType(), s.newReader(), s.readerMethods())
 	for i := range s.layout.Queries {
-		s.add(s.queryMethod(&s.layout.Queries[i]), s.queryColumns(&s.layout.Queries[i]), s.queryWindows(&s.layout.Queries[i]), s.queryPoints(&s.layout.Queries[i]), s.seriesMethod(&s.layout.Queries[i]))
+		s.add(s.queryMethods(&s.layout.Queries[i]))
 	}
 	s.add(s.fieldConsts(), s.columnsType(), s.columnsMethods(), s.windowType(), s.windowColumns(), s.seriesConsts())
 	s.add(s.tableConsts(), s.setup())
-	if s.names.Rollup != "" {
-		s.add(s.rollup())
-	}
-	if s.names.Backfill != "" {
-		s.add(s.backfill())
-	}
 	for _, t := range s.layout.AllPeriods() {
 		s.add(s.keyType(t), s.keyAppend(t), s.keyString(t), s.keyPrefix(t), s.keyParse(t), s.keyValues(t))
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -105,14 +104,6 @@ func (s *schemaFile) windowsVar() jen.Code {
 	})
 }
 
-// windowsMethod declares the reader's method that summarizes the events of a series:
-//
-//	func (r *BalloonReader) Windows(ctx context.Context, series BalloonSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonWindow, error]
-func (s *schemaFile) windowsMethod() jen.Code {
-	const text = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Reader.Windows."
-	return s.ofSeries("Windows", withNote(text, prose.Windows(s.layout.Read))).windows()
-}
-
 // withNote adds a paragraph to a comment; none if the note is empty.
 func withNote(text, note string) string {
 	if note == "" {
@@ -121,104 +112,31 @@ func withNote(text, note string) string {
 	return text + "\n\n" + note
 }
 
-// pointsMethod declares the reader's method that returns the points of a chart:
+// columnsOf returns the reader's method that appends events to columns.
+func (s *schemaFile) columnsOf(name, doc string, t *layout.Table, selected param) function {
+	columns := param{declared: []jen.Code{jen.Id("columns").Op("*").Id(s.names.Columns)}}
+	return function{
+		name: name, doc: doc, results: []jen.Code{jen.Error()}, call: s.reader(t).Dot("ReadColumns"), wide: true,
+		params: []param{ctx(), passed(s.names.Table(t).Columns), passed("columns"), selected, times(), columns, s.opts("ReadOptions")},
+	}
+}
+
+// windowsOf returns the reader's method that summarizes events by windows of time:
+//
+//	func (r *BalloonReader) Windows(ctx context.Context, series BalloonSeries, from, to time.Time, width window.Width, opts ...store.WindowOptions) iter.Seq2[BalloonWindow, error]
+func (s *schemaFile) windowsOf(name, doc string, t *layout.Table, selected param) function {
+	return function{
+		name: name, doc: doc, results: []jen.Code{s.seqOf(jen.Id(s.names.Window))}, call: s.reader(t).Dot("Windows"), result: s.results(jen.Id(s.names.Window)), wide: true,
+		params: []param{ctx(), passed(s.names.Table(t).Columns), passed(s.names.Windows), selected, times(), given("width", s.window("Width")), s.opts("WindowOptions")},
+	}
+}
+
+// pointsOf returns the reader's method that returns the points of charts, of what a method of package store returns:
 //
 //	func (r *BalloonReader) Points(ctx context.Context, series BalloonSeries, from, to time.Time, field store.Field, n int) ([]window.Point, error)
-func (s *schemaFile) pointsMethod() jen.Code {
-	text := "Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <= time < to; see store.Reader.Points."
-	if s.layout.Read.Rolled() {
-		text += " A rollup has no points: draw windows where events have expired."
+func (s *schemaFile) pointsOf(name, doc string, t *layout.Table, selected param, method string, result func(jen.Code) *jen.Statement, results ...jen.Code) function {
+	return function{
+		name: name, doc: doc, results: results, call: s.reader(t).Dot(method), result: result, wide: true,
+		params: []param{ctx(), passed(s.names.Table(t).Columns), passed(s.names.Windows), selected, times(), given("field", s.store("Field")), given("n", jen.Int())},
 	}
-	return s.ofSeries("Points", text).
-		points("Points", nil, jen.Params(jen.Index().Add(s.window("Point")), jen.Error()))
-}
-
-// seriesParam adds the parameter for a series.
-func (s *schemaFile) seriesParam(g *jen.Group) { g.Id("series").Id(s.names.Series) }
-
-// oneSeries renders the selection of the events of a series.
-func (s *schemaFile) oneSeries() jen.Code {
-	return s.store("SeriesOf").Call(s.baseOf("series"))
-}
-
-// queryWindows declares the reader's method that summarizes the events of a query.
-func (s *schemaFile) queryWindows(q *layout.Query) jen.Code {
-	names := s.names.Query(q)
-	text := fmt.Sprintf("%s summarizes the events of %s by windows of time, as Windows does: by series, then by time.", names.WindowsMethod, names.Method)
-	switch note := prose.Windows(q.Table); {
-	case q.Table == s.layout.Read:
-	case note == "" && s.layout.Read.Rolled():
-		text += fmt.Sprintf(" They come from the events of table %s.", q.Table.ID)
-	default:
-		text = withNote(text, note)
-	}
-	return s.ofQuery(q, names.WindowsMethod, text).windows()
-}
-
-// queryPoints declares the reader's method that yields a chart of each series of a query.
-func (s *schemaFile) queryPoints(q *layout.Query) jen.Code {
-	names := s.names.Query(q)
-	text := fmt.Sprintf("%s yields, for each series of %s, the values of a number that a chart of n pixels shows; see store.Reader.Charts.", names.PointsMethod, names.Method)
-	return s.ofQuery(q, names.PointsMethod, text).
-		points("Charts", s.window("Chart").Types(jen.Id(s.names.Series)), jen.Qual("iter", "Seq2").Types(s.window("Chart").Types(jen.Id(s.names.Series)), jen.Error()))
-}
-
-// summary is a method of readers that passes a selection to one of store.Reader.
-type summary struct {
-	*schemaFile
-	method, text string
-	table        *layout.Table
-	params       func(g *jen.Group)
-	selected     jen.Code
-}
-
-// ofSeries returns a method for one series.
-func (s *schemaFile) ofSeries(method, text string) summary {
-	return summary{s, method, text, s.layout.Read, s.seriesParam, s.oneSeries()}
-}
-
-// ofQuery returns a method for a query.
-func (s *schemaFile) ofQuery(q *layout.Query, method, text string) summary {
-	return summary{s, method, text, q.Table, func(g *jen.Group) { s.valueParams(g, q) }, s.selected(q)}
-}
-
-// columns declares the method for columns.
-func (s summary) columns() jen.Code {
-	params := []jen.Code{jen.Id("columns").Op("*").Id(s.names.Columns), s.optsParam("ReadOptions")}
-	return s.declare("ReadColumns", nil, jen.Error(), params, jen.Id("columns"), jen.Id("opts").Op("..."))
-}
-
-// windows declares the method for windows of time.
-func (s summary) windows() jen.Code {
-	result := jen.Qual("iter", "Seq2").Types(jen.Id(s.names.Window), jen.Error())
-	return s.declare("Windows", jen.Id(s.names.Window), result, []jen.Code{jen.Id("width").Add(s.window("Width")), s.optsParam("WindowOptions")}, jen.Id(s.names.Windows), jen.Id("width"), jen.Id("opts").Op("..."))
-}
-
-// points declares the method for points of a chart.
-func (s summary) points(method string, typ *jen.Statement, result jen.Code) jen.Code {
-	return s.declare(method, typ, result, []jen.Code{jen.Id("field").Add(s.store("Field")), jen.Id("n").Int()}, jen.Id(s.names.Windows), jen.Id("field"), jen.Id("n"))
-}
-
-// declare declares the method, which calls one of store.Reader, whose results have the type, if it is not nil: with what into
-// says before the selection, and args after the time range.
-func (s summary) declare(method string, typ *jen.Statement, result jen.Code, params []jen.Code, into jen.Code, args ...jen.Code) jen.Code {
-	call := s.reader(s.table).Dot(method).CallFunc(func(g *jen.Group) {
-		for _, arg := range append([]jen.Code{
-			jen.Id("ctx"), jen.Id(s.names.Table(s.table).Columns), into, s.selected, jen.Id("from"), jen.Id("to"),
-		}, args...) {
-			g.Add(arg)
-		}
-	})
-	if typ != nil {
-		call = s.results(typ)(call)
-	}
-	return gocode.Doc(s.text).Line().
-		Func().Params(jen.Id("r").Op("*").Id(s.names.Reader)).Id(s.method).ParamsFunc(func(g *jen.Group) {
-		g.Add(ctxParam())
-		s.params(g)
-		g.Add(timesParam())
-		for _, p := range params {
-			g.Add(p)
-		}
-	}).Add(result).Block(jen.Return(call))
 }
