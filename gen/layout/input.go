@@ -142,7 +142,7 @@ func (t *Table) refusesWhere(l *Layout, w *Input) (why, instead string) {
 		return "columns are named by times, and Bigtable cannot select among the events of a row", rows
 	case t.Pattern.Bucketed() && len(t.AllColumns()) > 1:
 		return fmt.Sprintf("rows have many events with %d columns, and Bigtable cannot select the others by %s", len(t.AllColumns()), f.Name), rows
-	case t.Pattern.Bucketed() && slices.ContainsFunc(t.Families, func(f Family) bool { return countsVersions(&f.GC) }):
+	case t.Pattern.Bucketed() && slices.ContainsFunc(t.Families, func(f Family) bool { return f.CountsVersions() }):
 		return "which events its ttl keeps depends on the number of newer ones, which would be skipped, too", "use a ttl without max_versions; or remove where"
 	case t.HasClasses() && f.Default != nil:
 		return fmt.Sprintf("%s has a default, and an event may be in any of several families", f.Name), "remove the default, or where"
@@ -150,9 +150,10 @@ func (t *Table) refusesWhere(l *Layout, w *Input) (why, instead string) {
 	return refusesValues(f, c, w)
 }
 
-// countsVersions reports whether a rule depends on the number of newer cells.
-func countsVersions(r *codec.GCRule) bool {
-	return r.Kind == codec.GCMaxVersions || slices.ContainsFunc(r.Rules, func(r codec.GCRule) bool { return countsVersions(&r) })
+// CountsVersions reports whether which cells are kept depends on the number of newer ones.
+func (f *Family) CountsVersions() bool {
+	nested := func(r codec.GCRule) bool { return (&Family{GC: r}).CountsVersions() }
+	return f.GC.Kind == codec.GCMaxVersions || slices.ContainsFunc(f.GC.Rules, nested)
 }
 
 // refusesValues returns why encoded values of a column cannot be selected by a condition, and what

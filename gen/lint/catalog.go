@@ -14,7 +14,7 @@ import (
 )
 
 // tableChecks are the checks of rules about tables.
-var tableChecks = map[string]func(l *layout.Layout, t *layout.Table, report reporter){
+var tableChecks = map[string]tableCheck{
 	"C01": tinyCells,
 	"C02": longNames,
 	"C05": manyColumns,
@@ -38,23 +38,23 @@ var tableChecks = map[string]func(l *layout.Layout, t *layout.Table, report repo
 	"L02": cellSize,
 	"L03": rowSize,
 	"L04": qualifierSize,
-	"L05": familyName,
+	"L05": ofAllFamilies(familyName),
 	"L07": tableID,
-	"L09": gcRuleSize,
-	"L10": gcRuleAge,
+	"L09": ofAllFamilies(gcRuleSize),
+	"L10": ofAllFamilies(gcRuleAge),
 	"L12": splitCount,
 	"L13": filterSize,
 	"L15": rowCells,
 	"L17": largeViewRows,
-	"T01": noGCRule,
-	"T02": fewVersions,
-	"T03": misfit("T03"),
-	"T04": misfit("T04"),
-	"T05": misfit("T05"),
-	"T07": misfit("T07"),
-	"T08": neverCollects,
-	"T11": replicatedVersions,
-	"T14": lateEvents,
+	"T01": ofFamilies(noGCRule),
+	"T02": ofFamilies(fewVersions),
+	"T03": ofFamilies(misfit),
+	"T04": ofFamilies(misfit),
+	"T05": ofFamilies(misfit),
+	"T07": ofFamilies(misfit),
+	"T08": ofFamilies(neverCollects),
+	"T11": ofFamilies(replicatedVersions),
+	"T14": ofFamilies(lateEvents),
 	"T15": shortLived,
 	"T17": plannedStorage,
 	"T18": tierOfExpiries,
@@ -63,6 +63,29 @@ var tableChecks = map[string]func(l *layout.Layout, t *layout.Table, report repo
 	"T21": coldReads,
 	"T22": lastingView,
 	"T23": briefRollup,
+}
+
+// tableCheck is the check of a rule about tables, and familyCheck that of one about each of their families.
+type (
+	tableCheck  func(l *layout.Layout, t *layout.Table, report reporter)
+	familyCheck func(l *layout.Layout, t *layout.Table, f layout.Family, report reporter)
+)
+
+// ofFamilies and ofAllFamilies check the families of events, and all families.
+var (
+	ofFamilies    = eachOf(func(t *layout.Table) []layout.Family { return t.Families })
+	ofAllFamilies = eachOf((*layout.Table).AllFamilies)
+)
+
+// eachOf returns a function that makes the check of families one of tables.
+func eachOf(of func(t *layout.Table) []layout.Family) func(check familyCheck) tableCheck {
+	return func(check familyCheck) tableCheck {
+		return func(l *layout.Layout, t *layout.Table, report reporter) {
+			for _, f := range of(t) {
+				check(l, t, f, report)
+			}
+		}
+	}
 }
 
 // queryChecks are the checks of rules about queries.

@@ -135,17 +135,15 @@ func qualifierSize(l *layout.Layout, t *layout.Table, report reporter) {
 var familyPattern = regexp.MustCompile(`^[-_.a-zA-Z0-9]+$`)
 
 // familyName is L05: characters and length of family names.
-func familyName(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.AllFamilies() {
-		switch {
-		case f.Sums && len(f.Name) > maxFamilyName:
-			report.at(f.Pos, "sums", t.Pattern, f.Name, len(f.Name), maxFamilyName)
-		case f.Name == "", f.Sums: // reported with the table, or with the family of events
-		case !familyPattern.MatchString(f.Name):
-			report.at(f.Pos, "characters", f.Name, legalFamily(t, f.Name))
-		case len(f.Name) > maxFamilyName:
-			report.at(f.Pos, "long", len(f.Name), maxFamilyName)
-		}
+func familyName(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
+	switch {
+	case f.Sums && len(f.Name) > maxFamilyName:
+		report.at(f.Pos, "sums", t.Pattern, f.Name, len(f.Name), maxFamilyName)
+	case f.Name == "", f.Sums: // reported with the table, or with the family of events
+	case !familyPattern.MatchString(f.Name):
+		report.at(f.Pos, "characters", f.Name, legalFamily(t, f.Name))
+	case len(f.Name) > maxFamilyName:
+		report.at(f.Pos, "long", len(f.Name), maxFamilyName)
 	}
 }
 
@@ -172,22 +170,21 @@ func tableID(_ *layout.Layout, t *layout.Table, report reporter) {
 }
 
 // gcRuleSize is L09: the size of a garbage collection rule on the wire.
-func gcRuleSize(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.AllFamilies() {
-		if n := f.GC.WireSize(); n > maxGCRuleBytes && !f.Sums {
-			report.at(f.GCPos, "size", n, maxGCRuleBytes)
-		}
+func gcRuleSize(_ *layout.Layout, _ *layout.Table, f layout.Family, report reporter) {
+	if n := f.GC.WireSize(); n > maxGCRuleBytes && !f.Sums {
+		report.at(f.GCPos, "size", n, maxGCRuleBytes)
 	}
 }
 
 // gcRuleAge is L10: ages in whole seconds.
-func gcRuleAge(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.AllFamilies() {
-		for rule := range allRules(f.GC) {
-			if rule.Kind == codec.GCMaxAge && rule.MaxAge%time.Second != 0 && !f.Sums {
-				report.at(f.GCPos, "fraction", rule.MaxAge, wholeSeconds(f))
-			}
-		}
+func gcRuleAge(l *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
+	if f.GC.Kind == codec.GCMaxAge && f.GC.MaxAge%time.Second != 0 && !f.Sums {
+		report.at(f.GCPos, "fraction", f.GC.MaxAge, wholeSeconds(f))
+	}
+	for _, nested := range f.GC.Rules {
+		of := f
+		of.GC = nested
+		gcRuleAge(l, t, of, report)
 	}
 }
 

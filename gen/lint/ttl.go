@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"iter"
 	"math"
 	"slices"
 	"time"
@@ -13,28 +12,21 @@ import (
 )
 
 // noGCRule is T01: a family without a ttl.
-func noGCRule(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.Families {
-		switch {
-		case f.HasGC:
-		case len(t.Families) > 1:
-			report.at(f.Pos, "family", f.Name, t.ID)
-		default:
-			report.at(t.Pos, "table", t.ID)
-		}
+func noGCRule(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
+	switch {
+	case f.HasGC:
+	case len(t.Families) > 1:
+		report.at(f.Pos, "family", f.Name, t.ID)
+	default:
+		report.at(t.Pos, "table", t.ID)
 	}
 }
 
 // fewVersions is T02: events that have not reached any age would be garbage-collected.
-func fewVersions(_ *layout.Layout, t *layout.Table, report reporter) {
-	if t.Endless() {
-		return // the limit is what keeps the row small
-	}
-	for _, f := range t.Families {
-		verdict := layout.Fits(t.Pattern, f.Strategy)
-		if most := fewestVersions(f.Life.Retention); most > 0 && verdict.Rule == "T02" {
-			report.at(f.GCPos, "fewer", most, t.MaxCells, verdict.Reason, verdict.Instead)
-		}
+func fewVersions(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
+	verdict, most := layout.Fits(t.Pattern, f.Strategy), fewestVersions(f.Life.Retention)
+	if most > 0 && verdict.Rule == "T02" && !t.Endless() { // in whose row the limit is what keeps it small
+		report.at(f.GCPos, "fewer", most, t.MaxCells, verdict.Reason, verdict.Instead)
 	}
 }
 
@@ -71,46 +63,30 @@ func fewestVersions(r codec.Retention) int {
 	return most
 }
 
-// misfit returns the check of T03, T04, T05 or T07: the strategy needs other cell timestamps than event times, or counts
+// misfit is T03, T04, T05 and T07: the strategy needs other cell timestamps than event times, or counts
 // versions of columns that are named by values, so that an event with a repeated value deletes an older one.
-func misfit(rule string) func(l *layout.Layout, t *layout.Table, report reporter) {
-	return func(_ *layout.Layout, t *layout.Table, report reporter) {
-		for _, f := range t.Families {
-			strategy, what := f.Strategy, string(f.Strategy)
-			if rule == "T03" {
-				what = "max_versions" // also if nested in another rule
-			}
-			if f.Life.Timestamp == codec.TimestampWrite {
-				strategy = layout.MaxAgeFromWrite // also if nested
-				if f.Strategy != strategy {
-					what += " with from: write"
-				}
-			}
-			if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == rule && (rule != "T03" || countsVersions(f)) {
-				report.at(f.GCPos, "misfit", what, t.Pattern, verdict.Reason, verdict.Instead)
-			}
+func misfit(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
+	strategy, what := f.Strategy, string(f.Strategy)
+	if report.rule.ID == "T03" {
+		what = "max_versions" // also if nested in another rule
+	}
+	if f.Life.Timestamp == codec.TimestampWrite {
+		strategy = layout.MaxAgeFromWrite // also if nested
+		if f.Strategy != strategy {
+			what += " with from: write"
 		}
 	}
-}
-
-// countsVersions reports whether a garbage collection rule, or one nested in it, limits the number of versions.
-func countsVersions(f layout.Family) bool {
-	for rule := range allRules(f.GC) {
-		if rule.Kind == codec.GCMaxVersions {
-			return true
-		}
+	if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == report.rule.ID && (verdict.Rule != "T03" || f.CountsVersions()) {
+		report.at(f.GCPos, "misfit", what, t.Pattern, verdict.Reason, verdict.Instead)
 	}
-	return false
 }
 
 // neverCollects is T08: a version limit that no column ever reaches. Where timestamps are
 // those of writes, an event that is written again adds a cell.
-func neverCollects(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.Families {
-		collects := f.GC.Normalize().Kind != codec.GCNone
-		if collects && f.Life.EventTimed() && keepsAll(f.Life.Retention, t.MaxCells) {
-			report.at(f.GCPos, "never", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
-		}
+func neverCollects(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
+	collects := f.GC.Normalize().Kind != codec.GCNone
+	if collects && f.Life.EventTimed() && keepsAll(f.Life.Retention, t.MaxCells) {
+		report.at(f.GCPos, "never", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
 	}
 }
 
@@ -122,15 +98,10 @@ func keepsAll(r codec.Retention, cells int64) bool {
 
 // lateEvents is T14: the writer refuses events that garbage collection would delete at
 // once.
-func lateEvents(l *layout.Layout, t *layout.Table, report reporter) {
-	for _, f := range t.Families {
-		terms := f.Life.Retention
-		if !f.Life.EventTimed() || l.Expect.Lateness == 0 || len(terms) == 0 {
-			continue
-		}
-		if age := terms[len(terms)-1].MaxAge; age > 0 && l.Expect.Lateness >= age {
-			report.at(f.GCPos, "late", l.Expect.Lateness, age, longerAge(t, f, l.Expect.Lateness+age, age))
-		}
+func lateEvents(l *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
+	age := f.Age()
+	if f.Life.EventTimed() && age > 0 && l.Expect.Lateness >= age {
+		report.at(f.GCPos, "late", l.Expect.Lateness, age, longerAge(t, f, l.Expect.Lateness+age, age))
 	}
 }
 
@@ -147,24 +118,6 @@ func longerAge(t *layout.Table, f layout.Family, longer, age time.Duration) stri
 	return hint
 }
 
-// allRules yields a garbage collection rule and all rules nested in it.
-func allRules(r codec.GCRule) iter.Seq[codec.GCRule] {
-	return func(yield func(codec.GCRule) bool) { visit(r, yield) }
-}
-
-// visit yields r and the rules nested in it, and reports whether yield wants more.
-func visit(r codec.GCRule, yield func(codec.GCRule) bool) bool {
-	if !yield(r) {
-		return false
-	}
-	for _, sub := range r.Rules {
-		if !visit(sub, yield) {
-			return false
-		}
-	}
-	return true
-}
-
 // shortLived is T15: most of a row is expired. Buckets of up to twice the time to live
 // are accepted.
 func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
@@ -177,14 +130,9 @@ func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
 }
 
 // replicatedVersions is T11: collection by versions is replicated.
-func replicatedVersions(l *layout.Layout, t *layout.Table, report reporter) {
-	if l.Expect.Clusters < 2 {
-		return
-	}
-	for _, f := range t.Families {
-		if countsVersions(f) {
-			report.at(f.GCPos, "versions", l.Expect.Clusters)
-		}
+func replicatedVersions(l *layout.Layout, _ *layout.Table, f layout.Family, report reporter) {
+	if l.Expect.Clusters > 1 && f.CountsVersions() {
+		report.at(f.GCPos, "versions", l.Expect.Clusters)
 	}
 }
 
