@@ -88,12 +88,9 @@ func (q *Query) Several() *Input {
 // inputs resolves what a query takes: whole values, a prefix or a range, and fields. It
 // reports false if the schema has an error in them.
 func (r *resolver) inputs(q *schema.Query) (out []Input, ok bool) {
-	find := func(fields []Field, name schema.Value[string]) int {
-		return slices.IndexFunc(fields, func(f Field) bool { return f.Name == name.V })
-	}
 	var parts []Input
 	for _, by := range q.By {
-		in := Input{Pos: by.Pos, Index: find(r.layout.Series, by), Many: by.V == q.Many.V}
+		in := Input{Pos: by.Pos, Index: fieldNamed(r.layout.Series, by.V), Many: by.V == q.Many.V}
 		switch by.V {
 		case q.Prefix.V:
 			in.Form = codec.GivenPrefix
@@ -108,7 +105,7 @@ func (r *resolver) inputs(q *schema.Query) (out []Input, ok bool) {
 	}
 	out = append(out, parts...)
 	for _, w := range q.Where {
-		in := Input{Pos: w.Field.Pos, Index: find(r.layout.Fields, w.Field), Where: true, Form: codec.GivenRange}
+		in := Input{Pos: w.Field.Pos, Index: fieldNamed(r.layout.Fields, w.Field.V), Where: true, Form: codec.GivenRange}
 		if w.Form.V == schema.EqualForm {
 			in.Form = codec.GivenValue
 		}

@@ -76,7 +76,7 @@ func (r *resolver) segment(t *Table, s *schema.Table, g *schema.Segment) (codec.
 func (r *resolver) salt(g *schema.Segment) (codec.Segment, string, bool) {
 	out := codec.Segment{Kind: codec.SaltSegment, Buckets: g.Buckets.V}
 	for _, name := range g.Hash {
-		i := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
+		i := fieldNamed(r.layout.Series, name.V)
 		if i < 0 {
 			r.reject(name.Pos, "salt-of-unknown", name.V, r.seriesHint(name.V))
 			continue
@@ -94,7 +94,7 @@ func (f *Field) InKey(g *codec.Segment) {
 // named resolves a named segment: a series value or the metric.
 func (r *resolver) named(t *Table, s *schema.Table, g *schema.Segment) (codec.Segment, string, bool) {
 	name := g.Name.V
-	out := codec.Segment{Joined: g.Joined.V, Series: slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name })}
+	out := codec.Segment{Joined: g.Joined.V, Series: fieldNamed(r.layout.Series, name)}
 	if out.Series >= 0 {
 		r.layout.Series[out.Series].InKey(&out)
 		r.form(t, &out, g)
@@ -120,7 +120,7 @@ func (r *resolver) segmentHint(t *Table, s *schema.Table, name string) (hint, me
 	if t.Pattern.Bucketed() {
 		at = "the bucket"
 	}
-	if slices.ContainsFunc(r.layout.Fields, func(f Field) bool { return f.Name == name }) {
+	if fieldNamed(r.layout.Fields, name) >= 0 {
 		return fmt.Sprintf("%q is a field of the event; move it to series if it identifies the series", name), ""
 	}
 	switch strings.ToLower(name) {
@@ -135,7 +135,7 @@ func (r *resolver) segmentHint(t *Table, s *schema.Table, name string) (hint, me
 			return "write " + diag.Code(r.layout.SaltText(r.layout.AllSeries(), usualSalt)), ""
 		}
 	}
-	if near, ok := diag.Nearest(name, r.segmentNames()); ok {
+	if near, ok := diag.Nearest(name, append([]string{"bucket", "time", "metric"}, NamesOf(r.layout.Series, r.layout.AllSeries())...)); ok {
 		if "the "+near == at {
 			meant = at
 		}
@@ -207,15 +207,6 @@ func binaryEncoding(t codec.SegmentType) codec.KeyEncoding {
 	return codec.KeyBinary
 }
 
-// segmentNames lists all valid segment names.
-func (r *resolver) segmentNames() []string {
-	names := []string{"bucket", "time", "metric"}
-	for _, f := range r.layout.Series {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
 // timeKey resolves the format of the time in the key.
 func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 	text := g.Format.V
@@ -236,9 +227,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 		if !pos.IsValid() {
 			pos = g.Pos
 		}
-		r.found.Errorf(pos, "the time format %q cannot distinguish events %s apart: the later one would overwrite the other",
-			text, schema.FormatDuration(r.layout.Precision)).Rule = "K13"
-		r.found[len(r.found)-1].Hint = r.finerTime(t, resolution)
+		r.refuse(pos, "K13", "coarse-time", text, schema.FormatDuration(r.layout.Precision), r.finerTime(t, resolution))
 	}
 }
 
@@ -456,10 +445,7 @@ func (r *resolver) wantedSegments(t *Table, s *schema.Table, seen map[string]dia
 
 // seriesHint proposes a series value instead of an unknown name.
 func (r *resolver) seriesHint(name string) string {
-	var names []string
-	for _, f := range r.layout.Series {
-		names = append(names, f.Name)
-	}
+	names := NamesOf(r.layout.Series, r.layout.AllSeries())
 	if near, ok := diag.Nearest(name, names); ok {
 		return "did you mean " + diag.Code(near) + "?"
 	}
@@ -482,22 +468,17 @@ func (r *resolver) checkBinaryBucket(t *Table) {
 func (r *resolver) checkJoined(t *Table) {
 	last := len(t.Segments) - 1
 	for i, g := range t.Segments {
-		refuse := func(hint, format string, args ...any) {
-			r.found.Errorf(t.Source(&g).Pos, format, args...).Rule = "K20"
-			r.found[len(r.found)-1].Hint = hint
-		}
+		pos := t.Source(&g).Pos
 		switch {
 		case !g.Joined:
 		case i == last && t.Endless() && t.Width(&g) == 0: // it is the rest of the key
 		case i == last:
-			refuse("remove joined", "no segment follows the last one")
+			r.refuse(pos, "K20", "joined-end")
 		case t.Width(&g) > 0 || t.Unknown:
 		case i >= t.TimeIndex() && t.TimeIndex() >= 0:
-			refuse("remove joined, if the key has a delimiter there; otherwise, the table cannot be described",
-				"a segment of variable width after the time cannot be joined: the rows of a series would not have a common end")
+			r.refuse(pos, "K20", "joined-after-time")
 		case !t.FixedAfter(i):
-			refuse("give the following segments a fixed width, with pad or encoding: binary; or describe both as one string",
-				"%q has a variable width, and so has a segment after it: a reader could not tell where it ends", g.Title())
+			r.refuse(pos, "K20", "joined-widths", g.Title())
 		}
 	}
 }

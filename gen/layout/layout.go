@@ -218,6 +218,29 @@ func (l *Layout) Stores(format Format) bool {
 // HasMetrics reports whether a table has data as column qualifiers.
 func (l *Layout) HasMetrics() bool { return slices.ContainsFunc(l.AllPeriods(), (*Table).Metrics) }
 
+// fieldNamed returns the index of the field with a name; -1 if there is none.
+func fieldNamed(fields []Field, name string) int {
+	return slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+}
+
+// indexes returns the indexes of fields.
+func indexes(fields []Field) []int {
+	out := make([]int, len(fields))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// NamesOf returns the names of some series values or fields.
+func NamesOf(fields []Field, at []int) []string {
+	var out []string
+	for _, i := range at {
+		out = append(out, fields[i].Name)
+	}
+	return out
+}
+
 // Enums returns the series values and the fields that are enums.
 func (l *Layout) Enums() []*Field {
 	var out []*Field

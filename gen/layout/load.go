@@ -146,16 +146,19 @@ func (t *Table) Complete() bool {
 
 // Ages returns the shortest and the longest maximum age of the families; 0 if a family
 // keeps data forever or its age depends on the events.
-func (t *Table) Ages() (shortest, longest time.Duration) {
-	for i := range t.Families {
-		age := t.Families[i].Age()
-		if age == 0 {
+func (t *Table) Ages() (shortest, longest time.Duration) { return spans(t.Families, (*Family).Age) }
+
+// spans returns the shortest and the longest of the spans of families; 0 if one of them is.
+func spans(families []Family, of func(*Family) time.Duration) (shortest, longest time.Duration) {
+	for i := range families {
+		span := of(&families[i])
+		if span == 0 {
 			return 0, 0
 		}
-		if shortest == 0 || age < shortest {
-			shortest = age
+		if i == 0 || span < shortest {
+			shortest = span
 		}
-		longest = max(longest, age)
+		longest = max(longest, span)
 	}
 	return shortest, longest
 }
@@ -163,11 +166,15 @@ func (t *Table) Ages() (shortest, longest time.Duration) {
 // ColumnAges returns how long the data of a column lives: two ages if that depends on
 // the TTL class of the event.
 func (t *Table) ColumnAges(c Column) (shortest, longest time.Duration) {
+	return spans(t.familiesOf(c), (*Family).Age)
+}
+
+// familiesOf returns the families that have a column.
+func (t *Table) familiesOf(c Column) []Family {
 	if t.HasClasses() {
-		return t.Ages()
+		return t.Families
 	}
-	age := t.Families[c.Family].Age()
-	return age, age
+	return t.Families[c.Family : c.Family+1]
 }
 
 // ColumnHorizons is ColumnAges at a rate of events per second and series, for storage: in the
@@ -177,21 +184,7 @@ func (t *Table) ColumnHorizons(c Column, rate float64) (shortest, longest time.D
 	if !t.Endless() {
 		return t.ColumnAges(c)
 	}
-	if !t.HasClasses() {
-		horizon := t.Families[c.Family].horizon(rate)
-		return horizon, horizon
-	}
-	for i := range t.Families {
-		horizon := t.Families[i].horizon(rate)
-		if horizon == 0 {
-			return 0, 0
-		}
-		if i == 0 || horizon < shortest {
-			shortest = horizon
-		}
-		longest = max(longest, horizon)
-	}
-	return shortest, longest
+	return spans(t.familiesOf(c), func(f *Family) time.Duration { return f.horizon(rate) })
 }
 
 // longestHorizon is longer than any table lives.

@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -25,15 +24,6 @@ func (v *MaterializedView) Widest() time.Duration {
 	return v.Every.Fixed + time.Duration(years)*366*day + time.Duration(months)*31*day
 }
 
-// namesAt returns the names of some fields.
-func namesAt(fields []Field, at []int) []string {
-	var out []string
-	for _, i := range at {
-		out = append(out, fields[i].Name)
-	}
-	return out
-}
-
 // Summable reports whether GoogleSQL has all numbers of a field, so that it can aggregate them.
 func (f *Field) Summable() bool {
 	own := f.Type.Traits()
@@ -46,7 +36,7 @@ func (r *resolver) views(t *Table, s *schema.Table) {
 		from := &s.Views[i]
 		v := MaterializedView{Pos: from.Name.Pos, ID: from.Name.V, Every: from.Every.V}
 		for _, name := range from.By {
-			k := slices.IndexFunc(r.layout.Series, func(f Field) bool { return f.Name == name.V })
+			k := fieldNamed(r.layout.Series, name.V)
 			if k < 0 {
 				r.reject(name.Pos, "no-such-series", name.V, r.seriesHint(name.V))
 				continue
@@ -70,24 +60,15 @@ func (r *resolver) viewFields(from *schema.MaterializedView) []int {
 		}
 	}
 	for _, name := range from.Fields {
-		i := slices.IndexFunc(r.layout.Fields, func(f Field) bool { return f.Name == name.V })
+		i := fieldNamed(r.layout.Fields, name.V)
 		switch {
 		case i < 0:
-			r.reject(name.Pos, "no-such-field", name.V, list(namesAt(r.layout.Fields, indexes(r.layout.Fields))))
+			r.reject(name.Pos, "no-such-field", name.V, list(NamesOf(r.layout.Fields, indexes(r.layout.Fields))))
 		case !r.layout.Fields[i].Summable():
 			r.reject(name.Pos, "no-statistics", name.V, r.layout.Fields[i].Type)
 		default:
 			out = append(out, i)
 		}
-	}
-	return out
-}
-
-// indexes returns the indexes of fields.
-func indexes(fields []Field) []int {
-	out := make([]int, len(fields))
-	for i := range out {
-		out[i] = i
 	}
 	return out
 }

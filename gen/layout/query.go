@@ -201,10 +201,7 @@ func (t *Table) answering(s *schema.Schema, l *Layout, by []int) string {
 // NewTable writes another table for a query as lines of the schema: like t, but with
 // the key that the query requires.
 func (t *Table) NewTable(s *schema.Schema, l *Layout, by []int) []string {
-	name := t.ID + "_by"
-	for _, i := range by {
-		name += "_" + l.Series[i].Name
-	}
+	name := strings.Join(append([]string{t.ID + "_by"}, NamesOf(l.Series, by)...), "_")
 	if len(by) == 0 {
 		name += "_time"
 	}
@@ -435,11 +432,7 @@ func (l *Layout) saltOf(g codec.Segment, by []int) string {
 
 // SaltText formats a salt of some series values.
 func (l *Layout) SaltText(salted []int, buckets int) string {
-	var names []string
-	for _, i := range salted {
-		names = append(names, l.Series[i].Name)
-	}
-	return saltText(names, buckets)
+	return saltText(NamesOf(l.Series, salted), buckets)
 }
 
 // ReadQuery returns the read of a single series, which every reader has.
@@ -497,13 +490,7 @@ func (l *Layout) Leads() []Lead {
 }
 
 // AllSeries returns the indexes of all series values.
-func (l *Layout) AllSeries() []int {
-	all := make([]int, len(l.Series))
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
+func (l *Layout) AllSeries() []int { return indexes(l.Series) }
 
 // QueriedTables returns the tables that queries are answered from.
 func (l *Layout) QueriedTables() []*Table {

@@ -235,8 +235,7 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 	label, err := codec.ParseLabel(text)
 	if err != nil {
 		if _, dated := codec.ParseLabel("2006-" + text); dated == nil {
-			r.found.Errorf(pos, "the label %q has no year: buckets of different years would share a row", text).Rule = "K14"
-			r.found[len(r.found)-1].Hint = "write " + diag.Code(schema.Quoted("2006-"+text))
+			r.refuse(pos, "K14", "no-year", text, diag.Code(schema.Quoted("2006-"+text)))
 			return
 		}
 		_, hint := wanted(err)

@@ -161,11 +161,10 @@ func (r *resolver) rollupFields(t *Table, of *schema.Rollup) {
 
 // field returns the field with a name; nil if there is none.
 func (l *Layout) field(name string) *Field {
-	i := slices.IndexFunc(l.Fields, func(f Field) bool { return f.Name == name })
-	if i < 0 {
-		return nil
+	if i := fieldNamed(l.Fields, name); i >= 0 {
+		return &l.Fields[i]
 	}
-	return &l.Fields[i]
+	return nil
 }
 
 // nameRollupFields gives the fields of rollups the names that reads have for them, which depend on all tables.

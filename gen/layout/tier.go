@@ -28,13 +28,3 @@ func (t *Table) EventTimed() bool {
 func (t *Table) ExpiryTimed() bool {
 	return slices.ContainsFunc(t.Families, func(f Family) bool { _, expires := f.Life.Expires(); return expires })
 }
-
-// TableOf returns the table that a method of the reader reads: Read, Latest or a query.
-func (l *Layout) TableOf(method string) *Table {
-	for i := range l.Queries {
-		if l.Queries[i].Name == method {
-			return l.Queries[i].Table
-		}
-	}
-	return l.Read
-}

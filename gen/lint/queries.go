@@ -44,11 +44,7 @@ func noPrefix(l *layout.Layout, q *layout.Query) string {
 
 // given lists the series values that a query gives.
 func given(l *layout.Layout, q *layout.Query) string {
-	var names []string
-	for _, i := range q.By {
-		names = append(names, l.Series[i].Name)
-	}
-	return strings.Join(names, " and ")
+	return strings.Join(layout.NamesOf(l.Series, q.By), " and ")
 }
 
 // walksTimes is K18: the time range filters cells instead of selecting rows.

@@ -57,7 +57,7 @@ func coldReads(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	slow := capacity.Types[len(capacity.Types)-1]
 	for _, r := range l.Expect.Reads {
-		if l.TableOf(r.Method) != t {
+		if l.ReadTable(r.Method) != t {
 			continue
 		}
 		read := capacity.ReadOf(l, r)
