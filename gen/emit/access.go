@@ -275,11 +275,9 @@ func (s *schemaFile) readerType() jen.Code {
 		text += " The table is append-only: if a field has several values at the same time, Read yields that many events, ordered by their stored values."
 	}
 	return gocode.Doc(text).Line().
-		Type().Id(s.names.Reader).StructFunc(func(g *jen.Group) {
-		for _, t := range s.readTables() {
-			g.Id(s.names.Table(t).Reader).Op("*").Add(s.store("Reader"))
-		}
-	})
+		Type().Id(s.names.Reader).Struct(each(s.readTables(), func(_ int, t **layout.Table) jen.Code {
+		return jen.Id(s.names.Table(*t).Reader).Op("*").Add(s.store("Reader"))
+	})...)
 }
 
 // readTables returns the tables that readers read: that of Read first, then those of queries.
@@ -376,10 +374,10 @@ func (s *schemaFile) setup() jen.Code {
 
 // mappings declares the list of the mappings to all tables.
 func (s *schemaFile) mappings() jen.Code {
-	return jen.Var().Id(s.names.Mappings).Op("=").Index().Op("*").Add(s.store("Mapping")).
-		ValuesFunc(func(g *jen.Group) {
-			for _, t := range s.layout.Tables {
-				g.Id(s.names.Table(t).Mapping)
-			}
-		})
+	return jen.Var().Id(s.names.Mappings).Op("=").Add(s.mappingsOf(s.layout.Tables))
+}
+
+// mappingsOf renders the mappings to tables.
+func (s *schemaFile) mappingsOf(tables []*layout.Table) *jen.Statement {
+	return jen.Index().Op("*").Add(s.store("Mapping")).Values(each(tables, func(_ int, t **layout.Table) jen.Code { return jen.Id(s.names.Table(*t).Mapping) })...)
 }

@@ -217,12 +217,9 @@ func (s *beamFile) newSchema() jen.Code {
 	}
 	if queries != "_" {
 		fields = append(fields, field{"Queries", jen.Map(jen.String()).Add(s.beamstore("SchemaQuery")).
-			CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
-				for i := range s.layout.Queries {
-					q := &s.layout.Queries[i]
-					g.Lit(q.Name).Op(":").Add(inline(field{"Table", jen.Lit(q.Table.ID)}, field{"Query", jen.Id("queries").Index(jen.Lit(i))}))
-				}
-			})})
+			Custom(multi, each(s.layout.Queries, func(i int, q *layout.Query) jen.Code {
+				return jen.Lit(q.Name).Op(":").Add(inline(field{"Table", jen.Lit(q.Table.ID)}, field{"Query", jen.Id("queries").Index(jen.Lit(i))}))
+			})...)})
 	}
 	return gocode.Doc(fmt.Sprintf("new%s registers the schema.", s.layout.Name)).Line().
 		Func().Id("new"+s.layout.Name).Params().Op("*").Add(s.beamstore("Schema")).Types(s.event()).Block(

@@ -45,11 +45,7 @@ func (s *schemaFile) columnsFields() []columnsField {
 //	type BalloonColumns struct { Series []BalloonSeries; Time []time.Time; Pressure []int64; … }
 func (s *schemaFile) columnsType() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s holds events in slices of equal length.", s.names.Columns)).Line().
-		Type().Id(s.names.Columns).StructFunc(func(g *jen.Group) {
-		for _, f := range s.columnsFields() {
-			g.Id(f.name).Index().Add(f.typ)
-		}
-	})
+		Type().Id(s.names.Columns).Struct(each(s.columnsFields(), func(_ int, f *columnsField) jen.Code { return jen.Id(f.name).Index().Add(f.typ) })...)
 }
 
 // columnsMethods declares the methods of the columns type.
@@ -71,15 +67,11 @@ func (s *schemaFile) columnsMethods() jen.Code {
 //	func balloonPart(e any, n int) any { … }
 func (s *schemaFile) partsFunc() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s returns a pointer to what an event has for a slice of %s, by its index.", s.names.Part, s.names.Columns)).Line().
-		Func().Id(s.names.Part).Params(jen.Id("e").Any(), jen.Id("n").Int()).Any().BlockFunc(func(g *jen.Group) {
-		g.Id("v").Op(":=").Id("e").Assert(jen.Op("*").Id(s.names.Event))
-		g.Switch(jen.Id("n")).BlockFunc(func(g *jen.Group) {
-			for i, f := range s.columnsFields() {
-				g.Case(jen.Lit(i)).Block(jen.Return(f.place))
-			}
-		})
-		g.Return(jen.Nil())
-	})
+		Func().Id(s.names.Part).Params(jen.Id("e").Any(), jen.Id("n").Int()).Any().Block(
+		jen.Id("v").Op(":=").Id("e").Assert(jen.Op("*").Id(s.names.Event)),
+		jen.Switch(jen.Id("n")).Block(each(s.columnsFields(), func(i int, f *columnsField) jen.Code { return jen.Case(jen.Lit(i)).Block(jen.Return(f.place)) })...),
+		jen.Return(jen.Nil()),
+	)
 }
 
 // columnsVar declares the parts of an event, each with its index and its column in a table:
@@ -241,10 +233,7 @@ func isProtoNumber(f *layout.Field) bool {
 // fieldConsts declares the fields for ReadOptions and WindowOptions.
 func (s *schemaFile) fieldConsts() jen.Code {
 	return gocode.Doc(fmt.Sprintf("The fields of %s, for store.ReadOptions and store.WindowOptions.", s.names.Event)).Line().
-		Const().DefsFunc(func(g *jen.Group) {
-		for i := range s.layout.Fields {
-			f := &s.layout.Fields[i]
-			g.Id(s.names.Field(f).Const).Add(s.store("Field")).Op("=").Lit(s.layout.FieldName(f))
-		}
-	})
+		Const().Defs(each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+		return jen.Id(s.names.Field(f).Const).Add(s.store("Field")).Op("=").Lit(s.layout.FieldName(f))
+	})...)
 }

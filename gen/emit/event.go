@@ -162,7 +162,7 @@ func (s *schemaFile) protoValue(f *layout.Field) *jen.Statement {
 	case schema.String:
 		return jen.Id("r").Dot("Text").Call()
 	case schema.Enum:
-		return jen.Id("r").Dot("EnumName").Call(s.enumLiteral(f))
+		return jen.Id("r").Dot("EnumName").Call(s.enumLiteral(oneRow, f.Enum))
 	}
 	return jen.Id("r").Dot(suffix(f.Type)).Call()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // schemaFile renders the Go file of one schema.
@@ -104,12 +105,12 @@ func tableList(layouts []*layout.Table) string {
 //	type BalloonSeries struct { Location string; … }
 func (s *schemaFile) seriesType() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s identifies a series of %s events.", s.names.Series, s.layout.Name)).Line().
-		Type().Id(s.names.Series).StructFunc(func(g *jen.Group) {
-		for i := range s.layout.Series {
-			f := &s.layout.Series[i]
-			g.Id(s.names.Field(f).Name).Add(s.goType(f)).Add(fieldComment(f))
-		}
-	})
+		Type().Id(s.names.Series).Struct(each(s.layout.Series, s.declareField)...)
+}
+
+// declareField declares a series value or a field.
+func (s *schemaFile) declareField(_ int, f *layout.Field) jen.Code {
+	return jen.Id(s.names.Field(f).Name).Add(s.fieldType(f)).Add(fieldComment(f))
 }
 
 // fieldComment renders the description of a field in the schema as a trailing comment.
@@ -149,8 +150,7 @@ func (s *schemaFile) eventType() jen.Code {
 		}
 		s.declareTTLFields(g)
 		for i := range s.layout.Fields {
-			f := &s.layout.Fields[i]
-			g.Id(s.names.Field(f).Name).Add(s.fieldType(f)).Add(fieldComment(f))
+			g.Add(s.declareField(i, &s.layout.Fields[i]))
 		}
 	})
 }
@@ -168,11 +168,9 @@ func (s *schemaFile) enumType(f *layout.Field) jen.Code {
 	return gocode.Doc(fmt.Sprintf("%[1]s is a value of %[2]s. The zero %[1]s is %[3]s.", name, f.Name, zero)).Line().
 		Type().Id(name).Int64().Line().Line().
 		Add(gocode.Doc(fmt.Sprintf("The values of %s. Their numbers are stored.", name))).Line().
-		Const().DefsFunc(func(g *jen.Group) {
-		for _, v := range f.Enum {
-			g.Id(s.names.Field(f).Value(v.Name)).Id(name).Op("=").Add(gocode.Int(int64(v.Number)))
-		}
-	})
+		Const().Defs(each(f.Enum, func(_ int, v *codec.EnumName) jen.Code {
+		return jen.Id(s.names.Field(f).Value(v.Name)).Id(name).Op("=").Add(gocode.Int(v.Number))
+	})...)
 }
 
 // enumNames declares the names of an enum's values:
@@ -180,11 +178,7 @@ func (s *schemaFile) enumType(f *layout.Field) jen.Code {
 //	var dailyWeatherNames = codec.Enum{{Number: 1, Name: "drizzle"}, …}
 func (s *schemaFile) enumNames(f *layout.Field) jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s contains the names of the values of %s in the table.", s.names.Field(f).EnumNames, s.names.Field(f).Enum)).Line().
-		Var().Id(s.names.Field(f).EnumNames).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
-		for _, v := range f.Enum {
-			g.Add(inline(field{"Number", gocode.Int(int64(v.Number))}, field{"Name", jen.Lit(v.Name)}))
-		}
-	})
+		Var().Id(s.names.Field(f).EnumNames).Op("=").Add(s.enumLiteral(multi, f.Enum))
 }
 
 // textMethods declare the methods with which a type with named values is text: an enum, or the TTL classes.

@@ -70,33 +70,39 @@ type field struct {
 	value jen.Code
 }
 
-// lines renders fields for a composite literal, each on a separate line.
+// with returns fields with one more, if it is set.
+func with(fields []field, set bool, name string, value jen.Code) []field {
+	if !set {
+		return fields
+	}
+	return append(fields, field{name, value})
+}
+
+// each renders each of some values.
+func each[T any](values []T, render func(i int, v *T) jen.Code) []jen.Code {
+	out := make([]jen.Code, len(values))
+	for i := range values {
+		out[i] = render(i, &values[i])
+	}
+	return out
+}
+
+// multi puts each element of a composite literal on a separate line.
+var multi = jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
+
+// lines renders fields for a composite literal, each on a separate line, inline on one line, and wrapped six on a line.
 func lines(fields ...field) *jen.Statement {
-	return jen.CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
-		for _, f := range fields {
-			g.Id(f.name).Op(":").Add(f.value)
-		}
-	})
+	return jen.Custom(multi, each(fields, func(_ int, f *field) jen.Code { return jen.Id(f.name).Op(":").Add(f.value) })...)
 }
-
-// wrapped renders fields for a composite literal, six on a line.
-func wrapped(fields ...field) *jen.Statement {
-	return jen.CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {
-		for i, f := range fields {
-			at := g.Null()
-			if i > 0 && i%6 == 0 {
-				at.Line()
-			}
-			at.Id(f.name).Op(":").Add(f.value)
-		}
-	})
-}
-
-// inline renders fields for a composite literal on one line.
 func inline(fields ...field) *jen.Statement {
-	return jen.CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {
-		for _, f := range fields {
-			g.Id(f.name).Op(":").Add(f.value)
+	return jen.Values(each(fields, func(_ int, f *field) jen.Code { return jen.Id(f.name).Op(":").Add(f.value) })...)
+}
+func wrapped(fields ...field) *jen.Statement {
+	return jen.Values(each(fields, func(i int, f *field) jen.Code {
+		at := jen.Null()
+		if i > 0 && i%6 == 0 {
+			at.Line()
 		}
-	})
+		return at.Id(f.name).Op(":").Add(f.value)
+	})...)
 }

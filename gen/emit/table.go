@@ -20,15 +20,9 @@ import (
 // meaning of cell timestamps.
 func (s *schemaFile) family(t *layout.Table, f *layout.Family) *jen.Statement {
 	fields := []field{{"Name", jen.Id(s.names.IDs(t).Families[f.Name])}}
-	if f.GC.Kind != codec.GCNone {
-		fields = append(fields, field{"GC", s.lit(f.GC)})
-	}
-	if f.Life.Timestamp != codec.TimestampEvent {
-		fields = append(fields, field{"Life", s.lit(codec.Lifetime{Timestamp: f.Life.Timestamp})})
-	}
-	if f.Class > 0 {
-		fields = append(fields, field{"Class", jen.Lit(f.Class)})
-	}
+	fields = with(fields, f.GC.Kind != codec.GCNone, "GC", s.lit(f.GC))
+	fields = with(fields, f.Life.Timestamp != codec.TimestampEvent, "Life", s.lit(codec.Lifetime{Timestamp: f.Life.Timestamp}))
+	fields = with(fields, f.Class > 0, "Class", jen.Lit(f.Class))
 	return inline(fields...)
 }
 
@@ -57,44 +51,25 @@ func (s *schemaFile) tableConsts() jen.Code {
 
 // tableLit renders what setup needs to know about a table.
 func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
-	families := jen.Index().Add(s.store("Family")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
-		for i := range t.Families {
-			g.Add(s.family(t, &t.Families[i]))
-		}
-	})
-	if len(t.Families) == 1 {
-		families = jen.Index().Add(s.store("Family")).Values(s.family(t, &t.Families[0]))
-	}
+	options := multi
+	options.Multi = len(t.Families) > 1
+	families := jen.Index().Add(s.store("Family")).Custom(options, each(t.Families, func(_ int, f *layout.Family) jen.Code { return s.family(t, f) })...)
 	fields := []field{{"ID", jen.Id(s.names.IDs(t).Table)}, {"Families", families}}
-	if len(t.Splits) > 0 {
-		fields = append(fields, field{"Splits", jen.Index().String().ValuesFunc(func(g *jen.Group) {
-			for _, split := range t.Splits {
-				g.Lit(split)
-			}
-		})})
-	}
-	if t.KeyFields != nil {
-		fields = append(fields, field{"KeySchema", s.keySchema(t)})
-	}
+	splits := each(t.Splits, func(_ int, split *string) jen.Code { return jen.Lit(*split) })
+	fields = with(fields, len(t.Splits) > 0, "Splits", jen.Index().String().Values(splits...))
+	fields = with(fields, t.KeyFields != nil, "KeySchema", s.keySchema(t))
 	if t.Protected != nil {
 		name := map[bool]string{true: "Protected", false: "Unprotected"}[*t.Protected]
 		fields = append(fields, field{"DeletionProtection", jen.Qual(bigtablePath, name)})
 	}
-	if t.Tier != 0 {
-		fields = append(fields, field{"Tier", s.tier(t.Tier)})
-	}
+	fields = with(fields, t.Tier != 0, "Tier", s.tier(t.Tier))
 	if t.Bundle.ID != "" {
 		fields = append(fields, field{"Bundle", s.bundle(t)})
 	}
-	if t.Draft {
-		fields = append(fields, field{"Draft", jen.True()})
-	}
-	if t.WriteOnly {
-		fields = append(fields, field{"WriteOnly", jen.True()})
-	}
-	if facts := lock.Record(s.layout, t); facts != "" {
-		fields = append(fields, field{"Layout", rawString(facts)})
-	}
+	fields = with(fields, t.Draft, "Draft", jen.True())
+	fields = with(fields, t.WriteOnly, "WriteOnly", jen.True())
+	facts := lock.Record(s.layout, t)
+	fields = with(fields, facts != "", "Layout", rawString(facts))
 	return s.store("Table").Add(lines(fields...))
 }
 
@@ -157,29 +132,15 @@ func ofEvents(t *layout.Table) string {
 func (s *schemaFile) mappingFields(t *layout.Table) []field {
 	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(names.Exported(t.Pattern.String()))}}
 	fields = append(fields, field{"Key", jen.Id(s.names.Table(t).KeyVar)}, field{"Precision", gocode.Duration(s.layout.Precision)})
-	if t.Pattern.OneValue() {
-		fields = append(fields, field{"Fields", s.fieldNames()})
-	}
-	if t.CountsCells() {
-		fields = append(fields, field{"MaxCells", gocode.Int(t.MaxCells)})
-	}
-	if t.Sequence { // else, the key says that there is one
-		fields = append(fields, field{"SequenceInColumns", jen.True()})
-	}
+	fields = with(fields, t.Pattern.OneValue(), "Fields", s.fieldNames())
+	fields = with(fields, t.CountsCells(), "MaxCells", gocode.Int(t.MaxCells))
+	fields = with(fields, t.Sequence, "SequenceInColumns", jen.True()) // else, the key says that there is one
 	fields = append(fields, field{"Check", jen.Id(s.names.Check)})
 	if t.Rollup != nil {
 		fields = append(fields, field{"Rollup", jen.Op("&").Add(s.lit(*t.Rollup))})
 	}
-	if !t.Since.IsZero() {
-		fields = append(fields, field{"Since", gocode.Date(t.Since)})
-	}
-	if len(t.Older) > 0 {
-		fields = append(fields, field{"Older", jen.Index().Op("*").Add(s.store("Mapping")).ValuesFunc(func(g *jen.Group) {
-			for _, older := range t.Older {
-				g.Id(s.names.Table(older).Mapping)
-			}
-		})})
-	}
+	fields = with(fields, !t.Since.IsZero(), "Since", gocode.Date(t.Since))
+	fields = with(fields, len(t.Older) > 0, "Older", s.mappingsOf(t.Older))
 	if s.layout.HasState(t) {
 		fields = append(fields, field{"State", jen.Id(s.names.Table(s.layout.State).Mapping)})
 	}
@@ -188,11 +149,7 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 
 // fieldNames renders the constants of all fields, one a line, so that a new field adds a line.
 func (s *schemaFile) fieldNames() *jen.Statement {
-	return jen.Index().Add(s.store("Field")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
-		for i := range s.layout.Fields {
-			g.Id(s.names.Field(&s.layout.Fields[i]).Const)
-		}
-	})
+	return jen.Index().Add(s.store("Field")).Custom(multi, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code { return jen.Id(s.names.Field(f).Const) })...)
 }
 
 // parser returns the name of the function that parses serialized events; empty if the

@@ -8,6 +8,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ttlField is a field of the event about its time to live.
@@ -65,19 +66,17 @@ func (s *schemaFile) classType() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s determines how long an event lives. The zero %[1]s is invalid, and the writer rejects it.", name)).Line().
 		Type().Id(name).Int().Line().Line().
 		Add(gocode.Doc(fmt.Sprintf("The values of %s, and how long their events live.", name))).Line().
-		Const().DefsFunc(func(g *jen.Group) {
-		for i, class := range s.layout.Classes {
-			g.Id(s.names.ClassValue(class)).Id(name).Op("=").Lit(i + 1).Comment("// " + prose.ClassAges(s.layout, i+1))
-		}
-	})
+		Const().Defs(each(s.layout.Classes, func(i int, class *string) jen.Code {
+		return jen.Id(s.names.ClassValue(*class)).Id(name).Op("=").Lit(i + 1).Comment("// " + prose.ClassAges(s.layout, i+1))
+	})...)
 }
 
 // classNames declares the names of the classes.
 func (s *schemaFile) classNames() jen.Code {
+	var classes codec.Enum
+	for i, class := range s.layout.Classes {
+		classes = append(classes, codec.EnumName{Number: int64(i + 1), Name: class})
+	}
 	return gocode.Doc(fmt.Sprintf("%s contains the names of the values of %s in the schema.", s.names.ClassNames, s.names.Class)).Line().
-		Var().Id(s.names.ClassNames).Op("=").Add(s.codec("Enum")).CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, func(g *jen.Group) {
-		for i, class := range s.layout.Classes {
-			g.Add(inline(field{"Number", jen.Lit(i + 1)}, field{"Name", jen.Lit(class)}))
-		}
-	})
+		Var().Id(s.names.ClassNames).Op("=").Add(s.enumLiteral(multi, classes))
 }

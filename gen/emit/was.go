@@ -6,6 +6,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // olderColumn renders a column in which older events have a field:
@@ -26,19 +27,20 @@ func (s *schemaFile) olderCoding(older layout.Column) *jen.Statement {
 	case older.Was.Type == f.Type:
 		return s.coding(older, f)
 	case older.Was.Type == schema.Enum:
-		return s.codec("EnumNames").Call(s.codec(encoding(older.Values)+"Values"), s.enumLiteral(older.Was))
+		return s.codec("EnumNames").Call(s.codec(encoding(older.Values)+"Values"), s.enumLiteral(oneRow, older.Was.Enum))
 	}
 	return s.codec("Converted").Call(s.codec(encoding(older.Values)).Dot(suffix(older.Was.Type)), s.conversion(older.Was, f))
 }
 
-// enumLiteral renders the values of an enum that only older events have.
-func (s *schemaFile) enumLiteral(f *layout.Field) *jen.Statement {
-	return s.codec("Enum").ValuesFunc(func(g *jen.Group) {
-		for _, v := range f.Enum {
-			g.Values(jen.Id("Number").Op(":").Add(gocode.Int(int64(v.Number))), jen.Id("Name").Op(":").Lit(v.Name))
-		}
-	})
+// enumLiteral renders the values of an enum.
+func (s *schemaFile) enumLiteral(options jen.Options, of codec.Enum) *jen.Statement {
+	return s.codec("Enum").Custom(options, each(of, func(_ int, v *codec.EnumName) jen.Code {
+		return inline(field{"Number", gocode.Int(v.Number)}, field{"Name", jen.Lit(v.Name)})
+	})...)
 }
+
+// oneRow puts all elements of a composite literal on one line.
+var oneRow = jen.Options{Open: "{", Close: "}", Separator: ","}
 
 // conversion renders the function that converts a value of the older type of a field. Enums
 // are read by name.
@@ -49,7 +51,7 @@ func (s *schemaFile) conversion(older, f *layout.Field) *jen.Statement {
 	c, _ := older.Type.ConversionTo(f.Type) // the layout has no others
 	switch {
 	case older.Type == schema.Enum:
-		return s.codec(c.Func).Call(s.enumLiteral(older))
+		return s.codec(c.Func).Call(s.enumLiteral(oneRow, older.Enum))
 	case c.Of == schema.OfNew:
 		return s.codec(c.Func).Types(s.goType(f))
 	case c.Of == schema.OfOld:

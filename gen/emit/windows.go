@@ -76,11 +76,9 @@ func (s *schemaFile) seriesConsts() jen.Code {
 		return nil
 	}
 	return gocode.Doc(fmt.Sprintf("The values of %s, for store.WindowOptions.", s.names.Series)).Line().
-		Const().DefsFunc(func(g *jen.Group) {
-		for i := range s.layout.Series {
-			g.Id(s.names.Field(&s.layout.Series[i]).Const).Add(s.store("SeriesValue")).Op("=").Lit(s.layout.Series[i].Name)
-		}
-	})
+		Const().Defs(each(s.layout.Series, func(_ int, f *layout.Field) jen.Code {
+		return jen.Id(s.names.Field(f).Const).Add(s.store("SeriesValue")).Op("=").Lit(f.Name)
+	})...)
 }
 
 // windowsVar declares how events are folded into windows:
@@ -89,19 +87,16 @@ func (s *schemaFile) seriesConsts() jen.Code {
 func (s *schemaFile) windowsVar() jen.Code {
 	slice := len(s.columnsFields()) - len(s.layout.Fields) // of the first field
 	return gocode.Doc(fmt.Sprintf("%s says how the slices of %s are summarized, by their indexes.", s.names.Windows, s.names.Columns)).Line().
-		Var().Id(s.names.Windows).Op("=").Add(s.window("NewSpec")).Types(jen.Id(s.names.Series), jen.Id(s.names.Window)).CustomFunc(multiCall, func(g *jen.Group) {
-		for i := range s.layout.Fields {
-			f := &s.layout.Fields[i]
-			_, part := statistics(f)
-			switch {
-			case f.Optional && isSlice(f):
-				part = "OptionalBytes"
-			case f.Optional:
-				part = "Optional" + part
-			}
-			g.Add(s.window(part+"Part").Types(s.goType(f)).Call(jen.Lit(s.layout.FieldName(f)), jen.Lit(slice+i)))
+		Var().Id(s.names.Windows).Op("=").Add(s.window("NewSpec")).Types(jen.Id(s.names.Series), jen.Id(s.names.Window)).Custom(multiCall, each(s.layout.Fields, func(i int, f *layout.Field) jen.Code {
+		_, part := statistics(f)
+		switch {
+		case f.Optional && isSlice(f):
+			part = "OptionalBytes"
+		case f.Optional:
+			part = "Optional" + part
 		}
-	})
+		return s.window(part+"Part").Types(s.goType(f)).Call(jen.Lit(s.layout.FieldName(f)), jen.Lit(slice+i))
+	})...)
 }
 
 // withNote adds a paragraph to a comment; none if the note is empty.
