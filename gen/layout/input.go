@@ -69,20 +69,12 @@ func (q *Query) Where() []Input {
 
 // Part returns the series value of which callers give a prefix or a range; nil if there is none.
 func (q *Query) Part() *Input {
-	i := slices.IndexFunc(q.Inputs, func(in Input) bool { return !in.Where && in.Form != codec.GivenValue })
-	if i < 0 {
-		return nil
-	}
-	return &q.Inputs[i]
+	return find(q.Inputs, func(in *Input) bool { return !in.Where && in.Form != codec.GivenValue })
 }
 
 // Several returns the series value of which callers give several; nil if there is none.
 func (q *Query) Several() *Input {
-	i := slices.IndexFunc(q.Inputs, func(in Input) bool { return in.Many })
-	if i < 0 {
-		return nil
-	}
-	return &q.Inputs[i]
+	return find(q.Inputs, func(in *Input) bool { return in.Many })
 }
 
 // inputs resolves what a query takes: whole values, a prefix or a range, and fields. It
@@ -116,11 +108,7 @@ func (r *resolver) inputs(q *schema.Query) (out []Input, ok bool) {
 
 // ColumnOf returns the column of a table that stores a field separately; nil if there is none.
 func (t *Table) ColumnOf(field int) *Column {
-	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Field == field })
-	if i < 0 {
-		return nil
-	}
-	return &t.Columns[i]
+	return find(t.Columns, func(c *Column) bool { return c.Field == field })
 }
 
 // refusesWhere returns why the server cannot select the events of a table by a condition, and what
@@ -139,7 +127,7 @@ func (t *Table) refusesWhere(l *Layout, w *Input) (why, instead string) {
 		return "columns are named by times, and Bigtable cannot select among the events of a row", rows
 	case t.Pattern.Bucketed() && len(t.AllColumns()) > 1:
 		return fmt.Sprintf("rows have many events with %d columns, and Bigtable cannot select the others by %s", len(t.AllColumns()), f.Name), rows
-	case t.Pattern.Bucketed() && slices.ContainsFunc(t.Families, func(f Family) bool { return f.CountsVersions() }):
+	case t.Pattern.Bucketed() && find(t.Families, (*Family).CountsVersions) != nil:
 		return "which events its ttl keeps depends on the number of newer ones, which would be skipped, too", "use a ttl without max_versions; or remove where"
 	case t.HasClasses() && f.Default != nil:
 		return fmt.Sprintf("%s has a default, and an event may be in any of several families", f.Name), "remove the default, or where"

@@ -525,22 +525,13 @@ type Source struct {
 	Text string
 }
 
-// segmentID tells the segments of a key apart. Equal constants are one.
-type segmentID struct {
-	kind            codec.SegmentKind
-	series, buckets int
-	text            string
-	joined          bool
-}
-
-func idOf(g *codec.Segment) segmentID {
-	return segmentID{g.Kind, g.Series, g.Buckets, g.Const, g.Joined}
-}
+// idOf tells the segments of a key apart. Equal constants are one.
+func idOf(g *codec.Segment) string { return fmt.Sprint(g.Kind, g.Series, g.Buckets, g.Joined, g.Const) }
 
 // setSource sets what Source returns for a segment.
 func (t *Table) setSource(g *codec.Segment, source Source) {
 	if t.sources == nil {
-		t.sources = map[segmentID]Source{}
+		t.sources = map[string]Source{}
 	}
 	t.sources[idOf(g)] = source
 }

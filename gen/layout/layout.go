@@ -106,7 +106,7 @@ type Table struct {
 	SincePos     diag.Pos
 	Older        []*Table // the earlier layouts, newest first; only in the newest
 
-	sources map[segmentID]Source // of the segments
+	sources map[string]Source // of the segments, by idOf
 }
 
 // Periods returns the layouts of the table, newest first.
@@ -217,6 +217,16 @@ func (l *Layout) Stores(format Format) bool {
 
 // HasMetrics reports whether a table has data as column qualifiers.
 func (l *Layout) HasMetrics() bool { return slices.ContainsFunc(l.AllPeriods(), (*Table).Metrics) }
+
+// find returns the first of some values that satisfies is; nil if there is none.
+func find[T any](all []T, is func(v *T) bool) *T {
+	for i := range all {
+		if is(&all[i]) {
+			return &all[i]
+		}
+	}
+	return nil
+}
 
 // fieldNamed returns the index of the field with a name; -1 if there is none.
 func fieldNamed(fields []Field, name string) int {

@@ -118,8 +118,12 @@ func (r *resolver) aligned(newer, older *Table) bool {
 	}
 	var near []string
 	for _, toward := range []func(t time.Time) time.Time{ // the later first: the earlier may be past
-		func(t time.Time) time.Time { return maxTime(r.nextStart(newer, t), r.nextStart(older, t)) },
-		func(t time.Time) time.Time { return minTime(r.startOf(newer, t), r.startOf(older, t)) },
+		func(t time.Time) time.Time {
+			return slices.MaxFunc([]time.Time{r.nextStart(newer, t), r.nextStart(older, t)}, time.Time.Compare)
+		},
+		func(t time.Time) time.Time {
+			return slices.MinFunc([]time.Time{r.startOf(newer, t), r.startOf(older, t)}, time.Time.Compare)
+		},
 	} {
 		for t, n := at, 0; n < maxAlignment; n++ {
 			next := toward(t)
@@ -162,20 +166,6 @@ func (r *resolver) nextStart(t *Table, at time.Time) time.Time {
 		return t.Bucket.End(at)
 	}
 	return codec.Ceil(at, r.layout.Precision)
-}
-
-func minTime(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // checkTTLFields rejects an earlier layout whose events specify their time to live
@@ -354,7 +344,7 @@ func timeSet(t *Table) keyset.Set {
 	var times codec.KeyTimes = t.Time
 	format := t.Time
 	if t.Pattern.Bucketed() {
-		times, format, to = t.Bucket, t.Bucket.Label.Format, minTime(to, t.Bucket.Max())
+		times, format, to = t.Bucket, t.Bucket.Label.Format, slices.MinFunc([]time.Time{to, t.Bucket.Max()}, time.Time.Compare)
 	}
 	if format.InBytes() {
 		class = keyset.AnyByte

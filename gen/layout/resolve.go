@@ -461,6 +461,11 @@ func (r *resolver) timing(t *Table, s *schema.Table) {
 	}
 }
 
+// limitsVersions reports whether a cell is kept only if it is one of the newest of its column.
+func (f *Family) limitsVersions() bool {
+	return slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 })
+}
+
 // checkVersions rejects a rule that would keep incomplete events.
 func (r *resolver) checkVersions(t *Table) {
 	if !t.Pattern.Versioned() || !t.Pattern.FieldColumns() || t.Pattern.NewestOnly() {
@@ -468,7 +473,7 @@ func (r *resolver) checkVersions(t *Table) {
 	}
 	for _, c := range t.Columns {
 		f := &t.Families[c.Family]
-		if c.Field < 0 || !slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 }) {
+		if c.Field < 0 || !f.limitsVersions() {
 			continue
 		}
 		if len(c.Older) > 0 {

@@ -102,9 +102,7 @@ func (r *resolver) summarizes(t *Table, s *schema.Table) bool {
 		r.reject(pos, "rollup-of-rows", t.ID, patternsWith(codec.Pattern.Versioned))
 	case t.HasClasses() || slices.ContainsFunc(t.Families, func(f Family) bool { return !f.Life.EventTimed() }):
 		r.reject(cmp.Or(t.Families[0].GCPos, pos), "rollup-of-expiries", t.ID, t.longEnough())
-	case slices.ContainsFunc(t.Families, func(f Family) bool {
-		return slices.ContainsFunc(f.Life.Retention, func(term codec.Term) bool { return term.Versions > 0 })
-	}):
+	case find(t.Families, (*Family).limitsVersions) != nil:
 		r.reject(cmp.Or(t.Families[0].GCPos, pos), "rollup-of-versions", t.ID, t.longEnough())
 	default:
 		return true
@@ -161,10 +159,7 @@ func (r *resolver) rollupFields(t *Table, of *schema.Rollup) {
 
 // field returns the field with a name; nil if there is none.
 func (l *Layout) field(name string) *Field {
-	if i := fieldNamed(l.Fields, name); i >= 0 {
-		return &l.Fields[i]
-	}
-	return nil
+	return find(l.Fields, func(f *Field) bool { return f.Name == name })
 }
 
 // nameRollupFields gives the fields of rollups the names that reads have for them, which depend on all tables.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -42,15 +43,14 @@ func (r *resolver) states() {
 // checkState rejects a table with the newest event of each series that would differ from a search.
 func (r *resolver) checkState(t *Table) {
 	l := r.layout
-	if len(l.serving()) == 0 {
-		r.refuse(t.PatternPos, "K25", "only-state", t.ID)
+	unless := func(holds bool, pos diag.Pos, name string, args ...any) {
+		if !holds {
+			r.refuse(pos, "K25", name, args...)
+		}
 	}
-	if l.Sequence {
-		r.refuse(t.PatternPos, "K25", "state-sequence", t.Pattern)
-	}
-	if l.Precision%time.Millisecond != 0 {
-		r.refuse(r.schema.Time.Precision.Pos, "K25", "state-precision", t.Pattern)
-	}
+	unless(len(l.serving()) > 0, t.PatternPos, "only-state", t.ID)
+	unless(!l.Sequence, t.PatternPos, "state-sequence", t.Pattern)
+	unless(l.Precision%time.Millisecond == 0, r.schema.Time.Precision.Pos, "state-precision", t.Pattern)
 	for _, o := range l.serving() {
 		if i := slices.IndexFunc(o.Periods(), func(p *Table) bool { return p.Pattern.Appends() }); i >= 0 {
 			r.refuse(t.PatternPos, "K25", "state-events", o.ID, o.Periods()[i].Pattern, t.Pattern)
@@ -60,9 +60,7 @@ func (r *resolver) checkState(t *Table) {
 	if len(t.Families) > 1 && !t.HasClasses() {
 		r.refuse(t.Families[1].Pos, "K25", "state-families", t.Pattern)
 	}
-	if len(t.Older) > 0 {
-		r.refuse(t.SincePos, "K25", "state-since", t.Pattern)
-	}
+	unless(len(t.Older) == 0, t.SincePos, "state-since", t.Pattern)
 	for _, c := range t.AllColumns() {
 		if strings.HasPrefix(c.Qualifier, MarkPrefix) {
 			r.refuse(c.Pos, "K25", "state-mark", MarkPrefix, t.Pattern)

@@ -25,7 +25,7 @@ type Was struct {
 // Before returns the field as older events have it.
 func (f *Field) Before(w *Was) Field {
 	out := *f
-	out.Type, out.Enum, out.Number, out.Was, out.Default, out.Example = w.Type, w.Enum, w.Number, nil, nil, nil
+	out.Pos, out.Type, out.Enum, out.Number, out.Was, out.Default, out.Example = w.Pos, w.Type, w.Enum, w.Number, nil, nil, nil
 	if w.Column != "" {
 		out.Name = w.Column
 	}
@@ -211,14 +211,14 @@ func (r *resolver) checkMembers(t *Table) {
 	}
 	for i := range r.layout.Fields {
 		f := &r.layout.Fields[i]
-		for k, older := range f.Older(t.Blob) {
+		for _, older := range f.Older(t.Blob) {
 			name := key(&older)
 			if other, twice := taken[name]; twice {
-				r.reject(r.wasPos(f, t.Blob, k), "same-older-name", r.memberText(t, name), other)
+				r.reject(older.Pos, "same-older-name", r.memberText(t, name), other)
 			}
 			taken[name] = fmt.Sprintf("older events of field %q", f.Name)
 			if t.Blob == Protobuf && OmitsZero(&older, f.Type) {
-				r.reject(r.wasPos(f, t.Blob, k), "older-zero", f.Name, t.ID)
+				r.reject(older.Pos, "older-zero", f.Name, t.ID)
 			}
 		}
 	}
@@ -230,21 +230,6 @@ func (r *resolver) memberText(t *Table, name string) string {
 		return "number " + name
 	}
 	return "the name " + strconv.Quote(name)
-}
-
-// wasPos returns the position of the k-th of the older fields of a format.
-func (r *resolver) wasPos(f *Field, format Format, k int) diag.Pos {
-	for i := range f.Was {
-		one := Field{Name: f.Name, Was: f.Was[i : i+1]}
-		if len(one.Older(format)) == 0 {
-			continue
-		}
-		if k == 0 {
-			return f.Was[i].Pos
-		}
-		k--
-	}
-	return f.Pos
 }
 
 // checkWas rejects what no table uses.
