@@ -184,7 +184,7 @@ func patterns(of *document.Section, all []*choice) {
 		}
 	}
 	out.Add(document.Part{Paragraph: &document.Paragraph{
-		Text:   all[0].name() + " is chosen. " + schema.TextOf(codec.ParsePattern(all[0].pattern)).Guidance,
+		Text:   all[0].name() + " is chosen. " + schema.Guidance(codec.ParsePattern(all[0].pattern)),
 		Source: timeSeriesPage,
 	}})
 }

@@ -68,7 +68,7 @@ var configBlock = block[Config]{
 		versionKey[Config](),
 		set("schemas", listOf("a list of paths", "write `schemas: [schemas]`", filled("a path")), func(c *Config) *[]string { return &c.Schemas }),
 		set("out", filled("a path"), func(c *Config) *string { return &c.Out }),
-		set("runtime", word("runtime", []string{RuntimeModule, RuntimeVendored}, map[string]string{"copy": RuntimeVendored, "copied": RuntimeVendored, "vendor": RuntimeVendored, "internal": RuntimeVendored, "import": RuntimeModule, "imported": RuntimeModule}), func(c *Config) *string { return &c.Runtime }),
+		set("runtime", word("runtime", []string{RuntimeModule, RuntimeVendored}), func(c *Config) *string { return &c.Runtime }),
 		set("prices", pricesForm, func(c *Config) *[]Price { return &c.Prices }),
 		put("beam", boolean, func(c *Config) *Value[bool] { return &c.Beam }),
 		put("terraform", boolean, func(c *Config) *Value[bool] { return &c.Terraform }),
@@ -107,7 +107,7 @@ func idForm(what, syntax, rule, example string) form[string] {
 	}).like(func(s *shape) { s.syntax = []string{syntax} })
 }
 
-var pricesForm = named("a mapping from names to prices", "write `prices: {node_hour: 0.65}`", word("price", PriceNames, nil),
+var pricesForm = named("a mapping from names to prices", "write `prices: {node_hour: 0.65}`", word("price", PriceNames),
 	in(number(0, 1e6), func(p *Price) *Value[float64] { return &p.Amount }), func(p *Price) *Value[string] { return &p.Name })
 
 // ConfigName is the file name of the configuration.

@@ -10,7 +10,7 @@ import (
 )
 
 // typeForm is the form of a type name.
-var typeForm = as(hintedWord("type", typeNames(), typeHint), func(name string, _ diag.Pos) Type { return ParseType(name) }, Type.String)
+var typeForm = as(word("type", typeNames(), typeHint), func(name string, _ diag.Pos) Type { return ParseType(name) }, Type.String)
 
 func nameOfField(f *Field) *Value[string] { return &f.Name }
 
@@ -87,7 +87,7 @@ var fieldBlock = block[Field]{
 		exampleKey,
 		put("column", filled("a column"), func(f *Field) *Value[string] { return &f.Column }),
 		put("family", filled("a family"), func(f *Field) *Value[string] { return &f.Family }),
-		put("values", word("value encoding", valueForms, nil).unless(isList), func(f *Field) *Value[string] { return &f.Values }),
+		put("values", word("value encoding", valueForms).unless(isList), func(f *Field) *Value[string] { return &f.Values }),
 		put("number", numberForm, func(f *Field) *Value[int] { return &f.Number }),
 		set("was", wasForm, func(f *Field) *[]Was { return &f.Was }),
 	},

@@ -627,40 +627,38 @@ func named[V any](what, example string, name form[string], item form[V], at func
 	}}
 }
 
-// word returns the form of one of several words. synonyms maps common mistakes, in lower
-// case, to the correct word; it may be nil.
-func word(what string, words []string, synonyms map[string]string) form[string] {
-	return hintedWord(what, words, func(text string) string {
-		if right := synonyms[strings.ToLower(text)]; right != "" {
-			return "write " + diag.Code(right)
-		}
-		return ""
-	})
-}
-
-// hintedWord is word with a function that returns the hint for a wrong word, or "" if it
-// has none.
-func hintedWord(what string, all []string, hint func(text string) string) form[string] {
+// word returns the form of one of several words. language.txt has the hints for wrong words; others are those of more, if it
+// returns one.
+func word(what string, all []string, more ...func(text string) string) form[string] {
 	s := shape{kind: shapeWord, what: words.WithArticle(what), words: all}
 	return form[string]{shape: s, read: func(w *walker, n *node) (string, bool) {
 		switch {
 		case n.kind != scalar:
 			w.want(n, s.what, "one of "+oneOf(all))
+			return "", false
 		case slices.Contains(all, n.text):
 			return n.text, true
+		}
+		d := w.errorf(n.pos, "unknown %s %s", what, quote(n.text))
+		known := wordHint(s.what, n.text)
+		for _, hint := range more {
+			known.hint = cmp.Or(known.hint, hint(n.text))
+		}
+		switch d.Rule = known.rule; {
+		case known.hint != "":
+			d.Hint = known.hint
+		case len(all) == 1:
+			d.Hint = "write " + diag.Code(all[0])
 		default:
-			d := w.errorf(n.pos, "unknown %s %s", what, quote(n.text))
-			switch known := hint(n.text); {
-			case known != "":
-				d.Hint = known
-			case len(all) == 1:
-				d.Hint = "write " + diag.Code(all[0])
-			default:
-				d.Hint = w.suggestWord(n.text, all)
-			}
+			d.Hint = w.suggestWord(n.text, all)
 		}
 		return "", false
 	}}
+}
+
+// wordHint returns what language.txt says to write instead of a word.
+func wordHint(what, text string) elsewhere {
+	return guideOf(what).elsewhere[strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "_")]
 }
 
 // suggestWord is suggest for one of several words. It also recognizes the last part of a

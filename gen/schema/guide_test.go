@@ -1,6 +1,11 @@
 package schema
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/btgen-dev/btgen/gen/diag"
+)
 
 // TestLanguageText checks that language.txt describes all keys, and nothing else.
 func TestLanguageText(t *testing.T) {
@@ -15,6 +20,12 @@ func TestLanguageText(t *testing.T) {
 			seen[s.what] = true
 		}
 		described[s.what] = true
+		for _, word := range s.words {
+			described[s.what+": "+word] = true
+			if _, misplaced := guideOf(s.what).elsewhere[word]; misplaced {
+				t.Errorf("%s is %s", word, s.what)
+			}
+		}
 		if s.item != nil {
 			visit(s.item())
 		}
@@ -37,6 +48,19 @@ func TestLanguageText(t *testing.T) {
 	}
 	visit(rootBlock.shape())
 	visit(configBlock.shape())
+	for _, e := range diag.ReadEntries(languageText) {
+		seen := map[string]bool{}
+		for _, line := range e.Lines {
+			names, isHint := strings.CutPrefix(line, "- ")
+			names, _, _ = strings.Cut(names, ": ")
+			for name := range strings.FieldsSeq(names) {
+				if isHint && seen[name] {
+					t.Errorf("%s: %s is twice", e.Head, name)
+				}
+				seen[name] = isHint
+			}
+		}
+	}
 	for what, g := range guides() {
 		if what != "any" && what != "a nested ttl" && !described[what] {
 			t.Errorf("there is no block %q", what)

@@ -74,7 +74,7 @@ var minuends = []string{codec.MaxInt32.String(), codec.MaxUint32.String(), codec
 // reverseTimeKey is the key reverse of the bucket and the time: a boolean, or the number from
 // which the time is subtracted.
 var reverseTimeKey = func() key[Segment] {
-	minuend := word("value of reverse", minuends, map[string]string{"long.max_value": "max_int64", "long_max": "max_int64", "int64": "max_int64", "integer.max_value": "max_int32", "int_max": "max_int32"})
+	minuend := word("value of reverse", minuends)
 	k := put("reverse", boolean, func(s *Segment) *Value[bool] { return &s.Reverse })
 	return key[Segment]{
 		name:  "reverse",
@@ -97,7 +97,7 @@ var (
 		what: "a key segment with a name",
 		keys: []key[Segment]{
 			must(put("name", segmentNameForm, func(s *Segment) *Value[string] { return &s.Name })),
-			put("encoding", word("encoding", encodings, map[string]string{"base64": "base64url", "base32": "base32hex", "int": "decimal", "string": "text", "bytes": "raw", "bigendian": "big_endian", "littleendian": "little_endian", "le": "little_endian", "be": "big_endian"}), func(s *Segment) *Value[string] { return &s.Encoding }).about("how the value is encoded, one of " + oneOf(encodings)),
+			put("encoding", word("encoding", encodings), func(s *Segment) *Value[string] { return &s.Encoding }).about("how the value is encoded, one of " + oneOf(encodings)),
 			put("pad", integer(1, maxPad), func(s *Segment) *Value[int] { return &s.Pad }),
 			reverseKey,
 			put("escape", boolean, func(s *Segment) *Value[bool] { return &s.Escape }),

@@ -45,14 +45,6 @@ var rootBlock = block[Schema]{
 	},
 }
 
-// ofOpenTSDB is the hint for the values of OpenTSDB's own tables.
-func ofOpenTSDB(text string) string {
-	if text == "opentsdb" {
-		return guideOf("a table").elsewhere["qualifier"].hint
-	}
-	return ""
-}
-
 var timeBlock = block[Time]{
 	what:  "the block time",
 	begin: func(_ diag.Pos, t *Time) { t.Precision.V = defaultPrecision },
@@ -63,7 +55,7 @@ var timeBlock = block[Time]{
 
 // layoutKeys are the keys of a table that may differ between its layouts.
 var layoutKeys = []key[Table]{
-	must(put("pattern", word("pattern", patterns, nil), func(t *Table) *Value[string] { return &t.Pattern }).about("the layout of events, one of " + oneOf(patterns)).
+	must(put("pattern", word("pattern", patterns), func(t *Table) *Value[string] { return &t.Pattern }).about("the layout of events, one of " + oneOf(patterns)).
 		also(aboutPatterns())),
 	must(inline("key", keyBlock).hinted(keyOf).
 		also("The time must not come first. Without a delimiter, the key is binary.")),
@@ -72,7 +64,7 @@ var layoutKeys = []key[Table]{
 	set("families",
 		named("a mapping from families to their ttl", "write `families: {raw: {ttl: {max_age: 30d}}}`", filled("a family"), record(familyBlock), func(f *Family) *Value[string] { return &f.Name }),
 		func(t *Table) *[]Family { return &t.Families }),
-	put("values", hintedWord("value encoding", valueForms, ofOpenTSDB), func(t *Table) *Value[string] { return &t.Values }),
+	put("values", word("value encoding", valueForms), func(t *Table) *Value[string] { return &t.Values }),
 	set("blob", record(blobBlock), func(t *Table) *Blob { return &t.Blob }),
 	set("ttl", pointer(ttlForm(false)), func(t *Table) **TTL { return &t.TTL }),
 	set("rollup", rollupForm, func(t *Table) *Rollup { return &t.Rollup }),
@@ -127,7 +119,7 @@ var blobBlock = block[Blob]{
 	begin: func(pos diag.Pos, b *Blob) { b.Pos = pos },
 	keys: []key[Blob]{
 		put("column", filled("a column"), func(b *Blob) *Value[string] { return &b.Column }),
-		put("format", word("blob format", blobFormats, map[string]string{"proto": "protobuf", "proto3": "protobuf", "pb": "protobuf", "avro": "json", "msgpack": "json", "cbor": "json", "text": "json"}), func(b *Blob) *Value[string] { return &b.Format }),
+		put("format", word("blob format", blobFormats), func(b *Blob) *Value[string] { return &b.Format }),
 	},
 }
 
@@ -158,10 +150,7 @@ var queryBlock = block[Query]{
 var whereForm = named("a mapping from fields to range or equal", "write `where: {magnitude: range}`", filled("a field"),
 	in(whereWord, func(v *Where) *Value[string] { return &v.Form }), func(v *Where) *Value[string] { return &v.Field })
 
-var whereWord = word("condition", WhereForms, map[string]string{
-	"between": "range", "min": "range", "max": "range", "greater": "range", "less": "range", ">": "range", "<": "range", ">=": "range",
-	"eq": "equal", "=": "equal", "==": "equal", "equals": "equal", "value": "equal", "in": "equal",
-})
+var whereWord = word("condition", WhereForms)
 
 // nameList returns the form of a non-empty list of distinct names.
 func nameList(example string) form[[]Value[string]] {
@@ -191,7 +180,7 @@ var expectBlock = block[Expect]{
 		put("lateness", lengthForm, func(e *Expect) *Value[time.Duration] { return &e.Lateness }),
 		set("reads", expectedReadsForm, func(e *Expect) *[]ExpectedRead { return &e.Reads }),
 		put("skew", number(0, 3), func(e *Expect) *Value[float64] { return &e.Skew }),
-		put("arrival", word("arrival", Arrivals, map[string]string{"constant": Steady, "uniform": Steady, "burst": Bursts, "bursty": Bursts, "day": Daily, "wave": Daily, "diurnal": Daily}), func(e *Expect) *Value[string] { return &e.Arrival }),
+		put("arrival", word("arrival", Arrivals), func(e *Expect) *Value[string] { return &e.Arrival }),
 	},
 }
 

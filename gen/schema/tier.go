@@ -30,7 +30,7 @@ var tierBlock = block[Tier]{
 }
 
 // ssdForm is the short form of a tier.
-var ssdForm = hintedWord("tier", []string{"ssd"}, func(text string) string {
+var ssdForm = word("tier", []string{"ssd"}, func(text string) string {
 	if age, ok := intended(text); ok {
 		return "write " + diag.Code("tier: {infrequent_access: {after: "+age+"}}")
 	}

@@ -83,7 +83,7 @@ var writtenAtKey = func() key[TTL] {
 }()
 
 // fromKey says what the timestamps of cells are.
-var fromKey = put("from", word("value of from", []string{"event", "write"}, map[string]string{"written_at": "write", "time": "event"}), func(t *TTL) *Value[string] { return &t.From })
+var fromKey = put("from", word("value of from", []string{"event", "write"}), func(t *TTL) *Value[string] { return &t.From })
 
 // The strategies. The first key of each identifies it.
 var (
@@ -124,7 +124,7 @@ var (
 	}
 )
 
-var foreverForm = hintedWord("value of keep", []string{"forever"}, func(text string) string {
+var foreverForm = word("value of keep", []string{"forever"}, func(text string) string {
 	if age, ok := intended(text); ok {
 		return "data kept for an age has `ttl: {max_age: " + age + "}`"
 	}

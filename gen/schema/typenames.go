@@ -8,17 +8,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 )
 
-// otherTypes maps hints to the types of other languages and databases, in lower case, that
-// they replace, and that no type of this language is the equivalent of.
-var otherTypes = map[string][]string{
-	"write `timestamp`, for its midnight in UTC, or `string`, as in 2021-03-05":                       {"date", "day", "calendar_date"},
-	"write `int64` for whole numbers, or `float64`":                                                   {"number", "num"},
-	"write `int64` in the smallest unit, as in price_cents; floats are inexact: 0.1 + 0.2 is not 0.3": {"decimal", "numeric", "money", "smallmoney", "currency", "bigdecimal", "bignumeric", "dec", "fixed", "price", "amount", "decimal128", "decimal64"},
-	"write two fields of type `float64`: latitude and longitude":                                      {"point", "geopoint", "geo_point", "geography", "geometry", "location", "latlng", "latlong", "coordinates"},
-	"write its values: `{type: enum, of: [drizzle, rain]}`":                                           {"enumeration", "choice", "category", "categorical", "oneof"},
-	"write the type of the value, as in `{type: int64, optional: true}`":                              {"nullable", "null", "optional", "nil", "none"},
-}
-
 // typeHint returns the hint for an unknown type, or "" if there is none.
 func typeHint(text string) string {
 	name := strings.ToLower(strings.TrimSpace(text))
@@ -63,19 +52,7 @@ func enumHint(text string) string {
 }
 
 // otherType is typeHint for a type of another language without parameters.
-func otherType(name string) string {
-	for _, t := range Types() {
-		if slices.Contains(types[t].foreign, name) {
-			return "write " + diag.Code(t.String())
-		}
-	}
-	for hint, names := range otherTypes {
-		if slices.Contains(names, name) {
-			return hint
-		}
-	}
-	return ""
-}
+func otherType(name string) string { return wordHint("a type", name).hint }
 
 // optionalType parses an optional type in the syntax of another language, such as int64?
 // or optional<int64>.

@@ -134,8 +134,7 @@ func fixed(n float64) Widths { return Widths{n, n, n} }
 // typeRow is what package schema knows of a type.
 type typeRow struct {
 	Traits
-	foreign []string  // names in other languages and databases, in lower case
-	def     form[any] // of its values in default and example
+	def form[any] // of its values in default and example
 }
 
 // types lists the types. readTyped checks values of an enum further.
@@ -146,22 +145,19 @@ var types = [...]typeRow{
 		Variable: true, Rare: true, Segment: codec.StringSegment, OneText: true,
 		Quoted: true, Proto: "string",
 		Conversions: []Conversion{{Bytes, "StringToBytes", OfNone}},
-	}, []string{"text", "varchar", "nvarchar", "char", "nchar", "character", "character varying", "str", "clob", "tinytext", "mediumtext", "longtext", "citext", "keyword", "symbol", "uri", "url", "email", "inet", "ip", "ipaddr", "hostname", "java.lang.string", "ulid", "xml", "google.protobuf.stringvalue"},
-		boxed(text("a string"))},
+	}, boxed(text("a string"))},
 	Bytes: {Traits{
 		Name: "bytes", Codec: "Bytes", Go: GoType{"", "[]byte"},
 		Nilable: true, Variable: true, Rare: true, Segment: codec.BytesSegment, KeyTexts: hexDigits, OneText: true,
 		Proto: "bytes",
-	}, []string{"blob", "binary", "varbinary", "byte", "bytea", "tinyblob", "mediumblob", "longblob", "raw", "image", "buffer", "base64"},
-		boxed(parsed("base64", "write base64", parseBase64).like(func(s *shape) { s.syntax = []string{base64Syntax} }))},
+	}, boxed(parsed("base64", "write base64", parseBase64).like(func(s *shape) { s.syntax = []string{base64Syntax} }))},
 	Bool: {Traits{
 		Name: "bool", Codec: "Bool", Go: GoType{"", "bool"},
 		Usual: true, Segment: codec.BoolSegment, Words: []string{"true", "false"},
 		Width: 1, TextWidth: Widths{4, 5, 5}, Unordered: true,
 		Proto: "bool", ProtoWidth: fixed(1),
 		Conversions: []Conversion{{Int32, "BoolToInteger", OfNew}, {Int64, "BoolToInteger", OfNew}, {Uint32, "BoolToInteger", OfNew}, {Uint64, "BoolToInteger", OfNew}},
-	}, []string{"boolean", "bit", "flag", "logical", "tinyint(1)"},
-		boxed(boolean)},
+	}, boxed(boolean)},
 	Int32: {Traits{
 		Name: "int32", Codec: "Int32", Go: GoType{"", "int32"},
 		Number: Signed, Bits: 32, Segment: codec.Int32Segment, KeyTexts: signedDigits,
@@ -169,16 +165,14 @@ var types = [...]typeRow{
 		Proto:       "int32",
 		Conversions: []Conversion{{Int64, "ToInt64", OfOld}, {Float64, "ToFloat64", OfOld}, {String, "IntegerToString", OfOld}},
 		Widens:      []Type{Int64},
-	}, []string{"int8", "int16", "short", "smallint", "tinyint", "mediumint", "i8", "i16", "i32", "s32", "sint32", "sfixed32", "int4", "int32_t"},
-		boxed(integer[int64](math.MinInt32, math.MaxInt32))},
+	}, boxed(integer[int64](math.MinInt32, math.MaxInt32))},
 	Int64: {Traits{
 		Name: "int64", Codec: "Int64", Go: GoType{"", "int64"},
 		Number: Signed, Bits: 64, Usual: true, Segment: codec.Int64Segment, KeyTexts: signedDigits,
 		Width: 8, Sized: 8, TextWidth: Widths{1, 0, 20},
 		Proto:       "int64",
 		Conversions: []Conversion{{Float64, "ExactFloat64", OfOld}, {String, "IntegerToString", OfOld}},
-	}, []string{"int", "integer", "long", "bigint", "i64", "s64", "sint64", "sfixed64", "int64_t", "counter", "count", "serial", "bigserial", "long long", "bigint signed"},
-		boxed(integer[int64](math.MinInt64, math.MaxInt64))},
+	}, boxed(integer[int64](math.MinInt64, math.MaxInt64))},
 	Uint32: {Traits{
 		Name: "uint32", Codec: "Uint32", Go: GoType{"", "uint32"},
 		Number: Unsigned, Bits: 32, Segment: codec.Uint32Segment, KeyTexts: digits,
@@ -186,68 +180,60 @@ var types = [...]typeRow{
 		Proto:       "uint32",
 		Conversions: []Conversion{{Int64, "ToInt64", OfOld}, {Uint64, "ToUint64", OfNone}, {Float64, "ToFloat64", OfOld}, {String, "IntegerToString", OfOld}},
 		Widens:      []Type{Uint64, Int64},
-	}, []string{"uint8", "uint16", "u8", "u16", "u32", "ushort", "fixed32", "uint32_t"},
-		boxed(unsigned(32))},
+	}, boxed(unsigned(32))},
 	Uint64: {Traits{
 		Name: "uint64", Codec: "Uint64", Go: GoType{"", "uint64"},
 		Number: Unsigned, Bits: 64, Segment: codec.Uint64Segment, KeyTexts: digits,
 		Width: 8, Sized: 8, TextWidth: Widths{1, 0, 20},
 		Proto:       "uint64",
 		Conversions: []Conversion{{Float64, "ExactFloat64", OfOld}, {String, "IntegerToString", OfOld}},
-	}, []string{"uint", "ulong", "u64", "unsigned", "fixed64", "uint64_t", "size_t", "usize", "bigint unsigned"},
-		boxed(unsigned(64))},
+	}, boxed(unsigned(64))},
 	Float32: {Traits{
 		Name: "float32", Codec: "Float32", Go: GoType{"", "float32"},
 		Number: Floating, Bits: 32, Rare: true, NoKey: true,
 		Width: 4, Sized: 4, TextWidth: Widths{1, 0, 15},
 		Proto: "float", ProtoWidth: fixed(4),
 		Conversions: []Conversion{{Float64, "ToFloat64", OfOld}},
-	}, []string{"f32", "float4", "half", "float16", "bfloat16"},
-		boxed(float(32))},
+	}, boxed(float(32))},
 	Float64: {Traits{
 		Name: "float64", Codec: "Float64", Go: GoType{"", "float64"},
 		Number: Floating, Bits: 64, Usual: true, Rare: true, NoKey: true,
 		Width: 8, Sized: 8, TextWidth: Widths{1, 0, 24},
 		Proto: "double", ProtoWidth: fixed(8),
-	}, []string{"float", "double", "real", "f64", "float8", "double precision", "float128"},
-		boxed(float(64))},
+	}, boxed(float(64))},
 	Timestamp: {Traits{
 		Name: "timestamp", Codec: "Timestamp", Go: GoType{"time", "Time"},
 		Usual: true, Rare: true, NoZero: true, Segment: codec.TimestampSegment, KeyTexts: digits,
 		Width: 8, Sized: 8, TextWidth: Widths{20, 20, 30}, // RFC 3339 with up to nanoseconds, in UTC
 		Quoted: true, Proto: "google.protobuf.Timestamp", ProtoFile: "google/protobuf/timestamp.proto", ProtoZero: true,
 		ProtoWidth: Widths{7, 9, 13}, // a message of seconds since 1970 and, if not 0, nanoseconds
-	}, []string{"time", "datetime", "datetime2", "timestamptz", "timestamp_ms", "timestamp with time zone", "timestamp without time zone", "instant", "time.time", "epoch", "unix", "unixtime", "google.protobuf.timestamp"},
-		boxed(parsed("a time", "write it as in 2021-03-05T12:00:00Z", parseTime).like(func(s *shape) { s.format = "date-time" }))},
+	}, boxed(parsed("a time", "write it as in 2021-03-05T12:00:00Z", parseTime).like(func(s *shape) { s.format = "date-time" }))},
 	Duration: {Traits{
 		Name: "duration", Codec: "Duration", Go: GoType{"time", "Duration"},
 		Usual: true, Rare: true, Segment: codec.DurationSegment, KeyTexts: signedDigits,
 		Width: 8, Sized: 8, TextWidth: Widths{2, 8, 24},
 		Quoted: true, Proto: "google.protobuf.Duration", ProtoFile: "google/protobuf/duration.proto",
 		ProtoWidth: Widths{3, 9, 13},
-	}, []string{"interval", "timedelta", "timespan", "time.duration", "google.protobuf.duration"},
-		boxed(parsed("a duration", "write it as in 1h30m", ParseDuration).like(func(s *shape) { s.syntax, s.least, s.most = []string{durationSyntax}, 2, maxQuantity }))},
+	}, boxed(parsed("a duration", "write it as in 1h30m", ParseDuration).like(func(s *shape) { s.syntax, s.least, s.most = []string{durationSyntax}, 2, maxQuantity }))},
 	UUID: {Traits{
 		Name: "uuid", Codec: "UUID", Go: GoType{CodecPackage, "UUID"},
 		Usual: true, Rare: true, Segment: codec.UUIDSegment, KeyTexts: []string{"01234567-89ab-4cde-8f01-23456789abcd"},
 		Width: 16, TextWidth: fixed(36),
 		Quoted: true, Proto: "bytes", ProtoZero: true, ProtoWidth: fixed(17),
 		Conversions: []Conversion{{String, "UUIDToString", OfNone}},
-	}, []string{"guid", "uniqueidentifier"},
-		boxed(parsed("a UUID", uuidHint, parseUUID).like(func(s *shape) { s.syntax = []string{uuidSyntax} }))},
+	}, boxed(parsed("a UUID", uuidHint, parseUUID).like(func(s *shape) { s.syntax = []string{uuidSyntax} }))},
 	Enum: {Traits{
 		Name: "enum", Codec: "Enum",
 		NoZero: true, Segment: codec.EnumSegment,
 		Width: 8, Sized: 4, OneText: true, Unordered: true,
 		Quoted: true, ProtoZero: true,
 		Conversions: []Conversion{{String, "EnumMember", OfNone}},
-	}, nil, boxed(text("the name of an enum value"))},
+	}, boxed(text("the name of an enum value"))},
 	JSON: {Traits{
 		Name: "json", Codec: "JSON", Go: GoType{"encoding/json", "RawMessage"},
 		Nilable: true, Variable: true, Rare: true, NoZero: true, NoKey: true, NotEqual: true,
 		Proto: "string",
-	}, []string{"jsonb", "object", "map", "struct", "dict", "array", "list", "set", "record", "message", "any", "variant", "nested", "hstore", "super"},
-		boxed(parsed("JSON in quotes", `write it in single quotes, as in '{"a": 1}'`, parseJSON))},
+	}, boxed(parsed("JSON in quotes", `write it in single quotes, as in '{"a": 1}'`, parseJSON))},
 }
 
 // Types returns the types of the language.

@@ -16,7 +16,7 @@ var wasBlock = block[Was]{
 		put("number", numberForm, func(v *Was) *Value[int] { return &v.Number }),
 		put("type", typeForm, func(v *Was) *Value[Type] { return &v.Type }),
 		set("of", enumForm, func(v *Was) *[]EnumValue { return &v.Of }),
-		put("values", word("value encoding", valueForms, nil), func(v *Was) *Value[string] { return &v.Values }),
+		put("values", word("value encoding", valueForms), func(v *Was) *Value[string] { return &v.Values }),
 	},
 	check: func(w *walker, n *node, v *Was) {
 		switch {
