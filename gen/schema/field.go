@@ -40,9 +40,9 @@ func keyTypes() []Type {
 
 // ofKeyTypes returns a shape without the types that a row key cannot contain.
 func ofKeyTypes(s shape) shape {
-	s.words = nil
+	s.json.Enum = nil
 	for _, t := range keyTypes() {
-		s.words = append(s.words, t.String())
+		s.json.Enum = append(s.json.Enum, t.String())
 	}
 	return s
 }
@@ -59,7 +59,7 @@ var ofKey = set("of", enumForm, func(f *Field) *[]EnumValue { return &f.Of }).in
 
 // typedKey returns a key with a value of the type, which checkField reads: keys come in any order.
 func typedKey(name string, at func(*Field) *Value[any]) key[Field] {
-	return put(name, form[any]{shape: shape{kind: shapeScalar, what: "a value of the type"}}, at).inCheck()
+	return put(name, form[any]{shape: shape{what: "a value of the type"}}, at).inCheck()
 }
 
 // exampleKey holds a value for documentation.
@@ -135,8 +135,8 @@ var seriesForm, fieldForm = fieldFormOf(seriesBlock), fieldFormOf(fieldBlock)
 // fieldFormOf returns the form of a block, or of a type.
 func fieldFormOf(b block[Field]) form[Field] {
 	f := short(b, "type").unless(nested(b.names()))
-	alone := &f.shape.either[0]
-	alone.words = slices.DeleteFunc(slices.Clone(alone.words), func(word string) bool { return word == Enum.String() }) // an enum needs values
+	alone := &f.shape.either[0].json
+	alone.Enum = slices.DeleteFunc(slices.Clone(alone.Enum), func(word string) bool { return word == Enum.String() }) // an enum needs values
 	return f
 }
 
@@ -285,7 +285,7 @@ func free(values []EnumValue) int {
 var numberForm = func() form[int] {
 	const first, last = 19000, 19999
 	f := integer(1, 536870911)
-	f.shape.not = []shape{{kind: shapeInteger, min: "19000", max: "19999"}}
+	f.shape.json.Not = &jsonSchema{Type: "integer", Minimum: "19000", Maximum: "19999"}
 	read := f.read
 	f.read = func(w *walker, n *node) (int, bool) {
 		v, ok := read(w, n)

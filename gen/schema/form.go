@@ -40,41 +40,34 @@ func (f form[V]) text(v V) string {
 
 // shape describes a form for documentation, formatting and the JSON Schema.
 type shape struct {
-	kind     shapeKind
-	what     string             // with its article, such as "a duration"
-	example  string             // hint if the value is something else; may be empty
-	words    []string           // the words of shapeWord; for shapeBool, true or false if only one is valid
-	syntax   []string           // regular expressions, all of which a string must match
-	format   string             // of a string, as in JSON Schema: date or date-time; may be empty
-	not      []shape            // exceptions
-	least    int                // characters of a string, or entries of a list or mapping
-	most     int                // characters of a string; 0 if unlimited
-	min, max json.Number        // of a number; empty if unlimited
-	distinct bool               // list items must be distinct
-	name     *shape             // keys of an open mapping
-	item     func() shape       // items of a list, or values of an open mapping
-	keys     func() []keyShape  // of a closed mapping
-	cases    func() []caseShape // of a closed mapping; may be nil
-	either   []shape            // the alternatives of shapeEither
+	kind    shapeKind
+	what    string             // with its article, such as "a duration"
+	example string             // hint if the value is something else; may be empty
+	json    jsonSchema         // what the kind does not say
+	syntax  []string           // of shapeText: regular expressions, all of which a string must match
+	name    *shape             // keys of an open mapping
+	item    func() shape       // items of a list, or values of an open mapping
+	keys    func() []keyShape  // of a closed mapping
+	cases   func() []caseShape // of a closed mapping; may be nil
+	either  []shape            // the alternatives of shapeEither
 }
 
 type shapeKind int
 
 // The kinds of shapes.
 const (
-	shapeText    shapeKind = iota // a string
-	shapeWord                     // one of words
-	shapeBool                     // true or false
-	shapeInteger                  // from min to max
-	shapeNumber                   // from min to max, with or without a fraction
-	shapeScalar                   // any scalar
-	shapeList                     // of item
-	shapeOpen                     // a mapping from names to item
-	shapeClosed                   // a mapping with keys
-	shapeEither                   // one of either
-	shapeLazy                     // item, which may contain this shape
-	shapeNever                    // no value: the key is not allowed
+	shapeText   shapeKind = iota // a string, or any scalar
+	shapeScalar                  // a scalar that json describes
+	shapeList                    // of item
+	shapeOpen                    // a mapping from names to item
+	shapeClosed                  // a mapping with keys
+	shapeEither                  // one of either
+	shapeLazy                    // item, which may contain this shape
+	shapeNever                   // no value: the key is not allowed
 )
+
+// oneOfWords is the JSON Schema of words.
+func oneOfWords(words ...string) jsonSchema { return jsonSchema{Type: "string", Enum: words} }
 
 // keyShape describes a key of a closed mapping.
 type keyShape struct {
@@ -543,7 +536,7 @@ func boxed[V any](f form[V]) form[any] {
 
 // listOf returns the form of a non-empty list.
 func listOf[V any](what, example string, item form[V]) form[[]V] {
-	s := shape{kind: shapeList, what: what, least: 1, item: func() shape { return item.shape }}
+	s := shape{kind: shapeList, what: what, json: jsonSchema{MinItems: 1}, item: func() shape { return item.shape }}
 	return form[[]V]{s, func(w *walker, n *node) ([]V, bool) {
 		if n.kind != list || len(n.items) == 0 {
 			w.wantSome(n, what, listHint(n, example))
@@ -579,7 +572,7 @@ func (w *walker) wantSome(n *node, what, hint string) {
 
 // distinct returns f with an error for each repeated item.
 func distinct(f form[[]Value[string]]) form[[]Value[string]] {
-	f.shape.distinct = true
+	f.shape.json.UniqueItems = true
 	read := f.read
 	f.read = func(w *walker, n *node) ([]Value[string], bool) {
 		all, ok := read(w, n)
@@ -601,7 +594,7 @@ func distinct(f form[[]Value[string]]) form[[]Value[string]] {
 // named returns the form of a mapping from names to values, in the order of the file. An
 // entry that cannot be read keeps its name, so that references to it are not errors too.
 func named[V any](what, example string, name form[string], item form[V], at func(*V) *Value[string]) form[[]V] {
-	s := shape{kind: shapeOpen, what: what, least: 1, name: &name.shape, item: func() shape { return item.shape }}
+	s := shape{kind: shapeOpen, what: what, json: jsonSchema{MinProperties: 1}, name: &name.shape, item: func() shape { return item.shape }}
 	return form[[]V]{s, func(w *walker, n *node) ([]V, bool) {
 		if n.kind != mapping || len(n.entries) == 0 {
 			w.wantSome(n, what, example)
@@ -630,7 +623,7 @@ func named[V any](what, example string, name form[string], item form[V], at func
 // word returns the form of one of several words. language.txt has the hints for wrong words; others are those of more, if it
 // returns one.
 func word(what string, all []string, more ...func(text string) string) form[string] {
-	s := shape{kind: shapeWord, what: words.WithArticle(what), words: all}
+	s := shape{kind: shapeScalar, what: words.WithArticle(what), json: oneOfWords(all...)}
 	return form[string]{shape: s, read: func(w *walker, n *node) (string, bool) {
 		switch {
 		case n.kind != scalar:
@@ -718,7 +711,7 @@ func filled(what string) form[string] {
 			return "", newProblem("empty-text", what)
 		}
 		return s, nil
-	}).like(func(s *shape) { s.least = 1 })
+	}).like(func(s *shape) { s.json.MinLength = 1 })
 }
 
 // noControls matches strings without control characters other than line breaks and tabs.
@@ -741,7 +734,7 @@ func prose(what string) form[string] {
 func reason(what, example string) form[string] {
 	return prose(what).like(func(s *shape) {
 		s.syntax = append(s.syntax, `\S`)
-		s.not = []shape{boolean.shape}
+		s.json.Not = &jsonSchema{Type: "boolean"}
 	}).unless(func(w *walker, n *node) bool {
 		empty := n.kind == scalar && (strings.TrimSpace(n.text) == "" || n.boolean)
 		if empty {
@@ -752,7 +745,7 @@ func reason(what, example string) form[string] {
 }
 
 // boolean is the form of true and false; it rejects YAML's other spellings.
-var boolean = form[bool]{shape: shape{kind: shapeBool, what: "true or false"}, read: func(w *walker, n *node) (bool, bool) {
+var boolean = form[bool]{shape: shape{kind: shapeScalar, what: "true or false", json: jsonSchema{Type: "boolean"}}, read: func(w *walker, n *node) (bool, bool) {
 	if n.plain && (n.text == "true" || n.text == "false") {
 		return n.text == "true", true
 	}
@@ -791,7 +784,10 @@ const maxNumber = 400
 // whole returns the form of an integer from least to most.
 func whole(least, most *big.Int) form[*big.Int] {
 	what := fmt.Sprintf("an integer from %v to %v", least, most)
-	s := shape{kind: shapeInteger, what: what, min: json.Number(least.String()), max: json.Number(most.String())}
+	s := shape{kind: shapeScalar, what: what, json: jsonSchema{
+		Type: []string{"integer", "string"}, Minimum: json.Number(least.String()), Maximum: json.Number(most.String()),
+		Pattern: "^-?[1-9][0-9]*(_[0-9]+)+$", PatternMessage: "expected " + what, // YAML 1.2 parsers read a number with underscores as a string
+	}}
 	return form[*big.Int]{shape: s, read: func(w *walker, n *node) (*big.Int, bool) {
 		if !w.isNumber(n, integerText, what, repairWhole(n.text, least, most)) {
 			return nil, false
@@ -841,10 +837,10 @@ var floatText = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?
 // float returns the form of a finite floating-point number with 32 or 64 bits.
 func float(bits int) form[float64] {
 	what := fmt.Sprintf("a finite %d-bit number", bits)
-	s := shape{kind: shapeNumber, what: what}
+	s := shape{kind: shapeScalar, what: what, json: jsonSchema{Type: "number"}}
 	if bits == 32 { // the largest that rounds to a finite 32-bit number; JSON parsers limit 64-bit numbers themselves
-		s.max = json.Number(strconv.FormatFloat(math.Nextafter(1<<128-1<<103, 0), 'e', -1, 64))
-		s.min = "-" + s.max
+		s.json.Maximum = json.Number(strconv.FormatFloat(math.Nextafter(1<<128-1<<103, 0), 'e', -1, 64))
+		s.json.Minimum = "-" + s.json.Maximum
 	}
 	return form[float64]{shape: s, read: func(w *walker, n *node) (float64, bool) {
 		if !w.isNumber(n, floatText, what, "write a number such as 1, 9.5 or 1e3") {
@@ -862,7 +858,7 @@ func float(bits int) form[float64] {
 // number returns the form of a number from least to most.
 func number(least, most float64) form[float64] {
 	what := fmt.Sprintf("a number from %v to %v", least, most)
-	s := shape{kind: shapeNumber, what: what, min: json.Number(fmt.Sprint(least)), max: json.Number(fmt.Sprint(most))}
+	s := shape{kind: shapeScalar, what: what, json: jsonSchema{Type: "number", Minimum: json.Number(fmt.Sprint(least)), Maximum: json.Number(fmt.Sprint(most))}}
 	return form[float64]{shape: s, read: func(w *walker, n *node) (float64, bool) {
 		if !w.isNumber(n, floatText, what, "write a number, such as 0.9") {
 			return 0, false

@@ -20,7 +20,7 @@ func TestLanguageText(t *testing.T) {
 			seen[s.what] = true
 		}
 		described[s.what] = true
-		for _, word := range s.words {
+		for _, word := range s.json.Enum {
 			described[s.what+": "+word] = true
 			if _, misplaced := guideOf(s.what).elsewhere[word]; misplaced {
 				t.Errorf("%s is %s", word, s.what)

@@ -59,7 +59,7 @@ type properties []property
 
 type property struct {
 	name   string
-	schema any // *jsonSchema, or false for a key that is not allowed
+	schema *jsonSchema // nil for a key that is not allowed
 }
 
 // MarshalJSON returns an object with the properties in their order.
@@ -71,7 +71,10 @@ func (p properties) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := marshal(entry.schema)
+		value, err := []byte("false"), error(nil)
+		if entry.schema != nil {
+			value, err = marshal(entry.schema)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -116,42 +119,34 @@ type schemaMaker struct {
 
 // schema returns the JSON Schema of a shape.
 func (m *schemaMaker) schema(s shape) *jsonSchema {
-	switch s.kind {
-	case shapeWord:
-		return &jsonSchema{Type: "string", Enum: s.words}
-	case shapeBool:
-		return boolSchema(s)
-	case shapeInteger:
-		// YAML 1.2 parsers read a number with underscores as a string.
-		return &jsonSchema{Type: []string{"integer", "string"}, Pattern: "^-?[1-9][0-9]*(_[0-9]+)+$", PatternMessage: "expected " + s.what, Minimum: s.min, Maximum: s.max, Not: m.not(s)}
-	case shapeNumber:
-		return &jsonSchema{Type: "number", Minimum: s.min, Maximum: s.max}
-	case shapeText, shapeScalar:
-		return m.text(s)
+	out := s.json
+	switch out.Title = s.what; s.kind {
+	case shapeScalar:
+		out.Title = ""
+	case shapeText:
+		s.text(&out)
 	case shapeList:
-		return &jsonSchema{Title: s.what, Type: "array", MinItems: s.least, UniqueItems: s.distinct, Items: m.schema(s.item())}
+		out.Type, out.Items = "array", m.schema(s.item())
 	case shapeOpen:
-		return &jsonSchema{Title: s.what, Type: "object", MinProperties: s.least, PropertyNames: m.schema(*s.name), Additional: m.schema(s.item())}
+		out.Type, out.PropertyNames, out.Additional = "object", m.schema(*s.name), m.schema(s.item())
 	case shapeClosed:
-		return m.closed(s)
+		m.closed(s, &out)
 	case shapeLazy:
 		return m.reference(s.item())
-	default:
-		return m.either(s)
+	case shapeNever:
+		return nil
+	case shapeEither:
+		for _, e := range s.either {
+			out.AnyOf = append(out.AnyOf, m.schema(e))
+		}
 	}
+	return &out
 }
 
-func boolSchema(s shape) *jsonSchema {
-	if len(s.words) == 1 {
-		return &jsonSchema{Const: s.words[0] == "true"}
-	}
-	return &jsonSchema{Type: "boolean"}
-}
-
-// text returns the schema of a string. It also accepts numbers and booleans where their
+// text sets the schema of a string. It also accepts numbers and booleans where their
 // text is valid.
-func (m *schemaMaker) text(s shape) *jsonSchema {
-	out := &jsonSchema{Type: scalarTypes(s), Format: s.format, MinLength: s.least, MaxLength: s.most, Not: m.not(s)}
+func (s shape) text(out *jsonSchema) {
+	out.Title, out.Type = "", scalarTypes(s)
 	for i, syntax := range s.syntax {
 		if i > 0 {
 			out.AllOf = append(out.AllOf, &jsonSchema{Pattern: syntax, PatternMessage: out.PatternMessage})
@@ -162,7 +157,6 @@ func (m *schemaMaker) text(s shape) *jsonSchema {
 			out.PatternMessage += ": " + s.example
 		}
 	}
-	return out
 }
 
 // scalarTypes returns the types that YAML parsers may read the strings of a shape as.
@@ -175,7 +169,7 @@ func scalarTypes(s shape) any {
 		{"number", []string{"1", "1234", "1.5"}},
 		{"boolean", []string{"true", "True"}},
 	} {
-		if slices.ContainsFunc(other.texts, func(text string) bool { return matches(s, text) }) {
+		if s.json.Format == "" && slices.ContainsFunc(other.texts, s.matches) {
 			types = append(types, other.name)
 		}
 	}
@@ -186,73 +180,36 @@ func scalarTypes(s shape) any {
 }
 
 // matches reports whether a string has the syntax of s.
-func matches(s shape, text string) bool {
-	for _, syntax := range s.syntax {
-		if !regexp.MustCompile(syntax).MatchString(text) {
-			return false
-		}
-	}
-	return s.format == ""
+func (s shape) matches(text string) bool {
+	return !slices.ContainsFunc(s.syntax, func(syntax string) bool { return !regexp.MustCompile(syntax).MatchString(text) })
 }
 
-// not returns the schema of the exceptions of s, or nil if there are none.
-func (m *schemaMaker) not(s shape) *jsonSchema {
-	var out []*jsonSchema
-	for _, n := range s.not {
-		switch schema := m.schema(n); n.kind {
-		case shapeText:
-			out = append(out, &jsonSchema{Type: "string", Pattern: schema.Pattern})
-		case shapeInteger:
-			out = append(out, &jsonSchema{Type: "integer", Minimum: schema.Minimum, Maximum: schema.Maximum})
-		default:
-			out = append(out, schema)
-		}
+// closed sets the schema of a mapping with a fixed set of keys.
+func (m *schemaMaker) closed(s shape, out *jsonSchema) {
+	out.Type, out.Additional = "object", false
+	m.properties(s.keys(), out)
+	for i, k := range s.keys() {
+		out.Properties[i].schema.Description = describe(k)
 	}
-	switch len(out) {
-	case 0:
-		return nil
-	case 1:
-		return out[0]
-	default:
-		return &jsonSchema{AnyOf: out}
+	if s.cases == nil {
+		return
+	}
+	for _, c := range s.cases() {
+		then := &jsonSchema{}
+		m.properties(c.keys, then)
+		has := &jsonSchema{Properties: properties{{c.key, &jsonSchema{Const: c.value}}}, Required: []string{c.key}}
+		out.AllOf = append(out.AllOf, &jsonSchema{If: has, Then: then})
 	}
 }
 
-// closed returns the schema of a mapping with a fixed set of keys.
-func (m *schemaMaker) closed(s shape) *jsonSchema {
-	out := &jsonSchema{Title: s.what, Type: "object", Additional: false}
-	for _, k := range s.keys() {
-		schema := m.schema(k.shape)
-		schema.Description = describe(k)
-		out.Properties = append(out.Properties, property{k.name, schema})
+// properties adds the schemas of keys.
+func (m *schemaMaker) properties(keys []keyShape, out *jsonSchema) {
+	for _, k := range keys {
+		out.Properties = append(out.Properties, property{k.name, m.schema(k.shape)})
 		if k.required {
 			out.Required = append(out.Required, k.name)
 		}
 	}
-	if s.cases == nil {
-		return out
-	}
-	for _, c := range s.cases() {
-		out.AllOf = append(out.AllOf, m.oneCase(c))
-	}
-	return out
-}
-
-// oneCase returns the schema of a condition on keys.
-func (m *schemaMaker) oneCase(c caseShape) *jsonSchema {
-	then := &jsonSchema{}
-	for _, k := range c.keys {
-		if k.shape.kind == shapeNever {
-			then.Properties = append(then.Properties, property{k.name, false})
-			continue
-		}
-		then.Properties = append(then.Properties, property{k.name, m.schema(k.shape)})
-		if k.required {
-			then.Required = append(then.Required, k.name)
-		}
-	}
-	has := &jsonSchema{Properties: properties{{c.key, &jsonSchema{Const: c.value}}}, Required: []string{c.key}}
-	return &jsonSchema{If: has, Then: then}
 }
 
 // reference returns a reference to the definition of s, and adds the definition on first
@@ -267,19 +224,10 @@ func (m *schemaMaker) reference(s shape) *jsonSchema {
 	return &jsonSchema{Ref: "#/definitions/" + name}
 }
 
-// either returns the schema of a choice.
-func (m *schemaMaker) either(s shape) *jsonSchema {
-	out := &jsonSchema{Title: s.what}
-	for _, e := range s.either {
-		out.AnyOf = append(out.AnyOf, m.schema(e))
-	}
-	return out
-}
-
 // describe returns the description of a key that editors show.
 func describe(k keyShape) string {
 	text := sentence(k.doc)
-	if k.shape.kind == shapeInteger {
+	if k.shape.json.Minimum != "" && k.shape.json.Pattern != "" { // an integer
 		text += " " + sentence(k.shape.what)
 	}
 	return strings.TrimSpace(text + " " + k.more)

@@ -151,10 +151,10 @@ var segmentNameForm = parsed("a name", "write `name: slot`", func(s string) (str
 		return "", newProblem("bad-segment-name", quote(s), s, s)
 	}
 	return s, nil
-}).like(func(s *shape) { s.least, s.not = 1, []shape{{kind: shapeWord, words: []string{"bucket", "time"}}} })
+}).like(func(s *shape) { not := oneOfWords("bucket", "time"); s.json = jsonSchema{MinLength: 1, Not: &not} })
 
 // sequenceKey adds a tie-breaker to events; its only value is true.
-var sequenceKey = constant[Segment]("sequence", boolean.like(func(s *shape) { s.what, s.words = "true", []string{"true"} }).unless(func(w *walker, n *node) bool {
+var sequenceKey = constant[Segment]("sequence", boolean.like(func(s *shape) { s.what, s.json = "true", jsonSchema{Const: true} }).unless(func(w *walker, n *node) bool {
 	wrong := n.plain && n.text == "false"
 	if wrong {
 		w.reject(n.pos, "sequence-false")

@@ -100,7 +100,7 @@ var bucketBlock = block[Bucket]{
 	},
 }
 
-var spanForm = parsed("a bucket width", "write `every: 1w`", parseSpan).like(func(s *shape) { s.syntax, s.most = []string{spanSyntax, noZeroWidth}, maxQuantity })
+var spanForm = parsed("a bucket width", "write `every: 1w`", parseSpan).like(func(s *shape) { s.syntax, s.json.MaxLength = []string{spanSyntax, noZeroWidth}, maxQuantity })
 
 var rateForm = parsed("a rate", "write `rate: 1/m`", parseRate).like(func(s *shape) { s.syntax = []string{ratePattern, rateNotZero} })
 
@@ -166,7 +166,7 @@ func orEmpty[V any](f form[[]V]) form[[]V] {
 		}
 		return read(w, n)
 	}
-	return f.like(func(s *shape) { s.least = 0 })
+	return f.like(func(s *shape) { s.json.MinItems = 0 })
 }
 
 var expectBlock = block[Expect]{

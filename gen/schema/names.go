@@ -37,7 +37,7 @@ func nameForm(what string, syntax *regexp.Regexp, rule string, repair func(strin
 			return "", newProblem("bad-name", quote(s), what, hint)
 		}
 		return s, nil
-	}).like(func(s *shape) { s.syntax, s.most = []string{syntax.String()}, maxName })
+	}).like(func(s *shape) { s.syntax, s.json.MaxLength = []string{syntax.String()}, maxName })
 }
 
 // isASCII reports whether s has only ASCII characters, so that a repair keeps all letters.
@@ -71,7 +71,8 @@ func exportedForm(what string) form[string] {
 // invalid names to the reason.
 func identifierForm(what string, reserved map[string]string) form[string] {
 	f := nameForm(what, plainName, "use letters, digits and underscores, beginning with a letter", snake)
-	f.shape.not = []shape{{kind: shapeWord, words: slices.Sorted(maps.Keys(reserved))}}
+	not := oneOfWords(slices.Sorted(maps.Keys(reserved))...)
+	f.shape.json.Not = &not
 	return f.unless(func(w *walker, n *node) bool {
 		why, ok := reserved[n.text]
 		if ok {
@@ -98,7 +99,7 @@ var versionForm = parsed("a version", "write `btgen: "+Version+"`", func(s strin
 		return "", newProblem("unknown-version", quote(s), Version)
 	}
 	return s, nil
-}).like(func(s *shape) { s.kind, s.words = shapeWord, []string{Version} })
+}).like(func(s *shape) { s.kind, s.json = shapeScalar, oneOfWords(Version) })
 
 // IsReservedPackage reports whether Go or the vendored runtime uses a package name.
 func IsReservedPackage(name string) bool { return slices.Contains(reservedPackages, name) }
@@ -126,10 +127,8 @@ func keywords() []string {
 var packageForm = func() form[string] {
 	f := nameForm("a package name", packageName, "use lowercase letters, digits and underscores, beginning with a letter",
 		func(s string) string { return snake(strings.ToLower(s)) })
-	f.shape.not = []shape{
-		{kind: shapeWord, words: slices.Concat(keywords(), reservedPackages, windowsNames)},
-		{kind: shapeText, syntax: []string{`_test$`}},
-	}
+	reserved := oneOfWords(slices.Concat(keywords(), reservedPackages, windowsNames)...)
+	f.shape.json.Not = &jsonSchema{AnyOf: []*jsonSchema{&reserved, {Type: "string", Pattern: `_test$`}}}
 	return f.unless(func(w *walker, n *node) bool {
 		name := ""
 		switch s := n.text; {
@@ -160,7 +159,7 @@ var precisionForm = parsed("a duration", "write `precision: 1m`", func(s string)
 		return 0, newProblem("uneven-precision", quote(s))
 	}
 	return d, nil
-}).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
+}).like(func(s *shape) { s.syntax, s.json.MaxLength = []string{durationSyntax, notZero}, maxQuantity })
 
 // ageForm is the form of a maximum age. Rule L10 checks Bigtable's limits.
 var ageForm = positiveForm("an age, as in 30d", "an age of zero keeps nothing")
@@ -176,7 +175,7 @@ func positiveForm(example, zero string) form[time.Duration] {
 			return 0, newProblem("zero-age", zero)
 		}
 		return d, err
-	}).like(func(s *shape) { s.syntax, s.most = []string{durationSyntax, notZero}, maxQuantity })
+	}).like(func(s *shape) { s.syntax, s.json.MaxLength = []string{durationSyntax, notZero}, maxQuantity })
 }
 
 // ttlAgeForm is ageForm with a hint for data that is kept forever.
@@ -194,7 +193,7 @@ var originForm = instantForm("origin: 2021-03-01")
 // instantForm is the form of a date or a time.
 func instantForm(example string) form[time.Time] {
 	f := parsed("a date", "write `"+example+"`", parseInstant).like(func(s *shape) {
-		s.kind, s.either = shapeEither, []shape{{kind: shapeText, what: "a date", format: "date"}, {kind: shapeText, what: "a time", format: "date-time"}}
+		s.kind, s.either = shapeEither, []shape{{what: "a date", json: jsonSchema{Format: "date"}}, {what: "a time", json: jsonSchema{Format: "date-time"}}}
 	})
 	f.write = func(t time.Time) string {
 		if t.Equal(t.Truncate(day)) {

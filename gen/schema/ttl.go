@@ -147,7 +147,7 @@ var defaultExpirationKey = put("default_expiration", ttlAgeForm, ageOf).or(inlin
 // combinedTTL returns the block of a strategy that combines others.
 func combinedTTL(name string) block[TTL] {
 	nested := lazy("a ttl", func() form[TTL] { return ttlForm(true) })
-	rules := listOf("a list of rules", "write `"+name+": [{max_age: 30d}, {max_versions: 3}]`", nested).like(func(s *shape) { s.least = 2 })
+	rules := listOf("a list of rules", "write `"+name+": [{max_age: 30d}, {max_versions: 3}]`", nested).like(func(s *shape) { s.json.MinItems = 2 })
 	return block[TTL]{
 		what: "a ttl with " + name,
 		keys: []key[TTL]{must(set(name, rules, func(t *TTL) *[]TTL { return &t.Rules }))},

@@ -207,14 +207,16 @@ var types = [...]typeRow{
 		Width: 8, Sized: 8, TextWidth: Widths{20, 20, 30}, // RFC 3339 with up to nanoseconds, in UTC
 		Quoted: true, Proto: "google.protobuf.Timestamp", ProtoFile: "google/protobuf/timestamp.proto", ProtoZero: true,
 		ProtoWidth: Widths{7, 9, 13}, // a message of seconds since 1970 and, if not 0, nanoseconds
-	}, boxed(parsed("a time", "write it as in 2021-03-05T12:00:00Z", parseTime).like(func(s *shape) { s.format = "date-time" }))},
+	}, boxed(parsed("a time", "write it as in 2021-03-05T12:00:00Z", parseTime).like(func(s *shape) { s.json.Format = "date-time" }))},
 	Duration: {Traits{
 		Name: "duration", Codec: "Duration", Go: GoType{"time", "Duration"},
 		Usual: true, Rare: true, Segment: codec.DurationSegment, KeyTexts: signedDigits,
 		Width: 8, Sized: 8, TextWidth: Widths{2, 8, 24},
 		Quoted: true, Proto: "google.protobuf.Duration", ProtoFile: "google/protobuf/duration.proto",
 		ProtoWidth: Widths{3, 9, 13},
-	}, boxed(parsed("a duration", "write it as in 1h30m", ParseDuration).like(func(s *shape) { s.syntax, s.least, s.most = []string{durationSyntax}, 2, maxQuantity }))},
+	}, boxed(parsed("a duration", "write it as in 1h30m", ParseDuration).like(func(s *shape) {
+		s.syntax, s.json.MinLength, s.json.MaxLength = []string{durationSyntax}, 2, maxQuantity
+	}))},
 	UUID: {Traits{
 		Name: "uuid", Codec: "UUID", Go: GoType{CodecPackage, "UUID"},
 		Usual: true, Rare: true, Segment: codec.UUIDSegment, KeyTexts: []string{"01234567-89ab-4cde-8f01-23456789abcd"},
