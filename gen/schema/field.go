@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -233,35 +234,23 @@ func checkEnumValue(w *walker, f *Field, n *node) bool {
 // numbers.
 var enumForm = func() form[[]EnumValue] {
 	const what, example = "a list of names", "write `[drizzle, rain]` or `{drizzle: 1, rain: 2}`"
-	names := distinct(listOf(what, example, located(enumNameForm)))
 	numbered := named(what, example, enumNameForm, in(integer(0, math.MaxInt32), func(v *EnumValue) *Value[int] { return &v.Number }), func(v *EnumValue) *Value[string] { return &v.Name })
-	s := shape{kind: shapeEither, what: what, either: []shape{names.shape, numbered.shape}}
-	return form[[]EnumValue]{s, func(w *walker, n *node) ([]EnumValue, bool) {
-		if n.kind == mapping {
-			values, ok := numbered.read(w, n)
-			checkEnumNumbers(w, values)
-			return values, ok
-		}
-		all, ok := names.read(w, n)
-		var values []EnumValue
+	names := as(distinct(listOf(what, example, located(enumNameForm))), func(all []Value[string], _ diag.Pos) (values []EnumValue) {
 		for i, name := range all {
 			values = append(values, EnumValue{Name: name, Number: Value[int]{V: i + 1}})
 		}
-		return values, ok
-	}, func(values []EnumValue) string {
-		if values[0].Number.IsSet() {
-			return numbered.text(values)
-		}
-		var all []Value[string]
+		return values
+	}, func(values []EnumValue) (all []Value[string]) {
 		for _, v := range values {
 			all = append(all, v.Name)
 		}
-		return names.text(all)
-	}}
+		return all
+	})
+	return either(mapping, numbered.checked(checkEnumNumbers), names, func(values []EnumValue) bool { return values[0].Number.IsSet() })
 }()
 
 // checkEnumNumbers reports duplicate numbers.
-func checkEnumNumbers(w *walker, values []EnumValue) {
+func checkEnumNumbers(w *walker, _ *node, values []EnumValue) ([]EnumValue, bool) {
 	taken := map[int]string{}
 	for _, v := range values {
 		other, ok := taken[v.Number.V]
@@ -270,6 +259,7 @@ func checkEnumNumbers(w *walker, values []EnumValue) {
 		}
 		taken[v.Number.V] = v.Name.V
 	}
+	return values, true
 }
 
 // free returns a number that no value has.
@@ -284,16 +274,13 @@ func free(values []EnumValue) int {
 // numberForm is the form of a protobuf field number.
 var numberForm = func() form[int] {
 	const first, last = 19000, 19999
-	f := integer(1, 536870911)
-	f.shape.json.Not = &jsonSchema{Type: "integer", Minimum: "19000", Maximum: "19999"}
-	read := f.read
-	f.read = func(w *walker, n *node) (int, bool) {
-		v, ok := read(w, n)
-		if ok && v >= first && v <= last {
+	return integer(1, 536870911).checked(func(w *walker, n *node, v int) (int, bool) {
+		reserved := v >= first && v <= last
+		if reserved {
 			w.reject(n.pos, "reserved-number", first, last)
-			return 0, false
 		}
-		return v, ok
-	}
-	return f
+		return v, !reserved
+	}).like(func(s *shape) {
+		s.json.Not = &jsonSchema{Type: "integer", Minimum: json.Number(strconv.Itoa(first)), Maximum: json.Number(strconv.Itoa(last))}
+	})
 }()

@@ -342,14 +342,15 @@ func short[T any](b block[T], name string) form[T] {
 		b.read(w, &node{kind: mapping, pos: n.pos, entries: []entry{{&node{kind: scalar, pos: n.pos, text: name}, n}}}, &t)
 		return t, true
 	}, func(t T) string { return k.text(&t) }}
-	return either(alone, record(b), func(t T) bool { return len(b.entries(&t)) == 1 && (k.required || k.has(&t)) })
+	return either(scalar, alone, record(b), func(t T) bool { return len(b.entries(&t)) == 1 && (k.required || k.has(&t)) })
 }
 
-// either returns the form of a scalar or something longer. is reports whether a value is the scalar.
-func either[T any](alone, long form[T], is func(t T) bool) form[T] {
+// either returns the form of nodes of a kind, such as a scalar, or else of something longer. is reports whether a value is one of
+// the former.
+func either[T any](kind nodeKind, alone, long form[T], is func(t T) bool) form[T] {
 	s := shape{kind: shapeEither, what: long.shape.what, either: []shape{alone.shape, long.shape}}
 	return form[T]{s, func(w *walker, n *node) (T, bool) {
-		if n.kind == scalar {
+		if n.kind == kind {
 			return alone.read(w, n)
 		}
 		return long.read(w, n)
@@ -492,6 +493,19 @@ func (f form[V]) unless(refuse func(w *walker, n *node) bool) form[V] {
 	return f
 }
 
+// checked returns f with a further check of its values, which returns what remains of them.
+func (f form[V]) checked(check func(w *walker, n *node, v V) (V, bool)) form[V] {
+	read := f.read
+	f.read = func(w *walker, n *node) (V, bool) {
+		v, ok := read(w, n)
+		if ok {
+			v, ok = check(w, n, v)
+		}
+		return v, ok
+	}
+	return f
+}
+
 // like returns f with its shape modified.
 func (f form[V]) like(more func(*shape)) form[V] {
 	more(&f.shape)
@@ -573,22 +587,17 @@ func (w *walker) wantSome(n *node, what, hint string) {
 // distinct returns f with an error for each repeated item.
 func distinct(f form[[]Value[string]]) form[[]Value[string]] {
 	f.shape.json.UniqueItems = true
-	read := f.read
-	f.read = func(w *walker, n *node) ([]Value[string], bool) {
-		all, ok := read(w, n)
+	return f.checked(func(w *walker, _ *node, all []Value[string]) ([]Value[string], bool) {
 		seen := map[string]bool{}
-		kept := all[:0]
-		for _, v := range all {
-			if seen[v.V] {
+		return slices.DeleteFunc(all, func(v Value[string]) bool {
+			again := seen[v.V]
+			if again {
 				w.reject(v.Pos, "listed-twice", quote(v.V))
-				continue
 			}
 			seen[v.V] = true
-			kept = append(kept, v)
-		}
-		return kept, ok
-	}
-	return f
+			return again
+		}), true
+	})
 }
 
 // named returns the form of a mapping from names to values, in the order of the file. An

@@ -33,7 +33,7 @@ var keyBlock = block[Table]{
 }
 
 // segmentForm is the form of a key segment: a word, or one of several blocks.
-var segmentForm = either(wordSegment, union[Segment]{
+var segmentForm = either(scalar, wordSegment, union[Segment]{
 	what:     "a key segment",
 	both:     func(*node) string { return "write two segments" },
 	begin:    func(pos diag.Pos, kind int, s *Segment) { s.Pos, s.Kind = pos, SegmentKind(kind) },

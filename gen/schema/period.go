@@ -50,38 +50,28 @@ func (t Table) over(above *Table) Table {
 		t.Doc, t.Splits, t.Allow = above.Doc, above.Splits, above.Allow
 		t.RowKeySchema, t.DeletionProtection, t.Tier, t.Draft = above.RowKeySchema, above.DeletionProtection, above.Tier, above.Draft
 	}
-	if !t.Pattern.IsSet() {
-		t.Pattern = above.Pattern
-	}
+	t.Pattern = orAbove(t.Pattern, above.Pattern, !t.Pattern.IsSet())
 	if !t.Key.IsValid() {
 		t.Key, t.Delimiter, t.Segments = above.Key, above.Delimiter, above.Segments
 	}
-	if codec.ParsePattern(t.Pattern.V).Bucketed() && !t.Bucket.Pos.IsValid() {
-		t.Bucket = above.Bucket
-	}
-	t.overValues(above)
+	p, same := codec.ParsePattern(t.Pattern.V), t.Pattern.V == above.Pattern.V // values and blob depend on the pattern
+	t.Bucket = orAbove(t.Bucket, above.Bucket, p.Bucketed() && !t.Bucket.Pos.IsValid())
+	t.Blob = orAbove(t.Blob, above.Blob, !t.Blob.Pos.IsValid() && (same || p.Serialized()))
+	t.Values = orAbove(t.Values, above.Values, !t.Values.IsSet() && (same || !p.OneValue()))
 	if !t.Family.IsSet() && t.Families == nil {
 		t.Family, t.Families = above.Family, above.Families
 	}
-	if t.TTL == nil && len(t.Families) == 0 {
-		t.TTL = above.TTL
-	}
-	if !t.Rollup.Pos.IsValid() {
-		t.Rollup = above.Rollup
-	}
+	t.TTL = orAbove(t.TTL, above.TTL, t.TTL == nil && len(t.Families) == 0)
+	t.Rollup = orAbove(t.Rollup, above.Rollup, !t.Rollup.Pos.IsValid())
 	return t
 }
 
-// overValues takes over how values are written, as far as the pattern allows it.
-func (t *Table) overValues(above *Table) {
-	p := codec.ParsePattern(t.Pattern.V)
-	same := t.Pattern.V == above.Pattern.V
-	if !t.Blob.Pos.IsValid() && (same || p.Serialized()) {
-		t.Blob = above.Blob
+// orAbove returns what a layout has, or takes over from the one above it.
+func orAbove[T any](own, above T, takesOver bool) T {
+	if takesOver {
+		return above
 	}
-	if !t.Values.IsSet() && (same || !p.OneValue()) {
-		t.Values = above.Values
-	}
+	return own
 }
 
 // FormatInstant writes a time as in since: only the date if it is midnight in UTC.

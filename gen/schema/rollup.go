@@ -41,4 +41,4 @@ var rollupBlock = block[Rollup]{
 var noRollup = as(word("rollup", []string{"none"}), func(_ string, pos diag.Pos) Rollup { return Rollup{Pos: pos, None: true} }, func(Rollup) string { return "none" })
 
 // rollupForm is the form of a rollup.
-var rollupForm = either(noRollup, record(rollupBlock), func(r Rollup) bool { return r.None })
+var rollupForm = either(scalar, noRollup, record(rollupBlock), func(r Rollup) bool { return r.None })
