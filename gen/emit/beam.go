@@ -33,7 +33,6 @@ type part struct {
 	suffix string        // of the codec's functions
 	typ    jen.Code      // a named type to convert to; nil if there is none
 	unset  bool          // the zero value means that there is none
-	class  bool          // it is a TTL class
 }
 
 // beamFiles renders the file of a schema.
@@ -151,7 +150,7 @@ func (s *beamFile) eventParts() []part {
 		p := part{is: s.names.TTLField(kind), unset: true, suffix: "Timestamp"}
 		switch kind {
 		case layout.ClassField:
-			p.name, p.suffix, p.typ, p.class, p.unset = "class", "Int64", s.own(s.names.Class), true, false
+			p.name, p.suffix, p.typ, p.unset = "class", "Int64", s.own(s.names.Class), false
 		case layout.TTLDurationField:
 			p.suffix = "Duration"
 		case layout.ExpiresAtField:
@@ -248,12 +247,7 @@ func (s *beamFile) encode() jen.Code {
 		g.Var().Id("dst").Index().Byte()
 		for i := range s.parts {
 			p := &s.parts[i]
-			presence := "Implicit"
-			if p.field != nil && p.field.Optional {
-				presence = "Explicit"
-			}
-			g.Add(p.guarded(jen.Id("dst").Op("=").Add(s.codec("AppendProto"+p.suffix)).Call(
-				jen.Id("dst"), jen.Lit(p.number), s.codec(presence), p.of())))
+			g.Add(p.guarded(s.appendValue(p.suffix, p.number, p.field != nil && p.field.Optional, p.of())))
 		}
 		g.Return(jen.Id("dst"))
 	})
@@ -267,11 +261,7 @@ func (s *beamFile) decode() jen.Code {
 		jen.Var().Id("e").Add(s.event()),
 		jen.Id("r").Op(":=").Add(s.codec("NewProtoReader")).Call(jen.Id("encoded")),
 		jen.For(jen.Id("r").Dot("Next").Call()).Block(
-			jen.Switch(jen.Id("r").Dot("Number").Call()).BlockFunc(func(g *jen.Group) {
-				for i := range s.parts {
-					g.Case(jen.Lit(s.parts[i].number)).Line().Add(s.set(&s.parts[i]))
-				}
-			}),
+			jen.Switch(jen.Id("r").Dot("Number").Call()).Block(each(s.parts, func(_ int, p *part) jen.Code { return jen.Case(jen.Lit(p.number)).Line().Add(s.set(p)) })...),
 		),
 		jen.Return(jen.Id("e"), jen.Id("r").Dot("Err").Call()),
 	)

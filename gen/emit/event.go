@@ -63,18 +63,18 @@ func (s *schemaFile) checkField(f *layout.Field) jen.Code {
 func (s *schemaFile) appendProto() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s appends the fields of an event in protobuf wire format; %s.proto describes it.", s.names.AppendProto, s.names.File)).Line().
 		Func().Id(s.names.AppendProto).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.Event)).Index().Byte().
-		BlockFunc(func(g *jen.Group) {
-			for i := range s.layout.Fields {
-				f := &s.layout.Fields[i]
-				presence := "Implicit"
-				if f.Explicit() {
-					presence = "Explicit"
-				}
-				g.Add(s.ifSet("e", f, jen.Id("dst").Op("=").Add(s.codec("AppendProto"+suffix(f.Type))).Call(
-					jen.Id("dst"), jen.Lit(f.Number), s.codec(presence), s.encodable("e", f))))
-			}
-			g.Return(jen.Id("dst"))
-		})
+		Block(append(each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+			return s.ifSet("e", f, s.appendValue(suffix(f.Type), f.Number, f.Explicit(), s.encodable("e", f)))
+		}), jen.Return(jen.Id("dst")))...)
+}
+
+// appendValue renders the statement that appends a value in protobuf wire format.
+func (s *schemaFile) appendValue(suffix string, number int, explicit bool, value jen.Code) jen.Code {
+	presence := "Implicit"
+	if explicit {
+		presence = "Explicit"
+	}
+	return jen.Id("dst").Op("=").Add(s.codec("AppendProto"+suffix)).Call(jen.Id("dst"), jen.Lit(number), s.codec(presence), value)
 }
 
 // parseProto declares the function that parses a serialized event.
@@ -184,16 +184,13 @@ func (s *schemaFile) setProto(f *layout.Field, value *jen.Statement) jen.Code {
 // an absent value differs from zero.
 func (s *schemaFile) jsonStruct() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s contains the fields of an event in JSON.", s.names.JSON)).Line().
-		Type().Id(s.names.JSON).StructFunc(func(g *jen.Group) {
-		for i := range s.layout.Fields {
-			f := &s.layout.Fields[i]
-			t := jen.Op("*").Add(s.jsonGoType(f))
-			if f.Type == schema.JSON {
-				t = s.goType(f) // null is a valid value
-			}
-			g.Id(s.names.Field(f).Name).Add(t).Tag(map[string]string{"json": f.Name + ",omitempty"})
+		Type().Id(s.names.JSON).Struct(each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+		t := jen.Op("*").Add(s.jsonGoType(f))
+		if f.Type == schema.JSON {
+			t = s.goType(f) // null is a valid value
 		}
-	})
+		return jen.Id(s.names.Field(f).Name).Add(t).Tag(map[string]string{"json": f.Name + ",omitempty"})
+	})...)
 }
 
 // jsonGoType renders the Go type whose JSON form is that of the value.
