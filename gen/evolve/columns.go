@@ -31,11 +31,6 @@ var (
 		way:   requiredHint,
 		names: []rehearse.Cause{rehearse.ColumnsChanged},
 	})
-	placeReused = data(Rule{
-		ID:    "E14",
-		way:   reuseHint,
-		names: []rehearse.Cause{rehearse.ColumnsChanged},
-	})
 	fieldReplaced = data(Rule{
 		ID:    "E17",
 		cells: true, way: replacedHint,
@@ -68,64 +63,48 @@ func (c *comparer) columns(renamed map[string]string) {
 			removed = append(removed, old)
 		}
 	}
-	back := c.older()
 	for _, new := range c.new.Live() {
-		if find(c.old.Columns, new.Key, false) >= 0 || moved[new.Key] || back[new.Key] {
-			continue
-		}
-		i := find(c.old.Columns, new.Key, true)
-		if i < 0 {
+		i, again := find(c.old.Columns, new.Key, false), find(c.old.Columns, new.Key, true)
+		switch older := c.outlived(new); {
+		case i >= 0 || moved[new.Key]:
+		case older != nil && c.now(older.Was) >= 0 && c.new.Columns[c.now(older.Was)].Key == new.Key: // the field is renamed back
+			c.column(*older, new, nil, true)
+		case again >= 0 && item(c.old.Columns[again]) == item(new) && !slices.ContainsFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) }):
+			c.again(c.old.Columns[again], new)
+		default:
 			added = append(added, new)
-			continue
-		}
-		k := slices.IndexFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) })
-		if k < 0 {
-			c.again(c.old.Columns[i], new)
-		} else if !c.reused(c.old.Columns[i], new) { // a field that is back in its first column was written to another
-			c.renamed(removed[k], new)
-			c.changes[len(c.changes)-1].way.text = fmt.Sprintf("keep it in %s; otherwise, run btgen generate between removing one field and adding the other", c.place(removed[k]))
-			removed = slices.Delete(removed, k, k+1)
 		}
 	}
-	removed = c.arrive(added, removed)
-	for _, old := range removed {
+	for _, old := range c.arrive(added, removed) {
 		follows := "its stored values are no longer read"
 		if required(old) && !old.Written {
 			follows = "programs with the old code cannot read new events, which lack it; deploy readers first"
 		}
 		c.add(fieldRemoved, Change{Item: item(old), place: atTable, Old: c.show(old)}, "field-removed", item(old), follows)
 	}
-	for _, new := range c.new.Live() {
-		all := c.origins(new)
-		c.mixed(new, all)
-		c.restored(new, all)
-	}
+	c.unknown()
 }
 
 // arrive adds the changes for fields in columns that no event was written with until now. It
 // returns the removed fields that are none of them under another name.
 func (c *comparer) arrive(added, removed []lock.Column) []lock.Column {
 	for _, new := range added {
-		older := c.outlived(new)
-		wrong := older != nil && c.reused(*older, new)
 		may := func(old lock.Column) bool { return mayBeRename(old, new) || c.misnamed(old, new) }
-		if i := slices.IndexFunc(removed, may); i >= 0 {
-			c.renamed(removed[i], new)
-			last := &c.changes[len(c.changes)-1]
-			for _, other := range removed[i+1:] {
-				if may(other) {
-					last.Message += fmt.Sprintf("; or it is %s that is renamed", c.place(other))
-				}
-			}
-			if wrong { // its new column is no place for it
-				c.changes[len(c.changes)-1].way.text = fmt.Sprintf("keep it in %s, with its was; otherwise, run btgen generate between removing one field and adding the other", c.place(removed[i]))
-			}
-			removed = slices.Delete(removed, i, i+1)
+		i := slices.IndexFunc(removed, may)
+		if i < 0 {
+			c.added(new)
 			continue
 		}
-		if !wrong && (older == nil || !c.returned(*older, new)) {
-			c.added(new)
+		c.renamed(removed[i], new)
+		for _, other := range removed[i+1:] {
+			if may(other) {
+				c.changes[len(c.changes)-1].Message += fmt.Sprintf("; or it is %s that is renamed", c.place(other))
+			}
 		}
+		if find(c.old.Columns, new.Key, true) >= 0 || c.outlived(new) != nil { // its new column is no place for it
+			c.changes[len(c.changes)-1].way.text = fmt.Sprintf("keep it in %s; otherwise, run btgen generate between removing one field and adding the other", c.place(removed[i]))
+		}
+		removed = slices.Delete(removed, i, i+1)
 	}
 	return removed
 }
@@ -199,17 +178,13 @@ func (c *comparer) in(l *lock.Layout, col lock.Column) string {
 // added adds the change for a field that no stored event has in its column. Those of a removed
 // field that it continues have it in an older one.
 func (c *comparer) added(new lock.Column) {
-	c.abandoned(new)
 	at := Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}
 	if !new.Written && required(new) {
 		at.Old = "absent"
 		c.add(requiredAdded, at, "required-added", item(new), c.lacking())
 		return
 	}
-	all := c.origins(new)
-	if len(all) > 0 && c.torn(new) {
-		return
-	}
+	all := slices.DeleteFunc(c.origins(new), func(o origin) bool { return o.live() })
 	if i := slices.IndexFunc(all, func(o origin) bool { return c.absence(o.old, new) }); i >= 0 {
 		c.restoredAs(all[i].old, new, at)
 	} else if len(all) > 0 {
@@ -266,72 +241,17 @@ func (c *comparer) misreads(old, new lock.Column) bool {
 	return harms(probe.changes)
 }
 
-// reused adds the change for a field that is stored in the place of a removed one, if values of
-// that are read as its own. It reports whether they are.
-func (c *comparer) reused(old, new lock.Column) bool {
-	other := c.new.Blob == "" && item(old) != item(new)
-	if other || c.misreads(old, new) {
-		was, is := c.in(c.old, old), c.in(c.new, new)
-		if other {
-			was, is = item(old)+" in "+was, item(new)+" in "+is
-		}
-		c.reuse(Change{Item: item(new), place: atColumn, column: new.Key, Old: was, New: is}, old)
-		return true
-	}
-	return false
-}
-
-// reuse adds a change of a field that is stored in the place of a removed one.
-func (c *comparer) reuse(at Change, old lock.Column) {
-	at.way.number = c.free()
-	c.add(placeReused, at, "place-reused", c.place(old), at.Item)
-}
-
-// again adds the change for a field that is stored in the place of a removed one.
+// again adds the change for a field that is stored in the place that it had before it was removed.
 func (c *comparer) again(old, new lock.Column) {
-	if c.reused(old, new) {
-		return
-	}
-	for _, older := range c.old.Columns {
-		if older.Retired && older.Was == old.Key && c.olderAt(older) == nil {
-			c.forgotten(older, new)
-		}
-	}
-	if old.Was != "" && c.returned(old, new) {
-		return
-	}
-	if c.torn(new) {
-		return
-	}
-	if c.absence(old, new) && !required(new) {
-		c.restoredAs(old, new, Change{Item: item(new), place: atColumn, column: new.Key})
-		return
-	}
-	if required(new) {
+	at := Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}
+	switch {
+	case required(new):
 		c.added(new)
-		return
+	case c.absence(old, new):
+		c.restoredAs(old, new, at)
+	default:
+		c.add(fieldAdded, at, "added-again", item(new))
 	}
-	c.abandoned(new)
-	c.add(fieldAdded, Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, "added-again", item(new))
-}
-
-// torn adds the change for a removed field that is read again, if events may have it in two TTL
-// classes: programs without the field leave its cells in the one class when they write an event
-// again with the other. A row that is one event is replaced entirely.
-func (c *comparer) torn(new lock.Column) bool {
-	classes := 0
-	for _, f := range c.new.Families {
-		if f.Class {
-			classes++
-		}
-	}
-	if classes < 2 || !c.new.Pattern.Versioned() || !c.new.Pattern.FieldColumns() || new.Written {
-		return false
-	}
-	c.reuse(Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}, new)
-	last := &c.changes[len(c.changes)-1]
-	last.Message = fmt.Sprintf("field %q is read again: events that were written with another TTL class meanwhile have its older value in both classes", item(new))
-	return true
 }
 
 // place describes where a field is stored, to begin a sentence.

@@ -125,23 +125,28 @@ func (c *Comparison) rehearse(t troupe, servers map[string]*pair) {
 		sides = r.losses(next)
 	}
 	var unnamed []rehearse.Loss
-	has := func(l rehearse.Loss) bool {
-		return slices.ContainsFunc(unnamed, func(o rehearse.Loss) bool { return lossItem(o) == lossItem(l) && t.of(o) == t.of(l) })
-	}
+	alike := func(o, l rehearse.Loss) bool { return lossItem(o) == lossItem(l) && t.of(o) == t.of(l) }
 	for i, side := range sides {
 		names := c.Findings
 		if c.accepted != nil {
 			names = slices.Concat(names, c.accepted[i])
 		}
 		for _, l := range side {
-			if !has(l) && !t.named(l, names) {
+			if !r.named(l, names) {
 				unnamed = append(unnamed, l)
 			}
 		}
 	}
-	for _, l := range unnamed {
+	unnamed = slices.DeleteFunc(unnamed, func(l rehearse.Loss) bool {
+		p := t.of(l)
+		return p != nil && r.explain(p, l)
+	})
+	for i, l := range unnamed {
+		if slices.ContainsFunc(unnamed[:i], func(o rehearse.Loss) bool { return alike(o, l) }) {
+			continue
+		}
 		all := l
-		if all.Read = lock.ReadName; l.Read != lock.ReadName && has(all) {
+		if all.Read = lock.ReadName; l.Read != lock.ReadName && slices.ContainsFunc(unnamed, func(o rehearse.Loss) bool { return alike(o, all) }) {
 			continue // what is true of all reads of a table is said once
 		}
 		if p := t.of(l); p != nil && !r.moves(p, l) {
@@ -186,6 +191,9 @@ func nameOf(p *pair) string {
 
 // lossItem returns what is lost, as a part of the name of a change.
 func lossItem(l rehearse.Loss) string {
+	if strings.HasPrefix(l.Read, idle) {
+		l.Read = "copies"
+	}
 	switch {
 	case l.Width > 0:
 		return l.Read + "/windows"
@@ -200,7 +208,8 @@ func (r *rewind) next() *rehearse.Epoch {
 	heads := r.heads()
 	a := &actor{codings: r.codings}
 	if len(heads) == 1 { // else, what is known of each side has the names of the schemas
-		a.renamed, a.series = r.identities(), r.seriesNames()
+		r.fields = r.identities()
+		a.renamed, a.series = r.fields, r.seriesNames()
 	}
 	next := &rehearse.Epoch{Program: a.program(r.c.castNow(r.t)), Now: r.c.in.Now, After: heads}
 	if !slices.ContainsFunc(heads, func(e *rehearse.Epoch) bool { return !reflect.DeepEqual(next.Program.Schemas, e.Program.Schemas) }) {
@@ -340,13 +349,14 @@ func (t troupe) of(l rehearse.Loss) *pair {
 }
 
 // named reports whether one of some findings is of class Data and names a loss.
-func (t troupe) named(l rehearse.Loss, by []Finding) bool {
+func (r *rewind) named(l rehearse.Loss, by []Finding) bool {
+	t := r.t
 	return slices.ContainsFunc(by, func(f Finding) bool {
 		if f.Rule.Class != Data || f.pair == nil || !slices.Contains(t.pairs, f.pair) {
 			return false
 		}
 		name := nameOf(f.pair)
-		return t.searches(l, f.pair) || (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) })
+		return r.explains(&f, l) && t.searches(l, f.pair) || r.explains(&f, l) && (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) })
 	})
 }
 

@@ -134,7 +134,7 @@ func TestLosses(t *testing.T) {
 		{"the delimiter of a copy", "X01:flat/Read", []revision{of(readings, flat), of(readings, with(`key: {delimiter: "|", segments: [dev, site, bucket]}`)), of(with(`key: {delimiter: "|", segments: [dev, site, bucket]}`), readings)}},
 		{"the family of a copy", "X01:flat/Read", []revision{of(readings, flat), of(readings, with("family: c")), of(with("family: c"), readings)}},
 		{"the pattern of a copy", "X01:flat/Read", []revision{of(readings, flat), of(readings, with("pattern: single_unserialized", "bucket: -", single)), of(with("pattern: single_unserialized", "bucket: -", single), readings)}},
-		{"the encoding of a copy", "X01:flat/Read/temp", []revision{of(readings, flat), of(readings, with("values: text")), of(with("values: text"), readings)}},
+		{"the encoding of a copy", "E10:flat/temp", []revision{of(readings, flat), of(readings, with("values: text")), of(with("values: text"), readings)}},
 		{"a query moves to such a copy", "X01:flat/All", []revision{of(readings, flat), of(readings, narrow), {tables: []string{readings, narrow}, queries: "All: {by: [site, dev], table: flat}"}}},
 		{"the other table no longer serves", "X01:flat/Read", []revision{of(readings, flat), of(readings, narrow), of(tableOf("readings", idle), narrow)}},
 		{"the key of the newest events changes while it serves nothing", "X01:now/Latest", []revision{of(readings, now()), of(readings, now(idle)), of(readings, now(idle, `key: {delimiter: "#", segments: [dev, site]}`)), of(readings, now(`key: {delimiter: "#", segments: [dev, site]}`))}},

@@ -33,7 +33,8 @@ type rewind struct {
 	servers map[string]*pair // which table of the lock serves each read, by "schema read"
 	codings map[string]coding
 	done    map[*lock.Revision]*rehearse.Epoch
-	seen    []*past // the newest first
+	seen    []*past              // the newest first
+	fields  map[[2]string]string // the identity of a field of the schemas that has another name
 }
 
 // present returns what the lock says now.
@@ -141,6 +142,7 @@ func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Revisi
 		if was == nil {
 			continue
 		}
+		delete(out.depth, p) // this revision tells
 		had[was.Schema] = true
 		if names[was.Schema] == nil {
 			names[was.Schema] = map[string]bool{}

@@ -247,6 +247,7 @@ func (c *Comparison) addPeriod(p, sub *pair, change Change) {
 		c.addTo(p, sub, change)
 		return
 	}
+	change.field = change.Item
 	suffix := "until-" + schema.FormatInstant(until)
 	if change.Item == "" {
 		change.Item = suffix

@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/rehearse"
@@ -254,6 +255,9 @@ func readText(read string) string {
 		return "Read"
 	case lock.LatestName:
 		return "reads of the newest events"
+	}
+	if of, copies := strings.CutPrefix(read, idle); copies {
+		return "table " + quoted(of)
 	}
 	return "query " + read
 }

@@ -135,8 +135,7 @@ func moved(all []lock.Layout, n int) stageOf {
 	for i := range out {
 		l := &out[i]
 		count := map[string]int{}
-		for k := range l.Columns {
-			c := &l.Columns[k]
+		for k, c := range slices.Clone(l.Columns) {
 			if c.Was == "" {
 				continue
 			}
@@ -147,8 +146,8 @@ func moved(all []lock.Layout, n int) stageOf {
 			if own < 0 {
 				continue
 			}
-			c.Field = item(l.Columns[own])
-			c.Was, l.Columns[own].Was = "", c.Key
+			l.Columns[k].Field = item(l.Columns[own])
+			l.Columns[k].Was, l.Columns[own].Was = "", c.Key
 		}
 	}
 	return out
@@ -220,6 +219,9 @@ type tableNow struct {
 	serves []string
 }
 
+// idle begins the name of the read of all events of a table that serves none.
+const idle = "table "
+
 // schema returns a schema with the tables that it has at one time.
 func (a *actor) schema(name string, tables []tableNow) rehearse.Schema {
 	out := rehearse.Schema{Name: name}
@@ -233,7 +235,11 @@ func (a *actor) schema(name string, tables []tableNow) rehearse.Schema {
 		for _, read := range t.serves {
 			by[read] = len(out.Tables) - 1
 		}
-		if i := len(out.Tables) - 1; first < 0 && !out.Tables[i].Newest {
+		i := len(out.Tables) - 1
+		if len(t.serves) == 0 {
+			by[idle+t.name] = i
+		}
+		if first < 0 && !out.Tables[i].Newest {
 			first = i
 		}
 	}
@@ -245,7 +251,7 @@ func (a *actor) schema(name string, tables []tableNow) rehearse.Schema {
 	}
 	for _, read := range slices.Sorted(maps.Keys(by)) {
 		if read != lock.ReadName {
-			out.Reads = append(out.Reads, rehearse.Read{Name: read, Table: by[read]})
+			out.Reads = append(out.Reads, rehearse.Read{Name: read, Table: by[read], Idle: strings.HasPrefix(read, idle)})
 		}
 	}
 	return out

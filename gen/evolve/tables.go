@@ -63,8 +63,9 @@ type Finding struct {
 	// Accept is the command that accepts the change, up to the reason; empty if none does.
 	Accept string
 
-	pair *pair
-	fill bool // it is no loss once the table is backfilled
+	pair  *pair
+	field string // that it is about; empty if it is about more
+	fill  bool   // it is no loss once the table is backfilled
 }
 
 // Comparison is the result of [Diff].
@@ -97,6 +98,7 @@ func Diff(in Input) *Comparison {
 		c.accepted = append(c.accepted, c.since(i))
 	}
 	c.rehearsed()
+	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return f.Rule == fieldAdded && c.refuses(f) })
 	c.sort()
 	for i := range c.Findings {
 		if f := &c.Findings[i]; f.Rule.Class == Data && !f.Rule.NoAccept {
@@ -104,6 +106,11 @@ func Diff(in Input) *Comparison {
 		}
 	}
 	return c
+}
+
+// refuses reports whether there is a finding of class Data about the field of a finding.
+func (c *Comparison) refuses(f Finding) bool {
+	return slices.ContainsFunc(c.Findings, func(o Finding) bool { return o.Rule.Class == Data && o.pair == f.pair && o.field == f.field })
 }
 
 // since adds the changes of stored events since one side of a merge, and returns those that the other side has accepted.
@@ -159,7 +166,6 @@ func byRules(in Input) *Comparison {
 		c.comparePair(&c.pairs[i])
 	}
 	c.owners()
-	c.agree()
 	c.lostLock()
 	return c
 }
@@ -275,6 +281,9 @@ func (c *Comparison) addTo(of, p *pair, change Change) {
 	}
 	f := finding(c.tableName(of), c.position(p, &change), change)
 	f.pair = of
+	if change.place == atColumn || change.place == atEnum {
+		f.field = cmp.Or(change.field, change.Item)
+	}
 	c.Findings = append(c.Findings, f)
 }
 

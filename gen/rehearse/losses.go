@@ -17,6 +17,9 @@ type Loss struct {
 	From   string        // the name of the table that served the read; empty if none did
 	To     string        // the name of the table that serves it now; empty if none does
 	Causes []Cause       // by what the facts of the two programs differ that may have to do with it
+	Stored *Column       // of fields of events, where the value is that was shown; nil if there is none
+	Found  *Column       // likewise the value that is shown now
+	Since  time.Time     // when the layout of the event begins, for the next program
 	Was    string        // what was shown; empty for nothing
 	Is     string        // what is shown now
 	Story  []string      // what happened to the event, one act after the other
@@ -67,10 +70,14 @@ func compareLosses(a, b Loss) int {
 	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Read, b.Read), cmp.Compare(a.Width, b.Width), cmp.Compare(a.Field, b.Field))
 }
 
-// same reports whether two losses are of the same things.
+// same reports whether two losses are of the same things, for the same reason.
 func (l Loss) same(o Loss) bool {
-	return l.Schema == o.Schema && l.Read == o.Read && l.Field == o.Field && (l.Width == 0) == (o.Width == 0)
+	return l.Schema == o.Schema && l.Read == o.Read && l.Field == o.Field && (l.Width == 0) == (o.Width == 0) && l.Since.Equal(o.Since) &&
+		(l.Found == nil) == (o.Found == nil) && l.Back() == o.Back()
 }
+
+// Back reports whether a field shows a value that it had before.
+func (l Loss) Back() bool { return l.Found != nil && (l.Is == l.Field || l.Is == l.Field+"'") }
 
 // comparison compares a program with the one before it.
 type comparison struct {
@@ -208,7 +215,7 @@ func (c *comparison) compare(n int) {
 		if what != (look{read: what.read}) && lost[look{read: what.read}] || what.width > 0 && what.field != "" && lost[look{read: what.read, field: what.field}] {
 			continue // it follows from the loss of the event, or of the field
 		}
-		c.add(c.loss(p, q, what, saw, shown, was), n)
+		c.add(c.loss(p, q, what, saw, shown, was, is), n)
 	}
 }
 
@@ -275,7 +282,7 @@ func (c *comparison) before(p, q *Schema, before *view, what look, shown string,
 	if c.states[was].again && shown == what.field {
 		return Absent, true // the event was replaced by one without it
 	}
-	if saw, known := c.earlier(c.prev, was, what); known {
+	if saw, known := c.earlier(c.prev, was, what, q.idle(what.read)); known {
 		return saw, true
 	}
 	f := q.field(what.field)
@@ -292,11 +299,11 @@ func (p *Schema) first() string {
 }
 
 // earlier returns what the newest earlier program that had a field showed of it.
-func (c *comparison) earlier(e *Epoch, was int, what look) (string, bool) {
+func (c *comparison) earlier(e *Epoch, was int, what look, idle bool) (string, bool) {
 	for _, prev := range e.After {
 		p := prev.Program.schema(c.states[was].schema)
-		if p == nil || p.field(what.field) == nil {
-			if saw, known := c.earlier(prev, was, what); known {
+		if p == nil || p.field(what.field) == nil || idle && !p.reads(what.read) {
+			if saw, known := c.earlier(prev, was, what, idle); known {
 				return saw, known
 			}
 			continue
@@ -312,7 +319,7 @@ func (c *comparison) earlier(e *Epoch, was int, what look) (string, bool) {
 }
 
 // loss returns a loss with its causes.
-func (c *comparison) loss(p, q *Schema, what look, saw, shown string, was *state) Loss {
+func (c *comparison) loss(p, q *Schema, what look, saw, shown string, was, is *state) Loss {
 	read := what.read
 	if !p.reads(read) {
 		read = p.first()
@@ -327,7 +334,41 @@ func (c *comparison) loss(p, q *Schema, what look, saw, shown string, was *state
 	if was.deleted {
 		out.Causes = append(out.Causes, Deleted)
 	}
+	if l := q.at(what.read, c.starts[is.period]); l != nil {
+		out.Since = l.Since
+	}
+	if field := out.FieldOf(); field != "" && what.width == 0 {
+		out.Stored = c.stored(c.prev, look{read: read, field: field}, was)
+		out.Found = c.new.column(q, to, field, is)
+	}
 	return out
+}
+
+// stored returns the column in which the newest program that had a field finds it in an event; nil if none does.
+func (c *comparison) stored(e *Epoch, what look, was *state) *Column {
+	p := e.Program.schema(was.schema)
+	if p != nil && p.field(what.field) != nil {
+		t := p.table(what.read)
+		if t == nil {
+			t = p.table(p.first())
+		}
+		return c.played[e].world.column(p, t, what.field, was)
+	}
+	for _, prev := range e.After {
+		if out := c.stored(prev, what, was); out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// FieldOf returns the ID of the field that a loss is about: also of events that cannot be read without it; empty if it
+// is about whole events.
+func (l Loss) FieldOf() string {
+	if field, failed := strings.CutPrefix(l.Is, Unread+without); failed {
+		return field
+	}
+	return l.Field
 }
 
 // differences returns by what the layouts of two tables differ, for events from a time on.

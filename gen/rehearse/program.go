@@ -39,6 +39,7 @@ type Schema struct {
 type Read struct {
 	Name  string
 	Table int
+	Idle  bool // the table serves no reads: it is only compared with itself, while it serves none
 
 	aside bool // it is not compared, and only there for others
 }
@@ -153,6 +154,11 @@ func (s *Schema) aside(read string) bool {
 	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Name == read && r.aside })
 }
 
+// idle reports whether a read is of a table that serves none.
+func (s *Schema) idle(read string) bool {
+	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Name == read && r.Idle })
+}
+
 // reads reports whether the schema has a read.
 func (s *Schema) reads(name string) bool {
 	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Name == name })
@@ -206,6 +212,14 @@ func (t *Table) at(start time.Time) *Layout {
 		if !t.Layouts[i].Since.After(start) {
 			return &t.Layouts[i]
 		}
+	}
+	return nil
+}
+
+// at returns the layout in which a read finds events from a time on; nil if there is none.
+func (s *Schema) at(read string, start time.Time) *Layout {
+	if t := s.table(read); t != nil {
+		return t.at(start)
 	}
 	return nil
 }

@@ -162,7 +162,7 @@ func (s *stage) fill(before *side, n int, next *Epoch, e *state) {
 	}
 	found := slices.ContainsFunc(p.Reads, func(r Read) bool {
 		t := &p.Tables[r.Table]
-		return !t.Newest && before.event(p, t, s.states[n]) != nil
+		return !r.Idle && !t.Newest && before.event(p, t, s.states[n]) != nil
 	})
 	after := s.side(&next.Program, nil)
 	for i := range q.Tables {

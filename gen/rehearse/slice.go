@@ -200,6 +200,9 @@ func parts(next *Epoch) (out []part) {
 				of = p
 			}
 			for _, r := range of.Reads {
+				if r.Idle && (p == nil || q == nil || !p.reads(r.Name)) {
+					continue
+				}
 				n := part{schema: name, reads: map[string]bool{}, tables: map[string]bool{}, places: map[string]bool{}}
 				n.take(p, r.Name)
 				n.take(q, r.Name)
@@ -295,7 +298,7 @@ func (n *part) schemaOf(s *Schema) Schema {
 		table, kept := index[r.Table]
 		mine := s.Name != n.schema || n.reads[r.Name]
 		if kept && (mine || i == 0) {
-			out.Reads = append(out.Reads, Read{r.Name, table, !mine})
+			out.Reads = append(out.Reads, Read{r.Name, table, r.Idle, !mine})
 		}
 	}
 	return out

@@ -20,6 +20,9 @@ const (
 	Fallback = "default "
 )
 
+// without is between Unread and the ID of a field.
+const without = " without "
+
 // look is one thing that a read may show.
 type look struct {
 	read  string
@@ -82,7 +85,7 @@ func (w *side) event(p *Schema, t *Table, e *state) *found {
 		case f.Optional:
 			out.values[f.ID] = Absent
 		case out.failed == "":
-			out.failed = Unread + " without " + f.ID
+			out.failed = Unread + without + f.ID
 		}
 	}
 	if !seen {
@@ -101,6 +104,16 @@ func (s *stage) find(e *state, columns []planned) (string, *Column) {
 		}
 	}
 	return "", nil
+}
+
+// column returns the column in which a program finds a field of an event, given its ID; nil if it finds none.
+func (w *side) column(p *Schema, t *Table, id string, e *state) *Column {
+	i := slices.IndexFunc(p.Fields, func(f Field) bool { return f.ID == id })
+	if t == nil || i < 0 || t.at(w.starts[e.period]) == nil {
+		return nil
+	}
+	_, out := w.find(e, w.plan(p, t.at(w.starts[e.period])).fields[i])
+	return out
 }
 
 // decode returns what a stored value of a field means to a program that reads it as one of a column, with a

@@ -1,0 +1,114 @@
+package evolve
+
+import (
+	"slices"
+
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/rehearse"
+)
+
+// What a rehearsal finds decides; this file explains it: by the rule for what has become of a field, and its way out.
+
+// The rules that this file applies.
+var (
+	placeReused    = data(Rule{ID: "E14", way: reuseHint, names: []rehearse.Cause{rehearse.ColumnsChanged}})
+	placeForgotten = data(Rule{ID: "E20"})
+)
+
+// explain adds the finding for a loss of a field: its values are no longer read, or others in their place. It reports
+// whether there is one.
+func (r *rewind) explain(p *pair, l rehearse.Loss) bool {
+	if p.facts == nil || p.old == nil || l.Width > 0 || l.Back() {
+		return false
+	}
+	m, known := p.match(l)
+	live := m.new[0].Live()
+	i := slices.IndexFunc(live, func(col lock.Column) bool { return !col.Written && r.id(p, item(col)) == l.FieldOf() })
+	if !known || i < 0 || l.Found == nil && l.Stored == nil {
+		return false
+	}
+	c := &comparer{old: &m.old[0], new: &m.new[0]}
+	change := c.forgotten(live[i], l)
+	if l.Found != nil {
+		change = c.reused(live[i], l)
+	}
+	if !slices.ContainsFunc(r.c.Findings, func(f Finding) bool { return f.pair == p && f.Rule == change.Rule && f.field == change.Item }) {
+		r.c.addPeriod(p, p.period(m), change)
+	}
+	return true
+}
+
+// match returns the layouts that a loss is about; false if the lock has none for these events.
+func (p *pair) match(l rehearse.Loss) (match, bool) {
+	all, _ := p.matches()
+	i := slices.IndexFunc(all, func(m match) bool { return m.new[0].Since.Equal(l.Since) })
+	if i < 0 {
+		return match{new: p.facts.Layouts}, false
+	}
+	return all[i], true
+}
+
+// id returns the identity of a field of a table.
+func (r *rewind) id(p *pair, name string) string { return identity(r.fields, p.facts.Schema, name) }
+
+// reused returns the change of a field that is read from a column with other values.
+func (c *comparer) reused(field lock.Column, l rehearse.Loss) Change {
+	at := lock.Column{Key: l.Found.Key, Family: l.Found.Family}
+	stored, known := c.stored(l.Found)
+	out := Change{
+		Rule: placeReused, Item: item(field), place: atColumn, column: field.Key, Old: c.show(stored), New: "read as " + quoted(item(field)), way: way{number: c.free()},
+		Message: message("place-reused", c.place(at), item(field)),
+	}
+	switch {
+	case !l.Found.Older && known && !stored.Retired && item(stored) == item(field):
+		out.Rule, out.Message = valueChanged, message("other-encoding", "column", at.Key)
+		out.way.text = lossWay(l)
+	case !l.Found.Older:
+	case known && l.Stored != nil && l.Stored.Key == at.Key && l.Stored.Family == at.Family:
+		out.Rule, out.Message = valueChanged, message("older-encoding", item(field), c.place(at))
+		out.way.text = "name the type and the encoding in was: " + quotedCode(c.wasText(stored, nil))
+	default:
+		out.Message = message("read-from-other", item(field), c.place(at))
+		out.way.text = "leave " + c.place(at) + " out of was"
+	}
+	return out
+}
+
+// forgotten returns the change of a field that is not read from where it is stored, or of the field that has its place.
+func (c *comparer) forgotten(field lock.Column, l rehearse.Loss) Change {
+	if l.Stored == nil {
+		return Change{}
+	}
+	stored, known := c.stored(l.Stored)
+	if i := find(c.new.Columns, stored.Key, false); i >= 0 && c.new.Columns[i].Family == stored.Family && i != find(c.new.Columns, field.Key, false) {
+		own := *l.Stored
+		own.Older, l.Is, l.Found = false, l.FieldOf(), &own
+		return c.reused(c.new.Columns[i], l)
+	}
+	out := c.unread(stored, field, "add %s until these events have expired", quotedCode(c.wasText(stored, &field)))
+	if convertible := stored.Type == field.Type || layout.Converts(stored.Type, field.Type); !known || !convertible {
+		out.way.text = lossWay(l)
+	}
+	out.Rule, out.Message = placeForgotten, message("not-read", item(field), c.place(stored))
+	return out
+}
+
+// stored returns the facts about a column of a program; false if the newest layout does not know it.
+func (c *comparer) stored(of *rehearse.Column) (lock.Column, bool) {
+	i := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == of.Key && col.Family == of.Family })
+	if i < 0 {
+		return lock.Column{Key: of.Key, Family: of.Family, Field: of.Field}, false
+	}
+	return c.old.Columns[i], true
+}
+
+// explains reports whether a finding says why a loss is one. What is read in place of a value is explained only by what
+// is said of the field, and the loss of a field by no finding about another one.
+func (r *rewind) explains(f *Finding, l rehearse.Loss) bool {
+	id := l.FieldOf()
+	if id == "" || f.field == "" {
+		return l.Found == nil
+	}
+	return f.field == id || f.pair.facts != nil && r.id(f.pair, f.field) == id
+}
