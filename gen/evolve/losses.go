@@ -120,10 +120,7 @@ func (c *Comparison) rehearse(t troupe, servers map[string]*pair) {
 	if next == nil {
 		return
 	}
-	sides := r.losses(next)
-	if next.Filled = r.lacking(slices.Concat(sides...)); next.Filled != nil {
-		sides = r.losses(next)
-	}
+	sides := r.lacking(next)
 	var unnamed []rehearse.Loss
 	alike := func(o, l rehearse.Loss) bool { return lossItem(o) == lossItem(l) && t.of(o) == t.of(l) }
 	for i, side := range sides {

@@ -33,7 +33,6 @@ type rewind struct {
 	servers map[string]*pair // which table of the lock serves each read, by "schema read"
 	codings map[string]coding
 	done    map[*lock.Revision]*rehearse.Epoch
-	seen    []*past              // the newest first
 	fields  map[[2]string]string // the identity of a field of the schemas that has another name
 }
 
@@ -84,7 +83,6 @@ func (r *rewind) epoch(at *lock.Revision, is *past) *rehearse.Epoch {
 		return out
 	}
 	is.first, is.filled = len(at.After) == 0, r.filled(at, is)
-	r.seen = append(r.seen, is)
 	out := &rehearse.Epoch{Program: r.program(is), Filled: is.filled}
 	if r.done[at] = out; at.ID != "" {
 		out.Name = "epoch " + at.ID

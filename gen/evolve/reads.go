@@ -31,65 +31,46 @@ func (c *Comparison) servers() map[string]*pair {
 	return out
 }
 
-// lacking adds the findings for tables that lack events which reads find in other tables until now, and returns the names
-// of these tables.
-func (r *rewind) lacking(losses []rehearse.Loss) (names []string) {
-	for _, p := range r.t.pairs {
-		if p.facts == nil || p.old == nil && !r.c.known(p.layout) { // all of the schema is elsewhere, as another finding says
-			continue
+// lacking adds the findings for tables that lack events which reads find in other tables until now: nothing is lost if
+// they have them. It returns what is lost then.
+func (r *rewind) lacking(next *rehearse.Epoch) [][]rehearse.Loss {
+	sides := r.losses(next)
+	full := *next
+	moved := slices.DeleteFunc(slices.Concat(sides...), func(l rehearse.Loss) bool {
+		p := r.t.of(l) // without an old table, all of the schema may be elsewhere, as another finding says
+		longer := p != nil && p.replaceable() && slices.Equal(l.Causes, []rehearse.Cause{rehearse.LifeChanged, rehearse.ColumnsChanged})
+		return !l.Moves() && !longer || l.Width > 0 || l.Field != "" || p == nil || p.facts == nil || p.old == nil && !r.c.known(p.layout)
+	})
+	for _, l := range moved {
+		if !slices.Contains(full.Filled, l.To) {
+			full.Filled = append(full.Filled, l.To)
 		}
-		var moves []move
-		reason := lock.Lack("")
-		for _, l := range losses {
-			if r.t.of(l) != p || l.To != nameOf(p) || l.From == "" || slices.ContainsFunc(moves, func(m move) bool { return m.read == l.Read }) {
-				continue
-			}
-			if why := r.lack(p, l.From); why != "" {
-				reason = why
-				moves = append(moves, move{l.Read, r.servers[l.Schema+" "+l.Read]})
-			}
-		}
-		if p.old != nil && slices.Contains(p.facts.Serves, lock.LatestName) && r.servers[p.facts.Schema+" "+lock.LatestName] == p && r.c.grows(p) {
-			reason = lock.LacksExpired // it is asked for the series that have events within its time to live
-			moves = append(moves, move{lock.LatestName, p})
-		}
-		if moves == nil {
-			continue
-		}
-		text := lackText(reason)
-		r.c.add(p, readLacks, Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without the events " + text, way: way{text: r.c.backfillHint(p, moves)}}, "lacks-events", p.table.ID, readTexts(moves), text)
-		r.c.Findings[len(r.c.Findings)-1].fill = true
-		names = append(names, nameOf(p))
 	}
-	return names
+	left := r.losses(&full)
+	moved = slices.DeleteFunc(moved, func(l rehearse.Loss) bool { return slices.ContainsFunc(slices.Concat(left...), l.Same) })
+	for _, p := range r.t.pairs {
+		if p.facts != nil {
+			r.lacks(p, slices.DeleteFunc(slices.Clone(moved), func(l rehearse.Loss) bool { return r.t.of(l) != p }))
+		}
+	}
+	return left
 }
 
-// lack returns why a table lacks events that another one has; empty if no earlier program tells.
-func (r *rewind) lack(p *pair, name string) lock.Lack {
-	i := slices.IndexFunc(r.t.pairs, func(o *pair) bool { return o.old != nil && nameOf(o) == name })
-	if i < 0 || r.t.pairs[i] == p || p.taken && r.t.pairs[i].layout != p.layout { // of a table that is taken, too, it is said by itself
-		return ""
-	}
-	from := r.t.pairs[i]
-	for _, is := range r.seen {
-		t, other := is.tables[p], is.tables[from]
-		if is.depth[p] > 0 {
-			t = nil
-		}
-		if other != nil && other.Removed == "" {
-			own := t != nil && is.schema(t.Schema) == p.facts.Schema
-			if own && t.Removed == "" && is.first && len(t.Lacks) > 0 {
-				return t.Lacks[0]
-			}
-			if reason := lackBeside(t, other, p.facts, own); reason != "" {
-				return reason
-			}
-		}
-		if slices.Contains(is.filled, nameOf(p)) {
-			return ""
+// lacks adds the finding for a table that lacks events, given what is lost without them.
+func (r *rewind) lacks(p *pair, losses []rehearse.Loss) {
+	var moves []move
+	story := ""
+	for _, l := range losses {
+		if !slices.ContainsFunc(moves, func(m move) bool { return m.read == l.Read }) {
+			moves = append(moves, move{l.Read, r.servers[l.Schema+" "+l.Read]})
+			story = strings.Join(l.Story, ", ")
 		}
 	}
-	return ""
+	if moves != nil {
+		change := Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without these events", way: way{text: r.c.backfillHint(p, moves)}}
+		r.c.add(p, readLacks, change, "lacks-events", p.table.ID, readTexts(moves), story)
+		r.c.Findings[len(r.c.Findings)-1].fill = true
+	}
 }
 
 // lackBeside returns why a table lacks events that another one got at some time, given what it is later; empty if it got them,
@@ -148,22 +129,18 @@ func filled(t *lock.Table) (n int) {
 	return n
 }
 
-// moves adds the finding for a loss of a read that another table serves from now on, if the facts of both tell why.
+// moves adds the finding for a loss of a read that another table serves from now on, even if that is filled.
 func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
-	i := slices.IndexFunc(r.t.pairs, func(o *pair) bool { return o.old != nil && o.facts != nil && nameOf(o) == l.From })
-	if i < 0 || r.t.pairs[i] == p || p.facts == nil || l.To != nameOf(p) {
+	i := slices.IndexFunc(r.t.pairs, func(o *pair) bool { return o.old != nil && nameOf(o) == l.From })
+	if !l.Moves() || i < 0 || p.facts == nil || l.To != nameOf(p) || p.table.Draft {
 		return false
 	}
-	from := r.t.pairs[i]
-	change := Change{Item: l.Read, place: atServes, Old: "table " + from.table.ID, New: "table " + p.table.ID, way: way{text: stayWay(l.Read, from.table.ID, p.table.ID)}}
-	switch {
-	case l.Width > 0 && windowsMove(from.old, p.facts):
-		r.c.add(p, windowsLost, change, "windows-moved", readText(l.Read), from.table.ID, p.table.ID)
-	case l.Width == 0 && !outlives(p.facts, from.old) && !p.table.Pattern.NewestOnly():
-		change.way.text += "; or give both tables the same ttl"
-		r.c.add(p, readLacks, change, "shorter-table", readText(l.Read), from.table.ID, p.table.ID)
-	default:
-		return false
+	from := idOf(r.t.pairs[i])
+	change := Change{Item: l.Read, place: atServes, Old: "table " + from, New: "table " + p.table.ID, way: way{text: stayWay(l.Read, from, p.table.ID)}}
+	if l.Width > 0 {
+		r.c.add(p, windowsLost, change, "windows-moved", readText(l.Read), from, p.table.ID)
+	} else {
+		r.c.add(p, readLacks, change, "shorter-table", readText(l.Read), from, p.table.ID, strings.Join(l.Story, ", "))
 	}
 	return true
 }
@@ -187,17 +164,6 @@ func (c *Comparison) harmlessMoves(before map[string]*pair) {
 			}
 		}
 	}
-}
-
-// grows reports whether a table gets a longer time to live, and has lost events before that
-// another table of its schema still has.
-func (c *Comparison) grows(p *pair) bool {
-	if outlives(p.old, p.facts) {
-		return false
-	}
-	return slices.ContainsFunc(c.pairs, func(o pair) bool {
-		return o.old != nil && o.old != p.old && c.owner(o.old) == p.facts.Schema && o.old.Removed == "" && !outlives(p.old, o.old)
-	})
 }
 
 // outlives reports whether a table keeps all events at least as long as another one.
@@ -233,19 +199,6 @@ func class(f lock.Family) string {
 		return f.Name
 	}
 	return ""
-}
-
-// lackText describes the events that a table may lack.
-func lackText(reason lock.Lack) string {
-	switch reason {
-	case lock.LacksMeantime:
-		return "written while no schema had the table"
-	case lock.LacksExpired:
-		return "that expired in it before its ttl became longer"
-	case lock.LacksOthers:
-		return "written before it became a table of this schema"
-	}
-	return "written before it was added"
 }
 
 // readText describes a read.

@@ -322,17 +322,3 @@ func (c *Comparison) usedFor(p *pair, now *lock.Layout, place, family string) st
 	}
 	return ""
 }
-
-// windowsMove reports whether a read that moves to another table no longer finds windows of expired events.
-func windowsMove(from, to *lock.Table) bool {
-	was, is := from.Newest().Rollup(), to.Newest().Rollup()
-	if was == nil || was.Idle || !expires(from.Newest()) {
-		return false
-	}
-	return is == nil || is.Idle || !outlivesRule(is.GC, was.GC) || was.Every%is.Every != 0
-}
-
-// outlivesRule reports whether a rule keeps cells at least as long as another one.
-func outlivesRule(a, b codec.GCRule) bool {
-	return codec.Lifetime{}.Under(a, 1).Outlives(codec.Lifetime{}.Under(b, 1))
-}

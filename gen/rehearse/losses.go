@@ -56,7 +56,7 @@ func Losses(next *Epoch) []Loss {
 		lost := losses(e)
 		harmless[text] = len(lost) == 0
 		for _, l := range lost {
-			if !slices.ContainsFunc(out, l.same) {
+			if !slices.ContainsFunc(out, l.Same) {
 				out = append(out, l)
 			}
 		}
@@ -70,14 +70,17 @@ func compareLosses(a, b Loss) int {
 	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Read, b.Read), cmp.Compare(a.Width, b.Width), cmp.Compare(a.Field, b.Field))
 }
 
-// same reports whether two losses are of the same things, for the same reason.
-func (l Loss) same(o Loss) bool {
+// Same reports whether two losses are of the same things, for the same reason.
+func (l Loss) Same(o Loss) bool {
 	return l.Schema == o.Schema && l.Read == o.Read && l.Field == o.Field && (l.Width == 0) == (o.Width == 0) && l.Since.Equal(o.Since) &&
 		(l.Found == nil) == (o.Found == nil) && l.Back() == o.Back()
 }
 
 // Back reports whether a field shows a value that it had before.
 func (l Loss) Back() bool { return l.Found != nil && (l.Is == l.Field || l.Is == l.Field+"'") }
+
+// Moves reports whether another table serves the read than before.
+func (l Loss) Moves() bool { return l.From != "" && l.To != "" && l.From != l.To }
 
 // comparison compares a program with the one before it.
 type comparison struct {
@@ -167,7 +170,7 @@ func serving(p *Schema, read string) string {
 
 // add adds a loss of a pair, once.
 func (c *comparison) add(l Loss, pair int) {
-	if !slices.ContainsFunc(c.out, l.same) {
+	if !slices.ContainsFunc(c.out, l.Same) {
 		l.Story = c.story(c.pairs, pair)
 		c.out = append(c.out, l)
 	}
