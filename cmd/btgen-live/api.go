@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -334,6 +333,15 @@ func columnOf(f *layout.Field) column {
 	return c
 }
 
+// columnsOf describes fields.
+func columnsOf(fields []layout.Field) []column {
+	out := []column{}
+	for i := range fields {
+		out = append(out, columnOf(&fields[i]))
+	}
+	return out
+}
+
 // newRows returns an answer without rows.
 func newRows(columns []format.Column) *rows {
 	r := &rows{columns: columns, encoder: format.NewJSON(columns), about: about{Columns: []column{}, Cost: new(cost)}}
@@ -398,15 +406,9 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 	out := []described{}
 	for _, name := range a.names {
 		l := a.schemas[name].Layout()
-		d := described{Name: name, Doc: l.Doc, Series: []column{}, Leads: []lead{}, Fields: []column{}, Queries: []query{}}
-		for i := range l.Series {
-			d.Series = append(d.Series, columnOf(&l.Series[i]))
-		}
+		d := described{Name: name, Doc: l.Doc, Series: columnsOf(l.Series), Leads: []lead{}, Fields: columnsOf(l.Fields), Queries: []query{}}
 		for _, of := range l.Leads() {
 			d.Leads = append(d.Leads, lead{l.Series[of.Series].Name, of.Prefix})
-		}
-		for i := range l.Fields {
-			d.Fields = append(d.Fields, columnOf(&l.Fields[i]))
 		}
 		for _, t := range l.Tables {
 			d.Tables = append(d.Tables, t.ID)
@@ -420,11 +422,7 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 		}
 		out = append(out, d)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b) // escapes <, > and &
-	e.SetIndent("", "  ")
-	err := e.Encode(out)
-	return b.Bytes(), err
+	return json.MarshalIndent(out, "", "  ")
 }
 
 // series answers with the series of a selection, in pages.
