@@ -28,6 +28,9 @@ func newDelete() *cobra.Command {
 	cmd.Flags().BoolVar(&d.all, "all", false, "delete the events of all times, including the future")
 	cmd.Flags().BoolVar(&d.dryRun, "dry-run", false, "print the counts and delete nothing")
 	cmd.Flags().BoolVar(&d.yes, "yes", false, "do not ask for confirmation")
+	cli.Exclusive(cmd, "--all deletes the events of all times", "all", "from")
+	cli.Exclusive(cmd, "--all deletes the events of all times", "all", "to")
+	cli.Exclusive(cmd, "--dry-run only shows what --yes deletes", "dry-run", "yes")
 	return cmd
 }
 
@@ -40,7 +43,7 @@ type removal struct {
 
 // run counts and deletes events.
 func (d *removal) run(cmd *cobra.Command, args []string) error {
-	if err := d.checkFlags(); err != nil {
+	if err := d.checkRange(); err != nil {
 		return err
 	}
 	d.deleting = true
@@ -59,19 +62,15 @@ func (d *removal) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// checkFlags checks the flags.
-func (d *removal) checkFlags() error {
+// checkRange returns an error if the flags name no range, or one without an end.
+func (d *removal) checkRange() error {
 	switch {
-	case d.all && (d.from != "" || d.to != ""):
-		return errors.New("--all with --from or --to: nothing is deleted, since these contradict each other; remove --all, or the others")
-	case !d.all && d.from == "" && d.to == "":
+	case d.all || d.from != "" && d.to != "":
+		return nil
+	case d.from == "" && d.to == "":
 		return errors.New("nothing is deleted without a time range: add --from 2021-03-05 --to 2021-03-06, for example, or --all for the events of all times")
-	case !d.all && (d.from == "" || d.to == ""):
-		return errors.New("nothing is deleted, since the time range lacks an end: add both --from and --to, such as --from 1970-01-01 for all earlier events")
-	case d.dryRun && d.yes:
-		return errors.New("--dry-run with --yes: nothing is deleted, since these contradict each other; remove one of them")
 	}
-	return nil
+	return errors.New("nothing is deleted, since the time range lacks an end: add both --from and --to, such as --from 1970-01-01 for all earlier events")
 }
 
 // leaves reports whether an error is about events that a deletion leaves, and not about one that

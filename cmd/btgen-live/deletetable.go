@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"cloud.google.com/go/bigtable"
 	"github.com/spf13/cobra"
@@ -63,17 +64,12 @@ func (d *tableRemoval) remove(cmd *cobra.Command, remove func(setup.DeleteOption
 	if err != nil {
 		return refusal(cmd, err)
 	}
+	text := ""
 	for _, u := range found {
-		if _, err := fmt.Fprintln(out, u.Deletion()); err != nil {
-			return err
-		}
+		text += u.Deletion() + "\n"
 	}
-	if len(found) == 0 {
-		_, err := fmt.Fprintln(out, "nothing to delete: it no longer exists")
+	if _, err := io.WriteString(out, cmp.Or(text, "nothing to delete: it no longer exists\n")); err != nil || len(found) == 0 || d.options.DryRun {
 		return err
-	}
-	if d.options.DryRun {
-		return nil
 	}
 	if err := confirm(cmd, d.yes, countOf(len(found), "item")+"?"); err != nil {
 		return err
