@@ -76,6 +76,7 @@ func formatsText() string {
 
 // add adds the flags to a command.
 func (i *inputFlags) add(cmd *cobra.Command) {
+	cli.Exclusive(cmd, "--time-layout is for times that are texts, and --time-unit for numbers", "time-layout", "time-unit")
 	cli.Before(cmd, func(*cobra.Command, []string) error { return i.check() })
 	formats := format.Names((*format.Format).Reads)
 	cmd.Flags().Var(oneOf(&i.format, "", formats), "format", words.List(formats, "or")+"; by default that of the extension of the file, or ndjson")
@@ -102,9 +103,6 @@ func (i *inputFlags) check() (err error) {
 	if i.reader.Layout != "" {
 		if err := format.CheckLayout(i.reader.Layout); err != nil {
 			return fmt.Errorf("--time-layout: %w", err)
-		}
-		if i.unit != "" {
-			return errors.New("--time-layout is for times that are texts, and --time-unit for numbers: choose one")
 		}
 	}
 	if i.zone != "" {
