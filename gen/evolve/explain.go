@@ -24,7 +24,7 @@ func (r *rewind) explain(p *pair, l rehearse.Loss) bool {
 	}
 	m, known := p.match(l)
 	live := m.new[0].Live()
-	i := slices.IndexFunc(live, func(col lock.Column) bool { return !col.Written && r.id(p, item(col)) == l.FieldOf() })
+	i := slices.IndexFunc(live, func(col lock.Column) bool { return !col.Written && item(col) == l.FieldOf() })
 	if !known || i < 0 || l.Found == nil && l.Stored == nil {
 		return false
 	}
@@ -48,9 +48,6 @@ func (p *pair) match(l rehearse.Loss) (match, bool) {
 	}
 	return all[i], true
 }
-
-// id returns the identity of a field of a table.
-func (r *rewind) id(p *pair, name string) string { return identity(r.fields, p.facts.Schema, name) }
 
 // reused returns the change of a field that is read from a column with other values.
 func (c *comparer) reused(field lock.Column, l rehearse.Loss) Change {
@@ -105,10 +102,10 @@ func (c *comparer) stored(of *rehearse.Column) (lock.Column, bool) {
 
 // explains reports whether a finding says why a loss is one. What is read in place of a value is explained only by what
 // is said of the field, and the loss of a field by no finding about another one.
-func (r *rewind) explains(f *Finding, l rehearse.Loss) bool {
+func (f *Finding) explains(l rehearse.Loss) bool {
 	id := l.FieldOf()
 	if id == "" || f.field == "" {
 		return l.Found == nil
 	}
-	return f.field == id || f.pair.facts != nil && r.id(f.pair, f.field) == id
+	return f.field == id
 }

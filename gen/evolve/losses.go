@@ -203,12 +203,7 @@ func lossItem(l rehearse.Loss) string {
 // next returns the programs of the schemas and of the lock; nil if the schemas change nothing.
 func (r *rewind) next() *rehearse.Epoch {
 	heads := r.heads()
-	a := &actor{codings: r.codings}
-	if len(heads) == 1 { // else, what is known of each side has the names of the schemas
-		r.fields = r.identities()
-		a.renamed, a.series = r.fields, r.seriesNames()
-	}
-	next := &rehearse.Epoch{Program: a.program(r.c.castNow(r.t)), Now: r.c.in.Now, After: heads}
+	next := &rehearse.Epoch{Program: (&actor{codings: r.codings}).program(r.c.castNow(r.t)), Now: r.c.in.Now, After: heads}
 	if !slices.ContainsFunc(heads, func(e *rehearse.Epoch) bool { return !reflect.DeepEqual(next.Program.Schemas, e.Program.Schemas) }) {
 		return nil
 	}
@@ -242,26 +237,6 @@ func (c *Comparison) castNow(t troupe) map[string][]tableNow {
 	return out
 }
 
-// seriesNames returns the earlier names of series values that have another one now.
-func (r *rewind) seriesNames() map[[2]string]string {
-	out, kept := map[[2]string]string{}, map[[2]string]bool{}
-	for _, p := range r.t.pairs {
-		if p.old == nil || p.facts == nil {
-			continue
-		}
-		for _, m := range matchesOf(p.old, p.facts) {
-			for is, was := range seriesNames(&m.old[0], &m.new[0]) {
-				out[[2]string{p.facts.Schema, is}] = was
-			}
-			for i := range m.old[0].Segments {
-				kept[[2]string{p.facts.Schema, m.old[0].Segments[i].Name}] = true
-			}
-		}
-	}
-	maps.DeleteFunc(out, func(is [2]string, _ string) bool { return kept[is] }) // another table has it under that name
-	return out
-}
-
 // seriesNames returns the earlier names of series values that have another one in a later layout.
 func seriesNames(old, new *lock.Layout) map[string]string {
 	out := map[string]string{}
@@ -271,17 +246,6 @@ func seriesNames(old, new *lock.Layout) map[string]string {
 		}
 	}
 	return out
-}
-
-// identities returns the fields of the schemas that continue one of another name.
-func (r *rewind) identities() map[[2]string]string {
-	sites := map[string][]site{}
-	for _, p := range r.t.pairs {
-		if p.old != nil && p.facts != nil {
-			sites[p.facts.Schema] = append(sites[p.facts.Schema], r.c.sites(p)...)
-		}
-	}
-	return identities(sites)
 }
 
 // otherField follows the name of a field that is none of an earlier one.
@@ -353,7 +317,7 @@ func (r *rewind) named(l rehearse.Loss, by []Finding) bool {
 			return false
 		}
 		name := nameOf(f.pair)
-		return r.explains(&f, l) && t.searches(l, f.pair) || r.explains(&f, l) && (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) })
+		return f.explains(l) && (t.searches(l, f.pair) || (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) }))
 	})
 }
 

@@ -78,18 +78,6 @@ type site struct {
 	origins map[string][]origin
 }
 
-// sites returns the layouts of a table that it had before, and has.
-func (c *Comparison) sites(p *pair) []site {
-	var out []site
-	matches, _ := p.matches()
-	for _, m := range matches {
-		if s := siteOf(m); s.origins != nil {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // siteOf returns a layout that a table had before, and has. It has no origins if the keys of columns have another meaning.
 func siteOf(m match) site {
 	s := site{comparer: &comparer{old: &m.old[0], new: &m.new[0]}}

@@ -33,7 +33,6 @@ type rewind struct {
 	servers map[string]*pair // which table of the lock serves each read, by "schema read"
 	codings map[string]coding
 	done    map[*lock.Revision]*rehearse.Epoch
-	fields  map[[2]string]string // the identity of a field of the schemas that has another name
 }
 
 // present returns what the lock says now.
@@ -50,10 +49,7 @@ func (r *rewind) present() *past {
 // heads returns the programs of the last epochs of the lock.
 func (r *rewind) heads() (out []*rehearse.Epoch) {
 	now, heads := r.present(), r.c.in.Old.Revisions()
-	if len(heads) == 1 {
-		return append(out, r.epoch(heads[0], now))
-	}
-	now.facts = map[*pair]*lock.Table{} // what both sides say together has the names of either
+	now.facts = map[*pair]*lock.Table{} // the names are those of the schemas
 	for _, p := range r.t.pairs {
 		if p.facts != nil {
 			now.facts[p] = p.facts
@@ -67,6 +63,7 @@ func (r *rewind) heads() (out []*rehearse.Epoch) {
 				return was != nil && (was.Removed == "") == (t.Removed == "")
 			}) {
 				is.tables[p] = t // it moves from one lock to another
+				delete(is.depth, p)
 			}
 		}
 		out = append(out, r.epoch(head, is))
