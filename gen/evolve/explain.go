@@ -101,11 +101,15 @@ func (c *comparer) stored(of *rehearse.Column) (lock.Column, bool) {
 }
 
 // explains reports whether a finding says why a loss is one. What is read in place of a value is explained only by what
-// is said of the field, and the loss of a field by no finding about another one.
+// is said of the field, and the loss of a field by no finding about another one. That values expire is no reason for not looking
+// where they are.
 func (f *Finding) explains(l rehearse.Loss) bool {
 	id := l.FieldOf()
-	if id == "" || f.field == "" {
-		return l.Found == nil
+	switch expires := slices.Contains([]*Rule{lifeChanged, eventsLonger, rollupServes, windowsLost, familyTaken}, f.Rule); {
+	case id == "" || l.Width > 0:
+		return true
+	case f.field == "":
+		return l.Found == nil && (l.Kept || l.Stored == nil || !expires)
 	}
 	return f.field == id
 }

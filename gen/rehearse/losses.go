@@ -19,6 +19,7 @@ type Loss struct {
 	Causes []Cause       // by what the facts of the two programs differ that may have to do with it
 	Stored *Column       // of fields of events, where the value is that was shown; nil if there is none
 	Found  *Column       // likewise the value that is shown now
+	Kept   bool          // the next program looks for the field where Stored is
 	Since  time.Time     // when the layout of the event begins, for the next program
 	Was    string        // what was shown; empty for nothing
 	Is     string        // what is shown now
@@ -73,7 +74,7 @@ func compareLosses(a, b Loss) int {
 // Same reports whether two losses are of the same things, for the same reason.
 func (l Loss) Same(o Loss) bool {
 	return l.Schema == o.Schema && l.Read == o.Read && l.Field == o.Field && (l.Width == 0) == (o.Width == 0) && l.Since.Equal(o.Since) &&
-		(l.Found == nil) == (o.Found == nil) && l.Back() == o.Back()
+		(l.Found == nil) == (o.Found == nil) && l.Back() == o.Back() && l.Kept == o.Kept
 }
 
 // Back reports whether a field shows a value that it had before.
@@ -343,6 +344,9 @@ func (c *comparison) loss(p, q *Schema, what look, saw, shown string, was, is *s
 	if field := out.FieldOf(); field != "" && what.width == 0 {
 		out.Stored = c.stored(c.prev, look{read: read, field: field}, was)
 		out.Found = c.new.column(q, to, field, is)
+		if l := q.at(what.read, c.starts[is.period]); l != nil && out.Stored != nil {
+			out.Kept = slices.ContainsFunc(l.columns(field), func(o *Column) bool { return o.Key == out.Stored.Key && o.Family == out.Stored.Family })
+		}
 	}
 	return out
 }
