@@ -132,7 +132,7 @@ func (r *resolver) segmentHint(t *Table, s *schema.Table, name string) (hint, me
 		return "for a tie-breaker, write " + diag.Code("{sequence: true}"), "the sequence"
 	case "hash", "salt", "shard":
 		if len(r.layout.Series) > 0 {
-			return "write " + diag.Code(r.layout.SaltText(r.layout.AllSeries(), usualSalt)), ""
+			return "write " + diag.Code(r.layout.SaltText(r.layout.AllSeries(), UsualSalt)), ""
 		}
 	}
 	if near, ok := diag.Nearest(name, append([]string{"bucket", "time", "metric"}, NamesOf(r.layout.Series, r.layout.AllSeries())...)); ok {
@@ -392,9 +392,9 @@ func (r *resolver) checkAllSeries(t *Table, s *schema.Table, wanted string, seen
 	}
 	hint := "add " + words.Plural(len(names), "it: ", "them: ") + wanted
 	if times != nil {
-		hint = "remove " + list(times) + " from series if it is the time of the event, which every event has; otherwise, " + hint
+		hint = "remove " + FirstOf(times) + " from series if it is the time of the event, which every event has; otherwise, " + hint
 	}
-	r.reject(s.Key, "no-series", words.Plural(len(names), "value "+list(names)+" is", "values "+list(names)+" are"), hint)
+	r.reject(s.Key, "no-series", words.Plural(len(names), "value "+FirstOf(names)+" is", "values "+FirstOf(names)+" are"), hint)
 }
 
 // wantedSegments returns the segments of a key as the pattern wants them: without others and repeated ones, with those that are
@@ -452,7 +452,7 @@ func (r *resolver) seriesHint(name string) string {
 	if len(names) == 1 {
 		return "write " + diag.Code(names[0])
 	}
-	return "the series values are " + list(names)
+	return "the series values are " + FirstOf(names)
 }
 
 // checkBinaryBucket rejects a label of variable width in a key without a delimiter.

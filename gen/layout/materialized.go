@@ -63,7 +63,7 @@ func (r *resolver) viewFields(from *schema.MaterializedView) []int {
 		i := fieldNamed(r.layout.Fields, name.V)
 		switch {
 		case i < 0:
-			r.reject(name.Pos, "no-such-field", name.V, list(NamesOf(r.layout.Fields, indexes(r.layout.Fields))))
+			r.reject(name.Pos, "no-such-field", name.V, FirstOf(NamesOf(r.layout.Fields, indexes(r.layout.Fields))))
 		case !r.layout.Fields[i].Summable():
 			r.reject(name.Pos, "no-statistics", name.V, r.layout.Fields[i].Type)
 		default:

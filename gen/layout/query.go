@@ -398,7 +398,7 @@ func (t *Table) WantedSegments(l *Layout, by []int) []string {
 		last = append(last, "{sequence: true}")
 	}
 	if len(by) == 0 && !t.Metrics() {
-		salt = cmp.Or(salt, l.SaltText(l.AllSeries(), usualSalt))
+		salt = cmp.Or(salt, l.SaltText(l.AllSeries(), UsualSalt))
 	}
 	if salt != "" {
 		first = append(first, salt)
@@ -414,8 +414,8 @@ func SegmentsText(segments []string) string {
 	return "segments: [" + strings.Join(segments, ", ") + "]"
 }
 
-// usualSalt is the number of values of a salt that a message proposes.
-const usualSalt = 16
+// UsualSalt is the number of values of a salt that a message proposes.
+const UsualSalt = 16
 
 // saltOf formats a salt of the specified values among those of g; empty if there are
 // none, or if the salt hashes all series values.

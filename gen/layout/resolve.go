@@ -416,11 +416,11 @@ func (r *resolver) checkNumbers() {
 	for _, t := range r.protobuf {
 		tables = append(tables, strconv.Quote(t.ID))
 	}
-	r.reject(pos, "no-numbers", words.Plural(len(without), "field "+list(without)+" has", "fields "+list(without)+" have"), words.Plural(len(tables), "table "+list(tables)+" stores", "tables "+list(tables)+" store"), strings.Join(lines, "\n"))
+	r.reject(pos, "no-numbers", words.Plural(len(without), "field "+FirstOf(without)+" has", "fields "+FirstOf(without)+" have"), words.Plural(len(tables), "table "+FirstOf(tables)+" stores", "tables "+FirstOf(tables)+" store"), strings.Join(lines, "\n"))
 }
 
-// list formats names, and only the first few of many.
-func list(names []string) string {
+// FirstOf lists names, and only the first few of many.
+func FirstOf(names []string) string {
 	const shown = 3
 	if n := len(names) - shown; n > 1 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), n)

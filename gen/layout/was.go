@@ -92,7 +92,7 @@ func (r *resolver) wasOf(in *schema.Field, f *Field, v *schema.Was) Was {
 			}
 		}
 		if len(names) > 0 {
-			hint = fmt.Sprintf("to %s, btgen converts %s; or keep the type, and add a field for the new values", f.Type, list(names))
+			hint = fmt.Sprintf("to %s, btgen converts %s; or keep the type, and add a field for the new values", f.Type, FirstOf(names))
 		}
 		r.reject(v.Type.Pos, "not-convertible", f.Name, w.Type, f.Type, hint)
 		w.Type, w.Enum = f.Type, f.Enum

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +60,7 @@ func longNames(l *layout.Layout, t *layout.Table, report reporter) {
 		if lines != nil {
 			lines = append([]string{":", "fields:"}, lines...)
 		}
-		report.at(pos, "columns", longQualifier, size(float64(bytes)*e.EventsPerRow), few(long), strings.Join(lines, "\n"))
+		report.at(pos, "columns", longQualifier, size(float64(bytes)*e.EventsPerRow), layout.FirstOf(long), strings.Join(lines, "\n"))
 	}
 }
 
@@ -103,15 +102,6 @@ func columnsOf(t *layout.Table, family int) int {
 	return n
 }
 
-// few lists up to three names, and counts the others.
-func few(names []string) string {
-	const shown = 3
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
-}
-
 // manyColumns is C05: values that rarely repeat become column names.
 func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
 	if t.Pattern.Naming() != codec.NamedByValue {
@@ -132,7 +122,7 @@ func manyColumns(l *layout.Layout, t *layout.Table, report reporter) {
 	}
 	if names != nil {
 		key := slices.DeleteFunc(segmentsOf(t), func(text string) bool { return text == "metric" })
-		report.at(pos, "rare", few(names), t.ID, inTable(t.ID, "pattern: "+layout.PatternWith(layout.BucketOfColumns).String(), report.keyEntry(t, key)))
+		report.at(pos, "rare", layout.FirstOf(names), t.ID, inTable(t.ID, "pattern: "+layout.PatternWith(layout.BucketOfColumns).String(), report.keyEntry(t, key)))
 	}
 }
 

@@ -59,7 +59,7 @@ func spread(l *layout.Layout, t *layout.Table, load layout.Load) string {
 // saltedFor returns the table with a salt that has enough buckets for the load at the
 // beginning of its keys, or nil if no salt is enough.
 func saltedFor(l *layout.Layout, t *layout.Table, load layout.Load) *layout.Table {
-	for _, buckets := range []int{usualSalt, 32, 64, wideSalt} {
+	for _, buckets := range []int{layout.UsualSalt, 32, 64, wideSalt} {
 		if other := hotspot.Salted(l, t, buckets); !hotspot.EndsOf(l, other).Hot(t, load) {
 			return other
 		}

@@ -88,13 +88,10 @@ func withSegment(t *layout.Table, g *codec.Segment, text string) string {
 	return segments(out)
 }
 
-// usualSalt is the number of salt buckets that hints propose.
-const usualSalt = 16
-
 // salted proposes the segments of a key with a salt of the given series values in front.
 func salted(l *layout.Layout, t *layout.Table, of ...int) string {
 	behind := slices.IndexFunc(t.Segments, func(g codec.Segment) bool { return g.Kind != codec.ConstSegment })
-	return segments(slices.Insert(segmentsOf(t), max(0, behind), l.SaltText(of, usualSalt)))
+	return segments(slices.Insert(segmentsOf(t), max(0, behind), l.SaltText(of, layout.UsualSalt)))
 }
 
 // timeLast returns the segments of a key reordered: the time after all series values, and

@@ -104,7 +104,7 @@ func (r reporter) ownSalt(l *layout.Layout, q *layout.Query) block {
 	if len(q.By) > 0 {
 		of = slices.DeleteFunc(slices.Clone(of), func(i int) bool { return !slices.Contains(q.By, i) })
 	} else {
-		buckets = usualSalt
+		buckets = layout.UsualSalt
 	}
 	if len(of) == 0 {
 		of = q.By
