@@ -63,9 +63,8 @@ func same(a, b *node, s shape) bool {
 	if s.kind != shapeClosed && !slices.EqualFunc(a.entries, b.entries, func(a, b entry) bool { return a.key.text == b.key.text }) {
 		return false
 	}
-	item := s.child("")
 	for i := range a.items {
-		if !same(a.items[i], b.items[i], item) {
+		if !same(a.items[i], b.items[i], s.child("")) {
 			return false
 		}
 	}
@@ -74,53 +73,31 @@ func same(a, b *node, s shape) bool {
 		values[e.key.text] = e.value
 	}
 	for _, e := range a.entries {
-		value, ok := values[e.key.text]
-		if s.kind == shapeClosed {
-			item = s.child(e.key.text)
-		}
-		if !ok || !same(e.value, value, item) {
+		if value, ok := values[e.key.text]; !ok || !same(e.value, value, s.child(e.key.text)) {
 			return false
 		}
 	}
 	return true
 }
 
-// of returns the shape that a node has, among those that s allows. It identifies the
+// of returns the shape that a node has, among those that s allows; the zero shape for scalars. It identifies the
 // variants of a union by their first key.
 func (s shape) of(n *node) shape {
-	all := s.ofKind(n.kind)
-	if len(all) == 1 {
-		return all[0]
-	}
-	for _, one := range all {
-		if one.kind != shapeClosed || n.entry(one.keys()[0].name) != nil {
-			return one
+	switch {
+	case s.kind == shapeLazy:
+		return s.item().of(n)
+	case s.kind == shapeEither:
+		union := !slices.ContainsFunc(s.either, func(e shape) bool { return e.kind != shapeClosed })
+		for _, e := range s.either {
+			one := e.of(n)
+			if one.item != nil || one.keys != nil && (!union || n.entry(one.keys()[0].name) != nil) {
+				return one
+			}
 		}
+	case s.kind == shapeList && n.kind == list, (s.kind == shapeOpen || s.kind == shapeClosed) && n.kind == mapping:
+		return s
 	}
 	return shape{}
-}
-
-// ofKind returns the shapes of lists, or of mappings, that s allows.
-func (s shape) ofKind(kind nodeKind) []shape {
-	switch s.kind {
-	case shapeLazy:
-		return s.item().ofKind(kind)
-	case shapeEither:
-		var all []shape
-		for _, e := range s.either {
-			all = append(all, e.ofKind(kind)...)
-		}
-		return all
-	case shapeList:
-		if kind == list {
-			return []shape{s}
-		}
-	case shapeOpen, shapeClosed:
-		if kind == mapping {
-			return []shape{s}
-		}
-	}
-	return nil
 }
 
 // child returns the shape of an item, or of the value of a key.
@@ -143,12 +120,8 @@ func (s shape) child(key string) shape {
 func (p *piece) arrange(s shape) {
 	s = s.of(p.node)
 	p.aligned = s.kind == shapeOpen
-	item := s.child("")
 	for _, part := range p.parts {
-		if s.kind == shapeClosed {
-			item = s.child(part.name)
-		}
-		part.value.arrange(item)
+		part.value.arrange(s.child(part.name))
 	}
 	if s.kind == shapeClosed && len(p.parts) > 1 {
 		p.sort(s)
