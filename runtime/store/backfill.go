@@ -120,7 +120,6 @@ type BackfillCounts struct {
 	OnlyTarget int64
 }
 
-// add adds counts.
 func (c *BackfillCounts) add(o BackfillCounts) {
 	c.Rows, c.Events, c.Expired, c.Undecodable = c.Rows+o.Rows, c.Events+o.Events, c.Expired+o.Expired, c.Undecodable+o.Undecodable
 	c.Changed, c.Deleted, c.Unsettled = c.Changed+o.Changed, c.Deleted+o.Deleted, c.Unsettled+o.Unsettled
@@ -291,7 +290,6 @@ func (b *backfill) run(ctx context.Context, all []*mapping) (err error) {
 	return err
 }
 
-// targetOf returns the mapping of the target.
 func targetOf(mappings []*mapping, table string) (*mapping, error) {
 	if table != "" {
 		found, err := selected(mappings, []string{table})
@@ -316,7 +314,6 @@ func targetOf(mappings []*mapping, table string) (*mapping, error) {
 	return nil, &BackfillError{Reasons: []string{"several tables have `serves: false`: name one of them as the target: " + strings.Join(names, ", ")}}
 }
 
-// sourceOf returns the mapping of the source.
 func sourceOf(mappings []*mapping, target *mapping, o *BackfillOptions) (*mapping, error) {
 	if o.Source != "" {
 		found, err := selected(mappings, []string{o.Source})

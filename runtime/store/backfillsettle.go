@@ -75,7 +75,6 @@ func (c *copier) differences(ctx context.Context, open []event, within *KeyRange
 	return c.compare(open, target, source, written, known, complete)
 }
 
-// placesOf returns the places of events.
 func (f *finder) placesOf(events []event) map[eventPlace]int {
 	wanted := make(map[eventPlace]int, len(events))
 	for i := range events {
@@ -117,7 +116,6 @@ func (c *copier) equal(target, source []event) (bool, error) {
 	return a == b, err
 }
 
-// sum returns the digest of events.
 func (c *copier) sum(events []event) (total Digest, err error) {
 	for i := range events {
 		sum, err := c.sums.of(events[i])

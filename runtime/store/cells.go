@@ -270,7 +270,6 @@ func (c *eventCells) replaces(family int) bool {
 	return !c.pattern.Bucketed() && (c.class > 0 || !c.table.Families[family].Life.EventTimed())
 }
 
-// setter returns the setter for a column in a family.
 func (c *eventCells) setter(family, column int) *wire.Setter {
 	return &c.setters[family*len(c.columns)+column]
 }

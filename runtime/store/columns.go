@@ -263,7 +263,6 @@ func decodeWords[T any](added []T, row wire.Row, cells []wire.Cell) bool {
 	return true
 }
 
-// appendTimes appends the times of events.
 func appendTimes(dst []time.Time, events eventData) []time.Time {
 	dst = append(dst, events.frame.Times[events.begin:events.end]...)
 	turn(dst[len(dst)-events.Len():], events)
@@ -281,7 +280,6 @@ func appendSequences(dst []uint32, events eventData, ofRow uint32) []uint32 {
 	return dst
 }
 
-// appendClasses appends the classes of events.
 func appendClasses[T ~int](dst []T, events eventData) []T {
 	dst, added := grow(dst, events)
 	for i := range added {

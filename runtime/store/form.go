@@ -36,7 +36,6 @@ var rowForms = [...]rowForm{
 	codec.Latest:             stateRows{},
 }
 
-// form returns the form of the rows of the mapping.
 func (l *mapping) form() rowForm {
 	if uint(l.Pattern) >= uint(len(rowForms)) {
 		return rowForms[0]

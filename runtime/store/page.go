@@ -120,7 +120,6 @@ func (o pageOrder) follows(a, b *pagePlace) bool {
 	return a.mark.compare(&b.mark) > 0
 }
 
-// beginPage begins the read of a page.
 func (r *reading) beginPage() error {
 	p := r.options.Page
 	if p == nil {
@@ -223,7 +222,6 @@ func (r *reading) hashValues(h io.Writer) error {
 	return err
 }
 
-// place returns the place of an event.
 func (r *reading) place(e event) (pagePlace, error) {
 	l := r.reader.mapping
 	p := pagePlace{period: l.Since, group: r.page.group, part: r.page.part, time: *l.Time(e), sequence: l.sequenceOf(e), mark: r.assembler.mark}

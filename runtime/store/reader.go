@@ -159,7 +159,6 @@ type reading struct {
 	within request.Range
 }
 
-// begin returns a new reading.
 func (r *Reader) begin(ctx context.Context, q *query, given event, from, to time.Time, opts []ReadOptions) reading {
 	o := call.Last(opts)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly

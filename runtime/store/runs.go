@@ -223,7 +223,6 @@ func (b *bucketRow) fromRun(doubted bool) bool {
 
 func (b *bucketRow) run() *window.Run { return &b.rows.run }
 
-// series returns the series of the row.
 func (b *bucketRow) series() any { return b.seriesOf(b.a.base) }
 
 // overlaps reports whether a window has times in the range that is being read.

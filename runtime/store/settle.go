@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -80,9 +81,12 @@ func (w *Writer) newSettler(state int) *settler {
 // eraseMarked is eraseIn for a writer with a table of states.
 func (w *Writer) eraseMarked(ctx context.Context, name string, o DeleteOptions, order []int, state int, d Deletion, of func(t *eraser) error) (Deletion, error) {
 	s := w.newSettler(state)
-	t := w.eraser(state, name, o, &d)
-	t.settler = s
-	if err := w.eraseWith(ctx, t, of); err != nil {
+	ofState := func(d *Deletion) error {
+		t := w.eraser(state, name, o, d)
+		t.settler = s
+		return w.eraseWith(ctx, t, of)
+	}
+	if err := ofState(&d); err != nil {
 		return d, err
 	}
 	d, undeleted := w.eraseIn(ctx, name, o, order, d, of)
@@ -90,12 +94,7 @@ func (w *Writer) eraseMarked(ctx context.Context, name string, o DeleteOptions, 
 		return d, undeleted
 	}
 	s.repair = true
-	t = w.eraser(state, name, o, &d)
-	t.settler = s
-	if err := w.eraseWith(ctx, t, of); err != nil {
-		return d, err
-	}
-	return d, undeleted
+	return d, cmp.Or(ofState(&d), undeleted)
 }
 
 // isUndeleted reports whether an error is that of an event that stays, and not one that ends a deletion.

@@ -46,7 +46,6 @@ func (v *versionHash) add(column, value []byte) {
 	v.hash += h ^ h>>33
 }
 
-// number returns the number of the version.
 func (v versionHash) number() int64 {
 	return int64(v.hash>>(64-versionBits) | 1<<(versionBits-1) | 1)
 }
@@ -103,7 +102,6 @@ const markOfNone = markPrefix + "none"
 // newMark returns the name of a column that only one call uses.
 func newMark() string { return fmt.Sprintf("%s%016x", markPrefix, rand.Uint64()) }
 
-// isMark reports whether a column has a mark.
 func isMark(row wire.Row, c *wire.Column) bool {
 	name := row.Bytes(c.Qualifier)
 	return len(name) >= len(markPrefix) && string(name[:len(markPrefix)]) == markPrefix

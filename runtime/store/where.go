@@ -93,7 +93,6 @@ func (l *mapping) condition(c codec.Condition, low, high event) (w scan.Where, e
 	return w, nil
 }
 
-// boundsError returns the error for the bounds of a field.
 func boundsError(field string, err error) error {
 	if err == nil || errors.Is(err, ErrBounds) {
 		return fmt.Errorf("field %q: %w", field, ErrBounds)

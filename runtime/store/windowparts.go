@@ -233,28 +233,32 @@ func (p *windowParts) take() (*windowPart, *windowsReading) {
 
 // read reads a part. It returns the number of windows.
 func (w *windowPart) read(p *windowParts, r *windowsReading) (windows int) {
-	give := func(item windowItem) bool {
+	o := r.options()
+	o.Steps = true
+	r.items(o, func(item windowItem) bool {
+		if item.isWindow() {
+			windows++
+		}
 		if w.batch = append(w.batch, item); len(w.batch) < partBatch {
 			return true
 		}
 		return w.send(p.stop)
-	}
+	})
+	w.send(p.stop)
+	return windows
+}
+
+// items folds the events of the read, and passes windows and errors on, until give returns false.
+func (r *windowsReading) items(o window.Options, give func(item windowItem) bool) {
+	r.reading.yield = r.one
 	r.fail = func(err error) bool { return r.give(give(windowItem{err: err, series: r.flagged})) }
 	var err error
-	o := r.options()
-	o.Steps = true
-	r.fold, err = r.start(o, func(w *window.Summary) bool {
-		windows++
-		return r.give(give(windowItem{window: r.spec.Clone(w)}))
-	})
-	r.reading.yield = r.one
+	r.fold, err = r.start(o, func(w *window.Summary) bool { return r.give(give(windowItem{window: r.spec.Clone(w)})) })
 	if err != nil {
 		r.fail(err)
 	} else if r.events() {
 		r.fold.End()
 	}
-	w.send(p.stop)
-	return windows
 }
 
 // send passes windows on. It reports whether the caller wants more.

@@ -184,7 +184,6 @@ func (r *Reader) Points(ctx context.Context, columns *Columns, spec *window.Spec
 	return points, first
 }
 
-// names returns the names of fields.
 func names(fields []Field) []string {
 	out := make([]string, len(fields))
 	for i, f := range fields {
@@ -225,7 +224,6 @@ type windowsReading struct {
 	rows    runsReading
 }
 
-// start starts a fold.
 func (k *windowsKind) start(o window.Options, yield func(w *window.Summary) bool) (*window.Fold, error) {
 	return k.spec.Start(k.width, k.from, k.to, o, yield)
 }
@@ -274,7 +272,6 @@ func (r *windowsReading) end() bool {
 	return false
 }
 
-// read reads all windows of a selection.
 func (k *windowsKind) read(ctx context.Context, reader *Reader, s *selection, yield func(w *window.Summary, err error) bool) {
 	q := reader.query(s)
 	err := k.invalid()

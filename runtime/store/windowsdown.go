@@ -82,28 +82,20 @@ func (r *windowsReading) descend() (complete bool) {
 func (r *windowsReading) span(from, to time.Time, most int) (items []windowItem, begin time.Time, whole bool) {
 	part := r.newReading(r.reading.ctx, r.reading.reader, r.of, r.reading.q)
 	part.reading.assembler.from, part.reading.assembler.to = from, to
-	part.reading.yield = part.one
 	windows, several := 0, r.several()
-	part.fail = func(err error) bool {
-		items = append(items, windowItem{err: err})
-		return true
-	}
-	var err error
 	o := part.options()
 	o.Scattered = r.scattered
-	part.fold, err = r.start(o, func(w *window.Summary) bool {
-		items = append(items, windowItem{window: r.spec.Clone(w)})
+	part.items(o, func(item windowItem) bool {
+		item.series = nil // the windows of a part are not entered again
+		if items = append(items, item); item.window == nil {
+			return true
+		}
 		if windows++; windows > most && !several {
 			items = items[slices.IndexFunc(items, windowItem.isWindow)+1:]
 			from = items[slices.IndexFunc(items, windowItem.isWindow)].window.Common().Start
 		}
-		return part.give(windows <= most || !several)
+		return windows <= most || !several
 	})
-	if err != nil {
-		part.fail(err)
-	} else if part.events() {
-		part.fold.End()
-	}
 	r.reading.op.Add(&part.reading.op)
 	return items, from, !part.stopped
 }

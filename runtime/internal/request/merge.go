@@ -228,7 +228,6 @@ func (p Position) compare(o Position) int {
 	return order
 }
 
-// place sets the position of a row in the given span.
 func (s *streamed) place(span int, positionOf func(span int, row wire.Row) (Position, error)) error {
 	if s.err == nil && !s.placed {
 		s.at, s.err = positionOf(span, s.Row)

@@ -425,7 +425,6 @@ func (i *idle) end() {
 	}
 }
 
-// optionsOf returns the options of the request.
 func (q *request) optionsOf(rows []codec.Rows, filter bigtable.Filter, limit int) []bigtable.ReadOption {
 	out := append(q.options[:0], bigtable.RowFilter(filter))
 	if rows[0].Reverse {
