@@ -18,6 +18,7 @@
 //   - internal/call has what the calls of store and setup have in common.
 //   - internal/checkpoint keeps the progress of long calls in files.
 //   - internal/frame groups the cells of rows, and aligns them as events.
+//   - internal/job runs long calls in this process.
 //   - internal/request sends the requests of reads, and yields their rows.
 package runtime
 
@@ -30,7 +31,7 @@ import (
 )
 
 //go:embed codec/*.go facts/*.go rollup/*.go scan/*.go setup/*.go store/*.go storetest/*.go window/*.go
-//go:embed internal/batch/*.go internal/call/*.go internal/checkpoint/*.go internal/frame/*.go internal/request/*.go internal/wire/*.go
+//go:embed internal/batch/*.go internal/call/*.go internal/checkpoint/*.go internal/frame/*.go internal/job/*.go internal/request/*.go internal/wire/*.go
 var sources embed.FS
 
 // Module is the path of the module that contains the runtime.
@@ -46,7 +47,7 @@ const BeamModule = ImportPath + "/beamstore"
 
 // packages are the directories of the packages, which their copies have, too.
 var packages = []string{
-	"codec", "facts", "internal/batch", "internal/call", "internal/checkpoint", "internal/frame", "internal/request", "internal/wire",
+	"codec", "facts", "internal/batch", "internal/call", "internal/checkpoint", "internal/frame", "internal/job", "internal/request", "internal/wire",
 	"rollup", "scan", "setup", "store", "storetest", "window",
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/job"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
@@ -75,7 +76,7 @@ type BackfillOptions struct {
 
 // backfillTest replaces what a test controls.
 type backfillTest struct {
-	clock jobClock
+	clock job.Clock
 	// save, unless it is nil, is called instead of writing the checkpoint with its contents.
 	save func(write func(text []byte) error, text []byte) error
 }
@@ -220,15 +221,15 @@ func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfi
 		return nil, err
 	}
 	b := &backfill{BackfillOptions: o, client: client, source: source, target: target, began: o.Now()}
-	b.local = newLocal(o.Workers, o.Rate)
-	b.cancels, b.again, b.saves = o.Verify || o.DryRun, begunAgain, func() any { return &b.progress }
+	b.Local = job.NewLocal(o.Workers, o.Rate, refusedCheckpoint)
+	b.Cancels, b.Again, b.Saves = o.Verify || o.DryRun, begunAgain, func() any { return &b.progress }
 	b.progress.Wait = 2 * b.requestTime()
-	b.clock = &b.limit.clock
+	b.clock = &b.Limit.Clock
 	if o.Sleep != nil {
-		b.clock.sleep = o.Sleep
+		b.clock.Sleep = o.Sleep
 	}
 	if o.Progress != nil {
-		b.show = func() { o.Progress(b.progress.shown(&b.local)) }
+		b.Show = func() { o.Progress(b.progress.shown(&b.Local)) }
 	}
 	b.untold.source, b.untold.target = source.untold(target), target.untold(source)
 	var ofSource, ofTarget bool
@@ -271,9 +272,9 @@ func (b *backfill) run(ctx context.Context, all []*mapping) (err error) {
 	case b.Verify:
 		work = b.verify
 	case !b.DryRun:
-		b.checkpoint = b.Checkpoint
+		b.Path = b.Checkpoint
 	}
-	closed, err := b.open(b.call(), b.test.save)
+	closed, err := b.Open(b.call(), b.test.save)
 	if err != nil {
 		return err
 	}
@@ -282,11 +283,11 @@ func (b *backfill) run(ctx context.Context, all []*mapping) (err error) {
 		return err
 	}
 	err = work(ctx)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	err = cmp.Or(err, b.save(true))
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	err = cmp.Or(err, b.Save(true))
 	b.report.BackfillCounts = b.progress.counts()
-	b.tell(true)
+	b.Tell(true)
 	return err
 }
 
@@ -443,7 +444,7 @@ func (f *Family) ranked() bool {
 // backfill is one call of Backfill.
 type backfill struct {
 	BackfillOptions
-	local
+	job.Local
 	test           backfillTest
 	client         Client
 	source, target *mapping
@@ -451,9 +452,9 @@ type backfill struct {
 	untold         struct{ source, target, parts bool } // whether a table loses events, or parts of them, at times that the other one does not tell
 	partial        bool                                 // the source may lose some fields of an event before others
 	began          time.Time                            // the clock of reads
-	clock          *jobClock                            // of the limit
+	clock          *job.Clock                           // of the limit
 	report         BackfillReport
-	progress       progress // guarded by mu while workers run
+	progress       progress // guarded by Mu while workers run
 }
 
 // scanner returns a Scanner for a table of a mapping.
@@ -489,7 +490,7 @@ func (b *backfill) rangesOf(ctx context.Context, l *mapping) (out []checkpointRa
 
 // split splits the source into ranges, or takes those of the checkpoint.
 func (b *backfill) split(ctx context.Context) (err error) {
-	b.local.began = time.Now()
+	b.Local.Started = time.Now()
 	found, err := b.resume()
 	b.progress.before, b.progress.beganAt = b.progress.counts().Events, b.progress.share()
 	if found || err != nil {

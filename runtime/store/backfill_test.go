@@ -18,6 +18,7 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/job"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -360,14 +361,14 @@ type fakeClock struct {
 	asleep func(d time.Duration) // called at each sleep; may be nil
 }
 
-func (c *fakeClock) clock() jobClock {
-	return jobClock{
-		now: func() time.Time {
+func (c *fakeClock) clock() job.Clock {
+	return job.Clock{
+		Now: func() time.Time {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			return c.now
 		},
-		sleep: func(ctx context.Context, d time.Duration) error {
+		Sleep: func(ctx context.Context, d time.Duration) error {
 			if c.asleep != nil {
 				c.asleep(d)
 			}

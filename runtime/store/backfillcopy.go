@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/internal/job"
 )
 
 // maxCopied is the number of events at which a worker writes what it has read. The last
@@ -56,7 +58,7 @@ const maxCopied = 5000
 // an event within a minute of its expiry counts as lost, too (skew).
 func (b *backfill) copy(ctx context.Context) error {
 	if b.DryRun {
-		return b.each(ctx, len(b.progress.Ranges), b.copyRange)
+		return b.Each(ctx, len(b.progress.Ranges), b.copyRange)
 	}
 	if err := b.settleStopped(ctx); err != nil {
 		return err
@@ -64,7 +66,7 @@ func (b *backfill) copy(ctx context.Context) error {
 	if err := b.sweep(ctx); err != nil {
 		return err
 	}
-	if err := b.each(ctx, len(b.progress.Ranges), b.copyRange); err != nil {
+	if err := b.Each(ctx, len(b.progress.Ranges), b.copyRange); err != nil {
 		return err
 	}
 	return b.settleSuspects(ctx)
@@ -87,15 +89,15 @@ func (b *backfill) copyRange(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	return b.chunks(ctx, b.source, checkpointRange{Table: r.Table, Range: rest}, b.limit.chunk(), allClaims{}, &c.counts, func(chunk *rowChunk) error {
+	return b.chunks(ctx, b.source, checkpointRange{Table: r.Table, Range: rest}, b.Limit.Chunk(maxCopied), allClaims{}, &c.counts, func(chunk *rowChunk) error {
 		c.events = chunk.events
 		if err := c.write(ctx, chunk.within); err != nil {
 			return err
 		}
-		if err := b.copied(i, chunk.last, chunk.end, c); err != nil || chunk.end || !b.stopping() {
+		if err := b.copied(i, chunk.last, chunk.end, c); err != nil || chunk.end || !b.Stopping() {
 			return err
 		}
-		return errStopping
+		return job.ErrStopping
 	})
 }
 
@@ -208,8 +210,8 @@ func (c *copier) put(ctx context.Context, events []event) error {
 		return err
 	}
 	for len(events) > 0 {
-		n := b.limit.piece(len(events))
-		if err := b.limit.wait(ctx, n); err != nil {
+		n := b.Limit.Piece(len(events))
+		if err := b.Limit.Wait(ctx, n); err != nil {
 			return err
 		}
 		err := b.request(ctx, func(ctx context.Context) error {
@@ -226,7 +228,7 @@ func (c *copier) put(ctx context.Context, events []event) error {
 // remove deletes events from the target.
 func (c *copier) remove(ctx context.Context, events []event) error {
 	b := c.backfill
-	if err := b.limit.wait(ctx, len(events)); err != nil {
+	if err := b.Limit.Wait(ctx, len(events)); err != nil {
 		return err
 	}
 	return b.request(ctx, func(ctx context.Context) error {
@@ -283,8 +285,8 @@ func (d *digester) check(e event) error {
 // copied records that a range is copied up to and including a row.
 func (b *backfill) copied(i int, last string, done bool, c *copier) error {
 	counts := c.take()
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
 	r := &b.progress.Ranges[i]
 	if last != "" {
 		r.Last = []byte(last)
@@ -294,6 +296,6 @@ func (b *backfill) copied(i int, last string, done bool, c *copier) error {
 	if at := c.oldest; !at.IsZero() && (r.Oldest == nil || at.Before(*r.Oldest)) {
 		r.Oldest = &at
 	}
-	b.tell(false)
-	return b.save(done)
+	b.Tell(false)
+	return b.Save(done)
 }

@@ -172,7 +172,7 @@ func (p *BackfillParts) Differs(ctx context.Context, n JobNote) (differs bool, e
 	}
 	for n := range maxChecks {
 		if n > 0 {
-			if err := p.b.clock.sleep(ctx, checkInterval); err != nil {
+			if err := p.b.clock.Sleep(ctx, checkInterval); err != nil {
 				return false, err
 			}
 		}

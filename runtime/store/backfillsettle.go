@@ -258,20 +258,20 @@ func (b *backfill) settleStopped(ctx context.Context) error {
 	}
 	if wait := b.stillArriving(); wait > 0 {
 		b.progress.waiting = wait
-		b.tell(true)
+		b.Tell(true)
 		b.progress.waiting = 0
-		if err := b.clock.sleep(ctx, wait); err != nil {
+		if err := b.clock.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
-	return b.each(ctx, len(b.progress.Ranges), func(ctx context.Context, i int) error {
+	return b.Each(ctx, len(b.progress.Ranges), func(ctx context.Context, i int) error {
 		r := &b.progress.Ranges[i]
 		if len(r.Flight) == 0 {
 			return nil
 		}
 		events, err := b.decodePlaces(r.Flight)
 		if err != nil {
-			return b.unusable(err)
+			return b.Unusable(err)
 		}
 		return b.settlePlaces(ctx, events, func() { r.Flight = nil })
 	})
@@ -289,13 +289,13 @@ func (b *backfill) settlePlaces(ctx context.Context, events []event, done func()
 			return err
 		}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
 	counts := c.counts
 	counts.Changed, counts.Events = 0, 0 // they are counted when their range is copied
 	b.progress.Beside.add(counts)
 	done()
-	return b.save(true)
+	return b.Save(true)
 }
 
 // sweeps reports whether a run looks for events of the target that the source lacks.
@@ -314,15 +314,15 @@ func (b *backfill) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.each(ctx, len(ranges), func(ctx context.Context, i int) error {
+	if err := b.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
 		return b.sweepRange(ctx, ranges[i], allClaims{}, func(lacking []event) error { return b.suspect(ctx, lacking) })
 	}); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
 	b.progress.Swept = true
-	return b.save(true)
+	return b.Save(true)
 }
 
 // sweepRange calls f for events in a range of row keys of the target that the source lacks.
@@ -346,8 +346,8 @@ func (b *backfill) suspect(ctx context.Context, lacking []event) error {
 	if b.Repair {
 		return b.settlePlaces(ctx, lacking, func() {})
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
 	free := maxSuspects - b.progress.suspects
 	if free < len(lacking) {
 		b.progress.Beside.OnlyTarget += int64(len(lacking) - free)
@@ -396,7 +396,7 @@ func (b *backfill) settleSuspects(ctx context.Context) error {
 	}
 	events, err := b.decodePlaces(b.progress.Suspects)
 	if err != nil {
-		return b.unusable(err)
+		return b.Unusable(err)
 	}
 	kept, err := b.ofCopies(ctx, events, b.progress.oldest())
 	if err != nil {

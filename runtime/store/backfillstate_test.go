@@ -336,14 +336,14 @@ func TestCheckpointKnowsRequests(t *testing.T) {
 			text, err := os.ReadFile(r.options.Checkpoint)
 			must(t, err)
 			_, c := parseCheckpoint(t, text)
-			if now := clock.clock().now(); c.Until.Before(now.Add(limit + limit/2)) {
+			if now := clock.clock().Now(); c.Until.Before(now.Add(limit + limit/2)) {
 				t.Errorf("rate %g, request %d at %v: it may arrive until %v", rate, n, now, c.Until)
 			}
 			if n < 2 { // it was written, or will be
 				_, err := w.Delete(t.Context(), samples[5*n:5*n+1])
 				must(t, err)
 			}
-			_ = clock.clock().sleep(t.Context(), 10*limit) // so does a server
+			_ = clock.clock().Sleep(t.Context(), 10*limit) // so does a server
 		})
 		got, err := backfillOf(t.Context(), client, r.mappings, r.options)
 		if err != nil || got.Deleted == 0 || requests < 2 {
@@ -364,7 +364,7 @@ func TestBackfillRate(t *testing.T) {
 			began := clock.now
 			r.options.Rate, r.options.Workers, r.options.test = rate, workers, &backfillTest{clock: clock.clock()}
 			written := 0
-			now := clock.clock().now
+			now := clock.clock().Now
 			client := tableClient{r.Client, func(id string, api bigtable.TableAPI) bigtable.TableAPI {
 				count := func(n int) {
 					clock.mu.Lock()

@@ -23,7 +23,7 @@ type states struct {
 	*backfill
 	writer  *Writer
 	reader  *Reader         // of the table of states
-	claimed map[string]bool // the last series that workers have begun to fill or compare; guarded by mu
+	claimed map[string]bool // the last series that workers have begun to fill or compare; guarded by Mu
 }
 
 // maxClaimed is the maximum number of claimed series.
@@ -47,8 +47,8 @@ func (s *states) worker(ctx context.Context) *stateWorker {
 
 // claims reports whether no other worker has begun with a series.
 func (s *states) claims(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	if s.claimed[key] {
 		return false
 	}
@@ -87,7 +87,7 @@ func (b *backfill) newStates(all []*mapping) *states {
 
 // fillAll fills or compares the rows of the series of the source, and repairs or compares those that exist.
 func (s *states) fillAll(ctx context.Context) error {
-	if err := s.each(ctx, len(s.progress.Ranges), s.ofRange); err != nil {
+	if err := s.Each(ctx, len(s.progress.Ranges), s.ofRange); err != nil {
 		return err
 	}
 	if s.Verify || s.Repair {
@@ -119,11 +119,11 @@ func (s *states) ofRange(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	r.Done = true
 	s.progress.Ranges[i] = r
-	s.tell(false)
+	s.Tell(false)
 	return nil
 }
 
@@ -213,7 +213,7 @@ func (w *stateWorker) fill(ctx context.Context, key string, l *latestSeries, up 
 	if w.DryRun {
 		return nil
 	}
-	if err := w.limit.wait(ctx, 1); err != nil {
+	if err := w.Limit.Wait(ctx, 1); err != nil {
 		return err
 	}
 	if l.mute { // what cannot be decoded may be newer than all events
@@ -292,8 +292,8 @@ func (w *stateWorker) compare(ctx context.Context, of *seriesState, l *latestSer
 
 // differs adds a difference.
 func (s *states) differs(d Difference) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	if len(s.report.Differences) < maxDifferences {
 		s.report.Differences = append(s.report.Differences, d)
 	}
@@ -305,7 +305,7 @@ func (s *states) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.each(ctx, len(ranges), func(ctx context.Context, i int) error {
+	return s.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
 		scanner, err := s.scanner(s.target, ranges[i].Table)
 		if err != nil {
 			return err
@@ -334,9 +334,9 @@ func (s *states) rest(ctx context.Context) error {
 // existing repairs or compares rows that exist, unless they were filled or compared as those of series in
 // the source.
 func (w *stateWorker) existing(ctx context.Context, some []seriesState) error {
-	w.mu.Lock()
+	w.Mu.Lock()
 	some = slices.DeleteFunc(slices.Clone(some), func(of seriesState) bool { return w.claimed[of.key] })
-	w.mu.Unlock()
+	w.Mu.Unlock()
 	found, err := w.told(ctx, some...)
 	if err != nil {
 		return err
@@ -377,7 +377,7 @@ func (w *stateWorker) repair(ctx context.Context, of *seriesState, l *latestSeri
 
 // count counts a series.
 func (s *states) count(n *int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	*n++
 }

@@ -72,7 +72,7 @@ func (s *stepRun) start() {
 	})
 	o := s.refill.options
 	clock := new(fakeClock).clock()
-	clock.sleep = func(ctx context.Context, d time.Duration) error {
+	clock.Sleep = func(ctx context.Context, d time.Duration) error {
 		if s.broken == "waits" {
 			return nil
 		}

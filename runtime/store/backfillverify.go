@@ -158,18 +158,18 @@ func (b *backfill) mayHaveExpired(d *Difference) bool {
 // summarize returns the digests of what ranges of a table have. counted is whether to count their rows and events.
 func (b *backfill) summarize(ctx context.Context, l *mapping, ranges []checkpointRange, counted bool) (*timeSlices, error) {
 	all := newSlices()
-	err := b.each(ctx, len(ranges), func(ctx context.Context, i int) error {
+	err := b.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
 		found, counts, err := b.summarizeRange(ctx, l, ranges[i])
 		if err != nil {
 			return err
 		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
+		b.Mu.Lock()
+		defer b.Mu.Unlock()
 		all.merge(found)
 		if ranges[i].Done = true; counted {
 			ranges[i].Counts = counts
 		}
-		b.tell(false)
+		b.Tell(false)
 		return nil
 	})
 	return all, err

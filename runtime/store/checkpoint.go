@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/internal/checkpoint"
+	"github.com/btgen-dev/btgen/runtime/internal/job"
 )
 
 // CheckpointError reports a checkpoint that cannot be used.
@@ -27,6 +28,11 @@ func (e *CheckpointError) Error() string {
 }
 
 func (e *CheckpointError) Unwrap() error { return e.Err }
+
+// refusedCheckpoint returns a *CheckpointError.
+func refusedCheckpoint(file, reason string, err error) error {
+	return &CheckpointError{file, reason, err}
+}
 
 // checkpointRange is the progress in a range of row keys.
 type checkpointRange struct {
@@ -70,11 +76,11 @@ const begunAgain = ": delete it, wait for twice the timeout, and copy with --rep
 // then belongs to this call.
 func (b *backfill) resume() (found bool, err error) {
 	var saved progress
-	if found, err = b.load(&saved); !found || err != nil {
+	if found, err = b.Load(&saved); !found || err != nil {
 		return false, err
 	}
 	if err := saved.check(); err != nil {
-		return false, b.unusable(err)
+		return false, b.Unusable(err)
 	}
 	if saved.complete() {
 		return false, nil // begin again: the tables may have changed since
@@ -84,7 +90,7 @@ func (b *backfill) resume() (found bool, err error) {
 	if *p = saved; !p.Swept { // it begins again
 		p.Suspects, p.Beside.OnlyTarget = nil, 0
 	}
-	return true, b.save(true)
+	return true, b.Save(true)
 }
 
 // complete reports whether nothing is left to do.
@@ -102,7 +108,7 @@ func (b *backfill) stopped() bool { return b.progress.resumed }
 
 // stillArriving returns how long requests of the run before this one may still arrive.
 func (b *backfill) stillArriving() time.Duration {
-	return min(b.progress.Until.Sub(b.clock.now()), b.progress.wait)
+	return min(b.progress.Until.Sub(b.clock.Now()), b.progress.wait)
 }
 
 // requestTime is the time limit of requests that change the target. There is always one, since a
@@ -117,30 +123,30 @@ func (b *backfill) requestTime() time.Duration {
 // begin records that the events of a range are going to be written, and the time until which
 // requests may arrive.
 func (b *backfill) begin(i int, events []event) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.file == nil {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	if b.File == nil {
 		return nil
 	}
 	if i >= 0 {
 		b.progress.Ranges[i].Flight = b.encodePlaces(nil, events)
 	}
-	b.progress.Until = b.clock.now().Add(2 * b.requestTime())
-	return b.save(true)
+	b.progress.Until = b.clock.Now().Add(2 * b.requestTime())
+	return b.Save(true)
 }
 
 // request calls f, which sends requests that change the target, with their time limit. Before, it
 // records when they will have ended at the latest, with half of the limit for the way to the server.
 func (b *backfill) request(ctx context.Context, f func(ctx context.Context) error) error {
 	limit := b.requestTime()
-	b.mu.Lock()
-	now := b.clock.now()
+	b.Mu.Lock()
+	now := b.clock.Now()
 	var err error
-	if b.file != nil && b.progress.Until.Before(now.Add(limit+limit/2)) {
+	if b.File != nil && b.progress.Until.Before(now.Add(limit+limit/2)) {
 		b.progress.Until = now.Add(2 * limit)
-		err = b.save(true)
+		err = b.Save(true)
 	}
-	b.mu.Unlock()
+	b.Mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -225,11 +231,11 @@ func (p *progress) share() float64 {
 }
 
 // shown returns the progress as it is told.
-func (p *progress) shown(l *local) BackfillProgress {
+func (p *progress) shown(l *job.Local) BackfillProgress {
 	out := BackfillProgress{BackfillCounts: p.counts(), Share: p.share(), Waiting: p.waiting}
-	out.Rate = l.perSecond(out.Events - p.before)
+	out.Rate = l.PerSecond(out.Events - p.before)
 	if here := out.Share - p.beganAt; here > 0 {
-		out.Left = time.Duration(float64(time.Since(l.began)) * (1 - out.Share) / here)
+		out.Left = time.Duration(float64(time.Since(l.Started)) * (1 - out.Share) / here)
 	}
 	return out
 }

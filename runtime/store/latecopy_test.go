@@ -226,7 +226,7 @@ type lateSteps struct{ p *BackfillParts }
 func (c *lateCase) steps(client Client) lateSteps {
 	p, err := newBackfillPartsOf(client, c.mappings, c.now, BackfillOptions{Target: "singles", Now: c.clock})
 	must(c.t, err)
-	p.b.clock.sleep = noSleep
+	p.b.clock.Sleep = noSleep
 	return lateSteps{p}
 }
 

@@ -150,7 +150,7 @@ func (e *RollupError) Unwrap() error { return e.Err }
 func Rollup(ctx context.Context, client Client, mappings []*Mapping, columns *Columns, spec *window.Spec, opts ...RollupOptions) (RollupReport, error) {
 	o := call.Last(opts)
 	s := newSealing(sealersOf(client, mappings, columns, spec, &o), o)
-	closed, err := s.open(s.call(), s.test.save)
+	closed, err := s.Open(s.call(), s.test.save)
 	if err != nil {
 		return s.report, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/checkpoint"
+	"github.com/btgen-dev/btgen/runtime/internal/job"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 )
 
@@ -22,14 +23,14 @@ import (
 // nothing.
 type sealing struct {
 	RollupOptions
-	local
+	job.Local
 	test    rollupTest
 	sealers []*sealer
 	waiting []chan *sealChunk // of each sealer
 	ready   chan *sealChunk   // may be sealed
 	parts   []*sealPart
 
-	// The fields below are guarded by mu.
+	// The fields below are guarded by Mu.
 	report      RollupReport
 	undecodable error               // the first *DecodeError
 	left        error               // the first error of a bucket that is left, or of a search
@@ -63,16 +64,16 @@ const (
 // newSealing returns a call that has not begun.
 func newSealing(sealers []*sealer, o RollupOptions) *sealing {
 	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), ops: make([]request.Operation, len(sealers))}
-	s.local = newLocal(o.Workers, o.Rate)
-	s.cancels, s.again, s.saves = true, ": delete it, and begin again", s.progress
+	s.Local = job.NewLocal(o.Workers, o.Rate, refusedCheckpoint)
+	s.Cancels, s.Again, s.Saves = true, ": delete it, and begin again", s.progress
 	if o.test != nil {
 		s.test = *o.test
 	}
 	if !o.DryRun {
-		s.checkpoint = o.Checkpoint
+		s.Path = o.Checkpoint
 	}
 	if o.Progress != nil {
-		s.show = func() { o.Progress(s.shown()) }
+		s.Show = func() { o.Progress(s.shown()) }
 	}
 	for i, of := range sealers {
 		s.report.Tables = append(s.report.Tables, of.id)
@@ -82,7 +83,7 @@ func newSealing(sealers []*sealer, o RollupOptions) *sealing {
 	slices.Sort(s.report.Tables)
 	s.report.Tables = slices.Compact(s.report.Tables)
 	if s.Sleep == nil {
-		s.Sleep = realClock.sleep
+		s.Sleep = job.RealClock.Sleep
 	}
 	return s
 }
@@ -93,7 +94,7 @@ func (s *sealing) run(ctx context.Context) (failed error) {
 		opCtx := s.Hooks.start(ctx, &s.ops[i])
 		defer func() { s.Hooks.end(opCtx, &s.ops[i], failed) }()
 	}
-	s.began = time.Now()
+	s.Started = time.Now()
 	if err := s.split(ctx); err != nil {
 		return err
 	}
@@ -105,12 +106,12 @@ func (s *sealing) run(ctx context.Context) (failed error) {
 		}
 	}
 	failed = s.work(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	if failed == nil {
-		failed = s.save(true)
+		failed = s.Save(true)
 	}
-	s.tell(true)
+	s.Tell(true)
 	return failed
 }
 
@@ -153,7 +154,7 @@ func (s *sealing) work(ctx context.Context) error {
 	for range s.Workers {
 		run(&working, func() error { return eachOf(s.ready, func(c *sealChunk) error { return s.seal(ctx, c) }) })
 	}
-	if err := s.each(ctx, len(s.parts), func(ctx context.Context, i int) error { return s.search(ctx, s.parts[i]) }); err != nil {
+	if err := s.Each(ctx, len(s.parts), func(ctx context.Context, i int) error { return s.search(ctx, s.parts[i]) }); err != nil {
 		cancel(err)
 	}
 	for _, queue := range s.waiting {
@@ -213,15 +214,15 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 		if err := s.note(ctx, p, found); failed != nil || ctx.Err() != nil || err != nil && general(err) {
 			return errors.Join(err, failed)
 		} else if err != nil {
-			s.mu.Lock()
+			s.Mu.Lock()
 			s.left = cmp.Or(s.left, err)
-			s.mu.Unlock()
+			s.Mu.Unlock()
 			break // the other ranges are searched
 		}
 		if full == nil {
-			s.mu.Lock()
+			s.Mu.Lock()
 			p.done = true
-			s.mu.Unlock()
+			s.Mu.Unlock()
 		} else if err := full.send(ctx, s.waiting[p.sealer]); err != nil {
 			return err
 		}
@@ -242,28 +243,28 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 func (s *sealing) note(ctx context.Context, p *sealPart, found func(n changedRow, waits bool) bool) error {
 	var op request.Operation
 	err := s.sealers[p.sealer].note(ctx, &op, p.rest, func(string) bool { return true }, func(key string) { s.scanned(p, key) }, found)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	s.ops[p.sealer].Add(&op)
 	return err
 }
 
 // scanned notes that a range has no more rows up to a key that have changed.
 func (s *sealing) scanned(p *sealPart, key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	p.rest.Start = max(p.rest.Start, key+"\x00")
-	s.tell(false)
-	_ = s.save(false) // the next time tells
+	s.Tell(false)
+	_ = s.Save(false) // the next time tells
 }
 
 // noted adds a row to the chunk that is being filled. It returns the chunk if it is complete.
 func (s *sealing) noted(p *sealPart, to **sealChunk, n changedRow) (complete *sealChunk) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	s.report.Noted++
 	p.rest.Start = n.key + "\x00"
-	defer s.tell(false)
+	defer s.Tell(false)
 	if s.DryRun {
 		return nil
 	}
@@ -287,11 +288,11 @@ func (s *sealing) delay(ctx context.Context, sealer int) error {
 	return eachOf(s.waiting[sealer], func(c *sealChunk) error {
 		due := c.at.Add(of.times.Grace)
 		if d := time.Until(due); d > 0 {
-			s.mu.Lock()
+			s.Mu.Lock()
 			s.waits = d
-			s.tell(true)
+			s.Tell(true)
 			s.waits = 0
-			s.mu.Unlock()
+			s.Mu.Unlock()
 			if err := s.Sleep(ctx, d); err != nil {
 				return err
 			}
@@ -341,19 +342,19 @@ func (s *sealing) replicated(ctx context.Context, table string) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-tick.C:
-			s.mu.Lock()
+			s.Mu.Lock()
 			s.replicating = table
-			s.tell(true)
+			s.Tell(true)
 			s.replicating = ""
-			s.mu.Unlock()
+			s.Mu.Unlock()
 		}
 	}
 }
 
 // remaining returns what a complete call has left.
 func (s *sealing) remaining() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	if s.left == nil {
 		return s.undecodable
 	}
@@ -363,27 +364,27 @@ func (s *sealing) remaining() error {
 // seal seals the rows of a chunk.
 func (s *sealing) seal(ctx context.Context, c *sealChunk) error {
 	of := s.sealers[c.part.sealer]
-	for notes := range slices.Chunk(c.notes, s.limit.piece(len(c.notes))) {
-		if err := s.limit.wait(ctx, len(notes)); err != nil {
+	for notes := range slices.Chunk(c.notes, s.Limit.Piece(len(c.notes))) {
+		if err := s.Limit.Wait(ctx, len(notes)); err != nil {
 			return err
 		}
 		var op request.Operation
 		done, err := of.seal(ctx, &op, notes)
-		s.mu.Lock()
+		s.Mu.Lock()
 		s.ops[c.part.sealer].Add(&op)
 		s.report.add(done.RollupCounts)
 		s.new += done.Sealed
 		s.undecodable, s.left = cmp.Or(s.undecodable, done.undecodable), cmp.Or(s.left, done.failed)
-		s.tell(false)
-		s.mu.Unlock()
+		s.Tell(false)
+		s.Mu.Unlock()
 		if err != nil {
 			return err
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	delete(c.part.open, c)
-	return s.save(s.test.save != nil)
+	return s.Save(s.test.save != nil)
 }
 
 // next returns the first row key of a range that is not finished: that of a row that was noted and is not sealed, or
@@ -410,7 +411,7 @@ func (s *sealing) shown() RollupProgress {
 		}
 	}
 	return RollupProgress{
-		RollupCounts: s.report.RollupCounts, Share: share / float64(max(1, len(s.parts))), Rate: s.perSecond(s.new), Waiting: s.waits, Replicating: s.replicating,
+		RollupCounts: s.report.RollupCounts, Share: share / float64(max(1, len(s.parts))), Rate: s.PerSecond(s.new), Waiting: s.waits, Replicating: s.replicating,
 	}
 }
 
@@ -455,13 +456,13 @@ func (s *sealing) progress() any {
 // resume takes the ranges of the checkpoint, if the file exists and something is left to do.
 func (s *sealing) resume() (found bool, err error) {
 	var saved rollupProgress
-	if found, err = s.load(&saved); !found || err != nil {
+	if found, err = s.Load(&saved); !found || err != nil {
 		return false, err
 	}
 	complete := true
 	for _, r := range saved.Ranges {
 		if r.Layout < 0 || r.Layout >= len(s.sealers) {
-			return false, s.unusable(errors.New("damaged: it has a range of no table"))
+			return false, s.Unusable(errors.New("damaged: it has a range of no table"))
 		}
 		p := newSealPart(r.Layout, r.Range)
 		p.rest.Start, p.done = max(string(r.Next), r.Range.Start), r.Done

@@ -34,7 +34,7 @@
 //   - clients: options, hooks and errors
 //
 // Below are packages: request sends the requests of reads, frame groups the cells of rows and aligns them as events, batch divides
-// mutations among requests, and checkpoint keeps the progress of calls.
+// mutations among requests, job runs long calls, and checkpoint keeps their progress.
 package store
 
 import (
