@@ -98,16 +98,12 @@ func (r *recorder) key() {
 	}
 }
 
-// BucketFact returns the fact about the buckets of row keys. Unless buckets are numbered, all origins that are whole buckets apart
-// are the same: the first one from 1970 on, or none if that is the default.
+// BucketFact returns the fact about the buckets of row keys, without an origin that changes nothing.
 func (l *Layout) BucketFact() string {
-	b := l.Bucket
-	if b.Label.Kind != codec.NumberLabel && !b.Origin.IsZero() {
-		plain := b
-		plain.Origin = time.Time{}
-		if b.Origin = b.Min(); b.Origin.Equal(plain.Min()) {
-			b = plain
-		}
+	at, b := time.Date(2021, 3, 5, 12, 0, 0, 0, time.UTC), l.Bucket
+	plain := b
+	if plain.Origin = (time.Time{}); b.Label.Kind != codec.NumberLabel && b.Start(at).Equal(plain.Start(at)) {
+		b = plain
 	}
 	return strings.Join(wordsOf(func(w *words) { bucketCode(&b, w) }), " ")
 }
