@@ -17,8 +17,8 @@ import (
 //	.  further sentences about the key, for editors: range, default, example
 //	-  keys that do not belong here, a colon, and what to write instead; at the end, the rule that explains it
 //
-// Block "any" has keys of several blocks. Lists of words are described like blocks; words that are no words of them are in
-// small letters, with underscores instead of spaces.
+// Block "any" has keys of several blocks. Lists of words, such as "a type", are described like blocks; what is mistaken for
+// one of the words is in lower case, with underscores for spaces.
 //
 //go:embed language.txt
 var languageText string
