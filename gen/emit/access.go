@@ -379,5 +379,7 @@ func (s *schemaFile) mappings() jen.Code {
 
 // mappingsOf renders the mappings to tables.
 func (s *schemaFile) mappingsOf(tables []*layout.Table) *jen.Statement {
-	return jen.Index().Op("*").Add(s.store("Mapping")).Values(each(tables, func(_ int, t **layout.Table) jen.Code { return jen.Id(s.names.Table(*t).Mapping) })...)
+	return jen.Index().Op("*").Add(s.store("Mapping")).Values(each(tables, func(_ int, t **layout.Table) jen.Code {
+		return jen.Id(s.names.Table(*t).Mapping)
+	})...)
 }

@@ -261,7 +261,9 @@ func (s *beamFile) decode() jen.Code {
 		jen.Var().Id("e").Add(s.event()),
 		jen.Id("r").Op(":=").Add(s.codec("NewProtoReader")).Call(jen.Id("encoded")),
 		jen.For(jen.Id("r").Dot("Next").Call()).Block(
-			jen.Switch(jen.Id("r").Dot("Number").Call()).Block(each(s.parts, func(_ int, p *part) jen.Code { return jen.Case(jen.Lit(p.number)).Line().Add(s.set(p)) })...),
+			jen.Switch(jen.Id("r").Dot("Number").Call()).Block(each(s.parts, func(_ int, p *part) jen.Code {
+				return jen.Case(jen.Lit(p.number)).Line().Add(s.set(p))
+			})...),
 		),
 		jen.Return(jen.Id("e"), jen.Id("r").Dot("Err").Call()),
 	)

@@ -45,7 +45,9 @@ func (s *schemaFile) columnsFields() []columnsField {
 //	type BalloonColumns struct { Series []BalloonSeries; Time []time.Time; Pressure []int64; … }
 func (s *schemaFile) columnsType() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s holds events in slices of equal length.", s.names.Columns)).Line().
-		Type().Id(s.names.Columns).Struct(each(s.columnsFields(), func(_ int, f *columnsField) jen.Code { return jen.Id(f.name).Index().Add(f.typ) })...)
+		Type().Id(s.names.Columns).Struct(each(s.columnsFields(), func(_ int, f *columnsField) jen.Code {
+		return jen.Id(f.name).Index().Add(f.typ)
+	})...)
 }
 
 // columnsMethods declares the methods of the columns type.
@@ -69,7 +71,9 @@ func (s *schemaFile) partsFunc() jen.Code {
 	return gocode.Doc(fmt.Sprintf("%s returns a pointer to what an event has for a slice of %s, by its index.", s.names.Part, s.names.Columns)).Line().
 		Func().Id(s.names.Part).Params(jen.Id("e").Any(), jen.Id("n").Int()).Any().Block(
 		jen.Id("v").Op(":=").Id("e").Assert(jen.Op("*").Id(s.names.Event)),
-		jen.Switch(jen.Id("n")).Block(each(s.columnsFields(), func(i int, f *columnsField) jen.Code { return jen.Case(jen.Lit(i)).Block(jen.Return(f.place)) })...),
+		jen.Switch(jen.Id("n")).Block(each(s.columnsFields(), func(i int, f *columnsField) jen.Code {
+			return jen.Case(jen.Lit(i)).Block(jen.Return(f.place))
+		})...),
 		jen.Return(jen.Nil()),
 	)
 }

@@ -103,7 +103,9 @@ func (s *schemaFile) keyVar(t *layout.Table) jen.Code {
 	key := t.Key
 	fields := s.fields(reflect.ValueOf(key))
 	i := slices.IndexFunc(fields, func(f field) bool { return f.name == "Segments" })
-	fields[i].value = jen.Index().Add(s.codec("Segment")).Custom(multi, each(key.Segments, func(_ int, g *codec.Segment) jen.Code { return inline(s.segment(*g)...) })...)
+	fields[i].value = jen.Index().Add(s.codec("Segment")).Custom(multi, each(key.Segments, func(_ int, g *codec.Segment) jen.Code {
+		return inline(s.segment(*g)...)
+	})...)
 	return gocode.Doc(fmt.Sprintf("%s describes the row keys of table %s%s.", s.names.Table(t).KeyVar, t.ID, ofEvents(t))).Line().
 		Var().Id(s.names.Table(t).KeyVar).Op("=").Add(s.codec("Key")).Add(lines(fields...))
 }

@@ -61,7 +61,9 @@ func (r *roundTrip) test() jen.Code {
 		}
 		g.Id("now").Op(":=").Add(gocode.Date(r.Now))
 		g.Id("series").Op(":=").Add(r.own(r.names.Series)).Add(r.seriesFields())
-		g.Id("events").Op(":=").Index().Add(r.own(r.names.Event)).Custom(multi, each(r.Stored, func(_ int, e *sample.Event) jen.Code { return wrapped(r.storedFields(e)...) })...)
+		g.Id("events").Op(":=").Index().Add(r.own(r.names.Event)).Custom(multi, each(r.Stored, func(_ int, e *sample.Event) jen.Code {
+			return wrapped(r.storedFields(e)...)
+		})...)
 		g.List(jen.Id("from"), jen.Id("to")).Op(":=").List(r.event(0).Dot("Time"), r.event(len(r.Stored)-1).Dot("Time"))
 		g.Id("end").Op(":=").Id("to").Dot("Add").Call(gocode.Duration(r.layout.Precision))
 		r.unstamped(g)

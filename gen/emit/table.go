@@ -53,7 +53,9 @@ func (s *schemaFile) tableConsts() jen.Code {
 func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	options := multi
 	options.Multi = len(t.Families) > 1
-	families := jen.Index().Add(s.store("Family")).Custom(options, each(t.Families, func(_ int, f *layout.Family) jen.Code { return s.family(t, f) })...)
+	families := jen.Index().Add(s.store("Family")).Custom(options, each(t.Families, func(_ int, f *layout.Family) jen.Code {
+		return s.family(t, f)
+	})...)
 	fields := []field{{"ID", jen.Id(s.names.IDs(t).Table)}, {"Families", families}}
 	splits := each(t.Splits, func(_ int, split *string) jen.Code { return jen.Lit(*split) })
 	fields = with(fields, len(t.Splits) > 0, "Splits", jen.Index().String().Values(splits...))
@@ -149,7 +151,9 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 
 // fieldNames renders the constants of all fields, one a line, so that a new field adds a line.
 func (s *schemaFile) fieldNames() *jen.Statement {
-	return jen.Index().Add(s.store("Field")).Custom(multi, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code { return jen.Id(s.names.Field(f).Const) })...)
+	return jen.Index().Add(s.store("Field")).Custom(multi, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+		return jen.Id(s.names.Field(f).Const)
+	})...)
 }
 
 // parser returns the name of the function that parses serialized events; empty if the

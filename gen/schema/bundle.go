@@ -22,5 +22,6 @@ var bundleBlock = block[Bundle]{
 }
 
 // bundleForm is the form of a schema bundle.
-var bundleForm = either(scalar, as(bundleIDForm, func(id string, pos diag.Pos) Bundle { return Bundle{Pos: pos, ID: Value[string]{id, pos}} }, func(b Bundle) string { return b.ID.V }),
+var bundleForm = either(scalar, as(bundleIDForm,
+	func(id string, pos diag.Pos) Bundle { return Bundle{Pos: pos, ID: Value[string]{id, pos}} }, func(b Bundle) string { return b.ID.V }),
 	record(bundleBlock), func(b Bundle) bool { return !b.Drop })

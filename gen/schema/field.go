@@ -234,7 +234,8 @@ func checkEnumValue(w *walker, f *Field, n *node) bool {
 // numbers.
 var enumForm = func() form[[]EnumValue] {
 	const what, example = "a list of names", "write `[drizzle, rain]` or `{drizzle: 1, rain: 2}`"
-	numbered := named(what, example, enumNameForm, in(integer(0, math.MaxInt32), func(v *EnumValue) *Value[int] { return &v.Number }), func(v *EnumValue) *Value[string] { return &v.Name })
+	number := in(integer(0, math.MaxInt32), func(v *EnumValue) *Value[int] { return &v.Number })
+	numbered := named(what, example, enumNameForm, number, func(v *EnumValue) *Value[string] { return &v.Name })
 	names := as(distinct(listOf(what, example, located(enumNameForm))), func(all []Value[string], _ diag.Pos) (values []EnumValue) {
 		for i, name := range all {
 			values = append(values, EnumValue{Name: name, Number: Value[int]{V: i + 1}})

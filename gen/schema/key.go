@@ -60,7 +60,9 @@ var wordSegment = as(filled("a key segment"), func(text string, pos diag.Pos) Se
 		}
 	}
 	return Segment{Pos: pos, Kind: SegmentName, Name: Value[string]{text, pos}}
-}, func(s Segment) string { return cmp.Or(segmentWords[s.Kind], s.Name.V) }).like(func(s *shape) { s.what, s.example = "a series value, bucket, time or metric", "" })
+}, func(s Segment) string { return cmp.Or(segmentWords[s.Kind], s.Name.V) }).like(func(s *shape) {
+	s.what, s.example = "a series value, bucket, time or metric", ""
+})
 
 // reverseKey is the key reverse of series values.
 var reverseKey = put("reverse", boolean, func(s *Segment) *Value[bool] { return &s.Reverse })
@@ -154,7 +156,9 @@ var segmentNameForm = parsed("a name", "write `name: slot`", func(s string) (str
 }).like(func(s *shape) { not := oneOfWords("bucket", "time"); s.json = jsonSchema{MinLength: 1, Not: &not} })
 
 // sequenceKey adds a tie-breaker to events; its only value is true.
-var sequenceKey = constant[Segment]("sequence", boolean.like(func(s *shape) { s.what, s.json = "true", jsonSchema{Const: true} }).unless(func(w *walker, n *node) bool {
+var sequenceKey = constant[Segment]("sequence", boolean.like(func(s *shape) {
+	s.what, s.json = "true", jsonSchema{Const: true}
+}).unless(func(w *walker, n *node) bool {
 	wrong := n.plain && n.text == "false"
 	if wrong {
 		w.reject(n.pos, "sequence-false")

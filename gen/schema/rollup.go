@@ -38,7 +38,8 @@ var rollupBlock = block[Rollup]{
 }
 
 // noRollup is the short form of a layout without a rollup.
-var noRollup = as(word("rollup", []string{"none"}), func(_ string, pos diag.Pos) Rollup { return Rollup{Pos: pos, None: true} }, func(Rollup) string { return "none" })
+var noRollup = as(word("rollup", []string{"none"}),
+	func(_ string, pos diag.Pos) Rollup { return Rollup{Pos: pos, None: true} }, func(Rollup) string { return "none" })
 
 // rollupForm is the form of a rollup.
 var rollupForm = either(scalar, noRollup, record(rollupBlock), func(r Rollup) bool { return r.None })

@@ -41,5 +41,6 @@ var ssdForm = word("tier", []string{"ssd"}, func(text string) string {
 })
 
 // tierForm is the form of a tier.
-var tierForm = either(scalar, as(ssdForm, func(_ string, pos diag.Pos) Tier { return Tier{Pos: pos, SSD: true} }, func(Tier) string { return "ssd" }),
+var tierForm = either(scalar, as(ssdForm,
+	func(_ string, pos diag.Pos) Tier { return Tier{Pos: pos, SSD: true} }, func(Tier) string { return "ssd" }),
 	record(tierBlock), func(t Tier) bool { return t.SSD })

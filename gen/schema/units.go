@@ -217,7 +217,8 @@ func meant(s string) (text string, days, ok bool) {
 	if _, wrong, _ := total(all); !ok || wrong == "" {
 		return text, false, ok
 	}
-	if !months.IsInt() || !rest.IsInt() || !rest.Num().IsInt64() || days && months.Sign() == 0 || months.Cmp(big.NewRat(maxYears*12, 1)) > 0 {
+	tooLong := !rest.Num().IsInt64() || months.Cmp(big.NewRat(maxYears*12, 1)) > 0
+	if tooLong || !months.IsInt() || !rest.IsInt() || days && months.Sign() == 0 {
 		return "", false, false
 	}
 	ns := time.Duration(rest.Num().Int64())
@@ -360,7 +361,8 @@ func meantWidth(s string) string {
 		return "3mo"
 	}
 	all, ok := loose(s)
-	if !ok || len(all) != 1 || strings.Contains(all[0].number, ".") || unitOf(all[0].unit).months == 0 && strings.ContainsAny(s, "0123456789") {
+	if !ok || len(all) != 1 || strings.Contains(all[0].number, ".") ||
+		unitOf(all[0].unit).months == 0 && strings.ContainsAny(s, "0123456789") {
 		return ""
 	}
 	return all[0].number + all[0].unit
