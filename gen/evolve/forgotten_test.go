@@ -29,7 +29,7 @@ func TestContinuedTableIsFound(t *testing.T) {
 	_, moved := next(l, other+"  b: "+fmt.Sprintf(table, "{time: unix_us}", ", since: 2029-01-01, before: [{table: a, key: {delimiter: \"#\", segments: [host, time]}}]")+"\n")
 	for _, b := range moved.Tables {
 		if b.Name == "b" {
-			b.Layouts[0].Since, b.Lacks = time.Time{}, nil
+			b.Layouts[0].Since, b.Lacks = time.Time{}, false
 			l.Tables = append(l.Tables, b)
 		}
 	}

@@ -100,7 +100,7 @@ func (c *Comparison) rehearsed() {
 
 // unchanged reports whether the facts of a table are those of the lock.
 func (c *Comparison) unchanged(p *pair) bool {
-	if p.old == nil || p.facts == nil || p.old.Removed != "" || c.owner(p.old) != p.facts.Schema || !slices.Equal(p.old.Serves, p.facts.Serves) || c.in.Old.Heads != nil {
+	if p.old == nil || p.facts == nil || p.old.Removed != "" || c.owner(p.old) != p.facts.Schema || !slices.Equal(p.old.Serves, p.facts.Serves) || len(c.in.Old.Revisions()) > 1 {
 		return false
 	}
 	return slices.EqualFunc(p.old.Periods(), p.facts.Periods(), func(a, b lock.Layout) bool {

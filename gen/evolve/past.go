@@ -179,7 +179,7 @@ func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Revisi
 func arrivals(tables, before map[*pair]*lock.Table) map[string]bool {
 	out := map[string]bool{}
 	for _, t := range tables {
-		if t != nil && (len(t.Lacks) > 0 || remembers(t)) {
+		if t != nil && (t.Lacks || remembers(t)) {
 			out[t.Schema] = true
 		}
 	}

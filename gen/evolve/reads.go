@@ -73,26 +73,9 @@ func (r *rewind) lacks(p *pair, losses []rehearse.Loss) {
 	}
 }
 
-// lackBeside returns why a table lacks events that another one got at some time, given what it is later; empty if it got them,
-// too. It may not have been there, or not have been that of its schema.
-func lackBeside(t, other, later *lock.Table, own bool) lock.Lack {
-	switch {
-	case t == nil:
-		return lock.LacksEarlier
-	case t.Removed != "":
-		return lock.LacksMeantime
-	case !own:
-		return lock.LacksOthers
-	case !outlives(t, other) && outlives(later, other):
-		return lock.LacksExpired
-	}
-	return ""
-}
-
-// Lacks returns why a table may lack events that another one of its schema has, as far as the history of its lock tells: it moves
-// to another lock, which does not have that.
-func Lacks(l *lock.Lock, t *lock.Table) []lock.Lack {
-	out := lock.Table{Lacks: t.Lacks}
+// Lacks reports whether a table may lack events that another one of its schema has, as far as the history of its lock tells: it
+// moves to another lock, which does not have that.
+func Lacks(l *lock.Lock, t *lock.Table) bool {
 	seen := map[*lock.Revision]bool{}
 	for line := l.Revisions(); len(line) > 0; line = line[1:] {
 		r := line[0]
@@ -102,18 +85,21 @@ func Lacks(l *lock.Lock, t *lock.Table) []lock.Lack {
 		seen[r] = true
 		was := r.Table(t.Key())
 		for _, other := range r.Tables() {
-			if other.Key() == t.Key() || other.Removed != "" || other.Schema != t.Schema {
-				continue
-			}
-			if reason := lackBeside(was, other, t, was != nil && was.Schema == t.Schema); reason != "" {
-				out.Lack(reason)
+			if other.Key() != t.Key() && other.Removed == "" && other.Schema == t.Schema && !holds(was, t) {
+				return true
 			}
 		}
 		if filled(was) == 0 || slices.ContainsFunc(r.After, func(before *lock.Revision) bool { return filled(before.Table(t.Key())) == filled(was) }) {
 			line = append(line, r.After...)
 		}
 	}
-	return out.Lacks
+	return t.Lacks
+}
+
+// holds reports whether a table has had all events of its schema since it was so, and for as long.
+func holds(was, is *lock.Table) bool {
+	age := func(a, b lock.Family) bool { return a.GC.Equal(b.GC) }
+	return was != nil && was.Removed == "" && was.Schema == is.Schema && slices.EqualFunc(was.Newest().Families, is.Newest().Families, age)
 }
 
 // filled returns how often a table was said to have all events.
@@ -164,33 +150,6 @@ func (c *Comparison) harmlessMoves(before map[string]*pair) {
 			}
 		}
 	}
-}
-
-// outlives reports whether a table keeps all events at least as long as another one.
-func outlives(a, b *lock.Table) bool {
-	as, bs := a.Periods(), b.Periods()
-	for i := range as {
-		for k := range bs {
-			apart := i > 0 && !as[i-1].Since.After(bs[k].Since) || k > 0 && !bs[k-1].Since.After(as[i].Since)
-			if !apart && !keeps(&as[i], &bs[k]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// keeps reports whether a layout keeps all events at least as long as another one.
-func keeps(a, b *lock.Layout) bool {
-	for _, o := range b.Families {
-		longer := func(f lock.Family) bool {
-			return class(f) == class(o) && lifetime(a, f).Outlives(lifetime(b, o))
-		}
-		if !slices.ContainsFunc(a.Families, longer) {
-			return false
-		}
-	}
-	return true
 }
 
 // class returns the TTL class of the events in a family; empty if they have none.

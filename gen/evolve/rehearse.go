@@ -28,10 +28,7 @@ func stages(t *lock.Table) (out []stageOf) {
 		return all
 	}
 	live := period()
-	if slices.Contains(t.Lacks, lock.LacksMeantime) {
-		out = append(out, nil)
-	}
-	if t.Removed != "" || len(out) > 0 || slices.ContainsFunc(live, func(l lock.Layout) bool { return retires(&l) }) {
+	if t.Removed != "" || slices.ContainsFunc(live, func(l lock.Layout) bool { return retires(&l) }) {
 		out = append(out, before(live))
 	}
 	for len(rest) > 0 {
@@ -40,14 +37,7 @@ func stages(t *lock.Table) (out []stageOf) {
 	for n := range mostOlder(live) {
 		out = append(out, moved(live, n))
 	}
-	if slices.Contains(t.Lacks, lock.LacksExpired) {
-		last := stageOf(used(live))
-		if len(out) > 0 {
-			last = out[len(out)-1]
-		}
-		out = append(out, expiring(last))
-	}
-	if slices.Contains(t.Lacks, lock.LacksEarlier) || slices.Contains(t.Lacks, lock.LacksOthers) {
+	if t.Lacks {
 		out = append(out, nil)
 	}
 	for i := range out {
@@ -61,8 +51,7 @@ func stages(t *lock.Table) (out []stageOf) {
 // remembers reports whether a table was there before it was locked, in another file.
 func remembers(t *lock.Table) bool {
 	live := t.Periods()
-	return len(t.Layouts) > len(live) || slices.ContainsFunc(live, func(l lock.Layout) bool { return retires(&l) }) ||
-		slices.ContainsFunc(t.Lacks, func(reason lock.Lack) bool { return reason != lock.LacksEarlier })
+	return len(t.Layouts) > len(live) || slices.ContainsFunc(live, func(l lock.Layout) bool { return retires(&l) })
 }
 
 // retires reports whether a layout has facts that are no longer in use.
@@ -159,19 +148,6 @@ func rank(retired bool) int {
 		return 0
 	}
 	return 1
-}
-
-// expiring returns layouts as they were when events expired earlier than anywhere else.
-func expiring(all stageOf) stageOf {
-	out := slices.Clone(all)
-	for i := range out {
-		out[i].Families = slices.Clone(out[i].Families)
-		for k := range out[i].Families {
-			f := &out[i].Families[k]
-			f.GC, f.Timestamp = codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 1}, codec.TimestampEvent
-		}
-	}
-	return out
 }
 
 // actor makes programs of facts.

@@ -94,8 +94,10 @@ type pair struct {
 // says, if there are several after a merge.
 func Diff(in Input) *Comparison {
 	c := byRules(in)
-	for i := range in.Old.Heads {
-		c.accepted = append(c.accepted, c.since(i))
+	if heads := in.Old.Revisions(); len(heads) > 1 {
+		for i := range heads {
+			c.accepted = append(c.accepted, c.since(i))
+		}
 	}
 	c.rehearsed()
 	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return f.Rule == fieldAdded && c.refuses(f) })
@@ -116,7 +118,7 @@ func (c *Comparison) refuses(f Finding) bool {
 // since adds the changes of stored events since one side of a merge, and returns those that the other side has accepted.
 func (c *Comparison) since(side int) (accepted []Finding) {
 	in := c.in
-	in.Old, in.Locked, in.Kept = in.Old.Heads[side], nil, nil // which are about the whole file
+	in.Old, in.Locked, in.Kept = in.Old.Revisions()[side].Lock(), nil, nil // which are about the whole file
 	for _, f := range byRules(in).Findings {
 		same := func(o Finding) bool { return o.Name == f.Name }
 		if f.Rule.Class != Data || slices.ContainsFunc(c.Findings, same) {

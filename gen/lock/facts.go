@@ -75,17 +75,12 @@ var tableFacts = []fact[Table]{
 	single("schema", always, func(t *Table, w *words) { put(w, &t.Schema, asWord) }),
 	single("removed", func(t *Table) bool { return t.Removed != "" }, func(t *Table, w *words) { put(w, &t.Removed, asQuoted) }),
 	each("accepted", kept, whole, func(t *Table) *[]Acceptance { return &t.Accepted }, (*Acceptance).code),
-	each("lacks", inSet, whole, func(t *Table) *[]Lack { return &t.Lacks }, func(l *Lack, w *words) { put(w, l, asLack) }),
+	{"lacks", func(t *Table) bool { return t.Lacks }, func(t *Table, out *written) { out.add("lacks", kept, whole, t.lacks) }, (*Table).lacks, nil},
 	each("serves", inSet, whole, func(t *Table) *[]string { return &t.Serves }, func(read *string, w *words) { put(w, read, asWord) }),
 }
 
-// asLack is the form of a reason for which a table may lack events.
-var asLack = text[Lack]{"a reason", func(l Lack) string { return string(l) }, func(word string) (Lack, error) {
-	if !slices.Contains(Lacks, Lack(word)) {
-		return "", errUnknown
-	}
-	return Lack(word), nil
-}}
+// lacks is the words of the fact that a table lacks events.
+func (t *Table) lacks(w *words) { w.flag("earlier", &t.Lacks) }
 
 // layoutFacts are the facts about layouts, in the order of their lines.
 var layoutFacts = []fact[Layout]{

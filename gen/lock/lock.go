@@ -20,7 +20,6 @@ const Name = "btgen.lock"
 type Lock struct {
 	Tables []Table // what all epochs say together, sorted by Name and Family
 	Epochs []Epoch // each after those that it follows; none if a file has none, or was not written yet
-	Heads  []*Lock // what each of the last epochs says, if there are several after a merge; else nil
 
 	last  []*Revision // see Revisions
 	known state       // what all epochs say together; nil without epochs
@@ -42,9 +41,9 @@ type Table struct {
 	// Accepted are the accepted changes of what the table stands for, apart from its layouts,
 	// which have their own, sorted. A change that was accepted twice is there twice.
 	Accepted []Acceptance
-	// Lacks are the reasons for which the table may not have all events of its schema, sorted:
-	// such a table must not serve reads.
-	Lacks []Lack
+	// Lacks reports whether programs may have written events of its schema that the table does not have, before it was
+	// locked here.
+	Lacks bool
 	// Serves are the reads that the table serves, sorted: names of queries, ReadName and LatestName.
 	Serves  []string
 	Layouts []Layout // newest first; never empty
@@ -60,28 +59,6 @@ const ReadName = "Read"
 // LatestName is the name, in Table.Serves, of the reads of the newest events that a table of
 // codec.Latest serves: Latest, LatestMany, and reads with LatestOnly.
 const LatestName = "Latest"
-
-// Lack is a reason for which a table may not have all events of its schema.
-type Lack string
-
-// The reasons.
-const (
-	LacksEarlier  Lack = "earlier"  // events from before the table was added, or while it had serves: false
-	LacksMeantime Lack = "meantime" // events from between the removal of the table and its return
-	LacksExpired  Lack = "expired"  // events that expired in it before its time to live became longer
-	LacksOthers   Lack = "others"   // events of its schema from when it was the table of another one
-)
-
-// Lacks are all reasons.
-var Lacks = []Lack{LacksEarlier, LacksExpired, LacksMeantime, LacksOthers}
-
-// Lack adds a reason for which the table may not have all events.
-func (t *Table) Lack(reason Lack) {
-	if !slices.Contains(t.Lacks, reason) {
-		t.Lacks = append(slices.Clone(t.Lacks), reason)
-		slices.Sort(t.Lacks)
-	}
-}
 
 // SchemaOf returns the name of a schema in a lock.
 func SchemaOf(l *layout.Layout) string { return l.Package + "." + l.Name }
@@ -193,10 +170,7 @@ type Acceptance struct {
 // must not serve reads yet may lack events.
 func Of(l *layout.Layout, t *layout.Table) Table {
 	periods := t.Periods()
-	out := Table{Name: t.ID, Schema: SchemaOf(l), Serves: served(l, t)}
-	if t.WriteOnly {
-		out.Lack(LacksEarlier)
-	}
+	out := Table{Name: t.ID, Schema: SchemaOf(l), Serves: served(l, t), Lacks: t.WriteOnly}
 	for i, p := range periods {
 		facts := factsOf(l, p)
 		facts.Number = len(periods) - i

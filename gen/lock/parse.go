@@ -99,14 +99,11 @@ func Parse(file string, text []byte) (*Lock, error) {
 	}
 	out := &Lock{}
 	if len(last) == 1 {
-		out = last[0].lock()
+		out = last[0].Lock()
 	} else if out, err = known.lock(file); err != nil {
 		return nil, err
 	}
 	out.Epochs, out.last, out.known = h.epochs, last, known
-	for i := 0; i < len(last) && len(last) > 1; i++ {
-		out.Heads = append(out.Heads, last[i].lock())
-	}
 	return out, nil
 }
 
@@ -274,7 +271,6 @@ func (t *Table) read(fact string) error {
 // sort sorts what has an order.
 func (t *Table) sort() {
 	SortAccepted(t.Accepted)
-	slices.Sort(t.Lacks)
 	slices.Sort(t.Serves)
 	for i := range t.Layouts {
 		t.Layouts[i].Sort()

@@ -80,8 +80,8 @@ func revisionOf(id string, tables []Table, after []*Revision) *Revision {
 	return out
 }
 
-// lock returns the lock without what was before.
-func (r *Revision) lock() *Lock {
+// Lock returns the lock without what was before.
+func (r *Revision) Lock() *Lock {
 	out := &Lock{}
 	for _, t := range r.tables {
 		out.Tables = append(out.Tables, *t)
