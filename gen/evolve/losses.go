@@ -253,14 +253,14 @@ const otherField = " (new)"
 
 // identities returns the fields of schemas that continue one of another name, and those that continue none although there was
 // one of their name.
-func identities(sites map[string][]site) map[[2]string]string {
+func identities(sites map[string][]map[string][]origin) map[[2]string]string {
 	out := map[[2]string]string{}
 	for schema, all := range sites {
 		was := map[string]string{} // the earlier field, by the present name
 		var names []string
 		for _, s := range all {
-			for _, name := range slices.Sorted(maps.Keys(s.origins)) {
-				from := continued(name, s.origins[name])
+			for _, name := range slices.Sorted(maps.Keys(s)) {
+				from := continued(name, s[name])
 				if from != "" && was[name] == "" {
 					names = append(names, name)
 				}
@@ -282,7 +282,7 @@ func identities(sites map[string][]site) map[[2]string]string {
 			}
 		}
 		for _, s := range all { // a field under the name of one that goes on under another
-			for name := range s.origins {
+			for name := range s {
 				if heir := taken[name]; heir != "" && heir != name && out[[2]string{schema, name}] == "" {
 					out[[2]string{schema, name}] = name + otherField
 				}

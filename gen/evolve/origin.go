@@ -72,23 +72,18 @@ func continued(field string, all []origin) string {
 	return ""
 }
 
-// site is a layout of a table in which stored events and new ones are compared.
-type site struct {
-	*comparer
-	origins map[string][]origin
-}
-
-// siteOf returns a layout that a table had before, and has. It has no origins if the keys of columns have another meaning.
-func siteOf(m match) site {
-	s := site{comparer: &comparer{old: &m.old[0], new: &m.new[0]}}
-	if (&comparer{old: s.old, new: s.new}).pattern() {
-		return s
+// originsIn returns the origins of the fields of a layout that a table had before, and has; nil if the keys of columns have another
+// meaning.
+func originsIn(m match) map[string][]origin {
+	c := &comparer{old: &m.old[0], new: &m.new[0]}
+	if (&comparer{old: c.old, new: c.new}).pattern() {
+		return nil
 	}
-	s.origins = map[string][]origin{}
-	for _, col := range s.new.Live() {
+	out := map[string][]origin{}
+	for _, col := range c.new.Live() {
 		if !col.Written {
-			s.origins[item(col)] = s.comparer.origins(col)
+			out[item(col)] = c.origins(col)
 		}
 	}
-	return s
+	return out
 }

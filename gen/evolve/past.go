@@ -112,8 +112,8 @@ func (is *past) saysNothing(at *lock.Revision) bool {
 // before returns what an earlier revision says. kept tells which keys of tables the later one has.
 func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Revision) *past {
 	out := &past{tables: map[*pair]*lock.Table{}, depth: maps.Clone(later.depth), schemas: maps.Clone(later.schemas), fields: maps.Clone(later.fields), series: maps.Clone(later.series)}
-	sites := map[string][]site{}
-	names := map[string]map[string]bool{} // the later names of a schema
+	sites := map[string][]map[string][]origin{} // of the layouts of a schema
+	names := map[string]map[string]bool{}       // the later names of a schema
 	had, has := map[string]bool{}, map[string]bool{}
 	before := map[*pair]*lock.Table{}
 	for _, p := range r.t.pairs {
@@ -149,8 +149,8 @@ func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Revisi
 		now := &lock.Table{Name: is.Name, Family: is.Family, Layouts: used(is.Periods())}
 		schema := later.schema(is.Schema)
 		for _, m := range matchesOf(was, now) {
-			if s := siteOf(m); s.origins != nil {
-				sites[schema] = append(sites[schema], s)
+			if all := originsIn(m); all != nil {
+				sites[schema] = append(sites[schema], all)
 			}
 			for name, was := range seriesNames(&m.old[0], &m.new[0]) {
 				out.series[[2]string{schema, was}] = identity(later.series, schema, name)
