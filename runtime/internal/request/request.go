@@ -84,13 +84,21 @@ func (t *Table) SpanRows(ctx context.Context, op *Operation, p Part, span int, w
 func (t *Table) Requested(ctx context.Context, op *Operation, p Part, requests iter.Seq[scan.Request], wanted func() bool) iter.Seq2[wire.Row, error] {
 	return func(yield func(wire.Row, error) bool) {
 		for q := range requests {
-			for row, err := range t.enough(ctx, op, p, q, wanted) {
-				if !yield(row, err) || err != nil {
-					return
-				}
+			if !pass(t.enough(ctx, op, p, q, wanted), yield) {
+				return
 			}
 		}
 	}
+}
+
+// pass yields rows up to an error, and reports whether the caller wants more.
+func pass(rows iter.Seq2[wire.Row, error], yield func(wire.Row, error) bool) bool {
+	for row, err := range rows {
+		if !yield(row, err) || err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // enough sends a request that may be limited to the rows that should suffice. Some rows
@@ -130,14 +138,8 @@ func (t *Table) enough(ctx context.Context, op *Operation, p Part, q scan.Reques
 		if n < limit || !wanted() {
 			return
 		}
-		rest := After(rows, last)
-		if rest == nil {
-			return
-		}
-		for row, err := range t.Rows(ctx, op, rest, filter, 0) {
-			if !yield(row, err) {
-				return
-			}
+		if rest := After(rows, last); rest != nil {
+			pass(t.Rows(ctx, op, rest, filter, 0), yield)
 		}
 	}
 }

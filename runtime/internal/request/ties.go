@@ -45,79 +45,64 @@ func (t *Table) turned(rows iter.Seq2[wire.Row, error]) iter.Seq2[wire.Row, erro
 		return rows
 	}
 	return func(yield func(wire.Row, error) bool) {
-		var same run
-		for row, err := range rows {
-			if err != nil {
-				yield(wire.Row{}, err)
-				return
-			}
-			if len(same) > 0 && !t.tied(same[0].Key(), row.Key()) {
-				if !same.yieldTo(yield) {
-					return
-				}
-				same = same[:0]
-			}
-			same = append(same, row)
+		if last, _, more := t.turn(rows, yield); more {
+			last.yieldTo(yield)
 		}
-		same.yieldTo(yield)
 	}
+}
+
+// turn is turned without the rows of the last instant, which it returns with the number of all rows. It reports whether the
+// caller wants more.
+func (t *Table) turn(rows iter.Seq2[wire.Row, error], yield func(wire.Row, error) bool) (last run, n int, more bool) {
+	for row, err := range rows {
+		if err != nil {
+			yield(wire.Row{}, err)
+			return nil, n, false
+		}
+		n++
+		if len(last) > 0 && !t.tied(last[0].Key(), row.Key()) {
+			if !last.yieldTo(yield) {
+				return nil, n, false
+			}
+			last = last[:0]
+		}
+		last = append(last, row)
+	}
+	return last, n, true
 }
 
 // turnedFirst yields the first rows of a range, with those of each instant reversed,
 // and then the rest if the caller wants it; see [Table.enough]. limit is one more than
 // the number of rows that should suffice.
 func (t *Table) turnedFirst(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool) iter.Seq2[wire.Row, error] {
-	return func(yield func(wire.Row, error) bool) { t.turn(ctx, op, in, filter, limit, wanted, yield) }
-}
-
-// turn yields rows for turnedFirst.
-func (t *Table) turn(ctx context.Context, op *Operation, in codec.Rows, filter bigtable.Filter, limit int, wanted func() bool, yield func(wire.Row, error) bool) {
-	n, yielded, enough := 0, 0, limit-1
-	var same run // rows of the last instant
-	for row, err := range t.Rows(ctx, op, []codec.Rows{in}, filter, limit) {
-		if err != nil {
-			yield(wire.Row{}, err)
+	return func(yield func(wire.Row, error) bool) {
+		same, n, more := t.turn(t.Rows(ctx, op, []codec.Rows{in}, filter, limit), yield)
+		switch {
+		case !more:
+			return
+		case n < limit:
+			same.yieldTo(yield)
 			return
 		}
-		n++
-		if len(same) > 0 && !t.tied(same[0].Key(), row.Key()) {
-			if !same.yieldTo(yield) {
-				return
-			}
-			yielded += len(same)
-			same = same[:0]
-		}
-		same = append(same, row)
-	}
-	if n < limit {
-		same.yieldTo(yield)
-		return
-	}
-	last := t.instant(same[0].Key()) // may have more rows
-	last.Reverse = !in.Reverse
-	left := []codec.Rows{last}
-	if yielded < enough {
-		for row, err := range t.Rows(ctx, op, left, filter, enough-yielded) {
-			if err == nil {
-				left = After(left, row.Key())
-			}
-			if !yield(row, err) || err != nil {
-				return
+		last := t.instant(same[0].Key()) // may have more rows
+		last.Reverse = !in.Reverse
+		left := []codec.Rows{last}
+		if missing := limit - 1 - (n - len(same)); missing > 0 {
+			for row, err := range t.Rows(ctx, op, left, filter, missing) {
+				if err == nil {
+					left = After(left, row.Key())
+				}
+				if !yield(row, err) || err != nil {
+					return
+				}
 			}
 		}
-	}
-	if !wanted() {
-		return
-	}
-	if left != nil {
-		for row, err := range t.Rows(ctx, op, left, filter, 0) {
-			if !yield(row, err) || err != nil {
-				return
-			}
+		if !wanted() || left != nil && !pass(t.Rows(ctx, op, left, filter, 0), yield) {
+			return
 		}
-	}
-	if rest, some := in.Past(last); some {
-		t.turned(t.Rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
+		if rest, some := in.Past(last); some {
+			t.turned(t.Rows(ctx, op, []codec.Rows{rest}, filter, 0))(yield)
+		}
 	}
 }
 
