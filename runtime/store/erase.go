@@ -74,17 +74,13 @@ func (w *Writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *e
 // reader returns a reader of one table of the writer, as if it had another shape.
 func (w *Writer) reader(table int, shape scan.Table, name string) *Reader {
 	t := &w.tables[table]
-	r := &Reader{
-		options: ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout},
-		mapping: t.mapping, shape: shape,
-		whole: t.mapping.wholeQuery(name), gathered: maxGathered,
-	}
+	r := t.mapping.reader(ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout}, t.id, t.api, t.wire.allowed, shape)
+	r.whole.Name = name
 	for i := range w.tables { // events that only other tables can store are not in this one
 		if i != table {
 			r.whole.others = append(r.whole.others, &query{Spans: w.tables[i].mapping.Spans})
 		}
 	}
-	r.table = t.mapping.newRowReader(t.id, t.api, t.wire.allowed, w.options.Timeout, &r.shape)
 	return r
 }
 

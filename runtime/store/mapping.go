@@ -7,11 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/internal/request"
-	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
 // Nothing here has a type parameter for events: with one, the compiler would compile all of it again for each type, which took
@@ -364,11 +360,6 @@ func (l *mapping) checkSequence(e event) error {
 		return nil
 	}
 	return &codec.FieldError{Field: "sequence", Value: strconv.Itoa(int(*l.sequence(e))), Err: ErrNoSequence}
-}
-
-// newRowReader returns what requests the rows of a table with the given ID.
-func (l *mapping) newRowReader(id string, api bigtable.TableAPI, wire bool, timeout time.Duration, shape *scan.Table) *request.Table {
-	return &request.Table{ID: id, Fail: readError(id), API: api, Wire: wire, Timeout: timeout, Shape: shape, Ties: l.ties, Shared: len(l.others) > 0, Keys: l.startsOf}
 }
 
 // startsOf is request.Table.Keys.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"cloud.google.com/go/bigtable"
+
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
@@ -39,11 +41,7 @@ func NewReader(client Client, mapping *Mapping, opts ...ReaderOptions) *Reader {
 // newReader is NewReader with complete options.
 func newReader(client Client, mapping *mapping, o ReaderOptions) *Reader {
 	id := o.TablePrefix + mapping.Table.ID
-	r := &Reader{
-		options: o, mapping: mapping, shape: mapping.shape(),
-		whole: mapping.wholeQuery("Read"), gathered: maxGathered, alone: aloneEvents,
-	}
-	r.table = mapping.newRowReader(id, OpenTable(client, id), wireAllowed(client), o.Timeout, &r.shape)
+	r := mapping.reader(o, id, OpenTable(client, id), wireAllowed(client), mapping.shape())
 	all := []*query{&r.whole}
 	for _, older := range mapping.Older {
 		r.older = append(r.older, newReader(client, older, o))
@@ -52,6 +50,15 @@ func newReader(client Client, mapping *mapping, o ReaderOptions) *Reader {
 	joinLayouts(all)
 	if s := mapping.State; s != nil && !s.Table.WriteOnly {
 		r.state = newReader(client, s, o)
+	}
+	return r
+}
+
+// reader returns a Reader of a table with one mapping, as if it had the given shape.
+func (l *mapping) reader(o ReaderOptions, id string, api bigtable.TableAPI, wire bool, shape scan.Table) *Reader {
+	r := &Reader{options: o, mapping: l, shape: shape, whole: l.wholeQuery("Read"), gathered: maxGathered, alone: aloneEvents}
+	r.table = &request.Table{
+		ID: id, Fail: readError(id), API: api, Wire: wire, Timeout: o.Timeout, Shape: &r.shape, Ties: l.ties, Shared: len(l.others) > 0, Keys: l.startsOf,
 	}
 	return r
 }

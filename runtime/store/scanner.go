@@ -73,9 +73,7 @@ func newScanner(client Client, mappings []*mapping, table string, o ReaderOption
 		}
 		shape := l.shape()
 		shape.Begin, shape.End = time.Time{}, time.Time{} // the scan selects by time itself
-		r := &Reader{options: o, mapping: l, shape: shape}
-		r.table = l.newRowReader(s.id, s.api, wireAllowed(client), o.Timeout, &r.shape)
-		s.layers = append(s.layers, r)
+		s.layers = append(s.layers, l.reader(o, s.id, s.api, wireAllowed(client), shape))
 	}
 	if s.layers == nil {
 		slices.Sort(known)
