@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -102,7 +103,7 @@ func (s *states) fillAll(ctx context.Context) error {
 // ofRange fills or compares the rows of the series in a range of the source.
 func (s *states) ofRange(ctx context.Context, i int) error {
 	r, w := s.progress.Ranges[i], s.worker(ctx)
-	some := newSeriesStates(func(some []seriesState) error { return w.series(ctx, some) })
+	some := seenSeries{}
 	err := s.rows(ctx, s.source, r, allClaims{}, &r.Counts, func(row untypedRow) error {
 		for _, e := range row.Events {
 			key, err := s.target.rowKey(e, "")
@@ -111,10 +112,10 @@ func (s *states) ofRange(ctx context.Context, i int) error {
 			}
 			some.add(string(key), *s.source.Time(e))
 		}
-		return some.pass(latestTogether)
+		return some.pass(ctx, latestTogether, w.series)
 	})
 	if err == nil {
-		err = some.pass(0)
+		err = some.pass(ctx, 0, w.series)
 	}
 	if err != nil {
 		return err
@@ -133,40 +134,27 @@ type seriesState struct {
 	seen time.Time // of the newest of the events
 }
 
-// seriesStates are series that are passed on together.
-type seriesStates struct {
-	all []seriesState
-	of  map[string]int // their indexes by key
-	to  func(some []seriesState) error
-}
-
-// newSeriesStates returns no series.
-func newSeriesStates(to func(some []seriesState) error) *seriesStates {
-	return &seriesStates{of: map[string]int{}, to: to}
-}
+// seenSeries has the time of the newest event that was seen of each series, by the key of its row.
+type seenSeries map[string]time.Time
 
 // add adds an event of a series.
-func (s *seriesStates) add(key string, at time.Time) {
-	n, known := s.of[key]
-	if !known {
-		n = len(s.all)
-		s.of[key] = n
-		s.all = append(s.all, seriesState{key: key})
-	}
-	if at.After(s.all[n].seen) {
-		s.all[n].seen = at
+func (s seenSeries) add(key string, at time.Time) {
+	if seen, known := s[key]; !known || at.After(seen) {
+		s[key] = at
 	}
 }
 
 // pass passes the series on if there are as many or more.
-func (s *seriesStates) pass(many int) error {
-	if len(s.all) < many {
+func (s seenSeries) pass(ctx context.Context, many int, to func(ctx context.Context, some []seriesState) error) error {
+	if len(s) < many {
 		return nil
 	}
-	err := s.to(s.all)
-	s.all = s.all[:0]
-	clear(s.of)
-	return err
+	var all []seriesState
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		all = append(all, seriesState{key, s[key]})
+	}
+	clear(s)
+	return to(ctx, all)
 }
 
 // told returns what the rows of some series tell.
@@ -311,7 +299,7 @@ func (s *states) rest(ctx context.Context) error {
 			return err
 		}
 		w := s.worker(ctx)
-		some := newSeriesStates(func(some []seriesState) error { return w.existing(ctx, some) })
+		some := seenSeries{}
 		for row, err := range scanner.each(ctx, ranges[i].Range, s.From, scan.MaxTime) {
 			if _, series := s.target.ofKey(row.Key); err != nil && (series != nil || !isDecodeError(err)) {
 				var counts BackfillCounts
@@ -323,11 +311,11 @@ func (s *states) rest(ctx context.Context) error {
 			if err != nil || len(row.Events) > 0 || row.Marked {
 				some.add(row.Key, time.Time{})
 			}
-			if err := some.pass(latestTogether); err != nil {
+			if err := some.pass(ctx, latestTogether, w.existing); err != nil {
 				return err
 			}
 		}
-		return some.pass(0)
+		return some.pass(ctx, 0, w.existing)
 	})
 }
 
