@@ -260,7 +260,9 @@ func earlierOf(inputs []gen.Input, lockName string, text []byte) (*earlier, erro
 		if out.lock, err = lock.Parse(filepath.ToSlash(lockName), text); err != nil {
 			return nil, err
 		}
-		out.file = &lock.Lock{Tables: slices.Clone(out.lock.Tables)}
+		file := *out.lock
+		file.Tables = slices.Clone(file.Tables)
+		out.file = &file
 	}
 	return out, nil
 }
