@@ -79,8 +79,14 @@ var tableFacts = []fact[Table]{
 	each("serves", inSet, whole, func(t *Table) *[]string { return &t.Serves }, func(read *string, w *words) { put(w, read, asWord) }),
 }
 
-// lacks is the words of the fact that a table lacks events.
-func (t *Table) lacks(w *words) { w.flag("earlier", &t.Lacks) }
+// lacks is the words of the fact that a table lacks events. Earlier files say why.
+func (t *Table) lacks(w *words) {
+	if w.flag("earlier", &t.Lacks); w.reading {
+		for _, why := range []string{"expired", "meantime", "others"} {
+			w.flag(why, &t.Lacks)
+		}
+	}
+}
 
 // layoutFacts are the facts about layouts, in the order of their lines.
 var layoutFacts = []fact[Layout]{

@@ -178,7 +178,7 @@ func TestFirstFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := slices.Clone(old.Tables)
-	next[0].Lacks = []lock.Lack{lock.LacksMeantime}
+	next[0].Lacks = true
 	next[0].Accepted = []lock.Acceptance{{Change: "E21:x", Reason: "a reason"}}
 	got, err := lock.Parse(lock.Name, old.Next(next).Text())
 	if err != nil || !cmp.Equal(got.Tables, next) || len(got.Epochs) != 2 || len(got.Epochs[1].Changes) != 2 {
@@ -189,6 +189,28 @@ func TestFirstFormat(t *testing.T) {
 	}
 	if _, err := lock.Parse(lock.Name, append(text, old.Next(next).Text()...)); err == nil || !strings.Contains(err.Error(), "run btgen generate on both branches") {
 		t.Errorf("a merge of both formats: %v", err)
+	}
+}
+
+// TestReasonsOfBefore reads a file that says why a table lacks events: that it does is kept.
+func TestReasonsOfBefore(t *testing.T) {
+	facts := []string{"schema app.Event", "lacks earlier", "lacks expired", "lacks others", "serves Read", "1 pattern bucket_new_cells", "1 precision 1s", `1 delimiter "#"`,
+		`1 key 1 series "host" string text`, "1 key 2 bucket", `1 bucket 1d "2006-01-02"`, "1 family m forever event", `1 column "value" int64 family=m`}
+	for i := range 3 {
+		kept := slices.Concat(facts[:1], facts[1+i:2+i], facts[4:])
+		if i == 0 {
+			kept = facts
+		}
+		old, err := lock.Parse(lock.Name, []byte(epochOf(kept...)))
+		if err != nil || !old.Tables[0].Lacks {
+			t.Fatal(kept, err)
+		}
+		next := slices.Clone(old.Tables)
+		next[0].Accepted = []lock.Acceptance{{Change: "E04:t", Reason: "a reason"}}
+		got, err := lock.Parse(lock.Name, old.Next(next).Text())
+		if err != nil || !cmp.Equal(got.Tables, next) {
+			t.Errorf("%v: %v\n%s", kept, err, cmp.Diff(got.Tables, next))
+		}
 	}
 }
 
