@@ -8,22 +8,22 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
+// measure measures calls of a function, by name.
+func measure(b *testing.B, name string, f func()) {
+	b.Run(name, func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			f()
+		}
+	})
+}
+
 // benchCoding measures a coding.
 func benchCoding[T any](b *testing.B, name string, c codec.Coding[T], v T) {
-	datum := c.Append(nil, v)
-	b.Run(name+"/append", func(b *testing.B) {
-		dst := make([]byte, 0, 64)
-		for b.Loop() {
-			dst = c.Append(dst[:0], v)
-		}
-	})
-	b.Run(name+"/decode", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := c.Decode(datum); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	datum, dst, err := c.Append(nil, v), make([]byte, 0, 64), error(nil)
+	measure(b, name+"/append", func() { dst = c.Append(dst[:0], v) })
+	measure(b, name+"/decode", func() { _, err = c.Decode(datum) })
+	must(b, err)
 }
 
 func BenchmarkCodings(b *testing.B) {
@@ -78,66 +78,26 @@ func BenchmarkKey(b *testing.B) {
 	for name, delimiter := range map[string]string{"text": "#", "binary": ""} {
 		k, v := benchKey(delimiter)
 		row, err := k.Append(nil, v)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name+"/append", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				row, err = k.Append(row[:0], v)
-			}
-		})
+		must(b, err)
+		measure(b, name+"/append", func() { row, err = k.Append(row[:0], v) })
 		text := string(row)
-		b.Run(name+"/parse", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := k.Parse(text, v); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		measure(b, name+"/parse", func() { err = k.Parse(text, v) })
+		must(b, err)
 		short := k
 		short.Segments = k.Segments[1:4]
 		row, _ = short.Append(nil, v)
-		b.Run(name+"/append3", func(b *testing.B) {
-			for b.Loop() {
-				row, err = short.Append(row[:0], v)
-			}
-		})
+		measure(b, name+"/append3", func() { row, err = short.Append(row[:0], v) })
 		text3 := string(row)
-		b.Run(name+"/parse3", func(b *testing.B) {
-			for b.Loop() {
-				if err := short.Parse(text3, v); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		measure(b, name+"/parse3", func() { err = short.Parse(text3, v) })
+		must(b, err)
 		s := k.Select(codec.Given{Series: []int{4, 6}})
-		b.Run(name+"/match", func(b *testing.B) {
-			for b.Loop() {
-				if !s.Match(v, v) {
-					b.Fatal()
-				}
-			}
+		measure(b, name+"/match", func() { _ = s.Match(v, v) })
+		measure(b, name+"/select", func() { _, err = s.Spans(v, nil) })
+		measure(b, name+"/pattern", func() {
+			p, _ := s.Pattern(v)
+			_ = p.All(codec.AnyTime(k.Bucket))[0].Regexp()
 		})
-		b.Run(name+"/select", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := s.Spans(v, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(name+"/pattern", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				p, err := s.Pattern(v)
-				if err != nil {
-					b.Fatal(err)
-				}
-				_ = p.All(codec.AnyTime(k.Bucket))[0].Regexp()
-			}
-		})
+		must(b, err)
 	}
 }
 
@@ -146,44 +106,21 @@ func BenchmarkTimes(b *testing.B) {
 	for _, format := range []string{"2006-01-02-150405.000", "unix_ms", "binary"} {
 		f, _ := codec.ParseTimeFormat(format)
 		dst, _ := f.Append(nil, at)
-		b.Run(format+"/append", func(b *testing.B) {
-			for b.Loop() {
-				dst, _ = f.Append(dst[:0], at)
-			}
-		})
+		measure(b, format+"/append", func() { dst, _ = f.Append(dst[:0], at) })
 		text := string(dst)
-		b.Run(format+"/parse", func(b *testing.B) {
-			for b.Loop() {
-				_, _ = f.Parse(text)
-			}
-		})
+		measure(b, format+"/parse", func() { _, _ = f.Parse(text) })
 		r := codec.NewTimeReader(f)
-		b.Run(format+"/reader", func(b *testing.B) {
-			for b.Loop() {
-				_, _ = r.Parse(dst)
-			}
-		})
+		measure(b, format+"/reader", func() { _, _ = r.Parse(dst) })
 	}
 	for _, label := range []string{"2006-01-02", "w%d", "iso_week"} {
 		k := codec.Bucket{Every: 7 * 24 * time.Hour, Label: mustLabel(label)}
 		dst, _ := k.AppendLabel(nil, at)
-		b.Run(label+"/append", func(b *testing.B) {
-			for b.Loop() {
-				dst, _ = k.AppendLabel(dst[:0], at)
-			}
-		})
+		measure(b, label+"/append", func() { dst, _ = k.AppendLabel(dst[:0], at) })
 		text := string(dst)
-		b.Run(label+"/parse", func(b *testing.B) {
-			for b.Loop() {
-				_, _ = k.ParseLabel(text)
-			}
-		})
+		measure(b, label+"/parse", func() { _, _ = k.ParseLabel(text) })
 		s := codec.Span{Prefix: "us-west2#3698#", Whole: true, MaxBytes: codec.MaxRowSet, Delimiter: "#"}
-		b.Run(label+"/spans", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				for range s.Buckets(k, at.AddDate(-1, 0, 0), at) {
-				}
+		measure(b, label+"/spans", func() {
+			for range s.Buckets(k, at.AddDate(-1, 0, 0), at) {
 			}
 		})
 	}
@@ -191,29 +128,13 @@ func BenchmarkTimes(b *testing.B) {
 	start := weeks.Start(at)
 	in := o.In(start)
 	q := o.Append(nil, at, 7)
-	b.Run("offset/append", func(b *testing.B) {
-		for b.Loop() {
-			q = o.Append(q[:0], at, 7)
-		}
-	})
-	b.Run("offset/parse", func(b *testing.B) {
-		for b.Loop() {
-			_, _, _ = in.Parse(q)
-		}
-	})
+	measure(b, "offset/append", func() { q = o.Append(q[:0], at, 7) })
+	measure(b, "offset/parse", func() { _, _, _ = in.Parse(q) })
 	rule := codec.GCRule{Kind: codec.GCUnion, Rules: []codec.GCRule{{Kind: codec.GCMaxAge, MaxAge: time.Hour}, {Kind: codec.GCMaxVersions, MaxVersions: 3}}}
 	for name, l := range map[string]codec.Lifetime{"event": {Retention: rule.Retention(0)}, "expiry": {Timestamp: codec.TimestampShifted, Default: time.Hour}} {
 		us := at.UnixMicro()
-		b.Run(name+"/alive", func(b *testing.B) {
-			for b.Loop() {
-				_ = l.Alive(at, us, 2)
-			}
-		})
-		b.Run(name+"/micros", func(b *testing.B) {
-			for b.Loop() {
-				_, _ = l.Micros(at, at, time.Time{}, 0)
-			}
-		})
+		measure(b, name+"/alive", func() { _ = l.Alive(at, us, 2) })
+		measure(b, name+"/micros", func() { _, _ = l.Micros(at, at, time.Time{}, 0) })
 	}
 }
 
@@ -237,62 +158,50 @@ func BenchmarkProto(b *testing.B) {
 		return codec.AppendProtoEnum(dst, 13, codec.Implicit, 2)
 	}
 	dst := numbers(build(nil))
-	b.Run("append", func(b *testing.B) {
-		for b.Loop() {
-			dst = build(dst[:0])
-		}
-	})
-	b.Run("numbers", func(b *testing.B) {
-		for b.Loop() {
-			dst = numbers(dst[:0])
-		}
-	})
+	measure(b, "append", func() { dst = build(dst[:0]) })
+	measure(b, "numbers", func() { dst = numbers(dst[:0]) })
 	dst = numbers(build(nil))
-	b.Run("parse", func(b *testing.B) {
-		for b.Loop() {
-			r := codec.NewProtoReader(dst)
-			for r.Next() {
-				switch r.Number() {
-				case 1:
-					r.Text()
-				case 2:
-					r.Bytes()
-				case 3:
-					r.Bool()
-				case 4:
-					r.Int32()
-				case 5:
-					r.Int64()
-				case 6:
-					r.Uint32()
-				case 7:
-					r.Uint64()
-				case 8:
-					r.Float32()
-				case 9:
-					r.Float64()
-				case 10:
-					r.Timestamp()
-				case 11:
-					r.Duration()
-				case 12:
-					r.UUID()
-				case 13:
-					r.Enum(phases)
-				}
+	measure(b, "parse", func() {
+		r := codec.NewProtoReader(dst)
+		for r.Next() {
+			switch r.Number() {
+			case 1:
+				r.Text()
+			case 2:
+				r.Bytes()
+			case 3:
+				r.Bool()
+			case 4:
+				r.Int32()
+			case 5:
+				r.Int64()
+			case 6:
+				r.Uint32()
+			case 7:
+				r.Uint64()
+			case 8:
+				r.Float32()
+			case 9:
+				r.Float64()
+			case 10:
+				r.Timestamp()
+			case 11:
+				r.Duration()
+			case 12:
+				r.UUID()
+			case 13:
+				r.Enum(phases)
 			}
-			if r.Err() != nil {
-				b.Fatal(r.Err())
-			}
+		}
+		if r.Err() != nil {
+			b.Fatal(r.Err())
 		}
 	})
-	b.Run("json", func(b *testing.B) {
-		for b.Loop() {
-			dst = codec.AppendJSONString(dst[:0], "a", "us-west2")
-			dst = codec.AppendJSONInt64(dst, "b", 94587)
-			dst = codec.AppendJSONFloat64(dst, "c", 9.5)
-			dst = codec.AppendJSONTimestamp(dst, "d", at)
-			dst = codec.AppendJSONUUID(dst, "e", someUUID)
-		}
+	measure(b, "json", func() {
+		dst = codec.AppendJSONString(dst[:0], "a", "us-west2")
+		dst = codec.AppendJSONInt64(dst, "b", 94587)
+		dst = codec.AppendJSONFloat64(dst, "c", 9.5)
+		dst = codec.AppendJSONTimestamp(dst, "d", at)
+		dst = codec.AppendJSONUUID(dst, "e", someUUID)
 	})
 }
