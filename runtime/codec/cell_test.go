@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"pgregory.net/rapid"
 )
@@ -149,9 +150,7 @@ func TestCellRefuses(t *testing.T) {
 		t.Helper()
 		_, err := cells(in)[name].recode([]byte(datum))
 		for _, want := range append(want, codec.ErrValue) {
-			if !errors.Is(err, want) {
-				t.Errorf("%s %s %q: got error %v", in, name, datum, err)
-			}
+			assert.Is(t, want, err, in, name, datum)
 		}
 	}
 	for name, texts := range map[string][]string{
@@ -202,9 +201,7 @@ func FuzzCells(f *testing.F) {
 			for name, c := range cells(in) {
 				once, err := c.recode(b)
 				if err != nil {
-					if !errors.Is(err, codec.ErrValue) {
-						t.Errorf("%s %s %q: %v", in, name, b, err)
-					}
+					assert.Is(t, codec.ErrValue, err, in, name, b)
 					continue
 				}
 				if twice, err := c.recode(once); err != nil || string(twice) != string(once) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // documents are JSON in forms that encoding/json does not produce.
@@ -76,9 +78,7 @@ func TestJSONOfEvents(t *testing.T) {
 			t.Fatalf("%q", dst)
 		}
 		var got parsed
-		if err := ParseJSON(blob, &got); err != nil {
-			t.Fatalf("%v in %s", err, blob)
-		}
+		must(t, ParseJSON(blob, &got), blob)
 		want := parsed{text, raw, number > 0, int32(number), number, json.RawMessage(document), uint32(unsigned), unsigned, float32(math.Mod(float, math.MaxFloat32)), float, at, JSONDuration(took), id, "seven"}
 		if got.Doc = MemberJSON(blob, "doc", got.Doc); string(got.Doc) != document {
 			t.Fatalf("%q is read as %q", document, got.Doc)
@@ -126,9 +126,7 @@ func TestParseJSONRefuses(t *testing.T) {
 		Doc  json.RawMessage `json:"doc"`
 	}
 	for _, blob := range []string{"", "null", " null ", "[]", "1", `"x"`, "{", `{"text":1}`, "{\"text\":\"a\xffb\"}", "{\"doc\":\"\xff\"}", `{"text":"a"}{}`} {
-		if err := ParseJSON([]byte(blob), &v); !errors.Is(err, ErrValue) {
-			t.Errorf("%q: %v", blob, err)
-		}
+		assert.Is(t, ErrValue, ParseJSON([]byte(blob), &v), blob)
 	}
 	blob := []byte("{\"doc\": [\"\xff\"],\"text\":\"a\"}")
 	if err := ParseJSON(blob, &v); err != nil || string(MemberJSON(blob, "doc", v.Doc)) != " [\"\xff\"]" {
@@ -149,9 +147,7 @@ func FuzzMembers(f *testing.F) {
 		got := map[string]json.RawMessage{}
 		for name, value := range members(blob) {
 			var text string
-			if err := json.Unmarshal(name, &text); err != nil {
-				t.Fatalf("%q in %q: %v", name, blob, err)
-			}
+			must(t, json.Unmarshal(name, &text), name, blob)
 			got[text] = json.RawMessage(bytes.Trim(value, jsonSpace))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

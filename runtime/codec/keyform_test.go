@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"pgregory.net/rapid"
@@ -445,9 +446,7 @@ func TestKeyFormValidate(t *testing.T) {
 	}
 	for _, delim := range append(keyDelims, "a", "\xff") {
 		for _, k := range kinds {
-			if err := (codec.KeyForm{}).Validate(k.t, "#"); err != nil {
-				t.Errorf("%s has no default: %v", k.t, err)
-			}
+			assert.Is(t, nil, (codec.KeyForm{}).Validate(k.t, "#"), k.t)
 			for _, f := range allForms() {
 				err := f.Validate(k.t, delim)
 				w := codec.NewKeyWriter(nil, delim)
@@ -488,9 +487,7 @@ func TestKeyFormValidateSaysWhatToWrite(t *testing.T) {
 		{codec.KeyForm{Encoding: 9}, codec.StringSegment, "#", "KeyEncoding(9)"},
 		{plain, 99, "#", "SegmentType(99)"},
 	} {
-		if err := tt.form.Validate(tt.t, tt.delim); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s %+v: got error %v, want %q in it", tt.t, tt.form, err, tt.want)
-		}
+		assert.Contains(t, tt.want, tt.form.Validate(tt.t, tt.delim), tt.t, tt.form)
 	}
 }
 

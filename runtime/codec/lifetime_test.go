@@ -1,12 +1,12 @@
 package codec_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -88,9 +88,8 @@ func TestLifetimeRefuses(t *testing.T) {
 		{"too old", hour, now.Add(-2 * time.Hour), none, 0, codec.ErrExpired},
 		{"old, but written now", codec.Lifetime{Timestamp: codec.TimestampWrite, Retention: hour.Retention}, now.Add(-2 * time.Hour), none, 0, nil},
 	} {
-		if _, err := tt.life.Micros(now, tt.event, tt.expiresAt, tt.ttl); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
-		}
+		_, err := tt.life.Micros(now, tt.event, tt.expiresAt, tt.ttl)
+		assert.Is(t, tt.want, err, tt.name)
 	}
 }
 

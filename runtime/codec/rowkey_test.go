@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // drawnKey is a random key, with what its values are made from.
@@ -175,9 +177,7 @@ func TestKeyRoundTrip(t *testing.T) {
 		}
 		row := strings.TrimPrefix(string(got), "dst")
 		parsed := k.empty()
-		if err := k.Verify(row, &parsed); err != nil {
-			t.Fatalf("%+v\n%q: %v", k.Key, row, err)
-		}
+		must(t, k.Verify(row, &parsed), k.Key, row)
 		if again, err := k.Append(nil, &parsed); string(again) != row {
 			t.Fatalf("%+v\n%q was parsed and built as %q, %v", k.Key, row, again, err)
 		}
@@ -242,21 +242,17 @@ func TestKeyWithoutValues(t *testing.T) {
 	k := Key{Delimiter: "#", Segments: []Segment{{Name: "region", Series: 0}, {Name: "device", Type: Int64Segment, Series: 1}, {Kind: BucketSegment}}}
 	text, number := "eu", int64(3)
 	for _, v := range []KeyValues{{}, {Series: []any{&text}}, {Series: []any{&text, &text}}, {Series: []any{number, &number}}, {Series: []any{&text, &number}}} {
-		if _, err := k.Append(nil, &v); !errors.Is(err, ErrForm) {
-			t.Errorf("%v: got %v, want ErrForm", v.Series, err)
-		}
+		_, err := k.Append(nil, &v)
+		assert.Is(t, ErrForm, err, v.Series)
 		if len(v.Series) > 1 && v.Series[1] == any(&number) && v.Series[0] == any(&text) {
 			continue // only the bucket lacks a width
 		}
-		if err := k.Parse("eu#3#x", &v); !errors.Is(err, ErrForm) {
-			t.Errorf("%v: got %v, want ErrForm", v.Series, err)
-		}
+		assert.Is(t, ErrForm, k.Parse("eu#3#x", &v), v.Series)
 	}
 	low := "a b"
 	k = Key{Delimiter: "#", Structured: true, Bucket: EndlessBucket, Segments: []Segment{{Name: "region", Series: 0}}}
-	if _, err := k.Append(nil, &KeyValues{Series: []any{&low}}); !errors.Is(err, ErrKeySchema) {
-		t.Errorf("with a row key schema: %v", err)
-	}
+	_, err := k.Append(nil, &KeyValues{Series: []any{&low}})
+	assert.Is(t, ErrKeySchema, err)
 }
 
 // The spans of given series values, with the pattern and the comparison for rows that they contain

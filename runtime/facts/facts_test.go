@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/facts"
 )
 
@@ -12,9 +13,7 @@ import (
 func TestLayoutsThatContinue(t *testing.T) {
 	parse := func(lines ...string) facts.Layouts {
 		out, err := facts.Parse(strings.Join(lines, "\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		return out
 	}
 	for _, c := range []struct {

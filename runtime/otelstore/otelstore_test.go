@@ -128,9 +128,7 @@ func TestRollupSources(t *testing.T) {
 		for _, key := range []attribute.Key{"btgen.rollup.runs", "btgen.rollup.events", "btgen.rollup.inexact"} {
 			got = append(got, fmt.Sprint(valueOf(spans.Ended()[i].Attributes(), key).AsInterface()))
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("span %d: %s instead of %s", i, got, want)
-		}
+		assert.Same(t, want, strings.Join(got, " "), i, got)
 	}
 	all, got := collected(t, metrics), map[string]int64{}
 	for _, name := range []string{"btgen.rollup.buckets", "btgen.rollup.inexact"} {
@@ -155,13 +153,9 @@ func TestErrorTypes(t *testing.T) {
 	} {
 		o, spans, _ := providers()
 		hooks, failed := otelstore.Hooks(o)
-		if failed != nil {
-			t.Fatal(failed)
-		}
+		must(t, failed)
 		hooks.End(hooks.Start(t.Context(), store.Operation{Name: "Read", Table: "t"}), store.Operation{Name: "Read", Table: "t"}, err)
-		if got := valueOf(spans.Ended()[0].Attributes(), "error.type").AsString(); got != want {
-			t.Errorf("%v: %s instead of %s", err, got, want)
-		}
+		assert.Same(t, want, valueOf(spans.Ended()[0].Attributes(), "error.type").AsString(), err)
 	}
 }
 

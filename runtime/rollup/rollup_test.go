@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -129,15 +130,9 @@ func TestVerdict(t *testing.T) {
 		{"r", ttl, Clean, FromRun, Clean},
 	} {
 		row, now := rows[tt.row], begin.Add(tt.after)
-		if got := row.Verdict(times, begin, now, row.Note()); got != tt.verdict {
-			t.Errorf("%s after %v: verdict %d, want %d", tt.row, tt.after, got, tt.verdict)
-		}
-		if got := row.Verdict(times, begin, now, row.Note()+1); got != tt.whenBusy {
-			t.Errorf("%s after %v, changed: verdict %d, want %d", tt.row, tt.after, got, tt.whenBusy)
-		}
-		if got := row.Source(times, begin, times.Whole(begin, now)); got != tt.source {
-			t.Errorf("%s after %v: source %d, want %d", tt.row, tt.after, got, tt.source)
-		}
+		assert.Same(t, tt.verdict, row.Verdict(times, begin, now, row.Note()), tt.row, tt.after)
+		assert.Same(t, tt.whenBusy, row.Verdict(times, begin, now, row.Note()+1), tt.row, tt.after)
+		assert.Same(t, tt.source, row.Source(times, begin, times.Whole(begin, now)), tt.row, tt.after)
 	}
 	forever := &Times{Bucket: day, Grace: time.Hour}
 	if now := begin.AddDate(50, 0, 0); forever.Final(begin, now) || !forever.Whole(begin, now) {
@@ -225,8 +220,6 @@ func TestDivides(t *testing.T) {
 		{hour, codec.EndlessBucket, false},
 	} {
 		r := codec.Rollup{Every: tt.every}
-		if got := r.Divides(tt.bucket); got != tt.want {
-			t.Errorf("%v in %+v: %v", tt.every, tt.bucket, got)
-		}
+		assert.Same(t, tt.want, r.Divides(tt.bucket), tt.every, tt.bucket)
 	}
 }

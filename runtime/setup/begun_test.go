@@ -33,9 +33,8 @@ func TestHistoryOfBegunLayout(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := start(t)
 			for _, o := range tt.before {
-				if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)}, o); err != nil {
-					t.Fatal(err)
-				}
+				_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)}, o)
+				must(t, err)
 			}
 			o := setup.Options{Now: func() time.Time { return tt.now }}
 			_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o)
@@ -44,9 +43,8 @@ func TestHistoryOfBegunLayout(t *testing.T) {
 				t.Fatalf("refused %q, %v", names, err)
 			}
 			o.Allow = names
-			if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o); err != nil {
-				t.Fatal(err)
-			}
+			_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o)
+			must(t, err)
 			o.Allow, o.Now = nil, func() time.Time { return edge.Add(100 * day) } // it is known from now on
 			if plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, o); err != nil || !plan.Empty() {
 				t.Fatal(plan, err)
@@ -59,14 +57,11 @@ func TestHistoryOfBegunLayout(t *testing.T) {
 func TestHistoryOfWithdrawnLayout(t *testing.T) {
 	b := start(t)
 	edge, err := time.Parse(time.RFC3339, newYear)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := func(now time.Time) setup.Options { return setup.Options{Now: func() time.Time { return now }} }
 	planned := laidOut(byTime(since(newYear, hourly), until(newYear, daily)))
-	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{planned}, at(edge.Add(-time.Hour))); err != nil {
-		t.Fatal(err)
-	}
+	_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{planned}, at(edge.Add(-time.Hour)))
+	must(t, err)
 	for _, now := range []time.Time{edge.Add(-time.Second), edge} {
 		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)}, at(now))
 		if same(t, "refused", refused(err), []string{"older_layout:t/m"}); strings.Contains(err.Error(), "is withdrawn") != now.Before(edge) {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -153,9 +154,8 @@ func afterRace(t *testing.T, b *storetest.Bigtable, builds []build, table string
 		case err == nil && won == "" && (len(winners) == 0 || winners[next.layout]), err == nil && won == next.layout:
 			won = next.layout
 		case len(names) == 1 && names[0] == "unfinished_layout:"+table+"/m" && len(winners) == 0 && won == "":
-			if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}, setup.Options{Allow: names}); err != nil {
-				t.Errorf("allowed: %v", err)
-			}
+			_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}, setup.Options{Allow: names})
+			assert.Is(t, nil, err)
 			won = next.layout
 		case len(names) == 1 && (names[0] == "other_layout:"+table+"/m" || names[0] == "older_layout:"+table+"/m") && next.layout != won:
 		default:
@@ -251,9 +251,8 @@ func before(t *testing.T, b *storetest.Bigtable, table, layout string, how int, 
 	own.ID = table
 	switch how {
 	case 1:
-		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
+		must(t, err)
 		must(t, b.Admin.DeleteTable(t.Context(), table))
 	case 2:
 		requests := 0

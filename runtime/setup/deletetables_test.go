@@ -186,9 +186,8 @@ func TestExamineUnmanaged(t *testing.T) {
 	for id, layout := range map[string]string{"x_old": until(daysAgo(60), daily), "x_new": until(daysAgo(5), daily), "x_other": daily} {
 		table := laidOut(layout)
 		table.ID = id
-		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
+		must(t, err)
 	}
 	must(t, b.Admin.CreateTable(t.Context(), "x_theirs"))
 	show := func(removed ...string) string {
@@ -222,9 +221,8 @@ func TestDeleteTablesInterrupted(t *testing.T) {
 				for _, id := range []string{"old1", "old2"} {
 					table := laidOut(until(daysAgo(60), daily))
 					table.ID = id
-					if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}); err != nil {
-						t.Fatal(err)
-					}
+					_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table})
+					must(t, err)
 				}
 				m := &meddler{on: func(call int, _ string, invoke func() error) error { return fault(call, step, invoke) }}
 				admin, client := m.clients(t, b)
@@ -238,9 +236,8 @@ func TestDeleteTablesInterrupted(t *testing.T) {
 					// A process that goes on may notice that a deletion without a reply took place.
 					t.Errorf("deleted %v, error %v", deleted, err)
 				}
-				if _, err := deletes(t, b, []store.Table{laidOut(hourly)}, names, o); err != nil {
-					t.Fatal("repeated:", err)
-				}
+				_, err = deletes(t, b, []store.Table{laidOut(hourly)}, names, o)
+				must(t, err, "repeated:")
 				if lives(t, b, "old1") || lives(t, b, "old2") || !lives(t, b, "t") || len(live(t, b.Admin, "t")) != 1 {
 					t.Error("not everything was deleted, or too much")
 				}

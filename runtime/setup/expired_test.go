@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/facts"
@@ -65,9 +66,7 @@ func (c chain) layouts(t *testing.T) facts.Layouts {
 		to = from
 	}
 	out, err := facts.Parse(strings.Join(lines, "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	return out
 }
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -94,9 +95,7 @@ func exploreFault(t *testing.T, all []string, n int, call string, k kindOfFault)
 	case failed == 0:
 		t.Fatalf("calls %v", f.calls)
 	case k.passes() && !k.endless:
-		if err != nil {
-			t.Errorf("error %v for what passes", err)
-		}
+		assert.Is(t, nil, err)
 	case status.Code(err) != status.Code(k.err) || !strings.Contains(err.Error(), what[verb]) || errors.Is(err, context.DeadlineExceeded) != k.endless:
 		t.Errorf("error %v, want %q and %v", err, what[verb], k.err)
 	case !k.endless && f.count(call) > 1 && changes(call):
@@ -203,9 +202,7 @@ func TestSetupRaces(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				for _, part := range c.errs {
-					if !strings.Contains(fmt.Sprint(err), part) {
-						t.Errorf("error %v lacks %q", err, part)
-					}
+					assert.Contains(t, part, err)
 				}
 			})
 		})

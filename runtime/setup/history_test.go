@@ -51,9 +51,8 @@ func laidOut(layout string) store.Table {
 func set(t *testing.T, b *storetest.Bigtable, layouts ...string) {
 	t.Helper()
 	for _, layout := range layouts {
-		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(layout)})
+		must(t, err)
 	}
 }
 
@@ -464,9 +463,7 @@ func steps(t *testing.T, f func(t *testing.T, step int, b *storetest.Bigtable, w
 				}
 				f(t, step+1, b, want)
 				_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{want})
-				if err != nil {
-					t.Fatal("repeated:", err)
-				}
+				must(t, err, "repeated:")
 				plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{want}, setup.Options{DryRun: true})
 				if err != nil || !plan.Empty() {
 					t.Error("still to do:", plan, err)
@@ -534,9 +531,8 @@ func TestHistoryLateCopies(t *testing.T) {
 	for n := 0; ; n++ {
 		b := start(t)
 		late := &latecopy.Copy{N: n}
-		if _, err := setup.Setup(t.Context(), b.Admin, lateClient{b.Client, late}, []store.Table{laidOut(daily)}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := setup.Setup(t.Context(), b.Admin, lateClient{b.Client, late}, []store.Table{laidOut(daily)})
+		must(t, err)
 		if late.Again == nil {
 			if n < 2 {
 				t.Errorf("%d requests", n)
@@ -547,9 +543,8 @@ func TestHistoryLateCopies(t *testing.T) {
 		late.Again()
 		same(t, "history", wholeHistory(t, b), before)
 		newer := laidOut(byTime(since(newYear, hourly), until(newYear, daily)))
-		if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{newer}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{newer})
+		must(t, err)
 		before = wholeHistory(t, b)
 		late.Again()
 		same(t, "history after another build", wholeHistory(t, b), before)
@@ -575,9 +570,8 @@ func TestHistoryRace(t *testing.T) {
 	m := &meddler{on: func(call int, method string, invoke func() error) error {
 		if strings.Contains(method, "CheckAndMutate") && !won {
 			won = true
-			if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{rival}); err != nil {
-				t.Error(err)
-			}
+			_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{rival})
+			assert.Is(t, nil, err)
 		}
 		return invoke()
 	}}
@@ -638,9 +632,8 @@ func TestHistoryOfRestoredTable(t *testing.T) {
 		t.Errorf("a table of others: %v, %v", plan, err)
 	}
 	allow := setup.Options{Allow: []string{"shorter_age:t/m"}}
-	if _, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, allow); err != nil {
-		t.Fatal(err)
-	}
+	_, err = setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{table}, allow)
+	must(t, err)
 	// As after a restore.
 	must(t, b.Admin.UpdateTableWithDeletionProtection(t.Context(), "t", bigtable.Unprotected))
 	must(t, b.Admin.SetGCPolicy(t.Context(), "t", "m", bigtable.NoGcPolicy()))

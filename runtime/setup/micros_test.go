@@ -43,9 +43,8 @@ func TestSetupOfMicros(t *testing.T) {
 			if refuses && !strings.Contains(err.Error(), "MICROS") {
 				t.Error("the error does not name the granularity:", err)
 			}
-			if _, err := run(setup.Options{Allow: names}); err != nil {
-				t.Fatal(err)
-			}
+			_, err = run(setup.Options{Allow: names})
+			must(t, err)
 			plan, err := run(setup.Options{DryRun: true})
 			if err != nil || !plan.Empty() || strings.Contains(plan.String(), "granularity of table "+table.ID+": MICROS") != micros {
 				t.Errorf("the plan of %s is %s%v", table.ID, plan, err)

@@ -7,6 +7,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -30,9 +31,7 @@ func TestNil(t *testing.T) {
 			"UnknownTables":           second(setup.UnknownTables(t.Context(), nil, tables)),
 			"UnknownTables, typed":    second(setup.UnknownTables(t.Context(), none, tables)),
 		} {
-			if !errors.Is(err, setup.ErrNoAdmin) {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.Is(t, setup.ErrNoAdmin, err, name)
 		}
 		if client == b.Client {
 			continue

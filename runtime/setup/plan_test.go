@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -200,9 +201,7 @@ func TestPlanOrder(t *testing.T) {
 ? deletion protection of table p5: not in the schemas, left alone
 `
 	plan := planFor(tables, live, nil, []string{"value_type:z/b", "table:y", "row_key_schema:k3"})
-	if diff := cmp.Diff(want, plan.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.Same(t, want, plan.String())
 	var names []string
 	for _, c := range plan.Changes {
 		names = append(names, c.Name())
@@ -273,8 +272,6 @@ func TestShowAge(t *testing.T) {
 		0: "0s", time.Nanosecond: "1ns", time.Second: "1s", 90 * time.Second: "1m30s", 36 * time.Hour: "1d12h",
 		364 * ageDay: "364d", 1500*time.Millisecond + 2*time.Microsecond: "1s500ms2us",
 	} {
-		if got := showAge(d); got != want {
-			t.Errorf("%d is shown as %s, want %s", d, got, want)
-		}
+		assert.Same(t, want, showAge(d), d)
 	}
 }

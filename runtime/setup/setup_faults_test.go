@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -153,9 +154,8 @@ func TestSetupKeepsDeletionProtection(t *testing.T) {
 	for _, declared := range []bigtable.DeletionProtection{bigtable.Protected, bigtable.None} {
 		b := start(t)
 		table := store.Table{ID: "t", DeletionProtection: bigtable.Protected}
-		if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table})
+		must(t, err)
 		table.DeletionProtection = declared
 		table.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}}}
 		for range 2 { // the server does not store a row key schema
@@ -287,9 +287,8 @@ func TestSetupWaitsForItsTables(t *testing.T) {
 	client, err := storetest.Connect(t.Context(), server.Addr)
 	must(t, err)
 	t.Cleanup(func() { _, _ = admin.Close(), client.Close() })
-	if _, err := setup.Setup(t.Context(), admin, client, []store.Table{laidOut(daily)}); err != nil {
-		t.Error(err)
-	}
+	_, err = setup.Setup(t.Context(), admin, client, []store.Table{laidOut(daily)})
+	assert.Is(t, nil, err)
 	if asked.Load() <= hidden {
 		t.Errorf("%d requests after the creation", asked.Load())
 	}

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"pgregory.net/rapid"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -316,9 +317,7 @@ func TestSetupImpossibleTables(t *testing.T) {
 		e, _ := errors.AsType[*setup.TableError](err)
 		switch {
 		case c.want == "":
-			if err != nil {
-				t.Errorf("error %v", err)
-			}
+			assert.Is(t, nil, err)
 		case e == nil || e.Error() != c.want || len(f.calls) > 0:
 			t.Errorf("error %v after calls %v, want %s", err, f.calls, c.want)
 		}
@@ -607,9 +606,8 @@ func TestSetupThroughTheClient(t *testing.T) {
 		} {
 			b := start(t)
 			if method != "CreateTable" {
-				if _, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{{ID: "t"}}); err != nil {
-					t.Fatal(err)
-				}
+				_, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{{ID: "t"}})
+				must(t, err)
 			}
 			failures := 0
 			admin, err := storetest.ConnectAdmin(t.Context(), b.Addr, grpc.WithChainUnaryInterceptor(

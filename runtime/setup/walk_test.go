@@ -8,6 +8,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -35,9 +36,7 @@ func walk(t *testing.T, c on, o setup.Options, live func() string, stages ...sta
 		dry := o
 		dry.DryRun = true
 		planned, err := setup.Setup(t.Context(), c.admin, c.client, s.tables, dry)
-		if err != nil {
-			t.Fatalf("stage %d: %v", i, err)
-		}
+		must(t, err, i)
 		plan, err := setup.Setup(t.Context(), c.admin, c.client, s.tables, o)
 		got := plan.String()
 		if names := refused(err); names != nil {
@@ -116,9 +115,7 @@ func TestSetupStages(t *testing.T) {
 	for _, id := range []string{"sums", "old"} {
 		m := bigtable.NewMutation()
 		m.AddIntToCell("n-versions", "sum", 1000, 1)
-		if err := b.Client.Open(id).Apply(t.Context(), "row", m); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, nil, b.Client.Open(id).Apply(t.Context(), "row", m))
 	}
 	walk(t, on{admin, nil}, setup.Options{TablePrefix: "x_"}, nil,
 		stage{tables: []store.Table{small}, plan: planOf(made(store.Table{ID: "x_t", Families: small.Families})...)},

@@ -135,9 +135,7 @@ func TestColumns(t *testing.T) {
 	} {
 		f := &failures{TB: t}
 		storetest.Same(f, "ReadColumns", got, want...)
-		if got := f.text.String(); got != "ReadColumns: "+text+"\n" {
-			t.Error(got)
-		}
+		assert.Same(t, "ReadColumns: "+text+"\n", f.text.String())
 	}
 }
 
@@ -145,9 +143,7 @@ func TestOne(t *testing.T) {
 	storetest.Same(t, "Latest", storetest.One(of(1), nil), of(1))
 	f := &failures{TB: t}
 	storetest.Same(f, "Latest", storetest.One(reading{}, errors.New("broken")), of(1))
-	if got := f.text.String(); got != "Latest: broken\n" {
-		t.Error(got)
-	}
+	assert.Same(t, "Latest: broken\n", f.text.String())
 }
 
 // shelf is a generated reader of some readings. It is faulty if broken changes what a read returns.

@@ -54,9 +54,7 @@ func TestOtherEmulator(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	b := storetest.New(t, makeTable)
-	if err := write(ctx, b.Client, "a", 1); err != nil {
-		t.Error(err)
-	}
+	assert.Is(t, nil, write(ctx, b.Client, "a", 1))
 }
 
 // Servers do not share tables.
@@ -76,9 +74,7 @@ func TestCloseTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, nil, b.Close())
 	}
 	if conn, err := net.Dial("tcp", b.Addr); err == nil {
 		t.Error("the server listens after Close")

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestExact compares the statistics of integers with those of math/big, for values near limits.
@@ -90,9 +92,8 @@ func exact[T Integer](t *testing.T, least, most T) {
 		})
 		must(t, err)
 		series := ""
-		if _, err := f.Add(&series, SlicesOf(&c)); err != nil {
-			t.Fatal(err)
-		}
+		_, err = f.Add(&series, SlicesOf(&c))
+		must(t, err)
 		f.End()
 		if int64(len(got)) != gap+1 {
 			t.Fatalf("%d windows, want %d", len(got), gap+1)
@@ -223,15 +224,12 @@ func TestWidest(t *testing.T) {
 	}
 	for _, n := range []int{0, -1, math.MinInt, math.MinInt/7 - 1, math.MinInt/12 - 1} {
 		for _, width := range []Width{Days(n, time.UTC), Weeks(n, time.UTC), Months(n, time.UTC), Years(n, time.UTC)} {
-			if err := width.Check(); !errors.Is(err, ErrWidth) {
-				t.Errorf("%d: %v", n, err)
-			}
+			assert.Is(t, ErrWidth, width.Check(), n)
 		}
 	}
 	for _, text := range []string{"100000d", "14285w", "100000mo", "8333y", "2400000h", "8640000000s"} {
-		if _, err := Parse(text, time.UTC); err != nil {
-			t.Error(err)
-		}
+		_, err := Parse(text, time.UTC)
+		assert.Is(t, nil, err)
 	}
 	for _, text := range []string{"300000y", "106752d", "9223372036s", "9223372036854775807s", "9223372036854775808mo", "99999999999999999999999h", "100001mo"} {
 		if _, err := Parse(text, time.UTC); !errors.Is(err, ErrWidth) || !strings.Contains(err.Error(), "the maximum is 100000d") {
@@ -243,8 +241,7 @@ func TestWidest(t *testing.T) {
 // TestUnknownFill checks that a fold refuses ways to fill windows that do not exist.
 func TestUnknownFill(t *testing.T) {
 	for _, fill := range []Fill{-1, FillLinear + 1, 77} {
-		if _, err := testSpec.Start(Whole(), time.Time{}, time.Unix(1, 0), Options{Fill: fill}, nil); !errors.Is(err, ErrFill) {
-			t.Errorf("%d: %v", fill, err)
-		}
+		_, err := testSpec.Start(Whole(), time.Time{}, time.Unix(1, 0), Options{Fill: fill}, nil)
+		assert.Is(t, ErrFill, err, fill)
 	}
 }

@@ -101,9 +101,8 @@ func foldEvery(t *rapid.T, spec *Spec, width Width, cells time.Duration, c *ever
 	must(t, err)
 	of := "s"
 	if len(c.Times) > 0 {
-		if _, err := f.Add(&of, SlicesOf(c)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := f.Add(&of, SlicesOf(c))
+		must(t, err)
 	}
 	f.End()
 	return out

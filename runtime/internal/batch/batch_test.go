@@ -1,9 +1,9 @@
 package batch
 
 import (
-	"slices"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/internal/frame"
 )
 
@@ -22,7 +22,5 @@ func TestBatchSplitsRowsAndRequests(t *testing.T) {
 	for _, req := range b.Requests([]int{0, 1, 2, 3, 4, 5}) {
 		got = append(got, len(req))
 	}
-	if !slices.Equal(got, []int{2, 1, 1, 1, 1}) {
-		t.Error(got)
-	}
+	assert.Same(t, []int{2, 1, 1, 1, 1}, got)
 }

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 const fieldStatusDetails = 3
@@ -23,9 +25,7 @@ func TestAnswersOfAnyBytes(t *testing.T) {
 		{Index: 300, Status: new(status.Status)},
 		{},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	response = protowire.AppendTag(response, 2, protowire.BytesType) // an unknown field
 	response = protowire.AppendBytes(response, nil)
 	refused := 0
@@ -83,10 +83,6 @@ func TestWithoutEntries(t *testing.T) {
 	request.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 1))
 	want := proto.Clone(request).(*bigtablepb.MutateRowsRequest)
 	want.Entries = nil
-	if diff := cmp.Diff(want, withoutEntries(request), protocmp.Transform()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if len(request.Entries) != 1 {
-		t.Error("the client's request was changed")
-	}
+	assert.Same(t, "", cmp.Diff(want, withoutEntries(request), protocmp.Transform()))
+	assert.Same(t, 1, len(request.Entries), "the client's request was changed")
 }

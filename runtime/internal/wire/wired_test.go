@@ -31,12 +31,8 @@ func TestWired(t *testing.T) {
 	}
 	var want, got []bigtable.Row
 	all := bigtable.InfiniteRange("")
-	if err := table.ReadRows(t.Context(), all, func(r bigtable.Row) bool { want = append(want, r); return true }); err != nil {
-		t.Fatal(err)
-	}
-	if err := wired.ReadRows(t.Context(), table, all, func(r bigtable.Row) bool { got = append(got, r); return true }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.ReadRows(t.Context(), all, func(r bigtable.Row) bool { want = append(want, r); return true }))
+	must(t, wired.ReadRows(t.Context(), table, all, func(r bigtable.Row) bool { got = append(got, r); return true }))
 	if diff := cmp.Diff(want, got); diff != "" || len(got) != 2 {
 		t.Errorf("(-client +wire)\n%s", diff)
 	}
