@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -250,9 +251,7 @@ func TestInferredCommands(t *testing.T) {
 					} else if f.format == "cql" && slices.Contains([]string{"bucket", "date", "day"}, name) {
 						s.refused = "the partition key has only times"
 					}
-					if err := runInferred(t, s); err != nil {
-						t.Errorf("%q: %v", name, err)
-					}
+					assert.Is(t, nil, runInferred(t, s), name)
 				}
 			}
 		})
@@ -290,9 +289,7 @@ func TestInferredTogether(t *testing.T) {
 	for _, texts := range [][]string{tags, fields} {
 		for _, s := range texts {
 			value := strings.Trim(s[strings.LastIndexByte(s, '=')+1:], `"`)
-			if n := strings.Count(stdout.String(), value); n != 1 {
-				t.Errorf("%s is stored %d times", s, n)
-			}
+			assert.Same(t, 1, strings.Count(stdout.String(), value), s)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -91,9 +92,7 @@ func TestInferredTimes(t *testing.T) {
 					if format == "cql" && (zone != "" || inTime && f.name != time.DateOnly) {
 						continue // a definition needs no zone, and has times of one form
 					}
-					if err := loadTimes(t, f, format, zone, inTime); err != nil {
-						t.Errorf("%s: %s in the time %v, zone %q: %v", format, f.name, inTime, zone, err)
-					}
+					assert.Is(t, nil, loadTimes(t, f, format, zone, inTime), format, f.name, inTime, zone)
 				}
 			}
 		}

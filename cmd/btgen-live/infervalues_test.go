@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -94,9 +95,7 @@ func TestInferredValues(t *testing.T) {
 				for i := range texts {
 					texts[i] = pool[random.IntN(len(pool))]
 				}
-				if err := loadValues(t, valuesSample(of, texts), texts); err != nil {
-					t.Errorf("%s: %q: %v", of, texts, err)
-				}
+				assert.Is(t, nil, loadValues(t, valuesSample(of, texts), texts), of, texts)
 			}
 		}
 	}
@@ -207,9 +206,8 @@ func TestInferredHeaders(t *testing.T) {
 					continue
 				}
 				for range texts {
-					if _, _, err := reader.Next(); err != nil {
-						t.Errorf("%s: %s in column %d: %v", of, f.name, place, err)
-					}
+					_, _, err := reader.Next()
+					assert.Is(t, nil, err, of, f.name, place)
 				}
 			}
 		}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -200,8 +201,6 @@ func TestWindowsProgress(t *testing.T) {
 		}
 		must(t, w.printWindows(t.Context(), cmd, s.Layout(), rows, days))
 		const want = "btgen-live: 86,400 events, 7,855/s\nbtgen-live: 172,800 events, 7,855/s\nbtgen-live: 259,200 events, 7,855/s\n"
-		if got := progress.String(); got != want {
-			t.Errorf("shown: %q", got)
-		}
+		assert.Same(t, want, progress.String())
 	})
 }

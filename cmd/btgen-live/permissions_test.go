@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -211,9 +212,7 @@ func permissions(t *testing.T) string {
 			}
 			if text, ok := g.live(t, command, permission); !ok {
 				needed = append(needed, permission)
-				if !strings.Contains(text, "bigtable."+permission) {
-					t.Errorf("%s without %s: %s", command, permission, text)
-				}
+				assert.Contains(t, "bigtable."+permission, text, command, permission)
 			}
 		}
 		if !slices.ContainsFunc(needed, func(p string) bool { return slices.Contains(rowPermissions, p) }) {

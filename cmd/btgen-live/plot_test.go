@@ -8,6 +8,7 @@ import (
 
 	"github.com/btgen-dev/btgen/cmd/internal/chart"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -91,9 +92,7 @@ func TestPlotApart(t *testing.T) {
 	} {
 		d := &plot{}
 		d.Fields = []chart.Field{{Lines: tt.lines}}
-		if got := d.apart(); got != tt.want {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
-		}
+		assert.Same(t, tt.want, d.apart(), name)
 	}
 }
 

@@ -33,6 +33,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -278,9 +279,7 @@ func TestApplication(t *testing.T) {
 	if err != nil || !slices.Equal(tables, []string{"btgen_layouts", "events"}) {
 		t.Errorf("tables %v, error %v", tables, err)
 	}
-	if err := end(syscall.SIGTERM); err != nil {
-		t.Errorf("after SIGTERM: %v", err)
-	}
+	assert.Is(t, nil, end(syscall.SIGTERM))
 }
 
 // Signals end the emulator even if clients are connected, and its output is complete.
@@ -292,21 +291,16 @@ func TestEmulatorEnds(t *testing.T) {
 			client, err := storetest.Connect(t.Context(), address)
 			must(t, err)
 			defer client.Close()
-			if _, err := client.Open("events").ReadRow(t.Context(), "x"); err != nil {
-				t.Error(err)
-			}
+			_, err = client.Open("events").ReadRow(t.Context(), "x")
+			assert.Is(t, nil, err)
 			want := []string{
 				"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever",
 				"+ table events",
 				"+ family m of table events: max_age 30d",
 				"the tables are in project project, instance instance; interrupt to stop",
 			}
-			if !slices.Equal(lines[:len(lines)-1], want) {
-				t.Errorf("printed %q, want %q", lines, want)
-			}
-			if err := end(s); err != nil {
-				t.Errorf("exit: %v", err)
-			}
+			assert.Same(t, want, lines[:len(lines)-1], lines)
+			assert.Is(t, nil, end(s))
 		})
 	}
 }
@@ -329,9 +323,7 @@ func TestSetupInterrupted(t *testing.T) {
 	}
 	must(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait() // the exit code is checked below
-	if code := cmd.ProcessState.ExitCode(); code != 2 {
-		t.Errorf("exit code %d, want 2", code)
-	}
+	assert.Same(t, 2, cmd.ProcessState.ExitCode())
 	if stdout.String() != "" || !strings.HasPrefix(stderr.String(), "btgen-live: listing the tables: interrupted: ") {
 		t.Errorf("printed %q and, as a failure, %q", stdout.String(), stderr.String())
 	}
@@ -360,9 +352,7 @@ func TestConcurrentSetup(t *testing.T) {
 			cmd := exec.Command("btgen-live", "setup", "--project", "p", "--instance", "i", "testdata/event.yaml")
 			cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+b.Addr)
 			cmd.Stdout, cmd.Stderr = &outputs[i], os.Stderr
-			if err := cmd.Run(); err != nil {
-				t.Error(err)
-			}
+			assert.Is(t, nil, cmd.Run())
 		})
 	}
 	group.Wait()

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestDates checks that dates are the first instants of days, also where midnight does not exist.
@@ -29,9 +30,7 @@ func TestDates(t *testing.T) {
 		must(t, err)
 		got[in] = at.Format(time.RFC3339)
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	assert.Same(t, want, got)
 }
 
 // TestTimesBeforeNow checks that durations before now have the units of the language and of Go.

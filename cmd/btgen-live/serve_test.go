@@ -123,9 +123,7 @@ func ask(t testing.TB, h http.Handler, code int, path string, parameters ...stri
 		t.Fatalf("%s %v: %d, %v: %s", path, parameters, w.Code, err, w.Body)
 	}
 	kind := map[bool]string{true: "application/json", false: "application/problem+json"}[code == http.StatusOK]
-	if w.Header().Get("Content-Type") != kind {
-		t.Errorf("%s: %s", path, w.Header().Get("Content-Type"))
-	}
+	assert.Same(t, kind, w.Header().Get("Content-Type"), path)
 	return out
 }
 
@@ -178,9 +176,7 @@ func TestAPI(t *testing.T) {
 			break
 		}
 	}
-	if n != 48 {
-		t.Errorf("%d events", n)
-	}
+	assert.Same(t, 48, n)
 	if got := rowsIn(ask(t, h, 200, "events", append(berlin, "limit", "1", "order", "newest", "fields", "total")...))[0]; got["total"] != 47.0 || got["value"] != nil {
 		t.Errorf("got %v", got)
 	}
@@ -215,9 +211,7 @@ func TestAPI(t *testing.T) {
 			t.Errorf("to %s: windows of %v", to, got["every"])
 		}
 	}
-	if got := fmt.Sprint(windows["columns"].([]any)[2:5]); !strings.Contains(got, "name:start type:timestamp") {
-		t.Errorf("got %v", got)
-	}
+	assert.Contains(t, "name:start type:timestamp", fmt.Sprint(windows["columns"].([]any)[2:5]))
 }
 
 // TestAPIPages continues requests with relative times, and refuses pages of other requests by the name of the parameter.
@@ -236,9 +230,7 @@ func TestAPIPages(t *testing.T) {
 				break
 			}
 		}
-		if n != 5 {
-			t.Errorf("%d events of the hour before now, want 5", n)
-		}
+		assert.Same(t, 5, n)
 	}
 	next := func(path string, parameters ...string) string {
 		return ask(t, h, 200, path, append(parameters, "schema", "Event", "limit", "1")...)["next"].(string)
@@ -250,9 +242,7 @@ func TestAPIPages(t *testing.T) {
 		"order": {"events", "value", "city=berlin", "value", "sensor=1", "from", "-1h", "order", "newest", "page", ofHour},
 	} {
 		got := ask(t, h, 400, request[0], append(request[1:], "schema", "Event")...)["detail"].(string)
-		if !strings.Contains(got, ": it continues a request with another "+name+": repeat its parameters") {
-			t.Errorf("%s: %s", name, got)
-		}
+		assert.Contains(t, ": it continues a request with another "+name+": repeat its parameters", got, name)
 	}
 	for _, page := range []string{"x", "e30", ofBe[1:]} {
 		if got := ask(t, h, 400, "series", "schema", "Event", "page", page)["detail"].(string); !strings.HasSuffix(got, ": it is damaged: start again without a page") {
@@ -287,9 +277,7 @@ func TestAPIPrefixes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := servedEventsOf(t, c.schema, events)
-			if got := fmt.Sprint(ask(t, h, 200, "schemas")["leads"]); got != c.leads {
-				t.Errorf("leads %s", got)
-			}
+			assert.Same(t, c.leads, fmt.Sprint(ask(t, h, 200, "schemas")["leads"]))
 			for _, want := range c.none {
 				if got := ask(t, h, 400, "series", "schema", "Event", "prefix", "city=ber")["detail"].(string); !strings.Contains(got, want) {
 					t.Errorf("got %s", got)
@@ -404,9 +392,7 @@ func TestAPIRowDecoded(t *testing.T) {
 	m.Set("m", "value", bigtable.Time(servedStart.Add(7*time.Hour)), []byte("?"))
 	must(t, a.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m))
 	row := rowsIn(ask(t, served(a), 200, "row", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "time", "2021-03-01T03:00:00Z"))[0]
-	if got := fmt.Sprint(row["cells"]); !strings.Contains(got, "0x3f is not a binary float64") {
-		t.Errorf("got %s", got)
-	}
+	assert.Contains(t, "0x3f is not a binary float64", fmt.Sprint(row["cells"]))
 }
 
 // TestAPIRowBetweenEvents asks for the row of a time that no event can have.
@@ -458,9 +444,7 @@ func TestAPIRange(t *testing.T) {
 					t.Errorf("%v: %v", width, w)
 				}
 			}
-			if n != 30 {
-				t.Errorf("%v: %v events", width, n)
-			}
+			assert.Same(t, 30.0, n, width)
 		}
 	}
 	check("value,lag")
@@ -486,9 +470,7 @@ func TestAPIRowOfRollup(t *testing.T) {
 	var bytes float64
 	shown := func() (out []string) {
 		row := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "time", "2021-03-01T03:00:00Z"))[0]
-		if got := fmt.Sprint(row["families"]); got != "[map[family:m rule:never] map[family:h rule:never]]" {
-			t.Errorf("families %s", got)
-		}
+		assert.Same(t, "[map[family:m rule:never] map[family:h rule:never]]", fmt.Sprint(row["families"]))
 		for _, c := range row["cells"].([]any) {
 			if c := c.(map[string]any); strings.HasPrefix(c["column"].(string), "h:") {
 				if c["live"] != true || c["timestamp"] != "2021-03-02T00:00:00Z" {
@@ -500,9 +482,7 @@ func TestAPIRowOfRollup(t *testing.T) {
 		}
 		return out
 	}
-	if got := shown(); !slices.Equal(got, []string{"mark: events have changed"}) {
-		t.Errorf("got %q", got)
-	}
+	assert.Same(t, []string{"mark: events have changed"}, shown())
 	_, err := a.schemas["Event"].Rollup(t.Context(), a.client, store.RollupOptions{Sleep: func(context.Context, time.Duration) error { return nil }})
 	must(t, err)
 	if got := shown(); !slices.Equal(got, []string{"run: 24 windows by 1h, in place of 1 change"}) || bytes < 100 {
@@ -514,9 +494,7 @@ func TestAPIRowOfRollup(t *testing.T) {
 	m.Set("h", "later", bigtable.Time(servedStart.AddDate(0, 0, 1)), []byte("unknown"))
 	must(t, a.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m))
 	want := []string{"deletion of 2 time ranges", "", "run: 24 windows by 1h, in place of 1 change", "run: not a run of a rollup: its checksum does not match"}
-	if got := shown(); !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
+	assert.Same(t, want, shown())
 }
 
 // TestAPIChart asks for charts as plot draws them: of one series and of several, of open and relative ranges, and of no events.
@@ -565,9 +543,7 @@ func TestAPIChart(t *testing.T) {
 		`fields: the schema has no number or duration "note"`: {"series", paris, "fields", "note"},
 		`from 2021-03-02 is after to 2021-03-01`:              {"series", paris, "from", "2021-03-02", "to", "2021-03-01"},
 	} {
-		if got := ask(t, h, 400, "chart", of(parameters...)...)["detail"].(string); !strings.Contains(got, want) {
-			t.Errorf("%v: %s", parameters, got)
-		}
+		assert.Contains(t, want, ask(t, h, 400, "chart", of(parameters...)...)["detail"].(string), parameters)
 	}
 }
 
@@ -857,9 +833,7 @@ func started(t *testing.T, l net.Listener, h http.Handler, access *web.Access) {
 	go func() { ended <- web.Serve(ctx, l, h, access) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, nil, <-ended)
 	})
 }
 
@@ -924,9 +898,7 @@ func TestServed(t *testing.T) {
 	response, err := http.Get(address + "page.html")
 	must(t, err)
 	_ = response.Body.Close()
-	if response.StatusCode != 404 {
-		t.Error(response.StatusCode)
-	}
+	assert.Same(t, 404, response.StatusCode)
 }
 
 // hostileTexts are texts that must only be shown.
@@ -977,9 +949,7 @@ func TestToken(t *testing.T) {
 			response, err := client.Do(r)
 			must(t, err)
 			_ = response.Body.Close()
-			if response.StatusCode != cmp.Or(want, 200) {
-				t.Errorf("/%s with %q: %d", path, header, response.StatusCode)
-			}
+			assert.Same(t, cmp.Or(want, 200), response.StatusCode, path, header)
 		}
 	}
 }
@@ -999,9 +969,7 @@ $("token").value = "`+token+`"; $("login").requestSubmit();
 await until("events", () => $("events").querySelectorAll("tbody tr").length === 48);
 if (document.cookie || location.href.includes("token") || $("token").value || !$("login").hidden || !$("problem").hidden) faults.push("the token is left: " + document.cookie + location.href + $("problem").textContent);
 shown.push((await fetch("/api/schemas")).status);`)
-	if shown != "200" {
-		t.Errorf("got %s", shown)
-	}
+	assert.Same(t, "200", shown)
 }
 
 // TestBrowser goes through the page in a headless Chromium, as a person would: from what it opens with to single events, their stored
@@ -1144,9 +1112,7 @@ berlin#1#2021-06-02: m:lag|2021-06-02 23:00:00|lag 31m30s|0x000001b80cc75400|8|
 2021-10-31 02:30:00 GMT+2, 2021-10-31 02:30:00.5 GMT+1, 2021-10-31 03:30:00, 0001-01-01T00:00:00Z
 2 series in 2 panels
 Event on Bigtable`
-		if shown != want {
-			t.Errorf("%s: got\n%s", look, shown)
-		}
+		assert.Same(t, want, shown, look)
 	}
 }
 

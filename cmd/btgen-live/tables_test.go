@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -36,9 +36,7 @@ func TestTablesOf(t *testing.T) {
 			t.Families[i].Life = f.Life.Under(f.GC, 0)
 		}
 	}
-	if diff := cmp.Diff(want, tablesOf(layouts)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.Same(t, want, tablesOf(layouts))
 	if tables := tablesOf(nil); len(tables) > 0 {
 		t.Errorf("tables of nothing: %v", tables)
 	}
@@ -52,8 +50,6 @@ func TestReachable(t *testing.T) {
 		"[::1]:8086":     "[::1]:8086",
 		"10.0.0.7:1":     "10.0.0.7:1",
 	} {
-		if got := reachable(addr); got != want {
-			t.Errorf("%s is reachable at %s, want %s", addr, got, want)
-		}
+		assert.Same(t, want, reachable(addr), addr)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/termtest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -153,7 +154,5 @@ func checkFiles(t *testing.T, source string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.Is(t, nil, err)
 }

@@ -97,9 +97,7 @@ func TestServe(t *testing.T) {
 	page.waitFor("Nothing to compare with")
 	defer func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, nil, <-ended)
 		if _, err := http.Get(page.url); err == nil {
 			t.Error("the server has not ended")
 		}
@@ -161,9 +159,7 @@ func TestServeAgainst(t *testing.T) {
 			go func() { ended <- root.ExecuteContext(ctx) }()
 			defer func() {
 				cancel()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, nil, <-ended)
 			}()
 			out.waitFor(t, "/\n", 1)
 			page := &served{t, strings.TrimSpace(out.String()), ""}

@@ -147,9 +147,7 @@ func checkChart(t failer, name string, c *Chart) {
 	drawing := c.SVG()
 	checkDrawing(t, name, drawing)
 	page, err := c.HTML()
-	if err != nil {
-		t.Fatal(name, err)
-	}
+	must(t, err, name)
 	checkPage(t, name, page)
 	for _, columns := range []int{0, 1, 5, 13, 20, 40, 80, 250} {
 		checkText(t, name, c.Text(columns, true), columns)
@@ -194,9 +192,7 @@ func checkDrawing(t failer, name string, drawing []byte) {
 func checkPage(t failer, name string, page []byte) {
 	t.Helper()
 	root, err := html.Parse(bytes.NewReader(page))
-	if err != nil {
-		t.Fatal(name, err)
-	}
+	must(t, err, name)
 	scripts := 0
 	for n := range root.Descendants() {
 		switch n.Data {
@@ -211,9 +207,7 @@ func checkPage(t failer, name string, page []byte) {
 			}
 		}
 	}
-	if scripts != 1 {
-		t.Errorf("%s: the page has %d scripts", name, scripts)
-	}
+	assert.Same(t, 1, scripts, name)
 	for _, loads := range []string{"url(", "@import", "fetch(", "import(", "XMLHttpRequest"} {
 		if bytes.Contains(page, []byte(loads)) {
 			t.Errorf("%s: the page has %s", name, loads)
@@ -227,9 +221,7 @@ var painted = regexp.MustCompile(`\x1b\[(?:[0-2]|3[1-6])m`)
 func checkText(t failer, name string, text []byte, columns int) {
 	t.Helper()
 	for line := range strings.SplitSeq(string(text), "\n") {
-		if safe := string(words.AppendTerminal(nil, []byte(line), true)); safe != line {
-			t.Errorf("%s: the line %q steers a terminal", name, line)
-		}
+		assert.Same(t, line, string(words.AppendTerminal(nil, []byte(line), true)), name)
 		line = painted.ReplaceAllString(line, "")
 		if strings.ContainsFunc(line, unicode.IsControl) {
 			t.Errorf("%s: the line %q has control characters", name, line)
@@ -286,9 +278,7 @@ func TestGaps(t *testing.T) {
 		"event and window": {[]Point{At(at(1), 1), window(1, 2)}, 2},
 	} {
 		c := &Chart{From: at(0), To: at(24), Series: []string{"a"}, Fields: []Field{{Name: "f", Lines: [][]Point{tt.points}}}}
-		if got := len(c.view().panels[0].lines[0].runs); got != tt.runs {
-			t.Errorf("%s: %d runs instead of %d", name, got, tt.runs)
-		}
+		assert.Same(t, tt.runs, len(c.view().panels[0].lines[0].runs), name)
 	}
 }
 
@@ -305,9 +295,7 @@ func TestInexact(t *testing.T) {
 		page, err := c.HTML()
 		must(t, err)
 		for i, drawing := range [][]byte{c.Text(200, false), c.SVG(), page} {
-			if bytes.Contains(drawing, []byte(want)) != marked {
-				t.Errorf("format %d, with inexact windows %t: %s", i, marked, drawing)
-			}
+			assert.Same(t, marked, bytes.Contains(drawing, []byte(want)), i, drawing)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestValues checks the ticks of values.
@@ -30,9 +32,7 @@ func TestValues(t *testing.T) {
 		for _, tick := range valuesOf(tt.low, tt.high, tt.n).ticks {
 			got = append(got, tick.label)
 		}
-		if got := strings.Join(got, " "); got != tt.want {
-			t.Errorf("%v to %v: got %s, want %s", tt.low, tt.high, got, tt.want)
-		}
+		assert.Same(t, tt.want, strings.Join(got, " "), tt.low, tt.high)
 	}
 }
 
@@ -64,8 +64,6 @@ func TestNumber(t *testing.T) {
 		1e7: "1e7", 123456789: "1.23457e8", 0.0001: "0.0001", 0.00001234: "1.234e-5", 1.0 / 3: "0.333333", -0.5: "-0.5",
 		5e-324: "4.94066e-324", math.MaxFloat64: "1.79769e308",
 	} {
-		if got := number(v); got != want {
-			t.Errorf("%v is %s, want %s", v, got, want)
-		}
+		assert.Same(t, want, number(v), v)
 	}
 }

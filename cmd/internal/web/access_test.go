@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/cmd/internal/web"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 const token = "correct-horse-battery-staple"
@@ -33,9 +34,7 @@ func access(t *testing.T, addr string) (string, *http.Client) {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, nil, <-ended)
 	})
 	_, port, _ := strings.Cut(strings.TrimPrefix(l.Addr().String(), "[::]"), ":")
 	return "127.0.0.1:" + port, certified.Client()

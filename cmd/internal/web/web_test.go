@@ -91,9 +91,7 @@ func TestRequests(t *testing.T) {
 		}
 		policy := response.Header.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "form-action 'none'", "base-uri 'none'"} {
-			if !strings.Contains(policy, want) {
-				t.Errorf("%s: policy %s", name, policy)
-			}
+			assert.Contains(t, want, policy, name)
 		}
 		if strings.Contains(policy, "unsafe") || response.Header.Get("X-Content-Type-Options") != "nosniff" || response.Header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
 			t.Errorf("%s: headers %v", name, response.Header)
@@ -127,9 +125,7 @@ func TestPanics(t *testing.T) {
 	if code, body := get("/other"); code != http.StatusOK || body != "fine" {
 		t.Errorf("%d %s", code, body)
 	}
-	if err := end(); err != nil {
-		t.Error(err)
-	}
+	assert.Is(t, nil, end())
 	var p web.Problem
 	must(t, json.Unmarshal([]byte(body), &p))
 	id := p.Detail[strings.LastIndexByte(p.Detail, ' ')+1:]
@@ -181,9 +177,7 @@ func TestLimits(t *testing.T) {
 	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" {
 		t.Errorf("got %v", response)
 	}
-	if err := end(); err != nil {
-		t.Error(err)
-	}
+	assert.Is(t, nil, end())
 	ended.Wait()
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/compress"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // compressed returns a text in gzip, in several members, and in zstd.
@@ -19,23 +20,15 @@ func compressed(t *testing.T, text string, options ...zstd.EOption) map[string][
 	var gz, zst bytes.Buffer
 	for _, part := range []string{text[:len(text)/2], text[len(text)/2:]} {
 		w := gzip.NewWriter(&gz)
-		if _, err := io.WriteString(w, part); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(w, part)
+		assert.Must(t, err)
+		assert.Must(t, w.Close())
 	}
 	w, err := zstd.NewWriter(&zst, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
+	_, err = io.WriteString(w, text)
+	assert.Must(t, err)
+	assert.Must(t, w.Close())
 	return map[string][]byte{"gzip": gz.Bytes(), "zstd": zst.Bytes()}
 }
 
@@ -51,9 +44,7 @@ func TestDecompress(t *testing.T) {
 	text := strings.Repeat("cpu,host=a v=1 1772366400000000000\n", 1000)
 	for name, in := range compressed(t, text) {
 		r, err := open(in)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		assert.Must(t, err, name)
 		if got, err := io.ReadAll(r); string(got) != text || err != nil {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
@@ -86,7 +77,5 @@ func TestRefusedCompressions(t *testing.T) {
 	if err == nil {
 		_, err = io.ReadAll(r)
 	}
-	if err == nil || !strings.Contains(err.Error(), "more than 128 MiB of memory") {
-		t.Errorf("a window of 256 MiB: %v", err)
-	}
+	assert.Contains(t, "more than 128 MiB of memory", err)
 }

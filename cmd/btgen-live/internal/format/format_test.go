@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -177,9 +175,7 @@ func TestHeader(t *testing.T) {
 		if _, err := format.NewCSVReader(strings.NewReader(in), resolve(t), format.ReaderOptions{}); err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
+		assert.Same(t, want, got, in)
 	}
 }
 
@@ -279,12 +275,8 @@ bbbbbbb…  2026-01-02T03:04:05.000000006Z  -1234
 			text = table.Append(text, &events[i])
 		}
 		text = table.End(text)
-		if diff := cmp.Diff(tt.want, string(text)); diff != "" {
-			t.Errorf("%+v: (-want +got)\n%s", tt.options, diff)
-		}
-		if diff := cmp.Diff(tt.hidden, table.Hidden()); diff != "" {
-			t.Errorf("%+v: (-want +got)\n%s", tt.options, diff)
-		}
+		assert.Same(t, tt.want, string(text), tt.options)
+		assert.Same(t, tt.hidden, table.Hidden(), tt.options)
 	}
 }
 
@@ -300,9 +292,7 @@ func FuzzNDJSON(f *testing.F) {
 		}
 		text := format.NewNDJSON(format.Columns(l)).Append(nil, &e)
 		again, _, err := newReader(t, l, "ndjson", string(text), format.ReaderOptions{}).Next()
-		if err != nil {
-			t.Fatalf("%q is %q: %v", line, text, err)
-		}
+		must(t, err, line, text)
 		if twice := format.NewNDJSON(format.Columns(l)).Append(nil, &again); !bytes.Equal(text, twice) {
 			t.Fatalf("%q is %q, and then %q", line, text, twice)
 		}
@@ -443,8 +433,6 @@ func TestFiner(t *testing.T) {
 		"1.0000000000001h": true, "1h0.5s1.5ns": true, "1.0ns": false, ".5h": false, "-1.12345678901234567890s": true,
 	} {
 		_, err := format.ParseText(&layout.Field{Type: schema.Duration}, []byte(text))
-		if finer != (err != nil) {
-			t.Errorf("%s: %v", text, err)
-		}
+		assert.Same(t, err != nil, finer, text, err)
 	}
 }

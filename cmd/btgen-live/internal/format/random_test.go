@@ -214,9 +214,7 @@ func parsed(t *rapid.T, name string, l *layout.Layout, text []byte) []dynamic.Ev
 		if err == io.EOF {
 			return slices.Clip(out)
 		}
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
+		must(t, err, text)
 		if line < 1 || name != "parquet" && line > bytes.Count(text, []byte("\n")) {
 			t.Fatalf("an event on line %d of\n%s", line, text)
 		}

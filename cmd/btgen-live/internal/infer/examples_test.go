@@ -136,9 +136,7 @@ func fill(t *testing.T, b *storetest.Bigtable, prefix string, l *layout.Layout) 
 		}
 	}
 	w := dynamic.New(l).NewWriter(b.Client, store.WriterOptions{TablePrefix: prefix, Now: func() time.Time { return first }})
-	if err := w.WriteAll(t.Context(), events); err != nil {
-		t.Fatal(prefix, err)
-	}
+	must(t, w.WriteAll(t.Context(), events), prefix)
 }
 
 // seriesValue returns the n-th value of a series value.

@@ -23,6 +23,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -142,9 +143,7 @@ func checkPage(t *testing.T, want string) {
 	case !ok1 || !ok2:
 		t.Errorf("%s has no designs", path)
 	case *update:
-		if err := os.WriteFile(path, []byte(before+pageBegin+want+pageEnd+after), 0o666); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, nil, os.WriteFile(path, []byte(before+pageBegin+want+pageEnd+after), 0o666))
 	case got != want:
 		t.Errorf("%s: -update would change (-want +got)\n%s", path, gocmp.Diff(want, got))
 	}

@@ -356,9 +356,7 @@ func TestKept(t *testing.T) {
 			}
 		}
 		for _, want := range []string{`"part" f:"a"`, `"stored"`, `"after"`, `"\x00\x00\x00\x00\x00\x00\x00\x12"`, `"ab"`, `"alone"`, "intersection", `"x/2"`, "infrequent"} {
-			if got := k.dump(t); !strings.Contains(got, want) {
-				t.Errorf("no %s in:\n%s", want, got)
-			}
+			assert.Contains(t, want, k.dump(t))
 		}
 	}
 }
@@ -521,12 +519,9 @@ func TestInterruptedLoad(t *testing.T) {
 	must(t, err)
 	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", j.ServerOptions()...)
 	must(t, err)
-	if _, err := j.Load(ctx, b.Addr); !errors.Is(err, errFull) {
-		t.Errorf("got %v", err)
-	}
-	if err := errors.Join(b.Close(), j.Close()); err != nil {
-		t.Error(err)
-	}
+	_, err = j.Load(ctx, b.Addr)
+	assert.Is(t, errFull, err)
+	assert.Is(t, nil, errors.Join(b.Close(), j.Close()))
 }
 
 // TestLocked checks that one process uses a folder at a time.
@@ -602,24 +597,19 @@ func TestFullDisk(t *testing.T) {
 		if got := k.dump(t); !strings.Contains(got, "first") || strings.Contains(got, "second") {
 			t.Errorf("got %s", got)
 		}
-		if err := k.replace(t); !errors.Is(err, errFull) {
-			t.Error(err)
-		}
+		assert.Is(t, errFull, k.replace(t))
 		if killed := started(t, copied(t, k.dir)).dump(t); strings.Contains(killed, "first") != (part == 1<<20) {
 			t.Errorf("part of %d bytes: after a kill, got %s", part, killed)
 		}
 		disk.full = false
-		if err := k.mutate(ctx, one, "third", set("f", "a", 1000, "1")); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, nil, k.mutate(ctx, one, "third", set("f", "a", 1000, "1")))
 		want := k.dump(t)
 		k = k.restarted(t)
 		if got := k.dump(t); got != want || !strings.Contains(got, "third") {
 			t.Errorf("part of %d bytes: got %s\nwant %s", part, got, want)
 		}
-		if _, err := os.Stat(k.next()); !errors.Is(err, os.ErrNotExist) {
-			t.Error("a file is left", err)
-		}
+		_, err = os.Stat(k.next())
+		assert.Is(t, os.ErrNotExist, err, "a file is left")
 	}
 }
 
@@ -643,19 +633,13 @@ func TestNotSynchronized(t *testing.T) {
 	if err := k.synchronize(); err != nil { // nothing has changed
 		t.Error(err)
 	}
-	if err := requests[2].do(t.Context(), k); err != nil {
-		t.Error(err)
-	}
-	if err := k.synchronize(); !errors.Is(err, errFull) {
-		t.Error(err)
-	}
+	assert.Is(t, nil, requests[2].do(t.Context(), k))
+	assert.Is(t, errFull, k.synchronize())
 	disk.broken = false
 	if err := requests[2].do(t.Context(), k); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "no longer change") {
 		t.Error(err)
 	}
-	if got := k.dump(t); !strings.Contains(got, `"row"`) {
-		t.Errorf("got %s", got)
-	}
+	assert.Contains(t, `"row"`, k.dump(t))
 }
 
 // TestConcurrent changes the same rows from many clients, while the file is compacted.
@@ -672,22 +656,16 @@ func TestConcurrent(t *testing.T) {
 					k.mutate(ctx, one, key, set("f", "last", 1000, fmt.Sprint(c, i)), set("f", "now", serverTime, fmt.Sprint(c))),
 					k.change(ctx, key, increments("n", 1)),
 					k.choose(ctx, fmt.Sprint("chosen", i), set("f", "second", 1000, fmt.Sprint(c)), set("f", "first", 1000, fmt.Sprint(c))))
-				if err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, nil, err)
 			}
 		})
 	}
 	for range 3 {
-		if err := k.replace(t); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, nil, k.replace(t))
 	}
 	clients.Wait()
 	want := k.dump(t)
-	if got := k.restarted(t).dump(t); got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	assert.Same(t, want, k.restarted(t).dump(t))
 }
 
 // TestCompacted overwrites a cell until the file is large. It is compacted, also if the server was started again before, and then
@@ -714,9 +692,7 @@ func TestCompacted(t *testing.T) {
 	if got := size() >> 20; got != 2 || k.compact != minCompacted {
 		t.Errorf("%d MiB, compacted from %d bytes on", got, k.compact)
 	}
-	if got := k.restarted(t).dump(t); got != want {
-		t.Error("the tables differ")
-	}
+	assert.Same(t, want, k.restarted(t).dump(t), "the tables differ")
 }
 
 // TestCollected checks that garbage is collected by the rules, which clients see as they wrote them, and does not reappear.
@@ -764,9 +740,7 @@ func TestCollected(t *testing.T) {
 		slices.Sort(want)
 		return got
 	}
-	if got := values(); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Same(t, want, values())
 	if k = k.restarted(t); !slices.Equal(values(), want) {
 		t.Errorf("got %q, want %q", values(), want)
 	}
@@ -779,9 +753,7 @@ func TestCollected(t *testing.T) {
 	if k = k.restarted(t); !slices.Equal(values(), want) {
 		t.Errorf("got %q, want %q", values(), want)
 	}
-	if got := strings.Count(k.dump(t), "intersection"); got != 1 {
-		t.Errorf("%d intersections", got)
-	}
+	assert.Same(t, 1, strings.Count(k.dump(t), "intersection"))
 }
 
 // TestWaits checks that requests wait until the tables are loaded.
@@ -796,12 +768,9 @@ func TestWaits(t *testing.T) {
 	if err := requests[0].do(ctx, k); status.Code(err) != codes.DeadlineExceeded {
 		t.Error(err)
 	}
-	if _, err := j.Load(t.Context(), b.Addr); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(requests[0].do(t.Context(), k), b.Close(), j.Close()); err != nil {
-		t.Error(err)
-	}
+	_, err = j.Load(t.Context(), b.Addr)
+	must(t, err)
+	assert.Is(t, nil, errors.Join(requests[0].do(t.Context(), k), b.Close(), j.Close()))
 }
 
 var must = assert.Must

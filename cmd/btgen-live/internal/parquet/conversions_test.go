@@ -14,6 +14,7 @@ import (
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 )
 
@@ -114,9 +115,7 @@ func converted(t *testing.T, node pq.Node, v pq.Value, to string, o format.Reade
 	if _, err := w.WriteRows([]pq.Row{{pq.ByteArrayValue([]byte("host")).Level(0, 0, 0), v.Level(0, 0, 1), pq.Int64Value(0).Level(0, 0, 2)}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, w.Close())
 	r, err := parquet.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()), l, o)
 	if err == nil {
 		e, _, failed := r.Next()

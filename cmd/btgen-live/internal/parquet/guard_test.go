@@ -21,6 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
@@ -56,13 +57,10 @@ func fileOf(t testing.TB, codec compress.Codec, texts, numbers encoding.Encoding
 			pq.BooleanValue(true).Level(0, 1, 0), pq.ByteArrayValue([]byte("host")).Level(0, 0, 1), pq.Int64Value(int64(i)).Level(0, 1, 2),
 			pq.Int32Value(int32(i)).Level(0, 1, 3), pq.ByteArrayValue([]byte(text)).Level(0, 1, 4), pq.Int64Value(time.Unix(int64(i), 0).UnixNano()).Level(0, 0, 5),
 		}
-		if _, err := w.WriteRows([]pq.Row{row}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.WriteRows([]pq.Row{row})
+		assert.Must(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, w.Close())
 	return out.Bytes()
 }
 

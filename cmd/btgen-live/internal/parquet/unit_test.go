@@ -10,6 +10,7 @@ import (
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 )
 
@@ -29,9 +30,7 @@ func TestUnits(t *testing.T) {
 					if _, err := w.WriteRows([]pq.Row{{pq.ByteArrayValue([]byte("h")).Level(0, 0, 0), pq.ByteArrayValue([]byte("x")).Level(0, 0, 1), pq.Int64Value(n).Level(0, 0, 2)}}); err != nil {
 						t.Fatal(err)
 					}
-					if err := w.Close(); err != nil {
-						t.Fatal(err)
-					}
+					assert.Must(t, w.Close())
 					r, err := parquet.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()), l, format.ReaderOptions{Zone: time.UTC, Unit: flag})
 					if refused := err != nil && strings.Contains(err.Error(), "--time-unit"); refused != (flag != 0 && flag != typed) {
 						t.Errorf("type of %v, flag %v: %v", typed, flag, err)

@@ -71,9 +71,7 @@ tables:
 		`2,3,4294967295,2026-03-05T12:00:00Z,2026-03-05T12:01:00Z,3,4294967295,4294967298,2147483649,4294967292,71582788.2,` +
 		`1,1h0m0s,1h0m0s,2026-03-05T12:00:00Z,2026-03-05T12:00:00Z,1h0m0s,1h0m0s,1h0m0s,1h0m0s,0s,,` +
 		`2,local,express,2026-03-05T12:00:00Z,2026-03-05T12:01:00Z`
-	if got := strings.TrimSpace(csv.String()); got != want {
-		t.Error(got)
-	}
+	assert.Same(t, want, strings.TrimSpace(csv.String()))
 }
 
 const tripWindows = `message Trip {

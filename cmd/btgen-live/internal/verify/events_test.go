@@ -8,6 +8,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // kept is a schema with a salt, whose events do not expire.
@@ -75,12 +76,8 @@ func TestEventsAsReadersFindThem(t *testing.T) {
 				events := readable(t, b.Client, s)
 				got, err := Table(t.Context(), b.Client, []Schema{s}, usual)
 				must(t, err)
-				if got.Events.Readable != events {
-					t.Errorf("%s, but readers return %d events", got.Events, events)
-				}
-				if whole := events == 20; whole != (len(got.Findings) == 0) {
-					t.Errorf("%d events, %v", events, got.Findings)
-				}
+				assert.Same(t, events, got.Events.Readable, got.Events)
+				assert.Same(t, len(got.Findings) == 0, events == 20, events, got.Findings)
 			})
 		}
 	}

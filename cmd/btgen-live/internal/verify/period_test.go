@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 )
 
@@ -28,8 +29,6 @@ func TestEarlierLayouts(t *testing.T) {
 		}
 		report, err := Table(t.Context(), b.Client, schemas, Options{Rows: 100, Timeout: time.Minute})
 		must(t, err)
-		if got := len(report.Findings) == 0 && report.Rows.Total > 0; got != tt.readable {
-			t.Errorf("%s: readable: %v, want %v: %+v", tt.name, got, tt.readable, report)
-		}
+		assert.Same(t, tt.readable, len(report.Findings) == 0 && report.Rows.Total > 0, tt.name, report)
 	}
 }

@@ -129,9 +129,7 @@ func checkSpread(t *testing.T, name string, s *server, keys []string, n int) {
 		read = append(read, r.Key())
 		return true
 	})
-	if err != nil {
-		t.Fatal(name, err)
-	}
+	must(t, err, name)
 	bad := slices.ContainsFunc(read, func(key string) bool { return strings.HasPrefix(key, "bad") || strings.HasSuffix(key, "!") })
 	slices.Sort(read)
 	places, probes := runs(keys, read), s.rows-len(read)
@@ -242,9 +240,8 @@ func TestSampleEnds(t *testing.T) {
 	}
 	whole := &server{TableAPI: b.Client.OpenTable("ends")}
 	all := func(bigtable.Row) bool { return true }
-	if _, err := Sample(t.Context(), whole, sampling, all); err != nil {
-		t.Fatal(err)
-	}
+	_, err := Sample(t.Context(), whole, sampling, all)
+	must(t, err)
 	for i := range whole.requests {
 		s := &server{TableAPI: whole.TableAPI, fails: i + 1}
 		if _, err := Sample(t.Context(), s, sampling, all); !errors.Is(err, errServer) || s.requests != i+1 {

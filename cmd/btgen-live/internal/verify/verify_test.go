@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -128,9 +127,8 @@ func TestLimits(t *testing.T) {
 	if err != nil || got.Rows.Total != 3 {
 		t.Errorf("%d rows, %v", got.Rows.Total, err)
 	}
-	if _, err := Table(t.Context(), b.Client, schemas, Options{Prefix: "no_", Rows: 3, Timeout: time.Minute}); !errors.Is(err, ErrNoTable) {
-		t.Error(err)
-	}
+	_, err = Table(t.Context(), b.Client, schemas, Options{Prefix: "no_", Rows: 3, Timeout: time.Minute})
+	assert.Is(t, ErrNoTable, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Table(ctx, b.Client, schemas, usual); err == nil {

@@ -75,9 +75,7 @@ func TestDesigner(t *testing.T) {
 	show := func(s designer.State) func() {
 		return func() {
 			s.Source = source
-			if err := page.Show(&s); err != nil {
-				t.Error(err)
-			}
+			assert.Is(t, nil, page.Show(&s))
 		}
 	}
 	finding := func(message string) diag.List {
@@ -108,8 +106,6 @@ await until("no errors", () => !document.querySelector(".bad"));
 shown.push(document.title);`)
 		want := "BalloonNewCells on Bigtable\nTable balloon_new_cells: bucket_new_cells\n1 change since btgen.lock\n" +
 			"✗ BalloonNewCells on Bigtable\nTable balloon_new_cells: bucket_new_cells\nBelow is the last version without errors.\nBalloonNewCells on Bigtable"
-		if shown != want {
-			t.Errorf("%s: got %s\nwant %s", look, shown, want)
-		}
+		assert.Same(t, want, shown, look)
 	}
 }

@@ -87,9 +87,7 @@ func TestStates(t *testing.T) {
 	} {
 		page := show(t, d, &c.state)
 		for _, want := range c.has {
-			if !strings.Contains(page, want) {
-				t.Errorf("%s: no %q", c.name, want)
-			}
+			assert.Contains(t, want, page, c.name)
 		}
 		for _, not := range c.lacks {
 			if strings.Contains(page, not) {
@@ -167,9 +165,7 @@ func TestInert(t *testing.T) {
 				}
 			}
 		}
-		if scripts != 1 {
-			t.Errorf("%q: %d scripts", text, scripts)
-		}
+		assert.Same(t, 1, scripts, text)
 	}
 }
 

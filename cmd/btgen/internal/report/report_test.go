@@ -101,9 +101,7 @@ func TestSARIF(t *testing.T) {
 		must(t, err)
 		log, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		must(t, err)
-		if err := schema.Validate(log); err != nil {
-			t.Errorf("%v\n%s", err, text)
-		}
+		assert.Is(t, nil, schema.Validate(log), text)
 	}
 	text, err := SARIF(sample, "v1.2.3")
 	must(t, err)
@@ -170,9 +168,7 @@ func TestMarkdown(t *testing.T) {
 		"| DATA | E04 | `a\\|b'c.yaml:1` | a\\|b &lt;script&gt; &#64;team \\`x\\` |\n| advice |  |  | plain |\n" +
 		"\n<details><summary>E04 a|b`c.yaml:1</summary>\n\n    old\n    </details>\n    write\n    this\n\n</details>\n"
 	assert.Same(t, want, got)
-	if got := string(Markdown("nothing", nil)); got != "### nothing\n" {
-		t.Errorf("%q", got)
-	}
+	assert.Same(t, "### nothing\n", string(Markdown("nothing", nil)))
 }
 
 var must = assert.Must
