@@ -404,7 +404,7 @@ func (p *play) copied(source, t *layout.Table, repair bool) error {
 		has[place(&l.Event)] = l
 	}
 	for _, l := range p.truth.live(source, p.now) {
-		events, at := []dynamic.Event{l.Event}, place(&l.Event)
+		events, at, class := []dynamic.Event{l.Event}, place(&l.Event), l.Class
 		if len(l.versions) > 1 {
 			var err error
 			if events, err = p.valuesOf(source, &l); err != nil {
@@ -421,7 +421,7 @@ func (p *play) copied(source, t *layout.Table, repair bool) error {
 			if p.merged(source, &l, &e, has[at].Values) && repair && !t.Pattern.Appends() {
 				continue
 			}
-			e.TTL, e.ExpiresAt = 0, l.versions[0].expires() // whatever it was written with
+			e.Class, e.TTL, e.ExpiresAt = class, 0, l.versions[0].expires() // whatever it was written with, and the source does not tell
 			if err := p.truth.write(t, p.now, e); err != nil && !errors.Is(err, codec.ErrExpired) {
 				return fmt.Errorf("the copy of %v is refused: %w", e, err)
 			}

@@ -1,8 +1,10 @@
 package world
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
@@ -11,22 +13,46 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// serverOptions make a server answer reads in all forms that Bigtable may use: cells alone or together, values in
-// parts, rows that begin again, and progress without rows, wherever none are. As many streams as breaks says break off once they told
-// of progress.
-func serverOptions(breaks *atomic.Int64) []grpc.ServerOption {
+// server is what a world and its server share.
+type server struct {
+	breaks   atomic.Int64 // streams that break off
+	changing atomic.Int64 // requests that change rows, and are being served
+}
+
+// options make the server answer reads in all forms that Bigtable may use: cells alone or together, values in parts,
+// rows that begin again, and progress without rows, wherever none are. As many streams as breaks says break off once they
+// told of progress.
+func (s *server) options() []grpc.ServerOption {
 	var streams atomic.Int64
-	return []grpc.ServerOption{grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	unary := func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		s.changing.Add(1)
+		defer s.changing.Add(-1)
+		return handler(ctx, request)
+	}
+	stream := func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		n := streams.Add(1)
-		if info.FullMethod != bigtablepb.Bigtable_ReadRows_FullMethodName || n%3 == 0 && breaks.Load() <= 0 {
+		switch {
+		case info.FullMethod == bigtablepb.Bigtable_MutateRows_FullMethodName:
+			s.changing.Add(1)
+			defer s.changing.Add(-1)
+			return handler(srv, stream)
+		case info.FullMethod != bigtablepb.Bigtable_ReadRows_FullMethodName || n%3 == 0 && s.breaks.Load() <= 0:
 			return handler(srv, stream)
 		}
-		chopped := &choppedStream{ServerStream: stream, n: int(n), breaks: breaks}
+		chopped := &choppedStream{ServerStream: stream, breaks: &s.breaks, n: int(n)}
 		if err := handler(srv, chopped); err != nil || chopped.request.GetRowsLimit() > 0 {
 			return err
 		}
 		return chopped.beat("")
-	})}
+	}
+	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(unary), grpc.StreamInterceptor(stream)}
+}
+
+// settle waits for the requests whose calls have ended before their answers came: nothing else knows when they are done.
+func (s *server) settle() {
+	for s.changing.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // choppedStream sends rows one by one, with values in parts. The client expects whole rows in a message.

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,11 +38,11 @@ import (
 
 // World is a server with clients of several programs.
 type World struct {
+	server
 	bt      *storetest.Bigtable
 	clients []*bigtable.Client
 	faults  *faults
 	traffic *traffic
-	breaks  atomic.Int64 // streams that break off
 	scripts int
 	files   int
 	dir     string // for files of progress
@@ -55,7 +54,7 @@ type World struct {
 func Start(t testing.TB) *World {
 	t.Helper()
 	w := &World{faults: new(faults), traffic: new(traffic), Counts: map[string]int{}, dir: t.TempDir()}
-	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", serverOptions(&w.breaks)...)
+	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", w.options()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,6 +368,7 @@ func (p *play) fails(f func() error, how fault, only string, skip, after int, co
 		}()
 	}
 	err = f()
+	p.settle()
 	if struck = p.faults.disarm(); struck {
 		p.struck = true
 		p.note("(fault %d of request %d, %v)", how, skip, code)
