@@ -132,9 +132,7 @@ func (t *Table) living(span codec.Span, now time.Time) codec.Rows {
 	rows := span.All()
 	rows.Reverse = !t.Descending()
 	since, _ := t.Since(now)
-	if since.Before(t.ssd) {
-		since = t.ssd
-	}
+	since = codec.Later(since, t.ssd)
 	span.Newest, span.Whole, span.Suffix = true, span.Whole && span.Suffix == "", ""
 	if !t.Pattern.Bucketed() {
 		if within, ok := span.Times(t.TimeKey, since, MaxTime); ok {

@@ -157,15 +157,9 @@ func (p *Part) alike(spans []codec.Span) iter.Seq[codec.Rows] {
 // starts returns the starts of the buckets of the part in reading order.
 func (p *Part) starts() []time.Time {
 	b := p.table.Offset.Bucket
-	from, to := p.From, p.To
-	if from.Before(b.Min()) {
-		from = b.Min()
-	}
-	if b.Max().Before(to) {
-		to = b.Max()
-	}
+	to := codec.Earlier(p.To, b.Max())
 	var out []time.Time
-	for start := b.Start(from); start.Before(to); start = b.End(start) {
+	for start := b.Start(codec.Later(p.From, b.Min())); start.Before(to); start = b.End(start) {
 		out = append(out, start)
 	}
 	if p.read.NewestFirst {

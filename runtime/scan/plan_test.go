@@ -86,12 +86,11 @@ func TestFilterOfLifetimes(t *testing.T) {
 func TestRestOfBucket(t *testing.T) {
 	ranked := codec.Lifetime{Retention: codec.Retention{{MaxAge: 2 * time.Hour}, {Versions: 10}}}
 	for _, tt := range []struct {
-		name     string
-		pattern  codec.Pattern
-		from, to time.Time
-		end      time.Time
-		valid    bool // the ranks stay valid forever, not just for a while
-		want     bool // a read of the latest event reads only the newest cells
+		name          string
+		pattern       codec.Pattern
+		from, to, end time.Time
+		valid         bool // the ranks stay valid forever, not just for a while
+		want          bool // a read of the latest event reads only the newest cells
 	}{
 		{"passes its age", codec.BucketNewCells, day, day.Add(90 * time.Minute), day.Add(2 * time.Hour), true, false},
 		{"is too young", codec.BucketNewCells, day.Add(3 * time.Hour), day.Add(210 * time.Minute), day.Add(210 * time.Minute), false, true},

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,5 +28,11 @@ func TestGather(t *testing.T) {
 	}
 	if _, ok := gather([][]codec.Rows{{{Start: strings.Repeat("x", codec.MaxRowSet)}}}); ok {
 		t.Error("too large for a request")
+	}
+	third := codec.Rows{Start: strings.Repeat("x", codec.MaxRowSet/3-100)}
+	for batch := range Batches(slices.Values([]codec.Rows{third, third, third, third})) {
+		if len(batch) != 3 && len(batch) != 1 {
+			t.Errorf("%d ranges of a third of a request each", len(batch))
+		}
 	}
 }

@@ -48,12 +48,12 @@ func (t *Table) OnSSD(now time.Time) (Table, bool) {
 func Reaches(f Filter) (since int64, bounded bool) {
 	switch f := f.(type) {
 	case Cells:
-		for _, w := range f.Windows {
-			if since == 0 || w.From < since {
+		for i, w := range f.Windows {
+			if i == 0 || w.From < since {
 				since = w.From
 			}
 		}
-		return since, since > 0 && !slices.ContainsFunc(f.Windows, func(w codec.Window) bool { return w.From == 0 })
+		return since, since > 0
 	case Chain:
 		for _, f := range f {
 			if of, ok := Reaches(f); ok {
