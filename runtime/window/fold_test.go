@@ -25,18 +25,17 @@ type columns struct {
 
 type named struct {
 	Window
-	Series string
-	Int    Int[int64]
-	Real   Float64[float64]
-	Some   Int[int64]
-	Name   Values[string]
-	Tag    Values[string]
+	Series    string
+	Some      Int[int64]
+	Int       Int[int64]
+	Real      Float64[float64]
+	Name, Tag Values[string]
 }
 
 var testSpec = NewSpec[string, named](
+	OptionalIntPart[int64]("some", 4), // before others: they are stepped even where it has no values
 	IntPart[int64]("int", 2),
 	FloatPart[float64]("real", 3),
-	OptionalIntPart[int64]("some", 4),
 	ValuesPart[string]("name", 5),
 	OptionalValuesPart[string]("tag", 6),
 )

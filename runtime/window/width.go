@@ -185,10 +185,7 @@ func (w Width) Back(to, from time.Time, n int64) time.Time {
 	if n > int64(all/one) {
 		return from
 	}
-	if n > 1 {
-		last = w.at(last.Add(-time.Duration(n-1)*one), span{from, to}).start
-	}
-	if last.Before(from) {
+	if last = w.at(last.Add(-time.Duration(n-1)*one), span{from, to}).start; last.Before(from) {
 		return from
 	}
 	return last

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -132,8 +133,8 @@ func TestYears(t *testing.T) {
 func TestParse(t *testing.T) {
 	for _, text := range []string{"15m", "1d", "2w", "3mo", "1y", "12h", "30s", "all"} {
 		w, err := Parse(text, time.UTC)
-		if err != nil || w.Check() != nil {
-			t.Errorf("%s: %v, %v", text, err, w.Check())
+		if err != nil || w.Check() != nil || !strings.HasPrefix(w.String(), text) {
+			t.Errorf("%s: %v, %v: %v", text, err, w.Check(), w)
 		}
 	}
 	for _, text := range []string{"", "d", "0d", "-1h", "1", "1.5h", "1h30m", "9999999y", "1month"} {
