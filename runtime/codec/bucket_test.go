@@ -50,9 +50,8 @@ func TestParseLabel(t *testing.T) {
 func TestWeekNumbers(t *testing.T) {
 	iso := codec.Bucket{Every: week, Label: mustLabel("iso_week")}
 	for _, tt := range []struct {
-		b     codec.Bucket
-		at    string
-		label string
+		b         codec.Bucket
+		at, label string
 	}{
 		{weeks, "2021-03-01", "week1"},
 		{weeks, "2021-03-05T12:00:00Z", "week1"},
@@ -107,10 +106,8 @@ func TestWeeksStartOnMonday(t *testing.T) {
 
 func TestBucketMonths(t *testing.T) {
 	for _, tt := range []struct {
-		months     int
-		origin     string
-		at         string
-		start, end string
+		months                 int
+		origin, at, start, end string
 	}{
 		{1, "", "2021-03-05", "2021-03-01", "2021-04-01"},
 		{3, "", "2021-03-05", "2021-01-01", "2021-04-01"},

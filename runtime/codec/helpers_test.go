@@ -67,13 +67,11 @@ func jsons() *rapid.Generator[json.RawMessage] {
 
 var phases = codec.Enum{{Number: 1, Name: "ascent"}, {Number: 2, Name: "float"}, {Number: -7, Name: "lost"}}
 
-func sameFloat64(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
-func sameFloat32(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
-func sameTime(a, b time.Time) bool  { return a.Equal(b) && b.Location() == time.UTC }
-func sameJSON(a, b json.RawMessage) bool {
-	return string(a) == string(b)
-}
-func sameBytes(a, b []byte) bool { return string(a) == string(b) }
+func sameFloat64(a, b float64) bool      { return math.Float64bits(a) == math.Float64bits(b) }
+func sameFloat32(a, b float32) bool      { return math.Float32bits(a) == math.Float32bits(b) }
+func sameTime(a, b time.Time) bool       { return a.Equal(b) && b.Location() == time.UTC }
+func sameJSON(a, b json.RawMessage) bool { return string(a) == string(b) }
+func sameBytes(a, b []byte) bool         { return string(a) == string(b) }
 
 func same[T comparable](a, b T) bool { return a == b }
 

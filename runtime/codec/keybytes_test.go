@@ -9,10 +9,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-func dec(pad int) codec.KeyForm { return codec.KeyForm{Encoding: codec.KeyDecimal, Pad: pad} }
-func hexa(pad int) codec.KeyForm {
-	return codec.KeyForm{Encoding: codec.KeyHex, Pad: pad}
-}
+func dec(pad int) codec.KeyForm              { return codec.KeyForm{Encoding: codec.KeyDecimal, Pad: pad} }
+func hexa(pad int) codec.KeyForm             { return codec.KeyForm{Encoding: codec.KeyHex, Pad: pad} }
 func reversed(f codec.KeyForm) codec.KeyForm { f.Reverse = true; return f }
 
 var (

@@ -469,10 +469,9 @@ func TestKeyFormValidate(t *testing.T) {
 
 func TestKeyFormValidateSaysWhatToWrite(t *testing.T) {
 	for _, tt := range []struct {
-		form  codec.KeyForm
-		t     codec.SegmentType
-		delim string
-		want  string
+		form        codec.KeyForm
+		t           codec.SegmentType
+		delim, want string
 	}{
 		{inRaw, codec.BoolSegment, "#", "type bool cannot be encoded as raw: want text or binary"},
 		{inHex, codec.Int64Segment, "#", "want a pad of 1 to 16"},

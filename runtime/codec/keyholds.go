@@ -62,15 +62,12 @@ func probeInts(low, high int64) []int64 {
 	return append(out, low)
 }
 
-// probeUints returns the smallest and the largest number of each number of digits, in decimal and in hex, up to high.
+// probeUints returns numbers of each number of digits, in decimal and in hex, up to high.
 func probeUints(high uint64) []uint64 {
 	out := []uint64{0, high}
 	for _, base := range []uint64{10, 16} {
-		for n := uint64(1); n <= high; n *= base {
+		for n := uint64(1); n <= high/base; n *= base {
 			out = append(out, n-1, n)
-			if n > high/base {
-				break
-			}
 		}
 	}
 	return out

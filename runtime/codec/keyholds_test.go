@@ -2,6 +2,7 @@ package codec
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -24,6 +25,16 @@ func TestProbeSeries(t *testing.T) {
 		EnumSegment:      pointers(rapid.SampledFrom([]int64{-1, 7, 1234})),
 	}
 	forms := append(slices.Clone(drawnForms), KeyForm{Encoding: KeyDecimal, Pad: 3}, KeyForm{Encoding: KeyHex, Pad: 2, Reverse: true}, KeyForm{Pad: 3}, KeyForm{Encoding: KeyRaw, Pad: 2}, KeyForm{Encoding: KeyBase64URL}, KeyForm{Escape: true})
+	for n := uint64(1); n < 1e18; n *= 10 { // in more digits than one of the keys has
+		for _, more := range []KeyForm{{Encoding: KeyDecimal, Pad: 19}, {Encoding: KeyHex, Pad: 16}} {
+			wide, narrow := &Key{Segments: []Segment{{Type: Uint64Segment, Form: more}}}, &Key{Segments: []Segment{{Type: Uint64Segment, Form: more}}}
+			narrow.Segments[0].Form.Pad = len(strconv.FormatUint(n, map[KeyEncoding]int{KeyDecimal: 10, KeyHex: 16}[more.Encoding]))
+			only := func(v any) bool { return wide.Holds(0, v) == nil && narrow.Holds(0, v) != nil }
+			if !slices.ContainsFunc(ProbeSeries(0, wide, narrow), only) {
+				t.Errorf("no probe has more than %d digits of %+v", narrow.Segments[0].Form.Pad, more)
+			}
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		of := SegmentType(rapid.IntRange(0, int(EnumSegment)).Draw(t, "type"))
 		var keys [2]*Key

@@ -68,12 +68,11 @@ func TestLifetimeRefuses(t *testing.T) {
 	none := time.Time{}
 	hour := codec.Lifetime{Retention: maxAge(time.Hour).Retention(0)}
 	for _, tt := range []struct {
-		name      string
-		life      codec.Lifetime
-		event     time.Time
-		expiresAt time.Time
-		ttl       time.Duration
-		want      error
+		name             string
+		life             codec.Lifetime
+		event, expiresAt time.Time
+		ttl              time.Duration
+		want             error
 	}{
 		{"no expiry", oneSecond, now, none, 0, codec.ErrNoExpiry},
 		{"born expired", oneSecond, now, now.Add(-time.Hour), 0, codec.ErrExpired},

@@ -117,9 +117,7 @@ func decode(b []byte) (event, error) {
 // zero values of the two message types, like the codec.
 func (e event) message(d protoreflect.MessageDescriptor, p codec.Presence) proto.Message {
 	m := dynamicpb.NewMessage(d)
-	set := func(number int, v any) {
-		m.Set(d.Fields().ByNumber(protowire.Number(number)), protoreflect.ValueOf(v))
-	}
+	set := func(number int, v any) { m.Set(d.Fields().ByNumber(protowire.Number(number)), protoreflect.ValueOf(v)) }
 	set(1, e.S)
 	set(2, e.B)
 	set(3, e.F)

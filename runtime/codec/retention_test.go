@@ -11,13 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func maxAge(d time.Duration) codec.GCRule {
-	return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: d}
-}
+func maxAge(d time.Duration) codec.GCRule { return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: d} }
 
-func maxVersions(n int) codec.GCRule {
-	return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: n}
-}
+func maxVersions(n int) codec.GCRule { return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: n} }
 
 func anyOf(rules ...codec.GCRule) codec.GCRule {
 	return codec.GCRule{Kind: codec.GCUnion, Rules: rules}
