@@ -63,12 +63,11 @@ func TestDeleteTables(t *testing.T) {
 	ended := until(daysAgo(60), daily)
 	const newest = `pattern: latest; delimiter: "#"; key: string text; names: host; family m: events; column "cpu": float64 in m`
 	for _, tt := range []struct {
-		name    string
-		layout  string
-		prepare func(t *testing.T, b *storetest.Bigtable)
-		options setup.DeleteOptions
-		tables  []store.Table // of the schemas
-		keep    string        // part of the reason; empty if the table is deleted
+		name, layout string
+		prepare      func(t *testing.T, b *storetest.Bigtable)
+		options      setup.DeleteOptions
+		tables       []store.Table // of the schemas
+		keep         string        // part of the reason; empty if the table is deleted
 	}{
 		{name: "expired", layout: ended},
 		{name: "expired, with an expired cell that is not collected yet", layout: ended, prepare: cell("m", 61)},

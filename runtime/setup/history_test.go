@@ -576,12 +576,13 @@ func TestHistoryRace(t *testing.T) {
 		return invoke()
 	}}
 	admin, client := m.clients(t, b)
-	own := laidOut(daily + "; family n: events")
-	own.ID, rival.ID = "race", "race"
-	plan, err := setup.Setup(t.Context(), admin, client, []store.Table{own})
-	if !isHistoryError(err, "of table race, in table btgen_layouts: another process recorded a different layout at the same time, and this setup did not change the table: deploy only one of the two builds, and run setup again") || !plan.Empty() {
+	own, beside := laidOut(daily+"; family n: events"), small
+	own.ID, rival.ID, beside.ID = "race", "race", "beside"
+	plan, err := setup.Setup(t.Context(), admin, client, []store.Table{own, beside})
+	if !isHistoryError(err, "of table race, in table btgen_layouts: another process recorded a different layout at the same time, and this setup did not change the table: deploy only one of the two builds, and run setup again") {
 		t.Error(plan, err)
 	}
+	same(t, "changes of the next table", show(plan), made(beside))
 	if families := live(t, b.Admin, "race"); len(families) != 1 {
 		t.Errorf("the loser has changed the table: %v", families)
 	}

@@ -30,14 +30,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-func age(d time.Duration) codec.GCRule { return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: d} }
-func versions(n int) codec.GCRule      { return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: n} }
-func anyOf(r ...codec.GCRule) codec.GCRule {
-	return codec.GCRule{Kind: codec.GCUnion, Rules: r}
-}
-func allOf(r ...codec.GCRule) codec.GCRule {
-	return codec.GCRule{Kind: codec.GCIntersection, Rules: r}
-}
+func age(d time.Duration) codec.GCRule     { return codec.GCRule{Kind: codec.GCMaxAge, MaxAge: d} }
+func versions(n int) codec.GCRule          { return codec.GCRule{Kind: codec.GCMaxVersions, MaxVersions: n} }
+func anyOf(r ...codec.GCRule) codec.GCRule { return codec.GCRule{Kind: codec.GCUnion, Rules: r} }
+func allOf(r ...codec.GCRule) codec.GCRule { return codec.GCRule{Kind: codec.GCIntersection, Rules: r} }
 
 const day = 24 * time.Hour
 
