@@ -6,12 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -168,9 +167,7 @@ func TestLayoutsInNewTables(t *testing.T) {
 		{"renamed", numbers, strings.Replace(old, "old:", "new:", 1), []string{"E01:old"}},
 	} {
 		c := diffAll(known, []*layout.Layout{newTable(t, tt.numbers, tt.tables)})
-		if diff := cmp.Diff(tt.want, namesOf(c)); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", tt.name, diff)
-		}
+		assert.Same(t, tt.want, namesOf(c), tt.name)
 		// An acceptance is for one change: each alone leaves the others refused.
 		for _, name := range dataOf(c) {
 			one, err := c.Accept([]string{name + "=a test"})
@@ -224,9 +221,7 @@ func TestNamesOfChanges(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{"E04:events/a", "E04:events/b", "E10:events/a/value", "E10:events/b/value", "E15:events/a/a", "E15:events/b/b"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want, names)
 }
 
 // A field whose type changes may become required in the same edit: these are two changes.
@@ -241,9 +236,8 @@ func TestTypeAndPresence(t *testing.T) {
 
 // harms are edits that are refused on their own, and the names by which they are accepted.
 var harms = []struct {
-	from, to string
-	name     string
-	place    bool // it is about where rows and cells are, as is E03
+	from, to, name string
+	place          bool // it is about where rows and cells are, as is E03
 }{
 	{"bucket_new_cells", "bucket_serialized, blob: {format: protobuf}", "E03:t", true},
 	{"bucket: 1d", "bucket: 1h", "E04:t", true},

@@ -348,9 +348,7 @@ func (h *life) same(v *version, what func() string, want wanted, events iter.Seq
 
 // parted reports whether an event may have fields of when it was written earlier, perhaps with
 // another class: those that were removed in the meantime.
-func (e *stored) parted() bool {
-	return slices.Contains(slices.Collect(maps.Values(e.loose)), true)
-}
+func (e *stored) parted() bool { return slices.Contains(slices.Collect(maps.Values(e.loose)), true) }
 
 // mayLack reports whether an event may lack a field that it had.
 func (v *version) mayLack(e *stored) bool {

@@ -12,13 +12,12 @@ import (
 
 // drawn is a schema that edits change. It is rendered as YAML, without using package layout.
 type drawn struct {
-	name      string // of the schema
-	precision time.Duration
-	series    []drawnField
-	fields    []drawnField
-	tables    []drawnTable
-	queries   []drawnQuery // the name of each is its index
-	doc       int
+	name           string // of the schema
+	precision      time.Duration
+	series, fields []drawnField
+	tables         []drawnTable
+	queries        []drawnQuery // the name of each is its index
+	doc            int
 }
 
 // drawnQuery is a query.
@@ -74,21 +73,19 @@ type drawnTable struct {
 
 // drawnLayout is a layout of a table.
 type drawnLayout struct {
-	table     string
-	since     time.Time // zero in the oldest
-	pattern   string
-	delimiter string
-	segments  []drawnSegment // without the time or the bucket, which is last
-	timeFirst bool           // the bucket or the time is before the last segment
-	bucket    string
-	timeKey   string
-	family    string        // of the table, or the prefix of those of TTL classes; empty for no prefix
-	ttl       string        // a key of ages or of classes
-	families  []drawnFamily // in place of family and ttl
-	text      bool
-	format    string // of serialized events
-	column    string // of serialized events
-	rollup    drawnRollup
+	table              string
+	since              time.Time // zero in the oldest
+	pattern, delimiter string
+	segments           []drawnSegment // without the time or the bucket, which is last
+	timeFirst          bool           // the bucket or the time is before the last segment
+	bucket, timeKey    string
+	family             string        // of the table, or the prefix of those of TTL classes; empty for no prefix
+	ttl                string        // a key of ages or of classes
+	families           []drawnFamily // in place of family and ttl
+	text               bool
+	format             string // of serialized events
+	column             string // of serialized events
+	rollup             drawnRollup
 }
 
 // drawnFamily is a column family with its time to live.
@@ -96,10 +93,9 @@ type drawnFamily struct{ name, ttl string }
 
 // drawnSegment is a constant, a salt of the first series value, or a series value.
 type drawnSegment struct {
-	constant string
-	salt     int
-	series   int
-	form     string
+	constant     string
+	salt, series int
+	form         string
 }
 
 // The patterns by what they have.

@@ -125,9 +125,8 @@ func TestLosses(t *testing.T) {
 	elsewhere := tableOf("later", "since: 2027-01-01", "before: [{table: readings}]")
 	thisYear := func(tables ...string) revision { return revision{tables: tables, now: at("2026-12-01")} }
 	for _, c := range []struct {
-		name string
-		want string
-		all  []revision
+		name, want string
+		all        []revision
 	}{
 		{"the key of a copy changes, and then it serves", "E21:flat", []revision{of(readings, flat), of(readings, narrow), of(narrow, readings)}},
 		{"the same in one edit", "E21:flat", []revision{of(readings, flat), of(narrow, readings)}},
@@ -249,8 +248,7 @@ func TestMergedLosses(t *testing.T) {
 	later := tableOf("readings", "family: n", "since: 2030-01-01", "before: [{family: m}]")
 	of := func(tables ...string) revision { return revision{tables: tables} }
 	for _, c := range []struct {
-		name               string
-		want               string
+		name, want         string
 		base, ours, theirs []revision
 		now                revision
 	}{

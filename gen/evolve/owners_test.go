@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -200,9 +201,7 @@ func TestRemovedOwner(t *testing.T) {
 	first := diffAll(&lock.Lock{}, version(placed{"A": {"one/m"}, "B": {"two/m"}})).Next(nil)
 	removed := acceptAll(t, diffAll(first, version(placed{"B": {"two/m"}})))
 	taken := version(placed{"B": {"two/m"}, "C": {"one/m"}})
-	if got := dataOf(diffAll(removed, taken)); !slices.Equal(got, []string{"E22:one"}) {
-		t.Errorf("a new schema takes the table: %q", got)
-	}
+	assert.Same(t, []string{"E22:one"}, dataOf(diffAll(removed, taken)))
 	restored := diffAll(removed, version(placed{"A": {"one/m"}, "B": {"two/m"}}))
 	if got := dataOf(restored); len(got) > 0 {
 		t.Errorf("the schema comes back: %q", got)

@@ -8,13 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // schemaOf returns a schema with one table, which ends as given.
@@ -87,18 +86,14 @@ func TestChangesOfPeriods(t *testing.T) {
 		old := &lock.Lock{Tables: []lock.Table{lock.Of(l, l.Tables[0])}}
 		s, l := schemaOf(t, tt.fields, tt.new)
 		c := diffOf(old, s, l, true)
-		if beside := namesOf(diffOf(old, s, l, false)); !slices.Equal(beside, tt.want) {
-			t.Errorf("%s: with other schemas: %q instead of %q", tt.name, beside, tt.want)
-		}
+		assert.Same(t, tt.want, namesOf(diffOf(old, s, l, false)), tt.name)
 		var accept []string
 		for _, f := range c.Findings {
 			if f.Rule.Class == evolve.Data {
 				accept = append(accept, f.Name+"=a test")
 			}
 		}
-		if diff := cmp.Diff(tt.want, namesOf(c)); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", tt.name, diff)
-		}
+		assert.Same(t, tt.want, namesOf(c), tt.name)
 		accepted, err := c.Accept(accept)
 		if err != nil {
 			t.Fatal(err)
@@ -146,9 +141,7 @@ func TestRemovedLayoutWay(t *testing.T) {
 				t.Errorf("%s: two days before %v: %q", ttl, now, names)
 			}
 		}
-		if names := namesOf(at(now)); !slices.Equal(names, []string{want}) {
-			t.Errorf("%s: at %v: %q, want %s", ttl, now, names, want)
-		}
+		assert.Same(t, []string{want}, namesOf(at(now)), ttl, now, want)
 	}
 }
 
@@ -203,9 +196,7 @@ func TestChangesByTheClock(t *testing.T) {
 		for _, f := range c.Findings {
 			names = append(names, f.Name)
 		}
-		if got := strings.Join(names, " "); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
+		assert.Same(t, tt.want, strings.Join(names, " "), tt.name)
 	}
 }
 
@@ -227,9 +218,7 @@ func TestNotBegun(t *testing.T) {
 		helped := slices.ContainsFunc(diffOf(old, s, l, true).Findings, func(f evolve.Finding) bool {
 			return strings.Contains(f.Diagnostic.Hint, "--now and the present time") && strings.Contains(f.Diagnostic.Hint, test.help)
 		})
-		if helped != (test.help != "") {
-			t.Errorf("%s: %t, want help %q", name, helped, test.help)
-		}
+		assert.Same(t, test.help != "", helped, name, test.help)
 		now := evolve.Diff(evolve.Input{
 			Old: old, Layouts: []*layout.Layout{l}, Whole: true, Now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
 			Schema: func(string) *schema.Schema { return s },

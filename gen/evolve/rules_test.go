@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestRulesAreDeclaredOnce checks that the ID of a rule is in the source of the packages that find
@@ -45,9 +46,7 @@ func TestRulesAreDeclaredOnce(t *testing.T) {
 	}
 	last := map[evolve.Class]string{evolve.Data: "E29", evolve.Rollout: "E49", evolve.Source: "E69", evolve.Safe: "E99"}
 	for _, rule := range evolve.Rules() {
-		if declared[rule.ID] != 1 {
-			t.Errorf("%s is declared %d times", rule.ID, declared[rule.ID])
-		}
+		assert.Same(t, 1, declared[rule.ID], rule.ID)
 		if strings.HasPrefix(rule.ID, "X") {
 			continue // it names no kind of change
 		}

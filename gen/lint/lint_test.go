@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // text is a schema without findings.
@@ -113,9 +114,7 @@ func TestEarlierLayoutInFamilyOfAnother(t *testing.T) {
 				n++
 			}
 		}
-		if n != want {
-			t.Errorf("%s: %v", entry, found)
-		}
+		assert.Same(t, want, n, entry, found)
 	}
 }
 
@@ -130,13 +129,9 @@ func TestBucketsAgree(t *testing.T) {
 	var rules []string
 	for _, d := range found {
 		rules = append(rules, d.Rule)
-		if !strings.Contains(d.Hint, "`bucket: 1d`") {
-			t.Errorf("%v\n%s", d, d.Hint)
-		}
+		assert.Contains(t, "`bucket: 1d`", d.Hint, d)
 	}
-	if got := strings.Join(rules, " "); got != "L03 L15 T15" {
-		t.Errorf("got %s", got)
-	}
+	assert.Same(t, "L03 L15 T15", strings.Join(rules, " "))
 	if found := wide("bucket: 1d"); len(found) > 0 {
 		t.Error(found)
 	}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // mostCorrections is the number of times that a newcomer corrects a schema: each time,
@@ -76,9 +77,7 @@ func TestNewcomers(t *testing.T) {
 				t.Errorf("after %d corrections (%q):\n%s\n%v", corrections, reason, p[f.Name], found.Err())
 			}
 			for _, part := range promised[f.Name] {
-				if !strings.Contains(string(p[f.Name]), part) {
-					t.Errorf("no %q in\n%s", part, p[f.Name])
-				}
+				assert.Contains(t, part, string(p[f.Name]), p[f.Name])
 			}
 		})
 	}

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen/lint"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/reference/rules.md")
@@ -27,9 +26,7 @@ func TestPage(t *testing.T) {
 	}
 	page, err := os.ReadFile(path)
 	must(t, err)
-	if diff := cmp.Diff(lint.Page(), string(page)); diff != "" {
-		t.Errorf("go test ./gen/lint -update would change %s (-want +got)\n%s", path, diff)
-	}
+	assert.Same(t, lint.Page(), string(page), path)
 }
 
 // TestEdits checks that the list of edits names only rules of changes, and nearly all of them.

@@ -375,9 +375,7 @@ func TestProposals(t *testing.T) {
 			}
 			for _, proposal := range proposalsOf(d.Hint) {
 				tried[d.Rule]++
-				if why := p.try(t, d, proposal); why != "" {
-					t.Errorf("%s: %v\n  help: %s\n%s:\n%s", name, d, d.Hint, proposal, why)
-				}
+				assert.Same(t, "", p.try(t, d, proposal), name, d, d.Hint, proposal)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // Every rule that applies to schemas has exactly one check, and no other rule has one: no
@@ -19,9 +20,7 @@ func TestEveryRuleHasItsCheck(t *testing.T) {
 				checks++
 			}
 		}
-		if want := map[bool]int{true: 1}[r.By == BySchema]; checks != want {
-			t.Errorf("%s has %d checks, want %d", r.ID, checks, want)
-		}
+		assert.Same(t, map[bool]int{true: 1}[r.By == BySchema], checks, r.ID)
 	}
 }
 
@@ -63,13 +62,9 @@ func TestManyFamilies(t *testing.T) {
 			got := ""
 			for _, d := range CheckShared(tt.layouts) {
 				got += d.Pos.File
-				if d.Rule != "L06" {
-					t.Errorf("unexpected: %v", d)
-				}
+				assert.Same(t, "L06", d.Rule, d)
 			}
-			if got != tt.want {
-				t.Errorf("findings in %q, want %q", got, tt.want)
-			}
+			assert.Same(t, tt.want, got)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -37,9 +38,7 @@ func TestJoinColumns(t *testing.T) {
 		{with(a, x), with(a, gone), with(a, x), []Column{gone}},
 	} {
 		joined, err := merge(tt.base, tt.ours, tt.theirs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		c := joined.Tables[0].Layouts[0].Columns
 		if len(c) != 2 || !slices.ContainsFunc(tt.want, func(w Column) bool { return w.Type == c[1].Type && w.Retired == c[1].Retired }) {
 			t.Errorf("got %v, want one of %v", c, tt.want)
@@ -73,9 +72,8 @@ func TestJoinLayouts(t *testing.T) {
 	one := with(layoutOf(1, "a"))
 	two := with(layoutOf(2, "a"), older(layoutOf(1, "a")))
 	for _, tt := range []struct {
-		name               string
-		base, ours, theirs *Lock
-		want               *Lock
+		name                     string
+		base, ours, theirs, want *Lock
 	}{
 		{"one side adds a layout", one, two, one, two},
 		{"one side adds a layout, the other a column", one, two, with(layoutOf(1, "a", "b")), with(layoutOf(2, "a"), older(layoutOf(1, "a", "b")))},

@@ -17,6 +17,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // head is the text of a lock without tables, with which others begin.
@@ -33,14 +34,10 @@ func layouts(t *testing.T) []*layout.Layout {
 		}
 		for _, file := range files {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, err)
 			s, found := schema.Parse(file, text)
 			l, more := layout.Resolve(s)
-			if err := append(found, more...).Err(); err != nil {
-				t.Fatal(err)
-			}
+			assert.Must(t, append(found, more...).Err())
 			out = append(out, l)
 		}
 	}
@@ -79,9 +76,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, want.Text())
 	}
-	if diff := cmp.Diff(want.Tables, got.Tables); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	assert.Same(t, want.Tables, got.Tables)
 	crlf := []byte(strings.ReplaceAll(string(want.Text()), "\n", "\r\n"))
 	if got, err = lock.Parse(lock.Name, crlf); err != nil || !cmp.Equal(want.Tables, got.Tables) {
 		t.Errorf("with other line ends: %v", err)
@@ -170,13 +165,9 @@ func TestDamage(t *testing.T) {
 // TestFirstFormat reads a file of the first format, which has no epochs: its facts are the first one.
 func TestFirstFormat(t *testing.T) {
 	text, err := os.ReadFile("testdata/first.lock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	old, err := lock.Parse(lock.Name, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	next := slices.Clone(old.Tables)
 	next[0].Lacks = true
 	next[0].Accepted = []lock.Acceptance{{Change: "E21:x", Reason: "a reason"}}

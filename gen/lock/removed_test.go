@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // A table or family is removed if no layout that is in use stores events there.
@@ -29,7 +28,5 @@ func TestRemoved(t *testing.T) {
 		}},
 		{Name: "before", Family: "x", Removed: "E01:before/x: twice", Layouts: []lock.Layout{{Families: families("x")}}},
 	}}
-	if diff := cmp.Diff([]string{"before/x", "gone", "gone/m", "gone/n", "now/k", "shared/a"}, l.Removed()); diff != "" {
-		t.Error(diff)
-	}
+	assert.Same(t, []string{"before/x", "gone", "gone/m", "gone/n", "now/k", "shared/a"}, l.Removed())
 }

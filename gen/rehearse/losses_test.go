@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -127,9 +128,7 @@ func TestLosses(t *testing.T) {
 			l.Columns[0].Family, l.Columns[1].Family = "", ""
 		})
 	}
-	named := func(l *Layout) {
-		l.Columns[1].Values, l.Columns[1].Named = []Value{{1, "x"}, {2, "y"}}, false
-	}
+	named := func(l *Layout) { l.Columns[1].Values, l.Columns[1].Named = []Value{{1, "x"}, {2, "y"}}, false }
 	exchanged := func(l *Layout) { named(l); l.Columns[1].Values = []Value{{1, "y"}, {2, "x"}} }
 	recoded := func(l *Layout) { l.Columns[1].Coding = "d" }
 	apart := func(l *Layout) { // no column is like another one
@@ -180,10 +179,6 @@ func TestLosses(t *testing.T) {
 			return p
 		}())},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := lossesText(tt.next); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
-			}
-		})
+		t.Run(tt.name, func(t *testing.T) { assert.Same(t, tt.want, lossesText(tt.next)) })
 	}
 }
