@@ -23,12 +23,11 @@ func TestTellApart(t *testing.T) {
 	kind := func(text string) string { return fmt.Sprintf("{const: %s, kind: true}", text) }
 	joined := func(text string) string { return fmt.Sprintf("{const: %s, kind: true, joined: true}", text) }
 	for _, test := range []struct {
-		delimiter  string
-		a, b       string // the segment before the text
-		kindA      string
-		kindB      string
-		want       bool
-		delimiterB string // that of both if it is empty
+		delimiter    string
+		a, b         string // the segment before the text
+		kindA, kindB string
+		want         bool
+		delimiterB   string // that of both if it is empty
 	}{
 		{"#", text, text, kind("click"), kind("view"), true, ""},
 		{"#", text, padded, kind("click"), kind("view"), true, ""},
@@ -64,9 +63,7 @@ func TestTellApart(t *testing.T) {
 		}
 		a, b := table(test.delimiter, test.a, test.kindA), table(delimiterB, test.b, test.kindB)
 		for range 2 {
-			if got := layout.TellApart(a.Tables[0], b.Tables[0]); got != test.want {
-				t.Errorf("%+v: got %v", test, got)
-			}
+			compare(t, test.want, layout.TellApart(a.Tables[0], b.Tables[0]), test)
 			a, b = b, a
 		}
 	}

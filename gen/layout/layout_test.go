@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -64,12 +63,8 @@ func TestDefaultLabel(t *testing.T) {
 	} {
 		table := strings.Replace(cells(test.bucket, "{max_age: 1d}"), `"#"`, fmt.Sprintf("%q", test.delimiter), 1)
 		bucket := resolve(t, "1s", table).Tables[0].Bucket
-		if got := bucket.Label.Format.Layout; got != test.want {
-			t.Errorf("%s, %s: got %s, want %s", test.bucket, test.delimiter, got, test.want)
-		}
-		if err := bucket.Validate(); err != nil {
-			t.Error(err)
-		}
+		compare(t, test.want, bucket.Label.Format.Layout, test.bucket, test.delimiter)
+		assert.Is(t, nil, bucket.Validate())
 	}
 }
 
@@ -81,9 +76,7 @@ func TestMaxCells(t *testing.T) {
 		{"1m", "1h", 60}, {"1m", "1w", 10080}, {"1ms", "1m", 60_000}, {"1h", "1mo", 31 * 24}, {"1d", "1y", 366}, {"1h", "1h", 1},
 	} {
 		l := resolve(t, test.precision, cells(test.bucket, "{keep: forever}"))
-		if got := l.Tables[0].MaxCells; got != test.want {
-			t.Errorf("%s every %s: got %d, want %d", test.bucket, test.precision, got, test.want)
-		}
+		compare(t, test.want, l.Tables[0].MaxCells, test.bucket, test.precision)
 	}
 }
 
@@ -100,9 +93,7 @@ func TestRetention(t *testing.T) {
 		"{all_of: [{max_age: 1d}, {all_of: [{max_age: 2d}, {max_versions: 1}]}]}": {{MaxAge: 2 * day}, {Versions: 1}},
 	} {
 		l := resolve(t, "1m", cells("1h", ttl))
-		if diff := cmp.Diff(want, l.Tables[0].Families[0].Life.Retention); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", ttl, diff)
-		}
+		compare(t, want, l.Tables[0].Families[0].Life.Retention, ttl)
 	}
 }
 
@@ -118,9 +109,7 @@ func TestCheapest(t *testing.T) {
 		cells("1h", "{keep: forever}") + rows: "cells", rows + cells("1h", "{keep: forever}"): "rows", // the first of equals
 		numbered: "numbered",
 	} {
-		if got := resolve(t, "1m", tables).Read.ID; got != want {
-			t.Errorf("got %s, want %s, of\n%s", got, want, tables)
-		}
+		compare(t, want, resolve(t, "1m", tables).Read.ID, tables)
 	}
 }
 
@@ -164,9 +153,7 @@ func TestBucketFormat(t *testing.T) {
 	for _, segments := range []string{"{bucket: 20060102}, host, id", "host, {bucket: 20060102}, id", "host, id, {bucket: 20060102}"} {
 		l := resolve(t, "1ms", fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [%s]}, bucket: 1d, family: m, ttl: {max_age: 9d}}
 `, segments))
-		if got := l.Tables[0].Bucket.Label.String(); got != "20060102" {
-			t.Errorf("%s: %s", segments, got)
-		}
+		compare(t, "20060102", l.Tables[0].Bucket.Label.String(), segments)
 	}
 }
 

@@ -14,8 +14,6 @@ func TestWidest(t *testing.T) {
 	for every, want := range map[schema.Span]time.Duration{
 		{}: 0, {Fixed: 7 * day}: 7 * day, {Months: 1}: 31 * day, {Months: 12}: 366 * day, {Months: 14}: 428 * day,
 	} {
-		if got := (&layout.MaterializedView{Every: every}).Widest(); got != want {
-			t.Errorf("%v: %v, want %v", every, got, want)
-		}
+		compare(t, want, (&layout.MaterializedView{Every: every}).Widest(), every)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // periodSchema is a schema with one table, whose lines follow its ID.
@@ -141,7 +142,5 @@ blob: {format: json}
 ttl: {keep: forever}
 since: 2027-01-11
 before: [{pattern: bucket_serialized, key: {delimiter: "#", segments: [region, device, bucket]}}]`)
-	if !strings.Contains(found, "needs a bucket") {
-		t.Error(found)
-	}
+	assert.Contains(t, "needs a bucket", found)
 }

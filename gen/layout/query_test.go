@@ -82,9 +82,7 @@ func TestPlans(t *testing.T) {
 		{columns, "metric, region, line, host, bucket", "", "the whole table for each field"},
 	} {
 		_, q := answer(t, "{by: ["+test.by+"]}", queryTable(test.pattern, test.segments))
-		if got := prose.Ranges(q); got != test.want {
-			t.Errorf("%s of [%s] by [%s]:\n got %s\nwant %s", test.pattern, test.segments, test.by, got, test.want)
-		}
+		compare(t, test.want, prose.Ranges(q), test.pattern, test.segments, test.by)
 		all := test.by == "" && strings.HasSuffix(test.want, "the time range") // the query returns all of them
 		if scans := !all && (strings.HasPrefix(test.want, "the whole") || strings.HasPrefix(test.want, "the rows of all")); q.Scans() != scans {
 			t.Errorf("%s of [%s] by [%s]: scans: %v", test.pattern, test.segments, test.by, q.Scans())

@@ -55,8 +55,7 @@ func checked(t *testing.T, schemas ...string) []string {
 func TestCheck(t *testing.T) {
 	const age, classes = "{max_age: 30d}", "{classes: {short: 1h, Short: 3d}}"
 	for name, tt := range map[string]struct {
-		schemas []string
-		want    []string
+		schemas, want []string
 	}{
 		"none": {[]string{schemaOf("Event", "host: string", "value: int64", "events", age), schemaOf("Reading", "host: string", "value: int64", "readings", age)}, nil},
 		"tables of two files": {

@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // Every name that generated code declares in its package, and every method of a reader,
@@ -27,9 +28,7 @@ func TestEveryEmittedNameIsRegistered(t *testing.T) {
 	declared := 0
 	for _, name := range cases {
 		a, err := archive.ParseFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		declared += checkEmitted(t, filepath.Base(name), a)
 	}
 	if declared < 500 {
@@ -58,9 +57,7 @@ func checkEmitted(t *testing.T, what string, a *txtar.Archive) (declared int) {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Data, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		pkg, readers := names.Declared(layouts)
 		for _, name := range declarations(file) {
 			declared++

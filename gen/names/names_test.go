@@ -9,6 +9,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 func TestNames(t *testing.T) {
@@ -45,9 +46,7 @@ func TestNamesAreIdentifiers(t *testing.T) {
 		if !token.IsIdentifier(got) || !token.IsExported(got) {
 			t.Errorf("%q is %q, which is no exported name", name, got)
 		}
-		if again := Exported(got); again != got {
-			t.Errorf("%q is %q, and that is %q", name, got, again)
-		}
+		assert.Same(t, got, Exported(got), name)
 		if lower := unexported(got); token.IsExported(lower) {
 			t.Errorf("%q is %q in private", name, lower)
 		}
@@ -60,9 +59,7 @@ func TestTableNames(t *testing.T) {
 		"my-table.v2": "BalloonMyTableV2Key", "9": "Balloon9Key", "___": "BalloonKey",
 	} {
 		table := &layout.Table{ID: id}
-		if got := Of(&layout.Layout{Name: "Balloon", Tables: []*layout.Table{table}}).Table(table).Key; got != want {
-			t.Errorf("%q: got %s, want %s", id, got, want)
-		}
+		assert.Same(t, want, Of(&layout.Layout{Name: "Balloon", Tables: []*layout.Table{table}}).Table(table).Key, id)
 	}
 }
 
@@ -76,8 +73,6 @@ func TestJoin(t *testing.T) {
 		{"Event", "Events", "EventEvents"}, // it would lose the name of the schema
 		{"Usage", "Users", "UsageUsers"},
 	} {
-		if got := join(c[0], c[1]); got != c[2] {
-			t.Errorf("join(%q, %q) = %q, want %q", c[0], c[1], got, c[2])
-		}
+		assert.Same(t, c[2], join(c[0], c[1]), c[0], c[1])
 	}
 }

@@ -114,9 +114,7 @@ func checkVaried(t fataler, f *layout.Field) {
 }
 
 // number converts a value to float64.
-func number(v any) float64 {
-	return reflect.ValueOf(v).Convert(reflect.TypeFor[float64]()).Float()
-}
+func number(v any) float64 { return reflect.ValueOf(v).Convert(reflect.TypeFor[float64]()).Float() }
 
 // checkNear checks that a number is close to the first.
 func checkNear(t fataler, f *layout.Field, v, first float64) {

@@ -94,9 +94,8 @@ func TestRestOfTheBucket(t *testing.T) {
 	const ranked = "ttl: {all_of: [{max_age: 2h}, {max_versions: 10}]}"
 	at := func(hour, minute int) time.Time { return time.Date(2021, 3, 5, hour, minute, 0, 0, time.UTC) }
 	for name, test := range map[string]struct {
-		table    string
-		from, to time.Time
-		end      time.Time
+		table         string
+		from, to, end time.Time
 	}{
 		"cells":             {"pattern: bucket_new_cells, bucket: 6h, " + ranked, at(9, 0), at(11, 0), at(12, 0)},
 		"serialized":        {"pattern: bucket_serialized, bucket: 6h, " + ranked, at(9, 0), at(11, 0), at(12, 0)},

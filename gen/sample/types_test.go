@@ -8,6 +8,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -35,9 +36,7 @@ func TestSamples(t *testing.T) {
 			all = append(all, own.other(f, own.key(f, codec.KeyForm{}))...)
 		}
 		for _, v := range all {
-			if err := value.Check(f, v, layout.FiniteFloats); err != nil {
-				t.Errorf("%s: %v", typ, err)
-			}
+			assert.Is(t, nil, value.Check(f, v, layout.FiniteFloats), typ)
 		}
 	}
 	if got, want := NumberedValue(&layout.Field{Type: schema.Duration}, codec.KeyForm{}, Numbered{Fitting: 3}), time.Duration(3); got != want {

@@ -87,9 +87,7 @@ func TestFormatIsIndependentOfLayout(t *testing.T) {
 				continue // a space there may be part of a string
 			}
 			got, found := schema.Format("x.yaml", []byte(changed))
-			if diff := cmp.Diff(text, string(got)); diff != "" {
-				t.Errorf("%s, %s: %v (-want +got)\n%s", s.name, name, found, diff)
-			}
+			assert.Same(t, text, string(got), s.name, name, found)
 		}
 	}
 }
@@ -178,9 +176,7 @@ func FuzzFormat(f *testing.F) {
 		checkFormat(t, "the text", text)
 		schema.FormatConfig("btgen.yaml", text)
 		if s, found := schema.Parse("x.yaml", text); len(found) == 0 && len(keyless(s)) == 0 {
-			if err := editor.Check(text); err != nil {
-				t.Errorf("refused by the editor alone: %v", err)
-			}
+			assert.Is(t, nil, editor.Check(text))
 		}
 	})
 }
