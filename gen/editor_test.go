@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/internal/editor"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestRandomSchemasInEditors checks that editors accept schemas without findings, and
@@ -17,9 +18,7 @@ import (
 func TestRandomSchemasInEditors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, in := range randomInputs.Draw(t, "schemas") {
-			if err := editor.Check(in.Text); err != nil {
-				t.Errorf("%v in\n%s", err, in.Text)
-			}
+			assert.Is(t, nil, editor.Check(in.Text), in.Text)
 			text, found := schema.Format(in.Name, in.Text)
 			if found != nil {
 				t.Fatalf("%v in\n%s", found, in.Text)

@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -49,9 +50,7 @@ func TestNamesOfGeneratedCode(t *testing.T) {
 		case r.Diagnostics.HasErrors(): // refused by name, as the series value bucket is
 		default:
 			tried++
-			if err := c.check(r.Files); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.Is(t, nil, c.check(r.Files), name)
 		}
 	}
 	if most := testlong.Pick(len(used)/40, len(used)); tried < most/2 {

@@ -223,9 +223,7 @@ func checkGo(t *rapid.T, f output.File) {
 		t.Errorf("%s has no header", f.Path)
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), f.Path, f.Content, parser.ImportsOnly|parser.ParseComments)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	must(t, err)
 	for _, i := range file.Imports {
 		path, err := strconv.Unquote(i.Path.Value)
 		if err != nil || !slices.Contains(imports, path) && !strings.HasPrefix(path, root+"/") {
@@ -239,9 +237,8 @@ func checkProto(t *rapid.T, f output.File) {
 	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
 		Accessor: protocompile.SourceAccessorFromMap(map[string]string{f.Path: string(f.Content)}),
 	})}
-	if _, err := compiler.Compile(t.Context(), f.Path); err != nil {
-		t.Errorf("%v in\n%s", err, f.Content)
-	}
+	_, err := compiler.Compile(t.Context(), f.Path)
+	assert.Is(t, nil, err, f.Content)
 }
 
 // schemas is the corpus from which schemas are drawn.

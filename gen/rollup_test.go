@@ -193,9 +193,7 @@ func TestNewestWindowsOfRollups(t *testing.T) {
 	s, b := start(t, rollupSchema)
 	begin := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	end := begin.AddDate(0, 0, 5)
-	clock := func(days int) func() time.Time {
-		return func() time.Time { return begin.AddDate(0, 0, days) }
-	}
+	clock := func(days int) func() time.Time { return func() time.Time { return begin.AddDate(0, 0, days) } }
 	var events []dynamic.Event
 	for at := begin; at.Before(end); at = at.Add(5*time.Hour + 17*time.Minute) {
 		values := make([]any, 12)

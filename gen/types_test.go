@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -28,9 +29,7 @@ func TestGeneratedTypes(t *testing.T) {
 	}
 	c := newTypeChecker(t)
 	for name, inputs := range testlong.SampleMap(schemaSets(t, 2), 3) {
-		if err := c.check(generateRandom(t, inputs, root).Files); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Is(t, nil, c.check(generateRandom(t, inputs, root).Files), name)
 	}
 }
 

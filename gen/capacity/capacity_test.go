@@ -10,6 +10,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // tib is how Google counts the storage of nodes.
@@ -78,9 +79,7 @@ func TestPlan(t *testing.T) {
 	if !p.Storage[2].Steady || len(p.Storage) != 3 || p.Storage[2].After != schema.FormatDuration(37*24*time.Hour) {
 		t.Errorf("storage: %+v", p.Storage)
 	}
-	if p.Nodes[0].Binds != "scans" {
-		t.Errorf("bound by %s", p.Nodes[0].Binds)
-	}
+	assert.Same(t, "scans", p.Nodes[0].Binds)
 	p = capacity.Of(layoutOf(t, `expect: {series: 28000, rate: 1/s, reads: {Latest: 17000/s}}`))
 	if p.Nodes[0].Binds != "writes" || p.Nodes[1].Binds != "reads" {
 		t.Errorf("bound by %s and %s", p.Nodes[0].Binds, p.Nodes[1].Binds)

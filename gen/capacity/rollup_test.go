@@ -9,6 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // rolledUp resolves a schema with a table of buckets of a day, an event each hour, and a rollup or none.
@@ -68,8 +69,6 @@ func TestRollup(t *testing.T) {
 		}
 	}
 	for walked, want := range map[float64]time.Duration{220e6 * 60: time.Minute, 1e30: 30 * 365 * 24 * time.Hour, math.Inf(1): 30 * 365 * 24 * time.Hour} {
-		if took := (&capacity.Summaries{Walked: walked}).Search(); took != want {
-			t.Errorf("%g bytes: %v", walked, took)
-		}
+		assert.Same(t, want, (&capacity.Summaries{Walked: walked}).Search(), walked)
 	}
 }

@@ -18,12 +18,8 @@ func TestPosString(t *testing.T) {
 		"a.yaml:3":   {File: "a.yaml", Line: 3},
 		"a.yaml:3:7": {File: "a.yaml", Line: 3, Column: 7},
 	} {
-		if got := pos.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if pos.IsValid() != (pos.Line > 0) {
-			t.Errorf("%q is valid: %v", want, pos.IsValid())
-		}
+		assert.Same(t, want, pos.String())
+		assert.Same(t, pos.Line > 0, pos.IsValid(), want)
 	}
 }
 
@@ -35,9 +31,7 @@ func TestDiagnosticError(t *testing.T) {
 		"a.yaml:3:7: warning: doubtful [K02]": {Pos: pos, Message: "doubtful", Rule: "K02", Severity: diag.Warning},
 		"advice: look":                        {Message: "look", Severity: diag.Advice},
 	} {
-		if got := d.Error(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Same(t, want, d.Error())
 	}
 }
 
@@ -100,9 +94,7 @@ func TestListFormat(t *testing.T) {
 			assert.Same(t, test.want, got)
 		})
 	}
-	if got := d(1, 1).Format(func(string) []byte { return nil }); got != "a.yaml:1:1: bad\n" {
-		t.Errorf("without a source: %q", got)
-	}
+	assert.Same(t, "a.yaml:1:1: bad\n", d(1, 1).Format(func(string) []byte { return nil }))
 }
 
 func TestNearest(t *testing.T) {
@@ -157,13 +149,9 @@ func TestFormatColor(t *testing.T) {
 	}
 	source := func(string) []byte { return []byte("a: \x1b[31m1\n") }
 	colored := list.FormatColor(source)
-	if plain := regexp.MustCompile("\x1b\\[[0-9;]+m").ReplaceAllString(colored, ""); plain != list.Format(source) {
-		t.Errorf("%q\n%q", plain, list.Format(source))
-	}
+	assert.Same(t, list.Format(source), regexp.MustCompile("\x1b\\[[0-9;]+m").ReplaceAllString(colored, ""))
 	for _, part := range []string{"\x1b[1;31m[K01]\x1b[0m", "\x1b[1;31m^\x1b[0m", "\x1b[32m`key: x`\x1b[0m or \x1b[32m`b`\x1b[0m:", "\x1b[32mtables:\x1b[0m", "\x1b[1;33mwarning:\x1b[0m", "\x1b[1;36madvice:\x1b[0m"} {
-		if !strings.Contains(colored, part) {
-			t.Errorf("no %q in %q", part, colored)
-		}
+		assert.Contains(t, part, colored)
 	}
 	if strings.Contains(list.Format(source), "\x1b") {
 		t.Error("colors in plain text")

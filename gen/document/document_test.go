@@ -67,9 +67,7 @@ func TestContents(t *testing.T) {
 
 // TestPictureLinks checks that links to pictures are links whatever the name of the file is.
 func TestPictureLinks(t *testing.T) {
-	if text := example().Markdown("my design (1)"); !strings.Contains(text, "](my%20design%20%281%29.") {
-		t.Error(text)
-	}
+	assert.Contains(t, "](my%20design%20%281%29.", example().Markdown("my design (1)"))
 }
 
 // TestViews compares the views of a document with reviewed ones; -update rewrites them.
@@ -82,13 +80,9 @@ func TestViews(t *testing.T) {
 		"text": d.Text(document.TextOptions{Width: 60}), "color": d.Text(document.TextOptions{Width: 60, Color: true}),
 		"md": d.Markdown("pictures"), "html": page, "json": string(data),
 	}
-	if plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(files["color"], ""); plain != files["text"] {
-		t.Errorf("colors change the text to\n%s", plain)
-	}
+	assert.Same(t, files["text"], regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(files["color"], ""))
 	for name, picture := range d.Pictures("pictures") {
-		if !strings.Contains(files["md"], "("+name+")") {
-			t.Errorf("Markdown does not refer to %s", name)
-		}
+		assert.Contains(t, "("+name+")", files["md"], name)
 		files["svg"] = string(picture)
 	}
 	for name, got := range files {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestBundle checks that explanations say which message a schema bundle has, in every format, and
@@ -30,9 +31,7 @@ tables:
 	} {
 		d := documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text + bundle)})
 		for _, out := range rendered(t, d) {
-			if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
-				t.Errorf("no %q:\n%s", want, out)
-			}
+			assert.Contains(t, want, strings.Join(strings.Fields(out), " "), out)
 		}
 	}
 	if d := documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)}); strings.Contains(rendered(t, d)["json"], "bundle") {

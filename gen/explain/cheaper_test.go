@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/evolve"
 	"github.com/btgen-dev/btgen/gen/explain"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -117,9 +118,7 @@ func checkProposal(t *testing.T, text string, r *gen.Result, c *document.Section
 	t.Helper()
 	was, means := r.Layouts[0].Tables[0], c.Parts[0].Paragraph.Text
 	starts := times.FindAllString(means, -1)
-	if was.Draft != (len(starts) == 0) {
-		t.Errorf("draft: %t: %s", was.Draft, means)
-	}
+	assert.Same(t, len(starts) == 0, was.Draft, means)
 	if was.Draft {
 		starts = []string{""}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // meters are a schema with a pattern, the segments of its key, a bucket, and a rollup.
@@ -116,9 +117,7 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 	}
-	if advice != 1 {
-		t.Error(found)
-	}
+	assert.Same(t, 1, advice, found)
 }
 
 // runSize matches the size of the run of a bucket.

@@ -102,9 +102,7 @@ func TestPictures(t *testing.T) {
 	}
 	text, pictures := doc.Markdown("design"), doc.Pictures("design")
 	for name, picture := range pictures {
-		if !strings.Contains(text, "]("+name+")") {
-			t.Errorf("Markdown does not refer to %s", name)
-		}
+		assert.Contains(t, "]("+name+")", text, name)
 		var root struct{ XMLName xml.Name }
 		if err := xml.Unmarshal(picture, &root); err != nil || root.XMLName.Local != "svg" || bytes.Contains(picture, []byte("<script")) {
 			t.Errorf("%v:\n%s", err, picture)
@@ -141,9 +139,7 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	must(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: (-want +got)\n%s", path, diff)
-	}
+	assert.Same(t, string(want), got, path)
 }
 
 // stored is the data of a cell.
@@ -274,9 +270,7 @@ func check(t testing.TB, doc *document.Document) {
 	must(t, json.Unmarshal([]byte(first["json"]), &again))
 	second := rendered(t, &again)
 	second["json"] = first["json"] // with other types of data
-	if diff := cmp.Diff(first, second); diff != "" {
-		t.Errorf("JSON does not say all: (-document +again)\n%s", diff)
-	}
+	assert.Same(t, first, second)
 	colored := doc.Text(document.TextOptions{Color: true})
 	if strings.Contains(first["txt"], "\x1b") || !strings.Contains(colored, "\x1b[1m") || ansi.ReplaceAllString(colored, "") != first["txt"] {
 		t.Error("colors are in the wrong places, or change the text")
@@ -419,9 +413,7 @@ tables:
 expect: {` + expect + `}
 `)}).HTML())
 		for _, text := range want {
-			if !strings.Contains(page, text) {
-				t.Errorf("%s: no %q in\n%s", expect, text, page)
-			}
+			assert.Contains(t, text, page, expect)
 		}
 		if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") {
 			t.Errorf("%s:\n%s", expect, page)

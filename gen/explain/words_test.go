@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -36,9 +37,7 @@ const hostTable = `{pattern: bucket_new_cells, key: {delimiter: "#", segments: [
 func has(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("no %q in\n%s", part, text)
-		}
+		assert.Contains(t, part, text)
 	}
 }
 
@@ -116,9 +115,7 @@ queries:
 `
 	for end, got := range rendered(t, documentOf(t, gen.Input{Name: "event.yaml", Text: []byte(text)})) {
 		named := "hosts (named by the query):"
-		if n := strings.Count(got, named); n != 1 {
-			t.Errorf("%s: %d times %q", end, n, named)
-		}
+		assert.Same(t, 1, strings.Count(got, named), end, named)
 	}
 }
 
@@ -167,8 +164,6 @@ func TestManyTables(t *testing.T) {
 	}
 	doc := simulated(t, gen.Input{Name: "event.yaml", Text: []byte(text)})
 	for end, got := range rendered(t, doc) {
-		if n := strings.Count(got, "Not simulated: only"); n != 2 {
-			t.Errorf("%s: %d times", end, n)
-		}
+		assert.Same(t, 2, strings.Count(got, "Not simulated: only"), end)
 	}
 }

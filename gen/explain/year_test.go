@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/document"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/explain"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // lasting is a schema whose events are cells that live long.
@@ -88,9 +89,7 @@ func TestYear(t *testing.T) {
 			t.Errorf("%v was not measured", r.Cells)
 		}
 	}
-	if len(years.Rows) != len(usual) {
-		t.Error(years)
-	}
+	assert.Same(t, len(usual), len(years.Rows), years)
 }
 
 // TestCheaperLayout checks when a layout for later events is proposed.
@@ -192,9 +191,7 @@ func TestLackingPrices(t *testing.T) {
 		must(t, err)
 		check(t, &doc.Document)
 		year := dataOf[explain.Year](t, row(table(&doc.Document, "storage of a year"), "bucket_new_cells"))
-		if !slices.Equal(year.LacksPrices, test.year) {
-			t.Errorf("%v: %v", test.prices, year.LacksPrices)
-		}
+		assert.Same(t, test.year, year.LacksPrices, test.prices)
 		text := doc.Text(document.TextOptions{Width: 1000})
 		if priced := strings.Contains(text, " a month\n"); len(test.prices) > 0 && ((year.Month == nil) != (test.year != nil) || priced != (test.month == nil)) {
 			t.Errorf("%v: costs %v, %v", test.prices, year.Month, priced)

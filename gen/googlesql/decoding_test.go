@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -52,9 +53,7 @@ func TestDecodings(t *testing.T) {
 			}
 		}
 	}
-	if len(extremes) != 14 {
-		t.Errorf("%d types", len(extremes))
-	}
+	assert.Same(t, 14, len(extremes))
 }
 
 // encodingOf returns the encoding of values as text or binary.

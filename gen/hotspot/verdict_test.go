@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/archive"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -31,9 +32,7 @@ func TestVerdicts(t *testing.T) {
 			continue
 		}
 		a, err := archive.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		for _, f := range a.Files {
 			s, found := schema.Parse(f.Name, f.Data)
 			if filepath.Ext(f.Name) != ".yaml" || found.HasErrors() {
@@ -86,9 +85,7 @@ func verdict(t *testing.T, name string, s *schema.Schema, l *layout.Layout, tabl
 		t.Errorf("%s, table %s: K03 is %v, but the hottest part has %v; %+v", name, table.ID, has(found, "K03"), got.Hottest, ends)
 	}
 	share := hotspot.NewShare(l, table, load.Load)
-	if has(found, "K02") != (share >= hotspot.HotShare) {
-		t.Errorf("%s, table %s: K02 is %v, but new series have %v", name, table.ID, has(found, "K02"), share)
-	}
+	assert.Same(t, share >= hotspot.HotShare, has(found, "K02"), name, table.ID, share)
 	if share > 0 {
 		load.New = true
 		worst := hotspot.Simulate(l, table, load)

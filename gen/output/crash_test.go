@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // These variables make the test binary a process that is killed before a given step of
@@ -289,9 +291,8 @@ func TestPartial(t *testing.T) {
 		delete(files, gone+name)
 	}
 	compare(t, files, contents(t, dir))
-	if _, err := os.Lstat(filepath.Join(dir, "f"+name)); err != nil {
-		t.Error(err)
-	}
+	_, err = os.Lstat(filepath.Join(dir, "f"+name))
+	assert.Is(t, nil, err)
 }
 
 // Only one process at a time holds the lock of a folder, even under different names of
@@ -311,9 +312,7 @@ func TestLock(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if n := inside.Add(1); n != 1 {
-				t.Errorf("%d have it", n)
-			}
+			compare(t, int64(1), inside.Add(1))
 			held++
 			inside.Add(-1)
 			unlock()

@@ -94,9 +94,8 @@ func TestCommit(t *testing.T) {
 	compare(t, map[string]string{
 		"a/keep.go": ours("k"), "a/update.go": ours("new"), "d/create.go": ours("c"), "a/mine.go": "package a", "a/notes.txt": ours(""),
 	}, contents(t, dir))
-	if _, err := os.Stat(filepath.Join(dir, "b")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("an empty folder is left")
-	}
+	_, err = os.Stat(filepath.Join(dir, "b"))
+	assert.Is(t, fs.ErrNotExist, err, "an empty folder is left")
 }
 
 // TestCommitAllOrNothing makes the last step fail after the others: between Compare and
@@ -118,9 +117,8 @@ func TestCommitAllOrNothing(t *testing.T) {
 	}
 	delete(before, "z.go")
 	compare(t, before, contents(t, dir)) // no partial file is left
-	if _, err := os.Stat(filepath.Join(dir, "new")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("a folder that was made is left")
-	}
+	_, err = os.Stat(filepath.Join(dir, "new"))
+	assert.Is(t, fs.ErrNotExist, err, "a folder that was made is left")
 }
 
 // TestStagingFails makes changes fail before any file is replaced.
@@ -222,12 +220,10 @@ func TestLinkedFolder(t *testing.T) {
 	must(t, err)
 	carryOut(t, changes)
 	compare(t, map[string]string{"real/keep": ""}, contents(t, dir))
-	if _, err := os.Lstat(filepath.Join(dir, "real/b")); err != nil {
-		t.Error("the link to a folder is gone:", err)
-	}
-	if _, err := os.Lstat(filepath.Join(dir, "real/a")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("an empty folder is left")
-	}
+	_, err = os.Lstat(filepath.Join(dir, "real/b"))
+	assert.Is(t, nil, err, "the link to a folder is gone:")
+	_, err = os.Lstat(filepath.Join(dir, "real/a"))
+	assert.Is(t, fs.ErrNotExist, err, "an empty folder is left")
 }
 
 // Files of others are not overwritten, and nothing is written to their folders.

@@ -15,9 +15,7 @@ func TestCreatePartial(t *testing.T) {
 		for _, existing := range []string{"none", "a file", "a link", "a dangling link"} {
 			dir := t.TempDir()
 			name, other, real := filepath.Join(dir, "events.csv"), filepath.Join(dir, "other"), filepath.Join(dir, "real.csv")
-			write := func(name, text string) {
-				must(t, os.WriteFile(name, []byte(text), 0o640))
-			}
+			write := func(name, text string) { must(t, os.WriteFile(name, []byte(text), 0o640)) }
 			link := func(to, name string) {
 				if err := os.Symlink(to, name); err != nil {
 					t.Skip("no symbolic links here: ", err)
@@ -40,9 +38,8 @@ func TestCreatePartial(t *testing.T) {
 			}
 			p, err := CreatePartial(name)
 			must(t, err)
-			if _, err := p.WriteString("new"); err != nil {
-				t.Fatal(err)
-			}
+			_, err = p.WriteString("new")
+			must(t, err)
 			want := "new"
 			if complete {
 				err = p.Complete()

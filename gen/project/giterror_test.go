@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/project"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // Class: a message as long as what another program writes. Errors of git repeat the beginning of a revision and of what git
@@ -19,9 +20,7 @@ func TestGitErrors(t *testing.T) {
 			}
 		}
 	}
-	if got := (&project.GitError{Ref: "main", Reason: "fatal: ä"}).Error(); got != "git:main: fatal: ä" {
-		t.Error(got)
-	}
+	assert.Same(t, "git:main: fatal: ä", (&project.GitError{Ref: "main", Reason: "fatal: ä"}).Error())
 	_, err := project.LoadRevisions(strings.Repeat("x", 100_000), true)
 	if err == nil || len(err.Error()) > 4*700 {
 		t.Errorf("%.200v", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/protofile"
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // older has what the example schemas lack: fields that older events have elsewhere, and an enum
@@ -49,9 +50,7 @@ func TestDescriptors(t *testing.T) {
 	}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		inputs = append(inputs, gen.Input{Name: path, Text: text})
 	}
 	layouts, found := gen.Layouts(inputs)
@@ -66,17 +65,11 @@ func TestDescriptors(t *testing.T) {
 		messages++
 		f := protofile.Of(l, names.Of(l))
 		text, err := f.Text("// A head.")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		var set descriptorpb.FileDescriptorSet
-		if err := proto.Unmarshal(f.Descriptors(), &set); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, proto.Unmarshal(f.Descriptors(), &set))
 		files, err := protodesc.NewFiles(&set)
-		if err != nil {
-			t.Fatalf("%s: %v", f.Path, err)
-		}
+		assert.Must(t, err, f.Path)
 		if _, err := files.FindDescriptorByName("app.Event"); l.Package == "app" && err != nil {
 			t.Error(err)
 		}
@@ -84,18 +77,14 @@ func TestDescriptors(t *testing.T) {
 			Accessor: protocompile.SourceAccessorFromMap(map[string]string{f.Path: string(text)}),
 		})}
 		compiled, err := compiler.Compile(t.Context(), f.Path)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
+		assert.Must(t, err, text)
 		want := []*descriptorpb.FileDescriptorProto{protodesc.ToFileDescriptorProto(compiled[0])}
 		for i := range compiled[0].Imports().Len() {
 			imported := protodesc.ToFileDescriptorProto(compiled[0].Imports().Get(i).FileDescriptor)
 			imported.Options = nil
 			want = append(want[:i:i], imported, want[i])
 		}
-		if diff := cmp.Diff(want, set.GetFile(), protocmp.Transform()); diff != "" {
-			t.Errorf("%s (-file +descriptors):\n%s", f.Path, diff)
-		}
+		assert.Same(t, "", cmp.Diff(want, set.GetFile(), protocmp.Transform()), f.Path)
 	}
 	if messages < 8 {
 		t.Errorf("only %d messages", messages)

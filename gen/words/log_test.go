@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 func TestAppendLine(t *testing.T) {
@@ -27,9 +29,7 @@ func TestAppendLine(t *testing.T) {
 		"\xff\u2028":                   `\xff\u2028`,
 		"\u200b\ufeff\U000e0041":       `\u200b\ufeff\U000e0041`,
 	} {
-		if got := string(AppendLine(nil, []byte(line))); got != want {
-			t.Errorf("%q: got %q, want %q", line, got, want)
-		}
+		assert.Same(t, want, string(AppendLine(nil, []byte(line))), line)
 	}
 }
 
@@ -44,9 +44,7 @@ func TestAppendTerminal(t *testing.T) {
 		{"\x1b[8mhidden\x1b[2J\x1b]0;title\a\r", true, `\u001b[8mhidden\u001b[2J\u001b]0;title\u0007\u000d`},
 		{"größe\t☃", false, "größe\t☃"},
 	} {
-		if got := string(AppendTerminal(nil, []byte(tt.line), tt.colored)); got != tt.want {
-			t.Errorf("%q, colored %v: got %q, want %q", tt.line, tt.colored, got, tt.want)
-		}
+		assert.Same(t, tt.want, string(AppendTerminal(nil, []byte(tt.line), tt.colored)), tt.line, tt.colored)
 	}
 }
 
@@ -55,9 +53,7 @@ func TestPrintable(t *testing.T) {
 		"schemas/größe ☃.yaml": "schemas/größe ☃.yaml", "a\n::error::\tb": `a\n::error::\tb`,
 		"\x1b[31m\u202e\u200b": `\x1b[31m\u202e\u200b`, "\xff\ufffd": "\\xff\ufffd", "": "",
 	} {
-		if got := Printable(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		assert.Same(t, want, Printable(text), text)
 	}
 }
 
@@ -90,15 +86,11 @@ func TestLog(t *testing.T) {
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(text); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, e.Encode(text))
 		encoded := LogJSON(b.Bytes())
 		checkLog(t, string(encoded))
 		var before, after string
-		if err := json.Unmarshal(b.Bytes(), &before); err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, json.Unmarshal(b.Bytes(), &before))
 		if err := json.Unmarshal(encoded, &after); err != nil || before != after {
 			t.Fatalf("%q is %q, %v", before, after, err)
 		}

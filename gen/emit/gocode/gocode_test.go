@@ -20,9 +20,7 @@ func TestGroupImports(t *testing.T) {
 	const root = "example.com/app/generated"
 	src := "package app\n\nimport (\n\t\"context\"\n\tbigtable \"cloud.google.com/go/bigtable\"\n\t\"example.com/app/generated/weather\"\n\t\"time\"\n\t\"example.com/app/generated2\"\n\t\"example.com/app/generated\"\n\t\"encoding/json\"\n)\n\nvar x = \"import (\"\n"
 	got, err := format.Source(GroupImports("// head\n\n", []byte(src), root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Must(t, err)
 	compare(t, `// head
 
 package app
@@ -91,9 +89,7 @@ func TestTextStaysInItsComment(t *testing.T) {
 		f.NoFormat = true
 		f.Add(Doc("T is an event: " + strings.TrimSpace(text))).Line().Type().Id("T").Struct(jen.Id("A").Int().Comment(Comment(text)))
 		got, err := format.Source([]byte(f.GoString()))
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
+		assert.Must(t, err)
 		if again, err := format.Source(got); err != nil || !bytes.Equal(got, again) {
 			t.Errorf("gofmt changes\n%s\nto\n%s, %v", got, again, err)
 		}

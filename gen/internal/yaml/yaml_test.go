@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/btgen-dev/btgen/golden/assert"
 )
 
 // TestImportedHereAlone searches all Go files of the module for imports of the library: here, and where tests draw schemas.
@@ -52,9 +54,7 @@ func TestRepositoryFiles(t *testing.T) {
 		".pre-commit-hooks.yaml":   {"id", "name", "description", "entry", "language", "files", "pass_filenames"},
 	} {
 		text, err := os.ReadFile(filepath.Join("../../..", path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Must(t, err)
 		if strings.HasSuffix(path, "ci.yml") && !strings.Contains(string(text), "- run: .ci/run\n") {
 			t.Errorf("%s does not run .ci/run", path)
 		}
@@ -76,9 +76,7 @@ func TestRepositoryFiles(t *testing.T) {
 			if block.Content[1].Value == "btgen-check" { // pre-commit does not match a btgen.lock that was deleted
 				want[slices.Index(want, "files")] = "always_run"
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%s:%d: the keys are %q, want %q", path, block.Line, got, want)
-			}
+			assert.Same(t, want, got, path, block.Line)
 		}
 	}
 }
