@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -54,13 +53,10 @@ func TestForeignFiles(t *testing.T) {
 2026-03-01T13:00:00Z [725030-14732-2026.txt] [<nil>]
 `},
 	} {
-		dir := t.TempDir()
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(tt.text), 0o666))
-		var stdout, stderr bytes.Buffer
-		code := run([]string{"infer", filepath.Join(dir, name)}, &stdout, &stderr)
-		command := conversion.FindStringSubmatch(stderr.String())
+		_, stderr, code := inferSample(t, namedSample{file: name, text: tt.text})
+		command := conversion.FindStringSubmatch(stderr)
 		if code == 0 || command == nil {
-			t.Errorf("%s: %s", name, stderr.String())
+			t.Errorf("%s: %s", name, stderr)
 			continue
 		}
 		if _, err := exec.LookPath(command[2]); err != nil {
@@ -68,7 +64,8 @@ func TestForeignFiles(t *testing.T) {
 			continue
 		}
 		convert := exec.Command("sh", "-c", strings.TrimSuffix(command[1], "FILE")+name)
-		convert.Dir = dir
+		convert.Dir = t.TempDir()
+		must(t, os.WriteFile(filepath.Join(convert.Dir, name), []byte(tt.text), 0o666))
 		csv, err := convert.Output()
 		if err != nil {
 			t.Errorf("%s: %s: %v", name, command[1], err)
@@ -82,15 +79,12 @@ func TestForeignFiles(t *testing.T) {
 
 // eventsOfCSV infers a schema for a text, with flags, and returns the events that its command reads, one per line.
 func eventsOfCSV(t *testing.T, text string, flags []string) (string, error) {
-	s := namedSample{file: filepath.Join(t.TempDir(), "sample.csv"), text: text}
-	if err := os.WriteFile(s.file, []byte(text), 0o666); err != nil {
-		return "", err
+	s := namedSample{file: "sample.csv", flags: flags, text: text}
+	schema, stderr, code := inferSample(t, s)
+	if code != 0 {
+		return "", errors.New(stderr)
 	}
-	var schema, stderr bytes.Buffer
-	if code := run(append([]string{"infer", s.file}, flags...), &schema, &stderr); code != 0 {
-		return "", errors.New(stderr.String())
-	}
-	in, args, err := inferredReader(schema.Bytes(), s)
+	in, args, err := inferredReader([]byte(schema), s)
 	if err != nil {
 		return "", fmt.Errorf("%q: %w", args, err)
 	}

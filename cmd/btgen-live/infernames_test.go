@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -270,26 +269,12 @@ func TestInferredTogether(t *testing.T) {
 			tags = append(tags, fmt.Sprintf("%s=tag%d.", of.Replace(name), i))
 		}
 	}
-	dir := t.TempDir()
-	file, schema := filepath.Join(dir, "all.lp"), filepath.Join(dir, "all.yaml")
-	must(t, os.WriteFile(file, fmt.Appendf(nil, "cpu,%s %s %d000000000\n", strings.Join(tags, ","), strings.Join(fields, ","), firstTime), 0o666))
-	var stdout, stderr bytes.Buffer
-	if code := run([]string{"infer", file, "--out", schema}, &stdout, &stderr); code != 0 {
-		t.Fatal(stderr.String())
-	}
-	text, err := os.ReadFile(schema)
-	must(t, err)
-	args, err := commandOf(text)
-	must(t, err)
-	args = slices.Concat([]string{"write", args[0], file, "--schemas", dir, "--dry-run"}, args[2:])
-	stdout.Reset()
-	if code := run(args, &stdout, &stderr); code != 0 {
-		t.Fatal(stdout.String(), stderr.String())
-	}
+	text := fmt.Sprintf("cpu,%s %s %d000000000\n", strings.Join(tags, ","), strings.Join(fields, ","), firstTime)
+	stdout, _ := loadedDry(t, namedSample{file: "all.lp", text: text})
 	for _, texts := range [][]string{tags, fields} {
 		for _, s := range texts {
 			value := strings.Trim(s[strings.LastIndexByte(s, '=')+1:], `"`)
-			assert.Same(t, 1, strings.Count(stdout.String(), value), s)
+			assert.Same(t, 1, strings.Count(stdout, value), s)
 		}
 	}
 }
@@ -304,23 +289,19 @@ func commandOf(schema []byte) ([]string, error) {
 
 // runInferred infers a schema for a sample, and loads the sample with the command in the schema.
 func runInferred(t *testing.T, s namedSample) error {
-	file := filepath.Join(t.TempDir(), s.file)
-	if err := os.WriteFile(file, []byte(s.text), 0o666); err != nil {
-		return err
+	stdout, stderr, code := inferSample(t, s)
+	switch {
+	case code != 0 && s.refused != "" && strings.Contains(stderr, s.refused):
+		return nil
+	case code != 0:
+		return fmt.Errorf("infer: %s", stderr)
 	}
-	var stdout, stderr bytes.Buffer
-	if code := run(append([]string{"infer", file}, s.flags...), &stdout, &stderr); code != 0 {
-		if s.refused != "" && strings.Contains(stderr.String(), s.refused) {
-			return nil
-		}
-		return fmt.Errorf("infer: %s", stderr.String())
-	}
-	reader, args, err := inferredReader(stdout.Bytes(), s)
+	reader, args, err := inferredReader([]byte(stdout), s)
 	if err != nil {
 		return fmt.Errorf("%q: %w", args, err)
 	}
 	if err := complete(reader, s.empty); err != nil {
-		return fmt.Errorf("%q: %w\n%s", args, err, stdout.String())
+		return fmt.Errorf("%q: %w\n%s", args, err, stdout)
 	}
 	return nil
 }

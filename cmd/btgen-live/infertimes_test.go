@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -109,28 +106,23 @@ func loadTimes(t *testing.T, f timeText, format, zone string, inTime bool) error
 	if zone != "" {
 		s.flags = append(s.flags, "--zone", zone)
 	}
-	file := filepath.Join(t.TempDir(), s.file)
-	if err := os.WriteFile(file, []byte(s.text), 0o666); err != nil {
-		return err
-	}
-	var stdout, stderr bytes.Buffer
-	for run(append([]string{"infer", file}, s.flags...), &stdout, &stderr) != 0 {
-		advice := advised.FindStringSubmatch(stderr.String())
+	stdout, stderr, code := inferSample(t, s)
+	for ; code != 0; stdout, stderr, code = inferSample(t, s) {
+		advice := advised.FindStringSubmatch(stderr)
 		switch {
-		case f.write && inTime && regexp.MustCompile("write (times|hours) as|choose another column").MatchString(stderr.String()):
+		case f.write && inTime && regexp.MustCompile("write (times|hours) as|choose another column").MatchString(stderr):
 			return nil
 		case advice == nil || slices.Contains(s.flags, advice[1]):
-			return fmt.Errorf("infer %q: %s", s.flags, stderr.String())
+			return fmt.Errorf("infer %q: %s", s.flags, stderr)
 		}
 		s.flags = append(s.flags, advice[1:]...)
-		stderr.Reset()
 	}
 	if f.write && inTime {
-		return fmt.Errorf("is taken for times:\n%s", stdout.String())
+		return fmt.Errorf("is taken for times:\n%s", stdout)
 	}
-	reader, args, err := inferredReader(stdout.Bytes(), s)
+	reader, args, err := inferredReader([]byte(stdout), s)
 	if err != nil {
-		return fmt.Errorf("%q: %w\n%s", args, err, stdout.String())
+		return fmt.Errorf("%q: %w\n%s", args, err, stdout)
 	}
 	for i := range texts {
 		want, err := f.parse(texts[i], in)
@@ -141,9 +133,9 @@ func loadTimes(t *testing.T, f timeText, format, zone string, inTime bool) error
 		switch skipped := i == 1 && zone == "Europe/Berlin"; {
 		case err != nil && skipped && inTime:
 		case err != nil:
-			return fmt.Errorf("%q: %w\n%s", args, err, stdout.String())
+			return fmt.Errorf("%q: %w\n%s", args, err, stdout)
 		case inTime && !e.Time.Equal(want) || !inTime && !hasTime(&e, texts[i], want):
-			return fmt.Errorf("%q: %s is %v, want %v\n%s", args, texts[i], e, want, stdout.String())
+			return fmt.Errorf("%q: %s is %v, want %v\n%s", args, texts[i], e, want, stdout)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -83,6 +84,23 @@ func inferSample(t *testing.T, s namedSample) (stdout, stderr string, code int) 
 	var out, errs bytes.Buffer
 	code = run(append([]string{"infer", file}, s.flags...), &out, &errs)
 	return out.String(), errs.String(), code
+}
+
+// loadedDry infers a schema for a sample, and returns what the command in it prints with --dry-run.
+func loadedDry(t *testing.T, s namedSample) (stdout, stderr string) {
+	t.Helper()
+	schemas := t.TempDir()
+	schema, failed, code := inferSample(t, s)
+	if code != 0 {
+		t.Fatalf("%q: %s", s.flags, failed)
+	}
+	file := filepath.Join(schemas, s.file)
+	must(t, errors.Join(os.WriteFile(file, []byte(s.text), 0o666), os.WriteFile(filepath.Join(schemas, "x.yaml"), []byte(schema), 0o666)))
+	args, err := commandOf([]byte(schema))
+	must(t, err)
+	var out, errs bytes.Buffer
+	run(append([]string{"write", args[0], file, "--dry-run", "--schemas", schemas}, args[2:]...), &out, &errs)
+	return out.String(), errs.String()
 }
 
 // TestInferredValues loads columns of texts that look like values, but may be codes: they are kept, or the proposal asks.
@@ -236,24 +254,13 @@ func TestInferredPrecision(t *testing.T) {
 					continue
 				}
 				late := time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC).Add(finer)
-				text, file, schemas := timesOf(f, step, late), filepath.Join(t.TempDir(), "x"), t.TempDir()
-				must(t, os.WriteFile(file, []byte(text), 0o666))
-				var stdout, stderr bytes.Buffer
-				infer := []string{"infer", file, "--format", f.Name, "--sample", "12", "--out", schemas + "/x.yaml"}
+				s := namedSample{file: "x", flags: []string{"--format", f.Name, "--sample", "12"}, text: timesOf(f, step, late)}
 				if f.Cells {
-					infer = append(infer, "--series", "host")
+					s.flags = append(s.flags, "--series", "host")
 				}
-				if run(infer, &stdout, &stderr) != 0 {
-					t.Fatalf("%q: %s", infer, stderr.String())
-				}
-				schema, err := os.ReadFile(schemas + "/x.yaml")
-				must(t, err)
-				args, err := commandOf(schema)
-				must(t, err)
-				stdout.Reset()
-				run(append([]string{"write", args[0], file, "--dry-run", "--schemas", schemas}, args[2:]...), &stdout, &stderr)
-				if got := stdout.String(); !strings.Contains(got, late.Format(time.RFC3339Nano)) && !strings.Contains(got, "times of 1 event cut to ") {
-					t.Errorf("%s: a time in %s after times in %s is lost: %s%s", f.Name, finer, step, got, stderr.String())
+				got, failed := loadedDry(t, s)
+				if !strings.Contains(got, late.Format(time.RFC3339Nano)) && !strings.Contains(got, "times of 1 event cut to ") {
+					t.Errorf("%s: a time in %s after times in %s is lost: %s%s", f.Name, finer, step, got, failed)
 				}
 			}
 		}
