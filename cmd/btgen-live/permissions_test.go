@@ -193,8 +193,7 @@ func dropped(ctx context.Context, b *storetest.Bigtable) error {
 // permissions are the rows of the table of the manual.
 func permissions(t *testing.T) string {
 	type need struct {
-		commands    []string
-		permissions []string
+		commands, permissions []string
 	}
 	var needs []need
 	g := &guard{}

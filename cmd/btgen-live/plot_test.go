@@ -36,8 +36,7 @@ func TestPlotWidthOfRollup(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, tt := range []struct {
 		least, rollup time.Duration
-		zone          string
-		want          string
+		zone, want    string
 	}{
 		{11 * time.Minute, 10 * time.Minute, "UTC", "30m"}, {time.Second, 10 * time.Minute, "UTC", "10m"}, {5 * time.Hour, 4 * time.Hour, "UTC", "12h"},
 		{time.Minute, 90 * time.Minute, "UTC", "3h"}, {time.Minute, 7 * time.Minute, "UTC", "7m"}, {time.Hour, 7 * time.Second, "UTC", "3605s"}, {100 * day, time.Hour, "UTC", "1y"},

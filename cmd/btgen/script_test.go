@@ -12,9 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"btgen": main})
-}
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"btgen": main}) }
 
 var update = flag.Bool("update", false, "rewrite the output that scripts compare with cmp")
 

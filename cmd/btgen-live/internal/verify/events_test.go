@@ -48,10 +48,8 @@ func TestEventsAsReadersFindThem(t *testing.T) {
 		}
 	}
 	damages := map[string]func(t *testing.T, table *bigtable.Table, row bigtable.Row){
-		"nothing": func(*testing.T, *bigtable.Table, bigtable.Row) {},
-		"another salt": move(func(key string) string {
-			return string('0'+(key[0]-'0'+1)%8) + key[1:]
-		}),
+		"nothing":                        func(*testing.T, *bigtable.Table, bigtable.Row) {},
+		"another salt":                   move(func(key string) string { return string('0'+(key[0]-'0'+1)%8) + key[1:] }),
 		"a number without leading zeros": move(func(key string) string { return strings.Replace(key, "#000", "#", 1) }),
 		"a required field is gone": func(t *testing.T, table *bigtable.Table, row bigtable.Row) {
 			m := bigtable.NewMutation()

@@ -19,11 +19,10 @@ import (
 // counts.
 type server struct {
 	bigtable.TableAPI
-	keys     []string // that it samples
-	ignores  bool     // the direction of reads
-	requests int
-	rows     int
-	fails    int // number of the request that fails; 0 for none
+	keys           []string // that it samples
+	ignores        bool     // the direction of reads
+	requests, rows int
+	fails          int // number of the request that fails; 0 for none
 }
 
 var errServer = errors.New("the server fails")
