@@ -173,10 +173,9 @@ func TestBackfillSweeps(t *testing.T) {
 	left := sample{Series: "s0003", Time: at(3), Value: 3}
 	early := sample{Series: "s0003", Time: at(-1000), Value: 3} // before all events of the source
 	for _, tt := range []struct {
-		name          string
-		serves        bool
-		repair        bool
-		deleted, only int64
+		name           string
+		serves, repair bool
+		deleted, only  int64
 	}{
 		{"a stopped run", false, false, 1, 1},
 		{"it serves reads", true, false, 0, 0},

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
@@ -128,9 +128,7 @@ func TestBackfillRefusedStates(t *testing.T) {
 	must(t, c.events().WriteAll(t.Context(), []sample{{Series: "a", Time: at(900)}, {Series: "b;c", Time: at(900)}}))
 	for _, verify := range []bool{false, true} {
 		_, err := backfillOf(t.Context(), c.Client, c.mappings, BackfillOptions{Target: "now", Verify: verify, Now: c.clock})
-		if !errors.Is(err, codec.ErrDelimiter) {
-			t.Errorf("verify %t: %v", verify, err)
-		}
+		assert.Is(t, codec.ErrDelimiter, err, verify)
 	}
 }
 
@@ -172,13 +170,9 @@ func TestStatesAlone(t *testing.T) {
 	must(t, c.writer(c.Client).Write(t.Context(), sample{Series: "a", Time: at(900)}))
 	w := newWriterOf(c.Client, c.mappings, WriterOptions{Now: c.clock, Tables: []string{"now"}})
 	e := sample{Series: "a", Time: at(901)}
-	if err := w.Write(t.Context(), e); !errors.Is(err, ErrStatesAlone) {
-		t.Errorf("written: %v", err)
-	}
+	assert.Is(t, ErrStatesAlone, w.Write(t.Context(), e))
 	b := newBatcherOf(w, nil)
-	if err := b.Add(t.Context(), e); !errors.Is(err, ErrStatesAlone) {
-		t.Errorf("added: %v", err)
-	}
+	assert.Is(t, ErrStatesAlone, b.Add(t.Context(), e))
 	must(t, b.Close(context.Background()))
 	_, err := w.DeleteAll(t.Context(), seriesOf(e))
 	must(t, err)

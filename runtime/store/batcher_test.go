@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -417,12 +418,8 @@ func TestBatcherCloses(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := b.Close(short); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
-	if err := b.Add(t.Context(), nth(9)); !errors.Is(err, ErrClosed) {
-		t.Error(err)
-	}
+	assert.Is(t, context.DeadlineExceeded, b.Close(short))
+	assert.Is(t, ErrClosed, b.Add(t.Context(), nth(9)))
 	close(g.open)
 	eventually(t, "what was added is sent although Close was given up", func() bool { return g.requests() == 2 })
 	must(t, b.Close(t.Context()))
@@ -442,9 +439,7 @@ func TestFailedEventsCanBeAddedAgain(t *testing.T) {
 		if again.Add(1) == 50 {
 			g.fails.Store(false)
 		}
-		if err := b.Add(t.Context(), e); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, nil, b.Add(t.Context(), e))
 	}, BatcherOptions{MaxEvents: 1, MaxConcurrentBatches: 1})
 	for i := range 100 {
 		must(t, b.Add(t.Context(), nth(i)))

@@ -17,15 +17,14 @@ import (
 
 // sampleColumns are samples in columnar form, as in generated code.
 type sampleColumns struct {
-	Series    []string
-	Time      []time.Time
-	Sequence  []uint32
-	Class     []int
-	TTL       []time.Duration
-	ExpiresAt []time.Time
-	WrittenAt []time.Time
-	Value     []uint64
-	Note      [][]byte
+	Series               []string
+	Time                 []time.Time
+	Sequence             []uint32
+	Class                []int
+	TTL                  []time.Duration
+	ExpiresAt, WrittenAt []time.Time
+	Value                []uint64
+	Note                 [][]byte
 }
 
 // text formats the samples. It fails if the columns have different lengths.

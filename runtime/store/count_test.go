@@ -2,13 +2,13 @@ package store
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -219,9 +219,7 @@ func TestLatestOfAnyLabels(t *testing.T) {
 			r := newReaderOf(bt.Client, l, ReaderOptions{Now: clockAt(86400*c.now + 300).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { requests = op.Requests }}})
 			e, err := r.Latest(t.Context(), sample{Series: "s"})
 			if c.days == nil {
-				if !errors.Is(err, ErrNotFound) {
-					t.Errorf("%s %+v: %v, %v", l.Table.ID, c, e, err)
-				}
+				assert.Is(t, ErrNotFound, err, l.Table.ID, c, e)
 			} else if last := c.days[len(c.days)-1]; err != nil || e.Value != uint64(last+1000) {
 				t.Errorf("%s %+v: %v, %v", l.Table.ID, c, e, err)
 			}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -243,12 +244,10 @@ func TestDeleteRefuses(t *testing.T) {
 	if _, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), at(1), time.Time{}); !errors.As(err, &bad) {
 		t.Error(err)
 	}
-	if _, err := w.DeleteAll(t.Context(), seriesOf(sample{})); !errors.Is(err, codec.ErrEmpty) {
-		t.Error(err)
-	}
-	if _, err := w.Delete(t.Context(), []sample{{Series: "a#b", Time: day0}}); !errors.Is(err, codec.ErrDelimiter) {
-		t.Error(err)
-	}
+	_, err := w.DeleteAll(t.Context(), seriesOf(sample{}))
+	assert.Is(t, codec.ErrEmpty, err)
+	_, err = w.Delete(t.Context(), []sample{{Series: "a#b", Time: day0}})
+	assert.Is(t, codec.ErrDelimiter, err)
 	if got, err := w.Delete(t.Context(), nil); err != nil || got.Events() != 0 || len(got.Tables) != 1 {
 		t.Error(got, err)
 	}

@@ -1,12 +1,12 @@
 package store
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -35,9 +35,7 @@ func TestFieldsOfWholeValues(t *testing.T) {
 func refusesFields(t *testing.T, r *readerOf[sample], fields ...Field) {
 	t.Helper()
 	for _, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), day0, at(60), ReadOptions{Fields: fields}) {
-		if !errors.Is(err, ErrNoField) {
-			t.Errorf("fields %q: %v", fields, err)
-		}
+		assert.Is(t, ErrNoField, err, fields)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -87,9 +88,7 @@ func TestTimestampsOutsideTheBucket(t *testing.T) {
 				events, undecodable, failed := int64(0), int64(0), 0
 				for w, err := range readWindows(t.Context(), r, intoColumns(one.untyped()), sampleWindows, seriesOf(sample{Series: "s"}), at(0), at(100*86400), window.Every(24*time.Hour), WindowOptions{NewestFirst: newestFirst}) {
 					if err != nil {
-						if !errors.Is(err, codec.ErrTimeRange) {
-							t.Errorf("%s, %v: %v", l.Table.ID, stray, err)
-						}
+						assert.Is(t, codec.ErrTimeRange, err, l.Table.ID, stray)
 						failed++
 						continue
 					}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 )
@@ -73,9 +74,7 @@ func TestTokenOfAnotherRead(t *testing.T) {
 		}
 	}
 	for _, o := range []ReadOptions{{Page: &Page{}}, {Page: &Page{Size: 1}, LatestOnly: true}} {
-		if err := ask(r, all("s"), "s", 86400, o); !errors.Is(err, ErrPage) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		assert.Is(t, ErrPage, ask(r, all("s"), "s", 86400, o), o)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -100,9 +101,7 @@ func wantMissing(t *testing.T, err error, table string) {
 			continue
 		}
 		for _, hint := range []string{table, "btgen-live setup", "TablePrefix"} {
-			if !strings.Contains(err.Error(), hint) {
-				t.Errorf("%v: no %q", err, hint)
-			}
+			assert.Contains(t, hint, err.Error(), err)
 		}
 	}
 	if len(errs) == 0 {

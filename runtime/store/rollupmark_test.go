@@ -123,9 +123,7 @@ func TestMarks(t *testing.T) {
 	source.Table.ID = "source"
 	l.Table.WriteOnly = true
 	bt := newBigtable(t, l, source)
-	only := func(client Client) *writerOf[sample] {
-		return newWriterOf(client, []*mappingOf[sample]{l, source})
-	}
+	only := func(client Client) *writerOf[sample] { return newWriterOf(client, []*mappingOf[sample]{l, source}) }
 	plain := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
 	one := func(i int) sample {
 		return sample{Series: fmt.Sprint("s", i%3), Time: at(i * 40_000), Value: uint64(i)}

@@ -368,11 +368,10 @@ func TestRollupLeaves(t *testing.T) {
 	const refused = "s01#2021-03-06"
 	lasts := func(rows bigtable.RowSet) bool { return strings.Contains(fmt.Sprint(rows), refused) }
 	for name, c := range map[string]struct {
-		code     codes.Code
-		read     bool
-		forever  bool
-		want     int64 // buckets that are left
-		requests int   // for the refused bucket; 0 for any
+		code          codes.Code
+		read, forever bool
+		want          int64 // buckets that are left
+		requests      int   // for the refused bucket; 0 for any
 	}{
 		"change refused": {codes.FailedPrecondition, false, true, 1, 1}, "change fails": {codes.Internal, false, true, 1, maxTries},
 		"read refused": {codes.FailedPrecondition, true, true, 1, 0}, "read fails": {codes.ResourceExhausted, true, true, 1, 0},

@@ -145,9 +145,7 @@ func (p *protocolTable) record(cells rowCells, f func() error) []rowChange {
 }
 
 // numbers returns numbers in sequence instead of random ones.
-func numbers(from uint64) func() uint64 {
-	return func() uint64 { from++; return from }
-}
+func numbers(from uint64) func() uint64 { return func() uint64 { from++; return from } }
 
 // writer returns a writer whose marks are numbered.
 func (p *protocolTable) writer(now time.Time, mark int) *writerOf[sample] {

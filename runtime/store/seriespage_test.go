@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
@@ -90,17 +91,15 @@ func TestTokensOfSeries(t *testing.T) {
 	if _, _, err := list(all("s1"), Page{Size: 2, Token: token}); err == nil {
 		t.Error("a token of other values")
 	}
-	if _, _, err := list(all("s"), Page{}); !errors.Is(err, ErrPage) {
-		t.Errorf("no size: %v", err)
-	}
+	_, _, err = list(all("s"), Page{})
+	assert.Is(t, ErrPage, err)
 }
 
 // TestSeriesAreSkipped lists series and counts what that takes: with many rows per series about
 // one request and at most eight rows for each, and with few rows per series few requests.
 func TestSeriesAreSkipped(t *testing.T) {
 	for _, c := range []struct {
-		series, rows           int
-		mostRequests, mostRows int
+		series, rows, mostRequests, mostRows int
 	}{
 		{30, testlong.Pick(200, 1000), 60, 8 * 30}, {1000, 2, 40, 3000}, {3, 1, 4, 3}, {0, 0, 1, 0},
 	} {

@@ -14,6 +14,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -185,9 +186,7 @@ func TestState(t *testing.T) {
 	}
 	same(t, []string{"f.1:note@701", "f.1:v.1@701"}, c.row("a")) // neither older versions nor the mark
 	must(t, c.events().Write(t.Context(), s(960, "killed")))     // before the row was written
-	if err := w.Write(t.Context(), s(960, "other"), ifAbsent); !errors.Is(err, ErrExists) {
-		t.Errorf("written if absent, after a kill: %v", err)
-	}
+	assert.Is(t, ErrExists, w.Write(t.Context(), s(960, "other"), ifAbsent))
 	c.agree("a", "b", "c")
 	must(t, w.Write(t.Context(), s(970, "newer"))) // the mark no longer counts
 	same(t, 1, c.requests())
@@ -478,16 +477,15 @@ type nowRun struct {
 // nowStep is a call of a process.
 type nowStep struct {
 	nowCall
-	begun  bool
-	done   bool
-	name   string // of its next request; empty if it has ended
-	do     func() error
-	answer chan error
-	kills  int
-	rows   int // after which the stream of the next read breaks; less than 0 for none
-	err    error
-	last   string // its last request
-	asked  int    // how many requests it has sent
+	begun, done bool
+	name        string // of its next request; empty if it has ended
+	do          func() error
+	answer      chan error
+	kills       int
+	rows        int // after which the stream of the next read breaks; less than 0 for none
+	err         error
+	last        string // its last request
+	asked       int    // how many requests it has sent
 }
 
 // nowOption is what may happen next.

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/call"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -341,9 +342,7 @@ func TestDefaultDeadline(t *testing.T) {
 		"Latest":   latest,
 		"Read":     read,
 	} {
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Is(t, context.DeadlineExceeded, err, name)
 	}
 	var failed *WriteError
 	if err := w.Write(t.Context(), sample{Series: "s", Time: at(0)}); !errors.As(err, &failed) || failed.Failures[0].Outcome != Unknown {

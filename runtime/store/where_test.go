@@ -11,6 +11,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/storetest"
@@ -241,9 +242,7 @@ func TestWhereIsRefused(t *testing.T) {
 		"no end":        {query("score").Where(gauge{Score: &zero}, gauge{}), ErrBounds},
 		"unknown field": {query("levels").Where(gauge{}, gauge{}), ErrNoField},
 	} {
-		if err := read(test.q, ReadOptions{}); !errors.Is(err, test.want) {
-			t.Errorf("%s: %v, want %v", name, err, test.want)
-		}
+		assert.Is(t, test.want, read(test.q, ReadOptions{}), name)
 	}
 	page := &Page{Size: 1}
 	for _, high := range []int64{5, 5, 4} {

@@ -18,9 +18,8 @@ func TestClientsWithTheOptionsGetPlaceholders(t *testing.T) {
 	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "s", Time: at(1), Value: 1}))
 	without := opened(t)(storetest.ConnectPlain(t.Context(), bt.Addr))
 	for _, c := range []struct {
-		client  *bigtable.Client
-		asks    bool
-		decoded bool
+		client        *bigtable.Client
+		asks, decoded bool
 	}{{bt.Client, true, true}, {bt.Client, false, false}, {without, true, false}} {
 		read := t.Context()
 		if c.asks {
