@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // tib is how Google counts the storage of nodes.
@@ -19,7 +20,7 @@ const tib = 1 << 40
 // layoutOf resolves a schema of one table with a field of 8 bytes and entries after it.
 func layoutOf(t *testing.T, entries string) *layout.Layout {
 	t.Helper()
-	s, found := schema.Parse("s.yaml", []byte(`btgen: v1
+	return testschema.Layout(t, `btgen: v1
 package: p
 name: P
 series:
@@ -36,12 +37,7 @@ tables:
     ttl: {max_age: 30d}
 queries:
   ByRegion: {by: [region]}
-`+entries))
-	l, more := layout.Resolve(s)
-	if found = append(found, more...); found.HasErrors() {
-		t.Fatal(found)
-	}
-	return l
+`+entries)
 }
 
 // cellBytes is what an event of that table takes: the row key north#uuid#seconds, the family,
@@ -131,7 +127,7 @@ func TestLastStates(t *testing.T) {
 		// The newest three are kept even if they are older, and of younger ones all of an hour.
 		"{all_of: [{max_age: 1h}, {max_versions: 3}]}": 3600,
 	} {
-		s, _ := schema.Parse("s.yaml", fmt.Appendf(nil, `
+		l := testschema.Layout(t, fmt.Sprintf(`
 btgen: v1
 package: fleet
 name: State
@@ -141,10 +137,6 @@ expect: {series: %d, rate: 1/s, value_bytes: 5, reads: {Latest: 10/s, Read: 5/s}
 tables:
   now: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [vehicle]}, bucket: none, family: n, ttl: %s}
 `, series, rule))
-		l, found := layout.Resolve(s)
-		if found.HasErrors() {
-			t.Fatal(found)
-		}
 		e := estimate.Of(l, l.Tables[0])
 		p := capacity.Of(l)
 		if e.LivePerRow != versions || e.EventsPerRow != versions+7*86_400 || e.CellsPerRow != cells*e.EventsPerRow {

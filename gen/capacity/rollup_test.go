@@ -8,14 +8,14 @@ import (
 	"github.com/btgen-dev/btgen/gen/capacity"
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // rolledUp resolves a schema with a table of buckets of a day, an event each hour, and a rollup or none.
 func rolledUp(t *testing.T, rollup string) *layout.Layout {
 	t.Helper()
-	s, found := schema.Parse("s.yaml", []byte(`btgen: v1
+	return testschema.Layout(t, `btgen: v1
 package: p
 name: P
 series: {id: {type: uuid}}
@@ -30,12 +30,7 @@ tables:
     ttl: {max_age: 30d}
 `+rollup+`
 expect: {series: 1000, rate: 1/h}
-`))
-	l, more := layout.Resolve(s)
-	if found = append(found, more...); found.HasErrors() {
-		t.Fatal(found)
-	}
-	return l
+`)
 }
 
 // TestRollup compares what a rollup takes with figures computed by hand.

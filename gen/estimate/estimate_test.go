@@ -8,8 +8,8 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // TestBalloonWeek computes the size of the documented weather balloon's week: 10,080
@@ -43,7 +43,7 @@ func TestBalloonWeek(t *testing.T) {
 		{"us-west2", rows, values, "29+12+8+8+5, 29+12+11+8+3, 29+12+8+8+2, 29+12+8+8+3", 62 + 63 + 59 + 60, "2.46 MB"},
 		{"us-west2", blobs, blob, "29+12+17+8+16", 82, "0.83 MB"},
 	} {
-		s, found := schema.Parse("s.yaml", fmt.Appendf(nil, `
+		l := testschema.Layout(t, fmt.Sprintf(`
 btgen: v1
 package: weather
 name: Balloon
@@ -57,13 +57,6 @@ fields:
 tables:
   balloon: {%s, family: measurements, ttl: {max_age: 52w}}
 `, test.location, test.table))
-		if found.HasErrors() {
-			t.Fatal(found)
-		}
-		l, found := layout.Resolve(s)
-		if found.HasErrors() {
-			t.Fatal(found)
-		}
 		e := estimate.Of(l, l.Tables[0])
 		event := e.Event.Typical - e.Values + test.values
 		if math.Abs(event-test.event) > 1e-9 {
@@ -81,7 +74,7 @@ func TestEstimateRows(t *testing.T) {
 		cells("1h", "{keep: forever}"): 0,
 		"  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {max_age: 1d}}\n": 8 * 24 * 60,
 	} {
-		l := resolve(t, "1m", tables)
+		l := testschema.Tables(t, "1m", tables)
 		e := estimate.Of(l, l.Tables[0])
 		compare(t, want, e.Rows)
 	}
@@ -116,7 +109,7 @@ func TestWorkOfFamilies(t *testing.T) {
 // hour.
 func familiesLayout(t *testing.T) *layout.Layout {
 	t.Helper()
-	s, found := schema.Parse("event.yaml", []byte(`btgen: v1
+	return testschema.Layout(t, `btgen: v1
 package: app
 name: Event
 series: {host: string}
@@ -129,39 +122,10 @@ tables:
     bucket: 1h
     families: {s: {ttl: {max_age: 1h}}, l: {ttl: {max_age: 30d}}}
 expect: {rate: 1/s}
-`))
-	if len(found) > 0 {
-		t.Fatal(found)
-	}
-	l, found := layout.Resolve(s)
-	if found.HasErrors() {
-		t.Fatal(found)
-	}
-	return l
+`)
 }
 
 var compare = assert.Same
-
-// resolve resolves tables below a schema with the given precision.
-func resolve(t *testing.T, precision, tables string) *layout.Layout {
-	t.Helper()
-	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
-package: app
-name: Event
-series: {host: string, id: {type: int64, example: 7}}
-time: {precision: %s}
-fields: {a: {type: int64, number: 1}, b: {type: string, number: 2, column: bb, values: text}}
-tables:
-%s`, precision, tables))
-	if len(found) == 0 {
-		var l *layout.Layout
-		if l, found = layout.Resolve(s); len(found) == 0 {
-			return l
-		}
-	}
-	t.Fatal(found)
-	return nil
-}
 
 // cells returns a table with bucket_new_cells.
 func cells(bucket, ttl string) string {

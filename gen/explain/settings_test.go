@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // compared are schemas whose settings are changed one by one.
@@ -145,14 +146,7 @@ func TestCompareSettings(t *testing.T) {
 // explained explains a schema without errors of the language; rules may find something.
 func explained(t *testing.T, text string) *explain.Explanation {
 	t.Helper()
-	s, found := schema.Parse("p.yaml", []byte(text))
-	if found.HasErrors() {
-		t.Fatal(found)
-	}
-	l, found := layout.Resolve(s)
-	if found.HasErrors() {
-		t.Fatal(found)
-	}
+	s, l := testschema.Parse(t, "p.yaml", text)
 	doc, err := explain.New([]*schema.Schema{s}, []*layout.Layout{l}, explain.Options{})
 	must(t, err)
 	return doc

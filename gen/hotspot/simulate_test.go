@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // layoutOf resolves a schema with a key.
 func layoutOf(t testing.TB, segments, expect string) *layout.Layout {
 	t.Helper()
-	s, found := schema.Parse("s.yaml", []byte(fmt.Sprintf(`btgen: v1
+	return testschema.Layout(t, fmt.Sprintf(`btgen: v1
 package: p
 name: P
 series:
@@ -32,12 +32,7 @@ tables:
     family: m
     ttl: {max_age: 30d}
 expect: {%s}
-`, segments, expect)))
-	l, more := layout.Resolve(s)
-	if found = append(found, more...); found.HasErrors() {
-		t.Fatal(found)
-	}
-	return l
+`, segments, expect))
 }
 
 // simulate simulates the writes of a layout.

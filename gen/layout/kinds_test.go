@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // TestTellApart compares tables whose keys begin with an id in some form, followed by the text
@@ -54,7 +55,7 @@ func TestTellApart(t *testing.T) {
 			if delimiter != "" {
 				delimiter = fmt.Sprintf("delimiter: %q, ", delimiter)
 			}
-			return resolve(t, "1s", fmt.Sprintf(`  rows: {pattern: single_unserialized, key: {%ssegments: [{const: x}, %s, %s, %s, time]}, family: m, ttl: {max_age: 1d}}
+			return testschema.Tables(t, "1s", fmt.Sprintf(`  rows: {pattern: single_unserialized, key: {%ssegments: [{const: x}, %s, %s, %s, time]}, family: m, ttl: {max_age: 1d}}
 `, delimiter, segment, kind, map[bool]string{true: "id", false: "host"}[segment == word || segment == four || segment == eight]))
 		}
 		delimiterB := test.delimiterB

@@ -11,31 +11,11 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 const day = 24 * time.Hour
-
-// resolve resolves tables below a schema with the given precision.
-func resolve(t *testing.T, precision, tables string) *layout.Layout {
-	t.Helper()
-	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
-package: app
-name: Event
-series: {host: string, id: {type: int64, example: 7}}
-time: {precision: %s}
-fields: {a: {type: int64, number: 1}, b: {type: string, number: 2, column: bb, values: text}}
-tables:
-%s`, precision, tables))
-	if len(found) == 0 {
-		var l *layout.Layout
-		if l, found = layout.Resolve(s); len(found) == 0 {
-			return l
-		}
-	}
-	t.Fatal(found)
-	return nil
-}
 
 // cells returns a table with bucket_new_cells.
 func cells(bucket, ttl string) string {
@@ -62,7 +42,7 @@ func TestDefaultLabel(t *testing.T) {
 		{"90s", "#", "2006-01-02T150405"},
 	} {
 		table := strings.Replace(cells(test.bucket, "{max_age: 1d}"), `"#"`, fmt.Sprintf("%q", test.delimiter), 1)
-		bucket := resolve(t, "1s", table).Tables[0].Bucket
+		bucket := testschema.Tables(t, "1s", table).Tables[0].Bucket
 		compare(t, test.want, bucket.Label.Format.Layout, test.bucket, test.delimiter)
 		assert.Is(t, nil, bucket.Validate())
 	}
@@ -75,7 +55,7 @@ func TestMaxCells(t *testing.T) {
 	}{
 		{"1m", "1h", 60}, {"1m", "1w", 10080}, {"1ms", "1m", 60_000}, {"1h", "1mo", 31 * 24}, {"1d", "1y", 366}, {"1h", "1h", 1},
 	} {
-		l := resolve(t, test.precision, cells(test.bucket, "{keep: forever}"))
+		l := testschema.Tables(t, test.precision, cells(test.bucket, "{keep: forever}"))
 		compare(t, test.want, l.Tables[0].MaxCells, test.bucket, test.precision)
 	}
 }
@@ -92,7 +72,7 @@ func TestRetention(t *testing.T) {
 		"{any_of: [{max_age: 30d}, {max_versions: 60}]}":                          {{MaxAge: 30 * day}},
 		"{all_of: [{max_age: 1d}, {all_of: [{max_age: 2d}, {max_versions: 1}]}]}": {{MaxAge: 2 * day}, {Versions: 1}},
 	} {
-		l := resolve(t, "1m", cells("1h", ttl))
+		l := testschema.Tables(t, "1m", cells("1h", ttl))
 		compare(t, want, l.Tables[0].Families[0].Life.Retention, ttl)
 	}
 }
@@ -109,7 +89,7 @@ func TestCheapest(t *testing.T) {
 		cells("1h", "{keep: forever}") + rows: "cells", rows + cells("1h", "{keep: forever}"): "rows", // the first of equals
 		numbered: "numbered",
 	} {
-		compare(t, want, resolve(t, "1m", tables).Read.ID, tables)
+		compare(t, want, testschema.Tables(t, "1m", tables).Read.ID, tables)
 	}
 }
 
@@ -118,13 +98,13 @@ func TestTimeKey(t *testing.T) {
 	for precision, want := range map[string]codec.TimeKind{
 		"1d": codec.UnixMillis, "1ms": codec.UnixMillis, "500us": codec.UnixMicros, "1us": codec.UnixMicros, "100ns": codec.UnixNanos,
 	} {
-		l := resolve(t, precision, "  rows: {pattern: single_unserialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n")
+		l := testschema.Tables(t, precision, "  rows: {pattern: single_unserialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n")
 		compare(t, want, l.Tables[0].Time.Kind)
 	}
 }
 
 func TestColumns(t *testing.T) {
-	l := resolve(t, "1m", cells("1h", "{keep: forever}")+
+	l := testschema.Tables(t, "1m", cells("1h", "{keep: forever}")+
 		"  rows: {pattern: single_serialized, key: {delimiter: \"#\", segments: [host, id, time]}, family: m, ttl: {keep: forever}}\n")
 	var got []string
 	for _, table := range l.Tables {
@@ -138,7 +118,7 @@ func TestColumns(t *testing.T) {
 // A table whose keys begin with a salt is split at the salts.
 func TestSaltSplits(t *testing.T) {
 	table := func(key string) []string {
-		return resolve(t, "1m", fmt.Sprintf("  t: {pattern: bucket_new_cells, key: {%s}, bucket: 1h, family: m, ttl: {max_age: 1d}}\n", key)).Tables[0].Splits
+		return testschema.Tables(t, "1m", fmt.Sprintf("  t: {pattern: bucket_new_cells, key: {%s}, bucket: 1h, family: m, ttl: {max_age: 1d}}\n", key)).Tables[0].Splits
 	}
 	compare(t, []string{"1#", "2#", "3#"}, table(`delimiter: "#", segments: [{hash: [host], buckets: 4}, host, id, bucket]`))
 	compare(t, []string{"\x01", "\x02"}, table(`segments: [{hash: [host], buckets: 3}, host, id, bucket]`))
@@ -151,7 +131,7 @@ func TestSaltSplits(t *testing.T) {
 // TestBucketFormat resolves the label of a bucket that its segment gives, wherever it is in the key.
 func TestBucketFormat(t *testing.T) {
 	for _, segments := range []string{"{bucket: 20060102}, host, id", "host, {bucket: 20060102}, id", "host, id, {bucket: 20060102}"} {
-		l := resolve(t, "1ms", fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [%s]}, bucket: 1d, family: m, ttl: {max_age: 9d}}
+		l := testschema.Tables(t, "1ms", fmt.Sprintf(`  cells: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [%s]}, bucket: 1d, family: m, ttl: {max_age: 9d}}
 `, segments))
 		compare(t, "20060102", l.Tables[0].Bucket.Label.String(), segments)
 	}

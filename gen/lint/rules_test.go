@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // Every rule that applies to schemas has exactly one check, and no other rule has one: no
@@ -35,11 +35,7 @@ func families(t *testing.T, name string, from, to int, more string) *layout.Layo
 	text := "btgen: v1\npackage: app\nname: " + name + "\nseries: {host: string}\ntime: {precision: 1s}\nfields:\n" + strings.Join(fields, "") +
 		"tables:\n  wide:\n    pattern: bucket_new_cells\n    key: {delimiter: \"#\", segments: [host, bucket]}\n    bucket: 1h\n    families: {" +
 		strings.Join(list, ", ") + "}\n" + more
-	s, found := schema.Parse(name+".yaml", []byte(text))
-	l, more2 := layout.Resolve(s)
-	if found = append(found, more2...); found.HasErrors() {
-		t.Fatal(found)
-	}
+	_, l := testschema.Parse(t, name+".yaml", text)
 	return l
 }
 

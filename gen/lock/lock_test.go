@@ -16,8 +16,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/sample"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // head is the text of a lock without tables, with which others begin.
@@ -35,9 +35,7 @@ func layouts(t *testing.T) []*layout.Layout {
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			assert.Must(t, err)
-			s, found := schema.Parse(file, text)
-			l, more := layout.Resolve(s)
-			assert.Must(t, append(found, more...).Err())
+			_, l := testschema.Parse(t, file, string(text))
 			out = append(out, l)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // schemaOf returns a schema of package app. more is added to its only table.
@@ -33,14 +33,7 @@ func checked(t *testing.T, schemas ...string) []string {
 	t.Helper()
 	var layouts []*layout.Layout
 	for i, text := range schemas {
-		s, found := schema.Parse(string(rune('a'+i))+".yaml", []byte(text))
-		if found.HasErrors() {
-			t.Fatal(found)
-		}
-		l, found := layout.Resolve(s)
-		if found.HasErrors() {
-			t.Fatal(found)
-		}
+		_, l := testschema.Parse(t, string(rune('a'+i))+".yaml", text)
 		layouts = append(layouts, l)
 	}
 	var out []string

@@ -8,7 +8,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/estimate"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/sample"
-	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
@@ -16,7 +16,7 @@ import (
 // oneQuery resolves a schema with one table and a query by some series values.
 func oneQuery(t *testing.T, precision, table, by string) (*layout.Layout, *layout.Query) {
 	t.Helper()
-	s, found := schema.Parse("event.yaml", fmt.Appendf(nil, `btgen: v1
+	l := testschema.Layout(t, fmt.Sprintf(`btgen: v1
 package: app
 name: Event
 series: {host: string, id: int64, kind: string}
@@ -27,14 +27,7 @@ tables:
 queries:
   ByThem: {by: [%s], scan: "for a test"}
 `, precision, table, by))
-	if len(found) == 0 {
-		var l *layout.Layout
-		if l, found = layout.Resolve(s); len(found) == 0 {
-			return l, &l.Queries[0]
-		}
-	}
-	t.Fatal(found)
-	return nil, nil
+	return l, &l.Queries[0]
 }
 
 // Several spans are one request. More spans than a connection has streams are
