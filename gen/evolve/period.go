@@ -84,10 +84,6 @@ func (c *Comparison) comparePeriods(p *pair) {
 	for i := len(matches); i < len(old); i++ {
 		c.removed(p, old, i)
 	}
-	if extra := len(new) - added - len(old); extra > 0 {
-		last := len(old) + added - 1
-		c.moved(p, p.table.Periods()[last], &old[len(old)-1], &new[last])
-	}
 }
 
 // withdraw takes the layouts out of the comparison that have not begun, where the schemas change them: no event is stored in

@@ -14,6 +14,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // schemaOf returns a schema with one table, which ends as given.
@@ -29,15 +30,7 @@ tables:
 	if !strings.Contains(table, "\n    family:") {
 		text += "    family: m\n"
 	}
-	s, errs := schema.Parse("s.yaml", []byte(text))
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	l, errs := layout.Resolve(s)
-	if errs.HasErrors() {
-		t.Fatal(errs)
-	}
-	return s, l
+	return testschema.Parse(t, "s.yaml", text)
 }
 
 // diffOf compares a schema, which may be one of several, with a lock.
@@ -80,6 +73,7 @@ func TestChangesOfPeriods(t *testing.T) {
 		{"the oldest removed", minutes, "value: int64", "    bucket: 10m\n    since: 2027-02-01\n    before:\n      - bucket: 1h\n", []string{"E18:readings/2027-01-11"}},
 		{"all removed", minutes, "value: int64", "    bucket: 10m\n", []string{"E18:readings/2027-01-11", "E18:readings/2027-02-01"}},
 		{"a new layout in another family", days, "value: int64", hours + "        family: m\n    family: n\n", []string{"E38:readings/2027-01-11"}},
+		{"one more, and the edge", hours, "value: int64", strings.Replace(minutes, "2027-01-11", "2027-01-12", 1), []string{"E04:readings", "E04:readings/until-2027-02-01", "E19:readings/2027-01-12", "E19:readings/2027-02-01"}},
 		{"another type", hours, "value: float64", hours, []string{"E10:readings/value"}},
 	} {
 		_, l := schemaOf(t, "value: int64", tt.old)
@@ -113,15 +107,7 @@ func TestRemovedLayoutWay(t *testing.T) {
 		with := func(table string) *layout.Layout {
 			text := "btgen: v1\npackage: p\nname: P\nseries: {region: string}\ntime: {precision: 1s}\nfields: {value: int64}\ntables:\n  readings:\n" +
 				"    pattern: bucket_new_cells\n    key: {delimiter: \"#\", segments: [region, bucket]}\n    family: m\n    ttl: " + ttl + "\n" + table
-			s, errs := schema.Parse("s.yaml", []byte(text))
-			if len(errs) > 0 {
-				t.Fatal(errs)
-			}
-			l, errs := layout.Resolve(s)
-			if errs.HasErrors() {
-				t.Fatal(errs)
-			}
-			return l
+			return testschema.Layout(t, text)
 		}
 		before, after := with(hours), with("    bucket: 1h\n")
 		at := func(now time.Time) *evolve.Comparison {
