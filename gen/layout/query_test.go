@@ -157,6 +157,7 @@ func TestNamedTable(t *testing.T) {
 func TestUnanswered(t *testing.T) {
 	for _, test := range []struct{ segments, by, why, hint string }{
 		{"region, line, host, metric, bucket", "region", "the unspecified line precedes the metric", "segments: [region, metric, bucket, line, host]"},
+		{"{hash: [region], buckets: 4}, region, line, host, metric, bucket", "region", "the unspecified line precedes the metric", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
 		{"region, bucket, line, metric, host", "region", "the unspecified line precedes the metric", "segments: [region, metric, bucket, line, host]"},
 		{"region, bucket, {hash: [line], buckets: 4}, metric, line, host", "region", "a salt of unspecified values precedes the metric", "segments: [{hash: [region], buckets: 4}, region, metric, bucket, line, host]"},
 		{"region, line, bucket, metric, host", "line, region", "the metric follows the bucket", "segments: [line, region, metric, bucket, host]"},
