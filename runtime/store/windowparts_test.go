@@ -61,6 +61,7 @@ func windowsIn(ctx context.Context, r *readerOf[sample], l *mapping, of selectio
 // TestKeyScale checks that keys between others are in order, in their range, and never in the middle
 // of a series.
 func TestKeyScale(t *testing.T) {
+	same(t, "a5#", newKeyScale("a1#", "a9#", "#", 0).at(0.5))
 	rapid.Check(t, func(t *rapid.T) {
 		delimiter, most := "", 4
 		name := rapid.StringMatching(`[\x00-\xff]{4}`)
