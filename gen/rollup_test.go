@@ -13,9 +13,9 @@ import (
 	"cloud.google.com/go/bigtable"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -71,9 +71,7 @@ type kindWindow struct {
 // start returns a schema and a server with its tables.
 func start(t *testing.T, text string) (*dynamic.Schema, *storetest.Bigtable) {
 	t.Helper()
-	result := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(text)}})
-	must(t, result.Diagnostics.Err())
-	s := dynamic.New(result.Layouts[0])
+	s := dynamic.New(testschema.Layout(t, text))
 	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
 		return err
@@ -178,10 +176,8 @@ tables:
     ttl: {max_age: 30d}
     rollup: {every: 1h, family: h, ttl: {max_age: 52w}, fields: [one]}
 `
-	result := gen.Resolve([]gen.Input{{Name: "kind.yaml", Text: []byte(text)}})
-	must(t, result.Diagnostics.Err())
 	for i, want := range []string{"t", "o"} {
-		if r := result.Layouts[0].Tables[i].Rollup; len(r.Fields) != 1 || r.Fields[0] != want {
+		if r := testschema.Layout(t, text).Tables[i].Rollup; len(r.Fields) != 1 || r.Fields[0] != want {
 			t.Errorf("%v, want %s", r.Fields, want)
 		}
 	}

@@ -21,10 +21,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
+	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -34,9 +34,7 @@ import (
 // the schema, and returns how the schema is interpreted.
 func eventInstance(t *testing.T) (*storetest.Bigtable, *dynamic.Schema) {
 	t.Helper()
-	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(killedSchema)}})
-	must(t, r.Diagnostics.Err())
-	s := dynamic.New(r.Layouts[0])
+	s := dynamic.New(testschema.Layout(t, killedSchema))
 	b := dynamictest.Start(t, s)
 	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
 	t.Chdir(t.TempDir())

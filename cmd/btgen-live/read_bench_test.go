@@ -21,9 +21,9 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/cputime"
+	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -139,11 +139,7 @@ func BenchmarkRead(b *testing.B) {
 		{"bucket_serialized", "bucket", "bucket: 1d", "blob: {column: e, format: json}"},
 		{"single_unserialized", "{time: unix_ms}", "", "values: binary"},
 	} {
-		r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: fmt.Appendf(nil, benchSchema, pattern.name, pattern.key, pattern.more, pattern.values)}})
-		if r.Diagnostics.HasErrors() {
-			b.Fatal(r.Diagnostics.Err())
-		}
-		schema := dynamic.New(r.Layouts[0])
+		schema := dynamic.New(testschema.Layout(b, fmt.Sprintf(benchSchema, pattern.name, pattern.key, pattern.more, pattern.values)))
 		addr := serveEvents(b, schema, 10)
 		for _, to := range []string{"ndjson", "csv"} {
 			b.Run(pattern.name+"/"+strings.ReplaceAll(pattern.values, " ", "")+"/to="+to, func(b *testing.B) { benchmarkRead(b, schema, addr, to) })
@@ -153,8 +149,7 @@ func BenchmarkRead(b *testing.B) {
 
 // BenchmarkWindows summarizes 100,000 events of a series by hours, like [BenchmarkRead].
 func BenchmarkWindows(b *testing.B) {
-	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: fmt.Appendf(nil, benchSchema, "bucket_new_cells", "bucket", "bucket: 1d", "values: binary")}})
-	schema := dynamic.New(r.Layouts[0])
+	schema := dynamic.New(testschema.Layout(b, fmt.Sprintf(benchSchema, "bucket_new_cells", "bucket", "bucket: 1d", "values: binary")))
 	client, err := storetest.Connect(b.Context(), serveEvents(b, schema, 1))
 	must(b, err)
 	defer client.Close()

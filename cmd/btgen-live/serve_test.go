@@ -31,12 +31,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/cmd/internal/web"
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testbrowser"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -83,16 +83,15 @@ func servedEventsOf(t testing.TB, text string, events []dynamic.Event) http.Hand
 // apiOf returns an API with events of a schema.
 func apiOf(t testing.TB, text string, events []dynamic.Event) *api {
 	t.Helper()
-	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(text)}})
-	must(t, r.Diagnostics.Err())
-	schema := dynamic.New(r.Layouts[0])
+	l := testschema.Layout(t, text)
+	schema := dynamic.New(l)
 	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		if _, err := setup.Setup(ctx, b.Admin, b.Client, schema.Tables(), setup.Options{}); err != nil {
 			return err
 		}
 		return schema.NewWriter(b.Client).WriteAll(ctx, events)
 	})
-	return newAPI(r.Layouts, b.Client, store.ReaderOptions{})
+	return newAPI([]*layout.Layout{l}, b.Client, store.ReaderOptions{})
 }
 
 // readings are events of a sensor, one each step.
@@ -325,9 +324,8 @@ func TestAPINames(t *testing.T) {
 	var layouts []*layout.Layout
 	for _, of := range [][3]string{{"a/event.yaml", "a", "Event"}, {"b/event.yaml", "b", "Event"}, {"b/other.yaml", "b", "Other"}, {"c/event.yaml", "b", "Event"}} {
 		text := strings.Replace(strings.Replace(servedSchema, "package: app", "package: "+of[1], 1), "name: Event", "name: "+of[2], 1)
-		r := gen.Resolve([]gen.Input{{Name: of[0], Text: []byte(text)}})
-		must(t, r.Diagnostics.Err())
-		layouts = append(layouts, r.Layouts...)
+		_, l := testschema.Parse(t, of[0], text)
+		layouts = append(layouts, l)
 	}
 	a := newAPI(layouts, nil, store.ReaderOptions{})
 	if want := []string{"a.Event", "b/event.yaml", "Other", "c/event.yaml"}; !slices.Equal(a.names, want) || len(a.schemas) != 4 {
@@ -451,9 +449,7 @@ func TestAPIRange(t *testing.T) {
 	if _, err := a.schemas["Event"].Rollup(t.Context(), a.client, store.RollupOptions{All: true, Sleep: func(context.Context, time.Duration) error { return nil }}); err != nil {
 		t.Fatal(err)
 	}
-	expired := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(of("{max_age: 30d}"))}})
-	must(t, expired.Diagnostics.Err())
-	a = newAPI(expired.Layouts, a.client, store.ReaderOptions{})
+	a = newAPI([]*layout.Layout{testschema.Layout(t, of("{max_age: 30d}"))}, a.client, store.ReaderOptions{})
 	check("total")
 	if got := ask(t, served(a), 200, "range", append(berlin, "fields", "note")...); got["from"] != "" || got["to"] != "" {
 		t.Errorf("got %v", got)
@@ -555,9 +551,7 @@ func TestAPIOpen(t *testing.T) {
 	}
 	other := func(name, table string) *layout.Layout {
 		text := strings.NewReplacer("name: Event", "name: "+name, "  events:", "  "+table+":").Replace(servedSchema)
-		r := gen.Resolve([]gen.Input{{Name: strings.ToLower(name) + ".yaml", Text: []byte(text)}})
-		must(t, r.Diagnostics.Err())
-		return r.Layouts[0]
+		return testschema.Layout(t, text)
 	}
 	newer := dynamic.New(other("Newer", "newer"))
 	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
@@ -634,13 +628,11 @@ func TestAPIUnreachable(t *testing.T) {
 	must(t, err)
 	_ = l.Close() // so connections are refused
 	t.Setenv(store.EmulatorVariable, l.Addr().String())
-	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: []byte(servedSchema)}})
-	must(t, r.Diagnostics.Err())
 	target := target{project: "p", instance: "i"}
 	client, err := target.connectLater(t.Context())
 	must(t, err)
 	defer func() { _ = client.Close() }()
-	a := newAPI(r.Layouts, client, store.ReaderOptions{})
+	a := newAPI([]*layout.Layout{testschema.Layout(t, servedSchema)}, client, store.ReaderOptions{})
 	a.reach = emulates
 	h := served(a)
 	if got := ask(t, h, 200, "schemas"); got["name"] != "Event" {

@@ -12,6 +12,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // strategy is a way to say how long a table keeps events, and where it stores them.
@@ -138,11 +139,7 @@ func TestStrategies(t *testing.T) {
 func newTable(t *testing.T, numbers, tables string) *layout.Layout {
 	t.Helper()
 	text := "btgen: v1\npackage: app\nname: Event\nseries: {host: string}\ntime: {precision: 1s}\nfields: {" + numbers + "}\ntables:\n" + tables
-	r := gen.Resolve([]gen.Input{{Name: "s.yaml", Text: []byte(text)}})
-	if r.Diagnostics.HasErrors() {
-		t.Fatal(r.Diagnostics)
-	}
-	return r.Layouts[0]
+	return testschema.Layout(t, text)
 }
 
 // A layout by time in another table continues the table before it: nothing is removed, and every
@@ -203,11 +200,8 @@ func TestNamesOfChanges(t *testing.T) {
 	version := func(typ, bucket, ttl string) []*layout.Layout {
 		var out []*layout.Layout
 		for _, name := range []string{"A", "B"} {
-			r := gen.Resolve([]gen.Input{{Name: name + ".yaml", Text: fmt.Appendf(nil, text, name, typ, bucket, strings.ToLower(name), ttl)}})
-			if r.Diagnostics.HasErrors() {
-				t.Fatal(r.Diagnostics)
-			}
-			out = append(out, r.Layouts...)
+			_, l := testschema.Parse(t, name+".yaml", fmt.Sprintf(text, name, typ, bucket, strings.ToLower(name), ttl))
+			out = append(out, l)
 		}
 		return out
 	}
@@ -254,11 +248,7 @@ func TestPairsOfHarms(t *testing.T) {
 	const text = "btgen: v1\npackage: app\nname: Event\nseries: {host: string, at: int64}\ntime: {precision: 1s}\nfields: {value: {type: int64, number: 1}, kind: {type: enum, of: {x: 1, y: 2}, number: 2}}\n" +
 		"tables:\n  t: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, at, bucket]}, bucket: 1d, family: m, ttl: {max_age: 30d}, allow: {C07: a test}}\n"
 	version := func(text string) []*layout.Layout {
-		r := gen.Resolve([]gen.Input{{Name: "s.yaml", Text: []byte(text)}})
-		if r.Diagnostics.HasErrors() {
-			t.Fatal(text, r.Diagnostics)
-		}
-		return r.Layouts
+		return []*layout.Layout{testschema.Layout(t, text)}
 	}
 	known := diffAll(&lock.Lock{}, version(text)).Next(nil)
 	for i, a := range harms {

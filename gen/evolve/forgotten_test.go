@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // TestContinuedTableIsFound checks that a table whose events continue in another one is looked up by what the schemas
@@ -16,11 +17,8 @@ func TestContinuedTableIsFound(t *testing.T) {
 	const table = "{pattern: single_unserialized, key: {delimiter: \"#\", segments: [host, %s]}, family: m, ttl: {max_age: 90d}%s}"
 	next := func(old *lock.Lock, tables string) (*evolve.Comparison, *lock.Lock) {
 		text := "btgen: v1\npackage: app\nname: Event\nseries: {host: string}\ntime: {precision: 1s}\nfields: {v: int64}\ntables:\n" + tables
-		r := gen.Resolve([]gen.Input{{Name: "s.yaml", Text: []byte(text)}})
-		if r.Diagnostics.HasErrors() {
-			t.Fatal(r.Diagnostics.Err())
-		}
-		c := evolve.Diff(evolve.Input{Old: old, Layouts: r.Layouts, Whole: true, Gone: gone})
+		layouts := []*layout.Layout{testschema.Layout(t, text)}
+		c := evolve.Diff(evolve.Input{Old: old, Layouts: layouts, Whole: true, Gone: gone})
 		return c, acceptAll(t, c)
 	}
 	other := "  other: " + fmt.Sprintf(table, "time", "") + "\n"

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // revision is a version of a schema with readings of a site and a device.
@@ -57,11 +58,8 @@ func after(t *testing.T, old *lock.Lock, revisions []revision) (*lock.Lock, []st
 	t.Helper()
 	var out []string
 	for _, r := range revisions {
-		resolved := gen.Resolve([]gen.Input{{Name: "reading.yaml", Text: r.text()}})
-		if resolved.Diagnostics.HasErrors() {
-			t.Fatalf("%v\n%s", resolved.Diagnostics, r.text())
-		}
-		c := evolve.Diff(evolve.Input{Old: old, Layouts: resolved.Layouts, Whole: true, Now: r.now, Gone: gone})
+		layouts := []*layout.Layout{testschema.Layout(t, string(r.text()))}
+		c := evolve.Diff(evolve.Input{Old: old, Layouts: layouts, Whole: true, Now: r.now, Gone: gone})
 		out = nil
 		var accepted []lock.Acceptance
 		for _, f := range c.Findings {

@@ -13,6 +13,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // diffAll compares all schemas of a project with a lock.
@@ -78,11 +79,7 @@ func (p placed) layouts(t *testing.T, known map[string]*layout.Layout) []*layout
 				table, family, _ := strings.Cut(place, "/")
 				text += fmt.Sprintf("  %s: {pattern: bucket_new_cells, key: {delimiter: \"#\", segments: [host, bucket]}, bucket: 1d, family: %s, ttl: {max_age: 30d}, allow: {C07: a test}}\n", table, family)
 			}
-			r := gen.Resolve([]gen.Input{{Name: part + ".yaml", Text: []byte(text)}})
-			if r.Diagnostics.HasErrors() {
-				t.Fatal(r.Diagnostics)
-			}
-			known[part] = r.Layouts[0]
+			_, known[part] = testschema.Parse(t, part+".yaml", text)
 		}
 		out = append(out, known[part])
 	}

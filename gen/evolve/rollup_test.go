@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/evolve"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // rollupTable is a schema whose table has the given keys.
@@ -19,11 +20,8 @@ func rollupTable(keys ...string) []byte {
 // next returns the names of the changes of class Data from a lock to a schema, and the lock after they are accepted.
 func next(t *testing.T, old *lock.Lock, text []byte) ([]string, *lock.Lock) {
 	t.Helper()
-	r := gen.Resolve([]gen.Input{{Name: "event.yaml", Text: text}})
-	if err := r.Diagnostics.Err(); err != nil {
-		t.Fatal(err)
-	}
-	c := evolve.Diff(evolve.Input{Old: old, Layouts: r.Layouts, Whole: true, Gone: gone})
+	layouts := []*layout.Layout{testschema.Layout(t, string(text))}
+	c := evolve.Diff(evolve.Input{Old: old, Layouts: layouts, Whole: true, Gone: gone})
 	var names, arguments []string
 	for _, f := range c.Findings {
 		if f.Rule.Class == evolve.Data {

@@ -24,6 +24,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 var update = flag.Bool("update", false, "rewrite what the files in testdata/formats expect")
@@ -56,9 +57,7 @@ func formatCases(t testing.TB) []formatCase {
 		for _, f := range a.Files {
 			switch f.Name {
 			case "schema.yaml":
-				r := gen.Resolve([]gen.Input{{Name: file, Text: f.Data}})
-				must(t, r.Diagnostics.Err())
-				c.layout = r.Layouts[0]
+				c.layout = testschema.Layout(t, string(f.Data))
 			case "input":
 				c.input = f.Data
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/golden/testschema"
 )
 
 // TestNamesOfParts renames values of a line by the part of the line. The class of faults: two values of a line with one name,
@@ -21,17 +21,14 @@ fields: {x: string, y: string}
 tables:
   cpu: {draft: true, pattern: bucket_new_cells, key: {delimiter: "#", segments: [metric, a, b, bucket]}, bucket: 1d, family: m, ttl: {keep: forever}}
 `
-	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(text)}})
-	if r.Diagnostics.HasErrors() {
-		t.Fatal(r.Diagnostics.Err())
-	}
+	l := testschema.Layout(t, text)
 	const line = `cpu,time=t1,metric=t2,measurement=cpu time="f1",metric="f2" 1772366400000000000`
 	names := map[string]string{
 		"tag:time": "a", "tag:metric": "b", "tag:measurement": "", "field:time": "x", "field:metric": "y", "metric:": "metric",
 		"time": "metric", "metric": "time", // what has a qualifier is not concerned
 	}
 	names["time:"] = "time"
-	in, err := format.Find("influx").Read(strings.NewReader(line), r.Layouts[0], format.ReaderOptions{Names: names})
+	in, err := format.Find("influx").Read(strings.NewReader(line), l, format.ReaderOptions{Names: names})
 	must(t, err)
 	e, _, err := in.Next()
 	must(t, err)
