@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -72,11 +72,7 @@ type kindWindow struct {
 func start(t *testing.T, text string) (*dynamic.Schema, *storetest.Bigtable) {
 	t.Helper()
 	s := dynamic.New(testschema.Layout(t, text))
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables())
-		return err
-	})
-	return s, b
+	return s, dynamictest.Start(t, s)
 }
 
 // TestRollupOfAnySchema summarizes events of all types without generated code, reads the windows back after the events have

@@ -473,16 +473,7 @@ func (h *life) list(s *drawn, f, of *drawnField) {
 
 // movedField returns a field with older columns; nil if there is none.
 func (h *life) movedField(s *drawn) *drawnField {
-	var all []*drawnField
-	for i := range s.fields {
-		if len(s.fields[i].was) > 0 {
-			all = append(all, &s.fields[i])
-		}
-	}
-	if all == nil {
-		return nil
-	}
-	return one(h.random, all...)
+	return h.someOf(func(f *drawnField) bool { return len(f.was) > 0 }, s.fields)
 }
 
 // converts lists the types to which stored values of a type can be converted.
@@ -521,10 +512,15 @@ func (h *life) gone(s *drawn) (drawnField, bool) {
 
 // enumOf returns an enum of the schema; nil if it has none.
 func (h *life) enumOf(s *drawn) *drawnField {
+	return h.someOf(func(f *drawnField) bool { return f.of != nil }, s.series, s.fields)
+}
+
+// someOf returns one of the fields that are wanted; nil if there is none.
+func (h *life) someOf(wanted func(f *drawnField) bool, of ...[]drawnField) *drawnField {
 	var all []*drawnField
-	for _, fields := range [][]drawnField{s.series, s.fields} {
+	for _, fields := range of {
 		for i := range fields {
-			if fields[i].of != nil {
+			if wanted(&fields[i]) {
 				all = append(all, &fields[i])
 			}
 		}
