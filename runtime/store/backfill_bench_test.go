@@ -46,25 +46,20 @@ func (s *endless) ReadRows(r *bigtablepb.ReadRowsRequest, stream bigtablepb.Bigt
 	rows := r.Rows.RowRanges[0]
 	begin, end := s.index(string(rows.GetStartKeyClosed()), 0), s.index(string(rows.GetEndKeyOpen()), s.n)
 	suffix := fmt.Sprintf("#%013d", at(0).UnixMilli())
-	micros := at(0).UnixMicro()
 	for begin < end {
-		var response bigtablepb.ReadRowsResponse
+		var keys [][]byte
 		for range min(rowsPerMessage, end-begin) {
-			response.Chunks = append(response.Chunks, &bigtablepb.ReadRowsResponse_CellChunk{
-				RowKey: fmt.Appendf(nil, "s%08d%s", begin, suffix), FamilyName: wrapperspb.String("f.1"), Qualifier: wrapperspb.Bytes([]byte("v.1")),
-				TimestampMicros: micros, Value: binary.BigEndian.AppendUint64(nil, uint64(begin)),
-				RowStatus: &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true},
-			})
+			keys = append(keys, fmt.Appendf(nil, "s%08d%s", begin, suffix))
 			begin++
 		}
-		if err := stream.Send(&response); err != nil {
+		if err := s.written(keys, stream); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// written sends the rows with some keys of the table that was filled.
+// written sends the rows with some keys.
 func (s *endless) written(keys [][]byte, stream bigtablepb.Bigtable_ReadRowsServer) error {
 	micros := at(0).UnixMicro()
 	for part := range slices.Chunk(keys, rowsPerMessage) {
