@@ -103,7 +103,7 @@ func mergeBundle(a, b *store.SchemaBundle) *store.SchemaBundle {
 }
 
 // compareBundle returns the change of a table's schema bundle, if any.
-func compareBundle(t store.Table, live liveTable) []Change {
+func compareBundle(t store.Table, live *liveTable) []Change {
 	if t.Bundle == nil || live.bundles.unknown {
 		return nil
 	}
@@ -130,7 +130,7 @@ func compareBundle(t store.Table, live liveTable) []Change {
 
 // unmanagedBundles returns the schema bundles of a table that the schemas do not declare, and the
 // files of other programs in the one that they do.
-func unmanagedBundles(t store.Table, live liveTable) []string {
+func unmanagedBundles(t store.Table, live *liveTable) []string {
 	var out []string
 	for _, id := range live.bundles.ids {
 		if t.Bundle == nil || id != t.Bundle.ID {

@@ -303,11 +303,7 @@ func (h *layoutHistory) again(ctx context.Context, t store.Table) (*liveTable, e
 		return nil, err
 	}
 	h.rows[t.ID] = rows[t.ID]
-	live, exists, err := readTable(ctx, h.admin, t.ID)
-	if err != nil || !exists {
-		return nil, err
-	}
-	return &live, nil
+	return readTable(ctx, h.admin, t.ID)
 }
 
 // recheck confirms the layouts of tables for which the setup has added no step, if any other did

@@ -16,15 +16,16 @@ import (
 // planFor returns the changes that turn the live tables into the tables of the schemas.
 // A change with a hazard is marked as refused unless allow contains its name. recording are the
 // changes of the history, by table.
-func planFor(tables []store.Table, live map[string]liveTable, recording map[string][]Change, allow []string) Plan {
+func planFor(tables []store.Table, live map[string]*liveTable, recording map[string][]Change, allow []string) Plan {
 	var plan Plan
 	for _, t := range tables {
-		have, found := live[t.ID]
-		if !found {
+		have := live[t.ID]
+		if have == nil {
+			have = &liveTable{}
 			plan.Changes = append(plan.Changes, Change{Kind: AddTable, Table: t.ID, Splits: len(t.Splits)})
 		}
 		plan.Changes = append(plan.Changes, recording[t.ID]...)
-		for _, compare := range []func(store.Table, liveTable) []Change{compareFamilies, compareKeySchema, compareTier, compareBundle, compareProtection} {
+		for _, compare := range []func(store.Table, *liveTable) []Change{compareFamilies, compareKeySchema, compareTier, compareBundle, compareProtection} {
 			plan.Changes = append(plan.Changes, compare(t, have)...)
 		}
 		plan.Unmanaged = append(plan.Unmanaged, unmanagedIn(t, have)...)
@@ -38,7 +39,7 @@ func planFor(tables []store.Table, live map[string]liveTable, recording map[stri
 
 // compareFamilies returns the changes of a table's families: first additions, then
 // other changes.
-func compareFamilies(t store.Table, live liveTable) []Change {
+func compareFamilies(t store.Table, live *liveTable) []Change {
 	var added, changed []Change
 	for _, f := range t.Families {
 		switch have, found := live.families[f.Name]; {
@@ -54,7 +55,7 @@ func compareFamilies(t store.Table, live liveTable) []Change {
 }
 
 // unmanagedIn returns what a live table has and its schemas do not know.
-func unmanagedIn(t store.Table, live liveTable) []Unmanaged {
+func unmanagedIn(t store.Table, live *liveTable) []Unmanaged {
 	var out []Unmanaged
 	for _, name := range slices.Sorted(maps.Keys(live.families)) {
 		if !slices.ContainsFunc(t.Families, func(f store.Family) bool { return f.Name == name }) {
@@ -84,7 +85,7 @@ func unmanagedIn(t store.Table, live liveTable) []Unmanaged {
 }
 
 // compareProtection returns the change of a table's deletion protection, if any.
-func compareProtection(t store.Table, live liveTable) []Change {
+func compareProtection(t store.Table, live *liveTable) []Change {
 	switch {
 	case t.DeletionProtection == bigtable.Protected && !live.protected:
 		return []Change{{Kind: Protect, Table: t.ID}}

@@ -141,7 +141,7 @@ func DeleteTables(ctx context.Context, admin Deleter, client store.Client, table
 type examiner struct {
 	admin   retryAdmin
 	client  store.Client
-	history map[string]historyRow // by table
+	history *layoutHistory
 	options DeleteOptions
 }
 
@@ -152,23 +152,17 @@ func newExaminer(ctx context.Context, admin Admin, client store.Client, found []
 	if err != nil {
 		return nil, err
 	}
-	x := &examiner{admin: retrying, client: client, options: o}
+	x := &examiner{retrying, client, &layoutHistory{table: store.OpenTable(client, HistoryTable), admin: retrying}, o}
 	var tables []store.Table
 	for _, u := range found {
 		if !slices.ContainsFunc(tables, func(t store.Table) bool { return t.ID == u.Table }) {
 			tables = append(tables, store.Table{ID: u.Table})
 		}
 	}
-	if tables == nil {
-		return x, nil
+	if tables != nil {
+		x.history.rows, err = x.history.read(ctx, tables)
 	}
-	x.history, err = x.layoutHistory().read(ctx, tables)
 	return x, err
-}
-
-// layoutHistory returns the history, to be read.
-func (x *examiner) layoutHistory() *layoutHistory {
-	return &layoutHistory{table: store.OpenTable(x.client, HistoryTable), admin: x.admin}
 }
 
 // inUse returns why a table or family is not unmanaged; empty if it is.
@@ -188,16 +182,15 @@ func (x *examiner) inUse(tables []store.Table, u Unmanaged) string {
 // examine sets what the history and the stored cells say about a table or family. It reports
 // whether that exists.
 func (x *examiner) examine(ctx context.Context, u *Unmanaged) (bool, error) {
-	live, exists, err := readTable(ctx, x.admin, u.Table)
+	live, err := readTable(ctx, x.admin, u.Table)
 	if err != nil {
 		return false, err
 	}
-	past := pastOf(x.history[u.Table].layouts, u.Family)
+	past, exists := pastOf(x.history.rows[u.Table].layouts, u.Family), live.hasFamily(u.Family)
 	u.Ended, u.Until = past.known && (!past.open || x.removed(u)), past.until
-	families := slices.Sorted(maps.Keys(live.families))
-	if u.Family != "" {
-		families = slices.DeleteFunc(families, func(name string) bool { return name != u.Family })
-		exists = len(families) > 0
+	families := []string{u.Family}
+	if exists && u.Family == "" {
+		families = slices.Sorted(maps.Keys(live.families))
 	}
 	foreign := slices.IndexFunc(families, func(name string) bool { return past.kinds[name] == "" })
 	switch {
@@ -227,7 +220,7 @@ func (x *examiner) removed(u *Unmanaged) bool {
 
 // unexpired returns why events may be alive; empty if none is, or if other tables have them: newest
 // says that the table only ever had the newest event of each series. It sets u.Expired.
-func (x *examiner) unexpired(ctx context.Context, u *Unmanaged, live liveTable, families []string, kinds map[string]string, newest bool) (string, error) {
+func (x *examiner) unexpired(ctx context.Context, u *Unmanaged, live *liveTable, families []string, kinds map[string]string, newest bool) (string, error) {
 	now := x.options.Now()
 	if u.Until.After(now) {
 		return "its layout ends on " + showDay(u.Until), nil
@@ -281,11 +274,11 @@ func (x *examiner) delete(ctx context.Context, admin Deleter, u Unmanaged) error
 	attempts := 0
 	_, err := x.admin.retry(ctx, "", func(ctx context.Context) error {
 		if attempts++; attempts > 1 {
-			now, err := x.layoutHistory().read(ctx, []store.Table{{ID: u.Table}})
+			now, err := x.history.read(ctx, []store.Table{{ID: u.Table}})
 			if err != nil {
 				return err
 			}
-			if len(now[u.Table].steps) > len(x.history[u.Table].steps) {
+			if len(now[u.Table].steps) > len(x.history.rows[u.Table].steps) {
 				u.Keep = "a setup has recorded its layout since"
 				return &KeptError{[]Unmanaged{u}}
 			}
@@ -298,8 +291,7 @@ func (x *examiner) delete(ctx context.Context, admin Deleter, u Unmanaged) error
 	if err == nil || u.Keep != "" {
 		return err
 	}
-	live, exists, failed := readTable(ctx, x.admin, u.Table)
-	if _, has := live.families[u.Family]; failed == nil && (!exists || u.Family != "" && !has) {
+	if live, failed := readTable(ctx, x.admin, u.Table); failed == nil && !live.hasFamily(u.Family) {
 		return nil
 	}
 	return err

@@ -44,11 +44,11 @@ func (t *liveTable) expiry(end time.Time, kinds map[string]string, families []st
 }
 
 // forgets makes a change of the older layouts one to be allowed by name, if it hides events that
-// have not expired.
-func (h *layoutHistory) forgets(c *Change, have, own facts.Layouts, live *liveTable) {
+// have not expired. It reports whether to record the change: an older build may still have what is expired.
+func (h *layoutHistory) forgets(c *Change, have, own facts.Layouts, live *liveTable) bool {
 	edge := have.DifferBefore(own)
 	if edge.IsZero() {
-		return
+		return false
 	}
 	rule, n := "E19", min(len(have), len(own))
 	if len(have) > n {
@@ -56,13 +56,16 @@ func (h *layoutHistory) forgets(c *Change, have, own facts.Layouts, live *liveTa
 	}
 	if kept, way := h.unexpired(have, n-1, edge, nil, live); kept != "" {
 		c.hazard("unexpired_layout", rule, "this build does not find the events before "+kept+" that are stored in the recorded layout: "+way)
-		return
+		return true
 	}
 	// What the recorded layouts leave out may be in another table, whose rules are not known here:
 	// those of the layout that takes its place stand for them.
 	if kept, way := h.unexpired(own, n-1, edge, have, live); kept != "" {
 		c.hazard("unexpired_layout", rule, "this build looks in this table for the events before "+kept+", which the recorded layouts leave to another one: "+way)
+		return true
 	}
+	late, _ := h.unexpired(own, n-1, edge, nil, live) // which do not expire with the recorded layouts
+	return late != "" || have.Outlast(own, h.now())
 }
 
 // unexpired describes the first layout of l from i on that has begun and has events before edge
@@ -91,9 +94,30 @@ func (h *layoutHistory) unexpired(l facts.Layouts, i int, edge time.Time, other 
 	return "", ""
 }
 
-// mayKeep reports whether the older layouts of own, which differ from the recorded ones, may have
-// events that do not expire with those: late ones.
-func (h *layoutHistory) mayKeep(own, have facts.Layouts, live *liveTable) bool {
-	kept, _ := h.unexpired(own, min(len(have), len(own))-1, have.DifferBefore(own), nil, live)
-	return kept != ""
+// begun makes a layout by time that the history does not know, and that began in the past, one to
+// be allowed by name: events since then are stored in the layout before it, where reads do not
+// look for them. There are none in a table that does not exist. of are the recorded layouts.
+func (h *layoutHistory) begun(c *Change, own facts.Layouts, of []recordedLayout) {
+	if c == nil || len(c.Hazards) > 0 {
+		return
+	}
+	bounds := own.Bounds()
+	if len(of) > 0 {
+		have := of[len(of)-1].layouts
+		if how, ok := own.Continues(have); ok { // its older layouts are judged by whether they have expired
+			bounds = own[:how.Above].Bounds()
+			if how.Ended {
+				bounds = append(bounds, own[how.Above].Until())
+			}
+		} else {
+			known := have.Bounds()
+			bounds = slices.DeleteFunc(bounds, func(at time.Time) bool { return slices.ContainsFunc(known, at.Equal) })
+		}
+	}
+	for _, at := range bounds {
+		if !at.After(h.now()) {
+			c.hazard("begun_layout", "", "the history does not know this layout, which began at "+at.Format(time.RFC3339Nano)+": events that programs with another layout wrote since then are not found: choose a later since, or make sure that there are none")
+			return
+		}
+	}
 }

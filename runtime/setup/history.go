@@ -211,16 +211,15 @@ func (h *layoutHistory) unlessWithdrawn(have facts.Layouts) string {
 }
 
 // extend sets the facts to record of layouts that continue recorded ones: what is newer, and which
-// older ones are gone. It adds the hazard of those that are not expired.
+// older ones differ. It adds the hazard of those that are not expired.
 func (h *layoutHistory) extend(c *Change, own, have facts.Layouts, how facts.Continuation, live *liveTable) {
 	if !how.Grown() {
 		c.Facts = nil // what contradicts is older
 	}
 	c.Facts = append(c.Facts, texts(have[0].Added(own[0]))...)
 	common := own[how.Above:]
-	h.forgets(c, have, common, live)
-	if len(c.Hazards) == 0 && !have.Outlast(common, h.now()) && !h.mayKeep(common, have, live) {
-		return // an older build may still have what is expired
+	if !h.forgets(c, have, common, live) {
+		return
 	}
 	for _, fact := range have.OlderFacts(common) {
 		if !slices.Contains(c.Facts, fact) {

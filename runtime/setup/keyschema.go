@@ -1,17 +1,10 @@
 package setup
 
 import (
-	"slices"
-
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/store"
 )
-
-// equalKeys reports whether two row key schemas define the same columns; neither may be nil.
-func equalKeys(k, other *store.KeySchema) bool {
-	return k.Delimiter == other.Delimiter && slices.Equal(k.Fields, other.Fields)
-}
 
 // structType converts a row key schema to the client's type; nil for none.
 func structType(k *store.KeySchema) *bigtable.StructType {
@@ -34,7 +27,7 @@ func structType(k *store.KeySchema) *bigtable.StructType {
 
 // compareKeySchema returns the change of a table's row key schema, if any. Bigtable
 // allows adding one at any time, but not changing it.
-func compareKeySchema(t store.Table, live liveTable) []Change {
+func compareKeySchema(t store.Table, live *liveTable) []Change {
 	want := structType(t.KeySchema)
 	switch {
 	case want == nil:

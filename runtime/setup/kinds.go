@@ -208,14 +208,16 @@ func (r *retryAdmin) updateFamily(ctx context.Context, c *Change) (made bool, er
 
 // unchanged returns a *[VerifyError] if a rule is neither that of the plan nor the new one.
 func (r *retryAdmin) unchanged(ctx context.Context, c *Change) error {
-	live, _, err := readTable(ctx, *r, c.Table)
+	live, err := readTable(ctx, *r, c.Table)
 	if err != nil {
 		return err
 	}
-	if family, has := live.families[c.Family]; !has || !family.rule.Equal(c.Have) && !family.rule.Equal(c.Want) {
-		return &VerifyError{[]Change{*c}}
+	if live.hasFamily(c.Family) {
+		if rule := live.families[c.Family].rule; rule.Equal(c.Have) || rule.Equal(c.Want) {
+			return nil
+		}
 	}
-	return nil
+	return &VerifyError{[]Change{*c}}
 }
 
 // addKeySchema adds a row key schema to a table without one.
@@ -247,15 +249,15 @@ func (r *retryAdmin) protect(ctx context.Context, table string, protection bigta
 // whole table, such as the emulator, also remove the deletion protection; keepingProtection
 // restores it.
 func (r *retryAdmin) keepingProtection(ctx context.Context, c *Change, update func(ctx context.Context) error) (made bool, err error) {
-	before, _, err := readTable(ctx, *r, c.Table)
+	before, err := readTable(ctx, *r, c.Table)
 	if err == nil {
 		_, err = r.retry(ctx, c.Table, update)
 	}
-	if err != nil || !before.protected {
+	if err != nil || before == nil || !before.protected {
 		return err == nil, err
 	}
-	after, _, err := readTable(ctx, *r, c.Table)
-	if err == nil && !after.protected {
+	after, err := readTable(ctx, *r, c.Table)
+	if err == nil && (after == nil || !after.protected) {
 		err = r.protect(ctx, c.Table, bigtable.Protected)
 	}
 	return err == nil, err

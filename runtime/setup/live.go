@@ -34,40 +34,46 @@ type liveFamily struct {
 }
 
 // readTables returns the live tables that exist, by ID.
-func readTables(ctx context.Context, admin retryAdmin, tables []store.Table) (map[string]liveTable, error) {
-	live := map[string]liveTable{}
+func readTables(ctx context.Context, admin retryAdmin, tables []store.Table) (map[string]*liveTable, error) {
+	live := map[string]*liveTable{}
 	for _, t := range tables {
-		table, found, err := readTable(ctx, admin, t.ID)
+		table, err := readTable(ctx, admin, t.ID)
+		if table != nil {
+			live[t.ID] = table
+			table.bundles, err = readBundles(ctx, admin, t)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if !found {
-			continue
-		}
-		if table.bundles, err = readBundles(ctx, admin, t); err != nil {
-			return nil, err
-		}
-		live[t.ID] = table
 	}
 	return live, nil
 }
 
-// readTable returns the live table and whether it exists.
-func readTable(ctx context.Context, admin retryAdmin, table string) (liveTable, bool, error) {
+// readTable returns the live table; nil if it does not exist.
+func readTable(ctx context.Context, admin retryAdmin, table string) (*liveTable, error) {
 	info, micros, err := admin.tableInfo(ctx, table)
 	switch {
 	case status.Code(err) == codes.NotFound:
-		return liveTable{}, false, nil
+		return nil, nil
 	case err != nil && table == HistoryTable:
-		return liveTable{}, false, &HistoryError{Err: err}
+		return nil, &HistoryError{Err: err}
 	case err != nil:
-		return liveTable{}, false, fmt.Errorf("reading table %s: %w", table, err)
+		return nil, fmt.Errorf("reading table %s: %w", table, err)
 	}
-	live := liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected, tier: TierOf(info.TieredStorageConfig), micros: micros}
+	live := &liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected, tier: TierOf(info.TieredStorageConfig), micros: micros}
 	for _, f := range info.FamilyInfos {
 		live.families[f.Name] = liveFamily{rule: RuleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
 	}
-	return live, true, nil
+	return live, nil
+}
+
+// hasFamily reports whether a table exists and has a family; any if that is empty.
+func (t *liveTable) hasFamily(name string) bool {
+	if t == nil || name == "" {
+		return t != nil
+	}
+	_, has := t.families[name]
+	return has
 }
 
 // TableInfo returns what Bigtable says about a table, and whether it has the granularity MICROS, so that timestamps are
@@ -94,7 +100,7 @@ func (e *InstanceError) Unwrap() error { return e.Err }
 // confirmInstance returns an *[InstanceError] if tables are missing because their
 // instance does not exist; the service uses the same status code for both. It does not
 // doubt other errors.
-func confirmInstance(ctx context.Context, admin retryAdmin, tables []store.Table, live map[string]liveTable) error {
+func confirmInstance(ctx context.Context, admin retryAdmin, tables []store.Table, live map[string]*liveTable) error {
 	lister, ok := admin.admin.(Lister)
 	if !ok || len(live) == len(tables) {
 		return nil
@@ -106,7 +112,7 @@ func confirmInstance(ctx context.Context, admin retryAdmin, tables []store.Table
 	case codes.NotFound:
 		return &InstanceError{err}
 	case codes.PermissionDenied: // the message of the service may tell
-		i := slices.IndexFunc(tables, func(t store.Table) bool { _, found := live[t.ID]; return !found })
+		i := slices.IndexFunc(tables, func(t store.Table) bool { return live[t.ID] == nil })
 		_, _, err := admin.tableInfo(ctx, tables[i].ID)
 		if said := status.Convert(err).Message(); status.Code(err) == codes.NotFound && strings.Contains(said, "nstance") && !strings.Contains(said, "tables/"+tables[i].ID) {
 			return &InstanceError{err}

@@ -27,7 +27,7 @@ func allOf(r ...codec.GCRule) codec.GCRule { return codec.GCRule{Kind: codec.GCI
 func planRule(t *testing.T, have codec.GCRule, want store.Family, allow ...string) Change {
 	t.Helper()
 	want.Name = "m"
-	plan := planFor([]store.Table{{ID: "t", Families: []store.Family{want}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, allow)
+	plan := planFor([]store.Table{{ID: "t", Families: []store.Family{want}}}, map[string]*liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, allow)
 	if len(plan.Changes) != 1 || len(plan.Unmanaged) != 0 {
 		t.Fatalf("plan %v, want one change", plan)
 	}
@@ -169,7 +169,7 @@ func TestPlanOrder(t *testing.T) {
 		{ID: "p1", DeletionProtection: on, KeySchema: hosts}, {ID: "p2", DeletionProtection: on}, {ID: "p3", DeletionProtection: off},
 		{ID: "p4", DeletionProtection: off}, {ID: "p5"}, {ID: "p6", DeletionProtection: on}, {ID: "p7", DeletionProtection: off},
 	}
-	live := map[string]liveTable{
+	live := map[string]*liveTable{
 		"z":  {families: map[string]liveFamily{"c": {rule: maxAge(2)}, "a": {}, "b": {rule: maxAge(1), valueType: "SumAggregator"}, "old": {}, "new2": {}}},
 		"x":  {families: map[string]liveFamily{"m": {}}},
 		"w":  {families: map[string]liveFamily{"m": {}}},
@@ -246,7 +246,7 @@ func TestPlanReportsEveryLoss(t *testing.T) {
 	now := time.Date(2021, 3, 5, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		have, want := drawRule(t, 2), drawRule(t, 2)
-		plan := planFor([]store.Table{{ID: "t", Families: []store.Family{{Name: "m", GC: want}}}}, map[string]liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, nil)
+		plan := planFor([]store.Table{{ID: "t", Families: []store.Family{{Name: "m", GC: want}}}}, map[string]*liveTable{"t": {families: map[string]liveFamily{"m": {rule: have}}}}, nil, nil)
 		if have.Equal(want) {
 			if !plan.Empty() {
 				t.Fatalf("%s for equal rules", plan)

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -115,14 +116,13 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 	if r.history != nil {
 		tables = slices.Insert(tables, 0, historyTable)
 	}
-	live, err := readTables(ctx, r.admin, tables)
-	if err != nil {
+	if r.live, err = readTables(ctx, r.admin, tables); err != nil {
 		return Plan{}, err
 	}
-	if err := confirmInstance(ctx, r.admin, tables, live); err != nil {
+	if err := confirmInstance(ctx, r.admin, tables, r.live); err != nil {
 		return Plan{}, err
 	}
-	plan := r.plan(tables, live, o.Allow)
+	plan := r.plan(tables, o.Allow)
 	if o.Confirm != nil {
 		if err := o.Confirm(plan); err != nil {
 			return Plan{Unmanaged: plan.Unmanaged}, err
@@ -142,19 +142,15 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 }
 
 // plan returns the changes of the tables and of their history.
-func (r *setupRun) plan(tables []store.Table, live map[string]liveTable, allow []string) Plan {
-	r.live = map[string]*liveTable{}
-	recording := map[string][]Change{}
+func (r *setupRun) plan(tables []store.Table, allow []string) Plan {
 	if r.history == nil {
-		return planFor(tables, live, recording, allow)
+		return planFor(tables, r.live, nil, allow)
 	}
+	recording := map[string][]Change{}
 	for _, t := range tables {
-		if have, exists := live[t.ID]; exists {
-			r.live[t.ID] = &have
-		}
 		recording[t.ID] = r.history.claim(t, r.live[t.ID]).changes()
 	}
-	plan := planFor(tables, live, recording, allow)
+	plan := planFor(tables, r.live, recording, allow)
 	for _, t := range tables {
 		if have := r.live[t.ID]; have != nil && len(r.history.rows[t.ID].layouts) > 0 && have.ruleless() {
 			plan.explainRestored(t.ID)
@@ -206,7 +202,7 @@ func merge(t *store.Table, other store.Table) error {
 	}
 	a, b := t.Bundle, other.Bundle
 	switch {
-	case t.KeySchema != nil && other.KeySchema != nil && !equalKeys(t.KeySchema, other.KeySchema):
+	case t.KeySchema != nil && other.KeySchema != nil && !reflect.DeepEqual(t.KeySchema, other.KeySchema):
 		reason = "two schemas declare different row key schemas for it"
 	case contradict(t.DeletionProtection, other.DeletionProtection):
 		reason = "one schema protects it from deletion, and another does not"
@@ -371,13 +367,13 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 		r.incomplete[t.ID] = true
 		return nil
 	}
-	live, _, err := readTable(ctx, r.admin, t.ID)
+	live, err := readTable(ctx, r.admin, t.ID)
 	if err != nil {
 		r.fail(ctx, err, changes...)
 		return nil
 	}
 	var left []Change
-	missing := planFor([]store.Table{t}, map[string]liveTable{t.ID: live}, nil, nil).Changes
+	missing := planFor([]store.Table{t}, map[string]*liveTable{t.ID: live}, nil, nil).Changes
 	for _, c := range changes {
 		if slices.ContainsFunc(missing, func(m Change) bool { return m.Kind == c.Kind && m.Family == c.Family }) {
 			left = append(left, c)

@@ -35,7 +35,7 @@ func tierConfig(t codec.Tier) *bigtable.TieredStorageConfig {
 
 // compareTier returns the change of a table's infrequent access tier, if any. Cells move in either
 // direction without being lost, but SSD must have room for those that come back.
-func compareTier(t store.Table, live liveTable) []Change {
+func compareTier(t store.Table, live *liveTable) []Change {
 	if t.Tier == 0 || t.Tier == live.tier || t.Tier == codec.SSDOnly && live.tier == 0 {
 		return nil
 	}
