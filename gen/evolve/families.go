@@ -147,12 +147,12 @@ func (c *comparer) age(old, new lock.Family) {
 		at.way.text = c.familyWay(old)
 		c.add(familyChanged, at, "family-class", new.Name)
 	case old.Timestamp == codec.TimestampEvent && new.Timestamp == codec.TimestampWrite && old.GC.Equal(new.GC):
-		if !ages(new.GC) {
+		if !new.GC.HasAge() {
 			c.add(stampsChanged, at, "stamps-of-writes", new.Name)
 			return
 		}
 		c.add(stampsChanged, at, "ages-of-writes", new.Name)
-	case old.Timestamp == codec.TimestampWrite && new.Timestamp == codec.TimestampEvent && old.GC.Equal(new.GC) && !ages(new.GC):
+	case old.Timestamp == codec.TimestampWrite && new.Timestamp == codec.TimestampEvent && old.GC.Equal(new.GC) && !new.GC.HasAge():
 		c.add(stampsChanged, at, "stamps-of-events", new.Name)
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
 		c.add(lifeChanged, at, "stamps-changed", new.Name)
@@ -183,11 +183,6 @@ func ttlText(f lock.Family) string {
 		return schema.FormatDuration(f.GC.MaxAge)
 	}
 	return ttlOf(f.GC, f.Timestamp == codec.TimestampWrite).String()
-}
-
-// ages reports whether a rule has an age.
-func ages(r codec.GCRule) bool {
-	return r.Kind == codec.GCMaxAge || slices.ContainsFunc(r.Rules, ages)
 }
 
 // ttlKinds are the kinds of garbage collection rules in the schema language.

@@ -115,6 +115,11 @@ func (r GCRule) compare(s GCRule) int {
 	)
 }
 
+// HasAge reports whether the rule contains a maximum age.
+func (r GCRule) HasAge() bool {
+	return r.Kind == GCMaxAge || slices.ContainsFunc(r.Rules, GCRule.HasAge)
+}
+
 // WireSize returns the size in bytes of the rule as a google.bigtable.admin.v2.GcRule message. Bigtable allows 500.
 func (r GCRule) WireSize() int { return len(r.appendProto(nil)) }
 

@@ -215,7 +215,7 @@ func deletes(after codec.Retention, shorter, fewer bool) string {
 // relaxesAge reports whether Bigtable rejects the change on a replicated table.
 func relaxesAge(have, want codec.GCRule) bool {
 	before, after := longest(have), longest(want)
-	return before > 0 && (after == 0 || after-before > 90*ageDay) || hasAge(have) && !hasAge(want)
+	return before > 0 && (after == 0 || after-before > 90*ageDay) || have.HasAge() && !want.HasAge()
 }
 
 // longest returns the age at which a rule collects every cell; 0 if there is none.
@@ -224,11 +224,6 @@ func longest(r codec.GCRule) time.Duration {
 		return alive[len(alive)-1].MaxAge
 	}
 	return 0
-}
-
-// hasAge reports whether a rule contains a maximum age.
-func hasAge(r codec.GCRule) bool {
-	return r.Kind == codec.GCMaxAge || slices.ContainsFunc(r.Rules, hasAge)
 }
 
 // hazard adds a hazard and its reason.

@@ -192,15 +192,6 @@ func (h *layoutHistory) compare(table string, live *liveTable, own facts.Layouts
 	return next
 }
 
-// texts returns the texts of facts.
-func texts[T fmt.Stringer](all []T) []string {
-	var out []string
-	for _, f := range all {
-		out = append(out, f.String())
-	}
-	return out
-}
-
 // unlessWithdrawn returns what to do if the newest of recorded layouts, which has not begun, is withdrawn; empty if it has.
 func (h *layoutHistory) unlessWithdrawn(have facts.Layouts) string {
 	since := have[0].Since()

@@ -26,25 +26,22 @@ func (p Plan) Empty() bool { return len(p.Changes) == 0 }
 
 // Refused returns the changes that are refused.
 func (p Plan) Refused() []Change {
-	var refused []Change
-	for _, c := range p.Changes {
-		if c.Refused {
-			refused = append(refused, c)
-		}
-	}
-	return refused
+	return slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return !c.Refused })
 }
 
 // String returns one line per change, two for a refused one, and one per unmanaged part.
 func (p Plan) String() string {
-	var b strings.Builder
-	for _, c := range p.Changes {
-		b.WriteString(c.String() + "\n")
+	lines := append(texts(p.Changes), texts(p.Unmanaged)...)
+	return strings.Join(append(lines, ""), "\n")
+}
+
+// texts returns the texts of values.
+func texts[T fmt.Stringer](all []T) []string {
+	var out []string
+	for _, v := range all {
+		out = append(out, v.String())
 	}
-	for _, s := range p.Unmanaged {
-		b.WriteString(s.String() + "\n")
-	}
-	return b.String()
+	return out
 }
 
 // of returns the changes of a table.
@@ -135,9 +132,9 @@ func showRule(r codec.GCRule) string {
 
 // showRules returns rules in parentheses.
 func showRules(rules []codec.GCRule) string {
-	parts := make([]string, len(rules))
-	for i, r := range rules {
-		parts[i] = showRule(r)
+	var parts []string
+	for _, r := range rules {
+		parts = append(parts, showRule(r))
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
 }
@@ -173,11 +170,8 @@ type RefusedError struct{ Changes []Change }
 
 // Error lists the changes, their reasons, and the names that allow them.
 func (e *RefusedError) Error() string {
-	s := "nothing was changed: these changes are refused unless allowed by name (setup.Options.Allow, or --allow of btgen-live)"
-	for _, c := range e.Changes {
-		s += "\n" + c.String()
-	}
-	return s
+	const s = "nothing was changed: these changes are refused unless allowed by name (setup.Options.Allow, or --allow of btgen-live)\n"
+	return s + strings.Join(texts(e.Changes), "\n")
 }
 
 // VerifyError reports tables that differed from what setup wrote when it read them back.
