@@ -106,7 +106,9 @@ func (c *comparer) stored(of *rehearse.Column) (lock.Column, bool) {
 func (f *Finding) explains(l rehearse.Loss) bool {
 	id := l.FieldOf()
 	switch expires := slices.Contains([]*Rule{lifeChanged, eventsLonger, rollupServes, windowsLost, familyTaken}, f.Rule); {
-	case id == "" || l.Width > 0:
+	case l.Width > 0:
+		return f.field == "" || f.field == l.Field
+	case id == "":
 		return true
 	case f.field == "":
 		return l.Found == nil && (l.Kept || l.Stored == nil || !expires)

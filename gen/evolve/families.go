@@ -21,7 +21,7 @@ var (
 	})
 	lifeChanged = data(Rule{
 		ID:    "E15",
-		names: []rehearse.Cause{rehearse.FamiliesChanged, rehearse.LifeChanged, rehearse.RollupChanged},
+		names: []rehearse.Cause{rehearse.LifeChanged},
 	})
 	familyAdded        = rollout(Rule{ID: "E35"})
 	lifeLongerClusters = rollout(Rule{ID: "E36"})

@@ -317,7 +317,10 @@ func (r *rewind) named(l rehearse.Loss, by []Finding) bool {
 			return false
 		}
 		name := nameOf(f.pair)
-		return f.explains(l) && (t.searches(l, f.pair) || (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, func(cause rehearse.Cause) bool { return slices.Contains(f.Rule.names, cause) }))
+		causes := func(cause rehearse.Cause) bool {
+			return slices.Contains(f.Rule.names, cause) && (cause != rehearse.ColumnsChanged || l.Width == 0 || f.field != "")
+		}
+		return f.explains(l) && (t.searches(l, f.pair) || (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, causes))
 	})
 }
 

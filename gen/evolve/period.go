@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -243,7 +244,7 @@ func (c *Comparison) addPeriod(p, sub *pair, change Change) {
 		c.addTo(p, sub, change)
 		return
 	}
-	change.field = change.Item
+	change.field = cmp.Or(change.field, change.Item)
 	suffix := "until-" + schema.FormatInstant(until)
 	if change.Item == "" {
 		change.Item = suffix

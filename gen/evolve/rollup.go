@@ -15,7 +15,7 @@ import (
 var (
 	rollupServes = data(Rule{
 		ID:    "E25",
-		names: []rehearse.Cause{rehearse.Deleted, rehearse.RollupChanged},
+		names: []rehearse.Cause{rehearse.Deleted},
 	})
 	windowsLost = data(Rule{
 		ID:    "E26",
@@ -27,7 +27,7 @@ var (
 	})
 	eventsLonger = data(Rule{
 		ID:    "E28",
-		names: []rehearse.Cause{rehearse.LifeChanged, rehearse.RollupChanged, rehearse.ColumnsChanged},
+		names: []rehearse.Cause{rehearse.LifeChanged},
 	})
 	rollupAdded   = rollout(Rule{ID: "E46"})
 	rollupChanged = rollout(Rule{ID: "E47"})
@@ -57,12 +57,7 @@ func expires(l *lock.Layout) bool {
 }
 
 // meanings compares what stored statistics of a field mean: of which events, and of which values of an enum.
-func (c *comparer) meanings(name string, at Change) {
-	old, was := column(c.old, name)
-	new, is := column(c.new, name)
-	if !was || !is {
-		return
-	}
+func (c *comparer) meanings(old, new lock.Column, at Change) {
 	at.way = way{text: "keep it as it was, and add a field"}
 	if old.Default == nil && new.Default != nil && old.Optional {
 		at.Old, at.New = presenceText(old), presenceText(new)
@@ -179,14 +174,21 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 // summaries compares the fields of a rollup. lost is whether windows are not read any more without it.
 func (c *comparer) summaries(family string, lost bool) {
 	for _, old := range c.old.Summaries {
+		if old.Retired {
+			continue
+		}
 		i := slices.IndexFunc(c.new.Summaries, func(s lock.Summary) bool { return s.Name == old.Name })
-		at := c.atRollup(family)
-		at.place, at.Item, at.Old = atSummary, family+"/"+old.Name, old.Type.String()
+		of, known := column(c.old, old.Name)
+		at := c.atSummary(family, old.Name, of)
+		at.Old = old.Type.String()
+		heir, moves := c.now(of.Key), known && c.olderAt(of) != nil
+		if known && heir >= 0 {
+			at.field = item(c.new.Columns[heir])
+		}
 		switch {
-		case old.Retired || i < 0 && c.gone(old.Name):
-		case i < 0 && !lost, i >= 0 && !lost:
+		case !lost, i < 0 && known && !moves && find(c.new.Columns, of.Key, false) < 0: // or the field is gone
 		case i < 0:
-			if at.New = "not read"; c.moves(old.Name) {
+			if at.New = "not read"; moves {
 				at.way.text = "keep the column of the field"
 			}
 			c.add(windowsLost, at, "rollup-lacks-field", old.Name)
@@ -194,17 +196,19 @@ func (c *comparer) summaries(family string, lost bool) {
 			at.New, at.way.text = c.new.Summaries[i].Type.String(), "keep the type, and add a field for the new values"
 			c.add(windowsLost, at, "rollup-type", old.Name, at.Old, at.New)
 		}
-		if !old.Retired && i >= 0 {
-			c.meanings(old.Name, at)
+		if new, is := column(c.new, old.Name); i >= 0 && known && is {
+			c.meanings(of, new, at)
 		}
 	}
 	for _, new := range c.new.Summaries {
 		i := slices.IndexFunc(c.old.Summaries, func(s lock.Summary) bool { return s.Name == new.Name })
-		at := c.atRollup(family)
-		at.place, at.Item, at.New, at.way.text = atSummary, family+"/"+new.Name, new.Type.String(), "give the field a name that no other had"
+		_, had := column(c.old, new.Name)
+		of, _ := column(c.new, new.Name)
+		at := c.atSummary(family, new.Name, of)
+		at.New, at.way.text = new.Type.String(), "give the field a name that no other had"
 		switch {
 		case i >= 0 && !c.old.Summaries[i].Retired:
-		case i >= 0 && !c.has(new.Name):
+		case i >= 0 && !had:
 			at.Old = c.old.Summaries[i].Type.String() + " of the removed field"
 			c.add(familyTaken, at, "rollup-field-taken", new.Name)
 		default:
@@ -213,16 +217,17 @@ func (c *comparer) summaries(family string, lost bool) {
 	}
 }
 
+// atSummary returns a change of the windows of a field, which a rollup has under a name.
+func (c *comparer) atSummary(family, name string, of lock.Column) Change {
+	out := c.atRollup(family)
+	out.place, out.Item, out.field = atSummary, family+"/"+name, item(of)
+	return out
+}
+
 // holds reports whether a family has events of which a rollup has windows, before and after the change.
 func (c *comparer) holds(family string) bool {
 	old, new := c.old.Rollup(), c.new.Rollup()
 	return old != nil && new != nil && old.Family == new.Family && family != new.Family
-}
-
-// moves reports whether the field that a rollup has under a name is in another column now.
-func (c *comparer) moves(name string) bool {
-	old, known := column(c.old, name)
-	return known && c.olderAt(old) != nil
 }
 
 // column returns the column of new events of which a rollup has statistics under a name.
@@ -233,18 +238,6 @@ func column(l *lock.Layout, name string) (lock.Column, bool) {
 		return lock.Column{}, false
 	}
 	return live[i], true
-}
-
-// gone reports whether the field that a rollup has under a name was removed.
-func (c *comparer) gone(name string) bool {
-	old, known := column(c.old, name)
-	return known && find(c.new.Columns, old.Key, false) < 0 && c.olderAt(old) == nil
-}
-
-// has reports whether the layout had the field that a rollup has under a name.
-func (c *comparer) has(name string) bool {
-	_, had := column(c.old, name)
-	return had
 }
 
 // reads reports whether statistics of values of a type are also those of another one.

@@ -283,7 +283,7 @@ func (c *Comparison) addTo(of, p *pair, change Change) {
 	}
 	f := finding(c.tableName(of), c.position(p, &change), change)
 	f.pair = of
-	if change.place == atColumn || change.place == atEnum {
+	if change.place == atColumn || change.place == atEnum || change.place == atSummary {
 		f.field = cmp.Or(change.field, change.Item)
 	}
 	c.Findings = append(c.Findings, f)

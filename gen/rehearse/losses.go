@@ -385,7 +385,10 @@ func differences(from, to *Table, start time.Time, windows bool) []Cause {
 		return []Cause{LayoutRemoved}
 	}
 	family := func(x, y Family) bool { return x.Name == y.Name && x.Class == y.Class }
-	life := func(f Family) bool { return !f.Life.Outlives(b.life(f.Name)) || !b.life(f.Name).Outlives(f.Life) }
+	life := func(f Family) bool { // of the same events
+		has := slices.ContainsFunc(b.Families, func(o Family) bool { return o.Name == f.Name })
+		return has && (!f.Life.Outlives(b.life(f.Name)) || !b.life(f.Name).Outlives(f.Life))
+	}
 	var out []Cause
 	for _, d := range []struct {
 		differ bool
@@ -394,12 +397,25 @@ func differences(from, to *Table, start time.Time, windows bool) []Cause {
 		{!a.Since.Equal(b.Since) || !from.until(a).Equal(to.until(b)), LayoutRemoved},
 		{a.Place != b.Place || a.Rows != b.Rows || a.Form != b.Form, RowsChanged},
 		{!slices.EqualFunc(a.Families, b.Families, family), FamiliesChanged},
-		{slices.ContainsFunc(a.Families, life), LifeChanged},
-		{windows && (a.Rollup != nil || b.Rollup != nil), RollupChanged},
+		{slices.ContainsFunc(a.Families, life) || windows && a.Rollup.agesOtherwise(b.Rollup), LifeChanged},
+		{windows && !a.Rollup.alike(b.Rollup), RollupChanged},
 	} {
 		if d.differ {
 			out = append(out, d.cause)
 		}
 	}
 	return append(out, ColumnsChanged)
+}
+
+// agesOtherwise reports whether a rollup keeps its windows for another time than another one in the same family; both may be nil.
+func (r *Rollup) agesOtherwise(o *Rollup) bool {
+	return r != nil && o != nil && r.Family == o.Family && !r.GC.Equal(o.GC)
+}
+
+// alike reports whether two rollups, which may be nil, have the same windows in the same place, for as long as they are there.
+func (r *Rollup) alike(o *Rollup) bool {
+	if r == nil || o == nil {
+		return r == o
+	}
+	return r.Family == o.Family && r.Every == o.Every && r.Idle == o.Idle && slices.Equal(r.Fields, o.Fields)
 }
