@@ -296,13 +296,18 @@ func identities(sites map[string][]map[string][]origin) map[[2]string]string {
 func (t troupe) of(l rehearse.Loss) *pair {
 	for _, name := range []string{l.To, l.From} {
 		for _, p := range t.pairs {
-			if p.table != nil && (p.old != nil && p.old.Name == name || p.old == nil && p.table.ID == name) && lock.SchemaOf(p.layout) == l.Schema {
+			if p.table != nil && nameOf(p) == name && lock.SchemaOf(p.layout) == l.Schema {
 				return p
 			}
 		}
 	}
+	return t.served(l)
+}
+
+// served returns the pair of the table that served the read of a loss; nil if the lock has none.
+func (t troupe) served(l rehearse.Loss) *pair {
 	for _, p := range t.pairs {
-		if p.old != nil && p.old.Name == l.From {
+		if p.old != nil && nameOf(p) == l.From {
 			return p
 		}
 	}

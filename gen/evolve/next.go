@@ -307,31 +307,12 @@ func (c *Comparison) exceeds(t *lock.Table, accepted string, all *Comparison) bo
 // acceptedIn returns the reason for which a change was accepted since the old lock, according to
 // the table of a later one; empty if it was not.
 func (p *pair) acceptedIn(t *lock.Table, name string) string {
-	after := 0
-	if p.old != nil {
-		after = p.old.Newest().Number
-	}
-	if reason, ok := strings.CutPrefix(t.Removed, name+": "); ok {
-		return reason
-	}
-	for _, l := range t.Layouts {
-		for _, a := range l.Accepted {
-			if l.Number > after && a.Change == name {
-				return a.Reason
-			}
-		}
-	}
 	before := 0
 	if p.old != nil {
-		before = len(named(p.old.Accepted, name))
+		before = len(p.old.Reasons(name))
 	}
-	if all := named(t.Accepted, name); len(all) > before {
-		return all[len(all)-1].Reason
+	if all := t.Reasons(name); len(all) > before {
+		return all[len(all)-1]
 	}
 	return ""
-}
-
-// named returns the acceptances of a change.
-func named(all []lock.Acceptance, name string) []lock.Acceptance {
-	return slices.DeleteFunc(slices.Clone(all), func(a lock.Acceptance) bool { return a.Change != name })
 }

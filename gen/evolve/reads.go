@@ -117,11 +117,11 @@ func filled(t *lock.Table) (n int) {
 
 // moves adds the finding for a loss of a read that another table serves from now on, even if that is filled.
 func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
-	i := slices.IndexFunc(r.t.pairs, func(o *pair) bool { return o.old != nil && nameOf(o) == l.From })
-	if !l.Moves() || i < 0 || p.facts == nil || l.To != nameOf(p) || p.table.Draft {
+	served := r.t.served(l)
+	if !l.Moves() || served == nil || p.facts == nil || l.To != nameOf(p) || p.table.Draft {
 		return false
 	}
-	from := idOf(r.t.pairs[i])
+	from := idOf(served)
 	change := Change{Item: l.Read, place: atServes, Old: "table " + from, New: "table " + p.table.ID, way: way{text: stayWay(l.Read, from, p.table.ID)}}
 	if l.Width > 0 {
 		r.c.add(p, windowsLost, change, "windows-moved", readText(l.Read), from, p.table.ID)

@@ -1,6 +1,9 @@
 package lock
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Revision is what a file said after one of its epochs.
 type Revision struct {
@@ -21,24 +24,26 @@ func (l *Lock) Revisions() []*Revision {
 // Accepted returns how often a change was accepted until then.
 func (r *Revision) Accepted(name string) (n int) {
 	for _, t := range r.tables {
-		if strings.HasPrefix(t.Removed, name+": ") {
-			n++
-		}
-		n += accepted(t.Accepted, name)
-		for i := range t.Layouts {
-			n += accepted(t.Layouts[i].Accepted, name)
-		}
+		n += len(t.Reasons(name))
 	}
 	return n
 }
 
-func accepted(all []Acceptance, name string) (n int) {
+// Reasons returns why a change of a table was accepted, each time, the last reason at the end.
+func (t *Table) Reasons(name string) (out []string) {
+	all := slices.Clone(t.Accepted)
+	for _, l := range slices.Backward(t.Layouts) {
+		all = append(all, l.Accepted...)
+	}
 	for _, a := range all {
 		if a.Change == name {
-			n++
+			out = append(out, a.Reason)
 		}
 	}
-	return n
+	if reason, ok := strings.CutPrefix(t.Removed, name+": "); ok {
+		out = append(out, reason)
+	}
+	return out
 }
 
 // Before returns the last revision that two have in common; nil if there is none.
