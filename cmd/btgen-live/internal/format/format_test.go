@@ -110,8 +110,8 @@ func TestNDJSON(t *testing.T) {
 		"7:1: value: the value is missing",
 		"8:13: the value is given twice",
 		"9:9: host: not a value of the type: want a string",
-		"10:61: extra: syntax error: want a JSON value",
-		"12:54: syntax error: want a line break after the object",
+		"10:66: syntax error: invalid character '}' looking for beginning of value",
+		"12:54: syntax error: invalid character '{' after top-level value",
 		"13:9: host: not valid UTF-8: the string has half of a surrogate pair",
 		"14:9: host: not valid UTF-8",
 		`15:61: count: "1.5" is not a valid int64`,
@@ -204,8 +204,8 @@ func TestBrokenRecords(t *testing.T) {
 	const ends = "; where this record ends is uncertain, so that nothing after it is read"
 	cases := formatCases(t)
 	for _, tt := range []struct{ format, in, want string }{
-		{"ndjson", "{\"host\":\"a\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1,\"note\":\"x\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n\"}\n", "1:62: note: syntax error: a control character in a string must be escaped"},
-		{"ndjson", "{\"host\":\"a\",\"value\":[\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n}\n", "1:21: value: syntax error: want a JSON value"},
+		{"ndjson", "{\"host\":\"a\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1,\"note\":\"x\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n\"}\n", "1:62: syntax error: invalid character '\\n' in string literal"},
+		{"ndjson", "{\"host\":\"a\",\"value\":[\n{\"host\":\"evil\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n}\n", "3:1: syntax error: invalid character '}' after array element"},
 		{"ndjson", "[\n{\"host\":\"a\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":1}\n]\n", "1:1: syntax error: want a JSON object, and not an array: jq -c '.[]' prints its elements"},
 		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,\"say \\\"x\nevil,2026-01-02T03:04:05Z,1,\n\"\n", "2:33: syntax error: want a comma or a line break after the cell: quotes in cells are doubled, or follow a backslash with --format cassandra"},
 		{"csv", "host,time,value,note\na,2026-01-02T03:04:05Z,1,5\" x\nevil,2026-01-02T03:04:05Z,1,\n", "2:27: syntax error: a quote in a cell without quotes"},

@@ -3,9 +3,11 @@ package format
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -31,6 +33,7 @@ func NewNDJSONReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, e
 type ndjsonReader struct {
 	lines
 	frame jsonFrame
+	last  Record
 	*Builder
 }
 
@@ -64,17 +67,17 @@ func (f *jsonFrame) end(text []byte, seen int) int {
 // Next implements [Reader].
 func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
 	for {
-		line, number, err := r.record(&r.frame)
+		text, number, err := r.record(&r.frame)
 		if err != nil {
 			return dynamic.Event{}, number, err
 		}
-		if len(bytes.TrimSpace(line)) == 0 {
+		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		e, o := r.Start(), object{line: line}
-		name, err := r.object(&o, &e)
-		if err != nil {
-			return e, number, broken(errorAt(line, number, o.at, name, err), line)
+		r.last.reset(text, number)
+		e, p := r.Start(), line{Record: &r.last}
+		if name, err := r.object(&p, &e); err != nil {
+			return e, number, broken(errorAt(text, number, p.at, name, err), text)
 		}
 		if name := r.Complete(&e); name != "" {
 			return e, number, lacks(number, name)
@@ -83,58 +86,59 @@ func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
 	}
 }
 
-// object parses an object. With an error, it returns the name of the member, and o.at is the
-// position of the problem.
-func (r *ndjsonReader) object(o *object, e *dynamic.Event) (name string, err error) {
-	if o.skip('[') {
-		o.at--
+// jsonSpace is the white space of JSON.
+const jsonSpace = " \t\r\n"
+
+// object parses an object. With an error, it returns the name of the member, and p.at is the position of the problem.
+func (r *ndjsonReader) object(p *line, e *dynamic.Event) (name string, err error) {
+	switch p.blanks(jsonSpace); p.peek() {
+	case '{':
+	case '[':
 		return "", syntax("want a JSON object, and not an array: jq -c '.[]' prints its elements")
-	}
-	if !o.skip('{') {
+	default:
 		return "", syntax("want a JSON object, or another --format")
 	}
-	for first := true; !o.skip('}'); first = false {
-		if !first && !o.skip(',') {
-			return "", syntax("want a comma or }")
+	if !json.Valid(p.text) {
+		err := json.Unmarshal(p.text, new(any))
+		if at, ok := errors.AsType[*json.SyntaxError](err); ok {
+			p.at = int(at.Offset) - 1
 		}
-		if name, err = r.member(o, e); err != nil {
+		return "", syntax(err.Error())
+	}
+	p.at++
+	for p.blanks(jsonSpace); !p.skip('}'); p.blanks(jsonSpace + ",") {
+		if name, err = r.member(p, e); err != nil {
 			return name, err
 		}
-	}
-	if o.space(); o.at < len(o.line) {
-		return "", syntax("want a line break after the object")
 	}
 	return "", nil
 }
 
-// member parses a member of an object.
-func (r *ndjsonReader) member(o *object, e *dynamic.Event) (name string, err error) {
-	begin := o.space()
-	key, err := o.string()
-	if err != nil {
-		return "", err
+// member parses a member of a valid object.
+func (r *ndjsonReader) member(p *line, e *dynamic.Event) (name string, err error) {
+	begin := p.at
+	key, err := p.jsonString()
+	i := -1
+	if err == nil {
+		i, err = r.Find(key)
 	}
-	i, err := r.Find(key)
 	if err != nil {
-		o.at = begin
+		p.at = begin
 		return "", err
-	}
-	if !o.skip(':') {
-		return "", syntax("want a colon")
 	}
 	if i >= 0 {
 		name = r.columns[i].Name
 	}
-	begin = o.space()
-	text, quoted, err := o.value()
-	if err != nil || i < 0 {
-		return name, err
+	p.blanks(jsonSpace + ":")
+	begin = p.at
+	text, quoted, err := p.jsonValue()
+	if err == nil && i >= 0 {
+		err = r.set(e, i, text, quoted, p.text[begin:p.at])
 	}
-	if err := r.set(e, i, text, quoted, o.line[begin:o.at]); err != nil {
-		o.at = begin
-		return name, err
+	if err != nil {
+		p.at = begin
 	}
-	return name, nil
+	return name, err
 }
 
 // set sets a value. raw is what the line contains, and text the same without quotes.
@@ -169,129 +173,51 @@ func wantString(t schema.Type, raw []byte) error {
 	return fmt.Errorf("%w: want %s", ErrValue, want)
 }
 
-// object is a line that is being parsed. If a function returns an error, at is the position
-// of the problem.
-type object struct {
-	line []byte
-	at   int
-}
-
-// space skips white space, and returns the position after it.
-func (o *object) space() int {
-	for o.at < len(o.line) && (o.line[o.at] == ' ' || o.line[o.at] == '\t' || o.line[o.at] == '\r' || o.line[o.at] == '\n') {
-		o.at++
-	}
-	return o.at
-}
-
-// skip skips white space and a character. It returns false if there is another one.
-func (o *object) skip(c byte) bool {
-	if o.space(); o.at < len(o.line) && o.line[o.at] == c {
-		o.at++
-		return true
-	}
-	return false
-}
-
-// value parses a value. text is that of a string, or else the value itself.
-func (o *object) value() (text []byte, quoted bool, err error) {
-	begin := o.at
-	if begin == len(o.line) {
-		return nil, false, syntax("want a value")
-	}
-	switch o.line[begin] {
-	case '"':
-		text, err := o.string()
+// jsonValue skips a value of a valid object. text is that of a string, or else the value itself.
+func (p *line) jsonValue() (text []byte, quoted bool, err error) {
+	begin := p.at
+	if p.peek() == '"' {
+		text, err = p.jsonString()
 		return text, true, err
-	case '{', '[':
-		if err := o.nested(); err != nil {
-			return nil, false, err
-		}
-	default:
-		for o.at < len(o.line) && !bytes.ContainsRune([]byte(",}] \t\r\n"), rune(o.line[o.at])) {
-			o.at++
-		}
 	}
-	text = o.line[begin:o.at]
-	if !json.Valid(text) {
-		o.at = begin
-		return nil, false, syntax("want a JSON value")
-	}
-	return text, false, nil
-}
-
-// nested skips an object or an array.
-func (o *object) nested() error {
-	begin := o.at
-	for depth := 0; o.at < len(o.line); {
-		switch o.line[o.at] {
-		case '"':
-			if _, err := o.string(); err != nil {
-				return err
-			}
-			continue
-		case '{', '[':
+	for depth := 0; err == nil; p.at++ {
+		switch c := p.peek(); {
+		case c == '"':
+			_, err = p.jsonString()
+			p.at--
+		case c == '{' || c == '[':
 			depth++
-		case '}', ']':
+		case depth == 0 && strings.IndexByte(",}"+jsonSpace, c) >= 0:
+			return p.text[begin:p.at], false, nil
+		case c == '}' || c == ']':
 			depth--
 		}
-		if o.at++; depth == 0 {
-			return nil
-		}
 	}
-	o.at = begin
-	return syntax("the object or array has no end")
+	return nil, false, err
 }
 
-// string parses a string.
-func (o *object) string() ([]byte, error) {
-	if o.at == len(o.line) || o.line[o.at] != '"' {
-		return nil, syntax("want a string")
-	}
-	begin := o.at
-	for i := begin + 1; i < len(o.line); i++ {
-		switch c := o.line[i]; {
-		case c == '"':
-			o.at = i + 1
-			text := o.line[begin+1 : i]
-			if !utf8.Valid(text) {
-				o.at = begin
-				return nil, codec.ErrUTF8
-			}
-			return text, nil
-		case c == '\\':
-			return o.escaped(begin)
-		case c < ' ':
-			o.at = i
-			return nil, syntax("a control character in a string must be escaped")
+// jsonString skips a valid string, and returns its text.
+func (p *line) jsonString() ([]byte, error) {
+	begin, escaped := p.at, false
+	for p.at++; p.peek() != '"'; p.at++ {
+		if p.peek() == '\\' {
+			escaped = true
+			p.at++
 		}
 	}
-	return nil, syntax("the string has no end")
-}
-
-// escaped parses a string with escapes.
-func (o *object) escaped(begin int) ([]byte, error) {
-	end := begin + 1
-	for ; end < len(o.line) && o.line[end] != '"'; end++ {
-		if o.line[end] == '\\' {
-			end++
-		}
-	}
-	if end >= len(o.line) {
-		return nil, syntax("the string has no end")
-	}
-	raw := o.line[begin : end+1]
-	var text string
+	p.at++
+	raw := p.text[begin:p.at]
 	switch {
 	case !utf8.Valid(raw):
 		return nil, codec.ErrUTF8
-	case json.Unmarshal(raw, &text) != nil:
-		return nil, syntax("want a JSON string")
+	case !escaped:
+		return raw[1 : len(raw)-1], nil
 	case halfPair(raw):
 		return nil, fmt.Errorf("%w: the string has half of a surrogate pair", codec.ErrUTF8)
 	}
-	o.at = end + 1
-	return []byte(text), nil
+	var text string
+	err := json.Unmarshal(raw, &text)
+	return []byte(text), err
 }
 
 // Escapes of backslashes and of surrogate pairs, and of surrogates.
