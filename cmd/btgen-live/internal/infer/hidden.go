@@ -84,53 +84,47 @@ func (k *key) follows(p *part) bool {
 		found = append(found, observation{p.values[r], oldest, newest})
 	}
 	slices.SortStableFunc(found, func(a, b observation) int { return cmp.Compare(a.oldest, b.oldest) })
-	if inPeriods(found) || all(p.values, isDigits) && inOrder(found, compareNumbers) || inOrder(found, strings.Compare) ||
-		inOrder(found, compareIDs) || inOrder(found, compareBackward) {
-		return true
-	}
 	const shortest, longest = 4, 24 // bytes of ends
+	ways := slices.Clone(readings)
 	for n := min(longest, p.width()-1); n >= shortest; n-- {
-		if inOrder(found, func(a, b string) int { return strings.Compare(a[len(a)-n:], b[len(b)-n:]) }) {
-			return true
+		ways = append(ways, func(v string) string { return v[len(v)-n:] })
+	}
+	if all(p.values, isDigits) {
+		ways = append(ways, func(v string) string {
+			v = strings.TrimLeft(v, "0")
+			return fmt.Sprintf("%9d%s", len(v), v)
+		})
+	}
+	return inPeriods(found) || slices.ContainsFunc(ways, func(read func(v string) string) bool { return inOrder(found, read) })
+}
+
+// readings return texts that have the order of values: themselves, the numbers that are little-endian, and the times of
+// UUIDs of version 1.
+var readings = []func(v string) string{
+	func(v string) string { return v },
+	func(v string) string {
+		b := []byte(v)
+		slices.Reverse(b)
+		return string(b)
+	},
+	func(v string) string {
+		if len(v) != len("f81d4fae-7dec-11d0-a765-00a0c91e6bf6") {
+			return ""
 		}
-	}
-	return false
+		return v[14:18] + v[9:13] + v[:8]
+	},
 }
 
-// compareBackward compares bytes from the last one on, as the time of a little-endian number.
-func compareBackward(a, b string) int {
-	for i := 1; i <= min(len(a), len(b)); i++ {
-		if order := cmp.Compare(a[len(a)-i], b[len(b)-i]); order != 0 {
-			return order
-		}
-	}
-	return 0
-}
-
-// compareNumbers compares digits as numbers.
-func compareNumbers(a, b string) int {
-	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
-}
-
-// compareIDs compares UUIDs of version 1 by their times.
-func compareIDs(a, b string) int {
-	const size = 36
-	if len(a) != size || len(b) != size {
-		return 0
-	}
-	return strings.Compare(a[14:18]+a[9:13]+a[:8], b[14:18]+b[9:13]+b[:8])
-}
-
-// inOrder reports whether all but a few pairs of many values are in the order of their times, or in the opposite order. Times that
-// are near do not count: writes may follow their events by different times.
-func inOrder(found []observation, compare func(a, b string) int) bool {
+// inOrder reports whether all but a few pairs of many values, as they are read, are in the order of their times, or in the opposite
+// order. Times that are near do not count: writes may follow their events by different times.
+func inOrder(found []observation, read func(v string) string) bool {
 	distinct, up, down := map[string]bool{}, 0, 0
+	texts := make([]string, len(found))
 	near := (found[len(found)-1].oldest - found[0].oldest) / 4
 	for i, o := range found {
-		distinct[o.value] = true
-		for _, before := range found[:i] {
-			if order := compare(o.value, before.value); o.oldest-before.oldest > near && order != 0 {
+		distinct[o.value], texts[i] = true, read(o.value)
+		for j, before := range found[:i] {
+			if order := strings.Compare(texts[i], texts[j]); o.oldest-before.oldest > near && order != 0 {
 				up, down = up+(1+order)/2, down+(1-order)/2
 			}
 		}
