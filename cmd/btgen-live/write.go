@@ -72,9 +72,8 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	source := reader
 	if w.input.reader.Partial {
-		if reader, err = format.NewJoiner(source, l, w.input.reader); err != nil {
+		if reader, err = format.NewJoiner(reader, l, w.input.reader); err != nil {
 			return err
 		}
 	}
@@ -87,11 +86,13 @@ func (w *writing) run(cmd *cobra.Command, args []string) error {
 	}
 	err = load.run(ctx, stop, reader)
 	load.progress.end()
-	if r, ok := source.(skipper); ok {
+	if r, ok := reader.(skipper); ok {
 		load.others = r.Skipped()
 	}
 	if r, ok := reader.(*format.Joiner); ok && err == nil {
-		load.replaced = r.Replaced()
+		joined := r.Replaced()
+		load.replaced.Events += joined.Events
+		load.replaced.Line, load.replaced.Before = cmp.Or(load.replaced.Line, joined.Line), cmp.Or(load.replaced.Before, joined.Before)
 	}
 	return errors.Join(load.finish(ctx, err), end())
 }

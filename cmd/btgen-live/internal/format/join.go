@@ -88,17 +88,25 @@ var errFar = fmt.Errorf("they are too far apart to be joined, by more than about
 
 // Joiner reads the events of another reader, and joins those of the same series, time and sequence number, as
 // InfluxDB does: the result has the fields of all of them, and the last value of each. It holds at most 100,000
-// events and about 32 MiB. An event that belongs to one that it no longer holds ends the reading with a
-// *ScatteredError.
+// events and about 32 MiB. An event with other fields than one that it no longer holds, which it would replace, ends the reading
+// with a *ScatteredError.
 type Joiner struct {
 	reader   Reader
 	parser   *Builder
 	ids      *Identities
+	emitted  recent[emitted]
+	most     int // events that it holds: one if only those that follow each other are joined
 	held     map[string]*heldEvent
 	queue    []*heldEvent // in the order of lines
 	bytes    int
 	end      error
 	replaced Replacements
+}
+
+// emitted is what is known of an event that was returned.
+type emitted struct {
+	columns uint64 // hash of those that it has
+	line    int
 }
 
 // Replacements are events that replaced others, or values of others.
@@ -124,9 +132,25 @@ type heldEvent struct {
 
 // NewJoiner returns a Joiner. reader must be that of ReaderOptions whose Partial is set.
 func NewJoiner(reader Reader, l *layout.Layout, o ReaderOptions) (*Joiner, error) {
+	return newJoiner(reader, l, o, maxHeld)
+}
+
+func newJoiner(reader Reader, l *layout.Layout, o ReaderOptions, most int) (*Joiner, error) {
 	o.Partial = false
 	p, err := NewBuilder(l, o)
-	return &Joiner{reader: reader, parser: p, ids: NewIdentities(l), held: map[string]*heldEvent{}}, err
+	ids := NewIdentities(l)
+	if most == 1 {
+		ids.precision = time.Nanosecond // others may have the same stored time, and are reported
+	}
+	return &Joiner{reader: reader, parser: p, ids: ids, emitted: newRecent[emitted](), most: most, held: map[string]*heldEvent{}}, err
+}
+
+// Skipped returns the number of lines that the other reader has left out. It may be called while the reader is in use.
+func (j *Joiner) Skipped() int {
+	if r, ok := j.reader.(*recordReader); ok {
+		return r.Skipped()
+	}
+	return 0
 }
 
 // Replaced returns the events that replaced values of others, once Next has returned io.EOF.
@@ -134,8 +158,8 @@ func (j *Joiner) Replaced() Replacements { return j.replaced }
 
 // Next implements [Reader].
 func (j *Joiner) Next() (dynamic.Event, int, error) {
-	for j.end == nil && len(j.queue) < maxHeld && j.bytes < maxHeldBytes {
-		j.end = j.read()
+	for j.end == nil && len(j.held) <= j.most && len(j.queue) < maxHeld && j.bytes < maxHeldBytes {
+		j.read()
 	}
 	if len(j.queue) == 0 {
 		return dynamic.Event{}, 0, j.end
@@ -143,40 +167,58 @@ func (j *Joiner) Next() (dynamic.Event, int, error) {
 	first := j.queue[0]
 	j.queue[0] = nil
 	j.queue = j.queue[1:]
-	if first.err != nil {
-		return first.event, first.line, first.err
+	if first.err == nil {
+		delete(j.held, first.id)
+		j.bytes -= first.bytes
+		first.err = j.complete(first)
 	}
-	delete(j.held, first.id)
-	j.bytes -= first.bytes
-	j.ids.recent.swap([]byte(first.id), first.line)
-	if name := j.parser.fill(&first.event); name != "" {
-		return first.event, first.line, lacks(first.line, name)
+	return first.event, first.line, first.err
+}
+
+// complete sets the defaults of an event.
+func (j *Joiner) complete(of *heldEvent) error {
+	const fnvBasis, fnvPrime = 0xcbf29ce484222325, 0x100000001b3
+	now := emitted{fnvBasis, of.line}
+	for i := range j.parser.columns {
+		if j.parser.columns[i].Value(&of.event) != nil {
+			now.columns = (now.columns ^ uint64(i)) * fnvPrime
+		}
 	}
-	return first.event, first.line, nil
+	before, known := j.emitted.swap([]byte(of.id), now)
+	name := j.parser.fill(&of.event)
+	switch {
+	case known && before.columns != now.columns && j.most == 1:
+		return &ScatteredError{Line: of.line, Before: before.line, Err: ErrScattered}
+	case known && before.columns != now.columns:
+		return &ScatteredError{Line: of.line, Before: before.line, Err: errFar}
+	case name == "":
+		return nil
+	}
+	failed := lacks(of.line, name)
+	if j.most == 1 {
+		failed.Err = fmt.Errorf("%w: if another line of the point has it, add --merge", ErrMissing)
+	}
+	return failed
 }
 
 // read reads an event, or an error.
-func (j *Joiner) read() error {
+func (j *Joiner) read() {
 	e, line, err := j.reader.Next()
-	if _, refused := errors.AsType[*InputError](err); refused {
-		j.queue = append(j.queue, &heldEvent{line: line, err: err})
-		return nil
-	}
 	if err != nil {
-		return err
+		if _, refused := errors.AsType[*InputError](err); !refused {
+			j.end = err
+		}
+		j.queue = append(j.queue, &heldEvent{line: line, err: err})
+		return
 	}
 	id := j.ids.of(&e)
 	if before := j.held[string(id)]; before != nil {
 		j.join(before, &e, line)
-		return nil
-	}
-	if before, ok := j.ids.recent.swap(id, line); ok {
-		return &ScatteredError{Line: line, Before: before, Err: errFar}
+		return
 	}
 	added := &heldEvent{event: e, id: string(id), bytes: Bytes(&e) + len(id), line: line}
 	j.held[added.id], j.bytes = added, j.bytes+added.bytes
 	j.queue = append(j.queue, added)
-	return nil
 }
 
 // join adds the values of an event to another one.

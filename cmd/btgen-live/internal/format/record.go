@@ -1,7 +1,6 @@
 package format
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -118,22 +117,7 @@ type recordReader struct {
 	assigned []assignment // of the current record
 	inLine   []bool       // per column, whether assigned has it
 	pairs    []pair       // of the current record
-
-	event  *dynamic.Event // that more lines may add to; nil if there is none
-	line   int            // on which it begins
-	point  []byte         // its series and its time
-	points points
-	queue  []failure // what follows the event
 }
-
-// failure is an error of a line.
-type failure struct {
-	line int
-	err  error
-}
-
-// maxQueue is the maximum number of failures between the lines of an event.
-const maxQueue = 100
 
 // assignment is the value of a column.
 type assignment struct {
@@ -152,14 +136,17 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 	}
 	assumed := o.Unit == 0 && f.Unit < time.Second
 	o.Unit = cmp.Or(o.Unit, f.Unit)
+	join := f.Points && !o.Partial
+	o.Partial = o.Partial || join
 	p, err := NewBuilder(l, o)
 	if err != nil {
 		return nil, err
 	}
 	r := &recordReader{Builder: p, format: f, scanner: scanner, assumed: assumed, byPart: p.qualified(), inLine: make([]bool, len(p.columns))}
 	r.metric, r.rest, r.time = r.stringColumn(r.nameless(MetricPart, f.Metric)), r.stringColumn(r.nameless(AnyPart, f.Rest)), r.nameless(TimePart, "time")
-	lacking := slices.ContainsFunc(p.columns, func(c Column) bool { return c.part == fieldPart && !c.Required() })
-	r.points = points{partial: lacking && !o.Partial, recent: newRecent[seenPoint]()}
+	if join {
+		return newJoiner(r, l, o, 1)
+	}
 	return r, nil
 }
 
@@ -211,32 +198,19 @@ func (p *Builder) stringColumn(i int) int {
 // while the reader is in use.
 func (r *recordReader) Skipped() int { return int(r.skipped.Load()) }
 
-// Next implements [Reader]. Errors of lines follow the event that began before them.
+// Next implements [Reader].
 func (r *recordReader) Next() (dynamic.Event, int, error) {
-	for len(r.queue) == 0 || r.event != nil && r.queue[0].line >= r.line {
-		if err := r.read(); err != nil {
-			r.queue = append(r.queue, failure{r.record.Line, err})
-			if _, more := errors.AsType[*InputError](err); r.event != nil && (!more || len(r.queue) == maxQueue) {
-				return r.emit()
-			}
-			continue
-		}
-		switch {
-		case r.event == nil:
-			if r.begin(); !r.format.Points {
-				return r.emit()
-			}
-		case r.samePoint():
-			r.assign()
-		default:
-			e, line, err := r.emit()
-			r.begin()
-			return e, line, err
-		}
+	if err := r.read(); err != nil {
+		return dynamic.Event{}, r.record.Line, err
 	}
-	f := r.queue[0]
-	r.queue = append(r.queue[:0], r.queue[1:]...)
-	return dynamic.Event{}, f.line, f.err
+	e := r.Start()
+	for _, a := range r.assigned {
+		r.Set(&e, a.column, a.value)
+	}
+	if name := r.Complete(&e); name != "" {
+		return e, r.record.Line, lacks(r.record.Line, name)
+	}
+	return e, r.record.Line, nil
 }
 
 // read reads the next record that is not skipped, and parses its values.
@@ -251,57 +225,6 @@ func (r *recordReader) read() error {
 		}
 		r.skipped.Add(1)
 	}
-}
-
-// begin begins an event with the current record.
-func (r *recordReader) begin() {
-	e := r.Start()
-	r.event, r.line = &e, r.record.Line
-	r.point = r.record.appendPoint(r.point[:0])
-	r.assign()
-}
-
-// samePoint reports whether the current record has the series and the time of the event.
-func (r *recordReader) samePoint() bool {
-	var scratch [256]byte
-	return r.format.Points && bytes.Equal(r.record.appendPoint(scratch[:0]), r.point)
-}
-
-// appendPoint appends the values other than fields.
-func (r *Record) appendPoint(dst []byte) []byte {
-	for i := range r.Values {
-		if v := &r.Values[i]; v.Part != FieldPart {
-			dst = append(append(dst, v.Name...), 0)
-			dst = append(append(dst, v.Text...), 0)
-		}
-	}
-	return dst
-}
-
-// assign adds the values of the current record to the event.
-func (r *recordReader) assign() {
-	for _, a := range r.assigned {
-		r.Set(r.event, a.column, a.value)
-	}
-}
-
-// emit returns the event.
-func (r *recordReader) emit() (dynamic.Event, int, error) {
-	e := *r.event
-	r.event = nil
-	if r.format.Points {
-		if before, lost := r.points.add(r.point, r.seen, r.line); lost {
-			return e, r.line, &ScatteredError{Line: r.line, Before: before, Err: ErrScattered}
-		}
-	}
-	if name := r.Complete(&e); name != "" {
-		failed := lacks(r.line, name)
-		if r.format.Points && slices.ContainsFunc(r.columns, func(c Column) bool { return c.Name == name && c.part == fieldPart }) {
-			failed.Err = fmt.Errorf("%w: if another line of the point has it, add --merge", ErrMissing)
-		}
-		return e, r.line, failed
-	}
-	return e, r.line, nil
 }
 
 // bind parses the values of the current record. It returns false for a record of another metric
@@ -462,32 +385,3 @@ func (e *ScatteredError) Error() string {
 
 // Unwrap returns the problem.
 func (e *ScatteredError) Unwrap() error { return e.Err }
-
-// points are the last points that were read, to find those that lines continue later.
-type points struct {
-	partial bool // whether points may lack fields
-	recent  recent[seenPoint]
-}
-
-// seenPoint is what is known of a point.
-type seenPoint struct {
-	columns uint64 // hash of those that it has
-	line    int
-}
-
-// add adds a point with columns. It reports whether an earlier one is the same with other columns, so
-// that it would be replaced, and its line.
-func (p *points) add(point []byte, columns []bool, line int) (before int, lost bool) {
-	if !p.partial {
-		return 0, false
-	}
-	const fnvBasis, fnvPrime = 0xcbf29ce484222325, 0x100000001b3
-	has := uint64(fnvBasis)
-	for i, seen := range columns {
-		if seen {
-			has = (has ^ uint64(i)) * fnvPrime
-		}
-	}
-	known, ok := p.recent.swap(point, seenPoint{has, line})
-	return known.line, ok && known.columns != has
-}
