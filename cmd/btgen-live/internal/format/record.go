@@ -113,16 +113,7 @@ type recordReader struct {
 	rest    int              // index of the column; -1 if the schema has none
 	first   string           // the metric of all events, if the schema has none
 	skipped atomic.Int64     // lines of other metrics
-
-	assigned []assignment // of the current record
-	inLine   []bool       // per column, whether assigned has it
-	pairs    []pair       // of the current record
-}
-
-// assignment is the value of a column.
-type assignment struct {
-	column int
-	value  any
+	pairs   []pair           // of the current record
 }
 
 // pair is a tag that the schema does not have.
@@ -142,7 +133,7 @@ func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions)
 	if err != nil {
 		return nil, err
 	}
-	r := &recordReader{Builder: p, format: f, scanner: scanner, assumed: assumed, byPart: p.qualified(), inLine: make([]bool, len(p.columns))}
+	r := &recordReader{Builder: p, format: f, scanner: scanner, assumed: assumed, byPart: p.qualified()}
 	r.metric, r.rest, r.time = r.stringColumn(r.nameless(MetricPart, f.Metric)), r.stringColumn(r.nameless(AnyPart, f.Rest)), r.nameless(TimePart, "time")
 	if join {
 		return newJoiner(r, l, o, 1)
@@ -200,44 +191,35 @@ func (r *recordReader) Skipped() int { return int(r.skipped.Load()) }
 
 // Next implements [Reader].
 func (r *recordReader) Next() (dynamic.Event, int, error) {
-	if err := r.read(); err != nil {
-		return dynamic.Event{}, r.record.Line, err
-	}
-	e := r.Start()
-	for _, a := range r.assigned {
-		r.Set(&e, a.column, a.value)
-	}
-	if name := r.Complete(&e); name != "" {
-		return e, r.record.Line, lacks(r.record.Line, name)
-	}
-	return e, r.record.Line, nil
-}
-
-// read reads the next record that is not skipped, and parses its values.
-func (r *recordReader) read() error {
 	for {
 		if err := r.scanner.Scan(&r.record); err != nil {
-			return err
+			return dynamic.Event{}, r.record.Line, err
 		}
-		use, err := r.bind()
-		if err != nil || use {
-			return err
+		e := r.Start()
+		use, err := r.bind(&e)
+		if err == nil && !use {
+			r.skipped.Add(1)
+			continue
 		}
-		r.skipped.Add(1)
+		if err == nil {
+			if name := r.Complete(&e); name != "" {
+				err = lacks(r.record.Line, name)
+			}
+		}
+		return e, r.record.Line, err
 	}
 }
 
-// bind parses the values of the current record. It returns false for a record of another metric
+// bind sets the values of the current record. It returns false for a record of another metric
 // than those to read.
-func (r *recordReader) bind() (bool, error) {
-	r.assigned, r.pairs = r.assigned[:0], r.pairs[:0]
-	clear(r.inLine)
+func (r *recordReader) bind(e *dynamic.Event) (bool, error) {
+	r.pairs = r.pairs[:0]
 	for i := range r.record.Values {
 		v := &r.record.Values[i]
 		if v.Part == MetricPart && r.options.Metric != "" && string(v.Text) != r.options.Metric {
 			return false, nil
 		}
-		if name, err := r.bindValue(v); err != nil {
+		if name, err := r.bindValue(e, v); err != nil {
 			return true, errorAt(r.record.text, r.record.Line, v.at, name, err)
 		}
 	}
@@ -245,17 +227,18 @@ func (r *recordReader) bind() (bool, error) {
 		return true, nil
 	}
 	text, err := joined(r.pairs)
-	if err == nil {
-		err = r.put(r.rest, text)
+	if err == nil && r.seen[r.rest] {
+		err = ErrTwice
 	}
 	if err != nil {
 		return true, &InputError{Line: r.record.Line, Column: 1, Name: r.columns[r.rest].Name, Err: err}
 	}
+	r.Set(e, r.rest, text)
 	return true, nil
 }
 
-// bindValue parses a value. With an error, it returns the name of the column.
-func (r *recordReader) bindValue(v *Value) (string, error) {
+// bindValue sets a value. With an error, it returns the name of the column.
+func (r *recordReader) bindValue(e *dynamic.Event, v *Value) (string, error) {
 	var i int
 	switch v.Part {
 	case MetricPart:
@@ -288,8 +271,11 @@ func (r *recordReader) bindValue(v *Value) (string, error) {
 	if at, ok := value.(time.Time); ok && v.Part == TimePart && r.assumed && at.Year() == 1970 {
 		err = r.early(v.Text)
 	}
+	if err == nil && r.seen[i] {
+		err = ErrTwice
+	}
 	if err == nil {
-		err = r.put(i, value)
+		r.Set(e, i, value)
 	}
 	return c.Name, err
 }
@@ -317,16 +303,6 @@ func fits(c *Column, v *Value) error {
 		return nil
 	}
 	return fmt.Errorf("%w: it is %s, and not %s", ErrValue, is, words.WithArticle(c.Type.String()))
-}
-
-// put assigns a value to a column.
-func (r *recordReader) put(column int, value any) error {
-	if r.inLine[column] {
-		return ErrTwice
-	}
-	r.inLine[column] = true
-	r.assigned = append(r.assigned, assignment{column, value})
-	return nil
 }
 
 // only returns an error if the metric is not that of the other events.
