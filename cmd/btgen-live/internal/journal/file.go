@@ -39,7 +39,6 @@ type recordFile struct {
 	file         file
 	name         string
 	size         int64  // bytes of the complete records
-	partial      bool   // there may be more bytes
 	waiting      []byte // a record with its header that could not be written
 	synchronized int64  // the size that survives a crash of the machine
 }
@@ -114,8 +113,8 @@ func (f *recordFile) load(apply func(record []byte) error) (Loaded, error) {
 		record, damage, err = next(in, record, out.Bytes, total)
 		switch {
 		case errors.Is(err, errPartial):
-			out.Dropped, f.size, f.partial = total-out.Bytes, out.Bytes, true
-			return out, f.trim()
+			out.Dropped, f.size = total-out.Bytes, out.Bytes
+			return out, f.file.Truncate(f.size)
 		case err != nil:
 			return out, fmt.Errorf("%s: %w", f.name, err)
 		case damage != "":
@@ -175,7 +174,7 @@ func (*zeros) Write(b []byte) (int, error) {
 }
 
 // append writes a record with one call of the operating system. If it fails, the file has the records from before, and
-// perhaps a part of this one; flush tries again. No record may be waiting.
+// perhaps a part of this one, which flush completes. No record may be waiting.
 func (f *recordFile) append(record []byte) error {
 	f.waiting = append(headerOf(uint32(len(record)), crc32.Checksum(record, castagnoli), f.size), record...)
 	return f.flush()
@@ -186,27 +185,11 @@ func (f *recordFile) flush() error {
 	if len(f.waiting) == 0 {
 		return nil
 	}
-	if err := f.trim(); err != nil {
-		return err
-	}
 	if _, err := f.file.WriteAt(f.waiting, f.size); err != nil {
-		f.partial = true
 		return err
 	}
 	f.size += int64(len(f.waiting))
 	f.waiting = nil
-	return nil
-}
-
-// trim removes a part of a record at the end.
-func (f *recordFile) trim() error {
-	if !f.partial {
-		return nil
-	}
-	if err := f.file.Truncate(f.size); err != nil {
-		return err
-	}
-	f.partial = false
 	return nil
 }
 
