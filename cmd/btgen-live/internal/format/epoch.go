@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
-	"math/bits"
 	"regexp"
 	"strconv"
 	"strings"
@@ -164,42 +162,22 @@ func tooFine(text []byte) error {
 	return &valueError{fmt.Sprintf("\"%s\" has digits beyond the nanosecond", shown(text)), "a whole number of nanoseconds, since events have no more"}
 }
 
-// nanoDigits is the number of digits after the point of a second in nanoseconds.
-const nanoDigits = 9
+// finer matches a fraction with digits beyond the nanosecond.
+var finer = regexp.MustCompile(`[.,][0-9]{9}[0-9]*[1-9]`)
 
 // FinerTime reports whether a time has digits beyond the nanosecond, which package time drops.
-func FinerTime(text []byte) bool {
-	for {
-		i := bytes.IndexAny(text, ".,")
-		if i < 0 {
-			return false
-		}
-		text = text[i+1:]
-		n := 0
-		for n < len(text) && isDigit(text[n]) {
-			n++
-		}
-		if n > nanoDigits && len(bytes.TrimRight(text[nanoDigits:n], "0")) > 0 {
-			return true
-		}
-	}
-}
+func FinerTime(text []byte) bool { return len(text) > len(".0000000001") && finer.Match(text) }
 
-// decimals matches the digits after a point without zeros at their end, and the unit.
-var decimals = regexp.MustCompile(`\.([0-9]*?)0*([^0-9.]+)`)
+// durationPart matches a number without zeros at its end, and the unit.
+var durationPart = regexp.MustCompile(`([0-9]*\.?[0-9]+?)0*([^0-9.]+)`)
 
 // FinerDuration reports whether a duration has digits beyond the nanosecond, which package time drops.
 func FinerDuration(text []byte) bool {
-	const most = 13 // digits of a whole number of nanoseconds in hours
-	for _, part := range decimals.FindAllSubmatch(text, -1) {
-		digits := string(part[1])
+	const most = 40 // digits
+	for _, part := range durationPart.FindAllSubmatch(text, -1) {
 		unit, err := time.ParseDuration("1" + string(part[2]))
-		if err != nil || len(digits) > most {
-			return true
-		}
-		n, _ := strconv.ParseUint("0"+digits, 10, 64)
-		high, low := bits.Mul64(n, uint64(unit))
-		if bits.Rem64(high, low, uint64(math.Pow10(len(digits)))) != 0 {
+		n, ok := new(big.Rat).SetString("0" + string(part[1]))
+		if err != nil || !ok || len(part[1]) > most || !n.Mul(n, big.NewRat(int64(unit), 1)).IsInt() {
 			return true
 		}
 	}
@@ -277,9 +255,6 @@ func epoch(text []byte, unit time.Duration) (time.Time, bool) {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return Since1970(n, unit)
 	}
-	if t, ok := fraction(text, unit); ok {
-		return t, true
-	}
 	const longest, largest = 64, 30 // bytes, and exponents: others are no times, but take long
 	mantissa, exponent, _ := bytes.Cut(bytes.ToLower(text), []byte("e"))
 	if e, err := strconv.Atoi(string(exponent)); len(mantissa) > longest || len(exponent) > 0 && (err != nil || e > largest || e < -largest) {
@@ -296,25 +271,6 @@ func epoch(text []byte, unit time.Duration) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return time.Unix(seconds.Int64(), rest.Int64()).UTC(), true
-}
-
-// fraction is epoch for the usual numbers with a point, whose digits are few enough that their product with a second does not
-// overflow. It returns false for others.
-func fraction(text []byte, unit time.Duration) (time.Time, bool) {
-	whole, digits, _ := bytes.Cut(text, []byte("."))
-	n, err := strconv.ParseUint(string(whole), 10, 63)
-	if err != nil || unit > time.Second || len(digits) > nanoDigits || len(digits) > 0 && !isDigit(digits[0]) {
-		return time.Time{}, false
-	}
-	scale, part := int64(1), int64(0)
-	for _, c := range digits {
-		if !isDigit(c) {
-			return time.Time{}, false
-		}
-		part, scale = 10*part+int64(c-'0'), 10*scale
-	}
-	t, ok := Since1970(int64(n), unit)
-	return t.Add(time.Duration(part * int64(unit) / scale)), ok
 }
 
 // Since1970 returns the time that is a number of units after 1970. It returns false for other years than 0
