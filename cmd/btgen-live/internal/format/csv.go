@@ -56,12 +56,6 @@ func appendCell(dst []byte, text string) []byte {
 	if text != "" && !strings.ContainsAny(text, ",\"\r\n") && text[0] != ' ' && text[len(text)-1] != ' ' {
 		return append(dst, text...)
 	}
-	dst = append(dst, '"')
-	for i := range len(text) {
-		if text[i] == '"' {
-			dst = append(dst, '"')
-		}
-		dst = append(dst, text[i])
-	}
+	dst = append(append(dst, '"'), strings.ReplaceAll(text, `"`, `""`)...)
 	return append(dst, '"')
 }

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -157,36 +158,19 @@ func appendLine(dst []byte, text string) []byte {
 // Bytes that are not UTF-8, which only row keys of other
 // programs contain, become the replacement character.
 func appendQuoted(dst []byte, text string) []byte {
-	const hexDigits = "0123456789abcdef"
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\ufffd")
-	}
-	begin, from, ascii := len(dst), 0, true
-	dst = append(dst, '"')
-	for i := range len(text) {
-		c := text[i]
-		ascii = ascii && c < utf8.RuneSelf
-		if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
-			continue
-		}
-		dst = append(dst, text[from:i]...)
-		from = i + 1
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-	}
-	dst = append(append(dst, text[from:]...), '"')
-	if ascii {
+	begin := len(dst)
+	dst = append(append(append(dst, '"'), jsonEscapes.Replace(strings.ToValidUTF8(text, "\ufffd"))...), '"')
+	if !bytes.ContainsFunc(dst[begin:], func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return dst
 	}
 	return append(dst[:begin], words.EscapeJSON(dst[begin:])...)
 }
+
+// jsonEscapes escapes the ASCII characters that JSON strings do not contain, and DEL.
+var jsonEscapes = func() *strings.Replacer {
+	pairs := []string{`"`, `\"`, `\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\x7f", `\u007f`}
+	for c := range ' ' {
+		pairs = append(pairs, string(c), fmt.Sprintf(`\u%04x`, c))
+	}
+	return strings.NewReplacer(pairs...)
+}()
