@@ -68,21 +68,25 @@ type column struct {
 
 const maxColumns = 300 // fixed columns of a table
 
-// columns returns the columns of rows, sorted by family and qualifier; nil if there are so many
-// that rows do not share them. as maps families to the one that their columns are counted in.
-func columns(rows []row, as func(family string) string) []*column {
+// columns returns the columns of the rows, sorted by family and qualifier; nil if there are so many that rows do not share them.
+// Those of all rows are found once.
+func (k *key) columns() []*column {
+	all := len(k.rows) == len(spread(k.table.rows, maxKeys))
+	if all && k.table.columns != nil {
+		return k.table.columns
+	}
 	found := map[[2]string]*column{}
-	for i := range rows {
+	for i := range k.rows {
 		seen := [2]string{}
-		for j := range rows[i].cells {
-			c := &rows[i].cells[j]
-			id := [2]string{as(c.family), c.qualifier}
+		for j := range k.rows[i].cells {
+			c := &k.rows[i].cells[j]
+			id := [2]string{c.family, c.qualifier}
 			of := found[id]
 			if of == nil {
 				if len(found) > 20*maxColumns {
 					return nil
 				}
-				of = &column{family: id[0], qualifier: c.qualifier}
+				of = &column{family: c.family, qualifier: c.qualifier}
 				found[id] = of
 			}
 			if seen != id {
@@ -92,22 +96,13 @@ func columns(rows []row, as func(family string) string) []*column {
 			of.values = append(of.values, c.value)
 		}
 	}
-	return slices.SortedFunc(maps.Values(found), func(a, b *column) int {
+	out := slices.SortedFunc(maps.Values(found), func(a, b *column) int {
 		return cmp.Or(cmp.Compare(a.family, b.family), cmp.Compare(a.qualifier, b.qualifier))
 	})
-}
-
-// columns returns the columns of the rows. Those of all rows are found once.
-func (k *key) columns() []*column {
-	same := func(family string) string { return family }
-	t := k.table
-	if len(k.rows) < len(spread(t.rows, maxKeys)) {
-		return columns(k.rows, same)
+	if all {
+		k.table.columns = out
 	}
-	if t.columns == nil {
-		t.columns = columns(k.rows, same)
-	}
-	return t.columns
+	return out
 }
 
 // drafts returns the schemas that a key allows.
@@ -373,7 +368,15 @@ func (d *draft) classify(cols []*column) []*column {
 		return cols
 	}
 	d.classes = names
-	return columns(d.key.rows, func(string) string { return names[0] })
+	joined := make([]*column, len(families[names[0]]))
+	for i, c := range cols {
+		if of := &joined[i%len(joined)]; *of == nil {
+			*of = &column{c.family, c.qualifier, c.rows, slices.Clone(c.values)}
+		} else {
+			(*of).rows, (*of).values = (*of).rows+c.rows, append((*of).values, c.values...)
+		}
+	}
+	return joined
 }
 
 // addColumn adds the field of a column.

@@ -2,7 +2,6 @@ package infer
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,29 +39,23 @@ func (k *key) foreignTime(p *part) string {
 	if layouts := layoutsOf(dataOf(p.values)); len(layouts) > 0 && len(timeForms(p.values)) == 0 {
 		return layouts[0]
 	}
-	if f := (&timeForm{unit: time.Second, parse: littleTime}).of(p.values); f != nil && p.distinct > 1 {
-		if l := lagOf(k.rows, f); l.n > 0 && l.class() <= 1 {
+	reversed := make([]string, len(p.values))
+	for i, v := range p.values {
+		reversed[i] = backward(v)
+	}
+	for _, f := range timeForms(reversed) {
+		if l := lagOf(k.rows, f); f.binary() && f.reverse == "" && p.distinct > 1 && l.n > 0 && l.class() <= 1 {
 			return "little-endian"
 		}
 	}
 	return ""
 }
 
-// littleTime returns the time of a little-endian number of 4 or 8 bytes.
-func littleTime(s string) (time.Time, bool) {
-	n := int64(0)
-	switch len(s) {
-	case 4:
-		n = int64(binary.LittleEndian.Uint32([]byte(s)))
-	case 8:
-		n = int64(binary.LittleEndian.Uint64([]byte(s)))
-	}
-	for _, t := range []time.Time{time.Unix(n, 0), time.UnixMilli(n), time.UnixMicro(n), time.Unix(0, n)} {
-		if n > 0 && n < 1<<62 && plausible(t) {
-			return t, true
-		}
-	}
-	return time.Time{}, false
+// backward returns the bytes in the opposite order.
+func backward(s string) string {
+	b := []byte(s)
+	slices.Reverse(b)
+	return string(b)
 }
 
 // observation is a value of a part of a key, and the times of the oldest and the newest cell of its row.
@@ -102,11 +95,7 @@ func (k *key) follows(p *part) bool {
 // UUIDs of version 1.
 var readings = []func(v string) string{
 	func(v string) string { return v },
-	func(v string) string {
-		b := []byte(v)
-		slices.Reverse(b)
-		return string(b)
-	},
+	backward,
 	func(v string) string {
 		if len(v) != len("f81d4fae-7dec-11d0-a765-00a0c91e6bf6") {
 			return ""

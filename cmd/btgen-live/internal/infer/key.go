@@ -262,22 +262,22 @@ func (k *key) empty() bool {
 
 // keep drops the rows in which a part has another value.
 func (k *key) keep(part int, value string) {
-	old, rows := k.parts[part].values, k.rows
-	k.rows = nil
+	old := k.parts[part].values
+	has := func(r int) bool { return old[r] == value }
+	k.rows = filtered(k.rows, has)
 	for _, p := range k.parts {
-		values := p.values
-		p.values = nil
-		for r, v := range old {
-			if v == value {
-				p.values = append(p.values, values[r])
-			}
+		p.values = filtered(p.values, has)
+	}
+}
+
+// filtered returns the elements at the indexes that are kept.
+func filtered[T any](all []T, keeps func(i int) bool) (out []T) {
+	for i, v := range all {
+		if keeps(i) {
+			out = append(out, v)
 		}
 	}
-	for r, v := range old {
-		if v == value {
-			k.rows = append(k.rows, rows[r])
-		}
-	}
+	return out
 }
 
 // countsOf formats how often values occur.

@@ -355,7 +355,7 @@ func (s *recordSample) design() (*design, error) {
 	ask(s.untimed > 0, "%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have"))
 	metric := designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: d.table, bytes: len(d.table)}
 	if narrow {
-		metric.example, metric.bytes = s.metricOrder[0], averageLength(s.metricOrder)
+		metric.example, metric.bytes = s.metricOrder[0], dataOf(s.metricOrder).bytes()
 		d.series = append(d.series, metric)
 	}
 	d.series = append(d.series, s.constants...)
@@ -384,15 +384,6 @@ func (s *recordSample) part(of format.Part) format.Part {
 // notTextError returns the error of records that are not in UTF-8.
 func (s *recordSample) notTextError() error {
 	return fmt.Errorf("%s %w, and write refuses them: convert the file, as in iconv -f ISO-8859-1 -t UTF-8, if that is its encoding", words.Count(float64(s.notText), "line has", "lines have"), ErrText)
-}
-
-// averageLength returns the average length of texts.
-func averageLength(texts []string) int {
-	total := 0
-	for _, t := range texts {
-		total += len(t)
-	}
-	return total / max(1, len(texts))
 }
 
 // addTags adds the tags of all events to the series, and a string for the others.
