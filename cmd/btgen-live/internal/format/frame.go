@@ -80,59 +80,36 @@ func (l *lines) record(f frame) ([]byte, int, error) {
 			return nil, l.line, err
 		}
 	}
+	number, long := l.line, false // more than maxLine was skipped
+	take := func(record []byte, size int) ([]byte, int, error) {
+		l.begin += size
+		l.line += 1 + bytes.Count(record, []byte("\n"))
+		if long || len(record) > maxLine {
+			return nil, number, l.tooLong(number)
+		}
+		return bytes.TrimSuffix(record, []byte("\r")), number, nil
+	}
 	for searched := 0; ; {
-		rest, number := l.rest(), l.line
-		if number == 1 {
+		rest := l.rest()
+		if number == 1 && !long {
 			if err := foreign(rest); err != nil {
 				return nil, number, err
 			}
 		}
-		i := f.end(rest, searched)
-		switch {
-		case i < 0 && len(rest) > maxLine:
-			return nil, number, l.skip(f)
-		case i > maxLine:
-			l.take(rest[:i], i+1)
-			return nil, number, l.tooLong(number)
-		case i >= 0:
-			return l.take(rest[:i], i+1), number, nil
+		if i := f.end(rest, searched); i >= 0 {
+			return take(rest[:i], i+1)
 		}
-		searched = len(rest)
+		if searched = len(rest); searched > maxLine {
+			l.line += bytes.Count(rest, []byte("\n"))
+			l.begin, searched, long = l.end, 0, true
+		}
 		if err := l.fill(); err != nil {
-			if rest = l.rest(); err != io.EOF || len(rest) == 0 { // fill has moved it
+			if rest = l.rest(); err != io.EOF || len(rest) == 0 && !long { // fill has moved it
 				return nil, number, err
 			}
-			return l.take(rest, len(rest)), number, nil
+			return take(rest, len(rest))
 		}
 	}
-}
-
-// take consumes a record, and returns it.
-func (l *lines) take(record []byte, size int) []byte {
-	l.begin += size
-	l.line += 1 + bytes.Count(record, []byte("\n"))
-	return bytes.TrimSuffix(record, []byte("\r"))
-}
-
-// skip skips a record that is too long, of which the frame has seen the rest that is in memory.
-func (l *lines) skip(f frame) error {
-	number := l.line
-	for seen := len(l.rest()); ; seen = 0 {
-		i := f.end(l.rest(), seen)
-		if i >= 0 {
-			l.take(l.rest()[:i], i+1)
-			break
-		}
-		l.line += bytes.Count(l.rest(), []byte("\n"))
-		l.begin = l.end
-		if err := l.fill(); err == io.EOF {
-			l.line++
-			break
-		} else if err != nil {
-			return err
-		}
-	}
-	return l.tooLong(number)
 }
 
 // tooLong returns the error of the record that was consumed, and begins on a line.

@@ -210,23 +210,14 @@ func (p *Builder) parserOf(c *Column) func(text []byte) (any, error) {
 	switch c.Type {
 	case schema.Timestamp:
 		return func(text []byte) (any, error) {
-			const date = len(time.DateOnly)
-			if len(text) <= date || text[date] != 'T' || p.options.Layout != "" { // not in RFC 3339
-				if v, err := p.times.parse(text); v != nil || err != nil {
-					return v, err
-				}
+			if v, err := p.times.parse(text); v != nil || err != nil {
+				return v, err
 			}
 			v, err := own(text)
-			if err == nil {
-				return v, nil
-			}
-			if v, other := p.times.parse(text); v != nil || other != nil {
-				return v, other
-			}
-			if isDecimal(text) {
+			if err != nil && isDecimal(text) {
 				err = &valueError{fmt.Sprintf("\"%s\" is not a valid timestamp", shown(text)), forms[c.Type] + ", or --time-unit"}
 			}
-			return nil, err
+			return v, err
 		}
 	case schema.Bytes:
 		return func(text []byte) (any, error) {
