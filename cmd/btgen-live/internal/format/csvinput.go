@@ -239,18 +239,14 @@ func (r *csvReader) Next() (dynamic.Event, int, error) {
 // csvFrame is the frame of records of CSV.
 type csvFrame struct {
 	delimiter, escape byte
-	csvState
-}
-
-// csvState is the state of a csvFrame.
-type csvState struct {
-	inCell  bool // whether a cell without quotes has begun
-	quoted  bool
-	escaped bool // whether a backslash precedes the next character
+	inCell            bool // whether a cell without quotes has begun
+	quoted            bool
+	escaped           bool // whether a backslash precedes the next character
 }
 
 func (f *csvFrame) end(text []byte, seen int) int {
-	if seen == 0 && f.csvState == (csvState{}) {
+	empty := csvFrame{delimiter: f.delimiter, escape: f.escape}
+	if seen == 0 && *f == empty {
 		if i := plainLine(text, "\"\\"); i >= 0 {
 			return i
 		}
@@ -265,7 +261,7 @@ func (f *csvFrame) end(text []byte, seen int) int {
 			f.quoted = !f.quoted
 		case f.quoted:
 		case c == '\n':
-			f.csvState = csvState{}
+			*f = empty
 			return i
 		default:
 			f.inCell = c != f.delimiter

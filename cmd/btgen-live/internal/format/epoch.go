@@ -232,15 +232,10 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // isInteger reports whether a text is an integer, which may have a sign.
 func isInteger(text []byte) bool {
-	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+	if len(text) > 1 && (text[0] == '-' || text[0] == '+') {
 		text = text[1:]
 	}
-	for _, c := range text {
-		if !isDigit(c) {
-			return false
-		}
-	}
-	return len(text) > 0
+	return len(text) > 0 && len(bytes.Trim(text, "0123456789")) == 0
 }
 
 // Seconds since 1970 at the ends of the years that timestamps have.

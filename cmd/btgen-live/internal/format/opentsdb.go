@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"io"
+	"regexp"
 	"time"
 )
 
@@ -24,21 +25,12 @@ var openTSDB = Format{
 	},
 }
 
+// wordSyntax matches a word of a line.
+var wordSyntax = regexp.MustCompile(`[^ \t]+`)
+
 // wordsOf returns the offsets of the first words of a line: those of as many values as a record may have, and
 // one more.
-func wordsOf(line []byte) [][2]int {
-	var words [][2]int
-	for at := 0; at < len(line) && len(words) <= maxValues+1; at++ {
-		begin := at
-		for at < len(line) && line[at] != ' ' && line[at] != '\t' {
-			at++
-		}
-		if at > begin {
-			words = append(words, [2]int{begin, at})
-		}
-	}
-	return words
-}
+func wordsOf(line []byte) [][]int { return wordSyntax.FindAllIndex(line, maxValues+2) }
 
 // parsePut parses a line, whose time has a unit; 0 if its digits say which.
 func parsePut(r *line, unit time.Duration) error {

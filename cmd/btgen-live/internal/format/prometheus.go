@@ -1,7 +1,6 @@
 package format
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"regexp"
@@ -297,17 +296,8 @@ func (p *sampleLine) exemplar() error {
 	return nil
 }
 
-// isMetricName reports whether a text is a name of a metric that needs no quotes.
-func isMetricName(text []byte) bool {
-	return isLabelName(bytes.ReplaceAll(text, []byte(":"), []byte("_")))
-}
-
-// isLabelName reports whether a text is a name of a label that needs no quotes.
-func isLabelName(text []byte) bool {
-	for i, c := range text {
-		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || !isDigit(c)) {
-			return false
-		}
-	}
-	return len(text) > 0
-}
+// Conditions of names of metrics and of labels that need no quotes.
+var (
+	isMetricName = regexp.MustCompile(`^[A-Za-z_:][0-9A-Za-z_:]*$`).Match
+	isLabelName  = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_]*$`).Match
+)

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -272,13 +273,7 @@ func (d data) coding() coding {
 		}
 		return coding{typ: "bytes", values: "binary", doubt: doubt}
 	}
-	c := codingOf(d, cellTexts)
-	if c == nil {
-		c = d.numberOf()
-	}
-	if c == nil {
-		c = codingOf(d, cellBytes)
-	}
+	c := cmp.Or(codingOf(d, cellTexts), d.numberOf(), codingOf(d, cellBytes))
 	if c == nil {
 		return coding{typ: "bytes", values: "binary", doubt: "What do these bytes mean? An example is " + show(d[0]) + "."}
 	}
