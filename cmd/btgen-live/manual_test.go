@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/templates"
@@ -85,9 +85,8 @@ func inProject(t *testing.T, file, text string, o setup.Options) (*dynamic.Schem
 	t.Chdir(t.TempDir())
 	must(t, os.Mkdir("schemas", 0o777))
 	must(t, os.WriteFile(filepath.Join("schemas", file), []byte(text), 0o666))
-	r := gen.Resolve([]gen.Input{{Name: file, Text: []byte(text)}})
-	must(t, r.Diagnostics.Err())
-	s := dynamic.New(r.Layouts[0])
+	_, l := testschema.Parse(t, file, text)
+	s := dynamic.New(l)
 	server := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
 		_, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables(), o)
 		return err

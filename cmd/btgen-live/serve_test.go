@@ -34,13 +34,13 @@ import (
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/golden/testbrowser"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/golden/testschema"
 	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 const servedSchema = `btgen: v1
@@ -85,12 +85,8 @@ func apiOf(t testing.TB, text string, events []dynamic.Event) *api {
 	t.Helper()
 	l := testschema.Layout(t, text)
 	schema := dynamic.New(l)
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		if _, err := setup.Setup(ctx, b.Admin, b.Client, schema.Tables(), setup.Options{}); err != nil {
-			return err
-		}
-		return schema.NewWriter(b.Client).WriteAll(ctx, events)
-	})
+	b := dynamictest.Start(t, schema)
+	must(t, schema.NewWriter(b.Client).WriteAll(t.Context(), events))
 	return newAPI([]*layout.Layout{l}, b.Client, store.ReaderOptions{})
 }
 
@@ -554,17 +550,13 @@ func TestAPIOpen(t *testing.T) {
 		return testschema.Layout(t, text)
 	}
 	newer := dynamic.New(other("Newer", "newer"))
-	b := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		for _, s := range []*dynamic.Schema{newer, a.schemas["Event"]} {
-			if _, err := setup.Setup(ctx, b.Admin, b.Client, s.Tables(), setup.Options{}); err != nil {
-				return err
-			}
-			if err := s.NewWriter(b.Client).WriteAll(ctx, readings("berlin", int64(len(s.Layout().Name)), time.Hour, 3)); err != nil {
-				return err
-			}
-		}
-		return newer.NewWriter(b.Client).WriteAll(ctx, readings("paris", 7, time.Hour, 300))
-	})
+	b := dynamictest.Start(t, newer)
+	_, err := setup.Setup(t.Context(), b.Admin, b.Client, a.schemas["Event"].Tables())
+	must(t, err)
+	for _, s := range []*dynamic.Schema{newer, a.schemas["Event"]} {
+		must(t, s.NewWriter(b.Client).WriteAll(t.Context(), readings("berlin", int64(len(s.Layout().Name)), time.Hour, 3)))
+	}
+	must(t, newer.NewWriter(b.Client).WriteAll(t.Context(), readings("paris", 7, time.Hour, 300)))
 	layouts := []*layout.Layout{a.schemas["Event"].Layout(), other("Absent", "absent"), newer.Layout()}
 	if got := fmt.Sprint(ask(t, served(newAPI(layouts, b.Client, store.ReaderOptions{})), 200, "open")); got != "map[newest:2021-03-13T11:00:00Z schema:Newer series:map[city:berlin sensor:5]]" {
 		t.Errorf("got %s", got)
