@@ -26,8 +26,7 @@ func required(c lock.Column) bool { return !c.Optional && c.Default == nil }
 
 // lacking describes what happens to stored events that lack a required field.
 func (c *comparer) lacking() string {
-	switch {
-	case c.new.Blob == layout.Protobuf:
+	if c.new.Blob == layout.Protobuf {
 		return "stored events lack it and are read with 0 or become undecodable"
 	}
 	return "stored events lack it and become undecodable"

@@ -43,11 +43,6 @@ func (c *Comparison) AddForgotten(now *lock.Lock, at func(*lock.Table) diag.Pos,
 	c.sort()
 }
 
-// index returns the index of the table of a pair with a family in a lock; -1 if that lacks it.
-func (p *pair) index(l *lock.Lock, family string) int {
-	return slices.IndexFunc(l.Tables, func(t lock.Table) bool { return t.Name == p.facts.Name && t.Family == family })
-}
-
 // kept adds the finding for a table that is about to be locked, although another project still has
 // its facts. It reports whether there is one.
 func (c *Comparison) kept(p *pair) bool {
@@ -100,23 +95,21 @@ func (c *Comparison) lostLock() {
 // has reports whether the lock of the new version has a table, perhaps under another name.
 func (c *Comparison) has(now *lock.Lock, old *lock.Table) bool {
 	p := c.continuation(old)
-	return slices.ContainsFunc(now.Tables, func(t lock.Table) bool { return t.Key() == old.Key() }) ||
-		p != nil && (p.index(now, p.facts.Family) >= 0 || p.index(now, old.Family) >= 0) ||
-		slices.ContainsFunc(now.Tables, func(t lock.Table) bool { // a newer layout is in another table
-			return slices.ContainsFunc(t.Layouts, func(l lock.Layout) bool {
-				return l.Table == old.Name && l.Number == old.Newest().Number && shareFamilies(&l, old.Newest())
-			})
+	return slices.ContainsFunc(now.Tables, func(t lock.Table) bool {
+		continued := p != nil && t.Name == p.facts.Name && (t.Family == p.facts.Family || t.Family == old.Family)
+		return continued || t.Key() == old.Key() || slices.ContainsFunc(t.Layouts, func(l lock.Layout) bool { // a newer layout is in another table
+			return l.Table == old.Name && l.Number == old.Newest().Number && shareFamilies(&l, old.Newest())
 		})
+	})
 }
 
 // continuation returns the pair of an old table that the schemas have, perhaps under another name;
 // nil if they have none.
 func (c *Comparison) continuation(old *lock.Table) *pair {
-	i := slices.IndexFunc(c.pairs, func(p pair) bool {
-		return p.facts != nil && p.old != nil && (p.old.Key() == old.Key() || p.locked != nil && p.locked.Key() == old.Key())
-	})
-	if i < 0 {
-		return nil
+	for i := range c.pairs {
+		if p := &c.pairs[i]; p.facts != nil && p.old != nil && (p.old.Key() == old.Key() || p.locked != nil && p.locked.Key() == old.Key()) {
+			return p
+		}
 	}
-	return &c.pairs[i]
+	return nil
 }
