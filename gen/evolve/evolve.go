@@ -50,7 +50,7 @@ type Change struct {
 
 	place   placeKind
 	segment int    // the first segment that differs, counted from 1, for atKey; 0 for the key
-	field   string // Item without the layout; empty if it is Item
+	field   string // that it is about; empty if it is Item
 	column  string // key of the column, for atColumn and atEnum
 	value   string // enum value, for atEnum
 	family  string // for atFamily and atAge

@@ -101,8 +101,8 @@ func (c *comparer) stored(of *rehearse.Column) (lock.Column, bool) {
 }
 
 // explains reports whether a finding says why a loss is one. What is read in place of a value is explained only by what
-// is said of the field, and by no finding that its values are not read; the loss of a field by no finding about another one. That
-// values expire is no reason for not looking where they are.
+// is said of the field, and by no finding that its values are not read; the loss of a field, or of its windows, by no finding about
+// another one. That values expire is no reason for not looking where they are.
 func (f *Finding) explains(l rehearse.Loss) bool {
 	id := l.FieldOf()
 	switch expires := slices.Contains([]*Rule{lifeChanged, eventsLonger, rollupServes, windowsLost, familyTaken}, f.Rule); {
