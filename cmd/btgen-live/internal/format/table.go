@@ -32,13 +32,19 @@ const (
 type Table struct {
 	columns []Column
 	options WriterOptions
-	kept    [][]string
-	widths  []int // of the columns that are shown; nil until they are known
+	kept    [][]string // the names of the columns, and rows
+	widths  []int      // of the columns that are shown; nil until they are known
 	scratch []byte
 }
 
 // NewTable returns an encoder for people.
-func NewTable(columns []Column, o WriterOptions) *Table { return &Table{columns: columns, options: o} }
+func NewTable(columns []Column, o WriterOptions) *Table {
+	names := make([]string, len(columns))
+	for i := range columns {
+		names[i] = columns[i].Name
+	}
+	return &Table{columns: columns, options: o, kept: [][]string{names}}
+}
 
 // Hidden returns the names of the columns for which the terminal is too narrow, after the
 // first events were written.
@@ -64,7 +70,7 @@ func (t *Table) Append(dst []byte, e *dynamic.Event) []byte {
 	if t.widths != nil {
 		return t.row(dst, row)
 	}
-	if t.kept = append(t.kept, row); len(t.kept) < measured {
+	if t.kept = append(t.kept, row); len(t.kept) <= measured {
 		return dst
 	}
 	return t.release(dst)
@@ -82,24 +88,19 @@ func (t *Table) End(dst []byte) []byte {
 func (t *Table) release(dst []byte) []byte {
 	var widths []int
 	for i := range t.columns {
-		width := words.Width(t.columns[i].Name)
+		width := 0
 		for _, row := range t.kept {
 			width = max(width, words.Width(row[i]))
 		}
 		widths = append(widths, width)
 	}
 	t.widths = t.fit(widths)
-	var names []string
-	for i := range t.columns {
-		names = append(names, t.columns[i].Name)
-	}
-	header := t.row(nil, names)
-	if t.options.Color {
-		header = slices.Concat([]byte("\x1b[1m"), header[:len(header)-1], []byte("\x1b[0m\n"))
-	}
-	dst = append(dst, header...)
-	for _, row := range t.kept {
-		dst = t.row(dst, row)
+	for n, row := range t.kept {
+		text := t.row(nil, row)
+		if n == 0 && t.options.Color {
+			text = slices.Concat([]byte("\x1b[1m"), text[:len(text)-1], []byte("\x1b[0m\n"))
+		}
+		dst = append(dst, text...)
 	}
 	t.kept = nil
 	return dst

@@ -3,6 +3,7 @@ package infer
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -211,15 +212,12 @@ func bucketFor(step time.Duration, fields int) string {
 	return "1d"
 }
 
+// notID matches what an ID of a table cannot have.
+var notID = regexp.MustCompile(`[^-._0-9A-Za-z]`)
+
 // tableID returns a valid ID for a table.
 func tableID(name string) string {
-	id := strings.Map(func(r rune) rune {
-		if r == '-' || r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, name)
-	id = strings.TrimLeft(id, "-.")
+	id := strings.TrimLeft(notID.ReplaceAllString(name, "_"), "-.")
 	return cmp.Or(id[:min(len(id), 50)], "events")
 }
 

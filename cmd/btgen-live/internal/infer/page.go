@@ -2,6 +2,7 @@ package infer
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -142,12 +143,8 @@ func rate(step time.Duration) string {
 	return fmt.Sprintf("1/%s", schema.FormatDuration(step.Round(day)))
 }
 
+// notInLine matches what a comment cannot contain.
+var notInLine = regexp.MustCompile(`[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}\x{feff}\x{fffd}]`)
+
 // oneLine replaces what a comment cannot contain.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffd' {
-			return ' '
-		}
-		return r
-	}, s)
-}
+func oneLine(s string) string { return notInLine.ReplaceAllString(s, " ") }

@@ -249,12 +249,9 @@ func significant(s string) string {
 
 // text reports whether b is text without control characters other than white space.
 func text(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f {
-			return false
-		}
-	}
-	return utf8.Valid(b)
+	return utf8.Valid(b) && !bytes.ContainsFunc(b, func(c rune) bool {
+		return c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f
+	})
 }
 
 // isText reports whether s is text.
