@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -162,11 +163,17 @@ func tooFine(text []byte) error {
 	return &valueError{fmt.Sprintf("\"%s\" has digits beyond the nanosecond", shown(text)), "a whole number of nanoseconds, since events have no more"}
 }
 
+// nanoDigits is the number of digits after the point of a second in nanoseconds.
+const nanoDigits = 9
+
 // finer matches a fraction with digits beyond the nanosecond.
 var finer = regexp.MustCompile(`[.,][0-9]{9}[0-9]*[1-9]`)
 
 // FinerTime reports whether a time has digits beyond the nanosecond, which package time drops.
-func FinerTime(text []byte) bool { return len(text) > len(".0000000001") && finer.Match(text) }
+func FinerTime(text []byte) bool {
+	i := bytes.IndexAny(text, ".,")
+	return i >= 0 && len(text)-i > nanoDigits && finer.Match(text[i:])
+}
 
 // durationPart matches a number without zeros at its end, and the unit.
 var durationPart = regexp.MustCompile(`([0-9]*\.?[0-9]+?)0*([^0-9.]+)`)
@@ -247,8 +254,11 @@ const (
 // epoch returns the time that is a decimal number of units after 1970. It drops digits beyond the nanosecond, which floating-point
 // numbers of programs have. It returns false for other years than 0 to 9999.
 func epoch(text []byte, unit time.Duration) (time.Time, bool) {
-	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		return Since1970(n, unit)
+	if whole, digits, point := bytes.Cut(text, []byte(".")); len(digits) <= nanoDigits && (!point || unit <= time.Second) {
+		n, err := strconv.ParseInt(string(whole)+string(digits), 10, 64)
+		if scale := time.Duration(math.Pow10(len(digits))); err == nil && unit%scale == 0 {
+			return Since1970(n, unit/scale)
+		}
 	}
 	const longest, largest = 64, 30 // bytes, and exponents: others are no times, but take long
 	mantissa, exponent, _ := bytes.Cut(bytes.ToLower(text), []byte("e"))

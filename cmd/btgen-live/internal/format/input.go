@@ -210,6 +210,12 @@ func (p *Builder) parserOf(c *Column) func(text []byte) (any, error) {
 	switch c.Type {
 	case schema.Timestamp:
 		return func(text []byte) (any, error) {
+			const date = len(time.DateOnly)
+			if len(text) > date && text[date] == 'T' && p.options.Layout == "" { // in RFC 3339, which is frequent
+				if v, err := own(text); err == nil {
+					return v, nil
+				}
+			}
 			if v, err := p.times.parse(text); v != nil || err != nil {
 				return v, err
 			}
