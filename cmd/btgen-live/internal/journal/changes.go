@@ -50,8 +50,7 @@ func (j *Journal) replay(ctx context.Context, record []byte) error {
 		if err := proto.Unmarshal(text, &request); err != nil {
 			return err
 		}
-		var outcome rowsOutcome
-		return errors.Join(j.server.MutateRows(&request, &outcome), outcome.failed)
+		return j.server.MutateRows(&request, &inProcess[*bigtablepb.MutateRowsResponse]{send: failure})
 	case requestRecord:
 		code, n := binary.Uvarint(text)
 		length, m := binary.Uvarint(text[max(n, 0):])
@@ -352,11 +351,8 @@ func (s *recordedStream) SendMsg(m any) error {
 		defer s.j.rows.RLock()
 		return s.ServerStream.SendMsg(m)
 	}
-	var outcome rowsOutcome
-	if response, is := m.(*bigtablepb.MutateRowsResponse); is {
-		_ = outcome.Send(response)
-	}
-	if err := s.j.saveRows(s.mutates.GetTableName(), s.mutates.GetEntries(), outcome.failed == nil); err != nil {
+	response, _ := m.(*bigtablepb.MutateRowsResponse)
+	if err := s.j.saveRows(s.mutates.GetTableName(), s.mutates.GetEntries(), failure(response) == nil); err != nil {
 		return err
 	}
 	s.unlock()
@@ -364,21 +360,24 @@ func (s *recordedStream) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// rowsOutcome receives the outcome of mutations of many rows from the server in this process.
-type rowsOutcome struct {
-	grpc.ServerStream
-	failed error // the first failure
-}
-
-// Context returns the context of a request without metadata.
-func (*rowsOutcome) Context() context.Context { return context.Background() }
-
-// Send receives the outcome of entries.
-func (s *rowsOutcome) Send(response *bigtablepb.MutateRowsResponse) error {
+// failure returns the first failure of mutations of many rows.
+func failure(response *bigtablepb.MutateRowsResponse) error {
 	for _, e := range response.GetEntries() {
-		if s.failed == nil && e.GetStatus().GetCode() != int32(codes.OK) {
-			s.failed = status.ErrorProto(e.GetStatus())
+		if e.GetStatus().GetCode() != int32(codes.OK) {
+			return status.ErrorProto(e.GetStatus())
 		}
 	}
 	return nil
 }
+
+// inProcess is the stream of a request to the server in this process.
+type inProcess[T any] struct {
+	grpc.ServerStream
+	send func(response T) error
+}
+
+// Context returns the context of a request without metadata.
+func (*inProcess[T]) Context() context.Context { return context.Background() }
+
+// Send receives a response.
+func (s *inProcess[T]) Send(response T) error { return s.send(response) }

@@ -319,7 +319,7 @@ func (k *kept) dump(t testing.TB) string {
 			if err == io.EOF {
 				break
 			}
-			must(t, errors.Join(err, rows.Send(response)))
+			must(t, errors.Join(err, rows.add(response)))
 		}
 	}
 	if view, err := k.tables.GetAuthorizedView(t.Context(), &adminpb.GetAuthorizedViewRequest{Name: two + "/authorizedViews/v"}); err == nil {

@@ -10,7 +10,6 @@ import (
 
 	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -183,23 +182,20 @@ func (j *Journal) readRow(table string, key []byte, use func(cells []storedCell)
 
 // read calls use with each row of a request, without the locks that requests of others take.
 func (j *Journal) read(request *bigtablepb.ReadRowsRequest, use func(key []byte, cells []storedCell) error) error {
-	return j.server.ReadRows(request, &rowsStream{use: use})
+	rows := rowsStream{use: use}
+	return j.server.ReadRows(request, &inProcess[*bigtablepb.ReadRowsResponse]{send: rows.add})
 }
 
-// rowsStream receives rows from the server in this process.
+// rowsStream receives rows.
 type rowsStream struct {
-	grpc.ServerStream
 	use   func(key []byte, cells []storedCell) error
 	key   []byte
 	cell  storedCell
 	cells []storedCell
 }
 
-// Context returns the context of a request without metadata.
-func (*rowsStream) Context() context.Context { return context.Background() }
-
-// Send receives cells, of one or more rows.
-func (s *rowsStream) Send(response *bigtablepb.ReadRowsResponse) error {
+// add receives cells, of one or more rows.
+func (s *rowsStream) add(response *bigtablepb.ReadRowsResponse) error {
 	for _, c := range response.GetChunks() {
 		if len(c.GetRowKey()) > 0 {
 			s.key = c.GetRowKey()
