@@ -1,12 +1,13 @@
 package format
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"io"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // cassandra is what COPY TO of cqlsh writes. By the documentation of Apache Cassandra ("cqlsh: the CQL
@@ -39,11 +40,12 @@ func ofCassandra(o ReaderOptions) ReaderOptions {
 
 // idTime returns the time in a timeuuid. It returns false for other texts.
 func idTime(text []byte) (time.Time, bool) {
-	id, err := codec.ParseUUID(string(text))
-	if err != nil || id[6]>>4 != 1 {
+	const size, version = 36, 14 // bytes, and the offset of the version
+	id, err := hex.AppendDecode(nil, bytes.ReplaceAll(text, []byte("-"), nil))
+	if err != nil || len(id) != 16 || len(text) != size || text[version] != '1' {
 		return time.Time{}, false
 	}
-	n := int64(binary.BigEndian.Uint16(id[6:])&0xfff)<<48 | int64(binary.BigEndian.Uint16(id[4:]))<<32 | int64(binary.BigEndian.Uint32(id[:]))
+	n := int64(binary.BigEndian.Uint16(id[6:])&0xfff)<<48 | int64(binary.BigEndian.Uint16(id[4:]))<<32 | int64(binary.BigEndian.Uint32(id))
 	const since = 0x01b21dd213814000 // 1970, in 100 ns since October 15, 1582
 	return Since1970(n-since, 100*time.Nanosecond)
 }
