@@ -79,8 +79,10 @@ func (s state) changes(to state) (out []Change) {
 		if slices.Equal(was, is) {
 			continue
 		}
-		for _, fact := range without(was, is) {
-			out = append(out, Change{key, true, fact})
+		for _, fact := range slices.Compact(without(was, is)) { // each line of the file is there once
+			if !slices.Contains(is, fact) {
+				out = append(out, Change{key, true, fact})
+			}
 		}
 		for _, fact := range slices.Compact(without(is, was)) { // what was accepted twice at once was accepted once
 			out = append(out, Change{key, false, fact})
@@ -115,11 +117,10 @@ func (s state) after(e *Epoch) (state, bool) {
 				facts = append(facts, c.Fact)
 				continue
 			}
-			k := slices.Index(facts, c.Fact)
-			if k < 0 {
+			n := len(facts)
+			if facts = slices.DeleteFunc(facts, func(fact string) bool { return fact == c.Fact }); len(facts) == n {
 				return nil, false
 			}
-			facts = slices.Delete(facts, k, k+1)
 		}
 		if out[key] = facts; len(facts) == 0 {
 			delete(out, key)

@@ -46,6 +46,27 @@ func TestJoinColumns(t *testing.T) {
 	}
 }
 
+// TestAcceptedTwice removes a table in which a change was accepted twice, for the same reason.
+func TestAcceptedTwice(t *testing.T) {
+	l := Layout{Number: 1, Pattern: codec.BucketNewCells, Precision: 1e9, Delimiter: "#", Families: []Family{{Name: "m"}}}
+	l.Segments, l.Bucket = []Segment{{Kind: codec.MetricSegment}}, codec.EndlessBucket
+	other, table := Table{Name: "s", Family: "m", Schema: "p.A", Layouts: []Layout{l}}, Table{Name: "t", Family: "m", Schema: "p.A", Layouts: []Layout{l}}
+	at := new(Lock).Next([]Table{other, table})
+	for range 2 {
+		table.Accepted = append(slices.Clip(table.Accepted), Acceptance{Change: "E22:t", Reason: "a test"})
+		at = at.Next([]Table{other, table})
+	}
+	for n, at := range []*Lock{at, at.Next([]Table{other})} {
+		got, err := Parse(Name, at.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Tables) != 2-n || n == 0 && len(got.Tables[1].Accepted) != 2 {
+			t.Errorf("got %v", got.Tables)
+		}
+	}
+}
+
 // TestJoinLayouts tests that layouts which one side has added or removed are joined as a whole, also if the other side has
 // changed the table, too.
 func TestJoinLayouts(t *testing.T) {
