@@ -91,11 +91,25 @@ func (p *pair) now() *lock.Table {
 func (c *Comparison) rehearsed() {
 	servers := c.servers()
 	for _, t := range c.troupes() {
-		if slices.ContainsFunc(t.pairs, func(p *pair) bool { return p.old != nil }) {
+		if slices.ContainsFunc(t.pairs, func(p *pair) bool { return p.old != nil }) && slices.ContainsFunc(t.pairs, func(p *pair) bool { return !c.unchanged(p) }) {
 			c.rehearse(t, servers)
 		}
 	}
 	c.harmlessMoves(servers)
+}
+
+// unchanged reports whether the facts of a table are those of the lock.
+func (c *Comparison) unchanged(p *pair) bool {
+	if p.old == nil || p.facts == nil || p.old.Removed != "" || c.owner(p.old) != p.facts.Schema || !slices.Equal(p.old.Serves, p.facts.Serves) || len(c.in.Old.Revisions()) > 1 {
+		return false
+	}
+	return slices.EqualFunc(p.old.Periods(), p.facts.Periods(), func(a, b lock.Layout) bool {
+		if retires(&a) || placeOf(p.old, &a) != placeOf(p.facts, &b) {
+			return false
+		}
+		a.Number, a.Accepted, a.Table = b.Number, b.Accepted, b.Table
+		return reflect.DeepEqual(a, b)
+	})
 }
 
 // rehearse adds the losses of schemas that share tables: those of the change, and those that remain if the tables are
@@ -188,13 +202,10 @@ func lossItem(l rehearse.Loss) string {
 
 // next returns the programs of the schemas and of the lock; nil if the schemas change nothing.
 func (r *rewind) next() *rehearse.Epoch {
-	next := &rehearse.Epoch{Program: (&actor{codings: r.codings}).program(r.c.castNow(r.t)), Now: r.c.in.Now}
 	heads := r.heads()
-	if !slices.ContainsFunc(heads, func(is *past) bool { return !reflect.DeepEqual(next.Program.Schemas, r.program(is).Schemas) }) {
+	next := &rehearse.Epoch{Program: (&actor{codings: r.codings}).program(r.c.castNow(r.t)), Now: r.c.in.Now, After: heads}
+	if !slices.ContainsFunc(heads, func(e *rehearse.Epoch) bool { return !reflect.DeepEqual(next.Program.Schemas, e.Program.Schemas) }) {
 		return nil
-	}
-	for i, head := range r.c.in.Old.Revisions() {
-		next.After = append(next.After, r.epoch(head, heads[i]))
 	}
 	return next
 }

@@ -46,8 +46,8 @@ func (r *rewind) present() *past {
 	return out
 }
 
-// heads returns what the last epochs of the lock say.
-func (r *rewind) heads() (out []*past) {
+// heads returns the programs of the last epochs of the lock.
+func (r *rewind) heads() (out []*rehearse.Epoch) {
 	now, heads := r.present(), r.c.in.Old.Revisions()
 	now.facts = map[*pair]*lock.Table{} // the names are those of the schemas
 	for _, p := range r.t.pairs {
@@ -66,7 +66,7 @@ func (r *rewind) heads() (out []*past) {
 				delete(is.depth, p)
 			}
 		}
-		out = append(out, is)
+		out = append(out, r.epoch(head, is))
 	}
 	return out
 }
