@@ -9,6 +9,7 @@ import (
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
 	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // Events between the old and the new beginning of a layout are hidden, and so are those of a layout
@@ -52,6 +53,33 @@ tables:
 		if got.Events == 0 || got.Safe() != tt.safe {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
+	}
+}
+
+// Windows fold the events of several layouts in order of time, also if only the older one has a rollup.
+func TestWindowsAcrossRollups(t *testing.T) {
+	l := dynamictest.Resolve(t, []byte(`{btgen: v1, package: p, name: E, series: {host: string}, time: {precision: 1m}, fields: {v: float64}, tables: {
+  a: {pattern: bucket_new_cells, bucket: 1h, key: {delimiter: "#", segments: [host, bucket]}, family: m, ttl: {max_age: 30d}, since: 2083-01-11,
+    before: [{family: m, rollup: {every: 1h, family: h, ttl: {max_age: 104w}}}]}}}`))
+	s := dynamic.New(l)
+	bt := dynamictest.Start(t, s)
+	edge := time.Date(2083, 1, 11, 0, 0, 0, 0, time.UTC)
+	now := func() time.Time { return edge.AddDate(0, 0, 5) }
+	for _, h := range []int{-40, -20, 5} {
+		e := dynamic.Event{Series: []any{"eu"}, Time: edge.Add(time.Duration(h) * time.Hour), Values: []any{float64(h)}}
+		assert.Must(t, s.NewWriter(bt.Client, store.WriterOptions{Now: now}).Write(t.Context(), e))
+	}
+	r := s.NewReader(bt.Client, store.ReaderOptions{Now: now})
+	for to, last := range map[time.Time]float64{edge: -20, edge.Add(2 * time.Hour): -20, edge.Add(24 * time.Hour): 5} {
+		n := 0
+		for w, err := range r.Windows(t.Context(), dynamic.Series([]any{"eu"}), edge.AddDate(0, 0, -7), to, window.Whole()) {
+			assert.Must(t, err)
+			first, newest := dynamic.First.Of(&w, &l.Fields[0], 0), dynamic.Last.Of(&w, &l.Fields[0], 0)
+			if n++; first != -40.0 || newest != last {
+				t.Errorf("until %v: from %v to %v, want from -40 to %v", to, first, newest, last)
+			}
+		}
+		assert.Same(t, 1, n)
 	}
 }
 

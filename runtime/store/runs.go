@@ -38,8 +38,9 @@ func (k *windowsKind) cells(l *mapping) time.Duration {
 	return l.Rollup.Every
 }
 
-// enter continues with the columns and the cells of another mapping.
+// enter continues with the columns and the cells of another mapping. The events so far belong to cells of the one before.
 func (r *windowsReading) enter(l *mapping) {
+	r.flush()
 	r.columnsReading.enter(l)
 	if r.fold != nil {
 		r.fold.SetCells(r.cells(l))

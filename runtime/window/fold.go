@@ -123,6 +123,7 @@ func (f *Fold) Add(of any, events Slices) (more bool, err error) {
 		if f.options.Cells > 0 {
 			f.addCells(s, events, begin, end)
 		} else {
+			f.closeCell(s) // of before [Fold.SetCells]
 			f.spec.add(s.open, events, begin, end)
 		}
 		s.open.common.Events += int64(end - begin)

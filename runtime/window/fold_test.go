@@ -369,3 +369,27 @@ func TestLongGap(t *testing.T) {
 		}
 	}
 }
+
+// TestSetCells changes the width of cells while one is open: events are folded in order of time.
+func TestSetCells(t *testing.T) {
+	from := time.Unix(0, 0).UTC()
+	for _, widths := range [][2]time.Duration{{time.Hour, 0}, {0, time.Hour}, {time.Hour, time.Minute}, {time.Minute, time.Hour}} {
+		var got []named
+		f, err := testSpec.Start(Whole(), from, from.AddDate(1, 0, 0), oneSeries(Options{Cells: widths[0]}), func(w *Summary) bool {
+			got = append(got, *w.Window.(*named))
+			return true
+		})
+		must(t, err)
+		of := "a"
+		for i, at := range []time.Time{from, from.Add(50 * time.Hour), from.Add(100 * time.Hour)} {
+			if i == 2 {
+				f.SetCells(widths[1])
+			}
+			_, err := f.Add(&of, SlicesOf(&columns{Times: []time.Time{at}, Ints: []int64{int64(i)}, Reals: []float64{0}, Some: []*int64{nil}, Names: []string{""}, Tags: []*string{nil}}))
+			must(t, err)
+		}
+		if f.End(); len(got) != 1 || got[0].Int.First != 0 || got[0].Int.Last != 2 {
+			t.Errorf("%v: %+v", widths, got)
+		}
+	}
+}
