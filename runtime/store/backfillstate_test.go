@@ -352,6 +352,24 @@ func TestCheckpointKnowsRequests(t *testing.T) {
 	}
 }
 
+// TestCheckpointKeepsLongestWait stops calls with other timeouts one after the other: the checkpoint says for how long requests of any
+// of them may arrive.
+func TestCheckpointKeepsLongestWait(t *testing.T) {
+	r := refillOf(t, days(), singles(), samplesOf(6)...)
+	r.options.Checkpoint = filepath.Join(t.TempDir(), "checkpoint")
+	for _, c := range []struct{ timeout, wait time.Duration }{{time.Minute, 2 * time.Minute}, {time.Second, 2 * time.Minute}, {time.Hour, 2 * time.Hour}} {
+		ctx, stop := context.WithCancel(t.Context())
+		r.options.Timeout, r.options.Sleep = c.timeout, func(context.Context, time.Duration) error { stop(); return ctx.Err() }
+		if _, err := backfillOf(ctx, r.meddling(r.mappings[1].Table.ID, func(int) { stop() }), r.mappings, r.options); err == nil {
+			t.Error(c.timeout, "is not stopped")
+		}
+		text, err := os.ReadFile(r.options.Checkpoint)
+		must(t, err)
+		_, saved := parseCheckpoint(t, text)
+		same(t, c.wait, saved.Wait)
+	}
+}
+
 // TestBackfillRate checks, with a clock of its own, that no more events are written than the rate
 // allows, from the first one on, also where a row has more events than that.
 func TestBackfillRate(t *testing.T) {
