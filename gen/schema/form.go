@@ -402,7 +402,8 @@ func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 			continue
 		}
 		if chosen >= 0 {
-			w.reject(e.key.pos, "two-kinds", u.what, kinds[chosen], e.key.text, u.meant(w, n, u.variants[chosen], u.variants[i]))
+			at, way := u.meant(w, n, e.key.pos, u.variants[chosen], u.variants[i])
+			w.reject(at, "two-kinds", u.what, kinds[chosen], e.key.text, way)
 			return t, false
 		}
 		chosen = i
@@ -416,17 +417,18 @@ func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 	return t, n.entry(kinds[chosen]).kind != broken
 }
 
-// meant returns the hint for a value with the first keys of two variants: one of them may be a misspelling.
-func (u union[T]) meant(w *walker, n *node, of ...block[T]) string {
+// meant returns the place of the second one of the first keys of two variants, and a hint: if one of them may be a
+// misspelling, its place.
+func (u union[T]) meant(w *walker, n *node, second diag.Pos, of ...block[T]) (at diag.Pos, hint string) {
 	for _, b := range of {
 		others := slices.DeleteFunc(b.names(), func(name string) bool { return n.entry(name) != nil })
 		for _, e := range n.entries {
 			if near, ok := w.nearest(e.key.text, others); ok && slices.Contains(u.kinds(), e.key.text) {
-				return diag.Code(e.key.text) + ": did you mean " + diag.Code(near) + "?"
+				return e.key.pos, "did you mean " + diag.Code(near) + "?"
 			}
 		}
 	}
-	return u.both(n)
+	return second, u.both(n)
 }
 
 // variant returns a block with hints for the keys of the other variants.
