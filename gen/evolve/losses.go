@@ -382,7 +382,7 @@ func shownText(l rehearse.Loss, shown string) string {
 func lossWay(l rehearse.Loss) string {
 	switch {
 	case l.Was == rehearse.Absent && l.Is == l.Field && l.Width == 0: // a removed field is back
-		return "if no event was written again while the field was removed, accept the change; otherwise, give the field another column, or another name"
+		return "if no event was written again while the field was removed, accept the change; otherwise, give the field another name"
 	case l.Was == rehearse.Absent && l.Width == 0: // and it has values of another one
 		return "give the field another column, or number, in which no events have values"
 	case slices.Contains(l.Causes, rehearse.ReadMoved):
