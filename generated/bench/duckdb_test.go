@@ -229,6 +229,9 @@ func liveCommand(t *testing.T, addr, project, instance, schema string) func(args
 	run("go", "build", "-o", command, "../../cmd/btgen-live")
 	return func(args ...string) string {
 		t.Helper()
-		return run(command, append(args, "--schemas", schema, "--project", project, "--instance", instance)...)
+		if args[0] != "setup" { // which has schemas as arguments
+			args = append(args, "--schemas")
+		}
+		return run(command, append(args, schema, "--project", project, "--instance", instance)...)
 	}
 }

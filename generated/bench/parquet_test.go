@@ -64,9 +64,9 @@ func TestParquetInDuckDB(t *testing.T) {
 	}
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	live := liveCommand(t, b.Addr, storetest.Project, storetest.Instance, schema)
-	live("setup", "--yes")
+	live("setup")
 	live("write", "Sample", events)
-	live("read", "Sample", "--query", "All", "--output", path)
+	live("read", "Sample", "--output", path)
 	duck := askDuckDB(t, path, map[string]string{
 		"types":  "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM cpu)",
 		"values": "SELECT COLUMNS(*)::VARCHAR FROM cpu ORDER BY time",
