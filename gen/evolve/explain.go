@@ -29,10 +29,11 @@ func (r *rewind) explain(p *pair, l rehearse.Loss) bool {
 		return false
 	}
 	c := &comparer{old: &m.old[0], new: &m.new[0]}
-	change := c.forgotten(live[i], l)
+	explanation := c.forgotten
 	if l.Found != nil {
-		change = c.reused(live[i], l)
+		explanation = c.reused
 	}
+	change := explanation(live[i], l)
 	if !slices.ContainsFunc(r.c.Findings, func(f Finding) bool { return f.pair == p && f.Rule == change.Rule && f.field == change.Item }) {
 		r.c.addPeriod(p, p.period(m), change)
 	}
@@ -74,9 +75,6 @@ func (c *comparer) reused(field lock.Column, l rehearse.Loss) Change {
 
 // forgotten returns the change of a field that is not read from where it is stored, or of the field that has its place.
 func (c *comparer) forgotten(field lock.Column, l rehearse.Loss) Change {
-	if l.Stored == nil {
-		return Change{}
-	}
 	stored, known := c.stored(l.Stored)
 	if i := find(c.new.Columns, stored.Key, false); i >= 0 && c.new.Columns[i].Family == stored.Family && i != find(c.new.Columns, field.Key, false) {
 		own := *l.Stored
