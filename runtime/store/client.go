@@ -179,6 +179,7 @@ type wirePath struct {
 	api     bigtable.TableAPI
 	open    atomic.Bool
 	closed  atomic.Pointer[time.Time] // time of the last negative probe
+	rows    atomic.Pointer[time.Time] // time of the last call for a single row that bypassed the interceptor
 }
 
 // usable reports whether entries may be sent encoded. It probes the client unless a
@@ -187,7 +188,7 @@ func (p *wirePath) usable() bool {
 	if !p.allowed || p.open.Load() {
 		return p.allowed
 	}
-	if last := p.closed.Load(); last != nil && time.Since(*last) < askAgain {
+	if recent(&p.closed) {
 		return false
 	}
 	if !wire.Intercepted(context.Background(), p.api) {
@@ -198,9 +199,24 @@ func (p *wirePath) usable() bool {
 	return true
 }
 
+// usableForRow reports whether a call for a single row may be sent encoded.
+func (p *wirePath) usableForRow() bool { return p.usable() && !recent(&p.rows) }
+
+// recent reports whether a time is no longer ago than askAgain.
+func recent(at *atomic.Pointer[time.Time]) bool {
+	last := at.Load()
+	return last != nil && time.Since(*last) < askAgain
+}
+
 // close disables the wire path for some time.
 func (p *wirePath) close() {
 	now := time.Now()
 	p.closed.Store(&now)
 	p.open.Store(false)
+}
+
+// closeRows disables the wire path of single rows for some time.
+func (p *wirePath) closeRows() {
+	now := time.Now()
+	p.rows.Store(&now)
 }

@@ -367,6 +367,15 @@ func (t *staged) outbox(req []int) *wire.Outbox {
 	return out
 }
 
+// encoded returns the mutations of an entry. It is valid until the next event is staged.
+func (t *staged) encoded(e *batch.Entry) (out []byte) {
+	t.batch.Runs(e, func(begin, end int) { out = append(out, t.cells.mutations[begin:end]...) })
+	if t.marker != nil {
+		out = t.marker.append(out, e.Mark)
+	}
+	return out
+}
+
 // mutation converts an entry to the client's type.
 func (t *staged) mutation(e *batch.Entry, names wire.Names) *bigtable.Mutation {
 	m := bigtable.NewMutation()
@@ -381,16 +390,28 @@ func (t *staged) mutation(e *batch.Entry, names wire.Names) *bigtable.Mutation {
 var namesOfRows = sync.Pool{New: func() any { return wire.Names{} }}
 
 // apply sends one entry with the client's call for single rows. It returns the number of attempts, as
-// far as wire.Apply knows it.
-func (t *staged) apply(ctx context.Context, path *wirePath, e *batch.Entry) (sent int, err error) {
+// far as wire.Apply knows it. diverted is set if nothing was sent, because the client or an interceptor diverts encoded rows.
+func (t *staged) apply(ctx context.Context, path *wirePath, e *batch.Entry) (sent int, diverted bool, err error) {
+	key := string(e.Key)
+	if path.usableForRow() {
+		if sent, err = wire.ApplyEncoded(ctx, path.api, key, t.encoded(e)); sent == 0 {
+			path.closeRows()
+			err = cmp.Or(err, errDiverted)
+		}
+		return sent, sent == 0, err
+	}
 	names := namesOfRows.Get().(wire.Names)
-	key, m := string(e.Key), t.mutation(e, names)
+	m := t.mutation(e, names)
 	namesOfRows.Put(names)
 	if path.allowed {
-		return wire.Apply(ctx, path.api, key, m)
+		sent, err = wire.Apply(ctx, path.api, key, m)
+		return sent, false, err
 	}
-	return 0, path.api.Apply(ctx, key, m)
+	return 0, false, path.api.Apply(ctx, key, m)
 }
+
+// errDiverted is the error of an encoded row that the client reports as stored, although it was not sent.
+var errDiverted = errors.New("the row was not sent")
 
 // applyBulk sends the entries of a request with the client's own encoding.
 func (t *staged) applyBulk(ctx context.Context, api bigtable.TableAPI, req []int) func(int) error {

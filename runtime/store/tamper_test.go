@@ -224,6 +224,34 @@ func TestForcedCodec(t *testing.T) {
 	}
 }
 
+// A single row whose codec another interceptor forces is sent once more, in bulk; the next ones, for some time, as the client encodes
+// them.
+func TestForcedCodecOfRows(t *testing.T) {
+	l := days()
+	bt := newBigtable(t, l)
+	var bare []bool // whether each request had no mutations
+	force := func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if r, ok := request.(*bigtablepb.MutateRowRequest); ok {
+			bare = append(bare, len(r.Mutations) == 0)
+		}
+		return invoker(ctx, method, request, reply, conn, append(opts, grpc.ForceCodecV2(forced{encoding.GetCodecV2(protocodec.Name)}))...)
+	}
+	client := opened(t)(storetest.Connect(t.Context(), bt.Addr, grpc.WithChainUnaryInterceptor(force)))
+	w := newWriterOf(client, []*mappingOf[sample]{l})
+	for i := range 4 {
+		if i == 3 {
+			long := time.Now().Add(-time.Hour) // time for another try
+			w.writer.tables[0].wire.rows.Store(&long)
+		}
+		must(t, w.Write(t.Context(), sample{Series: "a", Time: at(i), Value: 1}))
+	}
+	same(t, []bool{true, false, false, true}, bare)
+	got, err := collect(t.Context(), newReaderOf(client, l), "a", day0, at(100))
+	if must(t, err); len(got) != 4 {
+		t.Errorf("%d of 4 events", len(got))
+	}
+}
+
 // A writer does not wait for a server that is reachable only for encoded requests.
 func TestForcedCodecWithHangingServer(t *testing.T) {
 	s := &answering{rows: func(r *bigtablepb.MutateRowsRequest, stream bigtablepb.Bigtable_MutateRowsServer) error {

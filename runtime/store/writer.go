@@ -256,11 +256,11 @@ func (w *Writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []i
 	if ctx.Err() != nil {
 		return sent{s.failures(ctx, t.id, req, func(int) error { return ctx.Err() }, unsent), false}
 	}
-	ctx, cancel := call.Within(ctx, t.timeout)
-	defer cancel()
 	if e := &s.batch.Entries[req[0]]; len(req) == 1 && e.First == e.Last {
 		return t.sendRow(ctx, s, req)
 	}
+	ctx, cancel := call.Within(ctx, t.timeout)
+	defer cancel()
 	if t.wire.usable() {
 		out := s.outbox(req)
 		defer out.Release()
@@ -277,38 +277,53 @@ func (w *Writer) sendOne(ctx context.Context, t *writerTable, s *staged, req []i
 // sendRow sends a request with the row of one event by the client's Apply, which is cheaper than a bulk
 // request. If the client diverts it to its session protocol, it does not retry when the service is
 // unavailable, and may wait for a session without end: one that opens just before the client begins to wait
-// does not wake it. So after half of the time, and when the service is unavailable, sendRow continues in bulk, which the client
-// never diverts.
+// does not wake it. So after half of the time, and when the service is unavailable or nothing was sent, sendRow continues in bulk,
+// which the client never diverts.
 func (t *writerTable) sendRow(ctx context.Context, s *staged, req []int) sent {
-	first := ctx
-	if t.retries {
-		var cancel context.CancelFunc
-		first, cancel = half(ctx)
-		defer cancel()
-	}
-	attempts, err := s.apply(first, t.wire, &s.batch.Entries[req[0]])
+	begin := time.Now()
+	within, cancel := t.firstWithin(ctx)
+	defer cancel()
+	attempts, diverted, err := s.apply(within, t.wire, &s.batch.Entries[req[0]])
 	errOf, outcomeOf, ordinary := func(int) error { return err }, outcomeOf, attempts == 0
-	again := t.retries && err != nil && ctx.Err() == nil && (attempts == 0 && wire.Passes(err) || first.Err() != nil)
+	again := diverted || t.retries && err != nil && (attempts == 0 && wire.Passes(err) || within.Err() != nil)
+	again = again && ctx.Err() == nil
 	if attempts != 1 || again {
 		outcomeOf = t.outcomeOf
 	}
 	if again {
-		errOf, ordinary = s.applyBulk(ctx, t.api, req), true
+		within, cancel = t.restWithin(ctx, begin)
+		defer cancel()
+		errOf, ordinary = s.applyBulk(within, t.api, req), true
 	}
-	return sent{s.failures(ctx, t.id, req, errOf, outcomeOf), ordinary}
+	return sent{s.failures(within, t.id, req, errOf, outcomeOf), ordinary}
+}
+
+// firstWithin returns a context for the first call of sendRow: for half of the time, which is that of [DefaultTimeout] without a limit,
+// if a second call may follow.
+func (t *writerTable) firstWithin(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !t.retries {
+		return call.Within(ctx, t.timeout)
+	}
+	left := t.timeout
+	if at, ok := ctx.Deadline(); ok && (left <= 0 || time.Until(at) < left) {
+		left = time.Until(at)
+	}
+	if left <= 0 {
+		left = DefaultTimeout
+	}
+	return context.WithTimeout(ctx, left/2)
+}
+
+// restWithin returns a context for the second call, for the time that is left since the first one began.
+func (t *writerTable) restWithin(ctx context.Context, begin time.Time) (context.Context, context.CancelFunc) {
+	if t.timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, begin.Add(t.timeout))
 }
 
 // unsent is what is known about an entry that was not sent because the context had ended.
 func unsent(error) Outcome { return Failed }
-
-// half returns a context that ends after half of the time that ctx has left, which is that of [DefaultTimeout] without a deadline.
-func half(ctx context.Context) (context.Context, context.CancelFunc) {
-	left := DefaultTimeout
-	if at, ok := ctx.Deadline(); ok {
-		left = time.Until(at)
-	}
-	return context.WithTimeout(ctx, left/2)
-}
 
 // outcomeOf returns what is known about an entry with an error from the client. The
 // client may have sent the entry several times and reports only the last result.

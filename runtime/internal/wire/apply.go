@@ -1,22 +1,26 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // attempts counts how often the client sends a MutateRow request. It is the codec of the call, so it
 // counts attempts of interceptors that retry by themselves, too. It is also the context of the call.
 type attempts struct {
 	context.Context
-	n int
+	n         int
+	mutations mem.SliceBuffer // of ApplyEncoded; nil if they are in the request
 }
 
 type attemptsKey struct{}
@@ -32,10 +36,14 @@ func (a *attempts) Value(key any) any {
 // counting is the codec that counts.
 type counting struct{ *attempts }
 
-// Marshal encodes the request like gRPC.
+// Marshal encodes the request like gRPC, and adds the mutations that it lacks.
 func (c counting) Marshal(v any) (mem.BufferSlice, error) {
 	c.n++
-	return encoding.GetCodecV2(protocodec.Name).Marshal(v)
+	out, err := encoding.GetCodecV2(protocodec.Name).Marshal(v)
+	if err != nil || c.mutations == nil {
+		return out, err
+	}
+	return append(out, c.mutations), nil
 }
 
 // Unmarshal decodes the response like gRPC.
@@ -56,12 +64,38 @@ func Apply(ctx context.Context, table bigtable.TableAPI, key string, m *bigtable
 	return a.n, err
 }
 
-// interceptUnary is a [grpc.UnaryClientInterceptor]. It affects only MutateRow calls of [Apply]. It
+// ApplyEncoded is [Apply] for encoded mutations, of which it keeps a copy only: the client gets a placeholder, which the interceptor
+// removes, and the codec adds the mutations. Interceptors before this one see the placeholder, and those behind it a request without
+// mutations. If sent is 0, nothing was changed, whatever err is: the server rejects the placeholder, and the caller may use Apply.
+func ApplyEncoded(ctx context.Context, table bigtable.TableAPI, key string, mutations []byte) (sent int, err error) {
+	a := attempts{Context: ctx, mutations: ofRow(mutations)}
+	err = table.Apply(&a, key, placeholder[0])
+	return a.n, err
+}
+
+// ofRow returns a copy of encoded mutations as fields of a MutateRow request. gRPC may read it after the call has ended.
+func ofRow(mutations []byte) []byte {
+	out := bytes.Clone(mutations)
+	for at := 0; at < len(out); {
+		out[at] = fieldRowMutations<<3 | byte(protowire.BytesType)
+		_, n := protowire.ConsumeBytes(out[at+1:])
+		if n < 0 {
+			return nil // not encoded by this package
+		}
+		at += 1 + n
+	}
+	return out
+}
+
+// interceptUnary is a [grpc.UnaryClientInterceptor]. It affects only MutateRow calls of [Apply] and [ApplyEncoded]. It
 // disables retries by gRPC like mutateRows. It tells of GetTable calls what the client leaves out; see [WithMicros].
 func interceptUnary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if method == methodMutateRow {
 		if a, ok := ctx.Value(attemptsKey{}).(*attempts); ok {
 			opts = append(slices.Clip(opts), grpc.ForceCodecV2(counting{a}), grpc.MaxRetryRPCBufferSize(0))
+			if r, ok := request.(*bigtablepb.MutateRowRequest); ok && a.mutations != nil {
+				r.Mutations = nil // the client keeps the placeholder elsewhere
+			}
 		}
 	}
 	err := invoker(ctx, method, request, reply, conn, opts...)

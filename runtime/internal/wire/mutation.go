@@ -12,7 +12,8 @@ import (
 
 // Field numbers of the messages.
 const (
-	fieldEntries = 2 // in MutateRowsRequest
+	fieldEntries      = 2 // in MutateRowsRequest
+	fieldRowMutations = 3 // in MutateRowRequest
 
 	fieldEntryKey  = 1
 	fieldMutations = 2

@@ -54,10 +54,16 @@ func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 // serve starts a server and stops it at the end of the test.
 func serve(t testing.TB, play play) (addr string) {
 	t.Helper()
+	return listen(t, &server{play: play}, grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}))
+}
+
+// listen starts a server and stops it at the end of the test.
+func listen(t testing.TB, server bigtablepb.BigtableServer, opts ...grpc.ServerOption) (addr string) {
+	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
-	s := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}))
-	bigtablepb.RegisterBigtableServer(s, &server{play: play})
+	s := grpc.NewServer(opts...)
+	bigtablepb.RegisterBigtableServer(s, server)
 	go func() { _ = s.Serve(listener) }()
 	t.Cleanup(s.Stop)
 	return listener.Addr().String()

@@ -4,7 +4,8 @@
 // A stream interceptor sets the rows of a response aside and gives the client a placeholder row of one cell instead.
 // In requests, it replaces a placeholder that the client sends by encoded entries. The client therefore still does
 // retries, resumption, limits, headers, metrics and tracing. Unless the read has a row limit, one placeholder stands
-// for all rows of a response. Of calls for single rows, which are small, it only counts the attempts; see [Apply].
+// for all rows of a response. Calls for single rows get their mutations in the same way, or only have their attempts counted; see
+// [ApplyEncoded] and [Apply].
 //
 // The package knows the protocol but neither table layouts nor events. Without the interceptor, the client yields
 // ordinary rows, which [Sink.Rows] accepts, too. [Intercepted] reports whether an [Outbox] can be sent; if not,
