@@ -123,7 +123,7 @@ func (c *Comparison) tried(p *pair, s *schema.Schema, tables ...schema.Table) bo
 			in.Layouts[k] = l
 		}
 	}
-	return !slices.ContainsFunc(byRules(in).Findings, func(f Finding) bool {
+	return !slices.ContainsFunc(byRules(in, c.heads).Findings, func(f Finding) bool {
 		return f.pair != nil && f.pair.table != nil && f.pair.table.ID == p.table.ID && f.Rule.rows
 	})
 }

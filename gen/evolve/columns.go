@@ -147,7 +147,8 @@ func (c *comparer) misnamed(old, new lock.Column) bool {
 
 // knows reports whether events may have a column, as far as the lock tells.
 func (c *comparer) knows(older lock.Column) bool {
-	return slices.ContainsFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == older.Key && col.Family == older.Family })
+	_, known := inPlace(c.old, older.Key, older.Family)
+	return known
 }
 
 // show describes how a field is stored.
@@ -328,7 +329,8 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 // a renamed one, because only old events have the one name, and only new ones the other.
 func (c *comparer) otherField(old, new lock.Column) bool {
 	was, is := owner(c.old, old), owner(c.new, new)
-	return c.new.Blob == "" && old.Key != "" && was != is && (hasField(c.new, was) || hasField(c.old, is))
+	one := was == is || c.heirs[was] != "" && c.heirs[was] == c.heirs[is]
+	return c.new.Blob == "" && old.Key != "" && !one && (hasField(c.new, was) || hasField(c.old, is))
 }
 
 // hasField reports whether new events have a field of a name.

@@ -63,6 +63,7 @@ type way struct {
 	text    string       // replaces the usual sentence
 	beside  bool         // a second table is an alternative
 	column  *lock.Column // the old column
+	read    *lock.Column // the column that is read in place of it
 	pairs   []enumPair   // the old values of an enum
 	number  int          // a protobuf number that was never used
 }
@@ -83,8 +84,9 @@ func (c *Change) name(table string) string {
 
 // Compare returns the changes between two sets of facts of the same table. It does not consider
 // whether events are stored under the old facts.
-func Compare(old, new *lock.Layout) []Change {
-	c := &comparer{old: old, new: new}
+func Compare(old, new *lock.Layout) []Change { return compare(&comparer{old: old, new: new}) }
+
+func compare(c *comparer) []Change {
 	if renamed, comparable := c.rows(); comparable {
 		c.columns(renamed)
 	} else {
@@ -110,6 +112,7 @@ func (c *comparer) rows() (renamed map[string]string, comparable bool) {
 // comparer collects changes.
 type comparer struct {
 	old, new *lock.Layout
+	heirs    map[string]string // see Comparison.heirs
 	changes  []Change
 }
 

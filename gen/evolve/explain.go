@@ -55,7 +55,7 @@ func (c *comparer) reused(field lock.Column, l rehearse.Loss) Change {
 	at := lock.Column{Key: l.Found.Key, Family: l.Found.Family}
 	stored, known := c.stored(l.Found)
 	out := Change{
-		Rule: placeReused, Item: item(field), place: atColumn, column: field.Key, Old: c.show(stored), New: "read as " + quoted(item(field)), way: way{number: c.free()},
+		Rule: placeReused, Item: item(field), place: atColumn, column: field.Key, Old: c.show(stored), New: "read as " + quoted(item(field)), way: way{number: c.free(), read: &stored},
 		Message: message("place-reused", c.place(at), item(field)),
 	}
 	switch {
@@ -91,11 +91,11 @@ func (c *comparer) forgotten(field lock.Column, l rehearse.Loss) Change {
 
 // stored returns the facts about a column of a program; false if the newest layout does not know it.
 func (c *comparer) stored(of *rehearse.Column) (lock.Column, bool) {
-	i := slices.IndexFunc(c.old.Columns, func(col lock.Column) bool { return col.Key == of.Key && col.Family == of.Family })
-	if i < 0 {
-		return lock.Column{Key: of.Key, Family: of.Family, Field: of.Field}, false
+	out, known := inPlace(c.old, of.Key, of.Family)
+	if !known {
+		out.Field = of.Field
 	}
-	return c.old.Columns[i], true
+	return out, known
 }
 
 // explains reports whether a finding says why a loss is one. What is read in place of a value is explained only by what

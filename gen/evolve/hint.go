@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -177,11 +178,14 @@ type hinting struct {
 
 // hint returns what to do about a change of stored data, with schema text to paste.
 func (c *Comparison) hint(p *pair, change *Change) string {
+	h := &hinting{Change: change, comparison: c, pair: p}
+	h.schema, h.table, h.field = c.sources(p, change)
+	if text := mixedHint(h); text != "" {
+		return text
+	}
 	if change.way.text != "" {
 		return change.way.text
 	}
-	h := &hinting{Change: change, comparison: c, pair: p}
-	h.schema, h.table, h.field = c.sources(p, change)
 	if change.Rule.way != nil {
 		if text := change.Rule.way(h); text != "" {
 			return text
@@ -217,6 +221,31 @@ func valueHint(h *hinting) string {
 		return keep + ", and add a field for the new values: " + diag.Code(newField(h.schema, h.field))
 	}
 	return ""
+}
+
+// mixedHint returns what to do about a column that has values of two types, because both sides of a merge have added it; empty
+// if the change is about no such column.
+func mixedHint(h *hinting) string {
+	of := cmp.Or(h.way.column, h.way.read)
+	if of == nil || h.pair.old == nil || h.Rule != valueChanged && h.Rule != fieldElsewhere {
+		return ""
+	}
+	types := h.comparison.mixed(h.pair, of)
+	if types == "" {
+		return ""
+	}
+	at := (&comparer{new: h.pair.facts.Newest()}).place(*of)
+	why := "accept the change: " + at + " has " + types + " values, of both sides of a merge"
+	switch {
+	case h.Rule == fieldElsewhere:
+		return why
+	case h.column != of.Key:
+		return "leave " + at + " out of was, and " + why
+	case h.field == nil:
+		return ""
+	}
+	f, _ := h.elsewhere(of)
+	return "write to a new place, " + diag.Code(f.Name.V+": "+f.String()) + ", and " + why
 }
 
 // requiredHint returns how to add a field that stored events lack.
@@ -361,11 +390,18 @@ func withWas(all []schema.Was, first schema.Was) []schema.Was {
 	return slices.Insert(slices.DeleteFunc(slices.Clone(all), same), 0, first)
 }
 
-// movedField returns a field that is written to a new column, number or name, and read from
-// its old one, too, in each form in which the tables of its schema store it.
+// movedField returns a field that is written to a new place, and read from its old one, too.
 func (h *hinting) movedField(old *lock.Column) string {
-	f := *h.field
-	was := olderWas(h.pair, h.Change, h.field, old)
+	f, was := h.elsewhere(old)
+	f.Was = withWas(f.Was, was)
+	return f.Name.V + ": " + f.String()
+}
+
+// elsewhere returns a field that is written to a new column, number or name, and where it was, in each form in which the
+// tables of its schema store it.
+func (h *hinting) elsewhere(old *lock.Column) (f schema.Field, was schema.Was) {
+	f = *h.field
+	was = olderWas(h.pair, h.Change, h.field, old)
 	for i := range h.comparison.pairs {
 		q := &h.comparison.pairs[i]
 		if q.layout != h.pair.layout || q.old == nil || q.facts == nil {
@@ -394,8 +430,7 @@ func (h *hinting) movedField(old *lock.Column) string {
 			}
 		}
 	}
-	f.Was = withWas(f.Was, was)
-	return f.Name.V + ": " + f.String()
+	return f, was
 }
 
 // newField returns an additional field for values of a new type.

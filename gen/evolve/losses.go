@@ -100,7 +100,7 @@ func (c *Comparison) rehearsed() {
 
 // unchanged reports whether the facts of a table are those of the lock.
 func (c *Comparison) unchanged(p *pair) bool {
-	if p.old == nil || p.facts == nil || p.old.Removed != "" || c.owner(p.old) != p.facts.Schema || !slices.Equal(p.old.Serves, p.facts.Serves) || len(c.in.Old.Revisions()) > 1 {
+	if p.old == nil || p.facts == nil || p.old.Removed != "" || c.owner(p.old) != p.facts.Schema || !slices.Equal(p.old.Serves, p.facts.Serves) || len(c.heads) > 1 {
 		return false
 	}
 	return slices.EqualFunc(p.old.Periods(), p.facts.Periods(), func(a, b lock.Layout) bool {
@@ -165,12 +165,11 @@ func (r *rewind) losses(next *rehearse.Epoch) (out [][]rehearse.Loss) {
 
 // filledBeside returns the tables that another side of a merge has filled, and to which programs of a side write, too.
 func (r *rewind) filledBeside(side int) (out []string) {
-	heads := r.c.in.Old.Revisions()
 	for _, p := range r.t.pairs {
-		if len(heads) < 2 || p.old == nil {
+		if len(r.c.heads) < 2 || p.old == nil {
 			continue
 		}
-		t := heads[side].Table(p.old.Key())
+		t := r.c.heads[side].Table(p.old.Key())
 		if t != nil && t.Removed == "" && r.c.acceptedSince(side, (&Change{Rule: readLacks}).name(r.c.tableName(p))) {
 			out = append(out, nameOf(p))
 		}

@@ -249,6 +249,10 @@ func TestMergedLosses(t *testing.T) {
 	readings, flat, narrow := tableOf("readings"), tableOf("flat", "family: b"), tableOf("flat", "family: b", "bucket: {every: 1h}", "row: -")
 	later := tableOf("readings", "family: n", "since: 2030-01-01", "before: [{family: m}]")
 	of := func(tables ...string) revision { return revision{tables: tables} }
+	renamed := func(names, was string) []revision { // the last of some fields
+		fields := strings.Join(strings.Split(names, ", "), ": {type: int64, optional: true}, ") + ": {type: int64, optional: true, was: [" + was + "]}"
+		return []revision{{fields: strings.ReplaceAll(fields, ", was: []", ""), tables: []string{readings}}}
+	}
 	for _, c := range []struct {
 		name, want         string
 		base, ours, theirs []revision
@@ -267,6 +271,11 @@ func TestMergedLosses(t *testing.T) {
 		{"the shorter of them", "E15:readings/m", []revision{of(readings)}, []revision{of(tableOf("readings", "ttl: {max_age: 70d}"))}, []revision{of(tableOf("readings", "ttl: {max_age: 90d}"))}, of(tableOf("readings", "ttl: {max_age: 70d}"))},
 		{"a new layout here, and a field there", "", []revision{of(readings)}, []revision{of(later)}, []revision{{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}}, revision{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{later}}},
 		{"a column with two types", "E10:readings/note", []revision{of(readings)}, []revision{{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}}, []revision{{fields: "temp: float64, count: int64, note: {type: bool, optional: true}", tables: []string{readings}}}, revision{fields: "temp: float64, count: int64, note: {type: string, optional: true}", tables: []string{readings}}},
+		{"a field gets two names, and is read from both", "", renamed("count", ""), renamed("sum", "count"), renamed("total", "count"), renamed("sum", "total, count")[0]},
+		{"the other name", "", renamed("count", ""), renamed("sum", "count"), renamed("total", "count"), renamed("total", "sum, count")[0]},
+		{"a third name", "", renamed("count", ""), renamed("sum", "count"), renamed("total", "count"), renamed("all", "sum, total, count")[0]},
+		{"it is read from one of them", "E09:readings/sum", renamed("count", ""), renamed("sum", "count"), renamed("total", "count"), renamed("sum", "count")[0]},
+		{"two fields are not one", "E17:readings/sum", renamed("temp", ""), renamed("temp, sum", ""), renamed("temp, total", ""), renamed("temp, sum", "total")[0]},
 		{"a series value gets another name here, and a copy is added there", "", []revision{of(readings)}, []revision{{series: "place", tables: []string{readings}}}, []revision{of(readings, tableOf("flat", "family: b", idle))}, revision{series: "place", tables: []string{readings, tableOf("flat", "family: b", idle)}}},
 		{"a field gets another name here, and a copy is added there", "", []revision{of(readings)}, []revision{{fields: "temp: float64, total: {type: int64, was: [count]}", tables: []string{readings}}}, []revision{of(readings, tableOf("flat", "family: b", idle))}, revision{fields: "temp: float64, total: {type: int64, was: [count]}", tables: []string{tableOf("flat", "family: b", idle), readings}}},
 		{"the same with another name", "", []revision{of(readings)}, []revision{{fields: "temp: float64, amount: {type: int64, was: [count]}", tables: []string{readings}}}, []revision{of(readings, tableOf("flat", "family: b", idle))}, revision{fields: "temp: float64, amount: {type: int64, was: [count]}", tables: []string{readings, tableOf("flat", "family: b", idle)}}},

@@ -35,6 +35,15 @@ func owner(l *lock.Layout, col lock.Column) string {
 	return item(col)
 }
 
+// inPlace returns the column of a layout in a place; false if it has none.
+func inPlace(l *lock.Layout, key, family string) (lock.Column, bool) {
+	i := slices.IndexFunc(l.Columns, func(c lock.Column) bool { return c.Key == key && c.Family == family })
+	if i < 0 {
+		return lock.Column{Key: key, Family: family}, false
+	}
+	return l.Columns[i], true
+}
+
 // origins returns the columns of the old facts from which a field is read: its own one, and those
 // in was.
 func (c *comparer) origins(new lock.Column) []origin {

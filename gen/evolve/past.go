@@ -48,7 +48,7 @@ func (r *rewind) present() *past {
 
 // heads returns the programs of the last epochs of the lock.
 func (r *rewind) heads() (out []*rehearse.Epoch) {
-	now, heads := r.present(), r.c.in.Old.Revisions()
+	now, heads := r.present(), r.c.heads
 	now.facts = map[*pair]*lock.Table{} // the names are those of the schemas
 	for _, p := range r.t.pairs {
 		if p.facts != nil {

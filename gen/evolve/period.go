@@ -221,7 +221,7 @@ func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 		until := schema.FormatInstant(t.Until)
 		c.addOf(p, sub, tableRemoved, Change{Item: "until-" + until, way: way{text: "write `table: " + quoted(was) + "`"}}, "table-moved", until, is, was)
 	}
-	for _, change := range Compare(&m.old[0], &m.new[0]) {
+	for _, change := range compare(&comparer{old: &m.old[0], new: &m.new[0], heirs: c.heirs(p)}) {
 		if change.Rule == lifeLonger && p.layout.Expect.Clusters > 1 {
 			change.Rule = lifeLongerClusters
 			change.Message += "; several clusters allow steps of 90 days"

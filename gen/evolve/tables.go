@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -75,6 +74,7 @@ type Comparison struct {
 	pairs    []pair
 	renamed  map[string]string // old names of schemas to new ones
 	shared   map[string]bool   // IDs of tables that several schemas have, or had
+	heads    []*lock.Revision  // the last ones of the lock: several after a merge
 	accepted [][]Finding       // since each side of a merge: those that the other side has accepted
 }
 
@@ -93,9 +93,9 @@ type pair struct {
 // Diff compares the tables of schemas with those of a lock: what its epochs say together, and what each of the last ones
 // says, if there are several after a merge.
 func Diff(in Input) *Comparison {
-	c := byRules(in)
-	if heads := in.Old.Revisions(); len(heads) > 1 {
-		for i := range heads {
+	c := byRules(in, in.Old.Revisions())
+	if len(c.heads) > 1 {
+		for i := range c.heads {
 			c.accepted = append(c.accepted, c.since(i))
 		}
 	}
@@ -115,51 +115,9 @@ func (c *Comparison) refuses(f Finding) bool {
 	return slices.ContainsFunc(c.Findings, func(o Finding) bool { return o.Rule.Class == Data && o.pair == f.pair && o.field == f.field })
 }
 
-// since adds the changes of stored events since one side of a merge, and returns those that the other side has accepted.
-func (c *Comparison) since(side int) (accepted []Finding) {
-	in := c.in
-	in.Old, in.Locked, in.Kept = in.Old.Revisions()[side].Lock(), nil, nil // which are about the whole file
-	for _, f := range byRules(in).Findings {
-		same := func(o Finding) bool { return o.Name == f.Name }
-		if f.Rule.Class != Data || slices.ContainsFunc(c.Findings, same) {
-			continue
-		}
-		of := f.pair
-		f.pair = nil
-		for i := range c.pairs {
-			p := &c.pairs[i]
-			if of != nil && (p.table != nil && p.table == of.table || p.table == nil && of.old != nil && p.old.Key() == of.old.Key()) {
-				f.pair = p
-			}
-		}
-		unmarked := f.Rule == rollupServes && of != nil && of.old.Newest().Rollup() == nil                     // by programs of this side
-		moved := f.Rule == tableRemoved && f.pair != nil && strings.HasPrefix(f.pair.old.Removed, "moved to ") // to another lock
-		if c.acceptedSince(side, f.Name) && !unmarked || moved {
-			accepted = append(accepted, f)
-		} else {
-			c.Findings = append(c.Findings, f)
-		}
-	}
-	return accepted
-}
-
-// acceptedSince reports whether another side of a merge has accepted a change of what both had in common. If both sides have,
-// each has accepted another one, perhaps.
-func (c *Comparison) acceptedSince(side int, name string) bool {
-	heads := c.in.Old.Revisions()
-	own := heads[side]
-	return slices.ContainsFunc(heads, func(other *lock.Revision) bool {
-		before := 0
-		if common := own.Before(other); common != nil {
-			before = common.Accepted(name)
-		}
-		return other != own && own.Accepted(name) == before && other.Accepted(name) > before
-	})
-}
-
 // byRules compares the tables of schemas with what a lock says, fact by fact.
-func byRules(in Input) *Comparison {
-	c := &Comparison{in: in}
+func byRules(in Input, heads []*lock.Revision) *Comparison {
+	c := &Comparison{in: in, heads: heads}
 	c.match()
 	c.withdraw()
 	c.rename()
