@@ -25,6 +25,7 @@ import (
 var unproven = map[string]string{
 	"class_field_restored":        "events must be written again with another class in between; TestHistories of package evolve shows it",
 	"field_removed_only_value":    "an event must have only that value; TestLosses of package evolve shows it",
+	"field_renamed_back":          writtenAgain,
 	"field_restored":              writtenAgain,
 	"was_of_two_removed_fields":   writtenAgain,
 	"was_older_taken_again":       writtenAgain,
@@ -59,7 +60,7 @@ var unproven = map[string]string{
 }
 
 // writtenAgain is where the verdict of a field that is back is shown.
-const writtenAgain = "events must be written again while the field was removed; TestLosses of package evolve shows it"
+const writtenAgain = "events must be written again while the field was removed or renamed; TestLosses of package evolve shows it"
 
 // inRollups is where the verdict of an edit of a rollup is shown, which no event is harmed by.
 const inRollups = "windows are read otherwise, and no events; TestBreakingRollups shows it"
