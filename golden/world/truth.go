@@ -105,6 +105,25 @@ func (o *truth) write(t *layout.Table, now time.Time, e dynamic.Event) error {
 	return nil
 }
 
+// merge is write for an event that keeps what is stored of the fields that it lacks.
+func (o *truth) merge(t *layout.Table, now time.Time, e dynamic.Event) error {
+	e = o.truncated(e)
+	stored := slices.Clone(o.tables[t][place(&e)])
+	if err := o.write(t, now, e); err != nil || len(stored) == 0 || stored[0].period.Pattern.Appends() {
+		return err
+	}
+	all := o.tables[t][place(&e)]
+	merged, old := all[len(all)-1], stored[len(stored)-1]
+	merged.event.Values = slices.Clone(e.Values)
+	for _, c := range old.cells {
+		if c.field >= 0 && e.Values[c.field] == nil {
+			merged.event.Values[c.field] = old.event.Values[c.field]
+			merged.cells = append(merged.cells, c)
+		}
+	}
+	return nil
+}
+
 // version returns an event with its cells, or why a layout does not store it.
 func (o *truth) version(p *layout.Table, now time.Time, e dynamic.Event) (*version, error) {
 	if e.Sequence != 0 && !p.HasSequence() {

@@ -215,6 +215,7 @@ type play struct {
 	tick       time.Duration // by how much the clock advances whenever it is read
 	struck     bool          // a request of the step failed
 	without    *layout.Table // the program that writes does not have it
+	merging    bool          // events keep what is stored of fields that they lack
 	focused    bool          // the next request that fails is about the newest events
 	spoilt     spot          // the cell that is damaged
 	programs   []program
@@ -256,6 +257,7 @@ var changes = []operation{
 	{withoutTable, 6, (*play).writeWithout},
 	{"write in batches", 6, (*play).writeBatches},
 	{"write versions", 6, (*play).writeVersions},
+	{"merge", 8, (*play).merge},
 	{"delete events", 8, (*play).deleteEvents},
 	{"delete a selection", 10, (*play).deleteSelection},
 	{"delete everything of a selection", 4, (*play).deleteAll},

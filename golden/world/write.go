@@ -88,6 +88,43 @@ func (p *play) writeSeries() error {
 	return errors.Join(p.latestOf(of, of), p.latestOf(of, p.someSeries()))
 }
 
+// merge writes events that keep what is stored of the fields that they lack, or are refused.
+func (p *play) merge() error {
+	var events []dynamic.Event
+	for range 1 + p.IntN(3) {
+		e := p.wanted()
+		for range 1 + p.IntN(2) {
+			e.Values = p.event().Values
+			for i, f := range p.layout.Fields {
+				if f.Optional && p.chance(2) {
+					e.Values[i] = nil
+				}
+			}
+			events, p.known = append(events, e), append(p.known, p.truth.truncated(e))
+		}
+	}
+	p.note("%v", shown(events))
+	w, o := p.program(), store.WriteOptions{Merge: true}
+	if !mergeable(p.layout) {
+		err := w.writeAll(p.ctx, events, o)
+		if _, refused := errors.AsType[*store.MergeError](err); !refused {
+			return fmt.Errorf("merged events are not refused: %w", err)
+		}
+		return nil
+	}
+	p.merging = true
+	defer func() { p.merging = false }()
+	return p.writes(events, func() error { return w.writeAll(p.ctx, events, o) }, nil)
+}
+
+// mergeable reports whether all tables of a schema keep the cells of a field while others are written.
+func mergeable(l *layout.Layout) bool {
+	return len(l.Classes) == 0 && !slices.ContainsFunc(l.AllPeriods(), func(t *layout.Table) bool {
+		free := slices.ContainsFunc(t.Families, func(f layout.Family) bool { return !f.Life.EventTimed() })
+		return t.Pattern.OneValue() || !t.Pattern.Bucketed() && free
+	})
+}
+
 // writeWithout writes events with a program that does not have one of the tables yet.
 func (p *play) writeWithout() error {
 	if len(p.layout.Tables) < 2 || p.layout.State != nil {
@@ -316,7 +353,11 @@ func (p *play) writes(events []dynamic.Event, call func() error, exists func(t *
 			}
 			want := p.refusal(e)
 			if want == nil {
-				want = p.truth.write(t, p.now, e)
+				write := p.truth.write
+				if p.merging {
+					write = p.truth.merge
+				}
+				want = write(t, p.now, e)
 			}
 			if exists != nil && errors.Is(got, store.ErrExists) {
 				got = nil // the first call wrote it

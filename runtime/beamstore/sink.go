@@ -25,7 +25,9 @@ type WriteOptions struct {
 	// series, time and sequence number fail the pipeline if they are in the same batch. The
 	// order of events in a PCollection is not defined.
 	LastWins bool
-	// Batches are the limits of batches; the zero value is valid. LastWins is ignored.
+	// Merge is that of store.WriteOptions.
+	Merge bool
+	// Batches are the limits of batches; the zero value is valid. LastWins and Merge are ignored.
 	Batches store.BatcherOptions
 }
 
@@ -69,7 +71,7 @@ func (fn *writeFn[E]) Setup() error {
 // StartBundle begins to gather events. It forgets those of a bundle that failed.
 func (fn *writeFn[E]) StartBundle(context.Context, func(bool)) error {
 	o := fn.Options.Batches
-	o.LastWins = fn.Options.LastWins
+	o.LastWins, o.Merge = fn.Options.LastWins, fn.Options.Merge
 	fn.batcher = store.NewBatcher(fn.writer, nil, o)
 	fn.written.Store(0)
 	fn.expired.Store(0)

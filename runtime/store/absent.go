@@ -89,10 +89,23 @@ func (w *Writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []
 	return 0, nil
 }
 
+// always applies a mutation.
+func (w *Writer) always(ctx context.Context, t *writerTable, _ *staged, key []byte, _ int, m *bigtable.Mutation) (Outcome, error) {
+	if ctx.Err() != nil {
+		return Failed, missing(t.id, call.Explain(ctx, ctx.Err()))
+	}
+	ctx, cancel := call.Within(ctx, t.timeout)
+	defer cancel()
+	if err := t.api.Apply(ctx, string(key), m); err != nil {
+		return t.outcomeOf(err), missing(t.id, call.Explain(ctx, err))
+	}
+	return 0, nil
+}
+
 // markExisting marks the rows of a table of states that lack events which another table had before: the
 // call that wrote these was killed, perhaps, and what it wrote is unknown. Readers then search until a
 // newer event arrives. The requests are conditional, so that rows with the events, or with newer ones, stay as
-// they are, and a row has one such mark.
+// they are, and a row has one such mark. They are not for events that keep stored fields, which the row may lack.
 func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op *request.Operation) (failures []Failure) {
 	results := make([]Failure, len(s.existing))
 	w.atOnce(len(s.existing), func(i int) {
@@ -102,7 +115,11 @@ func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op
 		m, micros := bigtable.NewMutation(), s.batch.Instant(n).Micros
 		m.DeleteTimestampRange(t.mapping.Table.Families[0].Name, markOfNone, 0, bigtable.Timestamp(micros))
 		t.mapping.mark(m, markOfNone, micros, s.cells.now)
-		outcome, err := w.ifAbsent(ctx, t, s, key, n, m)
+		send := w.ifAbsent
+		if len(s.partial) > 0 {
+			send = w.always
+		}
+		outcome, err := send(ctx, t, s, key, n, m)
 		results[i] = Failure{Index: p.Event, Table: t.id, Row: string(key), Outcome: outcome, Err: err}
 	})
 	op.Requests += len(results)

@@ -203,6 +203,9 @@ func (b *Batcher) gather(event event) error {
 	if b.writer.unwritable != nil {
 		return b.writer.unwritable
 	}
+	if b.options.Merge && b.writer.unmergeable != nil {
+		return b.writer.unmergeable
+	}
 	l := b.open
 	if l == nil {
 		l = b.newLoad()
@@ -240,7 +243,8 @@ func (b *Batcher) gather(event event) error {
 // newLoad returns an empty load.
 func (b *Batcher) newLoad() *load {
 	l := &load{stage: b.writer.stages.Get().(*stage), done: make(chan struct{})}
-	l.stage.batched, l.stage.lastWins = true, b.options.LastWins
+	l.stage.batched, l.stage.lastWins = true, b.options.LastWins || b.options.Merge
+	l.stage.merging(b.options.Merge)
 	if n := len(b.spare); n > 0 {
 		l.events, b.spare = b.spare[n-1], b.spare[:n-1]
 	} else {

@@ -42,6 +42,8 @@ type eventCells struct {
 	isSet    []bool // per column of the last row
 	set      int    // number of columns that are set
 	values   int    // number of cells that are part of the event
+	merge    bool   // see WriteOptions.Merge
+	partial  bool   // the event keeps what is stored of fields that it lacks
 	expired  bool   // a cell was left out because it has expired
 	late     error  // the event is older than the table keeps its events
 	err      error  // why no table may store the event
@@ -86,7 +88,7 @@ func newCells(l *mapping) *eventCells {
 
 // reset removes all events.
 func (c *eventCells) reset() {
-	c.mutations, c.taken = c.mutations[:0], 0
+	c.mutations, c.taken, c.merge = c.mutations[:0], 0, false
 	c.forget()
 }
 
@@ -112,7 +114,7 @@ func (c *eventCells) forget() {
 // left out, but its values are still checked.
 func (c *eventCells) begin(event time.Time, fields TTLFields) {
 	c.mutations, c.keys, c.rows = c.mutations[:c.taken], c.keys[:0], c.rows[:0]
-	c.values, c.expired, c.late, c.err = 0, false, nil, nil
+	c.values, c.partial, c.expired, c.late, c.err = 0, false, false, nil, nil
 	c.event, c.class, c.slot, c.begun = event, 0, -1, -1
 	if c.table.hasClasses() {
 		c.beginClass(fields)
@@ -374,11 +376,25 @@ func (c *eventCells) finishRow() {
 		if c.replaces(family) {
 			continue
 		}
-		if !c.isSet[i] && c.times[family].Micros >= 0 {
+		switch {
+		case c.isSet[i] || c.times[family].Micros < 0:
+		case c.keeps(i):
+			c.partial = true
+		default:
 			c.deleteCell(family, i)
 		}
 		c.deleteOthers(i)
 	}
+}
+
+// keeps reports whether an event that lacks a column keeps what is stored in it: it merges, and has no newer value of the field.
+func (c *eventCells) keeps(column int) bool {
+	for i := range c.columns {
+		if c.isSet[i] && slices.Contains(c.columns[i].older, column) {
+			return false
+		}
+	}
+	return c.merge
 }
 
 // deleteOthers deletes the cell of a column in the families of other classes.

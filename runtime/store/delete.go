@@ -302,7 +302,9 @@ func (w *Writer) Replace(ctx context.Context, old, updated any, opts ...WriteOpt
 			return err
 		}
 	}
-	err := w.write(ctx, "Write", e, opts)
+	o := call.Last(opts)
+	o.Merge = false
+	err := w.write(ctx, "Write", e, []WriteOptions{o})
 	switch {
 	case err != nil || first:
 		return err

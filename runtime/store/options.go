@@ -73,6 +73,8 @@ type BatcherOptions struct {
 	// LastWins is WriteOptions.LastWins for the events of each batch. The batcher does
 	// not compare events in different batches: the batch that is written last wins.
 	LastWins bool
+	// Merge is WriteOptions.Merge for all events.
+	Merge bool
 }
 
 // Defaults of the options.

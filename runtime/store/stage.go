@@ -46,6 +46,7 @@ type staged struct {
 	refused  []Failure
 	ifAbsent bool    // as in the stage, but not in a table of states
 	existing []int32 // in a table of states: the newest piece of each row that another table has already
+	partial  []int   // the events of the batch that keep stored fields, in order
 	expired  int     // number of skipped events
 	from, to int64   // bucket of the previous event, in seconds
 }
@@ -75,9 +76,16 @@ func (s *stage) release() {
 		}
 		t.cells.reset()
 		t.batch.Reset()
-		t.refused, t.existing, t.expired, t.from, t.to = nil, nil, 0, 0, 0
+		t.refused, t.existing, t.partial, t.expired, t.from, t.to = nil, nil, nil, 0, 0, 0
 	}
 	s.writer.stages.Put(s)
+}
+
+// merging sets whether the following events keep stored fields.
+func (s *stage) merging(merge bool) {
+	for i := range s.tables {
+		s.tables[i].cells.merge = merge
+	}
 }
 
 // at sets the write time of the following events.
@@ -220,6 +228,9 @@ func (t *staged) take(event int) {
 		}
 	}
 	c.taken = len(c.mutations)
+	if c.partial {
+		t.partial = append(t.partial, event)
+	}
 }
 
 // send sends the staged events, table by table.
@@ -287,8 +298,8 @@ func (o *others) add(failures []Failure) {
 }
 
 // onlyNewest leaves only the newest event of each row, to be sent to a table of states. If tables may
-// lack any event of the row, nothing is sent, and all of them fail. Events that exist already are not
-// sent, since the stored ones may differ. The others add their version to the sum of the row.
+// lack any event of the row, nothing is sent, and all of them fail. Events that exist already, and those that keep stored fields, are
+// not sent, since the stored ones may differ. The others add their version to the sum of the row.
 func (t *staged) onlyNewest(table *writerTable, elsewhere *others) {
 	b := &t.batch
 	later := func(a, p int32) int32 {
@@ -306,7 +317,7 @@ func (t *staged) onlyNewest(table *writerTable, elsewhere *others) {
 				if id, is := elsewhere.unstored[event]; is {
 					lacking = id
 				}
-				if elsewhere.existing[event] {
+				if _, partial := slices.BinarySearch(t.partial, event); partial || elsewhere.existing[event] {
 					existing = later(existing, p)
 				} else {
 					newest = later(newest, p)

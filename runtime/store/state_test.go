@@ -404,6 +404,7 @@ const (
 	nowIfAbsent
 	nowSeveral
 	nowBatched
+	nowMerged
 	nowHows
 )
 
@@ -427,6 +428,8 @@ func nowCalls() []nowCall {
 		{name: "late", write: nowSample(2, 'l', "l")},
 		{name: "replace", write: nowSample(1, 'r', "")},
 		{name: "absent", write: nowSample(2, 'i', ""), how: nowIfAbsent},
+		{name: "merge", write: nowSample(2, 'm', ""), how: nowMerged},
+		{name: "merge new", write: nowSample(3, 'k', ""), how: nowMerged},
 		{name: "delete nothing", from: at(903), to: at(904)},
 		{name: "delete newest", from: at(902), to: at(903)},
 		{name: "delete oldest", from: at(901), to: at(902)},
@@ -580,6 +583,8 @@ func (r *nowRun) call(s *nowStep, client Client) error {
 		return err
 	case s.how == nowIfAbsent:
 		return w.Write(ctx, e, WriteOptions{IfAbsent: true})
+	case s.how == nowMerged:
+		return w.Write(ctx, e, WriteOptions{Merge: true})
 	case s.how == nowSeveral:
 		return w.WriteAll(ctx, []sample{other, e})
 	case s.how == nowBatched:
@@ -870,6 +875,9 @@ func TestStateCallsFail(t *testing.T) {
 		"write": func(w *writerOf[sample]) error { return w.Write(t.Context(), sample{Series: "a", Time: at(900)}) },
 		"if absent": func(w *writerOf[sample]) error {
 			return w.Write(t.Context(), sample{Series: "a", Time: at(900)}, ifAbsent)
+		},
+		"merge": func(w *writerOf[sample]) error {
+			return w.Write(t.Context(), sample{Series: "a", Time: at(702)}, WriteOptions{Merge: true})
 		},
 		"delete event": func(w *writerOf[sample]) error {
 			_, err := w.Delete(t.Context(), []sample{{Series: "a", Time: at(702)}})

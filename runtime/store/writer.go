@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,10 @@ type Writer struct {
 	perRequest int
 	unknown    error // that of a table in WriterOptions.Tables, or of a missing client
 	unwritable error // why these tables cannot be written to alone
-	client     Client
-	events     *mapping // with all events, for a table of states; nil without one
+
+	unmergeable error // why one of the tables does not support WriteOptions.Merge
+	client      Client
+	events      *mapping // with all events, for a table of states; nil without one
 }
 
 // writerTable is one table of a Writer.
@@ -77,6 +80,7 @@ func newWriter(client Client, mappings []*mapping, o WriterOptions) *Writer {
 		api := OpenTable(client, id)
 		path := &wirePath{allowed: wireAllowed(client), api: api}
 		m := l.newMarker(client)
+		w.unmergeable = cmp.Or(w.unmergeable, l.unmergeable(id))
 		w.tables = append(w.tables, writerTable{
 			mapping: l, shape: l.shape(), id: id, api: api, wire: path, marker: m, timeout: m.within(o.Timeout),
 			retries: isOfficial(client), newest: newest, number: number,
@@ -89,6 +93,35 @@ func newWriter(client Client, mappings []*mapping, o WriterOptions) *Writer {
 	}
 	w.stages.New = func() any { return newStage(w) }
 	return w
+}
+
+// MergeError reports a table that does not support WriteOptions.Merge. Nothing was written.
+type MergeError struct {
+	Table  string // with its prefix
+	Reason string
+}
+
+// Error says why, and what to do.
+func (e *MergeError) Error() string {
+	return fmt.Sprintf("table %s: Merge: %s: read the event, complete it, and write it without Merge", e.Table, e.Reason)
+}
+
+// unmergeable returns a *MergeError if the cells of a field cannot be kept while others are written; else nil.
+func (l *mapping) unmergeable(id string) error {
+	switch {
+	case l.Table.hasClasses():
+		return &MergeError{id, "the stored fields could have another TTL class"}
+	case l.Pattern.OneValue():
+		return &MergeError{id, fmt.Sprintf("pattern %s stores an event as one value", l.Pattern)}
+	case l.Pattern.Bucketed():
+		return nil
+	}
+	for i := range l.Table.Families {
+		if !l.Table.Families[i].Life.EventTimed() {
+			return &MergeError{id, "the fields of an event would expire at different times"}
+		}
+	}
+	return nil
 }
 
 // ErrStatesAlone is the error for writes to a table of codec.Latest without a table that has all
@@ -149,6 +182,14 @@ type WriteOptions struct {
 	// bucket_new_columns with several fields, are refused with ErrSeveralRows. A table of codec.Latest gets the events that are absent in
 	// all others. For one that exists, it is only noted that readers must search, unless the row has it.
 	IfAbsent bool
+	// Merge keeps what is stored of the optional fields that an event lacks, of an event with its series, time and
+	// sequence number. Without it, a write replaces the whole event. Of several events of a call with the same place,
+	// the last one that has a field wins. A field that has a value cannot be removed in this way.
+	//
+	// It needs a cell for each field: tables of other patterns, with classes, or whose times to live
+	// do not depend on the event time alone, refuse all events of the call with a *MergeError. In a table of codec.Latest, an event that
+	// lacks a field is not written: readers search until the series has a newer event. With IfAbsent and in Replace, it has no effect.
+	Merge bool
 }
 
 // Write stores one event, given a pointer to it, like WriteAll.
@@ -182,9 +223,14 @@ func (w *Writer) write(ctx context.Context, name string, events List, opts []Wri
 		return w.unwritable
 	}
 	o := call.Last(opts)
+	merge := o.Merge && !o.IfAbsent
+	if merge && w.unmergeable != nil {
+		return w.unmergeable
+	}
 	s := w.stages.Get().(*stage)
 	defer s.release()
-	s.all, s.lastWins, s.ifAbsent = events, o.LastWins && !o.IfAbsent, o.IfAbsent
+	s.all, s.lastWins, s.ifAbsent = events, (o.LastWins || merge) && !o.IfAbsent, o.IfAbsent
+	s.merging(merge)
 	s.at(w.options.Now())
 	for i := range events.len() {
 		s.add(events.at(i))
