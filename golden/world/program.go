@@ -65,7 +65,8 @@ func (p *interpreter) batch(ctx context.Context, events []dynamic.Event, failed 
 			failed(e, err)
 		}
 	}
-	_ = b.Close(ctx) // failed has its failures
+	_ = b.Close(ctx)                        // failed has its failures
+	_ = b.Close(context.WithoutCancel(ctx)) // batches in flight when a call ends would arrive during the next ones
 }
 
 func (p *interpreter) remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {
@@ -296,6 +297,7 @@ func (p *compiled) batch(ctx context.Context, events []dynamic.Event, failed fun
 		}
 	}
 	call(b, "Close", ctx)
+	call(b, "Close", context.WithoutCancel(ctx))
 }
 
 func (p *compiled) remove(ctx context.Context, events []dynamic.Event, o store.DeleteOptions) (store.Deletion, error) {
