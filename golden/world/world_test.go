@@ -53,7 +53,7 @@ func TestWorld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, end := scripts(t, testlong.Pick(10, 1500))
+	first, end := scripts(t, testlong.Pick(10, 250))
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(2, uint64(i)))
@@ -108,7 +108,7 @@ func future(text []byte) []byte {
 // nothing.
 func TestWorldOfEdits(t *testing.T) {
 	c, w := load(t), world.Start(t)
-	first, end := scripts(t, testlong.Pick(4, 2000))
+	first, end := scripts(t, testlong.Pick(4, 400))
 	became := map[world.Edited]int{}
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
