@@ -6,193 +6,74 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// ctxParam is the first parameter of calls that may block.
-func ctxParam() *jen.Statement { return jen.Id("ctx").Qual("context", "Context") }
-
-// seqOf is the type of an iterator over values of a type and errors, and eventSeq one over events.
-func (s *schemaFile) seqOf(typ jen.Code) *jen.Statement {
-	return jen.Qual("iter", "Seq2").Types(typ, jen.Error())
-}
-func (s *schemaFile) eventSeq() *jen.Statement { return s.seqOf(jen.Id(s.names.Event)) }
-
-// writer and reader render what writes and what reads a table.
-func (s *schemaFile) writer() *jen.Statement { return jen.Id("w").Dot("writer") }
-func (s *schemaFile) reader(t *layout.Table) *jen.Statement {
-	return jen.Id("r").Dot(s.names.Table(t).Reader)
-}
-
-// results renders the results of a call that reads, with their type.
-func (s *schemaFile) results(typ *jen.Statement) func(call jen.Code) *jen.Statement {
-	return func(call jen.Code) *jen.Statement { return s.store("ResultsOf").Types(typ).Call(call) }
-}
-
-// base declares the function that returns an event of a series, without any fields, as package store takes it:
-//
-//	func balloonBase(series BalloonSeries) any { return &BalloonEvent{BalloonSeries: series} }
-func (s *schemaFile) base() jen.Code {
-	return jen.Func().Id(s.names.Base).Params(jen.Id("series").Id(s.names.Series)).Any().Add(oneLine(
-		jen.Return(jen.Op("&").Id(s.names.Event).Add(inline(field{s.names.Series, jen.Id("series")})))))
-}
-
-// resultEvents and resultEvent are results of events.
-func (s *schemaFile) resultEvents(call jen.Code) *jen.Statement {
-	return s.results(jen.Id(s.names.Event))(call)
-}
-func (s *schemaFile) resultEvent(call jen.Code) *jen.Statement {
-	return s.store("ResultOf").Types(jen.Id(s.names.Event)).Call(call)
-}
-
-// writerType declares the writer:
-//
-//	type BalloonWriter struct { writer *store.Writer }
-func (s *schemaFile) writerType() jen.Code {
-	text := []string{fmt.Sprintf("%s writes %s events to %s. %s", s.names.Writer, s.layout.Name, s.destinations(), s.replaces())}
-	if note := s.notIfAbsent(); note != "" {
-		text = append(text, note)
-	}
-	return gocode.Doc(text...).Line().
-		Type().Id(s.names.Writer).Struct(jen.Id("writer").Op("*").Add(s.store("Writer")))
-}
-
-// function is a function or a method whose body is one call.
-type function struct {
-	name, doc string
-	see       string // what package store says about it, and about its errors; empty if doc is the whole comment
-	params    []param
-	results   []jen.Code
-	call      jen.Code                           // what it calls with the arguments of its parameters
-	result    func(call jen.Code) *jen.Statement // what it returns of the call; nil for all
-	wide      bool                               // the body is on a line of its own
-}
-
-// param is a parameter, and what is passed on for it. Either may be missing.
-type param struct{ declared, passed []jen.Code }
-
-// given returns a parameter that is passed on.
-func given(name string, typ jen.Code) param { return passing(jen.Id(name).Add(typ), jen.Id(name)) }
-
-// passing returns a parameter, and what is passed on for it.
-func passing(declared, passed jen.Code) param { return param{[]jen.Code{declared}, []jen.Code{passed}} }
-
-// passed returns an argument that is no parameter.
-func passed(name string) param { return param{passed: []jen.Code{jen.Id(name)}} }
-
-// functions declares functions or, with a receiver, methods of a type.
-func (s *schemaFile) functions(receiver, typ string, all ...function) jen.Code {
-	out := jen.Null()
-	for i, f := range all {
-		if i > 0 {
-			out.Line().Line()
+// writer declares the writer, its constructor, and the methods that every writer has.
+func (s *schemaFile) writer() jen.Code {
+	return s.code(`
+		// $Writer writes $Name events to $1. $2
+		type $Writer struct {
+			writer *store.Writer
 		}
-		var params, args []jen.Code
-		for _, p := range f.params {
-			params, args = append(params, p.declared...), append(args, p.passed...)
+
+		// $NewWriter returns a writer; client is usually a *bigtable.Client.
+		func $NewWriter(client store.Client, opts ...store.WriterOptions) *$Writer {
+			return &$Writer{store.NewWriter(client, $Mappings, opts...)}
 		}
-		text := f.doc
-		if f.see != "" {
-			text = fmt.Sprintf("%s %s; see store.%s.", f.name, f.doc, f.see)
+
+		// Write stores one event; the error is a *store.WriteError; see store.Writer.WriteAll.
+		func (w *$Writer) Write(ctx context.Context, event $Event, opts ...store.WriteOptions) error {
+			return w.writer.Write(ctx, &event, opts...)
 		}
-		call := jen.Add(f.call).Call(args...)
-		if f.result != nil {
-			call = f.result(call)
+
+		// WriteAll stores events in any order; a *store.WriteError names each one that is not stored; see
+		// store.Writer.WriteAll.
+		func (w *$Writer) WriteAll(ctx context.Context, events []$Event, opts ...store.WriteOptions) error {
+			return w.writer.WriteAll(ctx, store.ListOf(events), opts...)
 		}
-		body := oneLine(jen.Return(call))
-		if f.wide {
-			body = jen.Block(jen.Return(call))
+
+		// Delete deletes events from all tables, by their $3; see store.Writer.Delete.
+		func (w *$Writer) Delete(ctx context.Context, events []$Event, opts ...store.DeleteOptions) (store.Deletion, error) {
+			return w.writer.Delete(ctx, store.ListOf(events), opts...)
 		}
-		out.Add(gocode.Doc(text)).Line().Func()
-		if receiver != "" {
-			out.Params(jen.Id(receiver).Op("*").Id(typ))
+
+		// DeleteRange deletes the events of a series with from <= time < to from all tables; see store.Writer.DeleteRange.
+		func (w *$Writer) DeleteRange(ctx context.Context, series $Series, from, to time.Time, \
+			opts ...store.DeleteOptions) (store.Deletion, error) {
+			return w.writer.DeleteRange(ctx, store.SeriesOf($Base(series)), from, to, opts...)
 		}
-		out.Id(f.name).Params(params...).Params(f.results...).Add(body)
-	}
-	return out
+
+		// DeleteSeries deletes all events of a series from all tables; see store.Writer.DeleteAll.
+		func (w *$Writer) DeleteSeries(ctx context.Context, series $Series, opts ...store.DeleteOptions) (store.Deletion, error) {
+			return w.writer.DeleteAll(ctx, store.SeriesOf($Base(series)), opts...)
+		}
+
+		// Replace stores an event in place of another one; see store.Writer.Replace.
+		func (w *$Writer) Replace(ctx context.Context, old $Event, updated $Event, opts ...store.WriteOptions) error {
+			return w.writer.Replace(ctx, &old, &updated, opts...)
+		}`, s.destinations(), s.replaces(), s.place())
 }
 
-// ctx, client, opts, times, event, events and series return parameters of many functions.
-func ctx() param { return given("ctx", jen.Qual("context", "Context")) }
-func (s *schemaFile) client() param {
-	return given("client", s.store("Client"))
-}
-func (s *schemaFile) opts(kind string) param { return optsOf(s.store(kind)) }
-func optsOf(typ jen.Code) param {
-	return passing(jen.Id("opts").Op("...").Add(typ), jen.Id("opts").Op("..."))
-}
-func times() param {
-	names := []jen.Code{jen.Id("from"), jen.Id("to")}
-	return param{[]jen.Code{jen.List(names...).Qual("time", "Time")}, names}
-}
-func (s *schemaFile) event(name string) param {
-	return passing(jen.Id(name).Id(s.names.Event), jen.Op("&").Id(name))
-}
-func (s *schemaFile) events() param {
-	return passing(jen.Id("events").Index().Id(s.names.Event), s.store("ListOf").Call(jen.Id("events")))
-}
-func (s *schemaFile) series() param {
-	return s.oneSeries(s.store("SeriesOf").Call(jen.Id(s.names.Base).Call(jen.Id("series"))))
-}
-
-// oneSeries and several return the parameter for one and for several series. passed is what is passed on.
-func (s *schemaFile) oneSeries(passed jen.Code) param {
-	return passing(jen.Id("series").Id(s.names.Series), passed)
-}
-func (s *schemaFile) several(passed jen.Code) param {
-	return passing(jen.Id("series").Index().Id(s.names.Series), passed)
-}
-
-// writerMethods declares the methods that every writer has.
-func (s *schemaFile) writerMethods() jen.Code {
-	writer := func(method string) jen.Code { return s.writer().Dot(method) }
-	failed, deleted := []jen.Code{jen.Error()}, []jen.Code{s.store("Deletion"), jen.Error()}
-	return s.functions("w", s.names.Writer,
-		function{"Write", "stores one event; the error is a *store.WriteError", "Writer.WriteAll", []param{ctx(), s.event("event"), s.opts("WriteOptions")}, failed, writer("Write"), nil, false},
-		function{"WriteAll", "stores events in any order; a *store.WriteError names each one that is not stored", "Writer.WriteAll", []param{ctx(), s.events(), s.opts("WriteOptions")}, failed, writer("WriteAll"), nil, false},
-		function{"Delete", "deletes events from all tables, by their " + s.place(), "Writer.Delete", []param{ctx(), s.events(), s.opts("DeleteOptions")}, deleted, writer("Delete"), nil, false},
-		function{"DeleteRange", "deletes the events of a series with from <= time < to from all tables", "Writer.DeleteRange", []param{ctx(), s.series(), times(), s.opts("DeleteOptions")}, deleted, writer("DeleteRange"), nil, false},
-		function{"DeleteSeries", "deletes all events of a series from all tables", "Writer.DeleteAll", []param{ctx(), s.series(), s.opts("DeleteOptions")}, deleted, writer("DeleteAll"), nil, false},
-		function{"Replace", "stores an event in place of another one", "Writer.Replace", []param{ctx(), s.event("old"), s.event("updated"), s.opts("WriteOptions")}, failed, writer("Replace"), nil, false},
-	)
-}
-
-// newWriter declares the writer's constructor.
-func (s *schemaFile) newWriter() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s returns a writer; client is usually a *bigtable.Client.", s.names.NewWriter)).Line().
-		Func().Id(s.names.NewWriter).Params(append(s.client().declared, s.opts("WriterOptions").declared...)...).Op("*").Id(s.names.Writer).Block(
-		jen.Return(jen.Op("&").Id(s.names.Writer).Values(
-			s.store("NewWriter").Call(jen.Id("client"), jen.Id(s.names.Mappings), jen.Id("opts").Op("...")),
-		)),
-	)
-}
-
-// replaces describes the effect of writing an event again.
+// replaces describes the effect of writing an event again, and why WriteOptions.IfAbsent does not work, if it does not.
 func (s *schemaFile) replaces() string {
 	var appendOnly []string
+	ifAbsent := ""
 	for _, t := range s.layout.AllPeriods() {
 		if t.Metrics() {
 			appendOnly = append(appendOnly, t.ID)
+		}
+		if t.RowsPerEvent() > 1 && ifAbsent == "" {
+			ifAbsent = fmt.Sprintf(" WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table %s, %s, an event has one row per field, and Bigtable cannot check and write several rows atomically.", t.ID, t.Pattern)
 		}
 	}
 	if appendOnly == nil {
 		return "Writing an event again replaces it, so a failed call is safe to repeat."
 	}
-	return "Writing the same event again changes nothing, so a failed call is safe to repeat. " +
-		"Table " + strings.Join(appendOnly, ", ") + " is append-only: an event with the same " + s.place() + " but other values does not replace the first one; reads return both."
-}
-
-// notIfAbsent returns why WriteOptions.IfAbsent does not work; empty if it does.
-func (s *schemaFile) notIfAbsent() string {
-	for _, t := range s.layout.AllPeriods() {
-		if t.RowsPerEvent() > 1 {
-			return fmt.Sprintf("WriteOptions.IfAbsent is refused with store.ErrSeveralRows: in table %s, %s, an event has one row per field, and Bigtable cannot check and write several rows atomically.", t.ID, t.Pattern)
-		}
-	}
-	return ""
+	return fmt.Sprintf("Writing the same event again changes nothing, so a failed call is safe to repeat. Table %s is append-only: an event with the same %s but other values does not replace the first one; reads return both.%s",
+		strings.Join(appendOnly, ", "), s.place(), ifAbsent)
 }
 
 // place describes what identifies an event of the schema.
@@ -203,41 +84,33 @@ func (s *schemaFile) place() string {
 	return "series and time"
 }
 
-// batcherType declares the batcher:
-//
-//	type BalloonBatcher struct { batcher *store.Batcher }
-func (s *schemaFile) batcherType() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s gathers %s events from any number of goroutines and writes them in batches; see store.Batcher.", s.names.Batcher, s.layout.Name)).Line().
-		Type().Id(s.names.Batcher).Struct(jen.Id("batcher").Op("*").Add(s.store("Batcher")))
-}
+// batcher declares the batcher, its constructor and its methods.
+func (s *schemaFile) batcher() jen.Code {
+	return s.code(`
+		// $Batcher gathers $Name events from any number of goroutines and writes them in batches; see store.Batcher.
+		type $Batcher struct {
+			batcher *store.Batcher
+		}
 
-// batcherMethods declares the methods that every batcher has.
-func (s *schemaFile) batcherMethods() jen.Code {
-	batcher := func(method string) jen.Code { return jen.Id("b").Dot("batcher").Dot(method) }
-	failed := []jen.Code{jen.Error()}
-	return s.functions("b", s.names.Batcher,
-		function{"Add", "queues a copy of an event, and blocks while the batcher is full", "Batcher.Add", []param{ctx(), s.event("event")}, failed, batcher("Add"), nil, false},
-		function{"Flush", "sends the queued events and waits for them; the error is a *store.BatchError", "Batcher.Flush", []param{ctx()}, failed, batcher("Flush"), nil, false},
-		function{"Close", "flushes, then rejects further events", "Batcher.Close", []param{ctx()}, failed, batcher("Close"), nil, false},
-		function{"Stats", "returns the number and the age of the events that are not yet written", "Batcher.Stats", nil, []jen.Code{s.store("BatcherStats")}, batcher("Stats"), nil, false},
-	)
-}
+		// $NewBatcher returns a batcher that writes through w; see store.NewBatcher.
+		func $NewBatcher(w *$Writer, failed func(event $Event, err error), opts ...store.BatcherOptions) *$Batcher {
+			if w == nil {
+				w = new($Writer)
+			}
+			return &$Batcher{store.NewBatcher(w.writer, store.FailedOf(failed), opts...)}
+		}
 
-// newBatcher declares the batcher's constructor.
-func (s *schemaFile) newBatcher() jen.Code {
-	return gocode.Doc(
-		s.names.NewBatcher+" returns a batcher that writes through w; see store.NewBatcher.",
-	).Line().
-		Func().Id(s.names.NewBatcher).Params(
-		jen.Id("w").Op("*").Id(s.names.Writer),
-		jen.Id("failed").Func().Params(jen.Id("event").Id(s.names.Event), jen.Err().Error()),
-		s.opts("BatcherOptions").declared[0],
-	).Op("*").Id(s.names.Batcher).Block(
-		jen.If(jen.Id("w").Op("==").Nil()).Block(jen.Id("w").Op("=").New(jen.Id(s.names.Writer))),
-		jen.Return(jen.Op("&").Id(s.names.Batcher).Values(
-			s.store("NewBatcher").Call(s.writer(), s.store("FailedOf").Call(jen.Id("failed")), jen.Id("opts").Op("...")),
-		)),
-	)
+		// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
+		func (b *$Batcher) Add(ctx context.Context, event $Event) error { return b.batcher.Add(ctx, &event) }
+
+		// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
+		func (b *$Batcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }
+
+		// Close flushes, then rejects further events; see store.Batcher.Close.
+		func (b *$Batcher) Close(ctx context.Context) error { return b.batcher.Close(ctx) }
+
+		// Stats returns the number and the age of the events that are not yet written; see store.Batcher.Stats.
+		func (b *$Batcher) Stats() store.BatcherStats { return b.batcher.Stats() }`)
 }
 
 // destinations lists the tables that events are written to.
@@ -248,10 +121,7 @@ func (s *schemaFile) destinations() string {
 		ids = append(ids, t.ID)
 		older += olderTables(t, "to")
 	}
-	if len(ids) == 1 {
-		return "table " + ids[0] + older
-	}
-	return "tables " + words.List(ids, "and") + older
+	return words.Plural(len(ids), "table ", "tables ") + words.List(ids, "and") + older
 }
 
 // olderTables describes the other tables with events of earlier layouts, which are written
@@ -266,18 +136,78 @@ func olderTables(t *layout.Table, preposition string) string {
 	return text
 }
 
-// readerType declares the reader:
-//
-//	type BalloonReader struct { reader *store.Reader }
-func (s *schemaFile) readerType() jen.Code {
-	text := fmt.Sprintf("%s reads %s events from table %s%s. Read holds %s in memory at a time.", s.names.Reader, s.layout.Name, s.layout.Read.ID, olderTables(s.layout.Read, "from"), holds(s.layout.Read))
-	if s.layout.Read.Metrics() {
-		text += " The table is append-only: if a field has several values at the same time, Read yields that many events, ordered by their stored values."
+// reader declares the reader, its constructor, and the methods that every reader has.
+func (s *schemaFile) reader() jen.Code {
+	read := s.layout.Read
+	appendOnly, points, state := "", "", ""
+	if read.Metrics() {
+		appendOnly = "The table is append-only: if a field has several values at the same time, Read yields that many events, ordered by their stored values."
 	}
-	return gocode.Doc(text).Line().
-		Type().Id(s.names.Reader).Struct(each(s.readTables(), func(_ int, t **layout.Table) jen.Code {
-		return jen.Id(s.names.Table(*t).Reader).Op("*").Add(s.store("Reader"))
-	})...)
+	if read.Rolled() {
+		points = " A rollup has no points: draw windows where events have expired."
+	}
+	if s.layout.StateServes(nil) {
+		state = ", from table " + s.layout.State.ID
+	}
+	var declared []jen.Code
+	var readers []field
+	for _, t := range s.readTables() {
+		n := s.names.Table(t)
+		declared = append(declared, s.code("$1 *store.Reader", n.Reader))
+		readers = append(readers, field{n.Reader, s.code("store.NewReader(client, $1, opts...)", n.Mapping)})
+	}
+	made := lines(readers...)
+	if len(readers) == 1 {
+		made = jen.Values(readers[0].value)
+	}
+	one := selection{s.code("series $Series,"), s.code("store.SeriesOf($Base(series))")}
+	const windows = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Reader.Windows."
+	return s.code(`
+		// $Reader reads $Name events from table $1. Read holds $2 in memory at a time. $3
+		type $Reader struct {
+			$4
+		}
+
+		// $NewReader returns a reader; client is usually a *bigtable.Client.
+		func $NewReader(client store.Client, opts ...store.ReaderOptions) *$Reader {
+			return &$Reader$5
+		}
+
+		// Read yields the events of a series with from <= time < to, in order of time; see store.Reader.Read.
+		func (r *$Reader) Read(ctx context.Context, series $Series, from, to time.Time, \
+			opts ...store.ReadOptions) iter.Seq2[$Event, error] {
+			return store.ResultsOf[$Event](r.reader.Read(ctx, store.SeriesOf($Base(series)), from, to, opts...))
+		}
+
+		// ReadMany yields the events of several series with from <= time < to, by series; see store.Query.Many.
+		func (r *$Reader) ReadMany(ctx context.Context, series []$Series, from, to time.Time, \
+			opts ...store.ReadOptions) iter.Seq2[$Event, error] {
+			return store.ResultsOf[$Event](\
+				r.reader.Read(ctx, store.ManySeriesOf(store.Each(series, $Base)), from, to, opts...))
+		}
+
+		// Latest returns the newest event of a series$6, or store.ErrNotFound; see store.Reader.Latest.
+		func (r *$Reader) Latest(ctx context.Context, series $Series) ($Event, error) {
+			return store.ResultOf[$Event](r.reader.Latest(ctx, $Base(series)))
+		}
+
+		// LatestMany yields the newest event of each of several series that has any$6; see store.Reader.LatestMany.
+		func (r *$Reader) LatestMany(ctx context.Context, series []$Series) iter.Seq2[$Event, error] {
+			return store.ResultsOf[$Event](r.reader.LatestMany(ctx, store.Each(series, $Base)))
+		}
+
+		$7
+
+		$8
+
+		// Points returns the values of a number that a chart of n pixels shows, of the events of a series with
+		// from <= time < to; see store.Reader.Points.$9
+		func (r *$Reader) Points(ctx context.Context, series $Series, from, to time.Time, \
+			field store.Field, n int) ([]window.Point, error) {
+			return r.reader.Points(ctx, $10, $Windows, store.SeriesOf($Base(series)), from, to, field, n)
+		}`, read.ID+olderTables(read, "from"), holds(read), appendOnly, declared, made, state,
+		s.columnsMethod("ReadColumns", "ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.", read, one),
+		s.windowsMethod("Windows", withNote(windows, prose.Windows(read)), read, one), points, s.names.Table(read).Columns)
 }
 
 // readTables returns the tables that readers read: that of Read first, then those of queries.
@@ -291,47 +221,6 @@ func (s *schemaFile) readTables() []*layout.Table {
 	return out
 }
 
-// newReader declares the reader's constructor.
-func (s *schemaFile) newReader() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s returns a reader; client is usually a *bigtable.Client.", s.names.NewReader)).Line().
-		Func().Id(s.names.NewReader).Params(append(s.client().declared, s.opts("ReaderOptions").declared...)...).Op("*").Id(s.names.Reader).BlockFunc(func(g *jen.Group) {
-		var fields []field
-		for _, t := range s.readTables() {
-			fields = append(fields, field{s.names.Table(t).Reader, s.store("NewReader").Call(jen.Id("client"), jen.Id(s.names.Table(t).Mapping), jen.Id("opts").Op("..."))})
-		}
-		if len(fields) == 1 {
-			g.Return(jen.Op("&").Id(s.names.Reader).Values(fields[0].value))
-			return
-		}
-		g.Return(jen.Op("&").Id(s.names.Reader).Add(lines(fields...)))
-	})
-}
-
-// readerMethods declares the methods that every reader has.
-func (s *schemaFile) readerMethods() jen.Code {
-	const windows = "Windows summarizes the events of a series with from <= time < to by windows of time, in order of time; see store.Reader.Windows."
-	points := "Points returns the values of a number that a chart of n pixels shows, of the events of a series with from <= time < to; see store.Reader.Points."
-	if s.layout.Read.Rolled() {
-		points += " A rollup has no points: draw windows where events have expired."
-	}
-	reader := func(method string) jen.Code { return s.reader(s.layout.Read).Dot(method) }
-	each := s.store("Each").Call(jen.Id("series"), jen.Id(s.names.Base))
-	events := []jen.Code{s.eventSeq()}
-	state := ""
-	if s.layout.StateServes(nil) {
-		state = ", from table " + s.layout.State.ID
-	}
-	return s.functions("r", s.names.Reader,
-		function{"Read", "yields the events of a series with from <= time < to, in order of time", "Reader.Read", []param{ctx(), s.series(), times(), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents, false},
-		function{"ReadMany", "yields the events of several series with from <= time < to, by series", "Query.Many", []param{ctx(), s.several(s.store("ManySeriesOf").Call(each)), times(), s.opts("ReadOptions")}, events, reader("Read"), s.resultEvents, false},
-		function{"Latest", "returns the newest event of a series" + state + ", or store.ErrNotFound", "Reader.Latest", []param{ctx(), s.oneSeries(jen.Id(s.names.Base).Call(jen.Id("series")))}, []jen.Code{jen.Id(s.names.Event), jen.Error()}, reader("Latest"), s.resultEvent, false},
-		function{"LatestMany", "yields the newest event of each of several series that has any" + state, "Reader.LatestMany", []param{ctx(), s.several(each)}, events, reader("LatestMany"), s.resultEvents, false},
-		s.columnsOf("ReadColumns", "ReadColumns appends the events of Read to columns; see store.Reader.ReadColumns.", s.layout.Read, s.series()),
-		s.windowsOf("Windows", withNote(windows, prose.Windows(s.layout.Read)), s.layout.Read, s.series()),
-		s.pointsOf("Points", points, s.layout.Read, s.series(), "Points", nil, jen.Index().Add(s.window("Point")), jen.Error()),
-	)
-}
-
 // holds describes how much of a table a reader has in memory.
 func holds(t *layout.Table) string {
 	if t.Endless() {
@@ -343,43 +232,79 @@ func holds(t *layout.Table) string {
 	return "one event"
 }
 
-// setup declares the setup function, and those that copy data, if the schema needs them:
-//
-//	func SetupBalloon(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error)
-//	func RollupBalloon(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error)
-//	func BackfillBalloon(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error)
+// selection is what selects the events of a method: the parameters, each with a comma, and what is passed on for them.
+type selection struct{ params, passed *jen.Statement }
+
+// columnsMethod declares the reader's method that appends events to columns.
+func (s *schemaFile) columnsMethod(name, doc string, t *layout.Table, of selection) jen.Code {
+	n := s.names.Table(t)
+	return s.code(`
+		// $1
+		func (r *$Reader) $2(ctx context.Context, $3 from, to time.Time, columns *$Columns, opts ...store.ReadOptions) error {
+			return r.$4.ReadColumns(ctx, $5, columns, $6, from, to, opts...)
+		}`, doc, name, of.params, n.Reader, n.Columns, of.passed)
+}
+
+// windowsMethod declares the reader's method that summarizes events by windows of time.
+func (s *schemaFile) windowsMethod(name, doc string, t *layout.Table, of selection) jen.Code {
+	n := s.names.Table(t)
+	return s.code(`
+		// $1
+		func (r *$Reader) $2(ctx context.Context, $3 from, to time.Time, width window.Width, \
+			opts ...store.WindowOptions) iter.Seq2[$Window, error] {
+			return store.ResultsOf[$Window](r.$4.Windows(ctx, $5, $Windows, $6, from, to, width, opts...))
+		}`, doc, name, of.params, n.Reader, n.Columns, of.passed)
+}
+
+// withNote adds a paragraph to a comment; none if the note is empty.
+func withNote(text, note string) string {
+	if note == "" {
+		return text
+	}
+	return text + "\n\n" + note
+}
+
+// setup declares the setup function, and those that copy data, if the schema needs them.
 func (s *schemaFile) setup() jen.Code {
-	tables := param{passed: []jen.Code{s.store("Tables").Call(jen.Id(s.names.Mappings))}}
-	all := []function{{
-		name: s.names.Setup, doc: fmt.Sprintf("%s reconciles %s with the schema; see setup.Setup.", s.names.Setup, tableList(s.layout.AllPeriods())), wide: true,
-		params:  []param{ctx(), given("admin", s.runtimeSetup("Admin")), s.client(), tables, optsOf(s.runtimeSetup("Options"))},
-		results: []jen.Code{s.runtimeSetup("Plan"), jen.Error()}, call: s.runtimeSetup("Setup"),
-	}}
+	var rollup, backfill *jen.Statement
 	if rollups := s.layout.Rollups(); s.names.Rollup != "" {
-		all = append(all, function{
-			name: s.names.Rollup, doc: fmt.Sprintf("summarizes the buckets of %s that have ended and have changed", tableList(rollups)), see: "Rollup", wide: true,
-			params:  []param{ctx(), s.client(), passed(s.names.Mappings), passed(s.names.Table(rollups[0]).Columns), passed(s.names.Windows), s.opts("RollupOptions")},
-			results: []jen.Code{s.store("RollupReport"), jen.Error()}, call: s.store("Rollup"),
-		})
+		rollup = s.code(`
+			// $Rollup summarizes the buckets of $1 that have ended and have changed; see store.Rollup.
+			func $Rollup(ctx context.Context, client store.Client, opts ...store.RollupOptions) (store.RollupReport, error) {
+				return store.Rollup(ctx, client, $Mappings, $2, $Windows, opts...)
+			}`, tableList(rollups), s.names.Table(rollups[0]).Columns)
 	}
 	if s.names.Backfill != "" {
-		all = append(all, function{
-			name: s.names.Backfill, doc: "copies events from one table to another, by default to the one with serves: false, or compares them", see: "Backfill", wide: true,
-			params:  []param{ctx(), s.client(), passed(s.names.Mappings), s.opts("BackfillOptions")},
-			results: []jen.Code{s.store("BackfillReport"), jen.Error()}, call: s.store("Backfill"),
-		})
+		backfill = s.code(`
+			// $Backfill copies events from one table to another, by default to the one with serves: false, or compares
+			// them; see store.Backfill.
+			func $Backfill(ctx context.Context, client store.Client, opts ...store.BackfillOptions) (store.BackfillReport, error) {
+				return store.Backfill(ctx, client, $Mappings, opts...)
+			}`)
 	}
-	return s.functions("", "", all...)
+	return s.code(`
+		// $Setup reconciles $1 with the schema; see setup.Setup.
+		func $Setup(ctx context.Context, admin setup.Admin, client store.Client, opts ...setup.Options) (setup.Plan, error) {
+			return setup.Setup(ctx, admin, client, store.Tables($Mappings), opts...)
+		}
+
+		$2
+
+		$3`, tableList(s.layout.AllPeriods()), rollup, backfill)
 }
 
 // mappings declares the list of the mappings to all tables.
 func (s *schemaFile) mappings() jen.Code {
-	return jen.Var().Id(s.names.Mappings).Op("=").Add(s.mappingsOf(s.layout.Tables))
+	return s.code("var $Mappings = $1", s.mappingsOf(s.layout.Tables))
 }
 
 // mappingsOf renders the mappings to tables.
 func (s *schemaFile) mappingsOf(tables []*layout.Table) *jen.Statement {
-	return jen.Index().Op("*").Add(s.store("Mapping")).Values(each(tables, func(_ int, t **layout.Table) jen.Code {
-		return jen.Id(s.names.Table(*t).Mapping)
-	})...)
+	mappings := each(tables, func(_ int, t **layout.Table) jen.Code { return jen.Id(s.names.Table(*t).Mapping) })
+	return s.code("[]*store.Mapping$1", jen.Values(mappings...))
+}
+
+// base declares the function that returns an event of a series, without any fields, as package store takes it.
+func (s *schemaFile) base() jen.Code {
+	return s.code("func $Base(series $Series) any { return &$Event{$Series: series} }")
 }

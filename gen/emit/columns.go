@@ -6,7 +6,6 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
@@ -20,17 +19,14 @@ type columnsField struct {
 
 // columnsFields lists the slices of the columns type, in the order of the event.
 func (s *schemaFile) columnsFields() []columnsField {
-	place := func(name string) *jen.Statement { return jen.Op("&").Id("v").Dot(name) }
-	out := []columnsField{{"Series", jen.Id(s.names.Series), place(s.names.Series)}, {"Time", jen.Qual("time", "Time"), place("Time")}}
-	if s.layout.Sequence {
-		out = append(out, columnsField{"Sequence", jen.Uint32(), place("Sequence")})
-	}
-	for _, f := range s.ttlFields() {
-		at := place(f.name)
-		if f.kind == layout.ClassField {
-			at = jen.Parens(jen.Op("*").Int()).Call(at)
+	place := func(name string) *jen.Statement { return s.code("&v.$1", name) }
+	out := []columnsField{{"Series", s.code("$Series"), place(s.names.Series)}}
+	for _, m := range s.members() {
+		at := place(m.name)
+		if m.isClass() {
+			at = s.code("(*int)($1)", at)
 		}
-		out = append(out, columnsField{f.name, f.typ, at})
+		out = append(out, columnsField{m.name, m.typ, at})
 	}
 	for i := range s.layout.Fields {
 		f := &s.layout.Fields[i]
@@ -40,90 +36,61 @@ func (s *schemaFile) columnsFields() []columnsField {
 	return out
 }
 
-// columnsType declares the columnar form of events:
-//
-//	type BalloonColumns struct { Series []BalloonSeries; Time []time.Time; Pressure []int64; … }
+// columnsType declares the columnar form of events, and its methods.
 func (s *schemaFile) columnsType() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s holds events in slices of equal length.", s.names.Columns)).Line().
-		Type().Id(s.names.Columns).Struct(each(s.columnsFields(), func(_ int, f *columnsField) jen.Code {
-		return jen.Id(f.name).Index().Add(f.typ)
-	})...)
-}
-
-// columnsMethods declares the methods of the columns type.
-func (s *schemaFile) columnsMethods() jen.Code {
-	method := func(text, name string, params ...jen.Code) *jen.Statement {
-		args := []jen.Code{jen.Id("c")}
-		if params != nil {
-			args = append(args, jen.Id("e"))
+	return s.code(`
+		// $Columns holds events in slices of equal length.
+		type $Columns struct {
+			$1
 		}
-		return gocode.Doc(text).Line().Func().Params(jen.Id("c").Op("*").Id(s.names.Columns)).Id(name).Params(params...).Add(oneLine(
-			jen.Id(s.names.Table(s.layout.Read).Columns).Dot(name).Call(args...))).Line()
-	}
-	return method("Reset empties the slices and keeps their memory.", "Reset").Line().
-		Add(method("Append adds an event.", "Append", jen.Id("e").Op("*").Id(s.names.Event)))
+
+		// Reset empties the slices and keeps their memory.
+		func (c *$Columns) Reset() { $2.Reset(c) }
+
+		// Append adds an event.
+		func (c *$Columns) Append(e *$Event) { $2.Append(c, e) }`,
+		each(s.columnsFields(), func(_ int, f *columnsField) jen.Code { return s.code("$1 []$2", f.name, f.typ) }),
+		s.names.Table(s.layout.Read).Columns)
 }
 
-// partsFunc declares where an event has its parts, by the indexes of their slices:
-//
-//	func balloonPart(e any, n int) any { … }
+// partsFunc declares where an event has its parts, by the indexes of their slices.
 func (s *schemaFile) partsFunc() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s returns a pointer to what an event has for a slice of %s, by its index.", s.names.Part, s.names.Columns)).Line().
-		Func().Id(s.names.Part).Params(jen.Id("e").Any(), jen.Id("n").Int()).Any().Block(
-		jen.Id("v").Op(":=").Id("e").Assert(jen.Op("*").Id(s.names.Event)),
-		jen.Switch(jen.Id("n")).Block(each(s.columnsFields(), func(i int, f *columnsField) jen.Code {
-			return jen.Case(jen.Lit(i)).Block(jen.Return(f.place))
-		})...),
-		jen.Return(jen.Nil()),
-	)
+	return s.code(`
+		// $Part returns a pointer to what an event has for a slice of $Columns, by its index.
+		func $Part(e any, n int) any {
+			v := e.(*$Event)
+			switch n {
+				$1
+			}
+			return nil
+		}`, each(s.columnsFields(), func(i int, f *columnsField) jen.Code { return s.code("case $1:\nreturn $2", i, f.place) }))
 }
 
-// columnsVar declares the parts of an event, each with its index and its column in a table:
-//
-//	var balloonCellsColumns = store.NewColumns[BalloonEvent, BalloonColumns](
-//		balloonPart,
-//		store.SeriesPart(0, …),
-//		store.RequiredColumn(2, "pressure", codec.Text.Int64),
-//		…
-//	)
+// columnsVar declares the parts of an event, each with its index and its column in a table.
 func (s *schemaFile) columnsVar(t *layout.Table) jen.Code {
-	return jen.Var().Id(s.names.Table(t).Columns).Op("=").Add(s.store("NewColumns")).Types(jen.Id(s.names.Event), jen.Id(s.names.Columns)).
-		CustomFunc(multiCall, func(g *jen.Group) {
-			g.Id(s.names.Part)
-			g.Add(s.seriesPart())
-			g.Add(s.store("TimePart").Call(s.index("Time")))
-			if s.layout.Sequence {
-				g.Add(s.store("SequencePart").Call(s.index("Sequence")))
-			}
-			stored := slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Field == layout.WrittenAt })
-			for _, f := range s.ttlFields() {
-				if f.kind != layout.WrittenAtField || !stored {
-					g.Add(s.ttlPart(f))
-				}
-			}
-			for _, c := range t.Columns {
-				g.Add(s.columnPart(t, c))
-			}
-		})
+	parts := []jen.Code{s.seriesPart()}
+	stored := slices.ContainsFunc(t.Columns, func(c layout.Column) bool { return c.Field == layout.WrittenAt })
+	for i, m := range s.members() {
+		typ := &jen.Statement{}
+		if m.isClass() {
+			typ.Types(m.typ)
+		}
+		if m.name != "WrittenAt" || !stored {
+			parts = append(parts, s.code("store.$1 $2($3),", m.name+"Part", typ, 1+i))
+		}
+	}
+	for _, c := range t.Columns {
+		parts = append(parts, s.code("$1,", s.columnPart(t, c)))
+	}
+	return s.code(`
+		var $1 = store.NewColumns[$Event, $Columns](
+			$Part,
+			$2
+		)`, s.names.Table(t).Columns, parts)
 }
 
-// index renders the index of the slice with a name.
-func (s *schemaFile) index(name string) jen.Code {
-	return jen.Lit(slices.IndexFunc(s.columnsFields(), func(f columnsField) bool { return f.name == name }))
-}
-
-// fieldIndex renders the index of the slice of a field.
-func (s *schemaFile) fieldIndex(field int) jen.Code {
-	return jen.Lit(len(s.columnsFields()) - len(s.layout.Fields) + field)
-}
-
-// multiCall puts each argument of a call on a separate line.
-var multiCall = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
-
-// oneLine renders a function body of one statement.
-func oneLine(statement jen.Code) *jen.Statement {
-	return jen.Custom(jen.Options{Open: "{", Close: "}"}, statement)
-}
+// fieldIndex returns the index of the slice of a field.
+func (s *schemaFile) fieldIndex(field int) int { return 1 + len(s.members()) + field }
 
 // seriesPart renders the series of an event, with pointers to its values. Go cannot compare slices.
 func (s *schemaFile) seriesPart() jen.Code {
@@ -131,21 +98,11 @@ func (s *schemaFile) seriesPart() jen.Code {
 	if slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return isSlice(&f) }) {
 		part = "BytesSeriesPart"
 	}
-	values := jen.Func().Params(jen.Id("s").Op("*").Id(s.names.Series), jen.Id("to").Index().Any()).Index().Any().Add(oneLine(
-		jen.Return(jen.Append(append([]jen.Code{jen.Id("to")}, s.seriesPointers("s")...)...))))
+	of, values := "s", s.code("append(to, $1)", s.seriesPointers("s"))
 	if len(s.layout.Series) == 0 {
-		values = jen.Func().Params(jen.Id("_").Op("*").Id(s.names.Series), jen.Id("to").Index().Any()).Index().Any().Add(oneLine(jen.Return(jen.Id("to"))))
+		of, values = "_", jen.Id("to")
 	}
-	return s.store(part).Call(s.index("Series"), values)
-}
-
-// ttlPart renders the part for a field about the time to live.
-func (s *schemaFile) ttlPart(f ttlField) jen.Code {
-	part := s.store(f.name + "Part")
-	if f.kind == layout.ClassField {
-		part.Types(f.typ)
-	}
-	return part.Call(s.index(f.name))
+	return s.code("store.$1(0, func($2 *$Series, to []any) []any { return $3 }),", part, of, values)
 }
 
 // columnPart renders a column of a table.
@@ -155,17 +112,17 @@ func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement
 	case layout.WholeEvent:
 		part = s.eventColumn(t, c)
 	case layout.WrittenAt:
-		part = s.store("WrittenAtColumn").Call(s.index("WrittenAt"), jen.Lit(c.Qualifier), s.codec(encoding(c.Values)).Dot("Timestamp"))
+		part = s.code("store.WrittenAtColumn($1, $2, codec.$3.Timestamp)", len(s.members()), jen.Lit(c.Qualifier), encoding(c.Values))
 	default:
 		f := &s.layout.Fields[c.Field]
-		kind, args := "Required", []jen.Code{s.fieldIndex(c.Field), jen.Lit(c.Qualifier), s.coding(c, f)}
+		kind, args := "Required", []jen.Code{jen.Lit(s.fieldIndex(c.Field)), jen.Lit(c.Qualifier), s.coding(c, f)}
 		switch {
 		case f.Optional:
 			kind = "Optional"
-		case f.Default != nil && isSlice(f):
-			kind, args = "Default", append(args, sliceDefault(f))
+		case f.Default != nil && isSlice(f): // as a string
+			kind, args = "Default", append(args, jen.Lit(fmt.Sprintf("%s", f.Default)))
 		case f.Default != nil:
-			kind, args = "Default", append(args, s.defaultValue(f))
+			kind, args = "Default", append(args, s.literal(f, f.Default))
 		case isSlice(f):
 			kind = ""
 		}
@@ -175,7 +132,7 @@ func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement
 		for _, older := range c.Older {
 			args = append(args, s.olderColumn(c, older))
 		}
-		part = s.store(kind + "Column").Call(args...)
+		part = s.code("store.$1($2)", kind+"Column", jen.List(args...))
 	}
 	if c.Family > 0 {
 		part.Dot("In").Call(jen.Lit(c.Family))
@@ -183,48 +140,33 @@ func (s *schemaFile) columnPart(t *layout.Table, c layout.Column) *jen.Statement
 	return part
 }
 
-// sliceDefault returns the default of a slice field as a string.
-func sliceDefault(f *layout.Field) *jen.Statement {
-	if v, ok := f.Default.([]byte); ok {
-		return jen.Lit(string(v))
-	}
-	return jen.Lit(f.Default)
-}
-
 // coding renders the encoding of a field's values in a column.
 func (s *schemaFile) coding(c layout.Column, f *layout.Field) *jen.Statement {
 	if f.Type == schema.Enum {
-		return s.codec("EnumAs").Types(jen.Id(s.names.Field(f).Enum)).Call(s.codec(encoding(c.Values)+"Values"), jen.Id(s.names.Field(f).EnumNames))
+		n := s.names.Field(f)
+		return s.code("codec.EnumAs[$1](codec.$2, $3)", n.Enum, encoding(c.Values)+"Values", n.EnumNames)
 	}
-	return s.codec(encoding(c.Values)).Dot(suffix(f.Type))
+	return s.code("codec.$1.$2", encoding(c.Values), suffix(f.Type))
 }
 
 // eventColumn renders a column that stores all fields of an event.
 func (s *schemaFile) eventColumn(t *layout.Table, c layout.Column) *jen.Statement {
-	serialize := s.names.AppendProto
+	serialize, parse := s.names.AppendProto, s.names.ParseProto
 	if t.Blob == layout.JSONText {
-		serialize = s.names.AppendJSON
+		serialize, parse = s.names.AppendJSON, s.names.ParseJSON
 	}
-	return s.store("EventColumn").CallFunc(func(g *jen.Group) {
-		g.Lit(c.Qualifier)
-		g.Id(serialize)
-		g.Id(s.parser(t))
-		for i := range s.layout.Fields {
-			f := &s.layout.Fields[i]
-			kind := "Field"
-			switch {
-			case t.Blob == layout.Protobuf && isProtoNumber(f):
-				g.Line().Add(s.store("NumberPart").Types(s.goType(f)).Call(s.fieldIndex(i), jen.Lit(f.Number)))
-				continue
-			case isSlice(f):
-				kind = "Bytes"
-			case f.Optional:
-				kind = "Optional"
-			}
-			g.Line().Add(s.store(kind + "Part").Types(s.goType(f)).Call(s.fieldIndex(i)))
+	return s.code("store.EventColumn($1, $2, $3,\n$4\n)", jen.Lit(c.Qualifier), serialize, parse, each(s.layout.Fields, func(i int, f *layout.Field) jen.Code {
+		kind := "Field"
+		switch {
+		case t.Blob == layout.Protobuf && isProtoNumber(f):
+			return s.code("store.NumberPart[$1]($2, $3),", s.goType(f), s.fieldIndex(i), f.Number)
+		case isSlice(f):
+			kind = "Bytes"
+		case f.Optional:
+			kind = "Optional"
 		}
-		g.Line()
-	})
+		return s.code("store.$1[$2]($3),", kind+"Part", s.goType(f), s.fieldIndex(i))
+	}))
 }
 
 // isProtoNumber reports whether every message, of older events, too, has the field as this
@@ -236,8 +178,11 @@ func isProtoNumber(f *layout.Field) bool {
 
 // fieldConsts declares the fields for ReadOptions and WindowOptions.
 func (s *schemaFile) fieldConsts() jen.Code {
-	return gocode.Doc(fmt.Sprintf("The fields of %s, for store.ReadOptions and store.WindowOptions.", s.names.Event)).Line().
-		Const().Defs(each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
-		return jen.Id(s.names.Field(f).Const).Add(s.store("Field")).Op("=").Lit(s.layout.FieldName(f))
-	})...)
+	return s.code(`
+		// The fields of $Event, for store.ReadOptions and store.WindowOptions.
+		const (
+			$1
+		)`, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+		return s.code("$1 store.Field = $2", s.names.Field(f).Const, jen.Lit(s.layout.FieldName(f)))
+	}))
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/internal/parallel"
 	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/protofile"
@@ -29,7 +28,10 @@ type Target struct {
 // target. Their order depends only on the layouts: by package and schema as given, then
 // the copies of the runtime.
 func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
-	paths := newPaths(target)
+	paths := paths{target.ImportPath, runtime.ImportPath}
+	if target.Vendored {
+		paths.runtime = path.Join(target.ImportPath, output.VendorFolder)
+	}
 	all := make([]*names.Schema, len(layouts))
 	parallel.For(len(all), func(i int) { all[i] = names.Of(layouts[i]) })
 	var jobs []func() ([]output.File, error)
@@ -37,10 +39,7 @@ func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
 		jobs = append(jobs, func() ([]output.File, error) { return schemaFiles(l, all[i], paths) })
 	}
 	for _, p := range packagesOf(layouts, all) {
-		jobs = append(jobs, func() ([]output.File, error) { return packageFiles(p, paths) })
-	}
-	for _, p := range beamPackagesOf(layouts, all) {
-		jobs = append(jobs, func() ([]output.File, error) { return beamPackageFile(p, paths) })
+		jobs = append(jobs, func() ([]output.File, error) { return p.files(paths) })
 	}
 	results := make([][]output.File, len(jobs))
 	errs := make([]error, len(jobs))
@@ -59,85 +58,38 @@ func Emit(layouts []*layout.Layout, target Target) ([]output.File, error) {
 	return append(files, copies...), err
 }
 
-// paths contains the import paths of the generated packages and of the runtime.
-type paths struct{ root, codec, setup, store, storetest, window string }
-
-// newPaths returns the import paths of a target.
-func newPaths(t Target) paths {
-	from := runtime.ImportPath
-	if t.Vendored {
-		from = path.Join(t.ImportPath, output.VendorFolder)
-	}
-	return paths{t.ImportPath, path.Join(from, "codec"), path.Join(from, "setup"), path.Join(from, "store"), path.Join(from, "storetest"), path.Join(from, "window")}
-}
+// paths contains the import paths below which the generated packages and the runtime are.
+type paths struct{ root, runtime string }
 
 func (p paths) pkg(name string) string  { return path.Join(p.root, name) }
 func (p paths) test(name string) string { return path.Join(p.root, name, name+"test") }
 func (p paths) beam(name string) string { return path.Join(p.root, name, name+"beam") }
 
-// bigtablePath is the import path of the official client.
-const bigtablePath = "cloud.google.com/go/bigtable"
-
 // schemaFiles renders the files of one schema.
-func schemaFiles(l *layout.Layout, n *names.Schema, paths paths) ([]output.File, error) {
-	s := newSchemaFile(l, n, paths)
-	s.declare()
-	source, err := s.render()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.File, err)
+func schemaFiles(l *layout.Layout, n *names.Schema, paths paths) (files []output.File, err error) {
+	add := func(name string, content []byte, failed error) {
+		if failed != nil {
+			err = fmt.Errorf("%s: %w", l.File, failed)
+		}
+		files = append(files, output.File{Path: name, Content: content})
 	}
 	base := path.Join(l.Package, n.File)
-	test, err := roundTripFile(l, n, paths)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.File, err)
-	}
-	files := []output.File{{Path: base + "_btgen.go", Content: source}, {Path: base + "_btgen_test.go", Content: test}}
+	s := newSchemaFile(l, n, paths.pkg(l.Package), l.Package, paths)
+	s.declare()
+	source, failed := s.render()
+	add(base+"_btgen.go", source, failed)
+	test, failed := roundTripFile(l, n, paths)
+	add(base+"_btgen_test.go", test, failed)
 	if l.Stores(layout.Protobuf) {
 		of := protofile.Of(l, n)
-		proto, err := of.Text(recordOf(l).Head())
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", l.File, err)
-		}
-		files = append(files, output.File{Path: of.Path, Content: proto})
+		proto, failed := of.Text(recordOf(l).Head())
+		add(of.Path, proto, failed)
 	}
-	if !l.Beam {
-		return files, nil
+	if l.Beam {
+		beam, failed := beamFile(l, n, paths)
+		add(path.Join(l.Package, l.Package+"beam", n.File+"_btgen.go"), beam, failed)
 	}
-	beam, err := beamFiles(l, n, paths)
-	return append(files, beam...), err
-}
-
-// goPackage contains the schemas that share a Go package.
-type goPackage struct {
-	name    string
-	layouts []*layout.Layout
-	schemas []*names.Schema // of the layouts, in their order
-	origin  []output.Record
-	locked  []string // the tables that btgen.lock has
-	drafts  bool     // whether any table is a draft
-}
-
-// packagesOf groups layouts by package, in the order of their first schema.
-func packagesOf(layouts []*layout.Layout, all []*names.Schema) []*goPackage {
-	var out []*goPackage
-	known := map[string]*goPackage{}
-	for i, l := range layouts {
-		p := known[l.Package]
-		if p == nil {
-			p = &goPackage{name: l.Package}
-			known[l.Package] = p
-			out = append(out, p)
-		}
-		p.layouts, p.schemas = append(p.layouts, l), append(p.schemas, all[i])
-		p.origin = append(p.origin, recordOf(l))
-		for _, t := range l.Tables {
-			p.drafts = p.drafts || t.Draft
-			if !t.Draft {
-				p.locked = append(p.locked, lock.Of(l, t).Key())
-			}
-		}
-	}
-	return out
+	return files, err
 }
 
 // licenseLine names the license of the runtime in each copy of its files.
@@ -145,7 +97,7 @@ const licenseLine = "// SPDX-License-Identifier: Apache-2.0\n"
 
 // runtimeFiles returns the copies of the runtime.
 func runtimeFiles(paths paths) ([]output.File, error) {
-	sources, err := runtime.Sources(path.Join(paths.root, output.VendorFolder))
+	sources, err := runtime.Sources(paths.runtime)
 	if err != nil {
 		return nil, err
 	}

@@ -1,156 +1,142 @@
 package emit
 
 import (
-	"fmt"
-
 	"github.com/dave/jennifer/jen"
 
-	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // check declares the function that rejects events that no table can store.
 func (s *schemaFile) check() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s rejects an event that no table can store.", s.names.Check)).Line().
-		Func().Id(s.names.Check).Params(jen.Id("event").Any()).Error().BlockFunc(func(g *jen.Group) {
-		g.Id("e").Op(":=").Id("event").Assert(jen.Op("*").Id(s.names.Event))
-		g.Var().Id("c").Add(s.codec("Checker"))
-		g.Id("c").Dot("Time").Call(jen.Lit("time"), jen.Id("e").Dot("Time"))
-		for _, fields := range [][]layout.Field{s.layout.Series, s.layout.Fields} {
-			for i := range fields {
-				f := &fields[i]
-				switch check := s.checkField(f); {
-				case check == nil:
-				case f.Optional && (f.Type == schema.String || f.Type == schema.Timestamp):
-					g.Id("c").Dot("Optional"+suffix(f.Type)).Call(jen.Lit(f.Name), jen.Id("e").Dot(s.names.Field(f).Name))
-				default:
-					g.Add(s.ifSet("e", f, check))
-				}
-			}
-		}
-		g.Return(jen.Id("c").Dot("Err").Call())
-	})
+	checks := func(_ int, f *layout.Field) jen.Code { return s.checkField(f) }
+	return s.code(`
+		// $Check rejects an event that no table can store.
+		func $Check(event any) error {
+			e := event.(*$Event)
+			var c codec.Checker
+			c.Time("time", e.Time)
+			$1
+			$2
+			return c.Err()
+		}`, each(s.layout.Series, checks), each(s.layout.Fields, checks))
 }
 
-// checkField renders the check of one value, or returns nil if all values of its type
-// are valid.
-func (s *schemaFile) checkField(f *layout.Field) jen.Code {
-	call := func(method string, args ...jen.Code) jen.Code {
-		return jen.Id("c").Dot(method).Call(append([]jen.Code{jen.Lit(f.Name)}, args...)...)
-	}
+// checkField renders the check of one value; nil if all values of its type are valid.
+func (s *schemaFile) checkField(f *layout.Field) *jen.Statement {
+	check, value := suffix(f.Type), s.value(f)
 	switch f.Type {
-	case schema.String, schema.JSON, schema.Timestamp:
-		return call(suffix(f.Type), s.value("e", f))
+	case schema.String, schema.Timestamp:
+		if f.Optional {
+			return s.code("c.$1($2, $3)", "Optional"+check, jen.Lit(f.Name), s.member(f))
+		}
+	case schema.JSON:
 	case schema.Enum:
-		return call("Enum", jen.Id(s.names.Field(f).EnumNames), s.encodable("e", f))
+		return s.ifSet(f, s.code("c.Enum($1, $2, $3)", jen.Lit(f.Name), s.names.Field(f).EnumNames, s.encodable(f)))
 	case schema.Float32, schema.Float64:
-		value := s.value("e", f)
 		if f.Type == schema.Float32 {
-			value = jen.Float64().Parens(value)
+			value = s.code("float64($1)", value)
 		}
 		switch s.layout.Floats() {
 		case layout.FiniteFloats:
-			return call("Finite", value)
+			check = "Finite"
 		case layout.NoNaNs:
-			return call("NotNaN", value)
+			check = "NotNaN"
+		default:
+			return nil
 		}
+	default:
+		return nil
 	}
-	return nil
+	return s.ifSet(f, s.code("c.$1($2, $3)", check, jen.Lit(f.Name), value))
 }
 
 // appendProto declares the function that serializes an event.
 func (s *schemaFile) appendProto() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s appends the fields of an event in protobuf wire format; %s.proto describes it.", s.names.AppendProto, s.names.File)).Line().
-		Func().Id(s.names.AppendProto).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.Event)).Index().Byte().
-		Block(append(each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
-			return s.ifSet("e", f, s.appendValue(suffix(f.Type), f.Number, f.Explicit(), s.encodable("e", f)))
-		}), jen.Return(jen.Id("dst")))...)
+	return s.code(`
+		// $AppendProto appends the fields of an event in protobuf wire format; $File.proto describes it.
+		func $AppendProto(dst []byte, e *$Event) []byte {
+			$1
+			return dst
+		}`, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+		return s.ifSet(f, s.appendValue(suffix(f.Type), f.Number, f.Explicit(), s.encodable(f)))
+	}))
 }
 
 // appendValue renders the statement that appends a value in protobuf wire format.
-func (s *schemaFile) appendValue(suffix string, number int, explicit bool, value jen.Code) jen.Code {
+func (s *schemaFile) appendValue(suffix string, number int, explicit bool, value *jen.Statement) *jen.Statement {
 	presence := "Implicit"
 	if explicit {
 		presence = "Explicit"
 	}
-	return jen.Id("dst").Op("=").Add(s.codec("AppendProto"+suffix)).Call(jen.Id("dst"), jen.Lit(number), s.codec(presence), value)
+	return s.code("dst = codec.$1(dst, $2, codec.$3, $4)", "AppendProto"+suffix, number, presence, value)
 }
 
-// parseProto declares the function that parses a serialized event.
+// parseProto declares the function that parses a serialized event. Protobuf omits the zero value of a field. If that is not a
+// valid value of the type, nothing was stored.
 func (s *schemaFile) parseProto() jen.Code {
-	return gocode.Doc(s.names.ParseProto+" parses such a message, skipping unknown fields.").Line().
-		Func().Id(s.names.ParseProto).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
-		BlockFunc(func(g *jen.Group) {
-			for i := range s.layout.Fields {
-				if f := &s.layout.Fields[i]; f.Default != nil {
-					g.Add(s.setDefault(f))
-				}
-			}
-			g.Id("r").Op(":=").Add(s.codec("NewProtoReader")).Call(jen.Id("blob"))
-			g.For(jen.Id("r").Dot("Next").Call()).Block(
-				jen.Switch(jen.Id("r").Dot("Number").Call()).BlockFunc(func(g *jen.Group) {
-					for i := range s.layout.Fields {
-						f := &s.layout.Fields[i]
-						g.Case(jen.Lit(f.Number)).Line().Add(s.takeProto(f))
-						newer := []int{f.Number}
-						for _, older := range f.Older(layout.Protobuf) {
-							g.Case(jen.Lit(older.Number)).Line().Add(s.takeOlderProto(f, &older, newer))
-							newer = append(newer, older.Number)
-						}
-					}
-				}),
-			)
-			s.requireProto(g)
-		})
-}
-
-// requireProto ends parseProto. Protobuf omits the zero value of a field. If that is
-// not a valid value of the type, nothing was stored.
-func (s *schemaFile) requireProto(g *jen.Group) {
-	var required []jen.Code
+	var defaults, cases, missing []jen.Code
 	for i := range s.layout.Fields {
 		f := &s.layout.Fields[i]
+		if f.Default != nil {
+			defaults = append(defaults, s.setDefault(f))
+		}
+		cases = append(cases, s.code("case $1:\n$2", f.Number, s.takeProto(f)))
+		newer := []int{f.Number}
+		for _, older := range f.Older(layout.Protobuf) {
+			cases = append(cases, s.code("case $1:\n$2", older.Number, s.takeOlderProto(f, &older, newer)))
+			newer = append(newer, older.Number)
+		}
 		if f.Required() && f.HasNoZero() {
-			absent := s.isNone(f)
-			required = append(required, jen.If(absent).Block(jen.Return(s.codec("MissingField").Call(jen.Lit(f.Name)))))
+			missing = append(missing, s.code("if $1 {\nreturn codec.MissingField($2)\n}", s.isNone(f), jen.Lit(f.Name)))
 		}
 	}
-	if required == nil {
-		g.Return(jen.Id("r").Dot("Err").Call())
-		return
+	end := s.code("return r.Err()")
+	if missing != nil {
+		end = s.code(`
+			if err := r.Err(); err != nil {
+				return err
+			}
+			$1
+			return nil`, missing)
 	}
-	g.If(jen.Err().Op(":=").Id("r").Dot("Err").Call(), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
-	for _, check := range required {
-		g.Add(check)
-	}
-	g.Return(jen.Nil())
+	return s.code(`
+		// $ParseProto parses such a message, skipping unknown fields.
+		func $ParseProto(e *$Event, blob []byte) error {
+			$1
+			r := codec.NewProtoReader(blob)
+			for r.Next() {
+				switch r.Number() {
+				$2
+				}
+			}
+			$3
+		}`, defaults, cases, end)
 }
 
 // isNone renders the condition that the field of e has a zero value that is invalid or
 // was not written.
 func (s *schemaFile) isNone(f *layout.Field) *jen.Statement {
-	v := jen.Id("e").Dot(s.names.Field(f).Name)
 	switch f.Type {
 	case schema.Timestamp:
-		return v.Dot("IsZero").Call()
+		return s.code("$1.IsZero()", s.member(f))
 	case schema.Enum:
-		none := v.Op("==").Lit(0)
+		none := s.code("$1 == 0", s.member(f))
 		if _, has := f.Enum.Name(0); has { // like every value of an enum, it is written
-			none.Op("&&").Op("!").Add(s.codec("HasProto")).Call(jen.Id("blob"), jen.Lit(f.Number))
+			none.Add(s.code("&& !codec.HasProto(blob, $1)", f.Number))
 			for _, older := range f.Older(layout.Protobuf) {
-				none.Op("&&").Op("!").Add(s.codec("HasProto")).Call(jen.Id("blob"), jen.Lit(older.Number))
+				none.Add(s.code("&& !codec.HasProto(blob, $1)", older.Number))
 			}
 		}
 		return none
 	}
-	return v.Op("==").Nil()
+	return s.code("$1 == nil", s.member(f))
 }
 
 // takeProto sets one field from the reader.
-func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
+func (s *schemaFile) takeProto(f *layout.Field) *jen.Statement {
 	if f.Type == schema.Enum {
-		return s.setProto(f, jen.Id(s.names.Field(f).Enum).Call(jen.Id("r").Dot("Enum").Call(jen.Id(s.names.Field(f).EnumNames))))
+		return s.setProto(f, s.code("$1(r.Enum($2))", s.names.Field(f).Enum, s.names.Field(f).EnumNames))
 	}
 	return s.setProto(f, s.protoValue(f))
 }
@@ -160,113 +146,110 @@ func (s *schemaFile) takeProto(f *layout.Field) jen.Code {
 func (s *schemaFile) protoValue(f *layout.Field) *jen.Statement {
 	switch f.Type {
 	case schema.String:
-		return jen.Id("r").Dot("Text").Call()
+		return s.code("r.Text()")
 	case schema.Enum:
-		return jen.Id("r").Dot("EnumName").Call(s.enumLiteral(oneRow, f.Enum))
+		return s.code("r.EnumName($1)", s.enumLiteral(oneRow, f.Enum))
 	}
-	return jen.Id("r").Dot(suffix(f.Type)).Call()
+	return s.code("r.$1()", suffix(f.Type))
 }
 
 // setProto sets a field to a value from the reader.
-func (s *schemaFile) setProto(f *layout.Field, value *jen.Statement) jen.Code {
-	field := jen.Id("e").Dot(s.names.Field(f).Name)
+func (s *schemaFile) setProto(f *layout.Field, value *jen.Statement) *jen.Statement {
 	switch {
-	case f.Optional && isSlice(f):
-		// An empty value differs from an absent one.
-		return field.Op("=").Add(jen.Append(s.goType(f).Values(), jen.Add(value).Op("...")))
-	case f.Optional:
-		return field.Op("=").Add(s.codec("Pointer").Call(value))
+	case isPointer(f):
+		value = s.code("codec.Pointer($1)", value)
+	case f.Optional: // an empty value differs from an absent one
+		value = s.code("append($1{}, $2...)", s.goType(f), value)
 	}
-	return field.Op("=").Add(value)
+	return s.code("$1 = $2", s.member(f), value)
 }
 
-// jsonStruct declares the type for an event in JSON. All fields are pointers, so that
-// an absent value differs from zero.
-func (s *schemaFile) jsonStruct() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s contains the fields of an event in JSON.", s.names.JSON)).Line().
-		Type().Id(s.names.JSON).Struct(each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
-		t := jen.Op("*").Add(s.jsonGoType(f))
-		if f.Type == schema.JSON {
-			t = s.goType(f) // null is a valid value
-		}
-		return jen.Id(s.names.Field(f).Name).Add(t).Tag(map[string]string{"json": f.Name + ",omitempty"})
-	})...)
+// setDefault renders the assignment of a field's default.
+func (s *schemaFile) setDefault(f *layout.Field) *jen.Statement {
+	return s.code("$1 = $2", s.member(f), s.literal(f, f.Default))
 }
 
 // jsonGoType renders the Go type whose JSON form is that of the value.
 func (s *schemaFile) jsonGoType(f *layout.Field) *jen.Statement {
 	if f.Type == schema.Duration {
-		return s.codec("JSONDuration")
+		return s.code("codec.JSONDuration")
 	}
 	return s.goType(f)
 }
 
-// appendJSON declares the function that serializes an event as JSON.
+// appendJSON declares the type for an event in JSON, whose fields are pointers, so that an absent value differs from zero, and
+// the function that serializes an event as JSON.
 func (s *schemaFile) appendJSON() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s appends the fields of an event as JSON.", s.names.AppendJSON)).Line().
-		Func().Id(s.names.AppendJSON).Params(jen.Id("dst").Index().Byte(), jen.Id("e").Op("*").Id(s.names.Event)).Index().Byte().
-		BlockFunc(func(g *jen.Group) {
-			g.Id("begin").Op(":=").Len(jen.Id("dst"))
-			for i := range s.layout.Fields {
-				f := &s.layout.Fields[i]
-				args := []jen.Code{jen.Id("dst"), jen.Lit(f.Name)}
-				if f.Type == schema.Enum {
-					args = append(args, jen.Id(s.names.Field(f).EnumNames))
-				}
-				args = append(args, s.encodable("e", f))
-				g.Add(s.ifSet("e", f, jen.Id("dst").Op("=").Add(s.codec("AppendJSON"+suffix(f.Type))).Call(args...)))
-			}
-			g.Return(s.codec("EndJSON").Call(jen.Id("dst"), jen.Id("begin")))
-		})
+	members := each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+		t := s.code("*$1", s.jsonGoType(f))
+		if f.Type == schema.JSON {
+			t = s.goType(f) // null is a valid value
+		}
+		return s.code("$1 $2", s.names.Field(f).Name, t.Tag(map[string]string{"json": f.Name + ",omitempty"}))
+	})
+	return s.code(`
+		// $JSON contains the fields of an event in JSON.
+		type $JSON struct {
+			$1
+		}
+
+		// $AppendJSON appends the fields of an event as JSON.
+		func $AppendJSON(dst []byte, e *$Event) []byte {
+			begin := len(dst)
+			$2
+			return codec.EndJSON(dst, begin)
+		}`, members, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+		args := []jen.Code{jen.Id("dst"), jen.Lit(f.Name)}
+		if f.Type == schema.Enum {
+			args = append(args, jen.Id(s.names.Field(f).EnumNames))
+		}
+		return s.ifSet(f, s.code("dst = codec.$1($2)", "AppendJSON"+suffix(f.Type), jen.List(append(args, s.encodable(f))...)))
+	}))
 }
 
 // parseJSON declares the function that parses an event in JSON.
 func (s *schemaFile) parseJSON() jen.Code {
-	return gocode.Doc(s.names.ParseJSON+" parses such an object, skipping unknown fields.").Line().
-		Func().Id(s.names.ParseJSON).Params(jen.Id("e").Op("*").Id(s.names.Event), jen.Id("blob").Index().Byte()).Error().
-		BlockFunc(func(g *jen.Group) {
-			g.Var().Id("v").Id(s.names.JSON)
-			g.If(jen.Err().Op(":=").Add(s.codec("ParseJSON")).Call(jen.Id("blob"), jen.Op("&").Id("v")), jen.Err().Op("!=").Nil()).Block(
-				jen.Return(jen.Err()))
-			for i := range s.layout.Fields {
-				f := &s.layout.Fields[i]
-				for _, older := range f.Older(layout.JSONText) {
-					g.Add(s.fromOlderJSON(f, &older))
-				}
-				g.Add(s.fromJSON(f))
+	var fields []jen.Code
+	for i := range s.layout.Fields {
+		f := &s.layout.Fields[i]
+		for _, older := range f.Older(layout.JSONText) {
+			fields = append(fields, s.fromOlderJSON(f, &older))
+		}
+		fields = append(fields, s.fromJSON(f))
+	}
+	return s.code(`
+		// $ParseJSON parses such an object, skipping unknown fields.
+		func $ParseJSON(e *$Event, blob []byte) error {
+			var v $JSON
+			if err := codec.ParseJSON(blob, &v); err != nil {
+				return err
 			}
-			g.Return(jen.Nil())
-		})
+			$1
+			return nil
+		}`, fields)
 }
 
 // fromJSON sets one field from its JSON form.
 func (s *schemaFile) fromJSON(f *layout.Field) jen.Code {
-	v := jen.Id("v").Dot(s.names.Field(f).Name)
-	to := jen.Id("e").Dot(s.names.Field(f).Name)
-	pointed := jen.Op("*").Add(v)
-	if f.Type == schema.JSON {
-		pointed = s.codec("MemberJSON").Call(jen.Id("blob"), jen.Lit(f.Name), v)
+	v := s.code("v.$1", s.names.Field(f).Name)
+	value, optional := s.code("*$1", v), v // of what is present, and of what may be absent
+	switch f.Type {
+	case schema.JSON:
+		value = s.code("codec.MemberJSON(blob, $1, $2)", jen.Lit(f.Name), v)
+		optional = value
+	case schema.Duration:
+		value, optional = s.code("time.Duration(*$1)", v), s.code("(*time.Duration)($1)", v)
+	case schema.Timestamp:
+		value, optional = s.code("$1.UTC()", v), s.code("codec.JSONTime($1)", v)
 	}
-	if f.Type == schema.Duration {
-		pointed = jen.Qual("time", "Duration").Call(pointed)
-	}
-	if f.Type == schema.Timestamp {
-		pointed = jen.Add(v).Dot("UTC").Call()
-	}
-	set := jen.Add(to).Op("=").Add(pointed)
+	set := s.code("$1 = $2", s.member(f), value)
 	switch {
-	case f.Type == schema.Duration && f.Optional:
-		return jen.Add(to).Op("=").Parens(jen.Op("*").Qual("time", "Duration")).Call(v)
-	case f.Type == schema.Timestamp && f.Optional:
-		return jen.Add(to).Op("=").Add(s.codec("JSONTime").Call(v))
-	case f.Optional && f.Type == schema.JSON:
-		return set
-	case f.Optional && !isSlice(f):
-		return jen.Add(to).Op("=").Add(v)
+	case isPointer(f) || f.Optional && f.Type == schema.JSON:
+		return s.code("$1 = $2", s.member(f), optional)
 	case f.Optional:
-		return jen.If(jen.Add(v).Op("!=").Nil()).Block(set)
+		return s.code("if $1 != nil {\n$2\n}", v, set)
 	case f.Default != nil:
-		return jen.If(jen.Add(v).Op("!=").Nil()).Block(set).Else().Block(s.setDefault(f))
+		return s.code("if $1 != nil {\n$2\n} else {\n$3\n}", v, set, s.setDefault(f))
 	}
-	return jen.If(jen.Add(v).Op("==").Nil()).Block(jen.Return(s.codec("MissingField").Call(jen.Lit(f.Name)))).Line().Add(set)
+	return s.code("if $1 == nil {\nreturn codec.MissingField($2)\n}\n$3", v, jen.Lit(f.Name), set)
 }

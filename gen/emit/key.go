@@ -16,36 +16,71 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// keyType declares the row key of a table, with a picture of it:
-//
-//	type BalloonCellsKey struct { Location string; BalloonID int64; Bucket time.Time }
+// keyType declares the row key of a table, with a picture of it, and its methods.
 func (s *schemaFile) keyType(t *layout.Table) jen.Code {
-	text := []string{fmt.Sprintf("%s is a row key of table %s%s, of the form", s.names.Table(t).Key, t.ID, ofEvents(t)), "", "\t" + sample.ShowKey(t.Key.String()), ""}
-	if example := sample.Key(s.layout, t); example != "" {
-		text = append(text, "for example", "", "\t"+sample.ShowKey(example), "")
+	n, example := s.names.Table(t), ""
+	if key := sample.Key(s.layout, t); key != "" {
+		example = "for example\n\n\t" + sample.ShowKey(key) + "\n"
 	}
-	text = append(text, keyNotes(s.layout, t)...)
-	return gocode.Doc(text...).Line().Type().Id(s.names.Table(t).Key).StructFunc(func(g *jen.Group) {
-		for _, segment := range t.Segments {
-			switch segment.Kind {
-			case codec.SeriesSegment:
-				f := &s.layout.Series[segment.Series]
-				g.Id(s.names.Field(f).Name).Add(s.goType(f))
-			case codec.MetricSegment:
-				g.Id("Metric").String().Comment("// the column name of a field")
-			case codec.BucketSegment:
-				g.Id("Bucket").Qual("time", "Time").Comment("// any time in the bucket; its start when parsed")
-			case codec.TimeSegment:
-				g.Id("Time").Qual("time", "Time")
-			case codec.SequenceSegment:
-				g.Id("Sequence").Uint32()
-			}
+	members := each(t.Segments, func(_ int, g *codec.Segment) jen.Code {
+		switch g.Kind {
+		case codec.SeriesSegment:
+			f := &s.layout.Series[g.Series]
+			return s.code("$1 $2", s.names.Field(f).Name, s.goType(f))
+		case codec.MetricSegment:
+			return s.code("Metric string // the column name of a field")
+		case codec.BucketSegment:
+			return s.code("Bucket time.Time // any time in the bucket; its start when parsed")
+		case codec.TimeSegment:
+			return s.code("Time time.Time")
+		case codec.SequenceSegment:
+			return s.code("Sequence uint32")
 		}
+		return (*jen.Statement)(nil)
 	})
+	var text, prefix *jen.Statement
+	if !slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return s.names.Field(&f).Name == "String" }) {
+		text = s.code(`
+			// String returns the key, quoted if it is not printable, or its error.
+			func (k $1) String() string { return codec.KeyString(k.Append(nil)) }`, n.Key)
+	}
+	if !t.Endless() { // where Append returns the only key of a series
+		prefix = s.code(`
+			// Prefix returns what precedes the time in the keys of the series.
+			func (k $1) Prefix() ([]byte, error) { return $2.Prefix(k.values()) }`, n.Key, n.KeyVar)
+	}
+	return s.code(`
+		// $1 is a row key of table $2, of the form
+		//
+		// $3
+		//
+		// $4
+		// $5
+		type $1 struct {
+			$6
+		}
+
+		// Append appends the key to dst; its errors are those of codec.KeyWriter.Key.
+		func (k $1) Append(dst []byte) ([]byte, error) { return $7.Append(dst, k.values()) }
+
+		$8
+
+		$9
+
+		// $10 parses a row key. Errors are of type *codec.FieldError.
+		func $10(row string) (k $1, err error) {
+			err = $7.Parse(row, k.values())
+			return k, err
+		}
+
+		// values points to the content of the key.
+		func (k *$1) values() *codec.KeyValues { return &codec.KeyValues$11 }`,
+		n.Key, t.ID+ofEvents(t), "\t"+sample.ShowKey(t.Key.String()), example, keyNotes(s.layout, t), members, n.KeyVar,
+		text, prefix, n.ParseKey, s.keyValues(t))
 }
 
 // keyNotes describes the segments, and what a row and its cells contain.
-func keyNotes(l *layout.Layout, t *layout.Table) []string {
+func keyNotes(l *layout.Layout, t *layout.Table) string {
 	var out []string
 	if t.Doc != "" {
 		out = append(out, gocode.Sentence(t.Doc))
@@ -74,7 +109,7 @@ func keyNotes(l *layout.Layout, t *layout.Table) []string {
 		}
 		out = append(out, garbage(f))
 	}
-	return []string{strings.Join(out, " ")}
+	return strings.Join(out, " ")
 }
 
 // garbage describes which cells of a family are garbage-collected, and what their
@@ -96,18 +131,16 @@ func upperFirst(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// keyVar declares the facts of the row keys of a table:
-//
-//	var balloonCellsKey = codec.Key{Delimiter: "#", Segments: []codec.Segment{{Name: "location"}, …}, …}
+// keyVar declares the facts of the row keys of a table.
 func (s *schemaFile) keyVar(t *layout.Table) jen.Code {
-	key := t.Key
-	fields := s.fields(reflect.ValueOf(key))
+	fields := s.fields(reflect.ValueOf(t.Key))
 	i := slices.IndexFunc(fields, func(f field) bool { return f.name == "Segments" })
-	fields[i].value = jen.Index().Add(s.codec("Segment")).Custom(multi, each(key.Segments, func(_ int, g *codec.Segment) jen.Code {
+	fields[i].value = s.code("[]codec.Segment$1", jen.Custom(multi, each(t.Key.Segments, func(_ int, g *codec.Segment) jen.Code {
 		return inline(s.segment(*g)...)
-	})...)
-	return gocode.Doc(fmt.Sprintf("%s describes the row keys of table %s%s.", s.names.Table(t).KeyVar, t.ID, ofEvents(t))).Line().
-		Var().Id(s.names.Table(t).KeyVar).Op("=").Add(s.codec("Key")).Add(lines(fields...))
+	})...))
+	return s.code(`
+		// $1 describes the row keys of table $2.
+		var $1 = codec.Key$3`, s.names.Table(t).KeyVar, t.ID+ofEvents(t), lines(fields...))
 }
 
 // segment renders the fields of a segment. The names of an enum are those of its type.
@@ -124,78 +157,29 @@ func (s *schemaFile) segment(segment codec.Segment) []field {
 	return fields
 }
 
-// keyAppend declares the Append method of a key.
-func (s *schemaFile) keyAppend(t *layout.Table) jen.Code {
-	return gocode.Doc("Append appends the key to dst; its errors are those of codec.KeyWriter.Key.").Line().
-		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Append").Params(jen.Id("dst").Index().Byte()).
-		Params(jen.Index().Byte(), jen.Error()).Add(oneLine(
-		jen.Return(jen.Id(s.names.Table(t).KeyVar).Dot("Append").Call(jen.Id("dst"), jen.Id("k").Dot("values").Call()))))
-}
-
-// keyPrefix declares the Prefix method of a key.
-func (s *schemaFile) keyPrefix(t *layout.Table) jen.Code {
-	if t.Endless() {
-		return nil // Append returns the only key of a series
-	}
-	return gocode.Doc("Prefix returns what precedes the time in the keys of the series.").Line().
-		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("Prefix").Params().
-		Params(jen.Index().Byte(), jen.Error()).Add(oneLine(
-		jen.Return(jen.Id(s.names.Table(t).KeyVar).Dot("Prefix").Call(jen.Id("k").Dot("values").Call()))))
-}
-
-// keyString declares the String method of a key, unless a series value has its name.
-func (s *schemaFile) keyString(t *layout.Table) jen.Code {
-	if slices.ContainsFunc(s.layout.Series, func(f layout.Field) bool { return s.names.Field(&f).Name == "String" }) {
-		return nil
-	}
-	return gocode.Doc("String returns the key, quoted if it is not printable, or its error.").Line().
-		Func().Params(jen.Id("k").Id(s.names.Table(t).Key)).Id("String").Params().String().Add(oneLine(
-		jen.Return(s.codec("KeyString").Call(jen.Id("k").Dot("Append").Call(jen.Nil())))))
-}
-
-// keyParse declares the function that parses a key.
-func (s *schemaFile) keyParse(t *layout.Table) jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s parses a row key. Errors are of type *codec.FieldError.", s.names.Table(t).ParseKey)).Line().
-		Func().Id(s.names.Table(t).ParseKey).Params(jen.Id("row").String()).
-		Params(jen.Id("k").Id(s.names.Table(t).Key), jen.Err().Error()).Block(
-		jen.Err().Op("=").Id(s.names.Table(t).KeyVar).Dot("Parse").Call(jen.Id("row"), jen.Id("k").Dot("values").Call()),
-		jen.Return(jen.Id("k"), jen.Err()),
-	)
-}
-
-// keyValues declares the method that points to the content of a key:
-//
-//	func (k *BalloonCellsKey) values() *codec.KeyValues {
-//		return &codec.KeyValues{Series: []any{&k.Location, &k.BalloonID}, At: &k.Bucket}
-//	}
-func (s *schemaFile) keyValues(t *layout.Table) jen.Code {
+// keyValues renders pointers to the content of a key, k.
+func (s *schemaFile) keyValues(t *layout.Table) *jen.Statement {
 	var fields []field
 	if len(s.layout.Series) > 0 {
-		fields = append(fields, field{"Series", jen.Index().Any().Values(s.seriesPointers("k")...)})
+		fields = append(fields, field{"Series", s.code("[]any{$1}", s.seriesPointers("k"))})
 	}
 	for _, segment := range t.Segments {
 		name := map[codec.SegmentKind][2]string{
 			codec.MetricSegment: {"Metric", "Metric"}, codec.BucketSegment: {"At", "Bucket"}, codec.TimeSegment: {"At", "Time"}, codec.SequenceSegment: {"Sequence", "Sequence"},
 		}[segment.Kind]
 		if name[0] != "" {
-			fields = append(fields, field{name[0], jen.Op("&").Id("k").Dot(name[1])})
+			fields = append(fields, field{name[0], s.code("&k.$1", name[1])})
 		}
 	}
-	return gocode.Doc("values points to the content of the key.").Line().
-		Func().Params(jen.Id("k").Op("*").Id(s.names.Table(t).Key)).Id("values").Params().Op("*").Add(s.codec("KeyValues")).Add(oneLine(
-		jen.Return(jen.Op("&").Add(s.codec("KeyValues")).Add(inline(fields...)))))
+	return inline(fields...)
 }
 
 // seriesPointers renders pointers to the series values of a variable, as codec.KeyValues has them.
-func (s *schemaFile) seriesPointers(of string) []jen.Code {
-	var out []jen.Code
-	for i := range s.layout.Series {
-		f := &s.layout.Series[i]
-		pointer := jen.Op("&").Id(of).Dot(s.names.Field(f).Name)
+func (s *schemaFile) seriesPointers(of string) *jen.Statement {
+	return jen.List(each(s.layout.Series, func(_ int, f *layout.Field) jen.Code {
 		if f.Type == schema.Enum {
-			pointer = jen.Parens(jen.Op("*").Int64()).Call(pointer)
+			return s.code("(*int64)(&$1.$2)", of, s.names.Field(f).Name)
 		}
-		out = append(out, pointer)
-	}
-	return out
+		return s.code("&$1.$2", of, s.names.Field(f).Name)
+	})...)
 }

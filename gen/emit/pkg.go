@@ -10,44 +10,111 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/runtime"
 )
 
-// packageFiles renders the files that the schemas of a package share.
-func packageFiles(p *goPackage, paths paths) ([]output.File, error) {
-	doc, err := packageFile(p, paths)
-	if err != nil {
-		return nil, err
-	}
-	test, err := testFile(p, paths)
-	if err != nil {
-		return nil, err
-	}
-	return []output.File{
-		{Path: path.Join(p.name, output.PackageFile), Content: doc},
-		{Path: path.Join(p.name, p.name+"test", p.name+"test.go"), Content: test},
-	}, nil
+// goPackage contains the schemas that share a Go package.
+type goPackage struct {
+	name    string
+	layouts []*layout.Layout
+	schemas []*names.Schema // of the layouts, in their order
 }
 
-// packageFile renders the file that documents the package. Users name the types and the
+// packagesOf groups layouts by package, in the order of their first schema.
+func packagesOf(layouts []*layout.Layout, all []*names.Schema) []*goPackage {
+	var out []*goPackage
+	known := map[string]*goPackage{}
+	for i, l := range layouts {
+		p := known[l.Package]
+		if p == nil {
+			p = &goPackage{name: l.Package}
+			known[l.Package] = p
+			out = append(out, p)
+		}
+		p.layouts, p.schemas = append(p.layouts, l), append(p.schemas, all[i])
+	}
+	return out
+}
+
+// recordOf returns the record of a file that is generated from schemas.
+func recordOf(layouts ...*layout.Layout) output.Record {
+	var r output.Record
+	for i, l := range layouts {
+		source, project := l.Source, l.Project
+		if source == "" { // the location is unknown
+			source, project = path.Base(l.File), ""
+		}
+		r.Sources = append(r.Sources, source)
+		if i == 0 {
+			r.Project = project
+		} else if r.Project != project {
+			r.Project = "" // several projects share the file
+		}
+	}
+	slices.Sort(r.Sources)
+	r.Sources = slices.Compact(r.Sources)
+	return r
+}
+
+// files renders the files that the schemas of the package share.
+func (p *goPackage) files(paths paths) ([]output.File, error) {
+	doc, err := p.doc(paths)
+	if err != nil {
+		return nil, err
+	}
+	test, err := p.test(paths)
+	files := []output.File{
+		{Path: path.Join(p.name, output.PackageFile), Content: doc},
+		{Path: path.Join(p.name, p.name+"test", p.name+"test.go"), Content: test},
+	}
+	var beam []*layout.Layout
+	for _, l := range p.layouts {
+		if l.Beam {
+			beam = append(beam, l)
+		}
+	}
+	if err != nil || beam == nil {
+		return files, err
+	}
+	content, err := beamDoc(beam, paths)
+	return append(files, output.File{Path: path.Join(p.name, p.name+"beam", output.PackageFile), Content: content}), err
+}
+
+// doc renders the file that documents the package. Users name the types and the
 // errors of the runtime by their own import paths.
-func packageFile(p *goPackage, paths paths) ([]byte, error) {
-	origin := joined(p.origin)
-	origin.Locked = p.locked
+func (p *goPackage) doc(paths paths) ([]byte, error) {
+	origin := recordOf(p.layouts...)
+	for _, l := range p.layouts {
+		for _, t := range l.Tables {
+			if !t.Draft {
+				origin.Locked = append(origin.Locked, lock.Of(l, t).Key())
+			}
+		}
+	}
 	slices.Sort(origin.Locked)
 	s := newSource(paths.pkg(p.name), p.name, origin, paths)
 	s.PackageComment(fmt.Sprintf("// Package %s writes and reads time series in Bigtable:\n//", p.name))
 	for line := range strings.Lines(p.picture()) {
 		s.PackageComment(gocode.Comment("\t" + strings.TrimSpace(line)))
 	}
-	s.PackageComment("//\n// Options and most errors are in the first of these packages, those of setup in the second, and\n// the reasons why a value is refused in the third:")
-	s.PackageComment(fmt.Sprintf("//\n//\t%s\n//\t%s\n//\t%s", paths.store, paths.setup, paths.codec))
-	s.PackageComment("//\n// Functions that call generic ones are not inlined, since each package that calls them would compile\n// these again.")
-	// const _ = store.IsAtLeastVersion1
-	s.Add(gocode.Doc("This code requires a runtime that is at least as new. To update it, run: go get " + runtime.Module + "@latest")).Line().
-		Const().Id("_").Op("=").Add(s.store("IsAtLeastVersion1")).Line()
+	s.PackageComment(fmt.Sprintf(`//
+// Options and most errors are in the first of these packages, those of setup in the second, and
+// the reasons why a value is refused in the third:
+//
+//	%s/store
+//	%[1]s/setup
+//	%[1]s/codec
+//
+// Functions that call generic ones are not inlined, since each package that calls them would compile
+// these again.`, paths.runtime))
+	s.add(s.code(`
+		// This code requires a runtime that is at least as new. To update it, run: go get $1@latest
+		const _ = store.IsAtLeastVersion1`, runtime.Module))
 	return s.render()
 }
 
@@ -70,47 +137,48 @@ func (p *goPackage) picture() string {
 	return b.String()
 }
 
-// testFile renders the package with an in-memory Bigtable for tests.
-func testFile(p *goPackage, paths paths) ([]byte, error) {
+// test renders the package with an in-memory Bigtable for tests.
+func (p *goPackage) test(paths paths) ([]byte, error) {
 	name := p.name + "test"
-	s := newSource(paths.test(p.name), name, joined(p.origin), paths)
+	s := newSource(paths.test(p.name), name, recordOf(p.layouts...), paths)
 	s.importPackage(p.name)
 	s.PackageComment(fmt.Sprintf("// Package %s provides tests with an in-memory Bigtable that has the tables of package %s.", name, p.name))
-	in := func(pkg, name string) *jen.Statement { return jen.Qual(pkg, name) }
-	options := jen.Id("opts").Op("...").Add(in(paths.setup, "Options"))
-	bigtableType := jen.Op("*").Add(in(paths.storetest, "Bigtable"))
-
-	s.Add(gocode.Doc("New starts an in-memory Bigtable with all tables and stops it at the end of the test.")).Line().
-		Func().Id("New").Params(jen.Id("t").Qual("testing", "TB"), options).Add(bigtableType).Block(
-		jen.Id("t").Dot("Helper").Call(),
-		jen.Return(in(paths.storetest, "New").Call(jen.Id("t"), jen.Func().Params(ctxParam(), jen.Id("b").Add(bigtableType)).Error().Block(
-			jen.Return(jen.Id("createTables").Call(jen.Id("ctx"), jen.Id("b"), jen.Id("opts").Op("..."))),
-		))),
-	).Line()
-
-	s.Add(gocode.Doc("Start starts an in-memory Bigtable with all tables, for examples and", "programs. The caller must close it.")).Line().
-		Func().Id("Start").Params(ctxParam(), options).Params(bigtableType, jen.Error()).Block(
-		jen.List(jen.Id("b"), jen.Err()).Op(":=").Add(in(paths.storetest, "Start")).Call(jen.Id("ctx")),
-		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Err())),
-		jen.If(jen.Err().Op(":=").Id("createTables").Call(jen.Id("ctx"), jen.Id("b"), jen.Id("opts").Op("...")), jen.Err().Op("!=").Nil()).Block(
-			jen.Return(jen.Nil(), jen.Qual("errors", "Join").Call(jen.Err(), jen.Id("b").Dot("Close").Call())),
-		),
-		jen.Return(jen.Id("b"), jen.Nil()),
-	).Line()
-
-	s.Add(gocode.Doc("createTables creates the tables of all schemas.")).Line().
-		Func().Id("createTables").Params(ctxParam(), jen.Id("b").Add(bigtableType), options).Error().BlockFunc(func(g *jen.Group) {
-		if p.drafts {
-			g.Id("opts").Op("=").Append(jen.Index().Add(in(paths.setup, "Options")).Values(jen.Values()), jen.Id("opts").Op("..."))
-			g.Id("opts").Index(jen.Len(jen.Id("opts")).Op("-").Lit(1)).Dot("AllowDrafts").Op("=").True()
+	var drafts *jen.Statement
+	if slices.ContainsFunc(p.layouts, func(l *layout.Layout) bool {
+		return slices.ContainsFunc(l.Tables, func(t *layout.Table) bool { return t.Draft })
+	}) {
+		drafts = s.code(`
+			opts = append([]setup.Options{{}}, opts...)
+			opts[len(opts)-1].AllowDrafts = true`)
+	}
+	s.add(s.code(`
+		// New starts an in-memory Bigtable with all tables and stops it at the end of the test.
+		func New(t testing.TB, opts ...setup.Options) *storetest.Bigtable {
+			t.Helper()
+			return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
+				return createTables(ctx, b, opts...)
+			})
 		}
-		for _, schema := range p.schemas {
-			g.If(
-				jen.List(jen.Id("_"), jen.Err()).Op(":=").Add(in(paths.pkg(p.name), schema.Setup)).Call(jen.Id("ctx"), jen.Id("b").Dot("Admin"), jen.Id("b").Dot("Client"), jen.Id("opts").Op("...")),
-				jen.Err().Op("!=").Nil(),
-			).Block(jen.Return(jen.Err()))
+
+		// Start starts an in-memory Bigtable with all tables, for examples and programs. The caller must close it.
+		func Start(ctx context.Context, opts ...setup.Options) (*storetest.Bigtable, error) {
+			b, err := storetest.Start(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if err := createTables(ctx, b, opts...); err != nil {
+				return nil, errors.Join(err, b.Close())
+			}
+			return b, nil
 		}
-		g.Return(jen.Nil())
-	})
+
+		// createTables creates the tables of all schemas.
+		func createTables(ctx context.Context, b *storetest.Bigtable, opts ...setup.Options) error {
+			$1
+			$2
+			return nil
+		}`, drafts, each(p.schemas, func(_ int, n **names.Schema) jen.Code {
+		return s.code("if _, err := $1(ctx, b.Admin, b.Client, opts...); err != nil {\nreturn err\n}", jen.Qual(paths.pkg(p.name), (*n).Setup))
+	})))
 	return s.render()
 }

@@ -12,39 +12,45 @@ import (
 	"github.com/btgen-dev/btgen/gen/prose"
 )
 
-// queryMethods declares the reader's methods for a query:
-//
-//	func (r *BalloonReader) ByLocation(ctx context.Context, location string, from, to time.Time, opts ...store.ReadOptions) iter.Seq2[BalloonEvent, error]
-//	func (r *BalloonReader) ByLocationSeries(ctx context.Context, location string, from, to time.Time) iter.Seq2[BalloonSeries, error]
+// queryMethods declares the reader's methods for a query.
 func (s *schemaFile) queryMethods(q *layout.Query) jen.Code {
-	names := s.names.Query(q)
-	text := fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s%s.", s.names.Query(q).Method, prose.Selects(s.layout, q), prose.Order(s.layout, q), q.Table.ID, prose.AllRanges(q), prose.Together(s.layout, q))
+	n, of := s.names.Query(q), s.selection(q)
+	text := fmt.Sprintf("%s yields the events with from <= time < to %s, %s. Its errors are those of Read. It reads from table %s: %s%s.", n.Method, prose.Selects(s.layout, q), prose.Order(s.layout, q), q.Table.ID, prose.AllRanges(q), prose.Together(s.layout, q))
 	if q.Doc != "" {
 		text += "\n\n" + gocode.Sentence(q.Doc)
 	}
 	for _, note := range prose.Notes(s.layout, q) {
 		text += "\n\n" + note
 	}
-	columns := fmt.Sprintf("%s appends the events of %s to columns, as ReadColumns does.", names.ColumnsMethod, names.Method)
-	points := fmt.Sprintf("%s yields, for each series of %s, the values of a number that a chart of n pixels shows; see store.Reader.Charts.", names.PointsMethod, names.Method)
-	series, chart := jen.Id(s.names.Series), s.window("Chart").Types(jen.Id(s.names.Series))
-	all := []function{
-		{
-			name: names.Method, doc: text, results: []jen.Code{s.eventSeq()}, call: s.reader(q.Table).Dot("Read"), result: s.resultEvents, wide: true,
-			params: []param{ctx(), s.values(q), times(), s.opts("ReadOptions")},
-		},
-		s.columnsOf(names.ColumnsMethod, columns, q.Table, s.values(q)),
-		s.windowsOf(names.WindowsMethod, s.windowsText(q), q.Table, s.values(q)),
-		s.pointsOf(names.PointsMethod, points, q.Table, s.values(q), "Charts", s.results(chart), s.seqOf(chart)),
-	}
+	var series *jen.Statement
 	if q.Series {
-		all = append(all, function{
-			name: names.SeriesMethod, results: []jen.Code{s.seqOf(series)}, call: s.reader(q.Table).Dot("ReadSeries"), result: s.results(series), wide: true,
-			doc:    fmt.Sprintf("%s yields the series of %s that have events with from <= time < to, each once, without reading the events. %s Its errors are those of Read.", names.SeriesMethod, names.Method, prose.Listing(s.layout, q)),
-			params: []param{ctx(), s.values(q), times()},
-		})
+		series = s.code(`
+			// $1 yields the series of $2 that have events with from <= time < to, each once, without reading the
+			// events. $3 Its errors are those of Read.
+			func (r *$Reader) $1(ctx context.Context, $4 from, to time.Time) iter.Seq2[$Series, error] {
+				return store.ResultsOf[$Series](r.$5.ReadSeries(ctx, $6, from, to))
+			}`, n.SeriesMethod, n.Method, prose.Listing(s.layout, q), of.params, s.names.Table(q.Table).Reader, of.passed)
 	}
-	return s.functions("r", s.names.Reader, all...)
+	columns := fmt.Sprintf("%s appends the events of %s to columns, as ReadColumns does.", n.ColumnsMethod, n.Method)
+	return s.code(`
+		// $1
+		func (r *$Reader) $2(ctx context.Context, $3 from, to time.Time, opts ...store.ReadOptions) iter.Seq2[$Event, error] {
+			return store.ResultsOf[$Event](r.$4.Read(ctx, $5, from, to, opts...))
+		}
+
+		$6
+
+		$7
+
+		// $8 yields, for each series of $2, the values of a number that a chart of n pixels shows; see
+		// store.Reader.Charts.
+		func (r *$Reader) $8(ctx context.Context, $3 from, to time.Time, field store.Field, n int) \
+			iter.Seq2[window.Chart[$Series], error] {
+			return store.ResultsOf[window.Chart[$Series]](r.$4.Charts(ctx, $9, $Windows, $5, from, to, field, n))
+		}
+
+		$10`, text, n.Method, of.params, s.names.Table(q.Table).Reader, of.passed, s.columnsMethod(n.ColumnsMethod, columns, q.Table, of),
+		s.windowsMethod(n.WindowsMethod, s.windowsText(q), q.Table, of), n.PointsMethod, s.names.Table(q.Table).Columns, series)
 }
 
 // windowsText is the comment of the method that summarizes the events of a query.
@@ -61,44 +67,38 @@ func (s *schemaFile) windowsText(q *layout.Query) string {
 	}
 }
 
-// deleteMethods declares the writer's methods that delete by a query:
-//
-//	func (w *BalloonWriter) DeleteByLocation(ctx context.Context, location string, from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error)
-//	func (w *BalloonWriter) DeleteAllByLocation(ctx context.Context, location string, opts ...store.DeleteOptions) (store.Deletion, error)
+// deleteMethods declares the writer's methods that delete by a query.
 func (s *schemaFile) deleteMethods(q *layout.Query) jen.Code {
 	if q.Deletes == nil {
-		return nil
+		return jen.Null()
 	}
-	names := s.names.Query(q)
+	n, of := s.names.Query(q), s.selection(q)
 	reads := fmt.Sprintf("It reads keys and timestamps %s.", strings.Join(prose.Deletes(q), "; "))
 	if len(q.Where()) > 0 {
-		reads = fmt.Sprintf("They are those that %s yields from table %s; see store.Writer.DeleteRange.", names.Method, q.Table.ID)
+		reads = fmt.Sprintf("They are those that %s yields from table %s; see store.Writer.DeleteRange.", n.Method, q.Table.ID)
 	}
-	text := fmt.Sprintf("%s deletes the events with from <= time < to, %s, from all tables, as DeleteRange does for one series. %s", names.DeleteMethod, prose.Selects(s.layout, q), reads)
-	all := fmt.Sprintf("%s deletes all events, %s, as %s does, whatever their times, as DeleteSeries does for one series.", names.DeleteAllMethod, prose.Selects(s.layout, q), names.DeleteMethod)
-	results := []jen.Code{s.store("Deletion"), jen.Error()}
-	return s.functions("w", s.names.Writer,
-		function{name: names.DeleteMethod, doc: text, params: []param{ctx(), s.values(q), times(), s.opts("DeleteOptions")}, results: results, call: s.writer().Dot("DeleteRange"), wide: true},
-		function{name: names.DeleteAllMethod, doc: all, params: []param{ctx(), s.values(q), s.opts("DeleteOptions")}, results: results, call: s.writer().Dot("DeleteAll"), wide: true},
-	)
+	return s.code(`
+		// $1 deletes the events with from <= time < to, $2, from all tables, as DeleteRange does for one series. $3
+		func (w *$Writer) $1(ctx context.Context, $4 from, to time.Time, opts ...store.DeleteOptions) (store.Deletion, error) {
+			return w.writer.DeleteRange(ctx, $5, from, to, opts...)
+		}
+
+		// $6 deletes all events, $2, as $1 does, whatever their times, as DeleteSeries does for one series.
+		func (w *$Writer) $6(ctx context.Context, $4 opts ...store.DeleteOptions) (store.Deletion, error) {
+			return w.writer.DeleteAll(ctx, $5, opts...)
+		}`, n.DeleteMethod, prose.Selects(s.layout, q), reads, of.params, of.passed, n.DeleteAllMethod)
 }
 
-// queryVar declares a query:
-//
-//	var balloonByLocation = store.Query{Name: "ByLocation", Given: codec.Given{Series: []int{0}}}
-func (s *schemaFile) queryVar(q *layout.Query) jen.Code {
-	return jen.Var().Id(s.names.Query(q).Var).Op("=").Add(s.store("Query")).Add(inline(s.fields(reflect.ValueOf(q.Definition(s.layout)))...))
-}
-
-// querySelect declares a query and the function that gives it its values:
-//
-//	var balloonByLocation = store.Query{…}
-//
-//	func selectBalloonByLocation(location string) store.Selection { … }
+// querySelect declares a query, and the function that gives it its values.
 func (s *schemaFile) querySelect(q *layout.Query) jen.Code {
-	return jen.Add(s.queryVar(q)).Line().Line().Add(gocode.Doc(fmt.Sprintf("%s returns what %s selects.", s.names.Query(q).Select, q.Name))).Line().
-		Func().Id(s.names.Query(q).Select).Params(s.values(q).declared...).
-		Add(s.store("Selection")).Block(jen.Return(s.bound(q, jen.Id(s.names.Query(q).Var))))
+	n := s.names.Query(q)
+	return s.code(`
+		var $1 = store.Query$2
+
+		// $3 returns what $4 selects.
+		func $3($5) store.Selection {
+			return $6
+		}`, n.Var, inline(s.fields(reflect.ValueOf(q.Definition(s.layout)))...), n.Select, q.Name, s.selection(q).params, s.bound(q, jen.Id(n.Var)))
 }
 
 // bound renders a query, the variable, with its values.
@@ -140,18 +140,17 @@ func (s *schemaFile) given(q *layout.Query, end int) jen.Code {
 				value.Index(jen.Lit(end))
 			}
 			each = func(of jen.Code) *jen.Statement {
-				return s.store("Each").Call(several, jen.Func().Params(jen.Id(names.One).Add(s.oneOf(&in))).Any().Block(jen.Return(of)))
+				return s.code("store.Each($1, func($2 $3) any {\nreturn $4\n})", several, names.One, s.oneOf(&in), of)
 			}
 		}
 		if !in.Where {
 			fields = append(fields, field{s.names.Field(in.Of(s.layout)).Name, value})
 		}
 	}
-	event := jen.Op("&").Add(s.own(s.names.Event)).ValuesFunc(func(g *jen.Group) {
-		if fields != nil {
-			g.Id(s.names.Series).Op(":").Add(s.own(s.names.Series)).Add(inline(fields...))
-		}
-	})
+	event := s.code("&$Event{}")
+	if fields != nil {
+		event = s.code("&$Event{$1: $Series$2}", s.names.Series, inline(fields...))
+	}
 	if each != nil {
 		return each(event)
 	}
@@ -164,35 +163,36 @@ func (s *schemaFile) bounds(q *layout.Query, end int) jen.Code {
 	for i, in := range q.Inputs {
 		if f := in.Of(s.layout); in.Where && end < in.Ends() {
 			value := jen.Id(s.names.Query(q).Params[i][end])
-			if f.Optional && !isSlice(f) {
+			if isPointer(f) {
 				value = jen.Op("&").Add(value)
 			}
 			fields = append(fields, field{s.names.Field(f).Name, value})
 		}
 	}
-	return jen.Op("&").Add(s.own(s.names.Event)).Add(inline(fields...))
+	return s.code("&$Event$1", inline(fields...))
 }
 
-// values returns the parameters of a query for its values, which are passed on to the function that gives the query its
+// selection returns the parameters of a query for its values, which are passed on to the function that gives the query its
 // values.
-func (s *schemaFile) values(q *layout.Query) param {
-	names := s.names.Query(q)
-	var out, args []jen.Code
+func (s *schemaFile) selection(q *layout.Query) selection {
+	n, params := s.names.Query(q), &jen.Statement{}
+	var args []jen.Code
 	for i, in := range q.Inputs {
-		for _, name := range names.Params[i] {
-			declared := jen.Id(name)
-			if in.Many {
-				declared.Index()
-			}
-			out, args = append(out, declared.Add(s.oneOf(&in))), append(args, jen.Id(name))
+		many := jen.Null()
+		if in.Many {
+			many = jen.Index()
+		}
+		for _, name := range n.Params[i] {
+			params.Add(s.code("$1 $2 $3,", name, many, s.oneOf(&in)))
+			args = append(args, jen.Id(name))
 		}
 	}
-	return param{out, []jen.Code{jen.Id(names.Select).Call(args...)}}
+	return selection{params, s.code("$1($2)", n.Select, jen.List(args...))}
 }
 
 // oneOf renders the type of a value or, if callers give several ranges, of the two ends of one.
 func (s *schemaFile) oneOf(in *layout.Input) *jen.Statement {
-	typ := jen.Add(s.goType(in.Of(s.layout)))
+	typ := s.goType(in.Of(s.layout))
 	if in.Many && in.Ends() == 2 {
 		return jen.Index(jen.Lit(2)).Add(typ)
 	}

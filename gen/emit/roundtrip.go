@@ -23,102 +23,84 @@ type roundTrip struct {
 // roundTripFile renders the test file. It is in an external test package, like the code
 // of users.
 func roundTripFile(l *layout.Layout, n *names.Schema, paths paths) ([]byte, error) {
-	s := &schemaFile{
-		source: newSource(paths.pkg(l.Package)+"_test", l.Package+"_test", recordOf(l), paths),
-		names:  n,
-		layout: l,
-	}
+	s := newSchemaFile(l, n, paths.pkg(l.Package)+"_test", l.Package+"_test", paths)
 	s.importPackage(l.Package)
 	s.ImportName(paths.test(l.Package), l.Package+"test")
-	examples, ok := sample.NewRoundTrip(l)
-	if !ok {
-		s.add(s.untested())
-		return s.render()
+	if examples, ok := sample.NewRoundTrip(l); ok {
+		r := &roundTrip{s, examples}
+		s.add(r.test())
+	} else {
+		s.add(s.code(`
+			// $Test would write events and read them again.
+			func $1(t *testing.T) {
+				t.Skip("btgen found no events that all tables of the schema can store and keep")
+			}`, n.Test))
 	}
-	r := &roundTrip{s, examples}
-	r.add(r.test())
-	return r.render()
+	return s.render()
 }
-
-// untested declares a test that is skipped with a reason.
-func (s *schemaFile) untested() jen.Code {
-	return gocode.Doc(s.names.Test + " would write events and read them again.").Line().
-		Func().Id(s.names.Test).Params(testParam()).Block(
-		jen.Id("t").Dot("Skip").Call(jen.Lit("btgen found no events that all tables of the schema can store and keep")),
-	)
-}
-
-// testParam is the parameter of a test.
-func testParam() *jen.Statement { return jen.Id("t").Op("*").Qual("testing", "T") }
 
 // test declares the test. It compares what tables store with literals: every change of the bytes that the code stores
 // changes it, too.
 func (r *roundTrip) test() jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s writes events to an in-memory Bigtable twice, compares the families and the cells that it stores, and reads the events with every method.", r.names.Test)).Line().
-		Func().Id(r.names.Test).Params(testParam()).BlockFunc(func(g *jen.Group) {
-		if r.Far {
-			g.Comment("// Far in the future, because the in-memory server garbage-collects by the system clock.")
-		}
-		g.Id("now").Op(":=").Add(gocode.Date(r.Now))
-		g.Id("series").Op(":=").Add(r.own(r.names.Series)).Add(r.seriesFields())
-		g.Id("events").Op(":=").Index().Add(r.own(r.names.Event)).Custom(multi, each(r.Stored, func(_ int, e *sample.Event) jen.Code {
-			return wrapped(r.storedFields(e)...)
-		})...)
-		g.List(jen.Id("from"), jen.Id("to")).Op(":=").List(r.event(0).Dot("Time"), r.event(len(r.Stored)-1).Dot("Time"))
-		g.Id("end").Op(":=").Id("to").Dot("Add").Call(gocode.Duration(r.layout.Precision))
-		r.unstamped(g)
-		g.Line()
-		g.Id("bt").Op(":=").Qual(r.paths.test(r.layout.Package), "New").Call(jen.Id("t"))
-		g.Id("ctx").Op(":=").Id("t").Dot("Context").Call()
-		g.Id("clock").Op(":=").Func().Params().Qual("time", "Time").Add(oneLine(jen.Return(jen.Id("now"))))
-		client := func(name, options string) *jen.Statement {
-			return r.own(name).Call(jen.Id("bt").Dot("Client"), r.store(options).Add(inline(field{"Now", jen.Id("clock")})))
-		}
-		g.Id("w").Op(":=").Add(client(r.names.NewWriter, "WriterOptions"))
-		g.Id("r").Op(":=").Add(client(r.names.NewReader, "ReaderOptions"))
-		g.Comment("// Writing the events again changes nothing.")
-		g.For(jen.Range().Lit(2)).BlockFunc(func(g *jen.Group) {
-			g.Add(r.storetest("Write")).Call(jen.Id("t"), jen.Id("w").Dot("WriteAll"), jen.Id("events"))
-			r.stored(g)
-			g.Add(r.storetest("Reads")).Call(jen.Id("t"), jen.Id("r"), jen.Id("series"), jen.Id("end"), jen.Id("events"),
-				r.store("ReadOptions").Add(inline(field{"NewestFirst", jen.True()}, field{"Limit", jen.Lit(1)})))
-			r.summaries(g)
-			for i := range r.layout.Queries {
-				r.query(g, &r.layout.Queries[i])
+	var far, unstamped *jen.Statement
+	if r.Far {
+		far = r.code("// Far in the future, because the in-memory server garbage-collects by the system clock.")
+	}
+	events := jen.Custom(multi, each(r.Stored, func(_ int, e *sample.Event) jen.Code { return wrapped(r.storedFields(e)...) })...)
+	if slices.ContainsFunc(r.layout.Queries, func(q layout.Query) bool { return r.wanted(&q) == "unstamped" }) {
+		unstamped = r.unstamped()
+	}
+	reads := r.stored()
+	reads = append(reads, r.code("storetest.Reads(t, r, series, end, events, store.ReadOptions{NewestFirst: true, Limit: 1})"))
+	reads = append(reads, r.summaries()...)
+	for i := range r.layout.Queries {
+		reads = append(reads, r.query(&r.layout.Queries[i])...)
+	}
+	return r.code(`
+		// $1 writes events to an in-memory Bigtable twice, compares the families and the cells that it stores, and reads the
+		// events with every method.
+		func $1(t *testing.T) {
+			$2
+			now := $3
+			series := $Series$4
+			events := []$Event$5
+			from, to := events[0].Time, events[$6].Time
+			end := to.Add($7)
+			$8
+
+			bt := $9(t)
+			ctx := t.Context()
+			clock := func() time.Time { return now }
+			w := $NewWriter(bt.Client, store.WriterOptions{Now: clock})
+			r := $NewReader(bt.Client, store.ReaderOptions{Now: clock})
+			// Writing the events again changes nothing.
+			for range 2 {
+				storetest.Write(t, w.WriteAll, events)
+				$10
 			}
-		})
+		}`, r.names.Test, far, gocode.Date(r.Now), r.seriesFields(), events, len(r.Stored)-1, gocode.Duration(r.layout.Precision), unstamped,
+		jen.Qual(r.paths.test(r.layout.Package), "New"), reads)
+}
+
+// stored renders the comparison of the cells of each table.
+func (r *roundTrip) stored() []jen.Code {
+	return each(r.layout.Tables, func(_ int, t **layout.Table) jen.Code {
+		lines := storedLines(r.layout, *t, r.Stored)
+		return r.code("storetest.Stored(\nt, bt, $1,\n$2\n)", r.own(r.names.IDs(*t).Table),
+			each(lines, func(_ int, line *string) jen.Code { return r.code("$1,", rawString(*line)) }))
 	})
 }
 
-// event renders the n-th event.
-func (r *roundTrip) event(n int) *jen.Statement { return jen.Id("events").Index(jen.Lit(n)) }
-
-// stored renders the comparison of the cells of each table.
-func (r *roundTrip) stored(g *jen.Group) {
-	for _, t := range r.layout.Tables {
-		g.Add(r.storetest("Stored")).CustomFunc(multiCall, func(g *jen.Group) {
-			g.List(jen.Id("t"), jen.Id("bt"), r.own(r.names.IDs(t).Table))
-			for _, line := range storedLines(r.layout, t, r.Stored) {
-				g.Add(rawString(line))
-			}
-		})
-	}
-}
-
 // summaries renders the comparison of windows and of points of the first number with the events.
-func (r *roundTrip) summaries(g *jen.Group) {
-	read := func(method string, args ...jen.Code) *jen.Statement {
-		return jen.Id("r").Dot(method).Call(append([]jen.Code{jen.Id("ctx"), jen.Id("series"), jen.Id("from"), jen.Id("end")}, args...)...)
-	}
-	events := jen.Id("events").Op("...")
-	g.Add(r.storetest("Summarized").Call(jen.Id("t"), jen.Lit("Windows"), read("Windows", r.window("Whole").Call()), events))
+func (r *roundTrip) summaries() []jen.Code {
+	out := []jen.Code{r.code(`storetest.Summarized(t, "Windows", r.Windows(ctx, series, from, end, window.Whole()), events...)`)}
 	for i := range r.layout.Fields {
 		if f := &r.layout.Fields[i]; f.Type.Traits().Number != schema.NoNumber {
-			field := r.names.Field(f)
-			g.Add(r.storetest("Drawn").Call(jen.Id("t"), jen.Lit(field.Name), events.Clone()).Call(read("Points", r.own(field.Const), jen.Lit(1000))))
-			return
+			n := r.names.Field(f)
+			return append(out, r.code("storetest.Drawn(t, $1, events...)(r.Points(ctx, series, from, end, $2, 1000))", jen.Lit(n.Name), r.own(n.Const)))
 		}
 	}
+	return out
 }
 
 // seriesFields renders the values of the series.
@@ -133,19 +115,17 @@ func (r *roundTrip) seriesFields() jen.Code {
 
 // unstamped declares the events that queries return if they read tables that store the
 // write time and Read does not, or vice versa.
-func (r *roundTrip) unstamped(g *jen.Group) {
-	if !slices.ContainsFunc(r.layout.Queries, func(q layout.Query) bool { return r.wanted(&q) == "unstamped" }) {
-		return
-	}
-	stamp := jen.Id("now")
-	text := "// Some queries read tables that store the write time, too."
+func (r *roundTrip) unstamped() *jen.Statement {
+	what, stamp := "store the write time, too", r.code("now")
 	if r.layout.Read.KeepsWrittenAt() {
-		stamp = jen.Qual("time", "Time").Values()
-		text = "// Some queries read tables that do not store the write time."
+		what, stamp = "do not store the write time", r.code("time.Time{}")
 	}
-	g.Comment(text)
-	g.Id("unstamped").Op(":=").Qual("slices", "Clone").Call(jen.Id("events"))
-	g.For(jen.Id("i").Op(":=").Range().Id("unstamped")).Block(jen.Id("unstamped").Index(jen.Id("i")).Dot("WrittenAt").Op("=").Add(stamp))
+	return r.code(`
+		// Some queries read tables that $1.
+		unstamped := slices.Clone(events)
+		for i := range unstamped {
+			unstamped[i].WrittenAt = $2
+		}`, what, stamp)
 }
 
 // wanted returns the variable with the events that a query returns.
@@ -156,55 +136,47 @@ func (r *roundTrip) wanted(q *layout.Query) string {
 	return "events"
 }
 
-// compared renders the comparison of the results of a read.
-func (r *roundTrip) compared(g *jen.Group, how, what string, got jen.Code, want ...jen.Code) {
-	g.Add(r.storetest(how).Call(append([]jen.Code{jen.Id("t"), jen.Lit(what), got}, want...)...))
-}
-
-// columns renders a read in columnar form.
-func (r *roundTrip) columns(method string, from, to jen.Code, args ...jen.Code) *jen.Statement {
-	call := slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{from, to, jen.Id("c")})
-	return r.storetest("Columns").Types(r.own(r.names.Event)).Call(
-		jen.Func().Params(jen.Id("c").Op("*").Add(r.own(r.names.Columns))).Error().Add(oneLine(
-			jen.Return(jen.Id("r").Dot(method).Call(call...)))))
-}
-
 // query renders a query by the values of the events, and the same query in columnar form in a range with the last
 // event.
-func (r *roundTrip) query(g *jen.Group, q *layout.Query) {
-	args, names := r.queryArgs(q), r.names.Query(q)
-	within := func(method jen.Code, more ...jen.Code) jen.Code {
-		return jen.Add(method).Call(slices.Concat([]jen.Code{jen.Id("ctx")}, args, []jen.Code{jen.Id("from"), jen.Id("end")}, more)...)
+func (r *roundTrip) query(q *layout.Query) []jen.Code {
+	n, args := r.names.Query(q), &jen.Statement{}
+	for _, arg := range r.queryArgs(q) {
+		args.Add(arg).Op(",")
 	}
-	var want, last []jen.Code
-	for n := range r.Stored {
-		if e := jen.Id(r.wanted(q)).Index(jen.Lit(n)); r.Meets(n, q) {
-			if want = append(want, e); n == len(r.Stored)-1 {
-				last = append(last, e)
+	want, last, found := &jen.Statement{}, &jen.Statement{}, 0
+	for i := range r.Stored {
+		if e := r.code(", $1[$2]", r.wanted(q), i); r.Meets(i, q) {
+			found++
+			if want.Add(e); i == len(r.Stored)-1 {
+				last = e
 			}
 		}
 	}
-	found := len(want)
 	if found == len(r.Stored) {
-		want = []jen.Code{jen.Id(r.wanted(q)).Op("...")}
+		want = r.code(", $1...", r.wanted(q))
 	}
 	how := "SameInAnyOrder"
 	if len(q.By) == len(r.layout.Series) && q.Several() == nil {
 		how = "Same"
 	}
-	r.compared(g, how, q.Name, within(jen.Id("r").Dot(names.Method)), want...)
-	r.compared(g, "Same", q.Name+"Columns of a range", r.columns(names.ColumnsMethod, jen.Id("to"), jen.Id("end"), args...), last...)
+	out := []jen.Code{
+		r.code("storetest.$1(t, $2, r.$3(ctx, $4 from, end) $5)", how, jen.Lit(q.Name), n.Method, args, want),
+		r.code(`
+			storetest.Same(t, $1, storetest.Columns[$Event](\
+				func(c *$Columns) error { return r.$2(ctx, $3 to, end, c) }) $4)`, jen.Lit(q.Name+"Columns of a range"), n.ColumnsMethod, args, last),
+	}
 	if q.Deletes != nil {
-		dry := r.store("DeleteOptions").Add(inline(field{"DryRun", jen.True()}))
-		g.Add(r.storetest("Deletes").Call(jen.Id("t"), jen.Lit(names.DeleteMethod), jen.Lit(found)).Call(within(jen.Id("w").Dot(names.DeleteMethod), dry)))
+		out = append(out, r.code("storetest.Deletes(t, $1, $2)(w.$3(ctx, $4 from, end, store.DeleteOptions{DryRun: true}))",
+			jen.Lit(n.DeleteMethod), found, n.DeleteMethod, args))
 	}
 	if q.Series {
-		var series []jen.Code
+		series := &jen.Statement{}
 		if found > 0 {
-			series = append(series, jen.Id("series"))
+			series = r.code(", series")
 		}
-		r.compared(g, "Same", names.SeriesMethod, within(jen.Id("r").Dot(names.SeriesMethod)), series...)
+		out = append(out, r.code("storetest.Same(t, $1, r.$2(ctx, $3 from, end) $4)", jen.Lit(n.SeriesMethod), n.SeriesMethod, args, series))
 	}
+	return out
 }
 
 // queryArgs renders the values of a query. Of several values, prefixes or ranges, there is one, twice.
@@ -221,7 +193,7 @@ func (r *roundTrip) queryArgs(q *layout.Query) []jen.Code {
 			if in.Ends() == 2 {
 				one = jen.Values(ends...)
 			}
-			ends = []jen.Code{jen.Index().Add(r.oneOf(&in)).Values(one, one.Clone())}
+			ends = []jen.Code{r.code("[]$1{$2, $2}", r.oneOf(&in), one)}
 		}
 		args = append(args, ends...)
 	}
@@ -234,7 +206,7 @@ func (r *roundTrip) low(in *layout.Input) jen.Code {
 	if in.Where {
 		return r.literal(in.Of(r.layout), low)
 	}
-	return jen.Id("series").Dot(r.names.Field(in.Of(r.layout)).Name)
+	return r.code("series.$1", r.names.Field(in.Of(r.layout)).Name)
 }
 
 // storedFields renders the fields of an event.
@@ -258,8 +230,8 @@ func (r *roundTrip) storedFields(e *sample.Event) []field {
 			continue
 		}
 		value := r.literal(f, e.Values[i])
-		if f.Optional && !isSlice(f) {
-			value = r.storetest("Present").Types(r.goType(f)).Call(value)
+		if isPointer(f) {
+			value = r.code("storetest.Present[$1]($2)", r.goType(f), value)
 		}
 		out = append(out, field{r.names.Field(f).Name, value})
 	}

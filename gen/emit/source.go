@@ -4,31 +4,47 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"path"
+	"reflect"
 	"slices"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/btgen-dev/btgen/gen/emit/gocode"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/names"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/runtime"
 )
 
 // source is a Go file under construction.
 type source struct {
 	*jen.File
-	paths  paths
-	origin output.Record
+	template gocode.Template
+	paths    paths
+	origin   output.Record
 }
 
 // newSource returns an empty file of a package.
 func newSource(importPath, name string, origin output.Record, paths paths) *source {
 	f := jen.NewFilePathName(importPath, name)
 	f.NoFormat = true
-	f.ImportNames(map[string]string{
-		bigtablePath: "bigtable", paths.codec: "codec", paths.store: "store", paths.setup: "setup", paths.storetest: "storetest", paths.window: "window",
-		"context": "context", "encoding/json": "json", "iter": "iter", "testing": "testing", "time": "time",
-	})
-	return &source{File: f, paths: paths, origin: origin}
+	imports := map[string]string{
+		"bigtable": "cloud.google.com/go/bigtable", "beamstore": runtime.BeamModule,
+		"context": "context", "errors": "errors", "iter": "iter", "json": "encoding/json", "slices": "slices", "testing": "testing", "time": "time",
+	}
+	for _, name := range []string{"codec", "setup", "store", "storetest", "window"} {
+		imports[name] = path.Join(paths.runtime, name)
+	}
+	for name, importPath := range imports {
+		f.ImportName(importPath, name)
+	}
+	return &source{File: f, template: gocode.Template{Imports: imports}, paths: paths, origin: origin}
+}
+
+// code returns Go source with parts in its holes; see gocode.Template.
+func (s *source) code(template string, parts ...any) *jen.Statement {
+	return s.template.Fill(template, parts...)
 }
 
 // importPackage imports a generated package under its name, unless generated code uses that for something
@@ -41,15 +57,15 @@ func (s *source) importPackage(name string, parameters ...string) {
 	s.ImportName(s.paths.pkg(name), name)
 }
 
-// codec and store refer to packages of the runtime.
-func (s *source) codec(name string) *jen.Statement { return jen.Qual(s.paths.codec, name) }
-func (s *source) store(name string) *jen.Statement { return jen.Qual(s.paths.store, name) }
+// codec refers to a name of package codec.
+func (s *source) codec(name string) *jen.Statement { return s.code("codec.$1", name) }
 
-// runtimeSetup refers to the runtime's package for setup.
-func (s *source) runtimeSetup(name string) *jen.Statement { return jen.Qual(s.paths.setup, name) }
-
-// storetest refers to the runtime's package for tests.
-func (s *source) storetest(name string) *jen.Statement { return jen.Qual(s.paths.storetest, name) }
+// add adds declarations with a blank line between them.
+func (s *source) add(decls ...jen.Code) {
+	for _, d := range decls {
+		s.Add(d).Line()
+	}
+}
 
 // render returns the formatted file with its header.
 func (s *source) render() ([]byte, error) {
@@ -63,6 +79,24 @@ func (s *source) render() ([]byte, error) {
 	}
 	return out, nil
 }
+
+// schemaFile renders a Go file of one schema. Holes of its templates are the names of the schema, such as $Event.
+type schemaFile struct {
+	*source
+	names  *names.Schema
+	layout *layout.Layout
+}
+
+// newSchemaFile returns an empty file of a schema, in a package.
+func newSchemaFile(l *layout.Layout, n *names.Schema, importPath, name string, paths paths) *schemaFile {
+	s := &schemaFile{newSource(importPath, name, recordOf(l), paths), n, l}
+	s.template.Package = paths.pkg(l.Package)
+	s.template.Name = func(hole string) string { return reflect.ValueOf(n).Elem().FieldByName(hole).String() }
+	return s
+}
+
+// own renders a name of the schema's package, in that package or in another one.
+func (s *schemaFile) own(name string) *jen.Statement { return jen.Qual(s.template.Package, name) }
 
 // field is one Field: value of a composite literal.
 type field struct {

@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -26,43 +25,42 @@ func (s *schemaFile) family(t *layout.Table, f *layout.Family) *jen.Statement {
 	return inline(fields...)
 }
 
-// tableConsts declares the IDs of the tables and the names of their families:
-//
-//	const ( BalloonCellsTableID = "balloon_cells"; BalloonCellsFamilyM = "m"; … )
+// tableConsts declares the IDs of the tables and the names of their families.
 func (s *schemaFile) tableConsts() jen.Code {
-	return gocode.Doc(fmt.Sprintf("The tables of %s events and their families, for other programs; options may add a prefix to IDs.", s.layout.Name)).Line().
-		Const().DefsFunc(func(g *jen.Group) {
-		declared := map[string]bool{}
-		add := func(name, value string) {
-			if !declared[name] {
-				declared[name] = true
-				g.Id(name).Op("=").Lit(value)
-			}
+	var consts []jen.Code
+	declared := map[string]bool{}
+	add := func(name, value string) {
+		if !declared[name] {
+			declared[name] = true
+			consts = append(consts, s.code("$1 = $2", name, jen.Lit(value)))
 		}
-		for _, t := range s.layout.AllPeriods() {
-			ids := s.names.IDs(t)
-			add(ids.Table, t.ID)
-			for _, f := range t.AllFamilies() {
-				add(ids.Families[f.Name], f.Name)
-			}
+	}
+	for _, t := range s.layout.AllPeriods() {
+		ids := s.names.IDs(t)
+		add(ids.Table, t.ID)
+		for _, f := range t.AllFamilies() {
+			add(ids.Families[f.Name], f.Name)
 		}
-	})
+	}
+	return s.code(`
+		// The tables of $Name events and their families, for other programs; options may add a prefix to IDs.
+		const (
+			$1
+		)`, consts)
 }
 
 // tableLit renders what setup needs to know about a table.
 func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	options := multi
 	options.Multi = len(t.Families) > 1
-	families := jen.Index().Add(s.store("Family")).Custom(options, each(t.Families, func(_ int, f *layout.Family) jen.Code {
-		return s.family(t, f)
-	})...)
-	fields := []field{{"ID", jen.Id(s.names.IDs(t).Table)}, {"Families", families}}
-	splits := each(t.Splits, func(_ int, split *string) jen.Code { return jen.Lit(*split) })
-	fields = with(fields, len(t.Splits) > 0, "Splits", jen.Index().String().Values(splits...))
+	families := jen.Custom(options, each(t.Families, func(_ int, f *layout.Family) jen.Code { return s.family(t, f) })...)
+	fields := []field{{"ID", jen.Id(s.names.IDs(t).Table)}, {"Families", s.code("[]store.Family$1", families)}}
+	splits := jen.List(each(t.Splits, func(_ int, split *string) jen.Code { return jen.Lit(*split) })...)
+	fields = with(fields, len(t.Splits) > 0, "Splits", s.code("[]string{$1}", splits))
 	fields = with(fields, t.KeyFields != nil, "KeySchema", s.keySchema(t))
 	if t.Protected != nil {
-		name := map[bool]string{true: "Protected", false: "Unprotected"}[*t.Protected]
-		fields = append(fields, field{"DeletionProtection", jen.Qual(bigtablePath, name)})
+		name := map[bool]string{true: "bigtable.Protected", false: "bigtable.Unprotected"}[*t.Protected]
+		fields = append(fields, field{"DeletionProtection", s.code(name)})
 	}
 	fields = with(fields, t.Tier != 0, "Tier", s.tier(t.Tier))
 	if t.Bundle.ID != "" {
@@ -72,15 +70,15 @@ func (s *schemaFile) tableLit(t *layout.Table) *jen.Statement {
 	fields = with(fields, t.WriteOnly, "WriteOnly", jen.True())
 	facts := lock.Record(s.layout, t)
 	fields = with(fields, facts != "", "Layout", rawString(facts))
-	return s.store("Table").Add(lines(fields...))
+	return s.code("store.Table$1", lines(fields...))
 }
 
 // tier renders the age from which cells are in the infrequent access tier.
 func (s *schemaFile) tier(t codec.Tier) *jen.Statement {
 	if after, moves := t.After(); moves {
-		return s.codec("Tier").Call(gocode.Duration(after))
+		return s.code("codec.Tier($1)", gocode.Duration(after))
 	}
-	return s.codec("SSDOnly")
+	return s.code("codec.SSDOnly")
 }
 
 // bundle renders the schema bundle of a table.
@@ -89,9 +87,9 @@ func (s *schemaFile) bundle(t *layout.Table) *jen.Statement {
 	if t.Bundle.Drop {
 		fields = append(fields, field{"Drop", jen.True()})
 	} else {
-		fields = append(fields, field{"Descriptors", jen.Index().Byte().Call(jen.Lit(string(protofile.Of(s.layout, s.names).Descriptors())))})
+		fields = append(fields, field{"Descriptors", s.code("[]byte($1)", jen.Lit(string(protofile.Of(s.layout, s.names).Descriptors())))})
 	}
-	return jen.Op("&").Add(s.store("SchemaBundle")).Add(inline(fields...))
+	return s.code("&store.SchemaBundle$1", inline(fields...))
 }
 
 // rawString renders a text on one line, without escapes if possible.
@@ -108,18 +106,15 @@ func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
 	if t.Delimiter != "" {
 		fields = slices.Insert(fields, 0, field{"Delimiter", jen.Lit(t.Delimiter)})
 	}
-	return jen.Op("&").Add(s.store("KeySchema")).Add(inline(fields...))
+	return s.code("&store.KeySchema$1", inline(fields...))
 }
 
-// mappingVar declares everything that the store needs to know about a table:
-//
-//	var balloonCellsMapping = store.NewMapping(balloonCellsColumns, store.Mapping{…})
+// mappingVar declares everything that the store needs to know about a table.
 func (s *schemaFile) mappingVar(t *layout.Table) jen.Code {
-	return gocode.Doc(fmt.Sprintf("%s maps events to table %s%s.", s.names.Table(t).Mapping, t.ID, ofEvents(t))).Line().
-		Var().Id(s.names.Table(t).Mapping).Op("=").Add(s.store("NewMapping")).Call(
-		jen.Id(s.names.Table(t).Columns),
-		s.store("Mapping").Add(lines(s.mappingFields(t)...)),
-	)
+	n := s.names.Table(t)
+	return s.code(`
+		// $1 maps events to table $2.
+		var $1 = store.NewMapping($3, store.Mapping$4)`, n.Mapping, t.ID+ofEvents(t), n.Columns, lines(s.mappingFields(t)...))
 }
 
 // ofEvents returns which events have a layout, for a table with several.
@@ -139,7 +134,7 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 	fields = with(fields, t.Sequence, "SequenceInColumns", jen.True()) // else, the key says that there is one
 	fields = append(fields, field{"Check", jen.Id(s.names.Check)})
 	if t.Rollup != nil {
-		fields = append(fields, field{"Rollup", jen.Op("&").Add(s.lit(*t.Rollup))})
+		fields = append(fields, field{"Rollup", s.code("&$1", s.lit(*t.Rollup))})
 	}
 	fields = with(fields, !t.Since.IsZero(), "Since", gocode.Date(t.Since))
 	fields = with(fields, len(t.Older) > 0, "Older", s.mappingsOf(t.Older))
@@ -151,18 +146,7 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 
 // fieldNames renders the constants of all fields, one a line, so that a new field adds a line.
 func (s *schemaFile) fieldNames() *jen.Statement {
-	return jen.Index().Add(s.store("Field")).Custom(multi, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
+	return s.code("[]store.Field$1", jen.Custom(multi, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
 		return jen.Id(s.names.Field(f).Const)
-	})...)
-}
-
-// parser returns the name of the function that parses serialized events; empty if the
-// table has none.
-func (s *schemaFile) parser(t *layout.Table) string {
-	return map[layout.Format]string{layout.Protobuf: s.names.ParseProto, layout.JSONText: s.names.ParseJSON}[t.Blob]
-}
-
-// setDefault renders the assignment of a field's default.
-func (s *schemaFile) setDefault(f *layout.Field) *jen.Statement {
-	return jen.Id("e").Dot(s.names.Field(f).Name).Op("=").Add(s.defaultValue(f))
+	})...))
 }

@@ -3,11 +3,9 @@ package emit
 import (
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/btgen-dev/btgen/gen/emit/gocode"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -34,58 +32,50 @@ func (s *schemaFile) goType(f *layout.Field) *jen.Statement {
 // an optional one needs no pointer.
 func isSlice(f *layout.Field) bool { return f.Type.Traits().Nilable }
 
+// isPointer reports whether the field of an event is a pointer to the value.
+func isPointer(f *layout.Field) bool { return f.Optional && !isSlice(f) }
+
 // fieldType is the type of the field in the event.
 func (s *schemaFile) fieldType(f *layout.Field) *jen.Statement {
-	if f.Optional && !isSlice(f) {
-		return jen.Op("*").Add(s.goType(f))
+	if isPointer(f) {
+		return s.code("*$1", s.goType(f))
 	}
 	return s.goType(f)
 }
 
+// member is the field of the event e.
+func (s *schemaFile) member(f *layout.Field) *jen.Statement {
+	return s.code("e.$1", s.names.Field(f).Name)
+}
+
 // value is the field of e, as a value of its goType.
-func (s *schemaFile) value(e string, f *layout.Field) *jen.Statement {
-	v := jen.Id(e).Dot(s.names.Field(f).Name)
-	if f.Optional && !isSlice(f) {
-		return jen.Op("*").Add(v)
+func (s *schemaFile) value(f *layout.Field) *jen.Statement {
+	if isPointer(f) {
+		return s.code("*e.$1", s.names.Field(f).Name)
 	}
-	return v
+	return s.member(f)
 }
 
 // encodable is the field of e in the form that the codec requires, with enums as numbers.
-func (s *schemaFile) encodable(e string, f *layout.Field) *jen.Statement {
+func (s *schemaFile) encodable(f *layout.Field) *jen.Statement {
 	if f.Type == schema.Enum {
-		return jen.Int64().Parens(s.value(e, f))
+		return s.code("int64($1)", s.value(f))
 	}
-	return s.value(e, f)
+	return s.value(f)
 }
 
-// isSet is the condition that an optional field of e is set.
-func (s *schemaFile) isSet(e string, f *layout.Field) *jen.Statement {
-	return jen.Id(e).Dot(s.names.Field(f).Name).Op("!=").Nil()
-}
-
-// ifSet guards code by isSet if the field is optional.
-func (s *schemaFile) ifSet(e string, f *layout.Field, code ...jen.Code) *jen.Statement {
+// ifSet guards code by the condition that an optional field of e is set.
+func (s *schemaFile) ifSet(f *layout.Field, code *jen.Statement) *jen.Statement {
 	if !f.Optional {
-		out := jen.Null()
-		for i, c := range code {
-			if i > 0 {
-				out.Line()
-			}
-			out.Add(c)
-		}
-		return out
+		return code
 	}
-	return jen.If(s.isSet(e, f)).Block(code...)
+	return s.code("if $1 != nil {\n$2\n}", s.member(f), code)
 }
 
 // encoding is the codec's name for the encoding of a column.
 func encoding(v codec.Values) string {
 	return [...]string{codec.BinaryValues: "Binary", codec.TextValues: "Text", codec.BigEndianValues: "BigEndian", codec.LittleEndianValues: "LittleEndian"}[v]
 }
-
-// defaultValue is the default of a field as Go source.
-func (s *schemaFile) defaultValue(f *layout.Field) *jen.Statement { return s.literal(f, f.Default) }
 
 // literal is a value of a field's type as Go source.
 func (s *schemaFile) literal(f *layout.Field, value any) *jen.Statement {
@@ -97,36 +87,26 @@ func (s *schemaFile) literal(f *layout.Field, value any) *jen.Statement {
 		case schema.Enum:
 			return s.own(s.names.Field(f).Value(v))
 		case schema.JSON:
-			return jen.Qual("encoding/json", "RawMessage").Call(jen.Lit(v))
+			return s.code("json.RawMessage($1)", jen.Lit(v))
 		}
 		return jen.Lit(v)
 	case []byte:
-		return jen.Index().Byte().Call(jen.Lit(string(v)))
-	case bool:
-		return jen.Lit(v)
-	case int64:
-		return gocode.Int(v)
+		return s.code("[]byte($1)", jen.Lit(string(v)))
 	case uint64:
 		return jen.Id(strconv.FormatUint(v, 10))
 	case float64:
 		return jen.Id(strconv.FormatFloat(v, 'g', -1, 64))
-	case time.Duration:
-		return gocode.Duration(v)
-	case time.Time:
-		return gocode.Date(v)
+	case nil:
+		return jen.Nil()
 	}
-	return jen.Nil()
+	return s.lit(value)
 }
 
 // uuidLiteral renders a canonical UUID as an array of bytes.
 func (s *schemaFile) uuidLiteral(text string) *jen.Statement {
 	u, err := codec.ParseUUID(text)
 	if err != nil {
-		return s.codec("UUID").Values() // the schema has refused it
+		return s.code("codec.UUID{}") // the schema has refused it
 	}
-	return s.codec("UUID").CustomFunc(jen.Options{Open: "{", Close: "}", Separator: ","}, func(g *jen.Group) {
-		for _, b := range u {
-			g.Id(fmt.Sprintf("%#02x", b))
-		}
-	})
+	return s.code("codec.UUID{$1}", jen.List(each(u[:], func(_ int, b *byte) jen.Code { return jen.Id(fmt.Sprintf("%#02x", *b)) })...))
 }

@@ -13,7 +13,7 @@ import (
 //
 //	store.Was("temp", codec.Converted(codec.Binary.Float32, codec.ToFloat64[float32]))
 func (s *schemaFile) olderColumn(c, older layout.Column) *jen.Statement {
-	out := s.store("Was").Call(jen.Lit(older.Qualifier), s.olderCoding(older))
+	out := s.code("store.Was($1, $2)", jen.Lit(older.Qualifier), s.olderCoding(older))
 	if older.Family != c.Family {
 		out.Dot("In").Call(jen.Lit(older.Family))
 	}
@@ -27,9 +27,9 @@ func (s *schemaFile) olderCoding(older layout.Column) *jen.Statement {
 	case older.Was.Type == f.Type:
 		return s.coding(older, f)
 	case older.Was.Type == schema.Enum:
-		return s.codec("EnumNames").Call(s.codec(encoding(older.Values)+"Values"), s.enumLiteral(oneRow, older.Was.Enum))
+		return s.code("codec.EnumNames(codec.$1, $2)", encoding(older.Values)+"Values", s.enumLiteral(oneRow, older.Was.Enum))
 	}
-	return s.codec("Converted").Call(s.codec(encoding(older.Values)).Dot(suffix(older.Was.Type)), s.conversion(older.Was, f))
+	return s.code("codec.Converted(codec.$1.$2, $3)", encoding(older.Values), suffix(older.Was.Type), s.conversion(older.Was, f))
 }
 
 // enumLiteral renders the values of an enum.
@@ -46,50 +46,53 @@ var oneRow = jen.Options{Open: "{", Close: "}", Separator: ","}
 // are read by name.
 func (s *schemaFile) conversion(older, f *layout.Field) *jen.Statement {
 	if older.Type == f.Type { // in JSON
-		return s.codec("Unchanged").Types(s.jsonGoType(f))
+		return s.code("codec.Unchanged[$1]", s.jsonGoType(f))
 	}
 	c, _ := older.Type.ConversionTo(f.Type) // the layout has no others
 	switch {
 	case older.Type == schema.Enum:
-		return s.codec(c.Func).Call(s.enumLiteral(oneRow, older.Enum))
+		return s.code("codec.$1($2)", c.Func, s.enumLiteral(oneRow, older.Enum))
 	case c.Of == schema.OfNew:
-		return s.codec(c.Func).Types(s.goType(f))
+		return s.code("codec.$1[$2]", c.Func, s.goType(f))
 	case c.Of == schema.OfOld:
-		return s.codec(c.Func).Types(s.goType(older))
+		return s.code("codec.$1[$2]", c.Func, s.goType(older))
 	}
 	return s.codec(c.Func)
 }
 
 // takeOlderProto sets a field from an older number, unless the event has a newer one.
 func (s *schemaFile) takeOlderProto(f, older *layout.Field, newer []int) jen.Code {
-	condition := jen.Null()
+	lacks := &jen.Statement{}
 	for i, number := range newer {
 		if i > 0 {
-			condition.Op("&&")
+			lacks.Op("&&")
 		}
-		condition.Op("!").Add(s.codec("HasProto")).Call(jen.Id("blob"), jen.Lit(number))
+		lacks.Add(s.code("!codec.HasProto(blob, $1)", number))
 	}
-	return jen.If(condition).BlockFunc(func(g *jen.Group) {
-		if older.Type == f.Type {
-			g.Add(s.takeProto(f))
-			return
-		}
-		value := s.protoValue(older)
-		if older.Type != schema.Enum {
-			g.List(jen.Id("v"), jen.Err()).Op(":=").Add(s.conversion(older, f)).Call(value)
-			g.If(jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Op("&").Add(s.codec("FieldError")).Values(jen.Id("Field").Op(":").Lit(f.Name), jen.Id("Err").Op(":").Err())))
-			value = jen.Id("v")
-		}
-		g.Add(s.setProto(f, value))
-	})
+	take := s.takeProto(f)
+	switch value := s.protoValue(older); {
+	case older.Type == f.Type:
+	case older.Type == schema.Enum:
+		take = s.setProto(f, value)
+	default:
+		take = s.code(`
+			v, err := $1($2)
+			if err != nil {
+				return &codec.FieldError{Field: $3, Err: err}
+			}
+			$4`, s.conversion(older, f), value, jen.Lit(f.Name), s.setProto(f, jen.Id("v")))
+	}
+	return s.code("if $1 {\n$2\n}", lacks, take)
 }
 
 // fromOlderJSON sets the member of a field from an older one, if the event lacks it.
 func (s *schemaFile) fromOlderJSON(f, older *layout.Field) jen.Code {
-	v := jen.Id("v").Dot(s.names.Field(f).Name)
+	v, name := s.code("v.$1", s.names.Field(f).Name), jen.Lit(older.Name)
 	if f.Type == schema.JSON {
-		return v.Clone().Op("=").Add(s.codec("OlderJSON")).Call(jen.Id("blob"), jen.Lit(older.Name), v)
+		return s.code("$1 = codec.OlderJSON(blob, $2, $1)", v, name)
 	}
-	return jen.If(jen.Err().Op(":=").Add(s.codec("OlderMember")).Call(jen.Id("blob"), jen.Lit(older.Name), jen.Op("&").Add(v), s.conversion(older, f)), jen.Err().Op("!=").Nil()).
-		Block(jen.Return(jen.Err()))
+	return s.code(`
+		if err := codec.OlderMember(blob, $1, &$2, $3); err != nil {
+			return err
+		}`, name, v, s.conversion(older, f))
 }
