@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 func (r *resolver) key(t *Table, s *schema.Table) {
 	seen := map[string]diag.Pos{}
 	var meant []string
+	t.sources = map[string]Source{}
 	for i := range s.Segments {
 		g := &s.Segments[i]
 		segment, name, ok := r.segment(t, s, g)
@@ -34,7 +36,7 @@ func (r *resolver) key(t *Table, s *schema.Table) {
 			continue
 		}
 		t.Segments = append(t.Segments, segment)
-		t.setSource(&segment, Source{g.Pos, g.String()})
+		t.sources[idOf(&segment)] = Source{g.Pos, g.String()}
 	}
 	for _, name := range meant {
 		if _, ok := seen[name]; !ok {
@@ -125,7 +127,14 @@ func (r *resolver) segmentHint(t *Table, s *schema.Table, name string) (hint, me
 	}
 	switch strings.ToLower(name) {
 	case "timestamp", "ts", "datetime", "event_time", "date", "hour", "day", "week", "month", "year":
-		return timeHint(t, s), at
+		timed := func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket }
+		switch {
+		case slices.ContainsFunc(s.Segments, timed):
+			return "remove it: the key already contains the time of the event", at
+		case t.Pattern.Bucketed():
+			return "the bucket of the event's time is `bucket`, or as in {bucket: unix_ms}", at
+		}
+		return "the time of the event is `time`, or as in {time: unix_ms}", at
 	case "reverse_timestamp", "reversed_timestamp", "reverse_time", "reverse_ts", "inverted_timestamp":
 		return "for the newest first, write " + diag.Code("{"+strings.TrimPrefix(at, "the ")+": unix_ms, reverse: true}"), at
 	case "sequence", "seq", "counter":
@@ -144,41 +153,31 @@ func (r *resolver) segmentHint(t *Table, s *schema.Table, name string) (hint, me
 	return "write a series value, bucket, time, metric or {const: text}", ""
 }
 
-// timeHint says how to write the event time in a key.
-func timeHint(t *Table, s *schema.Table) string {
-	switch {
-	case slices.ContainsFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentTime || g.Kind == schema.SegmentBucket }):
-		return "remove it: the key already contains the time of the event"
-	case t.Pattern.Bucketed():
-		return "the bucket of the event's time is `bucket`, or as in {bucket: unix_ms}"
-	}
-	return "the time of the event is `time`, or as in {time: unix_ms}"
-}
-
 // form resolves the encoding of a series value.
 func (r *resolver) form(t *Table, out *codec.Segment, g *schema.Segment) {
-	typ := out.Type
-	if t := r.layout.Series[out.Series].Type; t == schema.Invalid || t.Traits().NoKey {
+	f, form, pos := &r.layout.Series[out.Series], &out.Form, g.Pos
+	if f.Type == schema.Invalid || f.Type.Traits().NoKey {
 		return // reported at the series value
 	}
-	pos := g.Pos
-	if g.Encoding.IsSet() {
+	switch {
+	case g.Encoding.IsSet():
 		encoding, err := codec.ParseKeyEncoding(g.Encoding.V)
 		if err != nil {
 			return // the language has no other encodings
 		}
-		out.Form.Encoding, pos = encoding, g.Encoding.Pos
-	} else if t.Delimiter == "" {
-		out.Form.Encoding = binaryEncoding(typ)
+		form.Encoding, pos = encoding, g.Encoding.Pos
+	case t.Delimiter != "" || out.Type == codec.StringSegment:
+	case out.Type == codec.BytesSegment:
+		form.Encoding = codec.KeyRaw
+	default:
+		form.Encoding = codec.KeyBinary
 	}
-	out.Form.Pad, out.Form.Reverse, out.Form.Escape = g.Pad.V, g.Reverse.V, g.Escape.V
-	if err := out.Form.Validate(typ, t.Delimiter); err != nil {
+	form.Pad, form.Reverse, form.Escape = g.Pad.V, g.Reverse.V, g.Escape.V
+	if err := form.Validate(out.Type, t.Delimiter); err != nil {
 		message, hint := wanted(err)
 		r.reject(pos, "bad-form", g.Name.V, strings.TrimPrefix(message, codec.ErrForm.Error()+": "), hint)
-		return
-	}
-	if typ == codec.EnumSegment && out.Form.Pad > 0 {
-		r.enumFits(&r.layout.Series[out.Series], out.Form, g.Pad.Pos)
+	} else if out.Type == codec.EnumSegment && form.Pad > 0 {
+		r.enumFits(f, *form, g.Pad.Pos)
 	}
 }
 
@@ -194,17 +193,6 @@ func (r *resolver) enumFits(f *Field, form codec.KeyForm, pos diag.Pos) {
 			return
 		}
 	}
-}
-
-// binaryEncoding returns the default encoding of a type in a key without a delimiter.
-func binaryEncoding(t codec.SegmentType) codec.KeyEncoding {
-	switch t {
-	case codec.StringSegment:
-		return codec.KeyText
-	case codec.BytesSegment:
-		return codec.KeyRaw
-	}
-	return codec.KeyBinary
 }
 
 // timeKey resolves the format of the time in the key.
@@ -223,11 +211,7 @@ func (r *resolver) timeKey(t *Table, g *schema.Segment) {
 		t.Time = r.reversed(format, g)
 	}
 	if resolution := format.Resolution(); resolution == 0 || r.layout.Precision%resolution != 0 {
-		pos := g.Format.Pos
-		if !pos.IsValid() {
-			pos = g.Pos
-		}
-		r.refuse(pos, "K13", "coarse-time", text, schema.FormatDuration(r.layout.Precision), r.finerTime(t, resolution))
+		r.refuse(cmp.Or(g.Format.Pos, g.Pos), "K13", "coarse-time", text, schema.FormatDuration(r.layout.Precision), r.finerTime(t, resolution))
 	}
 }
 
@@ -373,21 +357,31 @@ func (r *resolver) checkSegments(t *Table, s *schema.Table, seen map[string]diag
 		r.reject(s.Key, "no-metric", t.Pattern, wanted)
 	}
 	r.checkAllSeries(t, s, wanted, seen)
-	r.checkBinaryBucket(t)
+	if bucket := t.Bucket; t.Delimiter == "" && t.Pattern.Bucketed() && !t.Endless() && t.BucketPos.IsValid() && bucket.Width() == 0 && bucket.Validate() == nil {
+		r.reject(t.BucketPos, "wide-label", bucket.Label, diag.Code(schema.Quoted(bucket.Label.Prefix+"%04d"+bucket.Label.Suffix)))
+	}
+}
+
+// lacking returns the series values that a key lacks; none if it has a segment that may be any of them.
+func (r *resolver) lacking(t *Table, seen map[string]diag.Pos) (out []Field) {
+	for _, f := range r.layout.Series {
+		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok && !t.Unknown {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // checkAllSeries rejects a key that lacks series values.
 func (r *resolver) checkAllSeries(t *Table, s *schema.Table, wanted string, seen map[string]diag.Pos) {
 	var names, times []string
-	for _, f := range r.layout.Series {
-		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok {
-			names = append(names, strconv.Quote(f.Name))
-			if f.Type == schema.Timestamp {
-				times = append(times, strconv.Quote(f.Name))
-			}
+	for _, f := range r.lacking(t, seen) {
+		names = append(names, strconv.Quote(f.Name))
+		if f.Type == schema.Timestamp {
+			times = append(times, strconv.Quote(f.Name))
 		}
 	}
-	if names == nil || t.Unknown {
+	if names == nil {
 		return
 	}
 	hint := "add " + words.Plural(len(names), "it: ", "them: ") + wanted
@@ -425,10 +419,8 @@ func (r *resolver) wantedSegments(t *Table, s *schema.Table, seen map[string]dia
 	if _, ok := seen["the metric"]; !ok && t.Metrics() {
 		more = append(more, "metric")
 	}
-	for _, f := range r.layout.Series {
-		if _, ok := seen[fmt.Sprintf("series value %q", f.Name)]; !ok && !t.Unknown {
-			more = append(more, f.Name)
-		}
+	for _, f := range r.lacking(t, seen) {
+		more = append(more, f.Name)
 	}
 	if !t.Endless() && !t.Pattern.NewestOnly() {
 		more = append(more, word)
@@ -453,14 +445,6 @@ func (r *resolver) seriesHint(name string) string {
 		return "write " + diag.Code(names[0])
 	}
 	return "the series values are " + FirstOf(names)
-}
-
-// checkBinaryBucket rejects a label of variable width in a key without a delimiter.
-func (r *resolver) checkBinaryBucket(t *Table) {
-	if t.Delimiter == "" && t.Pattern.Bucketed() && !t.Endless() && t.BucketPos.IsValid() && t.Bucket.Width() == 0 && t.Bucket.Validate() == nil {
-		l := t.Bucket.Label
-		r.reject(t.BucketPos, "wide-label", t.Bucket.Label, diag.Code(schema.Quoted(l.Prefix+"%04d"+l.Suffix)))
-	}
 }
 
 // checkJoined rejects keys in which a reader could not tell where a segment ends that the
@@ -528,14 +512,6 @@ type Source struct {
 // idOf tells the segments of a key apart. Equal constants are one.
 func idOf(g *codec.Segment) string { return fmt.Sprint(g.Kind, g.Series, g.Buckets, g.Joined, g.Const) }
 
-// setSource sets what Source returns for a segment.
-func (t *Table) setSource(g *codec.Segment, source Source) {
-	if t.sources == nil {
-		t.sources = map[string]Source{}
-	}
-	t.sources[idOf(g)] = source
-}
-
 // Source returns a segment of the key as the schema has it. Another salt or bucket has no position,
 // and the text that the schema would have.
 func (t *Table) Source(g *codec.Segment) Source {
@@ -552,6 +528,17 @@ func (t *Table) Source(g *codec.Segment) Source {
 		}
 	}
 	return Source{Text: saltText(names, g.Buckets)}
+}
+
+// SegmentTexts returns the segments of the key as the schema has them. A tie-breaker that is in qualifiers is the last one.
+func (t *Table) SegmentTexts() (out []string) {
+	for i := range t.Segments {
+		out = append(out, t.Source(&t.Segments[i]).Text)
+	}
+	if t.Sequence {
+		out = append(out, "{sequence: true}")
+	}
+	return out
 }
 
 // saltText formats a salt of series values.

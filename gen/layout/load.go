@@ -42,13 +42,7 @@ const (
 
 // Load is the load for estimates: as declared or, for undeclared values, as assumed.
 type Load struct {
-	Series     int64
-	Rate       float64 // events per second and series
-	ValueBytes int64
-	Widths     map[string]int64 // of single values, by name, as declared
-	Skew       float64
-	Arrival    string // one of schema.Arrivals
-
+	Expect
 	AssumedSeries, AssumedRate, AssumedValueBytes bool
 }
 
@@ -56,10 +50,8 @@ type Load struct {
 // precision and at most one per second, because a finer precision serves to distinguish
 // events.
 func (l *Layout) Load() Load {
-	load := Load{
-		Series: l.Expect.Series, Rate: l.Expect.Rate, ValueBytes: l.Expect.ValueBytes,
-		Widths: l.Expect.Widths, Skew: l.Expect.Skew, Arrival: cmp.Or(l.Expect.Arrival, schema.Steady),
-	}
+	load := Load{Expect: l.Expect}
+	load.Arrival = cmp.Or(load.Arrival, schema.Steady)
 	if load.Series == 0 {
 		load.Series, load.AssumedSeries = assumedSeries, true
 		if most := l.mostSeries(); most > 0 {
@@ -163,28 +155,21 @@ func spans(families []Family, of func(*Family) time.Duration) (shortest, longest
 	return shortest, longest
 }
 
-// ColumnAges returns how long the data of a column lives: two ages if that depends on
-// the TTL class of the event.
-func (t *Table) ColumnAges(c Column) (shortest, longest time.Duration) {
-	return spans(t.familiesOf(c), (*Family).Age)
-}
-
-// familiesOf returns the families that have a column.
-func (t *Table) familiesOf(c Column) []Family {
-	if t.HasClasses() {
-		return t.Families
-	}
-	return t.Families[c.Family : c.Family+1]
-}
-
-// ColumnHorizons is ColumnAges at a rate of events per second and series, for storage: in the
+// ColumnHorizons returns how long the data of a column lives: two ages if that depends on
+// the TTL class of the event. It is for storage at a rate of events per second and series: in the
 // only row of a series, a limit of n versions keeps the newest n events, and thus those of the
 // time in which n events arrive. In other tables, it limits nothing but rewritten events.
 func (t *Table) ColumnHorizons(c Column, rate float64) (shortest, longest time.Duration) {
-	if !t.Endless() {
-		return t.ColumnAges(c)
+	families := t.Families
+	if !t.HasClasses() {
+		families = families[c.Family : c.Family+1]
 	}
-	return spans(t.familiesOf(c), func(f *Family) time.Duration { return f.horizon(rate) })
+	return spans(families, func(f *Family) time.Duration {
+		if t.Endless() {
+			return f.horizon(rate)
+		}
+		return f.Age()
+	})
 }
 
 // longestHorizon is longer than any table lives.

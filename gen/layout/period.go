@@ -117,16 +117,12 @@ func (r *resolver) aligned(newer, older *Table) bool {
 		return true
 	}
 	var near []string
-	for _, toward := range []func(t time.Time) time.Time{ // the later first: the earlier may be past
-		func(t time.Time) time.Time {
-			return slices.MaxFunc([]time.Time{r.nextStart(newer, t), r.nextStart(older, t)}, time.Time.Compare)
-		},
-		func(t time.Time) time.Time {
-			return slices.MinFunc([]time.Time{r.startOf(newer, t), r.startOf(older, t)}, time.Time.Compare)
-		},
-	} {
+	for i, edge := range []func(t *Table, at time.Time) time.Time{r.nextStart, r.startOf} { // the later first: the earlier may be past
 		for t, n := at, 0; n < maxAlignment; n++ {
-			next := toward(t)
+			next := edge(newer, t)
+			if other := edge(older, t); other.After(next) == (i == 0) {
+				next = other
+			}
 			if next.Equal(t) {
 				near = append(near, diag.Code("since: "+schema.FormatInstant(t)))
 				break
@@ -175,11 +171,7 @@ func (r *resolver) checkTTLFields(newer, older *Table) {
 		r.reject(older.Pos, "other-expiry", b, a)
 	}
 	if older.HasSequence() && !newer.HasSequence() {
-		texts := []string{}
-		for i := range newer.Segments {
-			texts = append(texts, newer.Source(&newer.Segments[i]).Text)
-		}
-		r.reject(newer.KeyPos, "sequence-lost", schema.FormatInstant(older.Until), diag.Code(SegmentsText(append(texts, "{sequence: true}"))))
+		r.reject(newer.KeyPos, "sequence-lost", schema.FormatInstant(older.Until), diag.Code(SegmentsText(append(newer.SegmentTexts(), "{sequence: true}"))))
 	}
 }
 
@@ -218,15 +210,20 @@ func (r *resolver) checkServes(t *Table, i int) {
 // checkApart rejects two layouts in the same table and family whose rows could have the same
 // key, because one would read the other's data.
 func (r *resolver) checkApart(newer, older *Table) {
-	shared := sharedFamilies(newer, older)
-	if newer.ID != older.ID || len(shared) == 0 || newer.Unknown || older.Unknown {
+	if newer.ID != older.ID || newer.Unknown || older.Unknown {
 		return
 	}
-	for _, f := range shared {
-		a, b := &f[0], &f[1]
-		if a.Strategy != b.Strategy || a.GC.String() != b.GC.String() || a.Life.Default != b.Life.Default {
-			r.reject(b.GCPos, "other-ttl", b.Name, diag.Code("family: "+schema.Quoted(b.Name+"_old")))
+	shared := false
+	for _, a := range newer.AllFamilies() {
+		for _, b := range older.AllFamilies() {
+			shared = shared || a.Name == b.Name
+			if a.Name == b.Name && (a.Strategy != b.Strategy || a.GC.String() != b.GC.String() || a.Life.Default != b.Life.Default) {
+				r.reject(b.GCPos, "other-ttl", b.Name, diag.Code("family: "+schema.Quoted(b.Name+"_old")))
+			}
 		}
+	}
+	if !shared {
+		return
 	}
 	if newer.KeyFields != nil && !slices.Equal(newer.KeyFields, older.KeyFields) {
 		r.reject(older.Pos, "older-key-schema", older.ID, "table: "+schema.Quoted(older.ID))
@@ -252,18 +249,6 @@ func (r *resolver) apartHint(newer, older *Table) string {
 		"begin the new key with a constant, and write the old key in before:", "tables:", "  " + schema.Quoted(t.Name.V) + ":",
 		"    key: " + t.KeyText(append([]string{"{const: v2}"}, t.SegmentTexts()...)),
 	}, "\n")
-}
-
-// sharedFamilies returns the families that two layouts have in common, as each has it.
-func sharedFamilies(a, b *Table) (out [][2]Family) {
-	for _, f := range a.AllFamilies() {
-		for _, g := range b.AllFamilies() {
-			if f.Name == g.Name {
-				out = append(out, [2]Family{f, g})
-			}
-		}
-	}
-	return out
 }
 
 // keySet returns a superset of the row keys of a layout.
@@ -301,34 +286,24 @@ func (l *Layout) segmentSet(t *Table, g codec.Segment) keyset.Set {
 // valueSet returns the texts of a series value.
 func (l *Layout) valueSet(t *Table, g codec.Segment, width int) keyset.Set {
 	f := &l.Series[g.Series]
-	own := f.Type.Traits()
-	texts := own.Words
-	if f.Type == schema.Enum && len(f.Enum) <= maxEnumSet {
-		for _, v := range f.Enum {
-			texts = append(texts, v.Name)
-		}
-	}
+	own, samples := f.Type.Traits(), valueSamples(f, g.Form)
 	switch {
 	case g.Form.InBytes(g.Type):
 		return keyset.Repeat(keyset.AnyByte, width)
-	case g.Form.Encoding.Alphabet() != "":
-		return keyset.Repeat(keyset.Bytes(g.Form.Encoding.Alphabet()), width)
-	case slices.Contains(own.KeyTexts, "-1"):
+	case slices.Contains(own.KeyTexts, "-1") && g.Form.Encoding.Alphabet() == "":
 		return keyset.Concat(keyset.Optional(keyset.Text("-")), keyset.Repeat(keyset.Digits, width))
-	case g.Form.Encoding == codec.KeyText && texts != nil:
+	case g.Form.Encoding == codec.KeyText && g.Form.Pad == 0 && (own.Words != nil || f.Enum != nil && len(f.Enum) <= maxEnumSet):
 		var sets []keyset.Set
-		for _, text := range texts {
+		for _, text := range samples {
 			sets = append(sets, keyset.Text(text))
 		}
 		return keyset.Union(sets...)
-	case g.Form.Encoding != codec.KeyRaw && own.KeyTexts != nil:
-		return keyset.Repeat(keyset.Bytes(strings.Join(own.KeyTexts, "")), width)
+	case samples != nil:
+		return keyset.Repeat(keyset.Bytes(strings.Join(samples, "")), width)
+	case len(t.Delimiter) == 1 && !g.Joined:
+		return keyset.Repeat(keyset.AnyByte.Without(t.Delimiter[0]), width)
 	}
-	class := keyset.AnyByte
-	if len(t.Delimiter) == 1 && !g.Joined {
-		class = class.Without(t.Delimiter[0])
-	}
-	return keyset.Repeat(class, width)
+	return keyset.Repeat(keyset.AnyByte, width)
 }
 
 // maxEnumSet is the maximum size of an enum whose names are distinguished.

@@ -28,12 +28,16 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 		Expect: Expect{
 			Pos: s.Expect.Pos, Series: s.Expect.Series.V, Rate: s.Expect.Rate.V, ValueBytes: s.Expect.ValueBytes.V,
 			Lateness: s.Expect.Lateness.V, Clusters: s.Expect.Clusters.V, Skew: s.Expect.Skew.V, Arrival: s.Expect.Arrival.V,
+			Widths: map[string]int64{},
 		},
 	}}
-	r.expect()
-	if r.layout.Precision == 0 {
-		r.layout.Precision = time.Millisecond
+	for _, v := range s.Expect.Widths {
+		r.layout.Expect.Widths[v.Name.V] = v.Bytes.V
 	}
+	for _, read := range s.Expect.Reads {
+		r.layout.Expect.Reads = append(r.layout.Expect.Reads, ExpectedRead{Pos: read.Method.Pos, Method: read.Method.V, Rate: read.Rate.V, Range: read.Range.V})
+	}
+	r.layout.Precision = cmp.Or(r.layout.Precision, time.Millisecond)
 	r.layout.Series = fields(s.Series)
 	r.layout.Fields = fields(s.Fields)
 	r.was()
@@ -54,28 +58,12 @@ func Resolve(s *schema.Schema) (*Layout, diag.List) {
 	return r.layout, r.found
 }
 
-// expect resolves the sizes of single values and the reads of the expected load.
-func (r *resolver) expect() {
-	e := &r.layout.Expect
-	for _, v := range r.schema.Expect.Widths {
-		if e.Widths == nil {
-			e.Widths = map[string]int64{}
-		}
-		e.Widths[v.Name.V] = v.Bytes.V
-	}
-	for _, read := range r.schema.Expect.Reads {
-		e.Reads = append(e.Reads, ExpectedRead{Pos: read.Method.Pos, Method: read.Method.V, Rate: read.Rate.V, Range: read.Range.V})
-	}
-}
-
 // resolver contains the state of Resolve.
 type resolver struct {
 	schema   *schema.Schema
 	layout   *Layout
 	found    diag.List
-	protobuf []*Table // tables that store events as protobuf
-	// homeless is set if a field does not name its family.
-	homeless bool
+	homeless bool // a field does not name its family
 }
 
 // messageText has the sentences of errors.
@@ -114,32 +102,20 @@ func fields(in []schema.Field) []Field {
 	for i, f := range in {
 		out[i] = Field{
 			Pos: f.Name.Pos, Name: f.Name.V, Type: f.Type.V, Doc: f.Doc, Unit: f.Unit,
-			Optional: f.Optional.V, Number: f.Number.V,
+			Optional: f.Optional.V, Number: f.Number.V, Default: f.Default.V, Example: f.Example.V, Cardinality: f.Cardinality.V,
 		}
-		if f.Default.IsSet() {
-			out[i].Default = f.Default.V
-		}
-		if f.Example.IsSet() {
-			out[i].Example = f.Example.V
+		switch f.Type.V {
+		case schema.Bool:
+			out[i].Cardinality = 2
+		case schema.Enum:
+			out[i].Cardinality = int64(len(f.Of))
 		}
 		for _, v := range f.Of {
 			out[i].Enum = append(out[i].Enum, codec.EnumName{Number: int64(v.Number.V), Name: v.Name.V})
 			out[i].EnumPos = append(out[i].EnumPos, v.Name.Pos)
 		}
-		out[i].Cardinality = cardinality(&f)
 	}
 	return out
-}
-
-// cardinality returns the number of values of a series value; 0 if unknown.
-func cardinality(f *schema.Field) int64 {
-	switch f.Type.V {
-	case schema.Bool:
-		return 2
-	case schema.Enum:
-		return int64(len(f.Of))
-	}
-	return f.Cardinality.V
 }
 
 // checkSeries rejects series values of types that keys do not support, and
@@ -161,7 +137,6 @@ func (r *resolver) table(s *schema.Table) *Table {
 		Pos: s.Name.Pos, ID: s.Name.V, Doc: s.Doc,
 		Pattern: codec.ParsePattern(s.Pattern.V), PatternPos: s.Pattern.Pos,
 		KeyPos: s.Key, Key: codec.Key{Delimiter: s.Delimiter.V},
-		Splits:    splits(s),
 		Allow:     allowances(s.Allow),
 		WriteOnly: s.Serves.IsSet() && !s.Serves.V, WriteOnlyPos: s.Serves.Pos,
 		Draft: s.Draft.V,
@@ -169,11 +144,19 @@ func (r *resolver) table(s *schema.Table) *Table {
 	if s.DeletionProtection.IsSet() {
 		t.Protected = &s.DeletionProtection.V
 	}
-	tier(t, s)
+	switch {
+	case s.Tier.SSD:
+		t.Tier, t.TierPos = codec.SSDOnly, s.Tier.Pos
+	case s.Tier.Pos.IsValid():
+		t.Tier, t.TierPos = codec.Tier(s.Tier.After.V), s.Tier.After.Pos
+	}
 	r.bucket(t, s)
 	r.key(t, s)
 	r.checkJoined(t)
-	if t.Splits == nil {
+	for _, split := range s.Splits {
+		t.Splits = append(t.Splits, split.V)
+	}
+	if slices.Sort(t.Splits); t.Splits == nil {
 		t.Splits = t.Key.Splits()
 	}
 	r.timing(t, s)
@@ -209,7 +192,10 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		return
 	}
 	if t.Pattern.NewestOnly() {
-		r.stateRow(t, s)
+		t.BucketPos, t.WidthPos, t.Bucket = s.Pattern.Pos, s.Pattern.Pos, codec.EndlessBucket
+		if s.Bucket.Pos.IsValid() {
+			r.reject(s.Bucket.Pos, "bucket-of-series", t.Pattern)
+		}
 		return
 	}
 	if !s.Bucket.Every.IsSet() {
@@ -221,42 +207,47 @@ func (r *resolver) bucket(t *Table, s *schema.Table) {
 		return
 	}
 	t.Bucket = codec.Bucket{Every: s.Bucket.Every.V.Fixed, Months: s.Bucket.Every.V.Months, Origin: s.Bucket.Origin.V}
-	text, pos := s.Bucket.Label.V, s.Bucket.Label.Pos
-	if i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentBucket && g.Format.IsSet() }); i >= 0 {
-		if s.Bucket.Label.IsSet() {
-			r.reject(s.Segments[i].Format.Pos, "two-labels")
+	label := s.Bucket.Label
+	g := find(s.Segments, func(g *schema.Segment) bool { return g.Kind == schema.SegmentBucket })
+	if g != nil && g.Format.IsSet() {
+		if label.IsSet() {
+			r.reject(g.Format.Pos, "two-labels")
 		}
-		text, pos = s.Segments[i].Format.V, s.Segments[i].Format.Pos
+		label = g.Format
 	}
-	if !pos.IsValid() {
-		text, pos = defaultLabel(t.Bucket, t.Delimiter), s.Bucket.Pos
+	if !label.IsSet() {
+		label = schema.Value[string]{V: defaultLabel(t.Bucket, t.Delimiter), Pos: s.Bucket.Pos}
 	}
-	t.BucketPos = pos
-	label, err := codec.ParseLabel(text)
+	t.BucketPos = label.Pos
+	parsed, err := codec.ParseLabel(label.V)
 	if err != nil {
-		if _, dated := codec.ParseLabel("2006-" + text); dated == nil {
-			r.refuse(pos, "K14", "no-year", text, diag.Code(schema.Quoted("2006-"+text)))
-			return
-		}
-		_, hint := wanted(err)
-		switch {
-		case translated(text) != "":
-			hint = goLayout(text, "")
-		case !strings.Contains(text, "%"):
-			hint = fmt.Sprintf("write %s, another Go time layout that starts with the year, iso_week, or a number such as week%%04d", diag.Code(schema.Quoted(defaultLabel(t.Bucket, t.Delimiter))))
-		}
-		r.reject(pos, "bad-label", text, hint)
+		r.badLabel(t, label, err)
 		return
 	}
-	t.Bucket.Label = label
-	if i := slices.IndexFunc(s.Segments, func(g schema.Segment) bool { return g.Kind == schema.SegmentBucket && g.Reverse.V }); i >= 0 {
-		t.Bucket.Label.Format = r.reversed(label.Format, &s.Segments[i])
+	if t.Bucket.Label = parsed; g != nil && g.Reverse.V {
+		t.Bucket.Label.Format = r.reversed(parsed.Format, g)
 	}
-	if label.Kind == codec.NumberLabel && !s.Bucket.Origin.IsSet() {
-		r.reject(pos, "no-origin", text, originProposal(s, text))
+	if parsed.Kind == codec.NumberLabel && !s.Bucket.Origin.IsSet() {
+		r.reject(label.Pos, "no-origin", label.V, originProposal(s, label.V))
 		return
 	}
-	r.validateBucket(t, s, pos)
+	r.validateBucket(t, s, label.Pos)
+}
+
+// badLabel reports a label that cannot be parsed.
+func (r *resolver) badLabel(t *Table, label schema.Value[string], err error) {
+	if _, dated := codec.ParseLabel("2006-" + label.V); dated == nil {
+		r.refuse(label.Pos, "K14", "no-year", label.V, diag.Code(schema.Quoted("2006-"+label.V)))
+		return
+	}
+	_, hint := wanted(err)
+	switch {
+	case translated(label.V) != "":
+		hint = goLayout(label.V, "")
+	case !strings.Contains(label.V, "%"):
+		hint = fmt.Sprintf("write %s, another Go time layout that starts with the year, iso_week, or a number such as week%%04d", diag.Code(schema.Quoted(defaultLabel(t.Bucket, t.Delimiter))))
+	}
+	r.reject(label.Pos, "bad-label", label.V, hint)
 }
 
 // endless resolves a bucket that contains all events of a series.
@@ -382,27 +373,21 @@ func (r *resolver) blob(t *Table, s *schema.Table) {
 		}
 	}
 	t.Columns = []Column{column}
-	if t.Blob != Protobuf {
-		return
-	}
-	r.protobuf = append(r.protobuf, t)
 }
 
 // checkNumbers rejects fields without a number if events are stored as protobuf.
 func (r *resolver) checkNumbers() {
-	var without []string
-	var tables []string
-	lines := []string{"use blob: {format: json}, or number the fields, and never change or reuse a number:", "fields:"}
-	next := 1
+	var without, tables []string
+	var pos diag.Pos
+	lines, next := []string{"use blob: {format: json}, or number the fields, and never change or reuse a number:", "fields:"}, 1
 	for _, f := range r.schema.Fields {
 		next = max(next, f.Number.V+1)
 	}
-	var pos diag.Pos
 	for _, f := range r.schema.Fields {
 		if f.Number.IsSet() {
 			continue
 		}
-		if !pos.IsValid() {
+		if without == nil {
 			pos = f.Name.Pos
 		}
 		without = append(without, strconv.Quote(f.Name.V))
@@ -410,13 +395,16 @@ func (r *resolver) checkNumbers() {
 		lines = append(lines, "  "+f.Name.V+": "+f.String())
 		next++
 	}
-	if without == nil || r.protobuf == nil {
-		return
+	for _, t := range r.layout.AllPeriods() {
+		if t.Blob == Protobuf {
+			tables = append(tables, strconv.Quote(t.ID))
+		}
 	}
-	for _, t := range r.protobuf {
-		tables = append(tables, strconv.Quote(t.ID))
+	if without != nil && tables != nil {
+		fields, stores := FirstOf(without), FirstOf(tables)
+		r.reject(pos, "no-numbers", words.Plural(len(without), "field "+fields+" has", "fields "+fields+" have"),
+			words.Plural(len(tables), "table "+stores+" stores", "tables "+stores+" store"), strings.Join(lines, "\n"))
 	}
-	r.reject(pos, "no-numbers", words.Plural(len(without), "field "+FirstOf(without)+" has", "fields "+FirstOf(without)+" have"), words.Plural(len(tables), "table "+FirstOf(tables)+" stores", "tables "+FirstOf(tables)+" store"), strings.Join(lines, "\n"))
 }
 
 // FirstOf lists names, and only the first few of many.
@@ -485,14 +473,4 @@ func (r *resolver) checkVersions(t *Table) {
 			return
 		}
 	}
-}
-
-// splits returns the split keys of a new table.
-func splits(s *schema.Table) []string {
-	var out []string
-	for _, split := range s.Splits {
-		out = append(out, split.V)
-	}
-	slices.Sort(out)
-	return out
 }

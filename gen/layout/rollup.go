@@ -71,7 +71,13 @@ func (r *resolver) rollup(t *Table, s *schema.Table) {
 		Every: of.Every.V, After: of.After.V, Family: of.Family.V, Idle: of.Serves.IsSet() && !of.Serves.V,
 	}, of.Pos
 	r.rollupFamily(t, s)
-	r.rollupFields(t, of)
+	for _, name := range of.Fields {
+		if fieldNamed(r.layout.Fields, name.V) < 0 {
+			r.reject(name.Pos, "no-field", name.V)
+		} else {
+			t.Rollup.Fields = append(t.Rollup.Fields, name.V)
+		}
+	}
 	if !t.Rollup.Divides(t.Bucket) {
 		name := "uneven-windows"
 		if b := t.Bucket; b.Months == 0 && of.Every.V > 0 && b.Every%of.Every.V == 0 {
@@ -146,27 +152,11 @@ func (r *resolver) rollupFamily(t *Table, s *schema.Table) {
 	}
 }
 
-// rollupFields resolves the fields of a rollup. It sets their names in the schema.
-func (r *resolver) rollupFields(t *Table, of *schema.Rollup) {
-	for _, name := range of.Fields {
-		if r.layout.field(name.V) == nil {
-			r.reject(name.Pos, "no-field", name.V)
-			continue
-		}
-		t.Rollup.Fields = append(t.Rollup.Fields, name.V)
-	}
-}
-
-// field returns the field with a name; nil if there is none.
-func (l *Layout) field(name string) *Field {
-	return find(l.Fields, func(f *Field) bool { return f.Name == name })
-}
-
 // nameRollupFields gives the fields of rollups the names that reads have for them, which depend on all tables.
 func (r *resolver) nameRollupFields() {
 	for _, t := range r.layout.Rollups() {
 		for i, name := range t.Rollup.Fields {
-			t.Rollup.Fields[i] = r.layout.FieldName(r.layout.field(name))
+			t.Rollup.Fields[i] = r.layout.FieldName(&r.layout.Fields[fieldNamed(r.layout.Fields, name)])
 		}
 	}
 }

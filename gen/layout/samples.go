@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -28,42 +29,29 @@ func (t *Table) Samples(l *Layout, g codec.Segment) (samples []string, what stri
 	case codec.SequenceSegment:
 		return digits(), "the sequence"
 	}
-	f := l.Series[g.Series]
-	if f.Type == schema.String && g.Form.Pad > 0 {
-		return nil, "series value \"" + f.Name + "\"" // read by its width
-	}
-	return formSamples(f, g.Form), "series value \"" + f.Name + "\""
+	f := &l.Series[g.Series]
+	return valueSamples(f, g.Form), fmt.Sprintf("series value %q", f.Name)
 }
 
-// formSamples returns strings that together contain every character that a value can
-// have in a key; none if that is unknown or readers do not search for the delimiter.
-func formSamples(f Field, form codec.KeyForm) []string {
-	switch {
-	case form.Escape, form.Encoding == codec.KeyRaw, form.Encoding >= codec.KeyBinary:
-		return nil
+// valueSamples returns strings that together contain every character that a value can
+// have in a key; none if that is unknown, or if readers do not search for the delimiter.
+func valueSamples(f *Field, form codec.KeyForm) (out []string) {
+	switch own := f.Type.Traits(); {
+	case form.Escape, form.Encoding == codec.KeyRaw, form.Encoding >= codec.KeyBinary, f.Type == schema.String && form.Pad > 0:
+		return nil // read by its width, or escaped
 	case form.Encoding.Alphabet() != "":
 		return strings.Split(form.Encoding.Alphabet(), "")
 	case form.Encoding == codec.KeyDecimal, form.Pad > 0:
 		return digits()
-	}
-	return typeSamples(f)
-}
-
-// typeSamples returns strings that together contain every character that a value of the
-// field's type can have in a key.
-func typeSamples(f Field) []string {
-	switch own := f.Type.Traits(); {
 	case own.Words != nil:
 		return own.Words
-	case f.Type == schema.Enum:
-		var names []string
-		for _, v := range f.Enum {
-			names = append(names, v.Name)
-		}
-		return names
-	default:
-		return own.KeyTexts // none of a string, since the writer checks each value
+	case own.KeyTexts != nil:
+		return own.KeyTexts
 	}
+	for _, v := range f.Enum {
+		out = append(out, v.Name)
+	}
+	return out // none of a string, since the writer checks each value
 }
 
 func digits() []string { return strings.Split("0123456789", "") }

@@ -7,21 +7,11 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // MarkPrefix begins the names of the columns in which deletions mark a row; see package store.
 const MarkPrefix = "deleting "
-
-// stateRow resolves the bucket of a table with one row per series.
-func (r *resolver) stateRow(t *Table, s *schema.Table) {
-	t.BucketPos, t.WidthPos = s.Pattern.Pos, s.Pattern.Pos
-	t.Bucket = codec.EndlessBucket
-	if s.Bucket.Pos.IsValid() {
-		r.reject(s.Bucket.Pos, "bucket-of-series", t.Pattern)
-	}
-}
 
 // states resolves the table with the newest event of each series, and rejects what would make it
 // differ from a search of the events.

@@ -1,22 +1,6 @@
 package layout
 
-import (
-	"slices"
-
-	"github.com/btgen-dev/btgen/gen/schema"
-	"github.com/btgen-dev/btgen/runtime/codec"
-)
-
-// tier resolves the storage tiers of a table.
-func tier(t *Table, s *schema.Table) {
-	switch {
-	case !s.Tier.Pos.IsValid():
-	case s.Tier.SSD:
-		t.Tier, t.TierPos = codec.SSDOnly, s.Tier.Pos
-	default:
-		t.Tier, t.TierPos = codec.Tier(s.Tier.After.V), s.Tier.After.Pos
-	}
-}
+import "slices"
 
 // EventTimed reports whether all cell timestamps are event times, so that reads of recent events can
 // leave out the infrequent access tier.

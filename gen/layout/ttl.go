@@ -136,24 +136,23 @@ func gcRule(ttl *schema.TTL) codec.GCRule {
 // fromWrite reports whether the ages of a time to live count from the write. A cell has
 // one timestamp, so all must count from the same time.
 func (r *resolver) fromWrite(ttl *schema.TTL) bool {
-	var write, event []*schema.TTL
+	write, event := false, (*schema.TTL)(nil)
 	var visit func(t *schema.TTL)
 	visit = func(t *schema.TTL) {
-		switch {
-		case t.From.V == "write":
-			write = append(write, t)
-		case t.Kind == schema.MaxAge:
-			event = append(event, t)
+		if t.From.V == "write" {
+			write = true
+		} else if t.Kind == schema.MaxAge && event == nil {
+			event = t
 		}
 		for i := range t.Rules {
 			visit(&t.Rules[i])
 		}
 	}
 	visit(ttl)
-	if len(write) > 0 && len(event) > 0 {
-		r.reject(event[0].Pos, "mixed-times")
+	if write && event != nil {
+		r.reject(event.Pos, "mixed-times")
 	}
-	return len(write) > 0
+	return write
 }
 
 // writtenAt adds the columns of the write time.
@@ -182,8 +181,8 @@ func (r *resolver) familyOf(t *Table, s *schema.Table, f *schema.Field) int {
 		return 0
 	}
 	var names []string
-	for i := range t.Families {
-		names = append(names, t.Families[i].Name)
+	for _, g := range t.Families {
+		names = append(names, g.Name)
 	}
 	i := slices.Index(names, f.Family.V)
 	if len(names) == 1 && !f.Family.IsSet() {

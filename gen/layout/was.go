@@ -200,9 +200,9 @@ func (r *resolver) hasFamily(name string) bool {
 func (r *resolver) checkMembers(t *Table) {
 	key := func(f *Field) string {
 		if t.Blob == Protobuf {
-			return strconv.Itoa(f.Number)
+			return "number " + strconv.Itoa(f.Number)
 		}
-		return f.Name
+		return "the name " + strconv.Quote(f.Name)
 	}
 	taken := map[string]string{}
 	for i := range r.layout.Fields {
@@ -214,7 +214,7 @@ func (r *resolver) checkMembers(t *Table) {
 		for _, older := range f.Older(t.Blob) {
 			name := key(&older)
 			if other, twice := taken[name]; twice {
-				r.reject(older.Pos, "same-older-name", r.memberText(t, name), other)
+				r.reject(older.Pos, "same-older-name", name, other)
 			}
 			taken[name] = fmt.Sprintf("older events of field %q", f.Name)
 			if t.Blob == Protobuf && OmitsZero(&older, f.Type) {
@@ -222,14 +222,6 @@ func (r *resolver) checkMembers(t *Table) {
 			}
 		}
 	}
-}
-
-// memberText describes a name or a number.
-func (r *resolver) memberText(t *Table, name string) string {
-	if t.Blob == Protobuf {
-		return "number " + name
-	}
-	return "the name " + strconv.Quote(name)
 }
 
 // checkWas rejects what no table uses.
