@@ -19,8 +19,7 @@ func nameOfField(f *Field) *Value[string] { return &f.Name }
 var docKey = set("doc", prose("a doc"), func(f *Field) *string { return &f.Doc })
 
 // typeKey is the key type of a series value or a field.
-var typeKey = must(put("type", typeForm, func(f *Field) *Value[Type] { return &f.Type })).
-	also(goTypes(Types()))
+var typeKey = must(put("type", typeForm, func(f *Field) *Value[Type] { return &f.Type }))
 
 // goTypes lists the Go types of values.
 func goTypes(types []Type) string {
@@ -39,19 +38,10 @@ func keyTypes() []Type {
 	return slices.DeleteFunc(Types(), func(t Type) bool { return t.Traits().NoKey })
 }
 
-// ofKeyTypes returns a shape without the types that a row key cannot contain.
-func ofKeyTypes(s shape) shape {
-	s.json.Enum = nil
-	for _, t := range keyTypes() {
-		s.json.Enum = append(s.json.Enum, t.String())
-	}
-	return s
-}
-
 // seriesTypeKey is typeKey for a series value.
 var seriesTypeKey = func() key[Field] {
-	k := typeKey.also(goTypes(keyTypes()))
-	k.shape = ofKeyTypes(k.shape)
+	k := typeKey
+	k.shape.json.Enum = wordsOf(keyTypes())
 	return k
 }()
 
@@ -212,22 +202,14 @@ func readTyped(w *walker, f *Field, n *node) (out Value[any]) {
 	}
 	v, ok := f.Type.V.form().read(w, n)
 	if ok && f.Type.V == Enum {
-		ok = checkEnumValue(w, f, n)
+		names := namesOf(f.Of, func(v *EnumValue) *Value[string] { return &v.Name })
+		w.known(Value[string]{n.text, n.pos}, names, "not-in-enum", "the values are ")
+		ok = slices.Contains(names, n.text)
 	}
 	if ok {
 		out = Value[any]{V: v, Pos: n.pos}
 	}
 	return out
-}
-
-// checkEnumValue reports a value that the enum does not have, and whether it has it.
-func checkEnumValue(w *walker, f *Field, n *node) bool {
-	var names []string
-	for _, v := range f.Of {
-		names = append(names, v.Name.V)
-	}
-	w.known(Value[string]{n.text, n.pos}, names, "not-in-enum", "the values are ")
-	return slices.Contains(names, n.text)
 }
 
 // enumForm is the form of the values of an enum: a list, numbered from 1, or a mapping to

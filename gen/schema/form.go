@@ -89,6 +89,7 @@ type caseShape struct {
 type block[T any] struct {
 	what    string // with its article, such as "a table"; language.txt describes it
 	keys    []key[T]
+	instead func(n *node) string             // hints for values that are no mappings; may be nil, and return ""
 	foreign func(name string) (string, bool) // hints for keys of other variants; may be nil
 	cases   func() []caseShape               // what check requires, for the JSON Schema; may be nil
 	begin   func(pos diag.Pos, t *T)         // called before the keys are read; may be nil
@@ -98,8 +99,6 @@ type block[T any] struct {
 // key is one key of a block.
 type key[T any] struct {
 	name     string
-	doc      string // instead of what language.txt says
-	more     string // instead of what language.txt says
 	required bool
 	shape    shape
 	read     func(w *walker, n *node, into *T)
@@ -153,18 +152,6 @@ func must[T any](k key[T]) key[T] {
 	return k
 }
 
-// about returns k with a doc that lists words.
-func (k key[T]) about(doc string) key[T] {
-	k.doc = doc
-	return k
-}
-
-// also returns k with further sentences for editors.
-func (k key[T]) also(more string) key[T] {
-	k.more = more
-	return k
-}
-
 // proposed returns k with the entry to add to a mapping that lacks it.
 func (k key[T]) proposed(propose func(n *node) string) key[T] {
 	k.propose = propose
@@ -178,14 +165,8 @@ func (k key[T]) missing(what string, n *node) string {
 			return "add " + diag.Code(entry)
 		}
 	}
-	doc, _ := k.docs(what)
+	doc, _ := guideOf(what).key(k.name)
 	return k.name + ": " + doc
-}
-
-// docs returns what a key of a block is, and further sentences.
-func (k key[T]) docs(what string) (doc, more string) {
-	doc, more = guideOf(what).key(k.name)
-	return cmp.Or(k.doc, doc), cmp.Or(k.more, more)
 }
 
 // or returns k for scalars, and another key for other values.
@@ -210,20 +191,13 @@ func (k key[T]) or(other key[T]) key[T] {
 	return k
 }
 
-// hinted returns k with a hint for values that are no mappings; instead returns "" where it
-// has none.
-func (k key[T]) hinted(instead func(n *node) string) key[T] {
-	read := k.read
-	k.read = func(w *walker, n *node, into *T) {
-		if n.kind != mapping {
-			if hint := instead(n); hint != "" {
-				w.want(n, k.shape.what, hint)
-				return
-			}
-		}
-		read(w, n, into)
+// insteadOf reports a value that is not a mapping, with the hint of instead, or else of language.txt.
+func (w *walker) insteadOf(n *node, what string, instead func(n *node) string) {
+	hint := ""
+	if instead != nil {
+		hint = instead(n)
 	}
-	return k
+	w.want(n, what, cmp.Or(hint, guideOf(what).example))
 }
 
 // shape returns the shape of the block.
@@ -231,7 +205,7 @@ func (b block[T]) shape() shape {
 	return shape{kind: shapeClosed, what: b.what, cases: b.cases, keys: func() []keyShape {
 		var keys []keyShape
 		for _, k := range b.keys {
-			doc, more := k.docs(b.what)
+			doc, more := guideOf(b.what).key(k.name)
 			keys = append(keys, keyShape{k.name, doc, more, k.required, k.shape})
 		}
 		return keys
@@ -273,7 +247,7 @@ func (b block[T]) key(name string) (key[T], bool) {
 // read reads a mapping into t.
 func (b block[T]) read(w *walker, n *node, into *T) {
 	if n.kind != mapping {
-		w.want(n, b.what, guideOf(b.what).example)
+		w.insteadOf(n, b.what, b.instead)
 		return
 	}
 	if b.begin != nil {
@@ -366,6 +340,7 @@ func either[T any](kind nodeKind, alone, long form[T], is func(t T) bool) form[T
 // block.
 type union[T any] struct {
 	what     string                             // with its article, such as "a key segment"; language.txt describes it
+	instead  func(n *node) string               // as in block
 	both     func(n *node) string               // hint if the value has the first keys of two blocks
 	begin    func(pos diag.Pos, kind int, t *T) // kind is the index of the block
 	kind     func(t T) int
@@ -392,7 +367,7 @@ func (u union[T]) kinds() []string {
 
 func (u union[T]) read(w *walker, n *node) (t T, ok bool) {
 	if n.kind != mapping {
-		w.want(n, u.what, guideOf(u.what).example)
+		w.insteadOf(n, u.what, u.instead)
 		return t, false
 	}
 	chosen, kinds := -1, u.kinds()
@@ -845,42 +820,45 @@ func unsigned(bits uint) form[uint64] {
 
 var floatText = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
+// decimal returns the form of a number that fits, and a hint for what is none.
+func decimal(s shape, hint string, fits func(w *walker, n *node, v float64) bool) form[float64] {
+	s.kind, s.json.Type = shapeScalar, "number"
+	return form[float64]{shape: s, read: func(w *walker, n *node) (float64, bool) {
+		if !w.isNumber(n, floatText, s.what, hint) {
+			return 0, false
+		}
+		v, _ := strconv.ParseFloat(n.text, 64) // infinite if it is too large
+		return v, fits(w, n, v)
+	}}
+}
+
 // float returns the form of a finite floating-point number with 32 or 64 bits.
 func float(bits int) form[float64] {
-	what := fmt.Sprintf("a finite %d-bit number", bits)
-	s := shape{kind: shapeScalar, what: what, json: jsonSchema{Type: "number"}}
+	s := shape{what: fmt.Sprintf("a finite %d-bit number", bits)}
 	if bits == 32 { // the largest that rounds to a finite 32-bit number; JSON parsers limit 64-bit numbers themselves
 		s.json.Maximum = json.Number(strconv.FormatFloat(math.Nextafter(1<<128-1<<103, 0), 'e', -1, 64))
 		s.json.Minimum = "-" + s.json.Maximum
 	}
-	return form[float64]{shape: s, read: func(w *walker, n *node) (float64, bool) {
-		if !w.isNumber(n, floatText, what, "write a number such as 1, 9.5 or 1e3") {
-			return 0, false
-		}
-		if _, err := strconv.ParseFloat(n.text, bits); err != nil {
+	return decimal(s, "write a number such as 1, 9.5 or 1e3", func(w *walker, n *node, _ float64) bool {
+		_, err := strconv.ParseFloat(n.text, bits)
+		if err != nil {
 			w.reject(n.pos, "wide-number", quote(n.text), bits)
-			return 0, false
 		}
-		v, err := strconv.ParseFloat(n.text, 64)
-		return v, err == nil
-	}}
+		return err == nil
+	})
 }
 
 // number returns the form of a number from least to most.
 func number(least, most float64) form[float64] {
 	what := fmt.Sprintf("a number from %v to %v", least, most)
-	s := shape{kind: shapeScalar, what: what, json: jsonSchema{Type: "number", Minimum: json.Number(fmt.Sprint(least)), Maximum: json.Number(fmt.Sprint(most))}}
-	return form[float64]{shape: s, read: func(w *walker, n *node) (float64, bool) {
-		if !w.isNumber(n, floatText, what, "write a number, such as 0.9") {
-			return 0, false
-		}
-		v, err := strconv.ParseFloat(n.text, 64)
-		if err != nil || !(v >= least && v <= most) {
+	s := shape{what: what, json: jsonSchema{Minimum: json.Number(fmt.Sprint(least)), Maximum: json.Number(fmt.Sprint(most))}}
+	return decimal(s, "write a number, such as 0.9", func(w *walker, n *node, v float64) bool {
+		fits := v >= least && v <= most
+		if !fits {
 			w.want(n, what, "")
-			return 0, false
 		}
-		return v, true
-	}}
+		return fits
+	})
 }
 
 // lazy returns a form that f creates on use, so that forms can contain themselves.

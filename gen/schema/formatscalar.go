@@ -34,19 +34,15 @@ func (r *sourceReader) quoted(quote byte) []string {
 			i++
 		default:
 			r.advance(i + 1)
-			return withoutIndent(strings.Split(text[:i+1], "\n"))
+			lines := strings.Split(text[:i+1], "\n")
+			for i, line := range lines[1:] {
+				lines[1+i] = strings.TrimLeft(line, " \t")
+			}
+			return lines
 		}
 	}
 	r.advance(len(text)) // unreachable: the YAML library has found the closing quote
 	return []string{text}
-}
-
-// withoutIndent removes the indentation of all lines but the first.
-func withoutIndent(lines []string) []string {
-	for i := range lines[1:] {
-		lines[i+1] = strings.TrimLeft(lines[i+1], " \t")
-	}
-	return lines
 }
 
 // plain reads a scalar without quotes. Its end depends on the context, so plain reads until

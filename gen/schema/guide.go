@@ -15,6 +15,7 @@ import (
 //	?  what to write if the value is not a mapping
 //	+  a key: its name, and what it is, a noun phrase or a clause for hints and editors
 //	.  further sentences about the key, for editors: range, default, example
+//	   (in both, $patterns and others are lists of words)
 //	-  keys that do not belong here, a colon, and what to write instead; at the end, the rule that explains it
 //
 // Block "any" has keys of several blocks. Lists of words, such as "a type", are described like blocks; what is mistaken for
@@ -50,8 +51,14 @@ func (g *guide) key(name string) (doc, more string) {
 	if !ok {
 		texts = guides()["any"].keys[name]
 	}
-	return texts[0], texts[1]
+	return lists().Replace(texts[0]), lists().Replace(texts[1])
 }
+
+// lists replaces the names of lists in descriptions.
+var lists = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("$patterns", oneOf(patterns), "$about_patterns", aboutPatterns(), "$encodings", oneOf(encodings),
+		"$view_widths", strings.Join(viewWidths, ", "), "$go_types", goTypes(Types()), "$go_key_types", goTypes(keyTypes()))
+})
 
 // guides reads the descriptions on first use.
 var guides = sync.OnceValue(func() map[string]*guide {

@@ -10,13 +10,7 @@ import (
 )
 
 // encodings are the encodings of series values in keys.
-var encodings = func() []string {
-	var names []string
-	for _, e := range codec.KeyEncodings() {
-		names = append(names, e.String())
-	}
-	return names
-}()
+var encodings = wordsOf(codec.KeyEncodings())
 
 // maxPad is the largest pad, in characters: that of raw bytes that fill a row key. Package
 // layout checks the limits of the other encodings.
@@ -24,8 +18,9 @@ const maxPad = 4096
 
 // keyBlock is the key of a table; its values are stored in the Table.
 var keyBlock = block[Table]{
-	what:  "a key",
-	begin: func(pos diag.Pos, t *Table) { t.Key = pos },
+	what:    "a key",
+	begin:   func(pos diag.Pos, t *Table) { t.Key = pos },
+	instead: keyOf,
 	keys: []key[Table]{
 		put("delimiter", filled("a delimiter"), func(t *Table) *Value[string] { return &t.Delimiter }),
 		must(set("segments", listOf("a list of key segments", "write `segments: [location, bucket]`", segmentForm), func(t *Table) *[]Segment { return &t.Segments })),
@@ -71,7 +66,7 @@ var reverseKey = put("reverse", boolean, func(s *Segment) *Value[bool] { return 
 var joinedKey = put("joined", boolean, func(s *Segment) *Value[bool] { return &s.Joined })
 
 // minuends are the numbers from which a reversed time can be subtracted.
-var minuends = []string{codec.MaxInt32.String(), codec.MaxUint32.String(), codec.MaxInt64.String(), codec.MaxUint64.String()}
+var minuends = wordsOf([]codec.Minuend{codec.MaxInt32, codec.MaxUint32, codec.MaxInt64, codec.MaxUint64})
 
 // reverseTimeKey is the key reverse of the bucket and the time: a boolean, or the number from
 // which the time is subtracted.
@@ -99,7 +94,7 @@ var (
 		what: "a key segment with a name",
 		keys: []key[Segment]{
 			must(put("name", segmentNameForm, func(s *Segment) *Value[string] { return &s.Name })),
-			put("encoding", word("encoding", encodings), func(s *Segment) *Value[string] { return &s.Encoding }).about("how the value is encoded, one of " + oneOf(encodings)),
+			put("encoding", word("encoding", encodings), func(s *Segment) *Value[string] { return &s.Encoding }),
 			put("pad", integer(1, maxPad), func(s *Segment) *Value[int] { return &s.Pad }),
 			reverseKey,
 			put("escape", boolean, func(s *Segment) *Value[bool] { return &s.Escape }),

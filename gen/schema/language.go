@@ -1,10 +1,12 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // defaultPrecision is the default of time.precision: the granularity of Bigtable's
@@ -13,7 +15,7 @@ const defaultPrecision = time.Millisecond
 
 // The valid words of some keys.
 var (
-	patterns    = patternNames()
+	patterns    = wordsOf(codec.Patterns())
 	valueForms  = []string{"binary", "text", "big_endian", "little_endian"}
 	blobFormats = []string{"protobuf", "json"}
 )
@@ -55,10 +57,8 @@ var timeBlock = block[Time]{
 
 // layoutKeys are the keys of a table that may differ between its layouts.
 var layoutKeys = []key[Table]{
-	must(put("pattern", word("pattern", patterns), func(t *Table) *Value[string] { return &t.Pattern }).about("the layout of events, one of " + oneOf(patterns)).
-		also(aboutPatterns())),
-	must(inline("key", keyBlock).hinted(keyOf).
-		also("The time must not come first. Without a delimiter, the key is binary.")),
+	must(put("pattern", word("pattern", patterns), func(t *Table) *Value[string] { return &t.Pattern })),
+	must(inline("key", keyBlock)),
 	set("bucket", bucketForm, func(t *Table) *Bucket { return &t.Bucket }),
 	put("family", filled("a family"), func(t *Table) *Value[string] { return &t.Family }),
 	set("families",
@@ -258,6 +258,15 @@ func checkSchema(w *walker, s *Schema) {
 	for _, r := range s.Expect.Reads {
 		w.known(r.Method, methods, "unknown-query", "the queries are ")
 	}
+}
+
+// wordsOf returns the words of the language for values.
+func wordsOf[T fmt.Stringer](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = v.String()
+	}
+	return out
 }
 
 // namesOf returns the names of values.

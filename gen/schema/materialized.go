@@ -29,7 +29,7 @@ var materializedBlock = block[MaterializedView]{
 	what: "a materialized view",
 	keys: []key[MaterializedView]{
 		set("by", orEmpty(nameList("[location]")), func(v *MaterializedView) *[]Value[string] { return &v.By }),
-		put("every", viewWidthForm, func(v *MaterializedView) *Value[Span] { return &v.Every }).about("the width of the windows of time, one of " + strings.Join(viewWidths, ", ")),
+		put("every", viewWidthForm, func(v *MaterializedView) *Value[Span] { return &v.Every }),
 		set("fields", nameList("[temperature]"), func(v *MaterializedView) *[]Value[string] { return &v.Fields }),
 	},
 }

@@ -31,18 +31,14 @@ func nameForm(what string, syntax *regexp.Regexp, rule string, repair func(strin
 			return "", newProblem("long-name", quote(s), maxName)
 		case !syntax.MatchString(s):
 			hint := rule
-			if better := repair(s); isASCII(s) && syntax.MatchString(better) {
+			exotic := strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) // a repair would lose letters
+			if better := repair(s); !exotic && syntax.MatchString(better) {
 				hint += ", such as `" + better + "`"
 			}
 			return "", newProblem("bad-name", quote(s), what, hint)
 		}
 		return s, nil
 	}).like(func(s *shape) { s.syntax, s.json.MaxLength = []string{syntax.String()}, maxName })
-}
-
-// isASCII reports whether s has only ASCII characters, so that a repair keeps all letters.
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // snake returns s with each run of other characters than letters and digits replaced by an

@@ -13,21 +13,11 @@ func Guidance(p codec.Pattern) string {
 	return guidance
 }
 
-// patternNames returns the names of the patterns.
-func patternNames() []string {
-	var names []string
-	for _, p := range codec.Patterns() {
-		names = append(names, p.String())
-	}
-	return names
-}
-
 // aboutPatterns describes the patterns in three sentences.
 func aboutPatterns() string {
 	var bucketed, single, newest []string
 	for _, p := range codec.Patterns() {
-		text, _ := guideOf("a pattern").key(p.String())
-		about := p.String() + " " + text
+		about := p.String() + " " + guideOf("a pattern").keys[p.String()][0]
 		if p.NewestOnly() {
 			newest = append(newest, about)
 		} else if p.Bucketed() {

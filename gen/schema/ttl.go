@@ -22,7 +22,8 @@ func ttlForm(nested bool) form[TTL] {
 	}
 	if !nested {
 		u.variants = append(u.variants, oneSecondTTL, defaultExpirationTTL, classesTTL, keepTTL)
-		return u.form().or(ttlOf)
+		u.instead = ttlOf
+		return u.form()
 	}
 	u.what = "a nested ttl"
 	return u.form()

@@ -70,10 +70,4 @@ func optionalType(name string) (inner string, optional bool) {
 }
 
 // typeNames lists the types of the language.
-func typeNames() []string {
-	var names []string
-	for _, t := range Types() {
-		names = append(names, t.String())
-	}
-	return names
-}
+func typeNames() []string { return wordsOf(Types()) }

@@ -218,8 +218,10 @@ var (
 	commentValue  = regexp.MustCompile(`:[ \t]+#|[\[{,]#`)
 )
 
-// syntaxHints maps parts of the YAML library's messages to hints about the usual cause.
-var syntaxHints = []struct{ part, hint string }{
+// syntaxHint is a part of a message of the YAML library, and a hint about the usual cause.
+type syntaxHint struct{ part, hint string }
+
+var syntaxHints = []syntaxHint{
 	{"cannot start any token", "quote strings that begin with %, @ or `"},
 	{"mapping values are not allowed", `quote strings that contain ": "; align the keys of a mapping in one column`},
 	{"tab character", "indent with spaces"},
@@ -253,7 +255,10 @@ func syntaxError(w *walker, text []byte, err error) {
 		line = firstBadLine(lines, err.Error())
 	}
 	line = min(line, len(lines))
-	hint := syntaxHint(message)
+	hint := ""
+	if i := slices.IndexFunc(syntaxHints, func(h syntaxHint) bool { return strings.Contains(message, h.part) }); i >= 0 {
+		hint = syntaxHints[i].hint
+	}
 	if i := slices.IndexFunc(lines, isConflict); i >= 0 {
 		w.reject(diag.Pos{File: w.file, Line: i + 1}, "conflict")
 		return
@@ -294,16 +299,6 @@ func oddIndent(lines [][]byte, line int) string {
 		return ""
 	}
 	return fmt.Sprintf("this line is indented by %d spaces, but the previous one by %d: align the keys of a mapping in one column", here, before)
-}
-
-// syntaxHint returns the hint for a message of the YAML library, or "" if there is none.
-func syntaxHint(message string) string {
-	for _, h := range syntaxHints {
-		if strings.Contains(message, h.part) {
-			return h.hint
-		}
-	}
-	return ""
 }
 
 // firstBadLine returns the line that makes the YAML library fail with message. The library
