@@ -14,56 +14,144 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// keyBeginsWithTime is K01: all writes go to the last tablet.
-func keyBeginsWithTime(l *layout.Layout, t *layout.Table, report reporter) {
-	first, ok := firstSegment(t)
-	if !ok || t.Unknown {
-		return
-	}
-	if !hotspot.InOnePlace(l, t) {
-		return
-	}
-	other := hotspot.WithSegments(t, timeLast(l, t))
-	proposal := segments(segmentsOf(other))
-	if again, _ := firstSegment(other); again.Kind == codec.SeriesSegment && l.Series[again.Series].Type == schema.Timestamp {
-		proposal = salted(l, other, again.Series) // there are only times
-	}
-	report.at(t.Source(&first).Pos, "end", allWrites(l.Load()), proposal)
-}
-
-// unpaddedLabel is K04: week10 sorts before week2.
-func unpaddedLabel(_ *layout.Layout, t *layout.Table, report reporter) {
-	if !t.Pattern.Bucketed() || t.Bucket.Sorted() {
-		return
-	}
-	l, entry := t.Bucket.Label, "label"
-	if !report.written(t).Bucket.Label.IsSet() {
-		entry = "bucket" // the label is in the key
-	}
-	report.at(t.BucketPos, "unpadded", l.Prefix, l.Suffix, code("%s: %s", entry, schema.Quoted(l.Prefix+"%04d"+l.Suffix)))
+// keyChecks are about row keys.
+var keyChecks = checks{
+	"K01": func(r reporter) { // all writes go to the last tablet
+		first, ok := firstSegment(r.t)
+		if !ok || !hotspot.InOnePlace(r.l, r.t) {
+			return
+		}
+		other := hotspot.WithSegments(r.t, timeLast(r.l, r.t))
+		proposal := segments(other.SegmentTexts())
+		if again, _ := firstSegment(other); again.Kind == codec.SeriesSegment && r.l.Series[again.Series].Type == schema.Timestamp {
+			proposal = salted(r.l, other, again.Series) // there are only times
+		}
+		r.at(r.t.Source(&first).Pos, "end", allWrites(r.l.Load()), proposal)
+	},
+	"K04": func(r reporter) { // week10 sorts before week2
+		if !r.t.Pattern.Bucketed() || r.t.Bucket.Sorted() {
+			return
+		}
+		label, entry := r.t.Bucket.Label, "label"
+		if !r.written(r.t).Bucket.Label.IsSet() {
+			entry = "bucket" // the label is in the key
+		}
+		r.at(r.t.BucketPos, "unpadded", label.Prefix, label.Suffix, code("%s: %s", entry, schema.Quoted(label.Prefix+"%04d"+label.Suffix)))
+	},
+	// For segments whose possible values are known. The writer checks strings.
+	"K05": func(r reporter) {
+		if r.t.Delimiter == "" {
+			return
+		}
+		for _, g := range r.t.Segments {
+			if text, what := r.delimited(g, r.t.Delimiter); text != "" && !g.Joined {
+				r.at(r.t.Source(&g).Pos, "contained", what, r.t.Delimiter, text, r.otherDelimiter())
+			}
+		}
+	},
+	"K02": func(r reporter) { // sequential IDs put all new series at one end of the table
+		first, ok := firstSegment(r.t)
+		if share := hotspot.NewShare(r.l, r.t, r.l.Load()); ok && share >= hotspot.HotShare {
+			place := "one node"
+			if share < 1 { // and the rest to others
+				place = "one tablet"
+			}
+			r.at(r.t.Source(&first).Pos, "sequential", r.l.Series[first.Series].Name, 100*share, place, salted(r.l, r.t, first.Series))
+		}
+	},
+	"K10": func(r reporter) { // reverse scans make a reversed time unnecessary
+		for _, g := range r.t.Segments {
+			if format, _ := formatOf(r.t, g); format.Reverse {
+				before, after, _ := strings.Cut(r.t.Source(&g).Text, ", reverse: ")
+				forwards := before + strings.TrimLeft(after, "abcdefghijklmnopqrstuvwxyz_0123456789")
+				r.at(r.t.Source(&g).Pos, "reversed", withSegment(r.t, &g, forwards))
+			}
+		}
+	},
+	"K19": func(r reporter) { // a number that is full in 2038 or 2106
+		for _, g := range r.t.Segments {
+			format, is := formatOf(r.t, g)
+			if last := format.Max(); is && last.Year() < 2200 {
+				longer := "unix_s"
+				if format.InBytes() {
+					longer = "binary_s"
+				}
+				proposal := withSegment(r.t, &g, fmt.Sprintf("{%s: %s}", g.Title(), longer))
+				if r.written(r.t).Bucket.Label.IsSet() {
+					proposal = code("label: %s", longer)
+				}
+				r.at(r.t.Source(&g).Pos, "ends", format, last.Format(time.RFC3339), proposal)
+			}
+		}
+	},
+	// For a declared rate. All tables would have the same finding, so it is reported for the first one only.
+	"K13": func(r reporter) {
+		perStep := r.l.Expect.Rate * r.l.Precision.Seconds()
+		if !crowded(r.l.Expect.Rate, r.l.Precision) || r.l.Sequence || r.t != r.l.Tables[0] {
+			return
+		}
+		lost := "only one is kept"
+		if r.t.Pattern.Appends() {
+			lost = "equal values are merged"
+		}
+		if shared := 100 * (1 - (1-math.Exp(-perStep))/perStep); perStep <= 1 {
+			r.at(r.t.Pos, "often", rate(r.l.Expect.Rate), r.l.Precision, shared, lost, r.finerTime())
+		} else {
+			r.at(r.t.Pos, "always", rate(r.l.Expect.Rate), r.l.Precision, lost, r.finerTime())
+		}
+	},
+	"K16": func(r reporter) { // binary keys are not human-readable
+		texts := r.t.SegmentTexts() // without binary encodings, for use with a delimiter
+		for i, g := range r.t.Segments {
+			what, text := r.opaque(g)
+			if what == "" {
+				continue
+			}
+			if texts[i] = text; r.t.Delimiter != "" {
+				r.at(r.t.Source(&g).Pos, "segment", what, withSegment(r.t, &g, text))
+			}
+		}
+		if r.t.Delimiter == "" {
+			r.at(r.t.KeyPos, "key", code(`key: {delimiter: "#", %s}`, layout.SegmentsText(texts)))
+		}
+	},
+	"K17": func(r reporter) { // segments after the time order the events with equal times
+		if r.t.Pattern.Bucketed() || r.t.Delimiter == "" {
+			return
+		}
+		for _, g := range r.t.AfterTime() {
+			if g.Kind != codec.SeriesSegment || g.Form.Encoding >= codec.KeyBinary || r.t.Sorts(&g) {
+				continue
+			}
+			if f := r.l.Series[g.Series]; f.Type.Traits().Integer() || f.Type == schema.Duration {
+				padded := fmt.Sprintf("{name: %s, encoding: decimal, pad: %d}", f.Name, digitsOf(f.Type))
+				r.at(r.t.Source(&g).Pos, "unpadded", f.Name, withSegment(r.t, &g, padded))
+			}
+		}
+	},
+	"K27": func(r reporter) { // layouts by time that setup would record as it records the next older one
+		record := func(period *layout.Table) string {
+			always := *period
+			always.Since, always.Until, always.Draft = time.Time{}, time.Time{}, false
+			return lock.Record(r.l, &always)
+		}
+		for i, older := range r.t.Older {
+			newer := r.t.Periods()[i]
+			if newer.ID == older.ID && newer.Complete() && older.Complete() && record(newer) == record(older) {
+				r.at(newer.SincePos, "equal", r.t.ID, schema.FormatInstant(newer.Since))
+			}
+		}
+	},
 }
 
 // delimiters are candidates for proposals, the preferred one first.
 var delimiters = []string{"#", "|", "~", "##"}
 
-// delimiterInSegment is K05 for segments whose possible values are known. The writer
-// checks strings.
-func delimiterInSegment(l *layout.Layout, t *layout.Table, report reporter) {
-	if t.Delimiter == "" {
-		return
-	}
-	for _, g := range t.Segments {
-		if text, what := delimited(l, t, g, t.Delimiter); text != "" && !g.Joined {
-			report.at(t.Source(&g).Pos, "contained", what, t.Delimiter, text, otherDelimiter(l, t))
-		}
-	}
-}
-
 // otherDelimiter proposes a delimiter that no segment of the table can contain.
-func otherDelimiter(l *layout.Layout, t *layout.Table) string {
+func (r reporter) otherDelimiter() string {
 	for _, delimiter := range delimiters {
-		free := func(g codec.Segment) bool { text, _ := delimited(l, t, g, delimiter); return text == "" }
-		if !slices.ContainsFunc(t.Segments, func(g codec.Segment) bool { return !free(g) }) {
+		contains := func(g codec.Segment) bool { text, _ := r.delimited(g, delimiter); return text != "" }
+		if !slices.ContainsFunc(r.t.Segments, contains) {
 			return ": " + code("delimiter: %q", delimiter)
 		}
 	}
@@ -72,8 +160,8 @@ func otherDelimiter(l *layout.Layout, t *layout.Table) string {
 
 // delimited returns a value of the segment that contains the delimiter, and a description
 // of the segment. Both are empty if no value does.
-func delimited(l *layout.Layout, t *layout.Table, g codec.Segment, delimiter string) (text, what string) {
-	samples, what := t.Samples(l, g)
+func (r reporter) delimited(g codec.Segment, delimiter string) (text, what string) {
+	samples, what := r.t.Samples(r.l, g)
 	for _, s := range samples {
 		if strings.Index(s+delimiter, delimiter) != len(s) {
 			return s, what
@@ -82,83 +170,13 @@ func delimited(l *layout.Layout, t *layout.Table, g codec.Segment, delimiter str
 	return "", ""
 }
 
-// firstSegment returns the first segment that is not constant, and whether there is one.
+// firstSegment returns the first segment that is not constant, and whether it is known.
 func firstSegment(t *layout.Table) (codec.Segment, bool) {
 	i := slices.IndexFunc(t.Segments, func(g codec.Segment) bool { return g.Kind != codec.ConstSegment })
-	if i < 0 {
+	if i < 0 || t.Unknown {
 		return codec.Segment{}, false
 	}
 	return t.Segments[i], true
-}
-
-// sequentialID is K02: sequential IDs put all new series at one end of the table.
-func sequentialID(l *layout.Layout, t *layout.Table, report reporter) {
-	first, ok := firstSegment(t)
-	if !ok || t.Unknown {
-		return
-	}
-	if share := hotspot.NewShare(l, t, l.Load()); share >= hotspot.HotShare {
-		place := "one node"
-		if share < 1 { // and the rest to others
-			place = "one tablet"
-		}
-		report.at(t.Source(&first).Pos, "sequential", l.Series[first.Series].Name, 100*share, place, salted(l, t, first.Series))
-	}
-}
-
-// newestFirst is K10: reverse scans make a reversed time unnecessary.
-func newestFirst(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, g := range t.Segments {
-		if g.Kind == codec.TimeSegment && t.Time.Reverse || g.Kind == codec.BucketSegment && t.Bucket.Label.Format.Reverse {
-			before, after, _ := strings.Cut(t.Source(&g).Text, ", reverse: ")
-			forwards := before + strings.TrimLeft(after, "abcdefghijklmnopqrstuvwxyz_0123456789")
-			report.at(t.Source(&g).Pos, "reversed", withSegment(t, &g, forwards))
-		}
-	}
-}
-
-// shortTime is K19: a number that is full in 2038 or 2106.
-func shortTime(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, g := range t.Segments {
-		format := t.Time
-		switch g.Kind {
-		case codec.BucketSegment:
-			format = t.Bucket.Label.Format
-		case codec.TimeSegment:
-		default:
-			continue
-		}
-		if last := format.Max(); last.Year() < 2200 {
-			longer := "unix_s"
-			if format.InBytes() {
-				longer = "binary_s"
-			}
-			proposal := withSegment(t, &g, fmt.Sprintf("{%s: %s}", g.Title(), longer))
-			if report.written(t).Bucket.Label.IsSet() {
-				proposal = code("label: %s", longer)
-			}
-			report.at(t.Source(&g).Pos, "ends", format, last.Format(time.RFC3339), proposal)
-		}
-	}
-}
-
-// rateAbovePrecision is K13 for a declared rate. All tables would have the same finding,
-// so it is reported for the first one only.
-func rateAbovePrecision(l *layout.Layout, t *layout.Table, report reporter) {
-	perStep := l.Expect.Rate * l.Precision.Seconds()
-	if !crowded(l.Expect.Rate, l.Precision) || l.Sequence || t != l.Tables[0] {
-		return
-	}
-	lost := "only one is kept"
-	if t.Pattern.Appends() {
-		lost = "equal values are merged"
-	}
-	if perStep <= 1 {
-		shared := 100 * (1 - (1-math.Exp(-perStep))/perStep)
-		report.at(t.Pos, "often", rate(l.Expect.Rate), l.Precision, shared, lost, finerTime(l, report))
-		return
-	}
-	report.at(t.Pos, "always", rate(l.Expect.Rate), l.Precision, lost, finerTime(l, report))
 }
 
 // crowded reports whether events of a series are likely to share a time: if there is more
@@ -171,22 +189,22 @@ func crowded(rate float64, precision time.Duration) bool {
 
 // finerTime proposes how to keep events at the declared rate distinct: a precision that
 // all tables support or, if there is none, a tie-breaker.
-func finerTime(l *layout.Layout, report reporter) string {
+func (r reporter) finerTime() string {
 	finest := time.Nanosecond
-	for _, t := range l.Tables {
+	for _, t := range r.l.Tables {
 		finest = max(finest, t.Finest())
 	}
 	for _, precision := range []time.Duration{time.Second, time.Millisecond, time.Microsecond, time.Nanosecond} {
-		if precision < l.Precision && precision >= finest && !crowded(l.Expect.Rate, precision) {
+		if precision < r.l.Precision && precision >= finest && !crowded(r.l.Expect.Rate, precision) {
 			return "use a finer precision: " + code("time: {precision: %s}", schema.FormatDuration(precision))
 		}
 	}
 	lines := block{"tables:"}
-	for _, t := range l.Tables { // a tie-breaker belongs in all of them
+	for _, t := range r.l.Tables { // a tie-breaker belongs in all of them
 		if t.HasSequence() || t.Pattern.NewestOnly() {
 			continue
 		}
-		entries := []string{report.keyEntry(t, append(segmentsOf(t), "{sequence: true}"))}
+		entries := []string{r.keyEntry(t, append(t.SegmentTexts(), "{sequence: true}"))}
 		if t.Pattern.EventTimed() {
 			entries = append([]string{"pattern: " + layout.PatternWith(layout.FreeTimestamps).String()}, entries...)
 		}
@@ -195,59 +213,31 @@ func finerTime(l *layout.Layout, report reporter) string {
 	return "add the tie-breaker Sequence to events:" + lines.String()
 }
 
-// opaqueBytes is K16: binary keys are not human-readable.
-func opaqueBytes(l *layout.Layout, t *layout.Table, report reporter) {
-	texts := segmentsOf(t) // without binary encodings, for use with a delimiter
-	for i, g := range t.Segments {
-		what, text := opaque(l, t, g)
-		if what == "" {
-			continue
-		}
-		if texts[i] = text; t.Delimiter != "" {
-			report.at(t.Source(&g).Pos, "segment", what, withSegment(t, &g, text))
-		}
-	}
-	if t.Delimiter == "" {
-		report.at(t.KeyPos, "key", code(`key: {delimiter: "#", %s}`, layout.SegmentsText(texts)))
-	}
-}
-
 // opaque returns a description of a segment that is binary but could be text, and the
 // segment as text. Both are empty for text and for fields of type bytes.
-func opaque(l *layout.Layout, t *layout.Table, g codec.Segment) (what, text string) {
-	switch g.Kind {
-	case codec.SeriesSegment:
-		f := l.Series[g.Series]
-		binary := g.Form.Encoding >= codec.KeyRaw
-		if binary && f.Type != schema.Bytes || g.Form.Encoding.Alphabet() != "" && f.Type == schema.String {
-			return fmt.Sprintf("series value %q", f.Name), f.Name
-		}
-	case codec.BucketSegment:
-		if t.Bucket.Label.Format.InBytes() {
-			return "the bucket", "bucket"
-		}
-	case codec.TimeSegment:
-		if t.Time.InBytes() {
-			return "the time", "time"
-		}
+func (r reporter) opaque(g codec.Segment) (what, text string) {
+	if format, is := formatOf(r.t, g); is && format.InBytes() {
+		return "the " + g.Title(), g.Title()
+	}
+	if g.Kind != codec.SeriesSegment {
+		return "", ""
+	}
+	f := r.l.Series[g.Series]
+	if g.Form.Encoding >= codec.KeyRaw && f.Type != schema.Bytes || g.Form.Encoding.Alphabet() != "" && f.Type == schema.String {
+		return fmt.Sprintf("series value %q", f.Name), f.Name
 	}
 	return "", ""
 }
 
-// unsortedTies is K17: segments after the time order the events with equal times.
-func unsortedTies(l *layout.Layout, t *layout.Table, report reporter) {
-	if t.Pattern.Bucketed() || t.Delimiter == "" {
-		return
+// formatOf returns the format of a segment with the time or the bucket; false for others.
+func formatOf(t *layout.Table, g codec.Segment) (format codec.TimeFormat, is bool) {
+	switch g.Kind {
+	case codec.BucketSegment:
+		return t.Bucket.Label.Format, true
+	case codec.TimeSegment:
+		return t.Time, true
 	}
-	for _, g := range t.AfterTime() {
-		if g.Kind != codec.SeriesSegment || g.Form.Encoding >= codec.KeyBinary || t.Sorts(&g) {
-			continue
-		}
-		if f := l.Series[g.Series]; f.Type.Traits().Integer() || f.Type == schema.Duration {
-			padded := fmt.Sprintf("{name: %s, encoding: decimal, pad: %d}", f.Name, digitsOf(f.Type))
-			report.at(t.Source(&g).Pos, "unpadded", f.Name, withSegment(t, &g, padded))
-		}
-	}
+	return format, false
 }
 
 // digitsOf returns the number of decimal digits of the type's largest value.
@@ -260,19 +250,4 @@ func digitsOf(t schema.Type) int {
 		return 20
 	}
 	return 19
-}
-
-// equalLayouts is K27: layouts by time that setup would record as it records the next older one.
-func equalLayouts(l *layout.Layout, t *layout.Table, report reporter) {
-	record := func(period *layout.Table) string {
-		always := *period
-		always.Since, always.Until, always.Draft = time.Time{}, time.Time{}, false
-		return lock.Record(l, &always)
-	}
-	for i, older := range t.Older {
-		newer := t.Periods()[i]
-		if newer.ID == older.ID && newer.Complete() && older.Complete() && record(newer) == record(older) {
-			report.at(newer.SincePos, "equal", t.ID, schema.FormatInstant(newer.Since))
-		}
-	}
 }

@@ -66,14 +66,17 @@ func (r Rule) Class() string { return cmp.Or(r.class, r.Severity.String()) }
 // Allowable reports whether a schema can allow the findings of the rule.
 func (r Rule) Allowable() bool { return !r.Limit && r.By == BySchema }
 
-// reporter collects the findings of a rule.
+// reporter collects the findings of a rule about a table, a query, or a table that schemas share.
 type reporter struct {
 	rule     Rule
 	severity diag.Severity
-	schema   *schema.Schema // for proposals
 	found    *diag.List
-	// size returns the estimated size of the table, which several rules need; nil for rules that
-	// are not about one table.
+	schema   *schema.Schema // for proposals
+	l        *layout.Layout
+	t        *layout.Table   // that of a query
+	q        *layout.Query   // nil for a table
+	tables   []*layout.Table // of all schemas
+	// size returns the estimated size of the table, which several rules about tables need.
 	size func() estimate.Estimate
 }
 
@@ -116,21 +119,18 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 
 // subject is a table or a query, to which rules apply and which can allow them.
 type subject struct {
-	kind  string // "table" or "query"
-	name  string // for messages
-	allow []layout.Allowance
-	find  func(r Rule) (found diag.List, applies bool)
+	kind   string // "table" or "query"
+	name   string // for messages
+	allow  []layout.Allowance
+	checks checks
+	on     func(r Rule) []reporter // what to apply a rule to, until there are findings
 }
 
 // ofTable returns a table as a subject. It estimates the size at most once.
 func ofTable(s *schema.Schema, l *layout.Layout, t *layout.Table) subject {
 	size := sync.OnceValue(func() estimate.Estimate { return estimate.Of(l, t) })
-	return subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow, func(r Rule) (found diag.List, applies bool) {
-		check, applies := tableChecks[r.ID]
-		if applies {
-			check(l, t, reporter{r, r.Severity, s, &found, size})
-		}
-		return found, applies
+	return subject{"table", fmt.Sprintf("table %q", t.ID), t.Allow, tableChecks, func(Rule) []reporter {
+		return []reporter{{schema: s, l: l, t: t, size: size}}
 	}}
 }
 
@@ -138,16 +138,15 @@ func ofTable(s *schema.Schema, l *layout.Layout, t *layout.Table) subject {
 // are none, of the newest of the earlier layouts with any, whose events the query reads, too.
 // Errors are also found in the other tables from which the query deletes.
 func ofQuery(s *schema.Schema, l *layout.Layout, q *layout.Query) subject {
-	return subject{"query", "query " + q.Name, q.Allow, func(r Rule) (found diag.List, applies bool) {
-		check, applies := queryChecks[r.ID]
+	return subject{"query", "query " + q.Name, q.Allow, queryChecks, func(r Rule) (on []reporter) {
 		all := q.Periods()
 		if r.Severity == diag.Error {
 			all = q.AllPeriods()
 		}
-		for i := 0; applies && i < len(all) && len(found) == 0; i++ {
-			check(l, all[i], reporter{rule: r, severity: r.Severity, schema: s, found: &found})
+		for _, of := range all {
+			on = append(on, reporter{schema: s, l: l, t: of.Table, q: of})
 		}
-		return found, applies
+		return on
 	}}
 }
 
@@ -158,7 +157,13 @@ func (s subject) check(onlyErrors bool) diag.List {
 		if onlyErrors && rule.Severity != diag.Error {
 			continue
 		}
-		found, applies := s.find(rule)
+		var found diag.List
+		check, applies := s.checks[rule.ID]
+		for _, r := range s.on(rule) {
+			if r.rule, r.severity, r.found = rule, rule.Severity, &found; applies && len(found) == 0 {
+				check(r)
+			}
+		}
 		i := slices.IndexFunc(s.allow, func(a layout.Allowance) bool { return a.Rule == rule.ID })
 		if !rule.Allowable() || i < 0 {
 			out = append(out, found...)

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,77 +13,66 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
+// viewChecks are about materialized views.
+var viewChecks = checks{
+	// What a view cannot read, which is an error, and earlier events that no view has.
+	"C10": func(r reporter) {
+		for _, v := range r.t.Views {
+			if why, hint := googlesql.Unreadable(r.t, r.t.Bundle); why != "" {
+				r.at(v.Pos, "unreadable", v.ID, why, hint)
+				continue
+			}
+			for _, older := range r.t.Older {
+				if why := googlesql.Missing(r.t, older); why != "" {
+					r.as(diag.Advice).at(v.Pos, "missing", v.ID, why)
+				}
+			}
+		}
+	},
+	"L17": func(r reporter) { // rows that views leave out
+		for _, v := range r.t.Views {
+			when, args := leftOut(r.t, &v, r.size())
+			if why, _ := googlesql.Unreadable(r.t, r.t.Bundle); when == "" || why != "" {
+				continue
+			}
+			fits := func(other *layout.Table, e estimate.Estimate) bool {
+				when, _ := leftOut(other, &v, e)
+				return when == ""
+			}
+			var hints []string
+			if !r.t.Serialized() && !r.t.Pattern.Versioned() {
+				hints = append(hints, "list fewer fields in the view")
+			}
+			if narrower := r.bucketThat(fits); narrower != "" || hints == nil {
+				hints = append(hints, cmp.Or(narrower, rowPerEvent))
+			}
+			r.at(v.Pos, when, append(args, r.declared(strings.Join(hints, ", or ")))...)
+		}
+	},
+	"T22": func(r reporter) { // windows that are never complete
+		for _, v := range r.t.Views {
+			i, age := firstToExpire(r.t, &v)
+			if age == 0 || v.Widest() <= max(age, time.Minute) {
+				continue
+			}
+			what := "events"
+			switch {
+			case r.t.HasClasses():
+				what = fmt.Sprintf("events of class %q", r.l.Classes[i])
+			case len(r.t.Families) > 1:
+				what = fmt.Sprintf("values in family %q", r.t.Families[i].Name)
+			}
+			r.at(v.Pos, "incomplete", v.Every, v.ID, what, age)
+		}
+	},
+}
+
 // Limits of continuous materialized views, from the sources of the rules, read on 2026-11-25.
 const (
 	maxViews    = 5       // of a table
 	maxSelected = 1 << 20 // bytes of a row, in the columns of the query, and in its output
 	maxGrowth   = 10      // output of a row, as a multiple of what the query selects of it
 )
-
-// unreadableView is C10: what a view cannot read, which is an error, and earlier events that no view has.
-func unreadableView(_ *layout.Layout, t *layout.Table, report reporter) {
-	for _, v := range t.Views {
-		if why, hint := googlesql.Unreadable(t, t.Bundle); why != "" {
-			report.at(v.Pos, "unreadable", v.ID, why, hint)
-			continue
-		}
-		for _, older := range t.Older {
-			if why := googlesql.Missing(t, older); why != "" {
-				report.as(diag.Advice).at(v.Pos, "missing", v.ID, why)
-			}
-		}
-	}
-}
-
-// manyViews is L16: Bigtable's limit. It reports the first view beyond.
-func manyViews(tables []*layout.Table, report reporter) {
-	n, layouts := 0, 1
-	var beyond *layout.MaterializedView
-	for _, t := range tables {
-		layouts = max(layouts, len(googlesql.Layouts(t)))
-		for i := range t.Views {
-			if n += len(googlesql.Layouts(t)); n > maxViews && beyond == nil {
-				beyond = &t.Views[i]
-			}
-		}
-	}
-	if beyond == nil {
-		return
-	}
-	of := ""
-	if layouts > 1 {
-		of = fmt.Sprintf(", one for each of %d layouts by time", layouts)
-	}
-	if len(tables) > 1 {
-		of += fmt.Sprintf(", of %d schemas", len(tables))
-	}
-	report.at(beyond.Pos, "many", tables[0].ID, n, of, maxViews)
-}
-
-// largeViewRows is L17: rows that views leave out.
-func largeViewRows(l *layout.Layout, t *layout.Table, report reporter) {
-	for _, v := range t.Views {
-		when, args := leftOut(t, &v, report.size())
-		if why, _ := googlesql.Unreadable(t, t.Bundle); when == "" || why != "" {
-			continue
-		}
-		var hints []string
-		if !t.Serialized() && !t.Pattern.Versioned() {
-			hints = append(hints, "list fewer fields in the view")
-		}
-		for _, width := range t.Narrower() {
-			other := t.WithBucket(l, width)
-			if when, _ := leftOut(other, &v, estimate.Of(l, other)); width%l.Precision == 0 && when == "" {
-				hints = append(hints, "use "+report.bucket(t, other))
-				break
-			}
-		}
-		if hints == nil {
-			hints = []string{"use a pattern with a row per event"}
-		}
-		report.at(v.Pos, when, append(args, declared(l, strings.Join(hints, ", or ")))...)
-	}
-}
 
 // leftOut returns the case of L17 in which a view leaves out full rows of a layout; empty if it does not.
 func leftOut(t *layout.Table, v *layout.MaterializedView, e estimate.Estimate) (when string, args []any) {
@@ -123,24 +113,6 @@ func selectedBytes(t *layout.Table, v *layout.MaterializedView, e estimate.Estim
 		}
 	}
 	return total * e.EventsPerRow
-}
-
-// lastingView is T22: windows that are never complete.
-func lastingView(l *layout.Layout, t *layout.Table, report reporter) {
-	for _, v := range t.Views {
-		i, age := firstToExpire(t, &v)
-		if age == 0 || v.Widest() <= max(age, time.Minute) {
-			continue
-		}
-		what := "events"
-		switch {
-		case t.HasClasses():
-			what = fmt.Sprintf("events of class %q", l.Classes[i])
-		case len(t.Families) > 1:
-			what = fmt.Sprintf("values in family %q", t.Families[i].Name)
-		}
-		report.at(v.Pos, "incomplete", v.Every, v.ID, what, age)
-	}
 }
 
 // firstToExpire returns the family whose data expire first of those that a view has statistics of, and

@@ -14,7 +14,11 @@ func (r Rule) Markdown() string {
 
 // Description returns paragraphs in Markdown: what the rule is about, why, what to do, the edits that it finds, and its source.
 func (r Rule) Description() []string {
-	out := []string{r.kindOfFinding() + "; " + finders[r.By].does + ".", r.Reason, "What to do: " + r.Fix}
+	kind := map[diag.Severity]string{diag.Error: "An error", diag.Warning: "A warning", diag.Advice: "Advice"}[r.Severity]
+	if r.class != "" {
+		kind = "Class " + r.class
+	}
+	out := []string{kind + "; " + finders[r.By].does + ".", r.Reason, "What to do: " + r.Fix}
 	switch {
 	case r.HowToAllow != "":
 		out = append(out, "To allow it, "+r.HowToAllow+".")
@@ -27,14 +31,6 @@ func (r Rule) Description() []string {
 		out = append(out, "Edits: "+strings.Join(e.titles, "; ")+". Consequence: "+e.consequence+".")
 	}
 	return append(out, "Source: "+r.Source)
-}
-
-// kindOfFinding returns the class of the rule's worst findings as a noun phrase.
-func (r Rule) kindOfFinding() string {
-	if r.class != "" {
-		return "Class " + r.class
-	}
-	return map[diag.Severity]string{diag.Error: "An error", diag.Warning: "A warning", diag.Advice: "Advice"}[r.Severity]
 }
 
 // Page returns docs/reference/rules.md, which lists all rules in Markdown.

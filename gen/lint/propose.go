@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,26 +53,16 @@ func (r reporter) keyEntry(t *layout.Table, segments []string) string {
 
 // newTable proposes an additional table for a query. If the query names its table, the
 // proposal names the new one.
-func (r reporter) newTable(l *layout.Layout, q *layout.Query) block {
-	lines := block(q.Table.NewTable(r.schema, l, q.By))
-	if q.Named.IsValid() {
+func (r reporter) newTable() block {
+	if !r.t.Until.IsZero() {
+		return nil // it is too late for one
+	}
+	lines := block(r.t.NewTable(r.schema, r.l, r.q.By))
+	if r.q.Named.IsValid() {
 		name := strings.TrimSuffix(strings.TrimSpace(lines[1]), ":")
-		lines = append(lines, "queries:", "  "+q.Name+": {table: "+name+"}")
+		lines = append(lines, "queries:", "  "+r.q.Name+": {table: "+name+"}")
 	}
 	return lines
-}
-
-// segmentsOf returns the segments of a key as the schema declares them. A tie-breaker that is in
-// qualifiers is the last one.
-func segmentsOf(t *layout.Table) []string {
-	var out []string
-	for _, g := range t.Segments {
-		out = append(out, t.Source(&g).Text)
-	}
-	if t.Sequence {
-		out = append(out, "{sequence: true}")
-	}
-	return out
 }
 
 // segments proposes the segments entry of a key.
@@ -79,7 +70,7 @@ func segments(texts []string) string { return diag.Code(layout.SegmentsText(text
 
 // withSegment proposes the segments of a key with g replaced by text.
 func withSegment(t *layout.Table, g *codec.Segment, text string) string {
-	out := segmentsOf(t)
+	out := t.SegmentTexts()
 	for i := range t.Segments {
 		if t.Source(&t.Segments[i]) == t.Source(g) {
 			out[i] = text
@@ -91,85 +82,81 @@ func withSegment(t *layout.Table, g *codec.Segment, text string) string {
 // salted proposes the segments of a key with a salt of the given series values in front.
 func salted(l *layout.Layout, t *layout.Table, of ...int) string {
 	behind := slices.IndexFunc(t.Segments, func(g codec.Segment) bool { return g.Kind != codec.ConstSegment })
-	return segments(slices.Insert(segmentsOf(t), max(0, behind), l.SaltText(of, layout.UsualSalt)))
+	return segments(slices.Insert(t.SegmentTexts(), max(0, behind), l.SaltText(of, layout.UsualSalt)))
 }
 
 // timeLast returns the segments of a key reordered: the time after all series values, and
 // series values of type timestamp after the others.
 func timeLast(l *layout.Layout, t *layout.Table) []codec.Segment {
+	ranks := map[codec.SegmentKind]int{
+		codec.ConstSegment: 0, codec.SaltSegment: 1, codec.SeriesSegment: 2, codec.MetricSegment: 4,
+		codec.BucketSegment: 5, codec.TimeSegment: 5, codec.SequenceSegment: 6,
+	}
 	rank := func(g codec.Segment) int {
-		switch g.Kind {
-		case codec.ConstSegment:
-			return 0
-		case codec.SaltSegment:
-			return 1
-		case codec.SeriesSegment:
-			if l.Series[g.Series].Type == schema.Timestamp {
-				return 3
-			}
-			return 2
-		case codec.MetricSegment:
-			return 4
-		case codec.BucketSegment, codec.TimeSegment:
-			return 5
+		if g.Kind == codec.SeriesSegment && l.Series[g.Series].Type == schema.Timestamp {
+			return 3
 		}
-		return 6
+		return ranks[g.Kind]
 	}
 	out := slices.Clone(t.Segments)
 	slices.SortStableFunc(out, func(a, b codec.Segment) int { return rank(a) - rank(b) })
 	return out
 }
 
-// suits reports whether the rows of a bucket satisfy L03, L15 and T15: size with room to
-// grow, number of cells, and a width of at most the shortest time to live.
-func suits(e estimate.Estimate, width codec.Bucket) bool {
-	return e.Row.Typical <= recommendedRowBytes/2 && e.CellsPerRow <= maxRowCells && (e.Shortest == 0 || width.Widest() <= e.Shortest)
+// rowPerEvent is proposed where no bucket is narrow enough.
+const rowPerEvent = "use a pattern with a row per event"
+
+// narrower proposes the widest of the usual buckets that satisfies L03, L15 and T15, so that these rules agree on one
+// proposal: size with room to grow, number of cells, and a width of at most the shortest time to live.
+func (r reporter) narrower() string {
+	return r.declared(cmp.Or(r.bucketThat(func(t *layout.Table, e estimate.Estimate) bool {
+		return e.Row.Typical <= recommendedRowBytes/2 && e.CellsPerRow <= maxRowCells && (e.Shortest == 0 || t.Bucket.Widest() <= e.Shortest)
+	}), rowPerEvent))
 }
 
-// narrower proposes the widest of the usual buckets that satisfies all rules about row
-// size, so that these rules agree on one proposal.
-func (r reporter) narrower(l *layout.Layout, t *layout.Table) string {
-	for _, width := range t.Narrower() {
-		if other := t.WithBucket(l, width); width%l.Precision == 0 && suits(estimate.Of(l, other), other.Bucket) {
-			return declared(l, "use "+r.bucket(t, other))
+// bucketThat proposes the widest of the usual buckets that fits; empty if none does.
+func (r reporter) bucketThat(fits func(other *layout.Table, e estimate.Estimate) bool) string {
+	for _, width := range r.t.Narrower() {
+		if other := r.t.WithBucket(r.l, width); width%r.l.Precision == 0 && fits(other, estimate.Of(r.l, other)) {
+			return "use " + r.bucket(other)
 		}
 	}
-	return declared(l, "use a pattern with a row per event")
+	return ""
 }
 
 // declared extends a hint with how to declare the rate, if the rate is assumed.
-func declared(l *layout.Layout, hint string) string {
-	if !l.Load().AssumedRate {
-		return hint
-	}
+func (r reporter) declared(hint string) string {
+	const declare = "declare the rate, as in expect: {rate: 1/m}"
 	line, block, isBlock := strings.Cut(hint, "\n")
-	if isBlock {
-		return "declare the rate, as in expect: {rate: 1/m}, or " + line + "\n" + block
+	switch {
+	case !r.l.Load().AssumedRate:
+		return hint
+	case isBlock:
+		return declare + ", or " + line + "\n" + block
 	}
-	return line + "; or declare the rate, as in expect: {rate: 1/m}"
+	return line + "; or " + declare
 }
 
-// bucket proposes the bucket of t with the width of other's. It keeps the label if that
+// bucket proposes the bucket of the table with the width of other's. It keeps the label if that
 // is unambiguous for the new width.
-func (r reporter) bucket(t, other *layout.Table) string {
-	s := r.written(t)
+func (r reporter) bucket(other *layout.Table) string {
+	s := r.written(r.t)
 	out := schema.Bucket{Every: schema.Value[schema.Span]{V: schema.Span{Fixed: other.Bucket.Every}}}
-	kept := t.Bucket
+	kept := r.t.Bucket
 	kept.Every, kept.Months = other.Bucket.Every, 0
 	apart := kept.Label.Kind != codec.NumberLabel && kept.Validate() == nil // week0001 does not label a day
 	if apart {
 		out.Origin, out.Label = s.Bucket.Origin, s.Bucket.Label
 	}
-	entry, wider := "bucket: "+out.String(), "buckets of "+schema.FormatDuration(other.Bucket.Every)+":"
-	if t.Endless() {
-		return wider + inTable(t.ID, entry, r.keyEntry(t, append(segmentsOf(t), "bucket"))).String()
+	entry, texts := "bucket: "+out.String(), r.t.SegmentTexts()
+	i := slices.IndexFunc(r.t.Segments, func(g codec.Segment) bool { return g.Kind == codec.BucketSegment })
+	switch {
+	case r.t.Endless():
+		texts = append(texts, "bucket")
+	case i >= 0 && texts[i] != "bucket" && !apart:
+		texts[i] = "bucket"
+	default:
+		return diag.Code(entry)
 	}
-	for i, g := range t.Segments {
-		if g.Kind == codec.BucketSegment && t.Source(&g).Text != "bucket" && !apart {
-			texts := segmentsOf(t)
-			texts[i] = "bucket"
-			return wider + inTable(t.ID, entry, r.keyEntry(t, texts)).String()
-		}
-	}
-	return diag.Code(entry)
+	return "buckets of " + schema.FormatDuration(other.Bucket.Every) + ":" + inTable(r.t.ID, entry, r.keyEntry(r.t, texts)).String()
 }

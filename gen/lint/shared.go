@@ -1,9 +1,11 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/googlesql"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
@@ -46,11 +48,9 @@ func shared(layouts []*layout.Layout) [][]*layout.Table {
 // that the schema with the finding allows.
 func (r Rule) findShared(tables []*layout.Table) diag.List {
 	var found diag.List
-	check := sharedChecks[r.ID]
-	if check == nil {
-		return nil
+	if check := sharedChecks[r.ID]; check != nil {
+		check(reporter{rule: r, severity: r.Severity, found: &found, tables: tables})
 	}
-	check(tables, reporter{rule: r, severity: r.Severity, found: &found})
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		return slices.ContainsFunc(tables, func(t *layout.Table) bool {
 			view := func(v layout.MaterializedView) bool { return v.Pos == d.Pos }
@@ -65,79 +65,78 @@ func (r Rule) findShared(tables []*layout.Table) diag.List {
 func separateFamilies(layouts []*layout.Layout, found *diag.List) {
 	type place struct{ table, family string }
 	type user struct {
-		l          *layout.Layout
 		of, period *layout.Table
-		family     *layout.Family
+		family     layout.Family
 	}
 	users := map[place][]user{}
 	for _, l := range layouts {
 		for _, t := range l.Tables {
 			for _, period := range t.Periods() {
-				all := period.AllFamilies()
-				for i := range all {
-					f := &all[i]
-					at, one := place{period.ID, f.Name}, user{l, t, period, f}
+				for _, f := range period.AllFamilies() {
+					at := place{period.ID, f.Name}
 					for _, first := range users[at] {
-						if first.of == t {
-							continue
+						if first.of != t && !agreeOnFamily(first.period, period, &first.family, &f, found) {
+							break
 						}
-						switch {
-						case f.Sums != first.family.Sums:
-							found.Errorf(f.Pos, "family %q of table %q, which has the sums of pattern %s, is already used at %s", f.Name, period.ID, codec.Latest, first.family.Pos).Hint = "rename one of the families"
-						case !layout.TellApart(first.period, period):
-							found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, period.ID, first.family.Pos).Hint = "rename the family, or tell the keys of both schemas apart at the same segment, as in {const: click, kind: true} and {const: view, kind: true}"
-						case f.GC.String() != first.family.GC.String() || f.Life.Timestamp != first.family.Life.Timestamp:
-							found.Errorf(f.GCPos, "family %q of table %q has a different ttl at %s, but a family has one rule for all its data", f.Name, period.ID, first.family.GCPos).Hint = "use the same ttl in both schemas, or rename the family"
-						default:
-							continue
-						}
-						break
 					}
-					users[at] = append(users[at], one)
+					users[at] = append(users[at], user{t, period, f})
 				}
 			}
 		}
 	}
 }
 
+// agreeOnFamily reports what keeps two tables from using a family. It returns whether it found nothing.
+func agreeOnFamily(first, period *layout.Table, was, f *layout.Family, found *diag.List) bool {
+	switch id := period.ID; {
+	case f.Sums != was.Sums:
+		found.Errorf(f.Pos, "family %q of table %q, which has the sums of pattern %s, is already used at %s", f.Name, id, codec.Latest, was.Pos).Hint = "rename one of the families"
+	case !layout.TellApart(first, period):
+		found.Errorf(f.Pos, "family %q of table %q is already used at %s: the events of one schema would be read as the other's", f.Name, id, was.Pos).Hint = "rename the family, or tell the keys of both schemas apart at the same segment, as in {const: click, kind: true} and {const: view, kind: true}"
+	case f.GC.String() != was.GC.String() || f.Life.Timestamp != was.Life.Timestamp:
+		found.Errorf(f.GCPos, "family %q of table %q has a different ttl at %s, but a family has one rule for all its data", f.Name, id, was.GCPos).Hint = "use the same ttl in both schemas, or rename the family"
+	default:
+		return true
+	}
+	return false
+}
+
 // agreement is a setting of a table on which all schemas must agree that have it.
 type agreement struct {
 	what, hint string
-	pos        func(t *layout.Table) diag.Pos
+	of         func(t *layout.Table) (pos diag.Pos, has bool)
 	same       func(a, b *layout.Table) bool
-	has        func(t *layout.Table) bool
-}
-
-func posOf(t *layout.Table) diag.Pos { return t.Pos }
-
-// agreements are the settings on which schemas must agree.
-var agreements = []agreement{
-	{"row_key_schema", "use another table, or remove row_key_schema: GoogleSQL parses all keys of a table the same way", posOf,
-		func(a, b *layout.Table) bool {
-			return slices.Equal(a.KeyFields, b.KeyFields) && (a.KeyFields == nil || a.Delimiter == b.Delimiter)
-		},
-		func(*layout.Table) bool { return true }},
-	{"deletion_protection", useSame, posOf,
-		func(a, b *layout.Table) bool { return *a.Protected == *b.Protected },
-		func(t *layout.Table) bool { return t.Protected != nil }},
-	{"tier", useSame, func(t *layout.Table) diag.Pos { return t.TierPos },
-		func(a, b *layout.Table) bool { return a.Tier == b.Tier },
-		func(t *layout.Table) bool { return t.Tier != 0 }},
-	{"schema bundle", useSame + ": a bundle has the messages of all schemas of the table", func(t *layout.Table) diag.Pos { return t.Bundle.Pos },
-		func(a, b *layout.Table) bool { return a.Bundle.Same(b.Bundle) },
-		func(t *layout.Table) bool { return t.Bundle.ID != "" }},
 }
 
 const useSame = "use the same value in both, or remove one"
+
+// agreements are the settings on which schemas must agree.
+var agreements = []agreement{
+	{"row_key_schema", "use another table, or remove row_key_schema: GoogleSQL parses all keys of a table the same way",
+		func(t *layout.Table) (diag.Pos, bool) { return t.Pos, true },
+		func(a, b *layout.Table) bool {
+			return slices.Equal(a.KeyFields, b.KeyFields) && (a.KeyFields == nil || a.Delimiter == b.Delimiter)
+		}},
+	{"deletion_protection", useSame,
+		func(t *layout.Table) (diag.Pos, bool) { return t.Pos, t.Protected != nil },
+		func(a, b *layout.Table) bool { return *a.Protected == *b.Protected }},
+	{"tier", useSame,
+		func(t *layout.Table) (diag.Pos, bool) { return t.TierPos, t.Tier != 0 },
+		func(a, b *layout.Table) bool { return a.Tier == b.Tier }},
+	{"schema bundle", useSame + ": a bundle has the messages of all schemas of the table",
+		func(t *layout.Table) (diag.Pos, bool) { return t.Bundle.Pos, t.Bundle.ID != "" },
+		func(a, b *layout.Table) bool { return a.Bundle.Same(b.Bundle) }},
+}
 
 // agree reports settings that differ from that of an earlier schema.
 func (a *agreement) agree(tables []*layout.Table, found *diag.List) {
 	var first *layout.Table
 	for _, t := range tables {
-		switch {
-		case !a.has(t):
+		switch pos, has := a.of(t); {
+		case !has:
 		case first != nil && !a.same(first, t):
-			found.Errorf(a.pos(t), "the %s of table %q differs from that at %s", a.what, t.ID, a.pos(first)).Hint = a.hint
+			at, _ := a.of(first)
+			found.Errorf(pos, "the %s of table %q differs from that at %s", a.what, t.ID, at).Hint = a.hint
 		default:
 			first = t
 		}
@@ -147,17 +146,42 @@ func (a *agreement) agree(tables []*layout.Table, found *diag.List) {
 // maxFamilies is the number of column families per table that Bigtable recommends at most.
 const maxFamilies = 100
 
-// manyFamilies is L06: over maxFamilies column families. It reports the schema that adds the
-// first one beyond.
-func manyFamilies(tables []*layout.Table, report reporter) {
-	families := map[string]bool{}
-	for _, t := range tables {
-		for _, f := range t.AllFamilies() {
-			families[f.Name] = true
+// sharedChecks are about tables with all schemas that share them.
+var sharedChecks = checks{
+	"L06": func(r reporter) { // it reports the schema that adds the first family beyond
+		families := map[string]bool{}
+		for _, t := range r.tables {
+			for _, f := range t.AllFamilies() {
+				families[f.Name] = true
+			}
+			if len(families) > maxFamilies {
+				r.at(t.Pos, "many", t.ID, maxFamilies)
+				return
+			}
 		}
-		if len(families) > maxFamilies {
-			report.at(t.Pos, "many", t.ID, maxFamilies)
+	},
+	"L16": func(r reporter) { // it reports the first view beyond
+		n, layouts := 0, 1
+		var beyond *layout.MaterializedView
+		for _, t := range r.tables {
+			of := len(googlesql.Layouts(t))
+			layouts = max(layouts, of)
+			for i := range t.Views {
+				if n += of; n > maxViews && beyond == nil {
+					beyond = &t.Views[i]
+				}
+			}
+		}
+		if beyond == nil {
 			return
 		}
-	}
+		of := ""
+		if layouts > 1 {
+			of = fmt.Sprintf(", one for each of %d layouts by time", layouts)
+		}
+		if len(r.tables) > 1 {
+			of += fmt.Sprintf(", of %d schemas", len(r.tables))
+		}
+		r.at(beyond.Pos, "many", r.tables[0].ID, n, of, maxViews)
+	},
 }

@@ -6,80 +6,72 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/capacity"
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// tierOfExpiries is T18: timestamps do not tell the age of cells.
-func tierOfExpiries(_ *layout.Layout, t *layout.Table, report reporter) {
-	if _, moves := t.Tier.After(); !moves {
-		return
-	}
-	for _, f := range t.Families {
-		switch after, expires := f.Life.Expires(); {
-		case !expires:
-		case after == 0:
-			report.at(t.TierPos, "expiry", f.Name)
-		default:
-			report.at(t.TierPos, "offset", f.Name, after)
+// tierChecks are about storage tiers.
+var tierChecks = checks{
+	"T18": func(r reporter) { // timestamps do not tell the age of cells
+		if _, moves := r.t.Tier.After(); !moves {
+			return
 		}
-	}
+		for _, f := range r.t.Families {
+			switch after, expires := f.Life.Expires(); {
+			case !expires:
+			case after == 0:
+				r.at(r.t.TierPos, "expiry", f.Name)
+			default:
+				r.at(r.t.TierPos, "offset", f.Name, after)
+			}
+		}
+	},
+	"T19": func(r reporter) { // Bigtable's limit
+		if after, moves := r.t.Tier.After(); moves && after < codec.MinTier && r.t.Until.IsZero() {
+			r.at(r.t.TierPos, "young", after, codec.MinTier)
+		}
+	},
+	"T20": func(r reporter) { // everything expires before it moves
+		after, moves := r.t.Tier.After()
+		_, longest := r.t.Ages()
+		if !moves || longest == 0 || after < longest || r.t.ExpiryTimed() || !r.t.Until.IsZero() {
+			return
+		}
+		when := "empty"
+		if longest > codec.MinTier {
+			when = "late"
+		}
+		r.at(r.t.TierPos, when, after, longest)
+	},
+	"T21": func(r reporter) { // reads that are limited by the throughput of the infrequent access tier
+		after, moves := r.t.Tier.After()
+		_, longest := r.t.Ages()
+		if !moves || r.t.ExpiryTimed() { // T18 refuses the tier
+			return
+		}
+		slow := capacity.Types[len(capacity.Types)-1]
+		for _, of := range r.l.Expect.Reads {
+			read := capacity.ReadOf(r.l, of)
+			if r.l.ReadTable(of.Method) != r.t || read.Cold == nil {
+				continue
+			}
+			rows := of.Rate * read.Cold.Seeks
+			nodes := words.Count(max(1, math.Ceil(rows/slow.Reads)), "node", "nodes")
+			limit := fmt.Sprintf("%s there take %s at %s", words.Count(rows, "row", "rows")+"/s", nodes, words.Count(slow.Reads, "row", "rows")+"/s each")
+			switch later := wholeDays(of.Range); {
+			case read.Cold.Unfiltered:
+				r.at(r.t.TierPos, "any", of.Method, limit)
+			case longest > 0 && later >= longest:
+				r.at(r.t.TierPos, "all", of.Method, of.Range, after, limit)
+			default:
+				r.at(r.t.TierPos, "later", of.Method, of.Range, after, limit, later)
+			}
+		}
+	},
 }
 
-// youngTier is T19: Bigtable's limit.
-func youngTier(_ *layout.Layout, t *layout.Table, report reporter) {
-	if after, moves := t.Tier.After(); moves && after < codec.MinTier && t.Until.IsZero() {
-		report.at(t.TierPos, "young", after, codec.MinTier)
-	}
-}
-
-// emptyTier is T20: everything expires before it moves.
-func emptyTier(_ *layout.Layout, t *layout.Table, report reporter) {
-	after, moves := t.Tier.After()
-	_, longest := t.Ages()
-	if !moves || longest == 0 || after < longest || t.ExpiryTimed() || !t.Until.IsZero() {
-		return
-	}
-	when := "empty"
-	if longest > codec.MinTier {
-		when = "late"
-	}
-	report.at(t.TierPos, when, after, longest)
-}
-
-// coldReads is T21: reads that are limited by the throughput of the infrequent access tier.
-func coldReads(l *layout.Layout, t *layout.Table, report reporter) {
-	after, moves := t.Tier.After()
-	_, longest := t.Ages()
-	if !moves || t.ExpiryTimed() { // T18 refuses the tier
-		return
-	}
-	slow := capacity.Types[len(capacity.Types)-1]
-	for _, r := range l.Expect.Reads {
-		if l.ReadTable(r.Method) != t {
-			continue
-		}
-		read := capacity.ReadOf(l, r)
-		if read.Cold == nil {
-			continue
-		}
-		rows := r.Rate * read.Cold.Seeks
-		nodes := words.Count(max(1, math.Ceil(rows/slow.Reads)), "node", "nodes")
-		limit := fmt.Sprintf("%s there take %s at %s", words.Count(rows, "row", "rows")+"/s", nodes, words.Count(slow.Reads, "row", "rows")+"/s each")
-		switch later := atLeast(r.Range); {
-		case read.Cold.Unfiltered:
-			report.at(t.TierPos, "any", r.Method, limit)
-		case longest > 0 && later >= longest:
-			report.at(t.TierPos, "all", r.Method, r.Range, after, limit)
-		default:
-			report.at(t.TierPos, "later", r.Method, r.Range, after, limit, later)
-		}
-	}
-}
-
-// atLeast returns a time range, rounded up to days.
-func atLeast(d time.Duration) time.Duration {
+// wholeDays returns a duration, rounded up to days.
+func wholeDays(d time.Duration) time.Duration {
 	const day = 24 * time.Hour
 	return (d + day - 1) / day * day
 }

@@ -11,43 +11,94 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// noGCRule is T01: a family without a ttl.
-func noGCRule(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
-	switch {
-	case f.HasGC:
-	case len(t.Families) > 1:
-		report.at(f.Pos, "family", f.Name, t.ID)
-	default:
-		report.at(t.Pos, "table", t.ID)
-	}
-}
-
-// fewVersions is T02: events that have not reached any age would be garbage-collected.
-func fewVersions(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
-	verdict, most := layout.Fits(t.Pattern, f.Strategy), fewestVersions(f.Life.Retention)
-	if most > 0 && verdict.Rule == "T02" && !t.Endless() { // in whose row the limit is what keeps it small
-		report.at(f.GCPos, "fewer", most, t.MaxCells, verdict.Reason, verdict.Instead)
-	}
-}
-
-// endlessRow is K21: the only row of a series grows without limit.
-func endlessRow(l *layout.Layout, t *layout.Table, report reporter) {
-	if !t.Endless() {
-		return
-	}
-	for _, f := range t.Families {
-		if !f.HasGC || !f.Life.Forever() {
-			continue
+// ttlChecks are about the time to live of events.
+var ttlChecks = checks{
+	"T01": ofFamilies(func(r reporter, f layout.Family) { // a family without a ttl
+		switch {
+		case f.HasGC:
+		case len(r.t.Families) > 1:
+			r.at(f.Pos, "family", f.Name, r.t.ID)
+		default:
+			r.at(r.t.Pos, "table", r.t.ID)
 		}
-		e := report.size()
-		if t.Pattern.NewestOnly() {
-			report.at(f.GCPos, "versions", rate(e.Load.Rate))
+	}),
+	"T02": ofFamilies(func(r reporter, f layout.Family) { // events that have not reached any age would be garbage-collected
+		verdict, most := layout.Fits(r.t.Pattern, f.Strategy), fewestVersions(f.Life.Retention)
+		if most > 0 && verdict.Rule == "T02" && !r.t.Endless() { // in whose row the limit is what keeps it small
+			r.at(f.GCPos, "fewer", most, r.t.MaxCells, verdict.Reason, verdict.Instead)
+		}
+	}),
+	"K21": func(r reporter) { // the only row of a series grows without limit
+		i := slices.IndexFunc(r.t.Families, func(f layout.Family) bool { return f.HasGC && f.Life.Forever() })
+		if !r.t.Endless() || i < 0 {
+			return
+		}
+		pos, e := r.t.Families[i].GCPos, r.size()
+		if r.t.Pattern.NewestOnly() {
+			r.at(pos, "versions", rate(e.Load.Rate))
 			return
 		}
 		days := math.Floor(maxRowBytes / e.Row.Typical * e.EventsPerRow / e.Load.Rate / (24 * time.Hour).Seconds())
-		report.at(f.GCPos, "events", rate(e.Load.Rate), words.Count(days, "day", "days"))
-		return
-	}
+		r.at(pos, "events", rate(e.Load.Rate), words.Count(days, "day", "days"))
+	},
+	"T03": ofFamilies(misfit),
+	"T04": ofFamilies(misfit),
+	"T05": ofFamilies(misfit),
+	"T07": ofFamilies(misfit),
+	// A version limit that no column ever reaches. Where timestamps are those of writes, an event that is written again adds a cell.
+	"T08": ofFamilies(func(r reporter, f layout.Family) {
+		keepsAll := func(t codec.Term) bool { return t.MaxAge == 0 && int64(t.Versions) >= r.t.MaxCells }
+		collects := f.GC.Normalize().Kind != codec.GCNone && f.Life.EventTimed()
+		if kept := f.Life.Retention; collects && (len(kept) == 0 || slices.ContainsFunc(kept, keepsAll)) {
+			r.at(f.GCPos, "never", f.GC, words.Count(float64(r.t.MaxCells), "cell", "cells"))
+		}
+	}),
+	"T14": ofFamilies(func(r reporter, f layout.Family) { // the writer refuses events that garbage collection would delete at once
+		age := f.Age()
+		if f.Life.EventTimed() && age > 0 && r.l.Expect.Lateness >= age {
+			r.at(f.GCPos, "late", r.l.Expect.Lateness, age, r.longerAge(f, r.l.Expect.Lateness+age, age))
+		}
+	}),
+	// Most of a row is expired. Buckets of up to twice the time to live are accepted.
+	"T15": func(r reporter) {
+		e := r.size()
+		if !r.t.Pattern.Bucketed() || r.t.Endless() || e.Shortest == 0 || r.t.Bucket.Widest() <= 2*e.Shortest {
+			return
+		}
+		alive := e.EventsPerRow * e.Shortest.Seconds() / r.t.Bucket.Widest().Seconds()
+		r.at(r.t.WidthPos, "expired", r.written(r.t).Bucket.Every.V, e.Shortest, max(1, alive), e.EventsPerRow, basis(e.Load), r.narrower())
+	},
+	"T11": ofFamilies(func(r reporter, f layout.Family) { // collection by versions is replicated
+		if r.l.Expect.Clusters > 1 && f.CountsVersions() {
+			r.at(f.GCPos, "versions", r.l.Expect.Clusters)
+		}
+	}),
+	"T17": func(r reporter) { // expired data is stored for up to a week
+		if r.l.Expect.Rate == 0 || r.l.Expect.Series == 0 {
+			return
+		}
+		if e := r.size(); e.Horizon > 0 {
+			kept := schema.FormatDuration(e.Retention)
+			switch {
+			case e.Horizon != e.Retention:
+				kept = words.Count(e.LivePerRow, "event", "events") + " a series"
+			case e.Shortest < e.Retention:
+				kept = schema.FormatDuration(e.Shortest) + " to " + kept
+			}
+			stored, when := e.Table, ""
+			if !e.Steady() {
+				const year = 365 * 24 * time.Hour
+				stored, when = e.StoredAfter(year), " after a year, and grows"
+			}
+			windows := ""
+			if of := r.t.Rollup; of != nil && of.GC.MaxAge == 0 {
+				windows = ", and windows forever"
+			} else if of != nil {
+				windows = ", and windows for " + schema.FormatDuration(of.GC.MaxAge)
+			}
+			r.at(r.t.Pos, "storage", stored, when, e.BytesADay, kept, windows)
+		}
+	},
 }
 
 // fewestVersions returns how many versions of a column are kept regardless of age, or 0 if
@@ -63,11 +114,24 @@ func fewestVersions(r codec.Retention) int {
 	return most
 }
 
+// longerAge proposes a longer age or an age from the write time, for a family with a
+// single age.
+func (r reporter) longerAge(f layout.Family, longer, age time.Duration) string {
+	if f.Strategy != layout.MaxAge {
+		return ""
+	}
+	hint := ": " + code("ttl: {max_age: %s}", schema.FormatDuration(longer))
+	if layout.Fits(r.t.Pattern, layout.MaxAgeFromWrite).Rule == "" {
+		hint += ", or measure it from the write time: " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(age))
+	}
+	return hint
+}
+
 // misfit is T03, T04, T05 and T07: the strategy needs other cell timestamps than event times, or counts
 // versions of columns that are named by values, so that an event with a repeated value deletes an older one.
-func misfit(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
+func misfit(r reporter, f layout.Family) {
 	strategy, what := f.Strategy, string(f.Strategy)
-	if report.rule.ID == "T03" {
+	if r.rule.ID == "T03" {
 		what = "max_versions" // also if nested in another rule
 	}
 	if f.Life.Timestamp == codec.TimestampWrite {
@@ -76,95 +140,7 @@ func misfit(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter)
 			what += " with from: write"
 		}
 	}
-	if verdict := layout.Fits(t.Pattern, strategy); verdict.Rule == report.rule.ID && (verdict.Rule != "T03" || f.CountsVersions()) {
-		report.at(f.GCPos, "misfit", what, t.Pattern, verdict.Reason, verdict.Instead)
+	if verdict := layout.Fits(r.t.Pattern, strategy); verdict.Rule == r.rule.ID && (verdict.Rule != "T03" || f.CountsVersions()) {
+		r.at(f.GCPos, "misfit", what, r.t.Pattern, verdict.Reason, verdict.Instead)
 	}
-}
-
-// neverCollects is T08: a version limit that no column ever reaches. Where timestamps are
-// those of writes, an event that is written again adds a cell.
-func neverCollects(_ *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
-	collects := f.GC.Normalize().Kind != codec.GCNone
-	if collects && f.Life.EventTimed() && keepsAll(f.Life.Retention, t.MaxCells) {
-		report.at(f.GCPos, "never", f.GC, words.Count(float64(t.MaxCells), "cell", "cells"))
-	}
-}
-
-// keepsAll reports whether a retention keeps every cell of a column that has at most
-// the given number.
-func keepsAll(r codec.Retention, cells int64) bool {
-	return len(r) == 0 || slices.ContainsFunc(r, func(t codec.Term) bool { return t.MaxAge == 0 && int64(t.Versions) >= cells })
-}
-
-// lateEvents is T14: the writer refuses events that garbage collection would delete at
-// once.
-func lateEvents(l *layout.Layout, t *layout.Table, f layout.Family, report reporter) {
-	age := f.Age()
-	if f.Life.EventTimed() && age > 0 && l.Expect.Lateness >= age {
-		report.at(f.GCPos, "late", l.Expect.Lateness, age, longerAge(t, f, l.Expect.Lateness+age, age))
-	}
-}
-
-// longerAge proposes a longer age or an age from the write time, for a family with a
-// single age.
-func longerAge(t *layout.Table, f layout.Family, longer, age time.Duration) string {
-	if f.Strategy != layout.MaxAge {
-		return ""
-	}
-	hint := ": " + code("ttl: {max_age: %s}", schema.FormatDuration(longer))
-	if layout.Fits(t.Pattern, layout.MaxAgeFromWrite).Rule == "" {
-		hint += ", or measure it from the write time: " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(age))
-	}
-	return hint
-}
-
-// shortLived is T15: most of a row is expired. Buckets of up to twice the time to live
-// are accepted.
-func shortLived(l *layout.Layout, t *layout.Table, report reporter) {
-	e := report.size()
-	if !t.Pattern.Bucketed() || t.Endless() || e.Shortest == 0 || t.Bucket.Widest() <= 2*e.Shortest {
-		return
-	}
-	alive := e.EventsPerRow * e.Shortest.Seconds() / t.Bucket.Widest().Seconds()
-	report.at(t.WidthPos, "expired", report.written(t).Bucket.Every.V, e.Shortest, max(1, alive), e.EventsPerRow, basis(e.Load), report.narrower(l, t))
-}
-
-// replicatedVersions is T11: collection by versions is replicated.
-func replicatedVersions(l *layout.Layout, _ *layout.Table, f layout.Family, report reporter) {
-	if l.Expect.Clusters > 1 && f.CountsVersions() {
-		report.at(f.GCPos, "versions", l.Expect.Clusters)
-	}
-}
-
-// plannedStorage is T17: expired data is stored for up to a week.
-func plannedStorage(l *layout.Layout, t *layout.Table, report reporter) {
-	if l.Expect.Rate == 0 || l.Expect.Series == 0 {
-		return
-	}
-	if e := report.size(); e.Horizon > 0 {
-		kept := schema.FormatDuration(e.Retention)
-		switch {
-		case e.Horizon != e.Retention:
-			kept = words.Count(e.LivePerRow, "event", "events") + " a series"
-		case e.Shortest < e.Retention:
-			kept = schema.FormatDuration(e.Shortest) + " to " + kept
-		}
-		stored, when := e.Table, ""
-		if !e.Steady() {
-			const year = 365 * 24 * time.Hour
-			stored, when = e.StoredAfter(year), " after a year, and grows"
-		}
-		report.at(t.Pos, "storage", stored, when, e.BytesADay, kept, windowsFor(t))
-	}
-}
-
-// windowsFor says how long the rollup of a table is kept; it is empty without one.
-func windowsFor(t *layout.Table) string {
-	if t.Rollup == nil {
-		return ""
-	}
-	if t.Rollup.GC.MaxAge == 0 {
-		return ", and windows forever"
-	}
-	return ", and windows for " + schema.FormatDuration(t.Rollup.GC.MaxAge)
 }
