@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"hash/maphash"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -12,34 +12,69 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// eventPlace identifies the series, time and sequence number of an event. It is a hash of
-// its row key in the source, which all workers of a process compute alike.
-type eventPlace [2]uint64
+// The sides of a comparison.
+const inSource, inTarget = 0, 1
 
-var placeSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-
-// placer computes places. It is not safe for concurrent use.
-type placer struct {
+// comparison is what the source and the target have at places of events. It is not safe for concurrent use.
+type comparison struct {
 	source *mapping
+	last   bool // of several events of the source at a place, only the last one counts
 	text   []byte
+	index  map[string]int // in all, by place
+	all    []atPlace      // each place once, in order of the events
 }
 
-// of returns the place of an event; false if the source cannot store it.
-func (p *placer) of(e event) (eventPlace, bool) {
+// atPlace is what the tables have at a place.
+type atPlace struct {
+	of          event // the first of the events, perhaps with only a series, a time and a sequence number
+	n           int   // its number
+	has         [2][]event
+	undecodable bool // a table may have more, which cannot be read
+}
+
+// places returns the places of events that the source can store.
+func (c *copier) places(events []event) *comparison {
+	at := &comparison{source: c.backfill.source, last: c.alike && !c.appends, index: make(map[string]int, len(events))}
+	for n, e := range events {
+		place, ok := at.place(e)
+		if _, known := at.index[string(place)]; ok && !known {
+			at.index[string(place)] = len(at.all)
+			at.all = append(at.all, atPlace{of: e, n: n})
+		}
+	}
+	return at
+}
+
+// place returns what identifies the series, time and sequence number of an event; false if the source cannot
+// store it. It is valid until the next call.
+func (p *comparison) place(e event) ([]byte, bool) {
 	l, key := p.source.homeOf(e)
 	if key == nil {
-		return eventPlace{}, false
+		return nil, false
 	}
-	return p.at(string(key), *l.Time(e), l.sequenceOf(e)), true
+	p.text = appendPlace(p.text[:0], "", string(key), *l.Time(e), l.sequenceOf(e))
+	return p.text, true
 }
 
-// at returns the place of an event with a row key, time and sequence number.
-func (p *placer) at(key string, t time.Time, sequence uint32) (out eventPlace) {
-	p.text = appendPlace(p.text[:0], "", key, t, sequence)
-	for i, seed := range placeSeeds {
-		out[i] = maphash.Bytes(seed, p.text)
+// at returns what the tables have at the place of an event; nil if it is none of the places.
+func (p *comparison) at(e event) *atPlace {
+	place, ok := p.place(e)
+	if i, is := p.index[string(place)]; ok && is {
+		return &p.all[i]
 	}
-	return out
+	return nil
+}
+
+// add adds the events of a side that are at the places.
+func (p *comparison) add(side int, events []event) {
+	for _, e := range events {
+		if at := p.at(e); at != nil {
+			if p.last && side == inSource {
+				at.has[side] = at.has[side][:0]
+			}
+			at.has[side] = append(at.has[side], e)
+		}
+	}
 }
 
 // homeOf returns the mapping that stores an event and the key of its row, or that of its
@@ -158,45 +193,19 @@ func (b *backfill) atPlace(key string, t time.Time, sequence uint32) (event, boo
 	return e, true
 }
 
-// finder reads the events that a table has at the places of others. It is not safe for
-// concurrent use.
-type finder struct {
-	table    *mapping
-	scanners map[string]*scanner // by the ID of the table
-	places   *placer
-	// undecodable says which places the source may have without being able to read them; nil
-	// if rows that cannot be decoded are errors.
-	undecodable map[eventPlace]bool
-	skip        bool
-}
-
-// newFinder returns a finder for a table of the schema.
-func (b *backfill) newFinder(l *mapping) (*finder, error) {
-	f := &finder{table: l, scanners: map[string]*scanner{}, places: &placer{source: b.source}, skip: b.SkipUndecodable}
-	for _, p := range l.Periods() {
-		s, err := b.scanner(l, p.Table.ID)
-		if err != nil {
-			return nil, err
-		}
-		f.scanners[p.Table.ID] = s
-	}
-	return f, nil
-}
-
-// rowsOf returns the keys of the rows in which a table has events at the places of others, by
-// table, and the range of their times.
-func (f *finder) rowsOf(events []event) (keys map[string][]string, from, to time.Time) {
+// rowsAt returns the keys of the rows in which a table has events at places, by table, and the range of their times.
+func (l *mapping) rowsAt(places []atPlace) (keys map[string][]string, from, to time.Time) {
 	keys = map[string][]string{}
-	for i := range events {
-		e := events[i]
-		at := *f.table.Time(e)
+	for i := range places {
+		e := places[i].of
+		at := *l.Time(e)
 		if i == 0 || at.Before(from) {
 			from = at
 		}
 		if i == 0 || !at.Before(to) {
 			to = at.Add(time.Nanosecond)
 		}
-		for _, p := range f.table.Periods() {
+		for _, p := range l.Periods() {
 			if !p.covers(at) {
 				continue
 			}
@@ -210,65 +219,48 @@ func (f *finder) rowsOf(events []event) (keys map[string][]string, from, to time
 	return keys, from, to
 }
 
-// find returns the events of the table at places, which wanted has, too.
-func (f *finder) find(ctx context.Context, places []event, wanted map[eventPlace]int) (found []event, err error) {
-	keys, from, to := f.rowsOf(places)
+// find adds what a table of the schema has at places to a side.
+func (b *backfill) find(ctx context.Context, l *mapping, at *comparison, side int) error {
+	keys, from, to := l.rowsAt(at.all)
 	for _, table := range slices.Sorted(maps.Keys(keys)) {
+		s, err := b.scanner(l, table)
+		if err != nil {
+			return err
+		}
 		slices.Sort(keys[table])
 		for list := range codec.KeyLists(slices.Values(slices.Compact(keys[table])), false, codec.MaxRowSet) {
-			s := f.scanners[table]
-			events := s.list()
-			s.some(ctx, []codec.Rows{list}, from, to, events, func(row untypedRow, failed error) bool {
-				if failed == nil {
-					found = f.wanted(found, s.kept(events), wanted)
-				} else {
-					err = f.failed(failed, row.Key, places)
-				}
-				return err == nil
-			})
-			if err != nil {
-				return nil, err
+			if err := b.collect(at, side, l, s.each(ctx, []codec.Rows{list}, from, to)); err != nil {
+				return err
 			}
 		}
 	}
-	return found, nil
-}
-
-// wanted appends the events that are at wanted places.
-func (f *finder) wanted(dst, events []event, wanted map[eventPlace]int) []event {
-	for i := range events {
-		if at, ok := f.places.of(events[i]); ok {
-			if _, is := wanted[at]; is {
-				dst = append(dst, events[i])
-			}
-		}
-	}
-	return dst
-}
-
-// failed marks the places of a row that cannot be decoded, or returns the error.
-func (f *finder) failed(err error, key string, events []event) error {
-	if !f.skip || !isDecodeError(err) {
-		return err
-	}
-	f.markUndecodable(key, events)
 	return nil
 }
 
-// markUndecodable marks the places of events in a row.
-func (f *finder) markUndecodable(key string, events []event) {
-	if f.undecodable == nil {
-		f.undecodable = map[eventPlace]bool{}
+// collect adds what rows of a table have at places to a side.
+func (b *backfill) collect(at *comparison, side int, l *mapping, rows iter.Seq2[untypedRow, error]) error {
+	for row, err := range rows {
+		if err == nil {
+			at.add(side, row.Events)
+		} else if err := b.skip(l, at, row.Key, err); err != nil {
+			return err
+		}
 	}
-	for i := range events {
-		e := events[i : i+1]
-		keys, _, _ := f.rowsOf(e)
+	return nil
+}
+
+// skip marks the places in a row of a table that cannot be decoded, or returns the error.
+func (b *backfill) skip(l *mapping, at *comparison, key string, err error) error {
+	if !b.SkipUndecodable || !isDecodeError(err) {
+		return err
+	}
+	for i := range at.all {
+		keys, _, _ := l.rowsAt(at.all[i : i+1])
 		for _, rows := range keys {
 			if slices.Contains(rows, key) {
-				if at, ok := f.places.of(e[0]); ok {
-					f.undecodable[at] = true
-				}
+				at.all[i].undecodable = true
 			}
 		}
 	}
+	return nil
 }
