@@ -246,7 +246,7 @@ func (w *Writer) deleteSelected(ctx context.Context, name string, s *selection, 
 			q = queries[t.table]
 		}
 		read := t.reader.beginSelected(ctx, s, q, from, to, nil)
-		values, err := read.values()
+		values, err := read.inOrderOfKeys()
 		if err != nil {
 			return err
 		}

@@ -78,7 +78,7 @@ func (w *Writer) reader(table int, shape scan.Table, name string) *Reader {
 	r.whole.Name = name
 	for i := range w.tables { // events that only other tables can store are not in this one
 		if i != table {
-			r.whole.others = append(r.whole.others, &query{Spans: w.tables[i].mapping.Spans})
+			r.whole.layouts = append(r.whole.layouts, &query{Spans: w.tables[i].mapping.Spans})
 		}
 	}
 	return r
@@ -129,8 +129,8 @@ func (t *eraser) read(q *query, v bound, from, to time.Time, of map[exactInstant
 
 // erasing returns the deletion of the events that a query selects with from <= time < to.
 func (t *eraser) erasing(q *query, v bound, from, to time.Time) *erasing {
-	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, v.low, from, to, nil)}
-	e.reading.high, e.reading.withoutValues = v.high, true
+	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, []bound{v}, from, to, nil)}
+	e.reading.withoutValues = true
 	e.rowEraser = rowEraser{erasures: &t.erasures, a: &e.reading.assembler.rowAssembler}
 	return e
 }

@@ -385,7 +385,7 @@ type decision struct {
 func (s *sealer) bucket(ctx context.Context, row wire.Row) (*bucketRow, error) {
 	k := s.kind
 	r := k.emptyReading()
-	r.reading = s.reader.begin(ctx, &s.reader.whole, s.mapping.new(), time.Time{}, scan.MaxTime, nil)
+	r.reading = s.reader.begin(ctx, &s.reader.whole, []bound{{low: s.mapping.new()}}, time.Time{}, scan.MaxTime, nil)
 	a := &r.reading.assembler
 	start, err := a.timeOf(row)
 	if err != nil {

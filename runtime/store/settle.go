@@ -489,8 +489,10 @@ func (s *settler) knows(t *eraser, newest event) (bool, error) {
 	}
 	r := s.search
 	at := *r.mapping.Time(newest)
-	for i := 0; i < len(s.search.older) && at.Before(r.mapping.Since); i++ {
-		r = s.search.older[i]
+	for _, r = range s.search.layouts {
+		if !at.Before(r.mapping.Since) {
+			break
+		}
 	}
 	if !r.mapping.Pattern.FieldColumns() {
 		return true, nil
