@@ -7,18 +7,7 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
-)
-
-// The rules that this file applies.
-var (
-	absenceChanged = data(Rule{
-		ID:    "E13",
-		names: []rehearse.Cause{rehearse.ColumnsChanged},
-	})
-	becomesOptional = rollout(Rule{ID: "E34"})
-	defaultAdded    = source(Rule{ID: "E53"})
 )
 
 // required reports whether every event must have a field.
@@ -70,17 +59,17 @@ func (c *comparer) presence(old, new lock.Column, at Change) {
 	switch {
 	case same:
 	case !required(old) && required(new):
-		c.add(absenceChanged, at, "required", item(new), c.lacking())
+		c.add(at, "required", item(new), c.lacking())
 	case required(old) && c.implicit(old):
-		c.add(absenceChanged, at, "was-required", item(new))
+		c.add(at, "was-required", item(new))
 	case required(old) && new.Optional:
-		c.add(becomesOptional, at, "optional", item(new))
+		c.add(at, "optional", item(new))
 	case required(old):
-		c.add(harmless, at, "default-of-required", item(new))
+		c.add(at, "default-of-required", item(new))
 	case old.Default != nil:
-		c.add(absenceChanged, at, "other-default", item(new))
+		c.add(at, "other-default", item(new))
 	default:
-		c.add(defaultAdded, at, "default", item(new))
+		c.add(at, "default", item(new))
 	}
 }
 

@@ -124,6 +124,6 @@ func (c *Comparison) tried(p *pair, s *schema.Schema, tables ...schema.Table) bo
 		}
 	}
 	return !slices.ContainsFunc(byRules(in, c.heads).Findings, func(f Finding) bool {
-		return f.pair != nil && f.pair.table != nil && f.pair.table.ID == p.table.ID && f.Rule.rows
+		return f.pair != nil && f.pair.table != nil && f.pair.table.ID == p.table.ID && f.Rule.shows == "rows"
 	})
 }

@@ -1,39 +1,59 @@
 package evolve
 
-import "github.com/btgen-dev/btgen/gen/layout"
+import (
+	"cmp"
+	"math"
 
-// The rules that this file applies. Like a tier, a schema bundle is not data.
-var (
-	bundleGone = rollout(Rule{ID: "E42"})
-	bundleSafe = safe(Rule{ID: "E75"})
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// bundles adds the changes of schema bundles between two versions of a schema.
-func (c *Comparison) bundles(a, b *layout.Layout) {
-	for _, t := range b.Tables {
-		was := tableOf(a, t.ID)
-		if was == nil || was.Draft {
-			continue
-		}
-		old, new := was.Bundle, t.Bundle
-		pos := new.Pos
-		if !pos.IsValid() {
-			pos = t.Pos
-		}
-		had := old.ID != "" && !old.Drop
-		if had && new.Drop && old.ID != new.ID {
-			c.plain(bundleSafe, pos, t.ID, "table %q no longer has schema bundle %q, which setup leaves alone: it deletes only %q", t.ID, old.ID, new.ID)
-		}
-		switch {
-		case old.Same(new):
-		case new.Drop:
-			c.plain(bundleGone, pos, t.ID, "schema bundle %q of table %q is deleted: change the queries that name it, then run setup", new.ID, t.ID)
-		case had && new.ID != "":
-			c.plain(bundleGone, pos, t.ID, "the schema bundle of table %q changes from %q to %q: run setup, then change the queries that name it", t.ID, old.ID, new.ID)
-		case had:
-			c.plain(bundleSafe, pos, t.ID, "table %q no longer has schema bundle %q, which setup leaves alone", t.ID, old.ID)
-		case new.ID != "":
-			c.plain(bundleSafe, pos, t.ID, "table %q has a new schema bundle, %q: run setup", t.ID, new.ID)
-		}
+// Tiers and schema bundles are not data, so that btgen.lock does not have them: two versions of the schemas are compared.
+
+// tier adds the change of the tier of a table.
+func (c *Comparison) tier(old, new *layout.Table) {
+	pos := firstPos(new.TierPos, new.Pos)
+	switch was, is := movesAfter(old.Tier), movesAfter(new.Tier); {
+	case is > was && new.Tier == 0:
+		c.plain(pos, new.ID, "tier-left", new.ID, tierText(old.Tier))
+	case is < was:
+		c.plain(pos, new.ID, "tier-earlier", new.ID, tierText(old.Tier), tierText(new.Tier))
+	case is > was:
+		c.plain(pos, new.ID, "tier-later", new.ID, tierText(old.Tier), tierText(new.Tier))
+	}
+}
+
+// movesAfter returns the age from which cells move; the longest if they do not.
+func movesAfter(t codec.Tier) int64 {
+	after, _ := t.After()
+	return cmp.Or(int64(max(0, after)), math.MaxInt64)
+}
+
+// tierText says which cells are in a tier.
+func tierText(t codec.Tier) string {
+	if after, moves := t.After(); moves {
+		return "cells older than " + schema.FormatDuration(after)
+	}
+	return "none"
+}
+
+// bundle adds the changes of the schema bundle of a table.
+func (c *Comparison) bundle(was, t *layout.Table) {
+	old, new := was.Bundle, t.Bundle
+	pos, had := firstPos(new.Pos, t.Pos), old.ID != "" && !old.Drop
+	if had && new.Drop && old.ID != new.ID {
+		c.plain(pos, t.ID, "bundle-other", t.ID, old.ID, new.ID)
+	}
+	switch {
+	case old.Same(new):
+	case new.Drop:
+		c.plain(pos, t.ID, "bundle-deleted", new.ID, t.ID)
+	case had && new.ID != "":
+		c.plain(pos, t.ID, "bundle-renamed", t.ID, old.ID, new.ID)
+	case had:
+		c.plain(pos, t.ID, "bundle-left", t.ID, old.ID)
+	case new.ID != "":
+		c.plain(pos, t.ID, "bundle-added", t.ID, new.ID)
 	}
 }

@@ -9,36 +9,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
-)
-
-// The rules that this file applies.
-var (
-	fieldElsewhere = data(Rule{
-		ID:    "E09",
-		cells: true, way: renameHint,
-		names: []rehearse.Cause{rehearse.RowsChanged, rehearse.ColumnsChanged},
-	})
-	valueChanged = data(Rule{
-		ID:    "E10",
-		cells: true, way: valueHint,
-		names: []rehearse.Cause{rehearse.ColumnsChanged},
-	})
-	requiredAdded = data(Rule{
-		ID:    "E12",
-		way:   requiredHint,
-		names: []rehearse.Cause{rehearse.ColumnsChanged},
-	})
-	fieldReplaced = data(Rule{
-		ID:    "E17",
-		cells: true, way: replacedHint,
-		names: []rehearse.Cause{rehearse.ColumnsChanged},
-	})
-	fieldRemoved = rollout(Rule{ID: "E31"})
-	typeWider    = source(Rule{ID: "E51"})
-	fieldAdded   = safe(Rule{ID: "E70"})
 )
 
 // lockPos marks values as set that are written in the schema language.
@@ -52,11 +24,11 @@ func (c *comparer) columns(renamed map[string]string) {
 	var removed, added []lock.Column
 	moved := map[string]bool{} // keys of new columns of fields that were in others
 	for _, old := range c.old.Live() {
-		i, older := find(c.new.Columns, old.Key, false), c.olderAt(old)
-		switch {
-		case older != nil && (i < 0 || c.new.Columns[i].Family != old.Family):
+		i := find(c.new.Columns, old.Key, false)
+		switch older, is := older(c.new, old); {
+		case is && (i < 0 || c.new.Columns[i].Family != old.Family):
 			moved[older.Was] = true
-			c.moved(old, *older)
+			c.moved(old, older)
 		case i >= 0:
 			c.column(old, c.new.Columns[i], renamed, false)
 		default:
@@ -65,10 +37,10 @@ func (c *comparer) columns(renamed map[string]string) {
 	}
 	for _, new := range c.new.Live() {
 		i, again := find(c.old.Columns, new.Key, false), find(c.old.Columns, new.Key, true)
-		switch older := c.outlived(new); {
+		switch older, was := older(c.old, new); {
 		case i >= 0 || moved[new.Key]:
-		case older != nil && c.now(older.Was) >= 0 && c.new.Columns[c.now(older.Was)].Key == new.Key: // the field is renamed back
-			c.column(*older, new, nil, true)
+		case was && c.now(older.Was) >= 0 && c.new.Columns[c.now(older.Was)].Key == new.Key: // the field is renamed back
+			c.column(older, new, nil, true)
 		case again >= 0 && item(c.old.Columns[again]) == item(new) && !slices.ContainsFunc(removed, func(old lock.Column) bool { return mayBeRename(old, new) }):
 			c.again(c.old.Columns[again], new)
 		default:
@@ -80,7 +52,7 @@ func (c *comparer) columns(renamed map[string]string) {
 		if required(old) && !old.Written {
 			follows = "programs with the old code cannot read new events, which lack it; deploy readers first"
 		}
-		c.add(fieldRemoved, Change{Item: item(old), place: atTable, Old: c.show(old)}, "field-removed", item(old), follows)
+		c.add(Change{Item: item(old), place: atTable, Old: c.show(old)}, "field-removed", item(old), follows)
 	}
 	c.unknown()
 }
@@ -101,7 +73,7 @@ func (c *comparer) arrive(added, removed []lock.Column) []lock.Column {
 				c.changes[len(c.changes)-1].Message += fmt.Sprintf("; or it is %s that is renamed", c.place(other))
 			}
 		}
-		if find(c.old.Columns, new.Key, true) >= 0 || c.outlived(new) != nil { // its new column is no place for it
+		if _, outlived := older(c.old, new); outlived || find(c.old.Columns, new.Key, true) >= 0 { // its new column is no place for it
 			c.changes[len(c.changes)-1].way.text = fmt.Sprintf("keep it in %s; otherwise, run btgen generate between removing one field and adding the other", c.place(removed[i]))
 		}
 		removed = slices.Delete(removed, i, i+1)
@@ -182,37 +154,38 @@ func (c *comparer) added(new lock.Column) {
 	at := Change{Item: item(new), place: atColumn, column: new.Key, New: c.in(c.new, new)}
 	if !new.Written && required(new) {
 		at.Old = "absent"
-		c.add(requiredAdded, at, "required-added", item(new), c.lacking())
+		c.add(at, "required-added", item(new), c.lacking())
 		return
 	}
 	all := slices.DeleteFunc(c.origins(new), func(o origin) bool { return o.live() })
 	if i := slices.IndexFunc(all, func(o origin) bool { return c.absence(o.old, new) }); i >= 0 {
 		c.restoredAs(all[i].old, new, at)
 	} else if len(all) > 0 {
-		c.add(fieldAdded, at, "field-continues", item(new), continued(item(new), all))
+		c.add(at, "field-continues", item(new), continued(item(new), all))
 	} else {
-		c.add(fieldAdded, at, "field-added", item(new), lock.Name)
+		c.add(at, "field-added", item(new), lock.Name)
 	}
 }
 
 // renamed adds the change for a field that is now stored elsewhere.
 func (c *comparer) renamed(old, new lock.Column) {
 	change := c.at(old, new)
+	serialized := c.new.Blob != ""
 	switch {
-	case c.new.Blob == layout.Protobuf && old.Field == new.Field:
-		change.way.restore = "number: " + old.Key
-		c.add(fieldElsewhere, change, "other-number", new.Field, old.Key, new.Key, c.lostValues(new))
 	case c.new.Blob == layout.Protobuf:
 		change.way.restore = "number: " + old.Key
-		c.add(fieldElsewhere, change, "perhaps-renamed", old.Field, new.Field, sameType(old, new), c.lostValues(new))
-	case c.new.Blob == layout.JSONText:
-		c.add(fieldElsewhere, change, "perhaps-renamed", old.Key, new.Key, sameType(old, new), c.lostValues(new))
-	case item(old) == item(new):
+	case !serialized:
 		change.way.restore = "column: " + quoted(old.Key)
-		c.add(fieldElsewhere, change, "other-column", item(new), old.Key, new.Key, c.lostValues(new))
+	}
+	switch same := item(old) == item(new); {
+	case serialized && same:
+		c.add(change, "other-number", item(new), old.Key, new.Key, c.lostValues(new))
+	case serialized:
+		c.add(change, "perhaps-renamed", item(old), item(new), sameType(old, new), c.lostValues(new))
+	case same:
+		c.add(change, "other-column", item(new), old.Key, new.Key, c.lostValues(new))
 	default:
-		change.way.restore = "column: " + quoted(old.Key)
-		c.add(fieldElsewhere, change, "column-perhaps-renamed", old.Key, new.Key, sameType(old, new), c.lostValues(new))
+		c.add(change, "column-perhaps-renamed", old.Key, new.Key, sameType(old, new), c.lostValues(new))
 	}
 }
 
@@ -251,7 +224,7 @@ func (c *comparer) again(old, new lock.Column) {
 	case c.absence(old, new):
 		c.restoredAs(old, new, at)
 	default:
-		c.add(fieldAdded, at, "added-again", item(new))
+		c.add(at, "added-again", item(new))
 	}
 }
 
@@ -291,21 +264,21 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 		if !slices.ContainsFunc(c.new.Families, func(f lock.Family) bool { return f.Name == old.Family }) {
 			move.way.text = "restore family " + quotedCode(old.Family) + " of the table, and the field in it"
 		}
-		c.add(familyChanged, move, "other-family", item(new), old.Family, new.Family)
+		c.add(move, "other-family", item(new), old.Family, new.Family)
 	}
 	switch {
 	case old.Written != new.Written:
-		c.add(valueChanged, at, "write-time", new.Key)
+		c.add(at, "write-time", new.Key)
 		return
 	case old.Written:
 		c.text(old, new, at)
 		return
 	case old.Field != "" && old.Field != new.Field && new.Key == "":
-		c.add(fieldReplaced, at, "offset-renamed", new.Field, old.Field)
+		c.add(at, "offset-renamed", new.Field, old.Field)
 	case !again && c.otherField(old, new):
 		c.exchanged(old, new, at)
 	case c.new.Blob == layout.Protobuf && old.Field != new.Field:
-		c.add(fieldReplaced, at, "number-moved", new.Key, old.Field, new.Field)
+		c.add(at, "number-moved", new.Key, old.Field, new.Field)
 	}
 	if old.Type != new.Type {
 		if !c.typeOf(old, new, at) {
@@ -351,7 +324,7 @@ func (c *comparer) exchanged(old, new lock.Column, at Change) {
 	default:
 		at.way.text = "store it elsewhere: " + quotedCode("column: "+quoted(new.Key+"_2"))
 	}
-	c.add(fieldReplaced, at, "place-moved", c.place(new), was, is)
+	c.add(at, "place-moved", c.place(new), was, is)
 }
 
 // text compares the encoding of values that are stored one by one.
@@ -364,17 +337,17 @@ func (c *comparer) text(old, new lock.Column, at Change) {
 	if name == "" { // columns are named after times
 		what, name = "field", item(new)
 	}
-	c.add(valueChanged, at, "other-encoding", what, name)
+	c.add(at, "other-encoding", what, name)
 }
 
 // typeOf compares the types of a field. It reports whether the new one can read stored values.
 func (c *comparer) typeOf(old, new lock.Column, at Change) bool {
 	if c.widens(old, new) {
-		c.add(typeWider, at, "wider-type", item(new), old.Type, new.Type)
+		c.add(at, "wider-type", item(new), old.Type, new.Type)
 		return true
 	}
 	at.way.restore = "type: " + old.Type.String()
-	c.add(valueChanged, at, "other-type", item(new), old.Type, new.Type)
+	c.add(at, "other-type", item(new), old.Type, new.Type)
 	return false
 }
 

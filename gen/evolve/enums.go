@@ -6,18 +6,7 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/words"
-)
-
-// The rules that this file applies.
-var (
-	enumChanged = data(Rule{
-		ID:    "E11",
-		way:   enumHint,
-		names: []rehearse.Cause{rehearse.ColumnsChanged},
-	})
-	enumGrows = rollout(Rule{ID: "E32"})
 )
 
 // enumOf is an enum of a column or a key.
@@ -30,29 +19,27 @@ type enumOf struct {
 // enum compares the values of an enum.
 func (c *comparer) enum(e enumOf) {
 	if wrong, was, is := e.wrong(); wrong != "" {
-		c.add(enumChanged, Change{Item: e.item, place: atEnum, column: e.key, value: wrong, Old: was, New: is, way: way{pairs: keepValues(e.old, e.new)}}, "enum-changed", e.item)
+		c.add(Change{Item: e.item, place: atEnum, column: e.key, value: wrong, Old: was, New: is, way: way{pairs: keepValues(e.old, e.new)}}, "enum-changed", e.item)
 		return
 	}
 	var added []string
-	for _, v := range e.new {
-		if v.Retired {
+	for _, v := range live(e.new) {
+		if e.find(live(e.old), v) >= 0 {
 			continue
 		}
 		reused := func(o lock.EnumValue) bool {
-			return o.Retired && (e.names && o.Name == v.Name && o.Number != v.Number || !e.names && o.Number == v.Number && o.Name != v.Name)
+			return o.Retired && e.same(v, o) && (o.Name != v.Name || o.Number != v.Number)
 		}
-		if i := slices.IndexFunc(e.old, reused); i >= 0 && !e.has(v) {
-			c.add(placeReused, Change{Item: e.item, place: atEnum, column: e.key, value: v.Name, Old: valueText(e.old[i]), New: valueText(v), way: way{pairs: keepValues(e.old, e.new)}}, "enum-reused", e.item)
+		if i := slices.IndexFunc(e.old, reused); i >= 0 {
+			c.add(Change{Item: e.item, place: atEnum, column: e.key, value: v.Name, Old: valueText(e.old[i]), New: valueText(v), way: way{pairs: keepValues(e.old, e.new)}}, "enum-reused", e.item)
 			return
 		}
-		if !e.has(v) {
-			added = append(added, v.Name)
-		}
+		added = append(added, v.Name)
 	}
 	if added != nil {
-		c.add(enumGrows, Change{Item: e.item, place: atEnum, column: e.key, value: added[0], New: strings.Join(added, ", ")}, "enum-grows", e.item, words.Plural(len(added), "value", "values"), strings.Join(added, ", "))
-	} else if e.names && !slices.EqualFunc(live(e.old), live(e.new), func(a, b lock.EnumValue) bool { return a == b }) {
-		c.add(nameChanged, Change{Item: e.item, place: atEnum, column: e.key, value: live(e.new)[0].Name}, "enum-renumbered", e.item)
+		c.add(Change{Item: e.item, place: atEnum, column: e.key, value: added[0], New: strings.Join(added, ", ")}, "enum-grows", e.item, words.Plural(len(added), "value", "values"), strings.Join(added, ", "))
+	} else if e.names && !slices.Equal(live(e.old), live(e.new)) {
+		c.add(Change{Item: e.item, place: atEnum, column: e.key, value: live(e.new)[0].Name}, "enum-renumbered", e.item)
 	}
 }
 
@@ -60,40 +47,29 @@ func live(values []lock.EnumValue) []lock.EnumValue {
 	return slices.DeleteFunc(slices.Clone(values), func(v lock.EnumValue) bool { return v.Retired })
 }
 
-// has reports whether the old enum has what is stored for a value.
-func (e enumOf) has(v lock.EnumValue) bool {
-	return slices.ContainsFunc(e.old, func(o lock.EnumValue) bool {
-		return !o.Retired && (e.names && o.Name == v.Name || !e.names && o.Number == v.Number)
-	})
+// same reports whether what is stored for one value is that of another one.
+func (e enumOf) same(a, b lock.EnumValue) bool {
+	return e.names && a.Name == b.Name || !e.names && a.Number == b.Number
+}
+
+// find returns the index of what is stored for a value; -1 if there is none.
+func (e enumOf) find(in []lock.EnumValue, v lock.EnumValue) int {
+	return slices.IndexFunc(in, func(o lock.EnumValue) bool { return e.same(v, o) })
 }
 
 // wrong returns the first stored value that becomes undecodable or changes its meaning: the new
 // value in its place (or any value, if there is none), and a description before and after.
 func (e enumOf) wrong() (value, was, is string) {
-	for _, o := range e.old {
-		if o.Retired {
-			continue
-		}
-		i := slices.IndexFunc(e.new, func(v lock.EnumValue) bool {
-			return !v.Retired && (e.names && v.Name == o.Name || !e.names && v.Number == o.Number)
-		})
-		switch {
+	now := live(e.new)
+	for _, o := range live(e.old) {
+		switch i := e.find(now, o); {
 		case i < 0:
-			return first(e.new), valueText(o), "no such value"
-		case !e.names && e.new[i].Name != o.Name:
-			return e.new[i].Name, valueText(o), valueText(e.new[i])
+			return now[0].Name, valueText(o), "no such value"
+		case now[i].Name != o.Name:
+			return now[i].Name, valueText(o), valueText(now[i])
 		}
 	}
 	return "", "", ""
-}
-
-func first(values []lock.EnumValue) string {
-	for _, v := range values {
-		if !v.Retired {
-			return v.Name
-		}
-	}
-	return "-"
 }
 
 func valueText(v lock.EnumValue) string { return fmt.Sprintf("%d: %s", v.Number, v.Name) }

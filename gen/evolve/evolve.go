@@ -9,16 +9,8 @@ import (
 	"slices"
 
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
-
-// The rule that this file applies.
-var patternChanged = data(Rule{
-	ID:    "E03",
-	rows:  true,
-	names: []rehearse.Cause{rehearse.RowsChanged},
-})
 
 // placeKind is the kind of a place in a table of a schema.
 type placeKind int
@@ -82,11 +74,9 @@ func (c *Change) name(table string) string {
 	return c.Rule.ID + ":" + table + "/" + c.Item
 }
 
-// Compare returns the changes between two sets of facts of the same table. It does not consider
+// compare returns the changes between two sets of facts of the same table. It does not consider
 // whether events are stored under the old facts.
-func Compare(old, new *lock.Layout) []Change { return compare(&comparer{old: old, new: new}) }
-
-func compare(c *comparer) []Change {
+func (c *comparer) compare() []Change {
 	if renamed, comparable := c.rows(); comparable {
 		c.columns(renamed)
 	} else {
@@ -116,11 +106,9 @@ type comparer struct {
 	changes  []Change
 }
 
-// add adds a change of a rule.
-func (c *comparer) add(rule *Rule, change Change, name string, args ...any) *Change {
-	change.Rule, change.Message = rule, message(name, args...)
-	c.changes = append(c.changes, change)
-	return &c.changes[len(c.changes)-1]
+// add adds a change that a sentence says.
+func (c *comparer) add(change Change, name string, args ...any) {
+	c.changes = append(c.changes, change.as(name, args...))
 }
 
 // at returns a change of the field in a new column, with what is stored now and before. way.column
@@ -139,12 +127,12 @@ func (c *comparer) unread(old, new lock.Column, format string, args ...any) Chan
 func (c *comparer) pattern() bool {
 	switch {
 	case c.old.Pattern != c.new.Pattern:
-		c.add(patternChanged, Change{place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}}, "pattern", c.old.Pattern, c.new.Pattern)
+		c.add(Change{place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}}, "pattern", c.old.Pattern, c.new.Pattern)
 	case c.old.Blob != c.new.Blob:
-		c.add(patternChanged, Change{place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}}, "format", blobText(c.old), blobText(c.new))
+		c.add(Change{place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}}, "format", blobText(c.old), blobText(c.new))
 	default:
 		if c.old.BlobColumn != c.new.BlobColumn {
-			c.add(fieldElsewhere, Change{
+			c.add(Change{
 				Item: c.new.BlobColumn, place: atPattern, Old: "column " + c.old.BlobColumn, New: "column " + c.new.BlobColumn,
 				way: way{restore: "blob: {column: " + quoted(c.old.BlobColumn) + "}"},
 			}, "blob-column", c.old.BlobColumn, c.new.BlobColumn)
@@ -168,9 +156,9 @@ func blobRestore(l *lock.Layout) string {
 	return "blob: {format: " + string(l.Blob) + "}"
 }
 
-// Merge returns the new facts plus all columns and enum values of the old ones, so that none is
+// merge returns the new facts plus all columns and enum values of the old ones, so that none is
 // reused with a different meaning.
-func Merge(old, new *lock.Layout) lock.Layout {
+func merge(old, new *lock.Layout) lock.Layout {
 	out := *new
 	out.Number, out.Accepted = old.Number, old.Accepted
 	out.Rollups = withRetired(old.Rollups, new.Rollups, func(a, b lock.Rollup) bool { return a.Family == b.Family }, func(r *lock.Rollup) { r.Retired = true })

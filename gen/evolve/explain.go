@@ -10,12 +10,6 @@ import (
 
 // What a rehearsal finds decides; this file explains it: by the rule for what has become of a field, and its way out.
 
-// The rules that this file applies.
-var (
-	placeReused    = data(Rule{ID: "E14", way: reuseHint, names: []rehearse.Cause{rehearse.ColumnsChanged}})
-	placeForgotten = data(Rule{ID: "E20"})
-)
-
 // explain adds the finding for a loss of a field: its values are no longer read, or others in their place. It reports
 // whether there is one.
 func (r *rewind) explain(p *pair, l rehearse.Loss) bool {
@@ -55,22 +49,20 @@ func (c *comparer) reused(field lock.Column, l rehearse.Loss) Change {
 	at := lock.Column{Key: l.Found.Key, Family: l.Found.Family}
 	stored, known := c.stored(l.Found)
 	out := Change{
-		Rule: placeReused, Item: item(field), place: atColumn, column: field.Key, Old: c.show(stored), New: "read as " + quoted(item(field)), way: way{number: c.free(), read: &stored},
-		Message: message("place-reused", c.place(at), item(field)),
+		Item: item(field), place: atColumn, column: field.Key, Old: c.show(stored), New: "read as " + quoted(item(field)), way: way{number: c.free(), read: &stored},
 	}
 	switch {
 	case !l.Found.Older && known && !stored.Retired && item(stored) == item(field):
-		out.Rule, out.Message = valueChanged, message("other-encoding", "column", at.Key)
 		out.way.text = lossWay(l)
+		return out.as("other-encoding", "column", at.Key)
 	case !l.Found.Older:
+		return out.as("place-reused", c.place(at), item(field))
 	case known && l.Stored != nil && l.Stored.Key == at.Key && l.Stored.Family == at.Family:
-		out.Rule, out.Message = valueChanged, message("older-encoding", item(field), c.place(at))
 		out.way.text = "name the type and the encoding in was: " + quotedCode(c.wasText(stored, nil))
-	default:
-		out.Message = message("read-from-other", item(field), c.place(at))
-		out.way.text = "leave " + c.place(at) + " out of was"
+		return out.as("older-encoding", item(field), c.place(at))
 	}
-	return out
+	out.way.text = "leave " + c.place(at) + " out of was"
+	return out.as("read-from-other", item(field), c.place(at))
 }
 
 // forgotten returns the change of a field that is not read from where it is stored, or of the field that has its place.
@@ -85,8 +77,7 @@ func (c *comparer) forgotten(field lock.Column, l rehearse.Loss) Change {
 	if convertible := stored.Type == field.Type || layout.Converts(stored.Type, field.Type); !known || !convertible {
 		out.way.text = lossWay(l)
 	}
-	out.Rule, out.Message = placeForgotten, message("not-read", item(field), c.place(stored))
-	return out
+	return out.as("not-read", item(field), c.place(stored))
 }
 
 // stored returns the facts about a column of a program; false if the newest layout does not know it.
@@ -103,14 +94,14 @@ func (c *comparer) stored(of *rehearse.Column) (lock.Column, bool) {
 // another one. That values expire is no reason for not looking where they are.
 func (f *Finding) explains(l rehearse.Loss) bool {
 	id := l.FieldOf()
-	switch expires := slices.Contains([]*Rule{lifeChanged, eventsLonger, rollupServes, windowsLost, familyTaken}, f.Rule); {
+	switch {
 	case l.Width > 0:
 		return f.field == "" || f.field == l.Field
 	case id == "":
 		return true
 	case f.field == "":
-		return l.Found == nil && (l.Kept || l.Stored == nil || !expires)
-	case l.Found != nil && slices.Contains([]*Rule{fieldElsewhere, familyChanged, placeForgotten}, f.Rule):
+		return l.Found == nil && (l.Kept || l.Stored == nil || f.Rule.about != "expiry")
+	case l.Found != nil && f.Rule.about == "unread values":
 		return false
 	}
 	return f.field == id

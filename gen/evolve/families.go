@@ -7,27 +7,8 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
-)
-
-// The rules that this file applies.
-var (
-	familyChanged = data(Rule{
-		ID:    "E08",
-		cells: true,
-		names: []rehearse.Cause{rehearse.FamiliesChanged, rehearse.ColumnsChanged},
-	})
-	lifeChanged = data(Rule{
-		ID:    "E15",
-		names: []rehearse.Cause{rehearse.LifeChanged},
-	})
-	familyAdded        = rollout(Rule{ID: "E35"})
-	lifeLongerClusters = rollout(Rule{ID: "E36"})
-	stampsChanged      = rollout(Rule{ID: "E37"})
-	stateShorter       = rollout(Rule{ID: "E45"})
-	lifeLonger         = safe(Rule{ID: "E71"})
 )
 
 // families compares column families and returns the renamed ones: old name to new name.
@@ -38,18 +19,18 @@ func (c *comparer) families() map[string]string {
 		switch {
 		case len(removed) == 1 && len(added) == 1:
 			renamed[f.Name] = added[0].Name
-			c.add(familyChanged, Change{Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: c.renamedFamily(f)}, "family-renamed", f.Name, added[0].Name)
+			c.add(Change{Item: added[0].Name, place: atFamily, family: added[0].Name, Old: "family " + f.Name, New: "family " + added[0].Name, way: c.renamedFamily(f)}, "family-renamed", f.Name, added[0].Name)
 		case f.Class:
-			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}}, "class-removed", f.Name)
+			c.add(Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}}, "class-removed", f.Name)
 		case hasClasses(c.new):
-			c.add(familyChanged, Change{Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}}, "family-split", f.Name)
+			c.add(Change{Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}}, "family-split", f.Name)
 		case c.old.Blob != "": // or its fields say what becomes of them
-			c.add(familyChanged, Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}}, "family-removed", f.Name)
+			c.add(Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}}, "family-removed", f.Name)
 		}
 	}
 	if len(removed) != 1 || len(added) != 1 {
 		for _, f := range added {
-			c.add(familyAdded, Change{Item: f.Name, place: atFamily, family: f.Name}, "family-added", f.Name)
+			c.add(Change{Item: f.Name, place: atFamily, family: f.Name}, "family-added", f.Name)
 		}
 	}
 	for _, new := range c.new.Families {
@@ -145,29 +126,29 @@ func (c *comparer) age(old, new lock.Family) {
 	switch {
 	case old.Class != new.Class:
 		at.way.text = c.familyWay(old)
-		c.add(familyChanged, at, "family-class", new.Name)
+		c.add(at, "family-class", new.Name)
 	case old.Timestamp == codec.TimestampEvent && new.Timestamp == codec.TimestampWrite && old.GC.Equal(new.GC):
 		if !new.GC.HasAge() {
-			c.add(stampsChanged, at, "stamps-of-writes", new.Name)
+			c.add(at, "stamps-of-writes", new.Name)
 			return
 		}
-		c.add(stampsChanged, at, "ages-of-writes", new.Name)
+		c.add(at, "ages-of-writes", new.Name)
 	case old.Timestamp == codec.TimestampWrite && new.Timestamp == codec.TimestampEvent && old.GC.Equal(new.GC) && !new.GC.HasAge():
-		c.add(stampsChanged, at, "stamps-of-events", new.Name)
+		c.add(at, "stamps-of-events", new.Name)
 	case old.Timestamp != new.Timestamp || old.Default != new.Default:
-		c.add(lifeChanged, at, "stamps-changed", new.Name)
+		c.add(at, "stamps-changed", new.Name)
 	case old.GC.Equal(new.GC):
 	case !b.Outlives(a) && c.new.Pattern.NewestOnly():
-		c.add(stateShorter, at, "latest-shorter", new.Name, ttlText(old), ttlText(new))
+		c.add(at, "latest-shorter", new.Name, ttlText(old), ttlText(new))
 	case b.Outlives(a) && c.holds(new.Name):
 		at.way.text = "let a new layout begin with another family and the longer ttl, with since and before"
-		c.add(eventsLonger, at, "rollup-longer", new.Name, ttlText(old), ttlText(new))
+		c.add(at, "rollup-longer", new.Name, ttlText(old), ttlText(new))
 	case !b.Outlives(a):
-		c.add(lifeChanged, at, "ttl-shorter", new.Name, ttlText(old), ttlText(new))
+		c.add(at, "ttl-shorter", new.Name, ttlText(old), ttlText(new))
 	case a.Outlives(b) && c.new.Pattern.NewestOnly():
-		c.add(lifeLonger, at, "latest-longer", new.Name, ttlText(old), ttlText(new))
+		c.add(at, "latest-longer", new.Name, ttlText(old), ttlText(new))
 	default:
-		c.add(lifeLonger, at, "ttl-longer", new.Name, ttlText(old), ttlText(new))
+		c.add(at, "ttl-longer", new.Name, ttlText(old), ttlText(new))
 	}
 }
 

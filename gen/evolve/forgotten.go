@@ -9,15 +9,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 )
 
-// The rules that this file applies.
-var (
-	factForgotten = data(Rule{
-		ID:       "E23",
-		NoAccept: true,
-	})
-	tableForgotten = data(Rule{ID: "E24"})
-)
-
 // AddForgotten adds the findings for epochs and tables of the old lock that the one of the new version lacks:
 // btgen generate keeps all, so that the file was deleted, reverted, or is the wrong side of a
 // conflict. The schemas do not tell what only the lock knew, such as columns of removed fields.
@@ -25,10 +16,8 @@ var (
 func (c *Comparison) AddForgotten(now *lock.Lock, at func(*lock.Table) diag.Pos, restore string) {
 	add := func(t *lock.Table, item, what string) {
 		c.Findings = append(c.Findings, finding(t.Name, at(t), Change{
-			Rule: factForgotten, Item: item,
-			Message: fmt.Sprintf("%s no longer has %s: later changes are not compared with it", lock.Name, what),
-			way:     way{text: fmt.Sprintf("restore the lines: %s, and run btgen generate, which adds the changes of this version", restore)},
-		}))
+			Item: item, way: way{text: fmt.Sprintf("restore the lines: %s, and run btgen generate, which adds the changes of this version", restore)},
+		}.as("facts-forgotten", lock.Name, what)))
 	}
 	for _, e := range now.Missing(c.in.Old) {
 		var t lock.Table
@@ -53,7 +42,7 @@ func (c *Comparison) kept(p *pair) bool {
 	if file == "" {
 		return false
 	}
-	c.add(p, tableForgotten, Change{way: way{text: text}}, "second-lock", p.facts.Name, file)
+	c.add(p, Change{way: way{text: text}}, "second-lock", p.facts.Name, file)
 	return true
 }
 
@@ -68,7 +57,7 @@ func (c *Comparison) lostTable(t *lock.Table) bool {
 
 // lost adds the finding for a table that the lock has lost.
 func (c *Comparison) lost(p *pair) {
-	c.add(p, tableForgotten, Change{way: way{text: restoreLock}}, "forgotten", lock.Name, p.facts.Name)
+	c.add(p, Change{way: way{text: restoreLock}}, "forgotten", lock.Name, p.facts.Name)
 }
 
 // restoreLock is the way out for a lock that has lost a table.
@@ -85,10 +74,7 @@ func (c *Comparison) lostLock() {
 		if slices.ContainsFunc(c.pairs, func(p pair) bool { return p.table != nil && p.table.ID == name }) {
 			continue
 		}
-		c.Findings = append(c.Findings, finding(name, diag.Pos{File: lock.Name}, Change{
-			Rule: tableForgotten, way: way{text: restoreLock},
-			Message: fmt.Sprintf("%s does not exist, but had table %q when the code was generated, and the schemas have it no longer", lock.Name, name),
-		}))
+		c.Findings = append(c.Findings, finding(name, diag.Pos{File: lock.Name}, Change{way: way{text: restoreLock}}.as("lock-lost", lock.Name, name)))
 	}
 }
 

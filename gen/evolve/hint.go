@@ -32,22 +32,14 @@ func examples(p *pair, change *Change) (old, new string) {
 		return firstCell(l, t), firstCell(p.layout, p.table)
 	}
 	at := sample.Time(p.table)
-	for _, step := range []time.Duration{0, 90 * time.Minute, 27 * time.Hour, 5 * 24 * time.Hour, 40 * 24 * time.Hour, 400 * 24 * time.Hour} {
+	const day = 24 * time.Hour
+	for _, step := range []time.Duration{0, 90 * time.Minute, 27 * time.Hour, 5 * day, 40 * day, 400 * day} {
 		old, new = sample.KeyAt(l, t, at.Add(step)), sample.KeyAt(p.layout, p.table, at.Add(step))
-		if old != new && old != "" && new != "" {
+		if differ(old, new) {
 			return sample.ShowKey(old), sample.ShowKey(new)
 		}
 	}
-	if rare, other := rareKeys(p, l, t, at); rare != "" {
-		return rare, other
-	}
-	return sample.ShowKey(old), sample.ShowKey(new)
-}
-
-// rareKeys returns how an event is stored before and after a change of the row key that affects
-// only some values: those that the new type of a series value lacks, and those with characters
-// that are escaped. Both are empty if there is none.
-func rareKeys(p *pair, l *layout.Layout, t *layout.Table, at time.Time) (old, new string) {
+	// The change affects only some values: those that the new type of a series value lacks, and those with characters that are escaped.
 	for i := range l.Series {
 		k := slices.IndexFunc(p.layout.Series, func(f layout.Field) bool { return f.Name == l.Series[i].Name })
 		if k < 0 {
@@ -55,18 +47,21 @@ func rareKeys(p *pair, l *layout.Layout, t *layout.Table, at time.Time) (old, ne
 		}
 		typ := p.layout.Series[k].Type
 		for _, v := range rareValues(l.Series[i].Type, t.Delimiter) {
-			old = sample.KeyAt(withExample(l, i, v), t, at)
+			a := sample.KeyAt(withExample(l, i, v), t, at)
 			as, fits := integerAs(typ, v)
 			if !fits {
-				return sample.ShowKey(old), fmt.Sprintf("none: %v is no %s", v, typ)
+				return sample.ShowKey(a), fmt.Sprintf("none: %v is no %s", v, typ)
 			}
-			if new = sample.KeyAt(withExample(p.layout, k, as), p.table, at); old != new && old != "" && new != "" {
-				return sample.ShowKey(old), sample.ShowKey(new)
+			if b := sample.KeyAt(withExample(p.layout, k, as), p.table, at); differ(a, b) {
+				return sample.ShowKey(a), sample.ShowKey(b)
 			}
 		}
 	}
-	return "", ""
+	return sample.ShowKey(old), sample.ShowKey(new)
 }
+
+// differ reports whether two row keys, which are empty if there is none, are different ones.
+func differ(a, b string) bool { return a != b && a != "" && b != "" }
 
 // rareValues returns values at the limits of a type, and a string with the character that begins
 // an escape sequence.
@@ -91,26 +86,23 @@ func rareValues(t schema.Type, delimiter string) []any {
 // integerAs returns a value in the form of another integer type, and whether that has it. Other
 // values are unchanged.
 func integerAs(t schema.Type, v any) (any, bool) {
-	n, signed := v.(int64)
-	u, unsigned := v.(uint64)
-	if signed {
-		u = uint64(n)
-	} else {
-		n = int64(u)
-	}
-	switch {
-	case !signed && !unsigned:
+	if _, text := v.(string); text {
 		return v, true
-	case t == schema.Int32:
-		return n, n == int64(int32(n)) && (signed || n >= 0)
-	case t == schema.Int64:
-		return n, signed || n >= 0
-	case t == schema.Uint32:
-		return u, u <= math.MaxUint32
-	case t == schema.Uint64:
-		return u, unsigned || n >= 0
 	}
-	return v, false
+	bits := 64
+	switch t {
+	case schema.Int32, schema.Uint32:
+		bits = 32
+	case schema.Int64, schema.Uint64:
+	default:
+		return v, false
+	}
+	if t == schema.Int32 || t == schema.Int64 {
+		n, err := strconv.ParseInt(fmt.Sprint(v), 10, bits)
+		return n, err == nil
+	}
+	n, err := strconv.ParseUint(fmt.Sprint(v), 10, bits)
+	return n, err == nil
 }
 
 // withExample returns a layout whose i-th series value has an example.
@@ -186,13 +178,13 @@ func (c *Comparison) hint(p *pair, change *Change) string {
 	if change.way.text != "" {
 		return change.way.text
 	}
-	if change.Rule.way != nil {
-		if text := change.Rule.way(h); text != "" {
+	if way := ways[change.Rule.ID]; way != nil {
+		if text := way(h); text != "" {
 			return text
 		}
 	}
 	switch w := &change.way; {
-	case w.restore != "" && p.replaceable() && (change.Rule.rows || change.Rule.cells):
+	case w.restore != "" && p.replaceable() && change.Rule.shows != "":
 		return "restore " + diag.Code(w.restore) + "; or give the table another ID and " + diag.Code("serves: false") + ", and backfill it: other tables have its events"
 	case w.beside && h.table != nil:
 		return c.besideHint(p, h.schema, h.table)

@@ -6,39 +6,8 @@ import (
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
-)
-
-// The rules that this file applies.
-var (
-	bucketChanged = data(Rule{
-		ID:    "E04",
-		rows:  true,
-		names: []rehearse.Cause{rehearse.RowsChanged},
-	})
-	keyChanged = data(Rule{
-		ID:    "E05",
-		rows:  true,
-		names: []rehearse.Cause{rehearse.RowsChanged},
-	})
-	saltChanged = data(Rule{
-		ID:    "E06",
-		rows:  true,
-		names: []rehearse.Cause{rehearse.RowsChanged},
-	})
-	keyTimeChanged = data(Rule{
-		ID:    "E07",
-		rows:  true,
-		names: []rehearse.Cause{rehearse.RowsChanged},
-	})
-	offsetsChanged = data(Rule{
-		ID:    "E16",
-		names: []rehearse.Cause{rehearse.RowsChanged},
-	})
-	precisionCoarser = rollout(Rule{ID: "E33"})
-	kindsChanged     = rollout(Rule{ID: "E40"})
 )
 
 // key compares the segments of row keys.
@@ -49,17 +18,17 @@ func (c *comparer) key() {
 		c.kinds(old, new)
 		c.keyEnums(old, new)
 	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(unsalted(old), unsalted(new), sameSegment):
-		c.add(saltChanged, Change{Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}}, "salt", saltText(old), saltText(new))
+		c.add(Change{Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}}, "salt", saltText(old), saltText(new))
 	case c.old.Delimiter == c.new.Delimiter && c.renamedSeries(old, new):
 		c.keyEnums(old, new)
 	default:
 		change := Change{Keys: true, place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}}
 		if i := change.segment - 1; keyText(c.old) == keyText(c.new) && i >= 0 && i < len(old) {
 			change.way = way{restore: fmt.Sprintf("%s: {type: %s}", old[i].Name, old[i].Type)}
-			c.add(keyChanged, change, "segment", new[i].Name, old[i].Type, new[i].Type)
+			c.add(change, "segment", new[i].Name, old[i].Type, new[i].Type)
 			return
 		}
-		c.add(keyChanged, change, "key", keyText(c.old), keyText(c.new))
+		c.add(change, "key", keyText(c.old), keyText(c.new))
 	}
 }
 
@@ -73,7 +42,7 @@ func (c *comparer) kinds(old, new []lock.Segment) {
 		if g.Tells {
 			effect = "reads skip rows with another text instead of reporting them as undecodable"
 		}
-		c.add(kindsChanged, Change{place: atKey, segment: i + 1, Old: segmentText(c.old, old[i]), New: segmentText(c.new, g)}, "kind", g.Const, effect)
+		c.add(Change{place: atKey, segment: i + 1, Old: segmentText(c.old, old[i]), New: segmentText(c.new, g)}, "kind", g.Const, effect)
 	}
 }
 
@@ -129,14 +98,14 @@ func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
 		case a.Name != b.Name && (has(new, a.Name) || has(old, b.Name)): // a different order
 			return false
 		case a.Name != b.Name:
-			changes.add(nameChanged, Change{Item: b.Name, place: atKey}, "series-renamed", a.Name, b.Name)
+			changes.add(Change{Item: b.Name, place: atKey}, "series-renamed", a.Name, b.Name)
 		}
 		switch {
 		case a.Type == b.Type:
 		case !widens(a.Type, b.Type):
 			return false
 		default:
-			changes.add(typeWider, Change{Item: b.Name, place: atKey}, "series-wider", b.Name, a.Type, b.Type)
+			changes.add(Change{Item: b.Name, place: atKey}, "series-wider", b.Name, a.Type, b.Type)
 		}
 	}
 	c.changes = append(c.changes, changes.changes...)
@@ -164,7 +133,7 @@ func (c *comparer) bucket() {
 		return
 	}
 	was, is := bucketText(c.old.Bucket), bucketText(c.new.Bucket)
-	c.add(bucketChanged, Change{Keys: true, place: atBucket, way: way{restore: "bucket: " + was, beside: true}}, "bucket", was, is)
+	c.add(Change{Keys: true, place: atBucket, way: way{restore: "bucket: " + was, beside: true}}, "bucket", was, is)
 }
 
 // bucketText returns a bucket in the schema language.
@@ -183,10 +152,10 @@ func bucketText(b codec.Bucket) string {
 // time compares the time in the keys of patterns with a row per event.
 func (c *comparer) time() {
 	if a, b := c.old.TimeKey, c.new.TimeKey; a != b && !c.new.Pattern.Bucketed() {
-		c.add(keyTimeChanged, Change{Keys: true, place: atKey, way: way{restore: "{" + timeText(a) + "}", beside: true}}, "key-time", timeText(a), timeText(b))
+		c.add(Change{Keys: true, place: atKey, way: way{restore: "{" + timeText(a) + "}", beside: true}}, "key-time", timeText(a), timeText(b))
 	}
 	if c.old.Sequence != c.new.Sequence {
-		c.add(keyChanged, Change{Item: "sequence", place: atKey, Old: offsetText(c.old.Sequence), New: offsetText(c.new.Sequence), way: way{beside: true}}, "tie-breaker")
+		c.add(Change{Item: "sequence", place: atKey, Old: offsetText(c.old.Sequence), New: offsetText(c.new.Sequence), way: way{beside: true}}, "tie-breaker")
 	}
 }
 
@@ -220,11 +189,11 @@ func (c *comparer) precision() {
 	switch {
 	case a == b:
 	case c.new.Pattern.Naming() == codec.NamedByTime:
-		c.add(offsetsChanged, Change{place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}}, "offsets", was, is)
+		c.add(Change{place: atTable, Old: "offsets counted in " + was, New: "offsets counted in " + is, way: way{restore: "time: {precision: " + was + "}"}}, "offsets", was, is)
 	case b > a:
-		c.add(precisionCoarser, Change{place: atTable}, "coarser", was, is)
+		c.add(Change{place: atTable}, "coarser", was, is)
 	default:
-		c.add(harmless, Change{place: atTable}, "precision", was, is)
+		c.add(Change{place: atTable}, "precision", was, is)
 	}
 }
 

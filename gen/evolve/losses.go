@@ -11,15 +11,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// The rules that this file applies.
-var (
-	draftServes = data(Rule{
-		ID:       "E29",
-		NoAccept: true,
-	})
-	lossUnnamed = data(Rule{ID: "X01"})
-)
-
 // troupe is the schemas that have tables of Bigtable in common, before or after a change: they are rehearsed
 // together.
 type troupe struct {
@@ -115,7 +106,7 @@ func (c *Comparison) unchanged(p *pair) bool {
 // rehearse adds the losses of schemas that share tables: those of the change, and those that remain if the tables are
 // filled that lack events.
 func (c *Comparison) rehearse(t troupe, servers map[string]*pair) {
-	r := &rewind{c: c, t: t, servers: servers, codings: map[string]coding{}, done: map[*lock.Revision]*rehearse.Epoch{}}
+	r := &rewind{c: c, t: t, servers: servers, codings: map[string]coding{}, done: map[*lock.Epoch]*rehearse.Epoch{}}
 	next := r.next()
 	if next == nil {
 		return
@@ -322,7 +313,7 @@ func (r *rewind) named(l rehearse.Loss, by []Finding) bool {
 		}
 		name := nameOf(f.pair)
 		causes := func(cause rehearse.Cause) bool {
-			return slices.Contains(f.Rule.names, cause) && (cause != rehearse.ColumnsChanged || l.Width == 0 || f.field != "")
+			return slices.Contains(f.Rule.explains, string(cause)) && (cause != rehearse.ColumnsChanged || l.Width == 0 || f.field != "")
 		}
 		return f.explains(l) && (t.searches(l, f.pair) || (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, causes))
 	})
@@ -338,10 +329,10 @@ func (t troupe) searches(l rehearse.Loss, in *pair) bool {
 func (c *Comparison) addLoss(p *pair, l rehearse.Loss) {
 	change := Change{Item: lossItem(l), place: atServes, Old: shownText(l, l.Was), New: shownText(l, l.Is), way: way{text: lossWay(l)}}
 	if p.table != nil && p.table.Draft && l.From != "" && l.From != l.To {
-		c.add(p, draftServes, change, "draft-takes-over", p.table.ID, readText(l.Read), l.From)
+		c.add(p, change, "draft-takes-over", p.table.ID, readText(l.Read), l.From)
 		return
 	}
-	c.add(p, lossUnnamed, change, "loss", readText(l.Read), change.New, change.Old, strings.Join(l.Story, ", "))
+	c.add(p, change, "loss", readText(l.Read), change.New, change.Old, strings.Join(l.Story, ", "))
 }
 
 // shownText describes what is shown of a field, of an event, or of a window.

@@ -8,37 +8,30 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
-// The rules that this file applies. A materialized view is not data: Bigtable derives it from the
-// table, and btgen.lock does not have it.
-var (
-	viewGone  = rollout(Rule{ID: "E43"})
-	viewAdded = safe(Rule{ID: "E76"})
-)
-
 // views adds the changes of materialized views between two versions of some schemas. It returns the
-// files with these changes.
+// files with these changes. A view is not data: Bigtable derives it from the table, and btgen.lock does not have it.
 func (c *Comparison) views(old, new []*layout.Layout) map[string]bool {
 	was, _ := googlesql.Materialized(layout.StoredTables(old))
 	is, _ := googlesql.Materialized(layout.StoredTables(new)) // errors are findings of gen.Resolve
 	files := map[string]bool{}
-	add := func(rule *Rule, pos diag.Pos, v *googlesql.View, format string) {
+	add := func(pos diag.Pos, v *googlesql.View, name string) {
 		files[pos.File] = true
-		c.plain(rule, pos, v.Of.ID, format, v.Of.ID, v.ID)
+		c.plain(pos, v.Of.ID, name, v.Of.ID, v.ID)
 	}
 	for i := range is {
 		v := &is[i]
 		id, query := findView(was, v)
 		switch {
 		case !id:
-			add(viewAdded, v.Declared.Pos, v, "table %q has a new materialized view, %q: create it, with the command in its file")
+			add(v.Declared.Pos, v, "view-added")
 		case !query:
-			add(viewGone, v.Declared.Pos, v, "the query of materialized view %[2]q of table %[1]q changes: Bigtable cannot change it, so give it another ID")
+			add(v.Declared.Pos, v, "view-changed")
 		}
 	}
 	for i := range was {
 		v := &was[i]
 		if id, _ := findView(is, v); !id {
-			add(viewGone, c.lastPlace(new, v.Of.ID), v, "table %q no longer has materialized view %q: change the queries that name it, then delete it")
+			add(c.lastPlace(new, v.Of.ID), v, "view-removed")
 		}
 	}
 	return files

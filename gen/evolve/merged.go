@@ -43,9 +43,9 @@ func (c *Comparison) since(side int) (accepted []Finding) {
 // each has accepted another one, perhaps.
 func (c *Comparison) acceptedSince(side int, name string) bool {
 	own := c.heads[side]
-	return slices.ContainsFunc(c.heads, func(other *lock.Revision) bool {
+	return slices.ContainsFunc(c.heads, func(other *lock.Epoch) bool {
 		before := 0
-		if common := own.Before(other); common != nil {
+		if common := own.Common(other); common != nil {
 			before = common.Accepted(name)
 		}
 		return other != own && own.Accepted(name) == before && other.Accepted(name) > before
@@ -58,7 +58,7 @@ func (c *Comparison) heirs(p *pair) map[string]string {
 	out := map[string]string{}
 	for i, head := range c.heads {
 		for _, other := range c.heads[:i] {
-			base := head.Before(other)
+			base := head.Common(other)
 			if base == nil {
 				continue
 			}

@@ -3,7 +3,6 @@ package evolve
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,13 +10,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
-)
-
-// The rules that this file applies.
-var (
-	nameChanged  = source(Rule{ID: "E50"})
-	queryChanged = source(Rule{ID: "E52"})
-	harmless     = safe(Rule{ID: "E72"})
 )
 
 // LockOf returns the facts of all tables of layouts, except for drafts.
@@ -97,7 +89,7 @@ func (c *Comparison) names(old, new Version, views map[string]bool) {
 	a, b := old.Layout, new.Layout
 	before := len(c.Findings)
 	if a.Package != b.Package || a.Name != b.Name {
-		c.plain(nameChanged, b.NamePos, "", "%s.%s becomes %s.%s: programs that use the generated code must change", a.Package, a.Name, b.Package, b.Name)
+		c.plain(b.NamePos, "", "schema-renamed", a.Package, a.Name, b.Package, b.Name)
 	}
 	for i := range b.Fields {
 		f := &b.Fields[i]
@@ -105,26 +97,30 @@ func (c *Comparison) names(old, new Version, views map[string]bool) {
 			continue
 		}
 		if was := renamedField(a, b, i); was != "" {
-			c.plain(nameChanged, f.Pos, f.Name, "field %q becomes %q: the Go field is renamed", was, f.Name)
+			c.plain(f.Pos, f.Name, "field-renamed", was, f.Name)
 		}
 	}
 	for _, q := range a.Queries {
 		i := slices.IndexFunc(b.Queries, func(o layout.Query) bool { return o.Name == q.Name })
 		switch {
 		case i < 0:
-			c.plain(queryChanged, b.NamePos, q.Name, "query %s is removed or renamed: the reader no longer has the method", q.Name)
+			c.plain(b.NamePos, q.Name, "query-removed", q.Name)
 		case !slices.EqualFunc(q.Inputs, b.Queries[i].Inputs, func(x, y layout.Input) bool { return x.Same(a, &y, b) }):
-			c.plain(queryChanged, b.NamePos, q.Name, "query %s takes %s instead of %s: calls of its method must change", q.Name, takes(b, &b.Queries[i]), takes(a, &q))
+			c.plain(b.NamePos, q.Name, "query-inputs", q.Name, takes(b, &b.Queries[i]), takes(a, &q))
 		case q.Series && !b.Queries[i].Series:
-			c.plain(queryChanged, b.NamePos, q.Name, "query %s can no longer list series: the reader no longer has the method", q.Name)
+			c.plain(b.NamePos, q.Name, "query-series", q.Name)
 		case q.Deletes != nil && b.Queries[i].Deletes == nil:
-			c.plain(queryChanged, b.NamePos, q.Name, "query %s can no longer delete: the writer no longer has the method", q.Name)
+			c.plain(b.NamePos, q.Name, "query-deletes", q.Name)
 		}
 	}
-	c.tiers(a, b)
-	c.bundles(a, b)
+	for _, t := range b.Tables {
+		if was := tableOf(a, t.ID); was != nil && !was.Draft {
+			c.tier(was, t)
+			c.bundle(was, t)
+		}
+	}
 	if len(c.Findings) == before && !views[b.File] && !c.hasFindings(a, b) && !sameText(old.Text, new.Text) {
-		c.plain(harmless, b.NamePos, "", "the change affects neither stored events nor existing Go code")
+		c.plain(b.NamePos, "", "no-effect")
 	}
 }
 
@@ -164,8 +160,8 @@ func (c *Comparison) hasFindings(old, new *layout.Layout) bool {
 }
 
 // plain adds a finding without an example.
-func (c *Comparison) plain(rule *Rule, pos diag.Pos, item, format string, args ...any) {
-	f := finding(item, pos, Change{Rule: rule, Message: fmt.Sprintf(format, args...)})
+func (c *Comparison) plain(pos diag.Pos, item, name string, args ...any) {
+	f := finding(item, pos, Change{}.as(name, args...))
 	f.Name = strings.TrimSuffix(f.Name, ":")
 	c.Findings = append(c.Findings, f)
 }

@@ -98,10 +98,8 @@ func (f *Finding) Report() diag.Diagnostic {
 	case f.Accept == "":
 	case f.fill:
 		d.Note += "\nonce the table is backfilled: " + f.Accept
-	case f.Rule == rollupServes:
-		d.Note += "\nonce all programs mark what they change: " + f.Accept
 	default:
-		d.Note += "\nif losing stored events is acceptable: " + f.Accept
+		d.Note += "\n" + f.Rule.accept + ": " + f.Accept
 	}
 	d.Note = strings.TrimPrefix(d.Note, "\n")
 	return d
@@ -260,9 +258,9 @@ func (p *pair) merged(old []lock.Layout) []lock.Layout {
 			continue
 		}
 		was := &old[i-max(0, added)]
-		merged := Merge(was, &new[i])
+		merged := merge(was, &new[i])
 		if k := slices.IndexFunc(p.old.Layouts, func(l lock.Layout) bool { return l.Blob == new[i].Blob }); was.Blob != new[i].Blob && k >= 0 {
-			merged.Columns = Merge(&p.old.Layouts[k], &new[i]).Columns // events were written in this format before
+			merged.Columns = merge(&p.old.Layouts[k], &new[i]).Columns // events were written in this format before
 		}
 		out = append(out, merged)
 	}

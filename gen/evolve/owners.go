@@ -4,14 +4,7 @@ import (
 	"slices"
 
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 )
-
-// The rule that this file applies.
-var tableTaken = data(Rule{
-	ID:    "E22",
-	names: []rehearse.Cause{rehearse.SchemaRemoved, rehearse.Deleted, rehearse.Foreign, rehearse.ReadMoved, rehearse.RowsChanged, rehearse.FamiliesChanged, rehearse.ColumnsChanged},
-})
 
 // schemaNames are the names of the schemas of the input, and of those in its lock.
 type schemaNames struct{ now, before map[string]bool }
@@ -58,7 +51,7 @@ func (c *Comparison) rename() {
 
 // knowsBoth reports whether the lock, or one side of a merge, has tables of two schemas.
 func (c *Comparison) knowsBoth(a, b string) bool {
-	return slices.ContainsFunc(c.in.Old.Revisions(), func(r *lock.Revision) bool {
+	return slices.ContainsFunc(c.in.Old.Heads(), func(r *lock.Epoch) bool {
 		knows := map[string]bool{}
 		for _, t := range r.Tables() {
 			knows[t.Schema] = true
@@ -83,8 +76,7 @@ func (c *Comparison) owners() {
 		if p.old == nil || p.facts == nil || c.owner(p.old) == p.facts.Schema {
 			continue
 		}
-		p.taken = true
-		c.add(p, tableTaken, Change{Old: "events of " + p.old.Schema, New: "events of " + p.facts.Schema, way: way{text: ownerWay(p)}}, "foreign-events", p.old.Name, p.old.Schema, p.facts.Schema)
+		c.add(p, Change{Old: "events of " + p.old.Schema, New: "events of " + p.facts.Schema, way: way{text: ownerWay(p)}}, "foreign-events", p.old.Name, p.old.Schema, p.facts.Schema)
 	}
 }
 

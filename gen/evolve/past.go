@@ -32,7 +32,7 @@ type rewind struct {
 	t       troupe
 	servers map[string]*pair // which table of the lock serves each read, by "schema read"
 	codings map[string]coding
-	done    map[*lock.Revision]*rehearse.Epoch
+	done    map[*lock.Epoch]*rehearse.Epoch
 }
 
 // present returns what the lock says now.
@@ -58,7 +58,7 @@ func (r *rewind) heads() (out []*rehearse.Epoch) {
 	for _, head := range heads {
 		is := r.before(now, func(string) bool { return true }, head)
 		for p, t := range now.tables {
-			if t != nil && !slices.ContainsFunc(heads, func(o *lock.Revision) bool {
+			if t != nil && !slices.ContainsFunc(heads, func(o *lock.Epoch) bool {
 				was := o.Table(t.Key())
 				return was != nil && (was.Removed == "") == (t.Removed == "")
 			}) {
@@ -72,7 +72,7 @@ func (r *rewind) heads() (out []*rehearse.Epoch) {
 }
 
 // epoch returns the program of a revision. One that says the same as the one before it is that.
-func (r *rewind) epoch(at *lock.Revision, is *past) *rehearse.Epoch {
+func (r *rewind) epoch(at *lock.Epoch, is *past) *rehearse.Epoch {
 	for len(at.After) == 1 && is.saysNothing(at) {
 		at = at.After[0]
 	}
@@ -100,7 +100,7 @@ func (r *rewind) epoch(at *lock.Revision, is *past) *rehearse.Epoch {
 }
 
 // saysNothing reports whether a revision has not changed the tables.
-func (is *past) saysNothing(at *lock.Revision) bool {
+func (is *past) saysNothing(at *lock.Epoch) bool {
 	for p, t := range is.tables {
 		if t != nil && is.depth[p] == 0 && at.After[0].Table(t.Key()) != t {
 			return false
@@ -110,7 +110,7 @@ func (is *past) saysNothing(at *lock.Revision) bool {
 }
 
 // before returns what an earlier revision says. kept tells which keys of tables the later one has.
-func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Revision) *past {
+func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Epoch) *past {
 	out := &past{tables: map[*pair]*lock.Table{}, depth: maps.Clone(later.depth), schemas: maps.Clone(later.schemas), fields: maps.Clone(later.fields), series: maps.Clone(later.series)}
 	sites := map[string][]map[string][]origin{} // of the layouts of a schema
 	names := map[string]map[string]bool{}       // the later names of a schema
@@ -192,7 +192,7 @@ func arrivals(tables, before map[*pair]*lock.Table) map[string]bool {
 }
 
 // earlier returns a table as it was in a revision, perhaps under another name; nil if it was not there.
-func earlier(t *lock.Table, kept func(key string) bool, at *lock.Revision) *lock.Table {
+func earlier(t *lock.Table, kept func(key string) bool, at *lock.Epoch) *lock.Table {
 	if t == nil {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (is *past) schema(name string) string {
 }
 
 // filled returns the tables which a revision says to have all events, and those before it do not.
-func (r *rewind) filled(at *lock.Revision, is *past) (out []string) {
+func (r *rewind) filled(at *lock.Epoch, is *past) (out []string) {
 	for _, p := range r.t.pairs {
 		n := 0
 		for _, before := range at.After {

@@ -9,22 +9,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
-)
-
-// The rules that this file applies.
-var (
-	layoutRemoved = data(Rule{
-		ID:    "E18",
-		names: []rehearse.Cause{rehearse.LayoutRemoved},
-	})
-	layoutMoved = data(Rule{
-		ID:    "E19",
-		names: []rehearse.Cause{rehearse.LayoutRemoved},
-	})
-	layoutBegins = rollout(Rule{ID: "E38"})
 )
 
 // match is a layout of a table that it had before, and has: the first of those by time.
@@ -107,7 +93,7 @@ func (c *Comparison) withdraw() {
 		}
 		for k := range all[:n] {
 			if at := schema.FormatInstant(all[k].Since); !planned(&all[k]) {
-				c.add(p, layoutBegins, Change{Item: at}, "withdrawn", at)
+				c.add(p, Change{Item: at}, "withdrawn", at)
 			}
 		}
 		rest := *p.old
@@ -128,17 +114,17 @@ func sameLayout(a *lock.Table, l *lock.Layout, b *lock.Table, o *lock.Layout) bo
 // removed adds the finding for a layout that the table no longer has.
 func (c *Comparison) removed(p *pair, old []lock.Layout, i int) {
 	if c.expired(&old[i], old[i-1].Since) {
-		c.add(p, harmless, Change{Item: until(old, i)}, "layout-expired", until(old, i))
+		c.add(p, Change{Item: until(old, i)}, "layout-expired", until(old, i))
 		return
 	}
-	c.add(p, layoutRemoved, Change{Item: until(old, i), way: way{text: removeWay(&old[i], old[i-1].Since) + c.unlessBegun(p, old, i)}}, "layout-removed", until(old, i))
+	c.add(p, Change{Item: until(old, i), way: way{text: removeWay(&old[i], old[i-1].Since) + c.unlessBegun(p, old, i)}}, "layout-removed", until(old, i))
 }
 
 // unlessBegun returns how the layout after layout i can be withdrawn, if the edit does so; empty if
 // the present time is known.
 func (c *Comparison) unlessBegun(p *pair, old []lock.Layout, i int) string {
 	newest := p.facts.Newest()
-	if !c.in.Now.IsZero() || !newest.Since.Equal(old[i].Since) || len(Compare(&old[i], newest)) > 0 {
+	if !c.in.Now.IsZero() || !newest.Since.Equal(old[i].Since) || len((&comparer{old: &old[i], new: newest}).compare()) > 0 {
 		return ""
 	}
 	return "; if the layout from " + until(old, i) + " on has not begun, add --now and the present time"
@@ -184,10 +170,10 @@ func until(layouts []lock.Layout, i int) string { return schema.FormatInstant(la
 func (c *Comparison) begins(p *pair, new *lock.Layout) {
 	since := schema.FormatInstant(new.Since)
 	if !c.in.Now.IsZero() && !new.Since.After(c.in.Now) {
-		c.add(p, layoutMoved, Change{Item: since, place: atSince, way: way{text: "choose a time by which all programs run the new code"}}, "layout-past", since)
+		c.add(p, Change{Item: since, place: atSince, way: way{text: "choose a time by which all programs run the new code"}}, "layout-past", since)
 		return
 	}
-	c.add(p, layoutBegins, Change{Item: since, place: atSince}, "layout-begins", since)
+	c.add(p, Change{Item: since, place: atSince}, "layout-begins", since)
 }
 
 // MovesLayout reports whether the change is a layout that begins at another time than the stored
@@ -208,7 +194,7 @@ func (c *Comparison) moved(p *pair, t *layout.Table, old, new *lock.Layout) {
 		restore += "; if neither time has come, add --now and the present time"
 	}
 	sub, since := &pair{old: p.old, facts: p.facts, layout: p.layout, table: t}, schema.FormatInstant(new.Since)
-	c.addOf(p, sub, layoutMoved, Change{Item: since, place: atSince, way: way{text: restore}}, "layout-moved", since, was)
+	c.addTo(p, sub, Change{Item: since, place: atSince, way: way{text: restore}}.as("layout-moved", since, was))
 }
 
 // comparePeriod adds the findings of one layout, except for field changes in seen.
@@ -216,12 +202,12 @@ func (c *Comparison) comparePeriod(p *pair, m match, seen map[string]bool) {
 	sub, t := p.period(m), m.table
 	if was, is := placeOf(p.old, &m.old[0]), t.ID; was != is && t.Until.IsZero() {
 		keep := way{text: "keep the name `" + was + "`, or let a new layout begin in the other table, with since and before"}
-		c.addOf(p, sub, tableRemoved, Change{Old: "table " + was, New: "table " + is, way: keep}, "table-renamed", was, is)
+		c.addTo(p, sub, Change{Old: "table " + was, New: "table " + is, way: keep}.as("table-renamed", was, is))
 	} else if was != is {
 		until := schema.FormatInstant(t.Until)
-		c.addOf(p, sub, tableRemoved, Change{Item: "until-" + until, way: way{text: "write `table: " + quoted(was) + "`"}}, "table-moved", until, is, was)
+		c.addTo(p, sub, Change{Item: "until-" + until, way: way{text: "write `table: " + quoted(was) + "`"}}.as("table-moved", until, is, was))
 	}
-	for _, change := range compare(&comparer{old: &m.old[0], new: &m.new[0], heirs: c.heirs(p)}) {
+	for _, change := range (&comparer{old: &m.old[0], new: &m.new[0], heirs: c.heirs(p)}).compare() {
 		if change.Rule == lifeLonger && p.layout.Expect.Clusters > 1 {
 			change.Rule = lifeLongerClusters
 			change.Message += "; several clusters allow steps of 90 days"

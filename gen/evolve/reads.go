@@ -9,9 +9,6 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// The rule that this file applies.
-var readLacks = data(Rule{ID: "E21"})
-
 // move is a read that another table serves than before.
 type move struct {
 	read string
@@ -68,7 +65,7 @@ func (r *rewind) lacks(p *pair, losses []rehearse.Loss) {
 	}
 	if moves != nil {
 		change := Change{place: atServes, Old: fromText(moves), New: "table " + p.table.ID + ", without these events", way: way{text: r.c.backfillHint(p, moves)}}
-		r.c.add(p, readLacks, change, "lacks-events", p.table.ID, readTexts(moves), story)
+		r.c.add(p, change, "lacks-events", p.table.ID, readTexts(moves), story)
 		r.c.Findings[len(r.c.Findings)-1].fill = true
 	}
 }
@@ -76,8 +73,8 @@ func (r *rewind) lacks(p *pair, losses []rehearse.Loss) {
 // Lacks reports whether a table may lack events that another one of its schema has, as far as the history of its lock tells: it
 // moves to another lock, which does not have that.
 func Lacks(l *lock.Lock, t *lock.Table) bool {
-	seen := map[*lock.Revision]bool{}
-	for line := l.Revisions(); len(line) > 0; line = line[1:] {
+	seen := map[*lock.Epoch]bool{}
+	for line := l.Heads(); len(line) > 0; line = line[1:] {
 		r := line[0]
 		if seen[r] {
 			continue
@@ -89,7 +86,7 @@ func Lacks(l *lock.Lock, t *lock.Table) bool {
 				return true
 			}
 		}
-		if filled(was) == 0 || slices.ContainsFunc(r.After, func(before *lock.Revision) bool { return filled(before.Table(t.Key())) == filled(was) }) {
+		if filled(was) == 0 || slices.ContainsFunc(r.After, func(before *lock.Epoch) bool { return filled(before.Table(t.Key())) == filled(was) }) {
 			line = append(line, r.After...)
 		}
 	}
@@ -124,9 +121,9 @@ func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
 	from := idOf(served)
 	change := Change{Item: l.Read, place: atServes, Old: "table " + from, New: "table " + p.table.ID, way: way{text: stayWay(l.Read, from, p.table.ID)}}
 	if l.Width > 0 {
-		r.c.add(p, windowsLost, change, "windows-moved", readText(l.Read), from, p.table.ID)
+		r.c.add(p, change, "windows-moved", readText(l.Read), from, p.table.ID)
 	} else {
-		r.c.add(p, readLacks, change, "shorter-table", readText(l.Read), from, p.table.ID, strings.Join(l.Story, ", "))
+		r.c.add(p, change, "shorter-table", readText(l.Read), from, p.table.ID, strings.Join(l.Story, ", "))
 	}
 	return true
 }
@@ -146,7 +143,7 @@ func (c *Comparison) harmlessMoves(before map[string]*pair) {
 		}
 		for _, read := range p.facts.Serves {
 			if from := before[p.facts.Schema+" "+read]; from != nil && from != p && from.facts != nil && from.layout == p.layout {
-				c.add(p, harmless, Change{Item: read, place: atServes}, "other-table", readText(read), from.table.ID, p.table.ID)
+				c.add(p, Change{Item: read, place: atServes}, "other-table", readText(read), from.table.ID, p.table.ID)
 			}
 		}
 	}

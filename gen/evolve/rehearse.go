@@ -29,10 +29,10 @@ func stages(t *lock.Table) (out []stageOf) {
 	}
 	live := period()
 	if t.Removed != "" || slices.ContainsFunc(live, func(l lock.Layout) bool { return retires(&l) }) {
-		out = append(out, before(live))
+		out = append(out, stage(live, true))
 	}
 	for len(rest) > 0 {
-		out = append(out, before(period()))
+		out = append(out, stage(period(), true))
 	}
 	for n := range mostOlder(live) {
 		out = append(out, moved(live, n))
@@ -62,45 +62,36 @@ func retires(l *lock.Layout) bool {
 }
 
 // used returns layouts without what is no longer in use.
-func used(all []lock.Layout) stageOf {
+func used(all []lock.Layout) stageOf { return stage(all, false) }
+
+// stage returns layouts as they are or, if before is set, as they were when what is no longer in use was: beside all else, but
+// that a layout has one rollup.
+func stage(all []lock.Layout, before bool) stageOf {
 	out := slices.Clone(all)
 	for i := range out {
 		l := &out[i]
-		l.Columns = slices.DeleteFunc(slices.Clone(l.Columns), func(c lock.Column) bool { return c.Retired })
+		l.Columns = kept(l.Columns, before, func(c *lock.Column) *bool { return &c.Retired })
 		for k := range l.Columns {
-			l.Columns[k].Enum = live(l.Columns[k].Enum)
+			c := &l.Columns[k]
+			if before && all[i].Columns[k].Retired && !c.Written {
+				c.Optional = c.Default == nil
+			}
+			c.Enum = kept(c.Enum, before, func(v *lock.EnumValue) *bool { return &v.Retired })
 		}
-		l.Rollups = slices.DeleteFunc(slices.Clone(l.Rollups), func(r lock.Rollup) bool { return r.Retired })
-		l.Summaries = slices.DeleteFunc(slices.Clone(l.Summaries), func(s lock.Summary) bool { return s.Retired })
+		if k := slices.IndexFunc(l.Rollups, func(r lock.Rollup) bool { return r.Retired }); before && k >= 0 {
+			l.Rollups = l.Rollups[k : k+1]
+		}
+		l.Rollups = kept(l.Rollups, before, func(r *lock.Rollup) *bool { return &r.Retired })
+		l.Summaries = kept(l.Summaries, before, func(s *lock.Summary) *bool { return &s.Retired })
 	}
 	return out
 }
 
-// before returns layouts as they were when what is no longer in use was: beside all else, but that a layout has
-// one rollup.
-func before(all []lock.Layout) stageOf {
-	out := slices.Clone(all)
+// kept returns facts without those that are no longer in use or, if before is set, with these as if they were.
+func kept[T any](all []T, before bool, retired func(*T) *bool) []T {
+	out := slices.DeleteFunc(slices.Clone(all), func(v T) bool { return *retired(&v) && !before })
 	for i := range out {
-		l := &out[i]
-		l.Columns, l.Rollups, l.Summaries = slices.Clone(l.Columns), slices.Clone(l.Rollups), slices.Clone(l.Summaries)
-		for k := range l.Columns {
-			c := &l.Columns[k]
-			if c.Retired && !c.Written {
-				c.Optional = c.Default == nil
-			}
-			c.Retired = false
-			c.Enum = slices.Clone(c.Enum)
-			for v := range c.Enum {
-				c.Enum[v].Retired = false
-			}
-		}
-		slices.SortStableFunc(l.Rollups, func(a, b lock.Rollup) int { return cmp.Compare(rank(a.Retired), rank(b.Retired)) })
-		for k := range l.Rollups {
-			l.Rollups[k].Retired = k > 0
-		}
-		for k := range l.Summaries {
-			l.Summaries[k].Retired = false
-		}
+		*retired(&out[i]) = false
 	}
 	return out
 }
@@ -140,14 +131,6 @@ func moved(all []lock.Layout, n int) stageOf {
 		}
 	}
 	return out
-}
-
-// rank sorts what was retired first.
-func rank(retired bool) int {
-	if retired {
-		return 0
-	}
-	return 1
 }
 
 // actor makes programs of facts.

@@ -1,36 +1,12 @@
 package evolve
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
-)
-
-// The rules that this file applies.
-var (
-	rollupServes = data(Rule{
-		ID:    "E25",
-		names: []rehearse.Cause{rehearse.Deleted},
-	})
-	windowsLost = data(Rule{
-		ID:    "E26",
-		names: []rehearse.Cause{rehearse.ReadMoved, rehearse.RollupChanged, rehearse.ColumnsChanged},
-	})
-	familyTaken = data(Rule{
-		ID:    "E27",
-		names: []rehearse.Cause{rehearse.Deleted, rehearse.FamiliesChanged, rehearse.RollupChanged},
-	})
-	eventsLonger = data(Rule{
-		ID:    "E28",
-		names: []rehearse.Cause{rehearse.LifeChanged},
-	})
-	rollupAdded   = rollout(Rule{ID: "E46"})
-	rollupChanged = rollout(Rule{ID: "E47"})
 )
 
 // rollups compares the rollups of a layout.
@@ -61,7 +37,7 @@ func (c *comparer) meanings(old, new lock.Column, at Change) {
 	at.way = way{text: "keep it as it was, and add a field"}
 	if old.Default == nil && new.Default != nil && old.Optional {
 		at.Old, at.New = presenceText(old), presenceText(new)
-		c.add(windowsLost, at, "rollup-default", item(new))
+		c.add(at, "rollup-default", item(new))
 	}
 	for _, v := range new.Enum {
 		if slices.Contains(old.Enum, v) {
@@ -69,7 +45,7 @@ func (c *comparer) meanings(old, new lock.Column, at Change) {
 		}
 		if k := slices.IndexFunc(old.Enum, func(o lock.EnumValue) bool { return o.Number == v.Number && o.Name != v.Name }); k >= 0 && !v.Retired && storesNames(c.old, old) {
 			at.Old, at.New = valueText(old.Enum[k]), valueText(v)
-			c.add(windowsLost, at, "rollup-number", v.Number, item(new), old.Enum[k].Name, v.Name)
+			c.add(at, "rollup-number", v.Number, item(new), old.Enum[k].Name, v.Name)
 			return
 		}
 	}
@@ -107,12 +83,12 @@ func (c *comparer) rollupGone(old *lock.Rollup) {
 	at := c.atRollup(old.Family)
 	switch {
 	case old.Idle:
-		c.add(harmless, at, "unused-rollup-removed", old.Family)
+		c.add(at, "unused-rollup-removed", old.Family)
 	case expires(c.old):
 		at.Old, at.New = "family "+old.Family, "not read"
-		c.add(windowsLost, at, "windows-removed", old.Family)
+		c.add(at, "windows-removed", old.Family)
 	default:
-		c.add(rollupChanged, at, "used-rollup-removed", old.Family)
+		c.add(at, "used-rollup-removed", old.Family)
 	}
 }
 
@@ -120,14 +96,14 @@ func (c *comparer) rollupGone(old *lock.Rollup) {
 func (c *comparer) rollupArrives(new *lock.Rollup) {
 	at := c.atRollup(new.Family)
 	if new.Idle {
-		c.add(rollupAdded, at, "rollup-added", new.Family)
+		c.add(at, "rollup-added", new.Family)
 		return
 	}
 	at.Old, at.New = "no marks", "windows that may lack changes"
 	idle := *new
 	idle.Idle = true
 	at.way.text = "write " + quotedCode(rollupText(c.new, idle)) + " until all programs that write have its code"
-	c.add(rollupServes, at, "rollup-used-at-once", new.Family)
+	c.add(at, "rollup-used-at-once", new.Family)
 }
 
 // sameRollup compares a rollup that stays in its family.
@@ -137,8 +113,7 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	for i := range c.changes[n:] {
 		at := &c.changes[n+i]
 		if at.way = (way{restore: rollupText(c.old, *old)}); at.Rule == lifeLonger {
-			at.Rule = eventsLonger
-			at.Message = fmt.Sprintf("the ttl of windows in family %q changes from %s to %s: Bigtable may have deleted the mark of a change, and not the windows, which programs would take to be right", new.Family, at.Old, at.New)
+			*at = at.as("windows-longer", new.Family, at.Old, at.New)
 		}
 	}
 	at := c.atRollup(new.Family)
@@ -147,12 +122,12 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	case old.Idle && !new.Idle:
 		served := at
 		served.Old, served.New, served.way.text = "serves: false", "serves", "keep "+quotedCode(rollupText(c.old, *old))+" until all programs that write have the rollup, and btgen-live rollup has run with --all"
-		c.add(rollupServes, served, "rollup-used", new.Family)
+		c.add(served, "rollup-used", new.Family)
 	case !old.Idle && new.Idle && lost:
 		at.Old, at.New = "serves", "serves: false"
-		c.add(windowsLost, at, "windows-unused", new.Family)
+		c.add(at, "windows-unused", new.Family)
 	case !old.Idle && new.Idle:
-		c.add(harmless, at, "rollup-unused", new.Family)
+		c.add(at, "rollup-unused", new.Family)
 	}
 	at = c.atRollup(new.Family)
 	at.Item += "/every"
@@ -160,13 +135,13 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	switch {
 	case old.Every == new.Every:
 	case !lost:
-		c.add(harmless, at, "windows-of-events", new.Family, at.New)
+		c.add(at, "windows-of-events", new.Family, at.New)
 	case new.Every < old.Every && old.Every%new.Every == 0:
-		c.add(rollupChanged, at, "windows-narrower", new.Family, at.New, at.Old)
+		c.add(at, "windows-narrower", new.Family, at.New, at.Old)
 	case new.Every%old.Every == 0:
-		c.add(windowsLost, at, "windows-replaced", new.Family, at.New, at.Old)
+		c.add(at, "windows-replaced", new.Family, at.New, at.Old)
 	default:
-		c.add(windowsLost, at, "windows-unknown", new.Family, at.New, at.Old)
+		c.add(at, "windows-unknown", new.Family, at.New, at.Old)
 	}
 	c.summaries(new.Family, lost)
 }
@@ -181,7 +156,9 @@ func (c *comparer) summaries(family string, lost bool) {
 		of, known := column(c.old, old.Name)
 		at := c.atSummary(family, old.Name, of)
 		at.Old = old.Type.String()
-		heir, moves := c.now(of.Key), known && c.olderAt(of) != nil
+		heir := c.now(of.Key)
+		_, moves := older(c.new, of)
+		moves = moves && known
 		if known && heir >= 0 {
 			at.field = item(c.new.Columns[heir])
 		}
@@ -191,10 +168,10 @@ func (c *comparer) summaries(family string, lost bool) {
 			if at.New = "not read"; moves {
 				at.way.text = "keep the column of the field"
 			}
-			c.add(windowsLost, at, "rollup-lacks-field", old.Name)
+			c.add(at, "rollup-lacks-field", old.Name)
 		case !reads(old.Type, c.new.Summaries[i].Type):
 			at.New, at.way.text = c.new.Summaries[i].Type.String(), "keep the type, and add a field for the new values"
-			c.add(windowsLost, at, "rollup-type", old.Name, at.Old, at.New)
+			c.add(at, "rollup-type", old.Name, at.Old, at.New)
 		}
 		if new, is := column(c.new, old.Name); i >= 0 && known && is {
 			c.meanings(of, new, at)
@@ -210,9 +187,9 @@ func (c *comparer) summaries(family string, lost bool) {
 		case i >= 0 && !c.old.Summaries[i].Retired:
 		case i >= 0 && !had:
 			at.Old = c.old.Summaries[i].Type.String() + " of the removed field"
-			c.add(familyTaken, at, "rollup-field-taken", new.Name)
+			c.add(at, "rollup-field-taken", new.Name)
 		default:
-			c.add(rollupChanged, at, "rollup-field", new.Name)
+			c.add(at, "rollup-field", new.Name)
 		}
 	}
 }
@@ -263,24 +240,24 @@ func (c *Comparison) takenFamilies(p, sub *pair, m match) {
 	if r := new.Rollup(); r != nil {
 		if was := old.Rollup(); was == nil || was.Family != r.Family {
 			if what := c.usedFor(p, old, place, r.Family); what != "" {
-				c.taken(p, sub, r.Family, what, "windows and marks of the rollup", "the rollup is in family %q, which %s: stored cells would be taken for its windows and marks", r.Family, what)
+				c.taken(p, sub, r.Family, what, "windows and marks of the rollup", "rollup-family-taken")
 			}
 		}
 	}
 	for _, f := range new.Families {
 		known := slices.ContainsFunc(old.Families, func(o lock.Family) bool { return o.Name == f.Name })
 		if what := c.usedFor(p, old, place, f.Name); !known && what == aRollup {
-			c.taken(p, sub, f.Name, what, "events", "events are in family %q, which %s: its cells would be taken for those of events", f.Name, what)
+			c.taken(p, sub, f.Name, what, "events", "family-taken")
 		}
 	}
 }
 
 // taken adds the finding for a family that has other cells: what it was used for, and what it has.
-func (c *Comparison) taken(p, sub *pair, family, was, has, format string, args ...any) {
+func (c *Comparison) taken(p, sub *pair, family, was, has, name string) {
 	c.addPeriod(p, sub, Change{
-		Rule: familyTaken, Item: family, Message: fmt.Sprintf(format, args...), place: atRollup, Old: "family " + family + ", which " + was, New: has + " in family " + family,
+		Item: family, place: atRollup, Old: "family " + family + ", which " + was, New: has + " in family " + family,
 		way: way{text: "choose a family that the table never had"},
-	})
+	}.as(name, family, was))
 }
 
 // aRollup is what a family of a rollup was used for.

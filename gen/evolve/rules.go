@@ -1,14 +1,12 @@
 package evolve
 
 import (
-	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 )
 
 // Class classifies the effect of a change. The most severe class comes first, so that classes
@@ -34,8 +32,7 @@ func (c Class) Severity() diag.Severity {
 	return []diag.Severity{Data: diag.Error, Rollout: diag.Warning, Source: diag.Advice, Safe: diag.Advice}[c]
 }
 
-// Rule is a kind of change that has one effect. Each rule is declared once, in the file with the
-// comparison that finds its changes; nothing else in the code knows its ID. Its texts are in rules.txt.
+// Rule is a kind of change that has one effect.
 type Rule struct {
 	ID     string // stable, since acceptances name it; such as "E04"
 	Class  Class
@@ -45,64 +42,119 @@ type Rule struct {
 	// NoAccept marks a rule of class Data whose changes cannot be accepted.
 	NoAccept bool
 
-	names []rehearse.Cause // of losses that its findings name
-	rows  bool             // its changes tell in which rows events are
-	cells bool             // its examples show a cell of an example event
-	// way returns the way out of one change, with schema text to paste; empty if it is to restore
-	// what was. It may be nil.
-	way func(h *hinting) string
+	accept   string   // when its changes may be accepted
+	explains []string // causes of losses that its findings name
+	about    string   // what its findings are about, if not where values are
+	shows    string   // examples: row keys, or a cell
 }
 
-// registered are the rules that files of this package declare, in any order.
-var registered []*Rule
+// The rules that code names. The others are those of sentences, and named in their file alone.
+var (
+	tableRemoved       = ruleOf("E01")
+	tableDraft         = ruleOf("E02")
+	patternChanged     = ruleOf("E03")
+	fieldElsewhere     = ruleOf("E09")
+	valueChanged       = ruleOf("E10")
+	fieldReplaced      = ruleOf("E17")
+	layoutMoved        = ruleOf("E19")
+	readLacks          = ruleOf("E21")
+	tableTaken         = ruleOf("E22")
+	rollupServes       = ruleOf("E25")
+	windowsLost        = ruleOf("E26")
+	lifeLongerClusters = ruleOf("E36")
+	stateRemoved       = ruleOf("E44")
+	fieldAdded         = ruleOf("E70")
+	lifeLonger         = ruleOf("E71")
+	lossUnnamed        = ruleOf("X01")
+)
 
-// Rules returns all rules, sorted by ID.
-func Rules() []*Rule {
-	return slices.SortedFunc(slices.Values(registered), func(a, b *Rule) int { return cmp.Compare(a.ID, b.ID) })
+// ways return the way out of a change of a rule, with schema text to paste; empty if it is to restore what was.
+var ways = map[string]func(h *hinting) string{
+	"E09": renameHint,
+	"E10": valueHint,
+	"E11": enumHint,
+	"E12": requiredHint,
+	"E14": reuseHint,
+	"E17": replacedHint,
 }
 
-// data declares a rule of class Data. rollout, source and safe declare those of the other classes.
-func data(r Rule) *Rule    { return register(Data, r) }
-func rollout(r Rule) *Rule { return register(Rollout, r) }
-func source(r Rule) *Rule  { return register(Source, r) }
-func safe(r Rule) *Rule    { return register(Safe, r) }
-
-// ruleText has the texts of the rules: a line with the ID and the title, and indented lines with the reason and the fix.
+// ruleText is the catalog of the rules, sorted by ID. A line begins a rule with its ID and title; the indented lines below it have its
+// other parts, and the sentences of its changes, each with a name. The way out of a change depends on it.
 //
 //go:embed rules.txt
 var ruleText string
 
-// ruleTexts are the parts of ruleText, by the IDs of rules.
-var ruleTexts = sync.OnceValue(func() map[string]diag.Entry {
-	out := map[string]diag.Entry{}
+// sentence is what a change of a rule says.
+type sentence struct {
+	diag.Sentence
+	rule *Rule
+}
+
+// catalog has all rules, and their sentences by name.
+type catalog struct {
+	rules     []*Rule
+	sentences map[string]sentence
+}
+
+// read reads the catalog on first use.
+var read = sync.OnceValue(func() catalog {
+	out := catalog{sentences: map[string]sentence{}}
 	for _, e := range diag.ReadEntries(ruleText) {
 		id, title, _ := strings.Cut(e.Head, " ")
-		out[id] = diag.Entry{Head: title, Lines: e.Lines}
+		r := &Rule{ID: id, Class: classOf(id), Title: title, accept: "if losing stored events is acceptable"}
+		out.rules = append(out.rules, r)
+		for _, line := range e.Lines {
+			out.add(r, line)
+		}
 	}
 	return out
 })
 
-// messageText has the sentences of changes. Their ways out depend on the change.
-//
-//go:embed messages.txt
-var messageText string
-
-var messages = diag.NewCatalog(messageText)
-
-// message returns a sentence with its arguments.
-func message(name string, args ...any) string {
-	says, _ := messages.Fill(name, args...)
-	return says
+// classOf returns the class of a rule, which its ID tells.
+func classOf(id string) Class {
+	first := []string{Rollout: "E30", Source: "E50", Safe: "E70"}
+	class := Safe
+	for class > Data && (id < first[class] || id[0] == 'X') {
+		class--
+	}
+	return class
 }
 
-// register declares a rule.
-func register(class Class, r Rule) *Rule {
-	r.Class = class
-	if e := ruleTexts()[r.ID]; len(e.Lines) == 2 {
-		r.Title, r.Reason, r.Fix = e.Head, e.Lines[0], e.Lines[1]
+// add adds a part of a rule: its name, and a text.
+func (c *catalog) add(r *Rule, part string) {
+	switch name, text, _ := strings.Cut(part, " "); name {
+	case "why":
+		r.Reason = text
+	case "do":
+		r.Fix = text
+	case "explains":
+		r.explains = strings.Fields(text)
+	case "about":
+		r.about = text
+	case "shows":
+		r.shows = text
+	case "accept":
+		r.accept, r.NoAccept = text, text == "never"
+	default:
+		c.sentences[strings.TrimPrefix(name, "says:")] = sentence{diag.Sentence{Says: text}, r}
 	}
-	registered = append(registered, &r)
-	return &r
+}
+
+// Rules returns all rules, sorted by ID.
+func Rules() []*Rule { return slices.Clone(read().rules) }
+
+// ruleOf returns the rule with an ID.
+func ruleOf(id string) *Rule {
+	all := read().rules
+	return all[slices.IndexFunc(all, func(r *Rule) bool { return r.ID == id })]
+}
+
+// as returns a change that a sentence says, of the rule which has that.
+func (c Change) as(name string, args ...any) Change {
+	s := read().sentences[name]
+	c.Rule = s.rule
+	c.Message, _ = s.Fill(args...)
+	return c
 }
 
 // named reports whether a name of a change, such as "E04:balloon_buckets", is that of one of the

@@ -1,9 +1,6 @@
 package evolve_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,51 +8,38 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/evolve"
-	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/gen/rehearse"
 )
 
-// TestRulesAreDeclaredOnce checks that the ID of a rule is in the source of the packages that find
-// and list changes only where the rule is declared, and that it tells the class.
-func TestRulesAreDeclaredOnce(t *testing.T) {
-	declared := map[string]int{}
-	id := regexp.MustCompile(`\b[EX][0-9]{2}\b`)
-	var names []string
+// TestRuleIDs checks that the source of the packages that find and list changes names the IDs of rules in one file, and that
+// the catalog has them in order, with causes that there are.
+func TestRuleIDs(t *testing.T) {
+	id, comment := regexp.MustCompile(`"[EX][0-9]{2}\b`), regexp.MustCompile(`//.*`)
 	for _, dir := range []string{".", "../lint", "../cli", "../lock", "../project"} {
-		names = append(names, must(filepath.Glob(dir+"/*.go"))...)
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
+		for _, name := range must(filepath.Glob(dir + "/*.go")) {
+			if found := id.Find(comment.ReplaceAll(must(os.ReadFile(name)), nil)); found != nil && name != "rules.go" && !strings.HasSuffix(name, "_test.go") {
+				t.Errorf("%s: %s names a rule for which there is an object", name, found)
+			}
 		}
-		ast.Inspect(must(parser.ParseFile(token.NewFileSet(), name, nil, 0)), func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.KeyValueExpr:
-				value, ok := n.Value.(*ast.BasicLit)
-				if key, _ := n.Key.(*ast.Ident); ok && key != nil && key.Name == "ID" && id.MatchString(value.Value) {
-					declared[strings.Trim(value.Value, `"`)]++
-					return false
-				}
-			case *ast.BasicLit:
-				if id.MatchString(n.Value) {
-					t.Errorf("%s: %s names a rule for which there is an object", name, n.Value)
+	}
+	if !slices.IsSortedFunc(evolve.Rules(), func(a, b *evolve.Rule) int { return strings.Compare(a.ID, b.ID) }) {
+		t.Error("the rules are not sorted")
+	}
+	known := []rehearse.Cause{
+		rehearse.SchemaRemoved, rehearse.Deleted, rehearse.Foreign, rehearse.ReadMoved, rehearse.RowsChanged, rehearse.LayoutRemoved,
+		rehearse.FamiliesChanged, rehearse.LifeChanged, rehearse.RollupChanged, rehearse.ColumnsChanged,
+	}
+	for _, e := range diag.ReadEntries(string(must(os.ReadFile("rules.txt")))) {
+		for _, line := range e.Lines {
+			causes, ok := strings.CutPrefix(line, "explains ")
+			for cause := range strings.FieldsSeq(causes) {
+				if ok && !slices.Contains(known, rehearse.Cause(cause)) {
+					t.Errorf("%s explains %q", e.Head, cause)
 				}
 			}
-			return true
-		})
-	}
-	last := map[evolve.Class]string{evolve.Data: "E29", evolve.Rollout: "E49", evolve.Source: "E69", evolve.Safe: "E99"}
-	for _, rule := range evolve.Rules() {
-		assert.Same(t, 1, declared[rule.ID], rule.ID)
-		if strings.HasPrefix(rule.ID, "X") {
-			continue // it names no kind of change
 		}
-		if rule.ID > last[rule.Class] || rule.Class > evolve.Data && rule.ID <= last[rule.Class-1] {
-			t.Errorf("%s is not an ID of class %s", rule.ID, rule.Class)
-		}
-	}
-	if len(declared) != len(evolve.Rules()) || !slices.IsSortedFunc(evolve.Rules(), func(a, b *evolve.Rule) int { return strings.Compare(a.ID, b.ID) }) {
-		t.Errorf("%d rules are declared, and %d listed", len(declared), len(evolve.Rules()))
 	}
 }
 

@@ -2,31 +2,14 @@ package evolve
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
-	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
-)
-
-// The rules that this file applies.
-var (
-	tableRemoved = data(Rule{
-		ID:    "E01",
-		rows:  true,
-		names: []rehearse.Cause{rehearse.SchemaRemoved, rehearse.Deleted, rehearse.ReadMoved, rehearse.RowsChanged, rehearse.LayoutRemoved, rehearse.FamiliesChanged},
-	})
-	tableDraft = data(Rule{
-		ID:    "E02",
-		names: []rehearse.Cause{rehearse.ReadMoved},
-	})
-	tableAdded   = rollout(Rule{ID: "E30"})
-	stateRemoved = rollout(Rule{ID: "E44"})
 )
 
 // Input is the input of [Diff].
@@ -73,8 +56,7 @@ type Comparison struct {
 	in       Input
 	pairs    []pair
 	renamed  map[string]string // old names of schemas to new ones
-	shared   map[string]bool   // IDs of tables that several schemas have, or had
-	heads    []*lock.Revision  // the last ones of the lock: several after a merge
+	heads    []*lock.Epoch     // the last ones of the lock: several after a merge
 	accepted [][]Finding       // since each side of a merge: those that the other side has accepted
 }
 
@@ -84,7 +66,6 @@ type pair struct {
 	facts  *lock.Table // nil if it is in no schema, or a draft
 	layout *layout.Layout
 	table  *layout.Table // nil if it is in no schema
-	taken  bool          // it was the table of another schema
 	// planned are the layouts of the lock that have not begun, and that old therefore lacks, if the change is of them.
 	planned []lock.Layout
 	locked  *lock.Table // old with these; nil if there are none
@@ -93,7 +74,7 @@ type pair struct {
 // Diff compares the tables of schemas with those of a lock: what its epochs say together, and what each of the last ones
 // says, if there are several after a merge.
 func Diff(in Input) *Comparison {
-	c := byRules(in, in.Old.Revisions())
+	c := byRules(in, in.Old.Heads())
 	if len(c.heads) > 1 {
 		for i := range c.heads {
 			c.accepted = append(c.accepted, c.since(i))
@@ -116,12 +97,11 @@ func (c *Comparison) refuses(f Finding) bool {
 }
 
 // byRules compares the tables of schemas with what a lock says, fact by fact.
-func byRules(in Input, heads []*lock.Revision) *Comparison {
+func byRules(in Input, heads []*lock.Epoch) *Comparison {
 	c := &Comparison{in: in, heads: heads}
 	c.match()
 	c.withdraw()
 	c.rename()
-	c.share()
 	for i := range c.pairs {
 		c.comparePair(&c.pairs[i])
 	}
@@ -147,7 +127,7 @@ func (c *Comparison) comparePair(p *pair) {
 		c.lost(p)
 	case p.old == nil:
 		if c.known(p.layout) {
-			c.add(p, tableAdded, Change{}, "table-added", p.table.ID)
+			c.add(p, Change{}, "table-added", p.table.ID)
 		}
 	case c.dropped(p) && p.old.Newest().Pattern.NewestOnly():
 		c.stateGone(p)
@@ -159,7 +139,7 @@ func (c *Comparison) comparePair(p *pair) {
 	case p.facts != nil:
 		c.comparePeriods(p)
 		if p.old.Removed != "" {
-			c.add(p, tableAdded, Change{}, "table-again", p.table.ID)
+			c.add(p, Change{}, "table-again", p.table.ID)
 		}
 	}
 }
@@ -171,7 +151,7 @@ func (c *Comparison) becomesDraft(p *pair) {
 	if p.old.Removed != "" {
 		verb, way.text = "was removed and returns as", "remove `draft: true`, or give the table another name"
 	}
-	c.add(p, tableDraft, Change{Keys: true, way: way}, "table-draft", p.table.ID, verb)
+	c.add(p, Change{Keys: true, way: way}, "table-draft", p.table.ID, verb)
 }
 
 // known reports whether events of a schema are stored in any table of the lock.
@@ -193,39 +173,35 @@ func (c *Comparison) dropped(p *pair) bool {
 // its events.
 func (c *Comparison) stateGone(p *pair) {
 	if len(p.old.Serves) == 0 {
-		c.add(p, harmless, Change{}, "table-unused", p.old.Name)
+		c.add(p, Change{}, "table-unused", p.old.Name)
 		return
 	}
-	c.add(p, stateRemoved, Change{}, "latest-removed", p.old.Name)
+	c.add(p, Change{}, "latest-removed", p.old.Name)
 }
 
 // gone adds the finding for a table that is in no schema.
 func (c *Comparison) gone(p *pair) {
-	change := Change{Rule: tableRemoved, Keys: true, Message: fmt.Sprintf("table %q is removed: its stored events are no longer read", p.old.Name), way: way{text: "keep the table until its events have expired"}}
-	if slices.ContainsFunc(c.pairs, func(o pair) bool { return o.facts != nil && o.facts.Name == p.old.Name }) {
-		change.Message = fmt.Sprintf("family %q of table %q is removed: its stored events are no longer read", p.old.Family, p.old.Name)
-	}
+	change := Change{Keys: true, way: way{text: "keep the table until its events have expired"}}
 	if !c.includes(p.old) {
 		change.way.text += "; if the schema has moved to another project, run btgen generate once with the schemas of both"
 	}
-	if i := slices.IndexFunc(c.pairs, func(o pair) bool {
+	heir := slices.IndexFunc(c.pairs, func(o pair) bool {
 		return o.old == nil && o.facts != nil && o.facts.Newest().Equal(p.old.Newest())
-	}); i >= 0 {
-		change.Message = fmt.Sprintf("table %q becomes %q: a table cannot be renamed, and its stored events are no longer read", p.old.Name, c.pairs[i].facts.Name)
+	})
+	switch {
+	case heir >= 0:
 		change.way.text = "keep the name `" + p.old.Name + "`"
+		c.add(p, change, "table-becomes", p.old.Name, c.pairs[heir].facts.Name)
+	case slices.ContainsFunc(c.pairs, func(o pair) bool { return o.facts != nil && o.facts.Name == p.old.Name }):
+		c.add(p, change, "events-removed", p.old.Family, p.old.Name)
+	default:
+		c.add(p, change, "table-removed", p.old.Name)
 	}
-	c.addTo(p, p, change)
 }
 
-// add adds a change of a rule as a finding. name is that of its sentence.
-func (c *Comparison) add(p *pair, rule *Rule, change Change, name string, args ...any) {
-	c.addOf(p, p, rule, change, name, args...)
-}
-
-// addOf adds a change of a rule in p, which is one layout of table of.
-func (c *Comparison) addOf(of, p *pair, rule *Rule, change Change, name string, args ...any) {
-	change.Rule, change.Message = rule, message(name, args...)
-	c.addTo(of, p, change)
+// add adds a change that a sentence says as a finding.
+func (c *Comparison) add(p *pair, change Change, name string, args ...any) {
+	c.addTo(p, p, change.as(name, args...))
 }
 
 // addTo adds a change of p, which is one layout of table of.
@@ -233,7 +209,7 @@ func (c *Comparison) addTo(of, p *pair, change Change) {
 	switch {
 	case change.Keys:
 		change.Old, change.New = examples(p, &change)
-	case change.Rule.cells:
+	case change.Rule.shows == "cells":
 		change.Old, change.New = cells(p, &change)
 	}
 	if change.Rule.Class == Data {
@@ -260,19 +236,7 @@ func finding(table string, pos diag.Pos, change Change) Finding {
 	return f
 }
 
-// share finds the tables that several schemas have, or had.
-func (c *Comparison) share() {
-	seen := map[string]bool{}
-	c.shared = map[string]bool{}
-	for i := range c.pairs {
-		if id := idOf(&c.pairs[i]); seen[id] {
-			c.shared[id] = true
-		} else {
-			seen[id] = true
-		}
-	}
-}
-
+// idOf returns the ID of a table.
 func idOf(p *pair) string {
 	if p.table != nil {
 		return p.table.ID
@@ -284,8 +248,14 @@ func idOf(p *pair) string {
 // schemas share: an acceptance is for the events of one of them.
 func (c *Comparison) tableName(p *pair) string {
 	id := idOf(p)
+	owners := 0
+	for i := range c.pairs {
+		if idOf(&c.pairs[i]) == id {
+			owners++
+		}
+	}
 	switch {
-	case !c.shared[id]:
+	case owners < 2:
 		return id
 	case p.old != nil:
 		return id + "/" + p.old.Family
@@ -314,43 +284,44 @@ func (c *Comparison) position(p *pair, change *Change) diag.Pos {
 	if t == nil {
 		return c.in.Gone(p.old)
 	}
+	var at []diag.Pos // the first of them that there is
 	switch change.place {
 	case atSince:
-		return firstPos(t.SincePos, t.Pos)
+		at = []diag.Pos{t.SincePos}
 	case atServes:
-		return firstPos(t.WriteOnlyPos, t.Pos)
+		at = []diag.Pos{t.WriteOnlyPos}
 	case atRollup, atSummary:
-		return firstPos(t.RollupPos, t.Pos)
+		at = []diag.Pos{t.RollupPos}
 	case atPattern:
-		return t.PatternPos
+		at = []diag.Pos{t.PatternPos}
 	case atKey:
 		if 0 < change.segment && change.segment <= len(t.Segments) {
-			return firstPos(t.Source(&t.Segments[change.segment-1]).Pos, t.KeyPos)
+			at = []diag.Pos{t.Source(&t.Segments[change.segment-1]).Pos}
 		}
-		return t.KeyPos
+		at = append(at, t.KeyPos)
 	case atBucket:
-		return firstPos(t.WidthPos, t.BucketPos, t.Pos)
+		at = []diag.Pos{t.WidthPos, t.BucketPos}
 	case atFamily, atAge:
-		for _, f := range t.AllFamilies() {
-			if f.Name == change.family && change.place == atAge {
-				return firstPos(f.GCPos, t.Pos)
-			} else if f.Name == change.family {
-				return firstPos(f.Pos, t.Pos)
-			}
+		i := slices.IndexFunc(t.AllFamilies(), func(f layout.Family) bool { return f.Name == change.family })
+		switch {
+		case i >= 0 && change.place == atAge:
+			at = []diag.Pos{t.AllFamilies()[i].GCPos}
+		case i >= 0:
+			at = []diag.Pos{t.AllFamilies()[i].Pos}
 		}
 	case atColumn, atEnum:
 		return columnPos(p, change)
 	}
-	return t.Pos
+	return firstPos(append(at, t.Pos)...)
 }
 
+// firstPos returns the first of some positions that is one.
 func firstPos(all ...diag.Pos) diag.Pos {
-	for _, p := range all {
-		if p.IsValid() {
-			return p
-		}
+	i := slices.IndexFunc(all, diag.Pos.IsValid)
+	if i < 0 {
+		return diag.Pos{}
 	}
-	return diag.Pos{}
+	return all[i]
 }
 
 // columnPos returns the place of a field, or of an enum value.

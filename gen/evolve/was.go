@@ -7,21 +7,10 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 )
 
-// The rules that this file applies.
-var (
-	fieldMoves   = rollout(Rule{ID: "E39"})
-	olderUnknown = safe(Rule{ID: "E73"})
-)
-
-// olderAt returns the column in which only older events have a field according to the new
-// facts, if it is that of the old ones; nil if there is none.
-func (c *comparer) olderAt(old lock.Column) *lock.Column {
-	for _, older := range c.new.Older() {
-		if older.Key == old.Key && older.Family == old.Family {
-			return &older
-		}
-	}
-	return nil
+// older returns the column of a layout in the place of another one, if only older events have it; false if there is none.
+func older(l *lock.Layout, col lock.Column) (lock.Column, bool) {
+	out, known := inPlace(l, col.Key, col.Family)
+	return out, known && out.Was != "" && !out.Retired
 }
 
 // moved compares a field that is written to another column, and read from the old one, too.
@@ -41,9 +30,9 @@ func (c *comparer) moved(old, older lock.Column) {
 	if from == to {
 		from, to = from+" of family "+quoted(old.Family), "that of "+quoted(new.Family)
 	}
-	c.add(fieldMoves, at, "field-moves", item(new), from, to)
+	c.add(at, "field-moves", item(new), from, to)
 	if old.Type != new.Type {
-		c.add(typeWider, at, "converted", item(new), old.Type, new.Type)
+		c.add(at, "converted", item(new), old.Type, new.Type)
 	}
 	c.presence(old, new, at)
 }
@@ -80,20 +69,9 @@ func (c *comparer) wasText(old lock.Column, of *lock.Column) string {
 func (c *comparer) unknown() {
 	for _, older := range c.new.Older() {
 		if !c.knows(older) {
-			c.add(olderUnknown, Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)}, "older-unknown", c.fieldOf(older), c.place(older), lock.Name)
+			c.add(Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)}, "older-unknown", c.fieldOf(older), c.place(older), lock.Name)
 		}
 	}
-}
-
-// outlived returns the column in which a field is added, if older events have a field there that
-// is removed; nil if they have none.
-func (c *comparer) outlived(new lock.Column) *lock.Column {
-	for _, old := range c.old.Older() {
-		if old.Key == new.Key && old.Family == new.Family {
-			return &old
-		}
-	}
-	return nil
 }
 
 // now returns the index of the column in which new events have the field that was in another

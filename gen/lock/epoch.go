@@ -20,11 +20,15 @@ import (
 //     schemas are compared with each of them, too, and the next epoch follows both.
 //   - An epoch that follows one which the file lacks was picked alone, or the other one was reverted: the file is refused.
 
-// Epoch is what one run of btgen generate has locked.
+// Epoch is what one run of btgen generate has locked, and what the file said then.
 type Epoch struct {
-	ID      string
-	After   []string // IDs of the epochs that it follows: none if it is the first, several after a merge
+	ID      string   // empty if the file has none
+	After   []*Epoch // those that it follows: none if it is the first, several after a merge
 	Changes []Change // sorted by table
+
+	place  int // among the epochs of the file
+	tables map[string]*Table
+	facts  state // of these; nil of a lock that was not parsed
 }
 
 // Change is a fact that an epoch has added, or removed.
@@ -34,15 +38,24 @@ type Change struct {
 	Fact  string // a line of the file, from the number of the layout on
 }
 
-// digest returns the ID of the epoch.
-func (e *Epoch) digest() string {
-	text := []byte("after " + strings.Join(e.After, " ") + "\n")
+// digest returns the ID of the epoch, given those of the epochs that it follows.
+func (e *Epoch) digest(after string) string {
+	text := []byte("after " + after + "\n")
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		text = append(append(append(append(text, c.Table...), c.sign()...), c.Fact...), '\n')
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:5])
+}
+
+// after returns the IDs of the epochs that it follows.
+func (e *Epoch) after() string {
+	var out []string
+	for _, o := range e.After {
+		out = append(out, o.ID)
+	}
+	return strings.Join(out, " ")
 }
 
 // sign returns what is before the fact in the line of a change.
@@ -133,177 +146,175 @@ func (s state) after(e *Epoch) (state, bool) {
 
 // Next returns the lock with an epoch after all others, which makes the tables of it; none if nothing has changed.
 func (l *Lock) Next(tables []Table) *Lock {
-	out := &Lock{Tables: tables, Epochs: slices.Clip(l.Epochs), last: l.Revisions(), known: stateOf(tables)}
-	before, heads := l.known, []string(nil)
-	if len(l.Epochs) > 0 {
-		for _, r := range out.last {
-			heads = append(heads, r.ID)
-		}
-	} else if len(l.Tables) > 0 { // of a file without epochs
-		before = stateOf(l.Tables)
-		out.add(state{}, nil, before)
-		heads = []string{out.Epochs[0].ID}
+	out := &Lock{Tables: tables, Epochs: slices.Clip(l.Epochs)}
+	if len(l.Epochs) == 0 {
+		out.add(l.Tables) // of a file without epochs
 	}
-	if out.add(before, heads, out.known) {
-		out.last = []*Revision{revisionOf(out.Epochs[len(out.Epochs)-1].ID, tables, out.last)}
-	}
+	out.add(tables)
 	return out
 }
 
-// add adds an epoch, if there are changes. It reports whether there are.
-func (l *Lock) add(known state, after []string, now state) bool {
-	e := Epoch{After: after, Changes: known.changes(now)}
-	if len(e.Changes) > 0 {
-		e.ID = e.digest()
+// add adds an epoch with some tables, if they are others than before.
+func (l *Lock) add(tables []Table) {
+	e := epochOf(tables)
+	e.After, e.place, e.facts = heads(l.Epochs), len(l.Epochs), stateOf(tables)
+	before, _ := joined("", e.After) // as when the file was parsed
+	if e.Changes = before.changes(e.facts); len(e.Changes) > 0 {
+		e.ID = e.digest(e.after())
 		l.Epochs = append(l.Epochs, e)
 	}
-	return len(e.Changes) > 0
+}
+
+// epochOf returns an epoch of a lock that was not parsed.
+func epochOf(tables []Table) *Epoch {
+	e := &Epoch{tables: map[string]*Table{}}
+	for i := range tables {
+		e.tables[tables[i].Key()] = &tables[i]
+	}
+	return e
 }
 
 // Missing returns the epochs of another lock that the lock does not have: it is no later version of that.
-func (l *Lock) Missing(other *Lock) (out []Epoch) {
-	return slices.DeleteFunc(slices.Clone(other.Epochs), func(e Epoch) bool {
-		return slices.ContainsFunc(l.Epochs, func(o Epoch) bool { return o.ID == e.ID })
+func (l *Lock) Missing(other *Lock) (out []*Epoch) {
+	return slices.DeleteFunc(slices.Clone(other.Epochs), func(e *Epoch) bool {
+		return slices.ContainsFunc(l.Epochs, func(o *Epoch) bool { return o.ID == e.ID })
 	})
 }
 
-// history is the epochs of a file.
-type history struct {
-	file   string
-	epochs []Epoch // each after those that it follows
-	index  map[string]int
-	known  map[string]*Revision
-}
-
-// historyOf sorts epochs. The error is an *Error if one follows an epoch that is not there.
-func historyOf(file string, epochs []Epoch) (*history, error) {
-	h := &history{file: file, index: map[string]int{}, known: map[string]*Revision{}}
-	all := map[string]*Epoch{}
-	for i := range epochs {
-		all[epochs[i].ID] = &epochs[i]
+// Heads returns the last epochs: one, or several after a merge; none if nothing was locked.
+func (l *Lock) Heads() []*Epoch {
+	if len(l.Epochs) == 0 && len(l.Tables) > 0 {
+		return []*Epoch{epochOf(l.Tables)}
 	}
-	for _, id := range slices.Sorted(maps.Keys(all)) {
-		if err := h.add(all, id); err != nil {
-			return nil, err
-		}
-	}
-	return h, nil
-}
-
-// add adds an epoch, after those that it follows.
-func (h *history) add(all map[string]*Epoch, id string) error {
-	if _, known := h.index[id]; known {
-		return nil
-	}
-	h.index[id] = -1 // until those are added
-	for _, before := range all[id].After {
-		if n, known := h.index[before]; all[before] == nil || known && n < 0 {
-			return &Error{File: h.file, Problem: Incomplete, Reason: fmt.Sprintf("epoch %s follows %s, which the file lacks", id, before)}
-		}
-		if err := h.add(all, before); err != nil {
-			return err
-		}
-	}
-	h.index[id] = len(h.epochs)
-	h.epochs = append(h.epochs, *all[id])
-	return nil
+	return heads(l.Epochs)
 }
 
 // heads returns the epochs that no other one follows.
-func (h *history) heads() (out []string) {
-	followed := map[string]bool{}
-	for _, e := range h.epochs {
-		for _, id := range e.After {
-			followed[id] = true
+func heads(all []*Epoch) []*Epoch {
+	followed := map[*Epoch]bool{}
+	for _, e := range all {
+		for _, before := range e.After {
+			followed[before] = true
 		}
 	}
-	for _, e := range h.epochs {
-		if !followed[e.ID] {
-			out = append(out, e.ID)
+	return slices.DeleteFunc(slices.Clone(all), func(e *Epoch) bool { return followed[e] })
+}
+
+// until returns an epoch and all that are before it.
+func (e *Epoch) until() map[*Epoch]bool {
+	out := map[*Epoch]bool{e: true}
+	for line := []*Epoch{e}; len(line) > 0; line = line[1:] {
+		for _, before := range line[0].After {
+			if !out[before] {
+				out[before] = true
+				line = append(line, before)
+			}
 		}
 	}
 	return out
 }
 
-// revisions returns what the file said after some epochs. The error is an *Error.
-func (h *history) revisions(ids []string) (out []*Revision, err error) {
-	for _, id := range ids {
-		r := h.known[id]
-		if r == nil {
-			if r, err = h.revision(&h.epochs[h.index[id]]); err != nil {
-				return nil, err
-			}
-			h.known[id] = r
+// Common returns the last epoch that two have in common; nil if there is none.
+func (e *Epoch) Common(other *Epoch) *Epoch { return last(e.until(), other.until()) }
+
+// last returns the last epoch of two sets; nil if there is none.
+func last(a, b map[*Epoch]bool) (out *Epoch) {
+	for e := range a {
+		if b[e] && (out == nil || e.place > out.place) {
+			out = e
 		}
-		out = append(out, r)
 	}
-	return out, nil
+	return out
 }
 
-// revision returns what the file said after an epoch. A table that this did not change is that of the revision before. The
-// error is an *Error.
-func (h *history) revision(e *Epoch) (*Revision, error) {
-	after, err := h.revisions(e.After)
-	if err != nil {
-		return nil, err
-	}
-	before, err := h.joined(after)
-	if err != nil {
-		return nil, err
-	}
-	facts, ok := before.after(e)
-	if !ok {
-		return nil, &Error{File: h.file, Reason: fmt.Sprintf("epoch %s removes what no other one has added", e.ID)}
-	}
-	out := &Revision{ID: e.ID, After: after, tables: map[string]*Table{}, facts: facts}
-	for key, is := range facts {
-		for _, r := range after {
-			if was := r.facts[key]; len(was) == len(is) && &was[0] == &is[0] {
-				out.tables[key] = r.tables[key]
-			}
+// joined returns what some epochs say together. The error is an *Error if they contradict each other.
+func joined(file string, all []*Epoch) (out state, err error) {
+	out = state{}
+	known := map[*Epoch]bool{}
+	for i, e := range all {
+		own := e.until()
+		base := state{}
+		if common := last(known, own); common != nil {
+			base = common.facts
 		}
-		if out.tables[key] != nil {
-			continue
-		}
-		if out.tables[key], err = parseTable(key, is); err != nil {
-			return nil, unknown(h.file, key, err)
-		}
-	}
-	return out, nil
-}
-
-// joined returns what some revisions say together. The error is an *Error if they contradict each other.
-func (h *history) joined(all []*Revision) (state, error) {
-	if len(all) == 0 {
-		return state{}, nil
-	}
-	out, epochs := all[0].facts, h.before(all[0].ID)
-	for _, r := range all[1:] {
-		base, own := state{}, h.before(r.ID)
-		for _, e := range slices.Backward(h.epochs) {
-			if epochs[e.ID] && own[e.ID] {
-				base = h.known[e.ID].facts
-				break
-			}
-		}
-		var err error
-		if out, err = join(h.file, base, out, r.facts); err != nil {
+		if i == 0 {
+			out = e.facts
+		} else if out, err = join(file, base, out, e.facts); err != nil {
 			return nil, err
 		}
-		maps.Copy(epochs, own)
+		maps.Copy(known, own)
 	}
 	return out, nil
 }
 
-// before returns an epoch and all that are before it.
-func (h *history) before(id string) map[string]bool {
-	out := map[string]bool{id: true}
-	for _, e := range slices.Backward(h.epochs[:h.index[id]+1]) {
-		if out[e.ID] {
-			for _, o := range e.After {
-				out[o] = true
+// derive finds out what the file said after an epoch, given those before it. A table that this did not change is that of before. The
+// error is an *Error.
+func (e *Epoch) derive(file string) error {
+	before, err := joined(file, e.After)
+	if err != nil {
+		return err
+	}
+	ok := false
+	if e.facts, ok = before.after(e); !ok {
+		return &Error{File: file, Reason: fmt.Sprintf("epoch %s removes what no other one has added", e.ID)}
+	}
+	e.tables = map[string]*Table{}
+	for key, is := range e.facts {
+		for _, o := range e.After {
+			if was := o.facts[key]; len(was) == len(is) && &was[0] == &is[0] {
+				e.tables[key] = o.tables[key]
 			}
 		}
+		if e.tables[key] != nil {
+			continue
+		}
+		if e.tables[key], err = parseTable(key, is); err != nil {
+			return unknown(file, key, err)
+		}
+	}
+	return nil
+}
+
+// Accepted returns how often a change was accepted until then.
+func (e *Epoch) Accepted(name string) (n int) {
+	for _, t := range e.tables {
+		n += len(t.Reasons(name))
+	}
+	return n
+}
+
+// Table returns a table by its key; nil if the file did not have it.
+func (e *Epoch) Table(key string) *Table { return e.tables[key] }
+
+// Has reports whether the file had a table, given its key.
+func (e *Epoch) Has(key string) bool { return e.tables[key] != nil }
+
+// Tables returns all tables, by their keys.
+func (e *Epoch) Tables() map[string]*Table { return e.tables }
+
+// Lock returns the lock without what was before.
+func (e *Epoch) Lock() *Lock {
+	out := &Lock{}
+	for _, t := range e.tables {
+		out.Tables = append(out.Tables, *t)
+	}
+	out.Sort()
+	return out
+}
+
+// Reasons returns why a change of a table was accepted, each time, the last reason at the end.
+func (t *Table) Reasons(name string) (out []string) {
+	all := slices.Clone(t.Accepted)
+	for _, l := range slices.Backward(t.Layouts) {
+		all = append(all, l.Accepted...)
+	}
+	for _, a := range all {
+		if a.Change == name {
+			out = append(out, a.Reason)
+		}
+	}
+	if reason, ok := strings.CutPrefix(t.Removed, name+": "); ok {
+		out = append(out, reason)
 	}
 	return out
 }

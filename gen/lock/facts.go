@@ -12,62 +12,15 @@ import (
 // of fact is here: how lines write and read it, how the two sides of a merge are joined, and
 // whether the history of setups has it.
 type fact[T any] struct {
-	name  string                    // the first word of its lines
-	has   func(of *T) bool          // whether there is such a fact
-	write func(of *T, out *written) // if there is one
+	name  string           // the first word of its lines
+	joins joining          // how two sides are joined
+	about int              // how many of the words after it tell what it is a fact about
+	has   func(of *T) bool // whether there is such a fact
+	write func(of *T, line func(code func(w *words)))
 	read  func(of *T, w *words)
 	// record adds it to the record of a layout; nil if it may change while programs with the old
 	// code still run.
 	record func(r *recorder)
-}
-
-// line is one fact of a table.
-type line struct {
-	layout int // its number; 0 if the fact is about the table itself
-	name   string
-	words  []string
-	joins  joining
-	about  int    // how many of the words tell what it is a fact about
-	family string // of a column, and of its enum: two families may have columns of one name
-}
-
-// text returns the line, without the name of the table; empty if there is none.
-func (l *line) text() string {
-	if l == nil {
-		return ""
-	}
-	text := strings.Join(append([]string{l.name}, l.words...), " ")
-	if l.layout == 0 {
-		return text
-	}
-	return itoa(l.layout) + " " + text
-}
-
-// key returns what a fact is about: no two facts of a table are about the same, but for changes that
-// were accepted twice.
-func (l *line) key() string {
-	about := *l
-	about.words = append(slices.Clone(l.words[:l.about]), l.family)
-	return about.text()
-}
-
-// written are lines that are being written. They share the memory of the words.
-type written struct {
-	words
-	lines  []line
-	layout int // of the next lines
-}
-
-// add adds a line; code adds its words.
-func (out *written) add(name string, joins joining, about int, code func(w *words)) *line {
-	begin := len(out.list)
-	code(&out.words)
-	words := out.list[begin:len(out.list):len(out.list)]
-	if about == whole {
-		about = len(words)
-	}
-	out.lines = append(out.lines, line{layout: out.layout, name: name, words: words, joins: joins, about: about})
-	return &out.lines[len(out.lines)-1]
 }
 
 // tableFacts are the facts about tables, in the order of their lines.
@@ -75,7 +28,7 @@ var tableFacts = []fact[Table]{
 	single("schema", always, func(t *Table, w *words) { put(w, &t.Schema, asWord) }),
 	single("removed", func(t *Table) bool { return t.Removed != "" }, func(t *Table, w *words) { put(w, &t.Removed, asQuoted) }),
 	each("accepted", kept, whole, func(t *Table) *[]Acceptance { return &t.Accepted }, (*Acceptance).code),
-	{"lacks", func(t *Table) bool { return t.Lacks }, func(t *Table, out *written) { out.add("lacks", kept, whole, t.lacks) }, (*Table).lacks, nil},
+	single("lacks", func(t *Table) bool { return t.Lacks }, (*Table).lacks).joined(kept, whole),
 	each("serves", inSet, whole, func(t *Table) *[]string { return &t.Serves }, func(read *string, w *words) { put(w, read, asWord) }),
 }
 
@@ -157,8 +110,14 @@ func always[T any](*T) bool { return true }
 
 // single returns a kind of fact with at most one line.
 func single[T any](name string, has func(*T) bool, code func(*T, *words)) fact[T] {
-	write := func(of *T, out *written) { out.add(name, once, 0, func(w *words) { code(of, w) }) }
+	write := func(of *T, line func(func(*words))) { line(func(w *words) { code(of, w) }) }
 	return fact[T]{name: name, has: has, write: write, read: code}
+}
+
+// joined returns a kind of fact of which two sides are joined otherwise.
+func (f fact[T]) joined(joins joining, about int) fact[T] {
+	f.joins, f.about = joins, about
+	return f
 }
 
 // alike returns a kind of fact that the lock and the history of setups have in the same words.
@@ -168,19 +127,19 @@ func alike(name string, has func(*Layout) bool, code func(*Layout, *words)) fact
 }
 
 // whole is the number of words of a fact that stands for itself.
-const whole = -1
+const whole = 1 << 30
 
 // each returns a kind of fact with a line for each of several values; about is the number of words,
 // after the first one, that tell what the fact is about.
 func each[T, E any](name string, joins joining, about int, list func(*T) *[]E, code func(*E, *words)) fact[T] {
-	write := func(of *T, out *written) {
+	write := func(of *T, line func(func(*words))) {
 		all := *list(of)
 		for i := range all {
-			out.add(name, joins, about, func(w *words) { code(&all[i], w) })
+			line(func(w *words) { code(&all[i], w) })
 		}
 	}
 	read := func(of *T, w *words) { code(grow(list(of)), w) }
-	return fact[T]{name: name, has: always[T], write: write, read: read}
+	return fact[T]{name: name, joins: joins, about: about, has: always[T], write: write, read: read}
 }
 
 // grow appends a value to a list, and returns it.
@@ -206,17 +165,17 @@ func withEnums[T, E any](name string, joins joining, list func(*T) *[]E, of enum
 		option(w, "family", *family != "", family, asWord)
 		w.flag("retired", &v.Retired)
 	}
-	write := func(t *T, out *written) {
+	write := func(t *T, line func(func(*words))) {
 		all := *list(t)
 		for i := range all {
 			e := &all[i]
 			family := of.family(e)
-			out.add(name, joins, 1, func(w *words) { of.code(i, e, w) }).family = family
+			line(func(w *words) { of.code(i, e, w) })
 			for k := range *of.enum(e) {
-				out.add(name, kept, 4, func(w *words) {
+				line(func(w *words) {
 					w.list = append(w.list, of.name(i, e), "enum")
 					value(&(*of.enum(e))[k], &family, w)
-				}).family = family
+				})
 			}
 		}
 	}
@@ -238,7 +197,7 @@ func withEnums[T, E any](name string, joins joining, list func(*T) *[]E, of enum
 		}
 		w.fail("%s is unknown", first)
 	}
-	return fact[T]{name: name, has: always[T], write: write, read: read}
+	return fact[T]{name: name, joins: joins, about: 1, has: always[T], write: write, read: read}
 }
 
 // isEnum reports whether words are those of an enum value of what the first one names. Enum is also a type.
@@ -246,46 +205,29 @@ func isEnum(words []string) bool {
 	return len(words) > 2 && words[1] == "enum" && words[2] != "" && strings.Trim(words[2][:1], "-0123456789") == ""
 }
 
-// kindOf returns the place of a kind of fact about layouts.
-func kindOf(name string) int {
-	return slices.IndexFunc(layoutFacts, func(f fact[Layout]) bool { return f.name == name })
+// kindOf returns the place of a kind of fact in a list; -1 if it has none.
+func kindOf[T any](kinds []fact[T], name string) int {
+	return slices.IndexFunc(kinds, func(f fact[T]) bool { return f.name == name })
 }
 
-// write writes the lines of all facts.
-func write[T any](facts []fact[T], of *T, out *written) {
-	for _, f := range facts {
+// write returns the lines of all facts. Each begins with some text.
+func write[T any](kinds []fact[T], of *T, begin string) (out []string) {
+	for _, f := range kinds {
 		if f.has(of) {
-			f.write(of, out)
+			f.write(of, func(code func(w *words)) {
+				out = append(out, begin+strings.Join(append([]string{f.name}, wordsOf(code)...), " "))
+			})
 		}
-	}
-}
-
-// lines returns the facts of a table and of its layouts.
-func (t *Table) lines() []line {
-	out := written{words: words{list: make([]string, 0, 128)}, lines: make([]line, 0, 24)}
-	write(tableFacts, t, &out)
-	for i := range t.Layouts {
-		out.layout = t.Layouts[i].Number
-		write(layoutFacts, &t.Layouts[i], &out)
-	}
-	return out.lines
-}
-
-// facts returns the lines of a table without its name.
-func (t *Table) facts() []string {
-	lines := t.lines()
-	out := make([]string, len(lines))
-	for i := range lines {
-		out[i] = lines[i].text()
 	}
 	return out
 }
 
-// reader returns the function that reads facts of a kind; nil if there is none.
-func reader[T any](facts []fact[T], name string) func(*T, *words) {
-	i := slices.IndexFunc(facts, func(f fact[T]) bool { return f.name == name })
-	if i < 0 {
-		return nil
+// facts returns the facts of a table and of its layouts: lines without its name.
+func (t *Table) facts() []string {
+	out := write(tableFacts, t, "")
+	for i := range t.Layouts {
+		l := &t.Layouts[i]
+		out = append(out, write(layoutFacts, l, itoa(l.Number)+" ")...)
 	}
-	return facts[i].read
+	return out
 }

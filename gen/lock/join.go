@@ -3,6 +3,7 @@ package lock
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -80,21 +81,23 @@ func joinTable(key string, was, our, their []string) ([]string, error) {
 		sides[i] = t
 	}
 	base, ours, theirs := sides[0], sides[1], sides[2]
-	before, a, b := base.about(), ours.about(), theirs.about()
+	before, a, b := base.claims(), ours.claims(), theirs.claims()
 	others := theirs.since(base) // layouts of their own
 	if len(others) == 0 || len(ours.since(base)) == 0 || a.sameLayouts(b, base) && b.sameLayouts(a, base) {
 		others = nil
 	} else {
 		theirs.Layouts = theirs.Layouts[len(others):]
-		b = theirs.about()
+		b = theirs.claims()
 	}
 	var joined []string
-	for key, line := range a.union(b) {
-		l := line.layout
+	all := maps.Clone(b)
+	maps.Copy(all, a)
+	for key, c := range all {
+		l := c.layout
 		if base.has(l) && (!ours.has(l) || !theirs.has(l)) {
 			continue // one side has removed the layout
 		}
-		if text := choose(line.joins, before[key].text(), a[key].text(), b[key].text(), base.has(l), ours.has(l)); text != "" {
+		if text := choose(c.joins, before[key].text, a[key].text, b[key].text, base.has(l), ours.has(l)); text != "" {
 			joined = append(joined, text)
 		}
 	}
@@ -126,9 +129,9 @@ func (t *Table) since(base *Table) []Layout {
 }
 
 // sameLayouts reports whether another side has what a side says of its own layouts, but for facts of which a layout has several.
-func (ls lines) sameLayouts(other lines, base *Table) bool {
-	for key, l := range ls {
-		if l.layout > 0 && l.joins == once && (len(base.Layouts) == 0 || l.layout > base.Newest().Number) && other[key].text() != l.text() {
+func (cs claims) sameLayouts(other claims, base *Table) bool {
+	for key, c := range cs {
+		if c.layout > 0 && c.joins == once && (len(base.Layouts) == 0 || c.layout > base.Newest().Number) && other[key].text != c.text {
 			return false
 		}
 	}
@@ -181,26 +184,50 @@ const retiredFlag = " retired"
 // live returns the line of a fact without the note that it is no longer in use.
 func live(line string) string { return strings.TrimSuffix(line, retiredFlag) }
 
-// lines are the lines of a table, by what they are about.
-type lines map[string]*line
+// claim is a fact of one side.
+type claim struct {
+	layout int // its number; 0 if the fact is about the table itself
+	joins  joining
+	text   string
+}
 
-// about returns the lines of a table. What was accepted twice has two of them.
-func (t *Table) about() lines {
-	out := lines{}
-	all := t.lines()
-	for i := range all {
-		key := all[i].key()
-		for n := 2; out[key] != nil; n++ {
-			key = all[i].key() + " again " + itoa(n)
+// claims are the facts of one side, by what they are about.
+type claims map[string]claim
+
+// claims returns the facts of a table. No two of them are about the same, but for changes that were accepted twice.
+func (t *Table) claims() claims {
+	out := claims{}
+	for _, fact := range t.facts() {
+		about, c := claimOf(fact)
+		key := about
+		for n := 2; out[key].text != ""; n++ {
+			key = about + " again " + itoa(n)
 		}
-		out[key] = &all[i]
+		out[key] = c
 	}
 	return out
 }
 
-// union returns the lines with those of other facts.
-func (ls lines) union(other lines) lines {
-	out := maps.Clone(other)
-	maps.Copy(out, ls)
-	return out
+// claimOf returns a fact, and what it is about. Two families may have columns of one name.
+func claimOf(fact string) (about string, c claim) {
+	words, _ := split(fact) // that was written
+	c.text = fact
+	var n int
+	if layout, err := strconv.Atoi(words[0]); err == nil {
+		c.layout, words = layout, words[1:]
+		kind := &layoutFacts[kindOf(layoutFacts, words[0])]
+		c.joins, n = kind.joins, kind.about
+	} else {
+		kind := &tableFacts[kindOf(tableFacts, words[0])]
+		c.joins, n = kind.joins, kind.about
+	}
+	rest := words[1:]
+	if isEnum(rest) {
+		c.joins, n = kept, 4
+	}
+	key := append([]string{itoa(c.layout), words[0]}, rest[:min(n, len(rest))]...)
+	if i := slices.IndexFunc(rest, func(word string) bool { return strings.HasPrefix(word, "family=") }); i >= 0 {
+		key = append(key, rest[i])
+	}
+	return strings.Join(key, " "), c
 }

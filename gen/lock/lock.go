@@ -18,11 +18,8 @@ const Name = "btgen.lock"
 
 // Lock is the content of a btgen.lock.
 type Lock struct {
-	Tables []Table // what all epochs say together, sorted by Name and Family
-	Epochs []Epoch // each after those that it follows; none if a file has none, or was not written yet
-
-	last  []*Revision // see Revisions
-	known state       // what all epochs say together; nil without epochs
+	Tables []Table  // what all epochs say together, sorted by Name and Family
+	Epochs []*Epoch // each after those that it follows; none if a file has none, or was not written yet
 }
 
 // Table describes how the events of one schema are stored in one table. A table that

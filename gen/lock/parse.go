@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -85,25 +86,20 @@ func Parse(file string, text []byte) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := historyOf(file, epochs)
-	if err != nil {
-		return nil, err
+	for _, e := range epochs {
+		if err := e.derive(file); err != nil {
+			return nil, err
+		}
 	}
-	last, err := h.revisions(h.heads())
-	if err != nil {
-		return nil, err
-	}
-	known, err := h.joined(last)
-	if err != nil {
-		return nil, err
-	}
-	out := &Lock{}
+	out, last := &Lock{}, heads(epochs)
 	if len(last) == 1 {
 		out = last[0].Lock()
+	} else if known, err := joined(file, last); err != nil {
+		return nil, err
 	} else if out, err = known.lock(file); err != nil {
 		return nil, err
 	}
-	out.Epochs, out.last, out.known = h.epochs, last, known
+	out.Epochs = epochs
 	return out, nil
 }
 
@@ -126,44 +122,87 @@ func unknown(file, key string, err error) *Error {
 	return &Error{File: file, Problem: Newer, Reason: "another version of btgen wrote the file, and this one does not know what it says of table " + key + ": " + err.Error()}
 }
 
-// parseEpochs returns the epochs of a file. The error is an *Error.
-func parseEpochs(file string, text []byte) ([]Epoch, error) {
-	var out []Epoch
-	index, lines, seen := map[string]int{}, map[string]int{}, map[string]bool{}
+// parsed is the epochs of a file that is being parsed.
+type parsed struct {
+	file  string
+	all   map[string]*Epoch
+	after map[string][]string // the IDs of those that they follow
+	line  map[string]int      // the first one
+	order []*Epoch            // each after those that it follows
+}
+
+// parseEpochs returns the epochs of a file, each after those that it follows. The error is an *Error.
+func parseEpochs(file string, text []byte) ([]*Epoch, error) {
+	p := &parsed{file: file, all: map[string]*Epoch{}, after: map[string][]string{}, line: map[string]int{}}
+	seen := map[string]bool{}
 	for i, line := range strings.Split(string(text), "\n") {
 		if line == "" || line[0] == '#' || seen[line] || strings.Contains("<|=>", line[:1]) && marker.MatchString(line) {
 			continue
 		}
 		seen[line] = true // both sides of a merge may have it
-		key, rest, _ := strings.Cut(line, " ")
-		id, rest, _ := strings.Cut(rest, " ")
-		sign, rest, some := strings.Cut(rest, " ")
-		if !strings.Contains(key, "/") || !some {
-			return nil, &Error{File: file, Line: i + 1, Reason: "the line contains no fact about a table"}
-		}
-		n, known := index[id]
-		if !known {
-			n = len(out)
-			index[id], lines[id] = n, i+1
-			out = append(out, Epoch{ID: id})
-		}
-		switch sign {
-		case "after":
-			out[n].After = strings.Fields(rest)
-		case "+", "-":
-			out[n].Changes = append(out[n].Changes, Change{key, sign == "-", rest})
-		default:
-			return nil, &Error{File: file, Line: i + 1, Reason: fmt.Sprintf("%q is unknown", sign)}
+		if err := p.parse(i+1, line); err != nil {
+			return nil, err
 		}
 	}
-	for i := range out {
-		e := &out[i]
+	ids := slices.Sorted(maps.Keys(p.all))
+	for _, id := range ids {
+		e := p.all[id]
 		slices.SortStableFunc(e.Changes, func(a, b Change) int { return strings.Compare(a.Table, b.Table) })
-		if e.digest() != e.ID || len(e.Changes) == 0 {
-			return nil, &Error{File: file, Line: lines[e.ID], Reason: "a line of epoch " + e.ID + " was edited, moved or removed"}
+		if e.digest(strings.Join(p.after[id], " ")) != id || len(e.Changes) == 0 {
+			return nil, &Error{File: file, Line: p.line[id], Reason: "a line of epoch " + id + " was edited, moved or removed"}
 		}
 	}
-	return out, nil
+	for _, id := range ids {
+		if err := p.add(id); err != nil {
+			return nil, err
+		}
+	}
+	return p.order, nil
+}
+
+// parse parses a line of a file, of which the number is given.
+func (p *parsed) parse(n int, line string) error {
+	key, rest, _ := strings.Cut(line, " ")
+	id, rest, _ := strings.Cut(rest, " ")
+	sign, rest, some := strings.Cut(rest, " ")
+	if !strings.Contains(key, "/") || !some {
+		return &Error{File: p.file, Line: n, Reason: "the line contains no fact about a table"}
+	}
+	e := p.all[id]
+	if e == nil {
+		e = &Epoch{ID: id}
+		p.all[id], p.line[id] = e, n
+	}
+	switch sign {
+	case "after":
+		p.after[id] = strings.Fields(rest)
+	case "+", "-":
+		e.Changes = append(e.Changes, Change{key, sign == "-", rest})
+	default:
+		return &Error{File: p.file, Line: n, Reason: fmt.Sprintf("%q is unknown", sign)}
+	}
+	return nil
+}
+
+// add adds an epoch, after those that it follows.
+func (p *parsed) add(id string) error {
+	e := p.all[id]
+	if slices.Contains(p.order, e) {
+		return nil
+	}
+	p.all[id] = nil // until those are added
+	for _, before := range p.after[id] {
+		o := p.all[before]
+		if o == nil {
+			return &Error{File: p.file, Problem: Incomplete, Reason: fmt.Sprintf("epoch %s follows %s, which the file lacks", id, before)}
+		}
+		if err := p.add(before); err != nil {
+			return err
+		}
+		e.After = append(e.After, o)
+	}
+	e.place, p.order, p.all[id] = len(p.order), append(p.order, e), e
+	return nil
 }
 
 // parseFirst parses a file of the first format, which has no epochs.
@@ -248,8 +287,8 @@ func (t *Table) read(fact string) error {
 		return cmp.Or(err, errUnknown)
 	}
 	w := &words{reading: true, list: all[1:]}
-	if read := reader(tableFacts, all[0]); read != nil {
-		read(t, w)
+	if i := kindOf(tableFacts, all[0]); i >= 0 {
+		tableFacts[i].read(t, w)
 		return w.done()
 	}
 	n, err := strconv.Atoi(all[0])
@@ -260,11 +299,11 @@ func (t *Table) read(fact string) error {
 		t.Layouts = append(t.Layouts, Layout{Number: n})
 	}
 	name := w.next()
-	read := reader(layoutFacts, name)
-	if read == nil {
+	kind := kindOf(layoutFacts, name)
+	if kind < 0 {
 		return fmt.Errorf("%q is unknown", name)
 	}
-	read(&t.Layouts[len(t.Layouts)-1], w)
+	layoutFacts[kind].read(&t.Layouts[len(t.Layouts)-1], w)
 	return w.done()
 }
 
@@ -297,7 +336,7 @@ func sortFacts(facts []string) {
 		if err != nil {
 			continue // about the table itself
 		}
-		p := [3]int{math.MaxInt - layout, kindOf(words[1]), 0}
+		p := [3]int{math.MaxInt - layout, kindOf(layoutFacts, words[1]), 0}
 		if isEnum(words[2:]) {
 			p[2] = 1 << 30
 		} else if len(words) > 2 {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -27,12 +26,11 @@ func (l *Lock) Text() []byte {
 		l = l.Next(l.Tables)
 	}
 	lines := map[string][]string{}
-	for i := range l.Epochs {
-		e := &l.Epochs[i]
+	for _, e := range l.Epochs {
 		for k := range e.Changes {
 			c := &e.Changes[k]
 			if len(e.After) > 0 && (k == 0 || e.Changes[k-1].Table != c.Table) {
-				lines[c.Table] = append(lines[c.Table], e.ID+" after "+strings.Join(e.After, " "))
+				lines[c.Table] = append(lines[c.Table], e.ID+" after "+e.after())
 			}
 			lines[c.Table] = append(lines[c.Table], e.ID+c.sign()+c.Fact)
 		}
@@ -68,10 +66,7 @@ func showDefault(f *layout.Field) string {
 func (l *Layout) Equal(o *Layout) bool {
 	a, b := *l, *o
 	a.Accepted, b.Accepted = nil, nil
-	var left, right written
-	write(layoutFacts, &a, &left)
-	write(layoutFacts, &b, &right)
-	return slices.EqualFunc(left.lines, right.lines, func(a, b line) bool { return a.name == b.name && slices.Equal(a.words, b.words) })
+	return slices.Equal(write(layoutFacts, &a, ""), write(layoutFacts, &b, ""))
 }
 
 // Line returns the number of the first line of a table in the content of a file; 0 if there is

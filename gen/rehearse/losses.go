@@ -27,20 +27,20 @@ type Loss struct {
 }
 
 // Cause is a kind of difference between the facts of two programs. It explains a loss to people, and decides nothing.
-type Cause int
+type Cause string
 
 // The causes.
 const (
-	SchemaRemoved   Cause = iota
-	Deleted               // deleted events, or windows of them, are back
-	Foreign               // events of another schema
-	ReadMoved             // another table serves the read
-	RowsChanged           // other row keys, another pattern, another table, or another format of events
-	LayoutRemoved         // the event has a layout of another time, or none
-	FamiliesChanged       // other families
-	LifeChanged           // another time to live
-	RollupChanged         // another rollup, or none
-	ColumnsChanged        // other columns, codings, defaults or values of enums
+	SchemaRemoved   Cause = "schema-removed"
+	Deleted         Cause = "deleted"    // deleted events, or windows of them, are back
+	Foreign         Cause = "foreign"    // events of another schema
+	ReadMoved       Cause = "read-moved" // another table serves the read
+	RowsChanged     Cause = "rows"       // other row keys, another pattern, another table, or another format of events
+	LayoutRemoved   Cause = "layout"     // the event has a layout of another time, or none
+	FamiliesChanged Cause = "families"   // other families
+	LifeChanged     Cause = "life"       // another time to live
+	RollupChanged   Cause = "rollup"     // another rollup, or none
+	ColumnsChanged  Cause = "columns"    // other columns, codings, defaults or values of enums
 )
 
 // Losses returns the losses of an epoch against those that it follows, of which there is at least one. Of equal
@@ -208,7 +208,7 @@ func (c *comparison) compare(n int) {
 	lost := map[look]bool{} // in this pair
 	for i, what := range c.new.looksOf(q) {
 		shown := after.shown[i]
-		if q.aside(what.read) || !p.reads(what.read) && c.ends(q.table(what.read), is) {
+		if q.read(what.read).aside || p.read(what.read) == nil && c.ends(q.table(what.read), is) {
 			continue
 		}
 		saw, comparable := c.before(p, q, before, what, shown, c.pairs[n].was)
@@ -270,14 +270,10 @@ func (w *side) shown(p *Schema, v *view, what look) (string, bool) {
 // before returns what was shown, before a change, of something that is shown now; false if there is nothing to
 // compare.
 func (c *comparison) before(p, q *Schema, before *view, what look, shown string, was int) (string, bool) {
+	read := q.read(what.read)
+	what.read = p.instead(what.read)
 	if saw, known := c.old.shown(p, before, what); known {
 		return saw, true
-	}
-	if !p.reads(what.read) { // a new read finds what the first one found
-		what.read = p.first()
-		if saw, known := c.old.shown(p, before, what); known {
-			return saw, true
-		}
 	}
 	if what.field == "" || p.field(what.field) != nil {
 		return "", false
@@ -286,7 +282,7 @@ func (c *comparison) before(p, q *Schema, before *view, what look, shown string,
 	if c.states[was].again && shown == what.field {
 		return Absent, true // the event was replaced by one without it
 	}
-	if saw, known := c.earlier(c.prev, was, what, q.idle(what.read)); known {
+	if saw, known := c.earlier(c.prev, was, what, read.Idle); known {
 		return saw, true
 	}
 	f := q.field(what.field)
@@ -294,27 +290,17 @@ func (c *comparison) before(p, q *Schema, before *view, what look, shown string,
 	return Absent, !own
 }
 
-// first returns the name of the read that finds all events.
-func (p *Schema) first() string {
-	if len(p.Reads) == 0 {
-		return ""
-	}
-	return p.Reads[0].Name
-}
-
 // earlier returns what the newest earlier program that had a field showed of it.
 func (c *comparison) earlier(e *Epoch, was int, what look, idle bool) (string, bool) {
 	for _, prev := range e.After {
 		p := prev.Program.schema(c.states[was].schema)
-		if p == nil || p.field(what.field) == nil || idle && !p.reads(what.read) {
+		if p == nil || p.field(what.field) == nil || idle && p.read(what.read) == nil {
 			if saw, known := c.earlier(prev, was, what, idle); known {
 				return saw, known
 			}
 			continue
 		}
-		if !p.reads(what.read) {
-			what.read = p.first()
-		}
+		what.read = p.instead(what.read)
 		w := c.played[prev].world
 		saw, known := w.shown(p, w.see(p, was), what)
 		return saw, known && saw != None
@@ -324,10 +310,7 @@ func (c *comparison) earlier(e *Epoch, was int, what look, idle bool) (string, b
 
 // loss returns a loss with its causes.
 func (c *comparison) loss(p, q *Schema, what look, saw, shown string, was, is *state) Loss {
-	read := what.read
-	if !p.reads(read) {
-		read = p.first()
-	}
+	read := p.instead(what.read)
 	from, to := p.table(read), q.table(what.read)
 	out := Loss{Schema: q.Name, Read: what.read, Field: what.field, Width: what.width, Was: saw, Is: shown, From: serving(p, read), To: serving(q, what.read)}
 	if from == nil || to == nil || from.Name != to.Name {
@@ -338,13 +321,17 @@ func (c *comparison) loss(p, q *Schema, what look, saw, shown string, was, is *s
 	if was.deleted {
 		out.Causes = append(out.Causes, Deleted)
 	}
-	if l := q.at(what.read, c.starts[is.period]); l != nil {
+	var l *Layout
+	if to != nil {
+		l = to.at(c.starts[is.period])
+	}
+	if l != nil {
 		out.Since = l.Since
 	}
 	if field := out.FieldOf(); field != "" && what.width == 0 {
 		out.Stored = c.stored(c.prev, look{read: read, field: field}, was)
 		out.Found = c.new.column(q, to, field, is)
-		if l := q.at(what.read, c.starts[is.period]); l != nil && out.Stored != nil {
+		if l != nil && out.Stored != nil {
 			out.Kept = slices.ContainsFunc(l.columns(field), func(o *Column) bool { return o.Key == out.Stored.Key && o.Family == out.Stored.Family })
 		}
 	}
@@ -355,11 +342,7 @@ func (c *comparison) loss(p, q *Schema, what look, saw, shown string, was, is *s
 func (c *comparison) stored(e *Epoch, what look, was *state) *Column {
 	p := e.Program.schema(was.schema)
 	if p != nil && p.field(what.field) != nil {
-		t := p.table(what.read)
-		if t == nil {
-			t = p.table(p.first())
-		}
-		return c.played[e].world.column(p, t, what.field, was)
+		return c.played[e].world.column(p, p.table(p.instead(what.read)), what.field, was)
 	}
 	for _, prev := range e.After {
 		if out := c.stored(prev, what, was); out != nil {

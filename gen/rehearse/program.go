@@ -140,28 +140,28 @@ func (s *Schema) field(id string) *Field {
 	return nil
 }
 
+// read returns the read with a name; nil if there is none.
+func (s *Schema) read(name string) *Read {
+	if i := slices.IndexFunc(s.Reads, func(r Read) bool { return r.Name == name }); i >= 0 {
+		return &s.Reads[i]
+	}
+	return nil
+}
+
+// instead returns the name of the read that finds what another one does: the same, or the first one if there is none.
+func (s *Schema) instead(name string) string {
+	if s.read(name) == nil && len(s.Reads) > 0 {
+		return s.Reads[0].Name
+	}
+	return name
+}
+
 // table returns the table that serves a read; nil if none does.
 func (s *Schema) table(read string) *Table {
-	i := slices.IndexFunc(s.Reads, func(r Read) bool { return r.Name == read })
-	if i < 0 {
-		return nil
+	if r := s.read(read); r != nil {
+		return &s.Tables[r.Table]
 	}
-	return &s.Tables[s.Reads[i].Table]
-}
-
-// aside reports whether a read is not compared.
-func (s *Schema) aside(read string) bool {
-	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Name == read && r.aside })
-}
-
-// idle reports whether a read is of a table that serves none.
-func (s *Schema) idle(read string) bool {
-	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Name == read && r.Idle })
-}
-
-// reads reports whether the schema has a read.
-func (s *Schema) reads(name string) bool {
-	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Name == name })
+	return nil
 }
 
 // layouts are the layouts of the tables of a schema.
@@ -212,14 +212,6 @@ func (t *Table) at(start time.Time) *Layout {
 		if !t.Layouts[i].Since.After(start) {
 			return &t.Layouts[i]
 		}
-	}
-	return nil
-}
-
-// at returns the layout in which a read finds events from a time on; nil if there is none.
-func (s *Schema) at(read string, start time.Time) *Layout {
-	if t := s.table(read); t != nil {
-		return t.at(start)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func parts(next *Epoch) (out []part) {
 				of = p
 			}
 			for _, r := range of.Reads {
-				if r.Idle && (p == nil || q == nil || !p.reads(r.Name)) {
+				if r.Idle && (p == nil || q == nil || p.read(r.Name) == nil) {
 					continue
 				}
 				n := part{schema: name, reads: map[string]bool{}, tables: map[string]bool{}, places: map[string]bool{}}
@@ -233,7 +233,7 @@ func (n *part) take(p *Schema, read string) {
 	}
 	t := p.table(read)
 	if t == nil || t.Newest {
-		n.takeTable(p, p.table(p.first()))
+		n.takeTable(p, p.table(p.instead("")))
 	}
 	n.takeTable(p, t)
 }
