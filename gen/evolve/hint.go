@@ -353,25 +353,12 @@ func mayMove(p *pair, field *schema.Field, old *lock.Column) bool {
 
 // olderWas returns how was names the place of a field in stored events.
 func olderWas(p *pair, change *Change, field *schema.Field, old *lock.Column) schema.Was {
-	out := schema.Was{Pos: lockPos}
-	if old.Type != field.Type.V {
-		out.Type = set(old.Type)
+	c := &comparer{new: p.facts.Newest()}
+	of := lock.Column{Type: field.Type.V, Values: old.Values, Family: old.Family}
+	if i := find(c.new.Columns, change.column, false); i >= 0 {
+		of.Values = c.new.Columns[i].Values
 	}
-	if old.Type == schema.Enum && field.Type.V != schema.Enum {
-		for _, v := range old.Enum {
-			out.Of = append(out.Of, schema.EnumValue{Name: set(v.Name), Number: set(int(v.Number))})
-		}
-	}
-	if p.table.Blob == layout.Protobuf {
-		out.Number.V, _ = strconv.Atoi(old.Key)
-		out.Number.Pos = lockPos
-		return out
-	}
-	out.Column = set(old.Key)
-	if i := find(p.facts.Newest().Columns, change.column, false); p.table.Blob == "" && i >= 0 && p.facts.Newest().Columns[i].Values != old.Values {
-		out.Values = set(old.Values.String())
-	}
-	return out
+	return c.was(*old, &of)
 }
 
 // withWas returns where older events have a field, with one more place before the others, or the same one once.

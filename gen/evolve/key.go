@@ -13,14 +13,11 @@ import (
 // key compares the segments of row keys.
 func (c *comparer) key() {
 	old, new := lock.Plain(c.old.Segments), lock.Plain(c.new.Segments)
+	alike := c.old.Delimiter == c.new.Delimiter
 	switch {
-	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(old, new, sameSegment):
-		c.kinds(old, new)
-		c.keyEnums(old, new)
-	case c.old.Delimiter == c.new.Delimiter && slices.EqualFunc(unsalted(old), unsalted(new), sameSegment):
+	case alike && c.sameRows(old, new):
+	case alike && slices.EqualFunc(unsalted(old), unsalted(new), sameSegment):
 		c.add(Change{Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}}, "salt", saltText(old), saltText(new))
-	case c.old.Delimiter == c.new.Delimiter && c.renamedSeries(old, new):
-		c.keyEnums(old, new)
 	default:
 		change := Change{Keys: true, place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}}
 		if i := change.segment - 1; keyText(c.old) == keyText(c.new) && i >= 0 && i < len(old) {
@@ -32,18 +29,44 @@ func (c *comparer) key() {
 	}
 }
 
-// kinds compares whether rows with other texts than those of constants are of other schemas.
-func (c *comparer) kinds(old, new []lock.Segment) {
-	for i, g := range new {
-		if g.Tells == old[i].Tells {
+// sameRows reports whether keys have the same bytes. It adds the changes of what else differs: names of series values, types,
+// values of enums, and whether rows with other texts than those of constants are of other schemas.
+func (c *comparer) sameRows(old, new []lock.Segment) bool {
+	if c.old.KeyFact() != c.new.KeyFact() {
+		return false
+	}
+	has := func(segments []lock.Segment, name string) bool {
+		return slices.ContainsFunc(segments, func(g lock.Segment) bool { return g.Kind == codec.SeriesSegment && g.Name == name })
+	}
+	var same comparer
+	for i, a := range old {
+		b := new[i]
+		if a.Name != b.Name {
+			if has(new, a.Name) || has(old, b.Name) { // a different order
+				return false
+			}
+			same.add(Change{Item: b.Name, place: atKey}, "series-renamed", a.Name, b.Name)
+		}
+		switch {
+		case a.Type == b.Type && a.Type == schema.Enum:
+			same.enum(enumOf{b.Name, b.Name, a.Enum, b.Enum, a.Form.Encoding == codec.KeyText})
+		case a.Type == b.Type:
+		case !widens(a.Type, b.Type):
+			return false
+		default:
+			same.add(Change{Item: b.Name, place: atKey}, "series-wider", b.Name, a.Type, b.Type)
+		}
+		if a.Tells == b.Tells {
 			continue
 		}
 		effect := "reads report rows with another text as undecodable instead of skipping them"
-		if g.Tells {
+		if b.Tells {
 			effect = "reads skip rows with another text instead of reporting them as undecodable"
 		}
-		c.add(Change{place: atKey, segment: i + 1, Old: segmentText(c.old, old[i]), New: segmentText(c.new, g)}, "kind", g.Const, effect)
+		same.add(Change{place: atKey, segment: i + 1, Old: segmentText(c.old, a), New: segmentText(c.new, b)}, "kind", b.Const, effect)
 	}
+	c.changes = append(c.changes, same.changes...)
+	return true
 }
 
 // segment returns the number of the first new segment that differs from the old one, counted
@@ -82,49 +105,10 @@ func saltText(segments []lock.Segment) string {
 	return "no salt"
 }
 
-// renamedSeries reports whether the keys differ only in the names of series values, and in types
-// whose values have the same bytes. It adds changes only in this case.
-func (c *comparer) renamedSeries(old, new []lock.Segment) bool {
-	if c.old.KeyFact() != c.new.KeyFact() {
-		return false
-	}
-	has := func(segments []lock.Segment, name string) bool {
-		return slices.ContainsFunc(segments, func(g lock.Segment) bool { return g.Kind == codec.SeriesSegment && g.Name == name })
-	}
-	var changes comparer
-	for i, a := range old {
-		b := new[i]
-		switch {
-		case a.Name != b.Name && (has(new, a.Name) || has(old, b.Name)): // a different order
-			return false
-		case a.Name != b.Name:
-			changes.add(Change{Item: b.Name, place: atKey}, "series-renamed", a.Name, b.Name)
-		}
-		switch {
-		case a.Type == b.Type:
-		case !widens(a.Type, b.Type):
-			return false
-		default:
-			changes.add(Change{Item: b.Name, place: atKey}, "series-wider", b.Name, a.Type, b.Type)
-		}
-	}
-	c.changes = append(c.changes, changes.changes...)
-	return len(changes.changes) > 0
-}
-
 // widens reports whether every stored value of one type is also a value of the other, with the
 // same bytes in cells and in text keys.
 func widens(from, to schema.Type) bool {
 	return slices.Contains(from.Traits().Widens, to)
-}
-
-// keyEnums compares the enums of keys.
-func (c *comparer) keyEnums(old, new []lock.Segment) {
-	for i := range old {
-		if old[i].Kind == codec.SeriesSegment && old[i].Type == schema.Enum && new[i].Type == schema.Enum {
-			c.enum(enumOf{new[i].Name, new[i].Name, old[i].Enum, new[i].Enum, old[i].Form.Encoding == codec.KeyText})
-		}
-	}
 }
 
 // bucket compares the buckets of bucket patterns.
@@ -168,18 +152,18 @@ func offsetText(sequence bool) string {
 
 // timeText returns the time of a key in the schema language.
 func timeText(f codec.TimeFormat) string {
-	return "time: " + reversedText(f)
+	return strings.Trim(timed(schema.SegmentTime, f).String(), "{}")
 }
 
-// reversedText returns a time format in the schema language, with reverse if it is reversed.
-func reversedText(f codec.TimeFormat) string {
+// timed returns a segment of the schema language with a time format.
+func timed(kind schema.SegmentKind, f codec.TimeFormat) schema.Segment {
 	forward := f
 	forward.Reverse, forward.From = false, codec.Largest
-	text := schema.Quoted(forward.String())
-	if f.Reverse {
-		text += ", reverse: " + f.From.String()
+	out := schema.Segment{Kind: kind, Format: set(forward.String()), Reverse: given(f.Reverse)}
+	if f.From != codec.Largest {
+		out.From = set(f.From.String())
 	}
-	return text
+	return out
 }
 
 // precision compares the precision of event times.
@@ -228,53 +212,40 @@ func keyRestore(l *lock.Layout) string {
 
 // segmentText returns a segment in the schema language.
 func segmentText(l *lock.Layout, g lock.Segment) string {
+	out := schema.Segment{}
 	switch g.Kind {
 	case codec.ConstSegment:
-		kind := ""
-		if g.Tells {
-			kind = ", kind: true"
-		}
-		return "{const: " + schema.Quoted(g.Const) + kind + joinedText(g) + "}"
+		out = schema.Segment{Kind: schema.SegmentConst, Const: set(g.Const), Tells: given(g.Tells)}
 	case codec.BucketSegment:
-		if l.Bucket.Label.Format.Reverse {
-			return "{bucket: " + reversedText(l.Bucket.Label.Format) + joinedText(g) + "}"
+		if out.Kind = schema.SegmentBucket; l.Bucket.Label.Format.Reverse {
+			out = timed(schema.SegmentBucket, l.Bucket.Label.Format)
 		}
-		return "bucket"
 	case codec.TimeSegment:
-		return "{" + timeText(l.TimeKey) + joinedText(g) + "}"
+		out = timed(schema.SegmentTime, l.TimeKey)
 	case codec.MetricSegment:
 		return "metric"
 	case codec.SequenceSegment:
 		return "{sequence: true}"
 	case codec.SaltSegment:
-		return fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(g.Salted, ", "), g.Buckets)
+		out = schema.Segment{Kind: schema.SegmentHash, Buckets: set(g.Buckets)}
+		for _, name := range g.Salted {
+			out.Hash = append(out.Hash, set(name))
+		}
+	case codec.SeriesSegment:
+		f := g.Form
+		out = schema.Segment{Name: set(g.Name), Pad: given(f.Pad), Reverse: given(f.Reverse), Escape: given(f.Escape)}
+		if f != (codec.KeyForm{}) || g.Joined {
+			out.Encoding = set(f.Encoding.String())
+		}
 	}
-	return seriesText(g)
+	out.Joined = given(g.Joined)
+	return out.String()
 }
 
-// joinedText returns the key joined in the schema language; empty if it is not set.
-func joinedText(g lock.Segment) string {
-	if g.Joined {
-		return ", joined: true"
+// given returns a value that is written in the schema language, if it is not zero.
+func given[T comparable](v T) (out schema.Value[T]) {
+	if v != out.V {
+		out = set(v)
 	}
-	return ""
-}
-
-// seriesText returns the segment of a series value in the schema language.
-func seriesText(g lock.Segment) string {
-	text := g.Name
-	if g.Form != (codec.KeyForm{}) || g.Joined {
-		text = "{name: " + g.Name + ", encoding: " + g.Form.Encoding.String()
-		if g.Form.Pad > 0 {
-			text += fmt.Sprintf(", pad: %d", g.Form.Pad)
-		}
-		if g.Form.Reverse {
-			text += ", reverse: true"
-		}
-		if g.Form.Escape {
-			text += ", escape: true"
-		}
-		text += joinedText(g) + "}"
-	}
-	return text
+	return out
 }

@@ -11,42 +11,34 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// troupe is the schemas that have tables of Bigtable in common, before or after a change: they are rehearsed
-// together.
-type troupe struct {
-	pairs []*pair
-}
-
-// troupes returns the schemas that share tables, in the order of their pairs.
-func (c *Comparison) troupes() []troupe {
-	group := make([]int, len(c.pairs))
-	by := map[string]int{} // by the table, and by the schema
+// troupes returns the pairs that are rehearsed together, as their schemas have tables of Bigtable in common, before or after the
+// change: in their order.
+func (c *Comparison) troupes() (out [][]*pair) {
+	by := map[string][]int{} // pairs by what they share
 	for i := range c.pairs {
-		group[i] = i
 		for _, key := range c.ties(&c.pairs[i]) {
-			k, known := by[key]
-			if !known {
-				by[key] = i
-				continue
-			}
-			from, to := group[i], group[k]
-			for n := range i + 1 {
-				if group[n] == from {
-					group[n] = to
-				}
-			}
+			by[key] = append(by[key], i)
 		}
 	}
-	var out []troupe
-	index := map[int]int{}
+	seen := make([]bool, len(c.pairs))
 	for i := range c.pairs {
-		k, known := index[group[i]]
-		if !known {
-			k = len(out)
-			index[group[i]] = k
-			out = append(out, troupe{})
+		if seen[i] {
+			continue
 		}
-		out[k].pairs = append(out[k].pairs, &c.pairs[i])
+		all := []int{i}
+		for n := 0; n < len(all); n++ {
+			seen[all[n]] = true
+			for _, key := range c.ties(&c.pairs[all[n]]) {
+				all = append(all, by[key]...)
+				delete(by, key)
+			}
+		}
+		slices.Sort(all)
+		var troupe []*pair
+		for _, k := range slices.Compact(all) {
+			troupe = append(troupe, &c.pairs[k])
+		}
+		out = append(out, troupe)
 	}
 	return out
 }
@@ -82,8 +74,8 @@ func (p *pair) now() *lock.Table {
 func (c *Comparison) rehearsed() {
 	servers := c.servers()
 	for _, t := range c.troupes() {
-		if slices.ContainsFunc(t.pairs, func(p *pair) bool { return p.old != nil }) && slices.ContainsFunc(t.pairs, func(p *pair) bool { return !c.unchanged(p) }) {
-			c.rehearse(t, servers)
+		if slices.ContainsFunc(t, func(p *pair) bool { return p.old != nil }) && slices.ContainsFunc(t, func(p *pair) bool { return !c.unchanged(p) }) {
+			(&rewind{c: c, pairs: t, servers: servers, codings: map[string]coding{}, done: map[*lock.Epoch]*rehearse.Epoch{}}).rehearse()
 		}
 	}
 	c.harmlessMoves(servers)
@@ -105,19 +97,18 @@ func (c *Comparison) unchanged(p *pair) bool {
 
 // rehearse adds the losses of schemas that share tables: those of the change, and those that remain if the tables are
 // filled that lack events.
-func (c *Comparison) rehearse(t troupe, servers map[string]*pair) {
-	r := &rewind{c: c, t: t, servers: servers, codings: map[string]coding{}, done: map[*lock.Epoch]*rehearse.Epoch{}}
+func (r *rewind) rehearse() {
 	next := r.next()
 	if next == nil {
 		return
 	}
 	sides := r.lacking(next)
 	var unnamed []rehearse.Loss
-	alike := func(o, l rehearse.Loss) bool { return lossItem(o) == lossItem(l) && t.of(o) == t.of(l) }
+	alike := func(o, l rehearse.Loss) bool { return lossItem(o) == lossItem(l) && r.of(o) == r.of(l) }
 	for i, side := range sides {
-		names := c.Findings
-		if c.accepted != nil {
-			names = slices.Concat(names, c.accepted[i])
+		names := r.c.Findings
+		if r.c.accepted != nil {
+			names = slices.Concat(names, r.c.accepted[i])
 		}
 		for _, l := range side {
 			if !r.named(l, names) {
@@ -126,7 +117,7 @@ func (c *Comparison) rehearse(t troupe, servers map[string]*pair) {
 		}
 	}
 	unnamed = slices.DeleteFunc(unnamed, func(l rehearse.Loss) bool {
-		p := t.of(l)
+		p := r.of(l)
 		return p != nil && r.explain(p, l)
 	})
 	for i, l := range unnamed {
@@ -137,8 +128,8 @@ func (c *Comparison) rehearse(t troupe, servers map[string]*pair) {
 		if all.Read = lock.ReadName; l.Read != lock.ReadName && slices.ContainsFunc(unnamed, func(o rehearse.Loss) bool { return alike(o, all) }) {
 			continue // what is true of all reads of a table is said once
 		}
-		if p := t.of(l); p != nil && !r.moves(p, l) {
-			c.addLoss(p, l)
+		if p := r.of(l); p != nil && !r.moves(p, l) {
+			r.c.addLoss(p, l)
 		}
 	}
 }
@@ -156,7 +147,7 @@ func (r *rewind) losses(next *rehearse.Epoch) (out [][]rehearse.Loss) {
 
 // filledBeside returns the tables that another side of a merge has filled, and to which programs of a side write, too.
 func (r *rewind) filledBeside(side int) (out []string) {
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		if len(r.c.heads) < 2 || p.old == nil {
 			continue
 		}
@@ -193,7 +184,7 @@ func lossItem(l rehearse.Loss) string {
 // next returns the programs of the schemas and of the lock; nil if the schemas change nothing.
 func (r *rewind) next() *rehearse.Epoch {
 	heads := r.heads()
-	next := &rehearse.Epoch{Program: (&actor{codings: r.codings}).program(r.c.castNow(r.t)), Now: r.c.in.Now, After: heads}
+	next := &rehearse.Epoch{Program: (&actor{codings: r.codings}).program(r.castNow()), Now: r.c.in.Now, After: heads}
 	if !slices.ContainsFunc(heads, func(e *rehearse.Epoch) bool { return !reflect.DeepEqual(next.Program.Schemas, e.Program.Schemas) }) {
 		return nil
 	}
@@ -212,15 +203,15 @@ func (a *actor) program(cast map[string][]tableNow) rehearse.Program {
 }
 
 // castNow returns the tables of the schemas, drafts included, and those of the lock whose schemas are not at hand.
-func (c *Comparison) castNow(t troupe) map[string][]tableNow {
+func (r *rewind) castNow() map[string][]tableNow {
 	out := map[string][]tableNow{}
-	for _, p := range t.pairs {
+	for _, p := range r.pairs {
 		switch {
 		case p.table != nil:
 			facts := p.now()
 			out[facts.Schema] = append(out[facts.Schema], tableNow{nameOf(p), placed(facts, used(facts.Periods())), facts.Serves})
-		case p.old != nil && p.old.Removed == "" && !c.dropped(p):
-			name := c.owner(p.old)
+		case p.old != nil && p.old.Removed == "" && !r.c.dropped(p):
+			name := r.c.owner(p.old)
 			out[name] = append(out[name], tableNow{p.old.Name, stageAt(p.old, 0), p.old.Serves})
 		}
 	}
@@ -283,20 +274,20 @@ func identities(sites map[string][]map[string][]origin) map[[2]string]string {
 }
 
 // of returns the pair of the table that a loss is about: the one that serves the read now, or else the one that did.
-func (t troupe) of(l rehearse.Loss) *pair {
+func (r *rewind) of(l rehearse.Loss) *pair {
 	for _, name := range []string{l.To, l.From} {
-		for _, p := range t.pairs {
+		for _, p := range r.pairs {
 			if p.table != nil && nameOf(p) == name && lock.SchemaOf(p.layout) == l.Schema {
 				return p
 			}
 		}
 	}
-	return t.served(l)
+	return r.served(l)
 }
 
 // served returns the pair of the table that served the read of a loss; nil if the lock has none.
-func (t troupe) served(l rehearse.Loss) *pair {
-	for _, p := range t.pairs {
+func (r *rewind) served(l rehearse.Loss) *pair {
+	for _, p := range r.pairs {
 		if p.old != nil && nameOf(p) == l.From {
 			return p
 		}
@@ -306,22 +297,21 @@ func (t troupe) served(l rehearse.Loss) *pair {
 
 // named reports whether one of some findings is of class Data and names a loss.
 func (r *rewind) named(l rehearse.Loss, by []Finding) bool {
-	t := r.t
 	return slices.ContainsFunc(by, func(f Finding) bool {
-		if f.Rule.Class != Data || f.pair == nil || !slices.Contains(t.pairs, f.pair) {
+		if f.Rule.Class != Data || f.pair == nil || !slices.Contains(r.pairs, f.pair) {
 			return false
 		}
 		name := nameOf(f.pair)
 		causes := func(cause rehearse.Cause) bool {
 			return slices.Contains(f.Rule.explains, string(cause)) && (cause != rehearse.ColumnsChanged || l.Width == 0 || f.field != "")
 		}
-		return f.explains(l) && (t.searches(l, f.pair) || (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, causes))
+		return f.explains(l) && (r.searches(l, f.pair) || (name == l.From || name == l.To) && slices.ContainsFunc(l.Causes, causes))
 	})
 }
 
 // searches reports whether a read of the newest events, which has lost something, looks for older ones in a table.
-func (t troupe) searches(l rehearse.Loss, in *pair) bool {
-	at := t.of(l)
+func (r *rewind) searches(l rehearse.Loss, in *pair) bool {
+	at := r.of(l)
 	return at != nil && at.table != nil && in.table != nil && at.layout == in.layout && at.table.Pattern.NewestOnly() && in.layout.Read == in.table
 }
 

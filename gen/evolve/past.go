@@ -29,7 +29,7 @@ type past struct {
 // rewind makes programs of the revisions of the lock.
 type rewind struct {
 	c       *Comparison
-	t       troupe
+	pairs   []*pair
 	servers map[string]*pair // which table of the lock serves each read, by "schema read"
 	codings map[string]coding
 	done    map[*lock.Epoch]*rehearse.Epoch
@@ -38,7 +38,7 @@ type rewind struct {
 // present returns what the lock says now.
 func (r *rewind) present() *past {
 	out := &past{tables: map[*pair]*lock.Table{}, depth: map[*pair]int{}, schemas: r.c.renamed, fields: map[[2]string]string{}, series: map[[2]string]string{}}
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		if out.tables[p] = p.old; p.locked != nil {
 			out.tables[p] = p.locked
 		}
@@ -50,7 +50,7 @@ func (r *rewind) present() *past {
 func (r *rewind) heads() (out []*rehearse.Epoch) {
 	now, heads := r.present(), r.c.heads
 	now.facts = map[*pair]*lock.Table{} // the names are those of the schemas
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		if p.facts != nil {
 			now.facts[p] = p.facts
 		}
@@ -116,11 +116,11 @@ func (r *rewind) before(later *past, kept func(key string) bool, at *lock.Epoch)
 	names := map[string]map[string]bool{}       // the later names of a schema
 	had, has := map[string]bool{}, map[string]bool{}
 	before := map[*pair]*lock.Table{}
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		before[p] = earlier(later.tables[p], kept, at)
 	}
 	arrived := arrivals(later.tables, before)
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		is, was := later.tables[p], before[p]
 		if was == nil && is != nil && (remembers(is) || arrived[is.Schema]) {
 			out.tables[p] = is
@@ -221,7 +221,7 @@ func (is *past) schema(name string) string {
 
 // filled returns the tables which a revision says to have all events, and those before it do not.
 func (r *rewind) filled(at *lock.Epoch, is *past) (out []string) {
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		n := 0
 		for _, before := range at.After {
 			n = max(n, filled(earlier(is.tables[p], at.Has, before)))
@@ -236,7 +236,7 @@ func (r *rewind) filled(at *lock.Epoch, is *past) (out []string) {
 // program returns the program of a revision, with what is in use of its tables.
 func (r *rewind) program(is *past) rehearse.Program {
 	cast := map[string][]tableNow{}
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		if t := is.tables[p]; t != nil {
 			name := is.schema(t.Schema)
 			cast[name] = append(cast[name], tableNow{nameOf(p), stageAt(t, is.depth[p]), t.Serves})
@@ -272,7 +272,7 @@ func placed(t *lock.Table, all []lock.Layout) stageOf {
 func (r *rewind) first(to *rehearse.Epoch, is *past) {
 	deepest, several := 0, 0
 	steps := map[*pair]int{}
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		if t := is.tables[p]; t != nil {
 			steps[p] = len(stages(t))
 			deepest = max(deepest, steps[p])
@@ -293,7 +293,7 @@ func (r *rewind) first(to *rehearse.Epoch, is *past) {
 	for depth := range deepest { // what each table had so many steps ago
 		at = add(at, func(p *pair) int { return depth + 1 })
 	}
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		if several > 1 && steps[p] > 0 { // the order of the steps is not known: each table alone
 			add(to, func(o *pair) int {
 				if o == p {

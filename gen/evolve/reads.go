@@ -34,7 +34,7 @@ func (r *rewind) lacking(next *rehearse.Epoch) [][]rehearse.Loss {
 	sides := r.losses(next)
 	full := *next
 	moved := slices.DeleteFunc(slices.Concat(sides...), func(l rehearse.Loss) bool {
-		p := r.t.of(l) // without an old table, all of the schema may be elsewhere, as another finding says
+		p := r.of(l) // without an old table, all of the schema may be elsewhere, as another finding says
 		longer := p != nil && p.replaceable() && slices.Equal(l.Causes, []rehearse.Cause{rehearse.LifeChanged, rehearse.ColumnsChanged})
 		return !l.Moves() && !longer || l.Width > 0 || l.Field != "" || p == nil || p.facts == nil || p.old == nil && !r.c.known(p.layout)
 	})
@@ -45,9 +45,9 @@ func (r *rewind) lacking(next *rehearse.Epoch) [][]rehearse.Loss {
 	}
 	left := r.losses(&full)
 	moved = slices.DeleteFunc(moved, func(l rehearse.Loss) bool { return slices.ContainsFunc(slices.Concat(left...), l.Same) })
-	for _, p := range r.t.pairs {
+	for _, p := range r.pairs {
 		if p.facts != nil {
-			r.lacks(p, slices.DeleteFunc(slices.Clone(moved), func(l rehearse.Loss) bool { return r.t.of(l) != p }))
+			r.lacks(p, slices.DeleteFunc(slices.Clone(moved), func(l rehearse.Loss) bool { return r.of(l) != p }))
 		}
 	}
 	return left
@@ -114,7 +114,7 @@ func filled(t *lock.Table) (n int) {
 
 // moves adds the finding for a loss of a read that another table serves from now on, even if that is filled.
 func (r *rewind) moves(p *pair, l rehearse.Loss) bool {
-	served := r.t.served(l)
+	served := r.served(l)
 	if !l.Moves() || served == nil || p.facts == nil || l.To != nameOf(p) || p.table.Draft {
 		return false
 	}

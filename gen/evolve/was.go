@@ -1,10 +1,11 @@
 package evolve
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
+	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // older returns the column of a layout in the place of another one, if only older events have it; false if there is none.
@@ -45,23 +46,33 @@ func (c *comparer) fieldOf(older lock.Column) string {
 	return older.Was
 }
 
-// wasText returns how was names a stored column of a field; nil for one of another type or
-// encoding.
+// wasText returns how was names a stored column of a field; nil if its type and its encoding are to be said.
 func (c *comparer) wasText(old lock.Column, of *lock.Column) string {
-	same := of != nil && of.Type == old.Type && of.Values == old.Values
-	switch {
-	case c.new.Blob == layout.Protobuf && same:
-		return fmt.Sprintf("was: [{number: %s}]", old.Key)
-	case c.new.Blob == layout.Protobuf:
-		return fmt.Sprintf("was: [{number: %s, type: %s}]", old.Key, old.Type)
-	case same && of.Family == old.Family:
-		return fmt.Sprintf("was: [%s]", quoted(old.Key))
-	case same:
-		return fmt.Sprintf("was: [{column: %s, family: %s}]", quoted(old.Key), quoted(old.Family))
-	case c.new.Blob == layout.JSONText:
-		return fmt.Sprintf("was: [{column: %s, type: %s}]", quoted(old.Key), old.Type)
+	return "was: [" + c.was(old, of).String() + "]"
+}
+
+// was returns how was names a stored column of a field.
+func (c *comparer) was(old lock.Column, of *lock.Column) schema.Was {
+	out := schema.Was{Pos: lockPos, Column: set(old.Key)}
+	if c.new.Blob == layout.Protobuf {
+		n, _ := strconv.Atoi(old.Key)
+		out.Column, out.Number = schema.Value[string]{}, set(n)
 	}
-	return fmt.Sprintf("was: [{column: %s, type: %s, values: %s}]", quoted(old.Key), old.Type, old.Values)
+	if of == nil || of.Type != old.Type {
+		out.Type = set(old.Type)
+	}
+	if c.new.Blob == "" && (of == nil || of.Values != old.Values) {
+		out.Values = set(old.Values.String())
+	}
+	if of != nil && of.Family != old.Family {
+		out.Family = set(old.Family)
+	}
+	if old.Type == schema.Enum && out.Type.IsSet() {
+		for _, v := range old.Enum {
+			out.Of = append(out.Of, schema.EnumValue{Name: set(v.Name), Number: set(int(v.Number))})
+		}
+	}
+	return out
 }
 
 // unknown adds the changes for columns that only older events have according to the new facts, and none according to the
