@@ -25,7 +25,7 @@ func (c *Comparison) AddForgotten(now *lock.Lock, at func(*lock.Table) diag.Pos,
 		add(&t, e.ID, fmt.Sprintf("epoch %s, which says what has changed in table %q", e.ID, t.Name))
 	}
 	for i := range c.in.Old.Tables {
-		if t := &c.in.Old.Tables[i]; !c.has(now, t) {
+		if t := &c.in.Old.Tables[i]; !has(now, t) {
 			add(t, t.Family, fmt.Sprintf("table %q with family %q", t.Name, t.Family))
 		}
 	}
@@ -78,24 +78,14 @@ func (c *Comparison) lostLock() {
 	}
 }
 
-// has reports whether the lock of the new version has a table, perhaps under another name.
-func (c *Comparison) has(now *lock.Lock, old *lock.Table) bool {
-	p := c.continuation(old)
-	return slices.ContainsFunc(now.Tables, func(t lock.Table) bool {
-		continued := p != nil && t.Name == p.facts.Name && (t.Family == p.facts.Family || t.Family == old.Family)
-		return continued || t.Key() == old.Key() || slices.ContainsFunc(t.Layouts, func(l lock.Layout) bool { // a newer layout is in another table
+// has reports whether a lock has a table of an earlier version, or had it: a newer layout of it is in another table, then.
+func has(now *lock.Lock, old *lock.Table) bool {
+	epoch := func(e *lock.Epoch) bool {
+		return slices.ContainsFunc(e.Changes, func(c lock.Change) bool { return c.Table == old.Key() })
+	}
+	return slices.ContainsFunc(now.Epochs, epoch) || slices.ContainsFunc(now.Tables, func(t lock.Table) bool {
+		return t.Key() == old.Key() || slices.ContainsFunc(t.Layouts, func(l lock.Layout) bool {
 			return l.Table == old.Name && l.Number == old.Newest().Number && shareFamilies(&l, old.Newest())
 		})
 	})
-}
-
-// continuation returns the pair of an old table that the schemas have, perhaps under another name;
-// nil if they have none.
-func (c *Comparison) continuation(old *lock.Table) *pair {
-	for i := range c.pairs {
-		if p := &c.pairs[i]; p.facts != nil && p.old != nil && (p.old.Key() == old.Key() || p.locked != nil && p.locked.Key() == old.Key()) {
-			return p
-		}
-	}
-	return nil
 }

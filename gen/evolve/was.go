@@ -16,11 +16,7 @@ func older(l *lock.Layout, col lock.Column) (lock.Column, bool) {
 
 // moved compares a field that is written to another column, and read from the old one, too.
 func (c *comparer) moved(old, older lock.Column) {
-	i := find(c.new.Columns, older.Was, false)
-	if i < 0 {
-		return // a facts file that nobody wrote
-	}
-	new := c.new.Columns[i]
+	new := c.new.Columns[find(c.new.Columns, older.Was, false)]
 	at := c.at(old, new)
 	if c.otherField(old, older) {
 		at.New = c.in(c.new, older)
@@ -36,14 +32,6 @@ func (c *comparer) moved(old, older lock.Column) {
 		c.add(at, "converted", item(new), old.Type, new.Type)
 	}
 	c.presence(old, new, at)
-}
-
-// fieldOf returns the name of the field that has an older column.
-func (c *comparer) fieldOf(older lock.Column) string {
-	if i := find(c.new.Columns, older.Was, false); i >= 0 {
-		return item(c.new.Columns[i])
-	}
-	return older.Was
 }
 
 // wasText returns how was names a stored column of a field; nil if its type and its encoding are to be said.
@@ -80,7 +68,8 @@ func (c *comparer) was(old lock.Column, of *lock.Column) schema.Was {
 func (c *comparer) unknown() {
 	for _, older := range c.new.Older() {
 		if !c.knows(older) {
-			c.add(Change{Item: c.fieldOf(older), place: atColumn, column: older.Was, New: c.in(c.new, older)}, "older-unknown", c.fieldOf(older), c.place(older), lock.Name)
+			field := owner(c.new, older)
+			c.add(Change{Item: field, place: atColumn, column: older.Was, New: c.in(c.new, older)}, "older-unknown", field, c.place(older), lock.Name)
 		}
 	}
 }

@@ -140,12 +140,8 @@ func (w *side) looksOf(p *Schema) []look {
 		return out
 	}
 	for _, r := range p.Reads {
-		t := p.table(r.Name)
-		if t == nil {
-			continue
-		}
 		widths := []time.Duration{0}
-		if !t.Newest {
+		if !p.Tables[r.Table].Newest {
 			widths = append(widths, w.widths...)
 		}
 		for _, width := range widths {
@@ -174,9 +170,7 @@ func (w *side) see(p *Schema, n int) *view {
 func (w *side) show(p *Schema, e *state) *view {
 	out := &view{}
 	for _, r := range p.Reads {
-		if t := p.table(r.Name); t != nil {
-			out.shown = w.showIn(p, t, e, out.shown)
-		}
+		out.shown = w.showIn(p, &p.Tables[r.Table], e, out.shown)
 	}
 	out.id = strings.Join(out.shown, "\n")
 	return out
