@@ -3,7 +3,6 @@ package infer
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -16,129 +15,160 @@ import (
 // do with either. Times that disagree with them may still be right, for example if rows were
 // imported, but never without a question.
 
+const (
+	day  = 24 * time.Hour
+	year = 366 * day
+)
+
 // Limits of what agrees.
 const (
 	early = 5 * time.Minute  // by which the clock of a writer may be ahead
-	late  = 24 * time.Hour   // by which a write may follow its event
+	late  = day              // by which a write may follow its event
 	soon  = 15 * time.Minute // within which some writes follow their events
 	zones = 15 * time.Hour   // by which local times differ from UTC, at most
 )
 
-// lag collects by how much timestamps of cells follow times of events, in microseconds.
+// lag is by how much timestamps of cells follow times of events.
 type lag struct {
-	width    time.Duration // of the period that a time stands for
-	n        int           // plausible timestamps
+	width    time.Duration   // of the period that a time stands for
+	all      []time.Duration // those of plausible timestamps; sorted after done
 	agree    int
-	least    int64
-	most     int64
-	all      []int64
 	first    string // row key
 	example  string // row key of the first that disagrees
 	unlikely int    // timestamps that are no times, such as 0
-	exact    [3]int // timestamps that are the times one unit earlier, the times, and the times one unit later
-}
-
-// newLag returns a lag of times that stand for a period.
-func newLag(width time.Duration) *lag {
-	return &lag{width: width, least: math.MaxInt64, most: math.MinInt64}
 }
 
 // add compares a cell with the time of its event.
 func (l *lag) add(row string, cell int64, event time.Time) {
-	if !plausible(codec.FromMicros(cell)) {
+	at := codec.FromMicros(cell)
+	if !plausible(at) {
 		l.unlikely++
 		return
 	}
-	d := cell - event.UnixMicro()
-	l.n, l.first, l.all = l.n+1, cmp.Or(l.first, row), append(l.all, d)
-	l.least, l.most = min(l.least, d), max(l.most, d)
-	for i := range l.exact {
-		at := event.Add(time.Duration(i-1) * l.width)
-		if cell == codec.Micros(at) || cell == codec.Micros(at.Truncate(time.Millisecond)) {
-			l.exact[i]++
-		}
-	}
-	if d >= -early.Microseconds() && d < (l.width+late).Microseconds() {
+	d := at.Sub(event)
+	if l.all, l.first = append(l.all, d), cmp.Or(l.first, row); l.classOf(d) == 0 {
 		l.agree++
 	} else {
 		l.example = cmp.Or(l.example, row)
 	}
 }
 
-// class returns how badly the median of the times disagrees, from 0.
-func (l *lag) class() int {
-	if l.n == 0 {
-		return 0
+// lagOf compares some rows with the times of a form in their keys.
+func lagOf(rows []row, f *timeForm) *lag {
+	const most = 400 // rows
+	l := &lag{width: f.width()}
+	for r := 0; r < len(rows); r += max(1, len(rows)/most) {
+		for i, c := range rows[r].cells {
+			if i == 0 || i == len(rows[r].cells)-1 {
+				l.add(rows[r].key, c.at, f.at[r])
+			}
+		}
 	}
-	all := slices.Sorted(slices.Values(l.all))
-	switch d := time.Duration(all[l.n/2]) * time.Microsecond; {
-	case d >= -early && d <= l.width+late:
-		return 0
-	case d >= -zones && d < l.width+45*24*time.Hour:
-		return 1
-	case d > -366*24*time.Hour && d < l.width+3*366*24*time.Hour:
-		return 2
+	slices.Sort(l.all)
+	return l
+}
+
+// classOf returns how badly a timestamp disagrees, from 0.
+func (l *lag) classOf(d time.Duration) int {
+	for i, of := range [][2]time.Duration{{early, late}, {zones, 45 * day}, {year, 3 * year}} {
+		if d >= -of[0] && d < l.width+of[1] {
+			return i
+		}
 	}
 	return 3
+}
+
+// class returns how badly the median of the timestamps disagrees.
+func (l *lag) class() int {
+	if len(l.all) == 0 {
+		return 0
+	}
+	return l.classOf(l.all[len(l.all)/2])
+}
+
+// within reports whether all timestamps follow the times by at least one duration, and at most another one.
+func (l *lag) within(least, most time.Duration) bool {
+	return len(l.all) > 0 && l.all[0] >= least && l.all[len(l.all)-1] <= most
+}
+
+// same reports whether all timestamps are the times so many units later, in whole milliseconds.
+func (l *lag) same(units time.Duration) bool {
+	return l.within(units*l.width-time.Millisecond+1, units*l.width)
 }
 
 // local reports whether timestamps disagree, but none by more than local times do: some are earlier, or all later. So are those in
 // periods that begin later, such as local days west of Greenwich.
 func (l *lag) local() bool {
-	return l.n > 0 && l.least >= -zones.Microseconds() && l.most <= (l.width+zones).Microseconds() &&
-		(l.least < -early.Microseconds() || l.least >= soon.Microseconds() && l.most >= (l.width+soon).Microseconds())
+	return l.within(-zones, l.width+zones) && (l.all[0] < -early || l.all[0] >= soon && l.all[len(l.all)-1] >= l.width+soon)
 }
 
 // shifted reports whether all timestamps differ from the times by about the same, as UTC does from local times with and without
 // daylight saving time.
 func (l *lag) shifted() bool {
-	return l.local() && l.most-l.least <= (75*time.Minute).Microseconds() && (l.most < -early.Microseconds() || l.least >= (l.width+soon).Microseconds())
+	return l.local() && l.all[len(l.all)-1]-l.all[0] <= 75*time.Minute && (l.all[len(l.all)-1] < -early || l.all[0] >= l.width+soon)
 }
 
 // offByOne reports whether all timestamps are the times one unit earlier or later, or differ
 // from them by exactly the same little time: a time that is subtracted from another maximum
 // looks like it.
 func (l *lag) offByOne() bool {
-	constant := l.least == l.most && magnitude(l.least) < time.Second.Microseconds()
-	return l.n > 1 && l.exact[1] < l.n && (constant || l.exact[0] == l.n || l.exact[2] == l.n)
+	if len(l.all) < 2 || l.same(0) {
+		return false
+	}
+	return l.within(l.all[0], l.all[0]) && l.within(-time.Second+1, time.Second-1) || l.same(-1) || l.same(1)
 }
 
 // report adds the times to a report: they do not all agree if there is a question about them.
 func (l *lag) report(r *verify.Report) {
-	if l == nil || l.n == 0 {
-		return
-	}
-	r.Times = verify.Share{Readable: l.agree, Total: l.n}
-	if l.agree == l.n && (l.local() || l.offByOne()) {
+	n := len(l.all)
+	r.Times = verify.Share{Readable: l.agree, Total: n}
+	if l.agree == n && (l.local() || l.offByOne()) {
 		r.Times.Readable = 0
 	}
-	if r.Times.Readable < l.n {
+	if r.Times.Readable < n {
 		example := cmp.Or(l.example, l.first)
-		r.Findings = append(r.Findings, verify.Finding{Count: l.n - r.Times.Readable, Row: example, Problem: "the time in the row key disagrees with timestamps of cells", Guess: l.question()})
+		r.Findings = append(r.Findings, verify.Finding{Count: n - r.Times.Readable, Row: example, Problem: "the time in the row key disagrees with timestamps of cells", Guess: l.question()})
 	}
 }
 
 // question asks about times that disagree; empty if none does.
 func (l *lag) question() string {
-	if l == nil {
-		return ""
-	}
-	share := fmt.Sprintf("Timestamps of %d of %d cells disagree with the times in the keys, by up to %s.", l.n-l.agree, l.n, gap(l.farthest()))
+	n := len(l.all)
+	share := fmt.Sprintf("Timestamps of %d of %d cells disagree with the times in the keys, by up to %s.", n-l.agree, n, gap(l.farthest()))
 	switch {
-	case l.n == 0 && l.unlikely > 0:
+	case n == 0 && l.unlikely > 0:
 		return "Timestamps of cells are not times. Is the time in the keys that of the event?"
 	case l.offByOne():
 		return fmt.Sprintf("Timestamps of all cells differ by %s from the times in the keys. Is the time subtracted from another number? Keys cannot have it then [K24].", gap(l.farthest()))
 	case l.local():
 		return fmt.Sprintf("Timestamps of cells differ by up to %s from the times in the keys, which stand for %s. Are these local times? Times in keys must be in UTC [K24].", gap(l.farthest()), l.width)
-	case l.agree == l.n && l.width >= time.Second && l.least >= 0 && l.most > 0 && l.most < l.width.Microseconds():
-		return fmt.Sprintf("Timestamps of cells are up to %s later than the times in the keys, which stand for %s. Are timestamps the times of events, in buckets of %s, or those of writes?", gap(l.most), l.width, l.width)
-	case l.agree < l.n && l.class() > 1:
+	case l.agree < n && l.class() > 1:
 		return share + " Were the cells written later, or is it an ID or another number instead of a time?"
-	case l.agree < l.n:
+	case l.agree < n:
 		return share + " Were the cells written later, or is the time another one?"
+	case l.width >= time.Second && l.within(0, l.width-1) && l.farthest() > 0:
+		return fmt.Sprintf("Timestamps of cells are up to %s later than the times in the keys, which stand for %s. Are timestamps the times of events, in buckets of %s, or those of writes?", gap(l.farthest()), l.width, l.width)
 	}
 	return ""
+}
+
+func (l *lag) farthest() time.Duration {
+	if len(l.all) == 0 {
+		return 0
+	}
+	return max(l.all[0].Abs(), l.all[len(l.all)-1].Abs())
+}
+
+func gap(d time.Duration) string {
+	switch {
+	case d >= 2*year:
+		return fmt.Sprintf("%d years", d/(365*day))
+	case d >= 2*day:
+		return fmt.Sprintf("%d days", d/day)
+	case d >= time.Second:
+		return d.Round(time.Second).String()
+	}
+	return d.String()
 }
 
 // untimed asks about cells whose timestamps are no times, such as 0, beside others; empty if there
@@ -158,36 +188,4 @@ func (t *table) untimed() string {
 		return ""
 	}
 	return fmt.Sprintf("Timestamps of %d of %d cells are not times, such as %s. Are these cells parts of events?", n, t.cells, example)
-}
-
-func (l *lag) farthest() int64 { return max(magnitude(l.least), magnitude(l.most)) }
-
-func magnitude(n int64) int64 { return max(n, -n) }
-
-// gap formats microseconds.
-func gap(micros int64) string {
-	d := time.Duration(min(micros, math.MaxInt64/1000)) * time.Microsecond
-	switch {
-	case d >= 2*366*24*time.Hour:
-		return fmt.Sprintf("%d years", d/(365*24*time.Hour))
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%d days", d/(24*time.Hour))
-	case d >= time.Second:
-		return d.Round(time.Second).String()
-	}
-	return d.String()
-}
-
-// lagOf compares some rows with the times of a form in their keys.
-func lagOf(rows []row, f *timeForm) *lag {
-	const most = 400 // rows
-	l := newLag(f.width())
-	for r := 0; r < len(rows); r += max(1, len(rows)/most) {
-		for i, c := range rows[r].cells {
-			if i == 0 || i == len(rows[r].cells)-1 {
-				l.add(rows[r].key, c.at, f.at[r])
-			}
-		}
-	}
-	return l
 }

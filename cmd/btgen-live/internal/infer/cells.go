@@ -1,13 +1,19 @@
 package infer
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/schema"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // timeColumn matches the likely names of columns with the time of an event.
@@ -21,41 +27,37 @@ func (s *recordSample) assign() error {
 	if err := s.checkHeader(); err != nil {
 		return err
 	}
-	for _, name := range s.columns {
-		if _, err := s.know(format.AnyPart, name); err != nil {
-			return err
-		}
-	}
-	for _, values := range s.records {
-		for i := range values {
-			s.cell(string(values[i].Name)).add(&values[i])
-		}
+	for _, c := range s.all {
+		c.typ, c.doubt = s.cellType(c.values)
 	}
 	s.takeConstants()
 	for _, name := range append(slices.Clone(s.Series), s.Time) {
-		switch c := s.cell(name); {
+		switch c := s.byName[columnName{format.AnyPart, name}]; {
 		case name == "":
 		case c == nil:
-			return fmt.Errorf("no record has a column %s: %w are %s", show(name), ErrColumn, listed(s.columns))
+			return fmt.Errorf("no record has a column %s: its columns are %s", show(name), listed(s.columns))
 		case c.isEmpty():
 			return fmt.Errorf("%w: all values of column %s are empty in the sample: choose another column", ErrNoSchema, show(name))
 		}
 	}
 	if s.Time == "" {
-		var unread data
-		if s.Time, s.otherTimes, unread = s.timeOf(); s.Time == "" {
-			return fmt.Errorf("%w: add --time-column COLUMN; %s", ErrNoTime, layoutHint(unread))
+		name, others, unread := s.timeOf()
+		if s.Time = name; name == "" {
+			return fmt.Errorf("no column seems to be the time: add --time-column COLUMN; %s", layoutHint(unread))
 		}
+		s.ask(len(others) > 0, "Is %s the time? Times also are in %s; --time-column names another.", name, listed(others))
 	}
 	if slices.Contains(s.Options.CSV.Joined, s.Time) {
 		s.left = strings.SplitN(s.Time, "+", 2)
-	} else if s.cell(s.Time).values.all(s.isDate) {
+	} else if s.byName[columnName{format.AnyPart, s.Time}].values.all(s.isDate) {
 		if i := slices.IndexFunc(s.all, func(c *recordColumn) bool { return c.values.all(isClock) }); i >= 0 {
-			s.clock = s.all[i].name
+			clock := s.all[i].name
+			s.ask(true, "%s has dates, and %s times of days. Are they one time? Then repeat infer with --time-column %s.", s.Time, clock, words.Shell(s.Time+"+"+clock))
 		}
 	}
 	if s.Series == nil && s.constants == nil {
-		s.Series, s.guessed = s.seriesOf(), true
+		s.Series = s.seriesOf()
+		s.ask(true, "Which columns tell one series from another? The values of %s repeat; --series names others.", strings.Join(s.Series, ", "))
 	}
 	for _, c := range s.all {
 		switch {
@@ -70,15 +72,10 @@ func (s *recordSample) assign() error {
 	}
 	for _, values := range s.records {
 		for i := range values {
-			values[i].Part = s.cell(string(values[i].Name)).part
+			values[i].Part = s.byName[columnName{format.AnyPart, string(values[i].Name)}].part
 		}
 	}
 	return nil
-}
-
-// cell returns a column of CSV; nil if there is none.
-func (s *recordSample) cell(name string) *recordColumn {
-	return s.byName[columnName{format.AnyPart, name}]
 }
 
 // checkHeader returns an error if the names of the columns seem to be the first record: one is a time, or none is a
@@ -89,7 +86,7 @@ func (s *recordSample) checkHeader() error {
 	}
 	isTime := func(name string) bool { return s.isLikelyTime([]byte(name)) }
 	value := func(name string) bool {
-		return name == "" || isTime(name) || isFloat64([]byte(name)) || slices.Contains(missing, name)
+		return name == "" || isTime(name) || isFloat([]byte(name)) || slices.Contains(missing, name)
 	}
 	at := slices.IndexFunc(s.columns, isTime)
 	if at < 0 && !all(s.columns, value) {
@@ -101,14 +98,7 @@ func (s *recordSample) checkHeader() error {
 			names[i] = "time"
 		}
 	}
-	return fmt.Errorf("%w: its cells are values, such as %s: add --columns with the names, as in --columns %s", ErrHeader, show(s.columns[max(at, 0)]), strings.Join(names, ","))
-}
-
-// isClock reports whether a text is the time of a day.
-func isClock(b []byte) bool {
-	_, err := time.Parse("15:04:05", string(b))
-	_, short := time.Parse("15:04", string(b))
-	return err == nil || short == nil
+	return fmt.Errorf("the first line seems to be no header: its cells are values, such as %s: add --columns with the names, as in --columns %s", show(s.columns[max(at, 0)]), strings.Join(names, ","))
 }
 
 // takeConstants moves values of the series that are no columns, such as source=nyc, to constants.
@@ -127,10 +117,14 @@ func (s *recordSample) takeConstants() {
 
 // separators returns the columns of CSV of which no two records of one point have the same value.
 func (s *recordSample) separators() (out []string) {
-	seen, twice := map[string]bool{}, map[string]bool{}
+	type cellOf struct {
+		eventTime
+		name, text string
+	}
+	seen, twice := map[cellOf]bool{}, map[string]bool{}
 	for r, values := range s.records {
 		for _, v := range values {
-			id := string(v.Name) + "\x00" + s.lines[r] + "\x00" + string(v.Text)
+			id := cellOf{s.lines[r], string(v.Name), string(v.Text)}
 			twice[string(v.Name)] = twice[string(v.Name)] || seen[id]
 			seen[id] = true
 		}
@@ -149,16 +143,15 @@ func (s *recordSample) separators() (out []string) {
 func (s *recordSample) timeOf() (name string, others []string, unread data) {
 	best := -1
 	for _, c := range s.all {
-		of, texts := c.name, c.values
-		typ, _ := c.cellType()
-		timed, named := typ == "timestamp" || typ == localTime, timeColumn.MatchString(of)
+		texts, named := c.values, timeColumn.MatchString(c.name)
+		timed := c.typ == "timestamp" || c.typ == localTime
 		if !timed && !named || !texts.all(s.isTime) && !texts.all(s.isLikelyTime) {
-			if typ == "string" && (unread == nil || named) && len(layoutsOf(texts)) > 0 {
+			if c.typ == "string" && (unread == nil || named) && len(layoutsOf(texts)) > 0 {
 				unread = texts
 			}
 			continue
 		}
-		others = append(others, of)
+		others = append(others, c.name)
 		rank := 0
 		for i, has := range []bool{named, texts.all(s.isTime), !texts.all(s.isDate)} {
 			if has {
@@ -166,28 +159,10 @@ func (s *recordSample) timeOf() (name string, others []string, unread data) {
 			}
 		}
 		if rank > best {
-			best, name = rank, of
+			best, name = rank, c.name
 		}
 	}
 	return name, slices.DeleteFunc(others, func(of string) bool { return of == name }), unread
-}
-
-// isTime reports whether a text is a time for readers.
-func (s *recordSample) isTime(text []byte) bool {
-	_, ok := format.ParseTime(text, s.Options)
-	return ok
-}
-
-// isDate reports whether a text is a time at midnight.
-func (s *recordSample) isDate(text []byte) bool {
-	at, ok := wallTime(text, s.Options.Layout)
-	return ok && at.Truncate(day).Equal(at)
-}
-
-// isLikelyTime reports whether a text is a time for readers with some unit and zone.
-func (s *recordSample) isLikelyTime(text []byte) bool {
-	_, ok := wallTime(text, s.Options.Layout)
-	return ok || s.Options.Layout == "" && slices.ContainsFunc(units, func(unit string) bool { return fits(text, unit) })
 }
 
 // seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat, and are not
@@ -195,11 +170,120 @@ func (s *recordSample) isLikelyTime(text []byte) bool {
 func (s *recordSample) seriesOf() (out []string) {
 	for _, c := range s.all {
 		distinct := c.values.distinct(maxDistinct)
-		typ, _ := c.cellType()
-		repeats := len(c.values) == len(s.records) && !distinct[""] && len(distinct)*2 <= len(c.values) && len(distinct) < maxDistinct
-		if repeats && c.name != s.Time && !slices.Contains(s.left, c.name) && (typ == "string" || isID(typ) || typ == "int64" && idColumn.MatchString(c.name)) {
+		repeats := len(c.values) == len(s.records) && !slices.Contains(distinct, "") && len(distinct)*2 <= len(c.values) && len(distinct) < maxDistinct
+		likely := c.typ == "string" || isID(c.typ) || c.typ == "int64" && idColumn.MatchString(c.name)
+		if repeats && likely && c.name != s.Time && !slices.Contains(s.left, c.name) {
 			out = append(out, c.name)
 		}
 	}
 	return out
+}
+
+// localTime is the type of times without an offset, of which at least one lacks it: a timestamp with --zone.
+const localTime = "local time"
+
+// textCodings returns the hypotheses about cells of CSV, the most specific first. Integers print back as their texts,
+// and other numbers have a usual notation: a text that only looks like a number would become another one.
+func (s *recordSample) textCodings() []coding {
+	return append([]coding{
+		intText, exact(schema.Uint64, codec.TextValues),
+		{typ: "float64", reads: isFloat, certain: func(d data) bool { return !d.all(isSpecial) }},
+		{typ: "bool", reads: isBool, certain: areBools},
+		{typ: "timestamp", reads: func(b []byte) bool {
+			_, ok := format.ParseTime(b, format.ReaderOptions{Layout: s.Options.Layout})
+			return ok
+		}},
+		{typ: localTime, reads: s.isWall},
+		jsonText,
+	}, textIDs...)
+}
+
+// usualNumber matches numbers as programs print them. Others may be codes, such as 007, +48123450000 and 13E2.
+var usualNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)?(\.[0-9]*([eE][+-]?[0-9]+)?|[eE][+-][0-9]+)?$`)
+
+// isSpecial matches floating-point values that are no numbers. Names such as INF are those of numbers only beside
+// numbers.
+var isSpecial = regexp.MustCompile(`(?i)^[+-]*(nan|inf|infinity)$`).Match
+
+// isFloat reports whether a text is a floating-point value: one in a usual notation that readers accept.
+func isFloat(text []byte) bool {
+	if !usualNumber.Match(text) {
+		return isSpecial(text)
+	}
+	_, err := format.ParseText(&layout.Field{Type: schema.Float64}, text)
+	return err == nil
+}
+
+func isBool(text []byte) bool {
+	_, err := strconv.ParseBool(string(text))
+	return err == nil
+}
+
+// areBools reports whether texts that could be booleans are hardly anything else: letters are codes unless there are
+// both.
+func areBools(d data) bool {
+	isTrue := func(b []byte) bool { v, _ := strconv.ParseBool(string(b)); return v }
+	n := d.count(isTrue)
+	return n > 0 && n < len(d) || d.all(func(b []byte) bool { return len(b) > 1 })
+}
+
+// isWritten reports whether a text is a number in any notation.
+func isWritten(text []byte) bool {
+	_, err := strconv.ParseFloat(string(text), 64)
+	return err == nil && !bytes.ContainsAny(text, "_xX")
+}
+
+// decimalComma matches numbers with commas.
+var decimalComma = regexp.MustCompile(`^-?[0-9.]+(,[0-9]+)+$`)
+
+// missing are usual texts of missing values; another one is a cell without any.
+var missing = strings.Fields(`NA N/A n/a #N/A na NULL null Null None none nil \N - -- --- ? . *`)
+
+// cellType returns the type of the texts of a column of CSV, and a question if they may be values of another type. That of none is a
+// string, and so is that of texts of which some may be missing values. Spaces around texts do not count, as for readers.
+func (s *recordSample) cellType(values data) (typ, doubt string) {
+	isMissing := func(b []byte) bool { return slices.Contains(missing, string(b)) }
+	var all data
+	for _, b := range values {
+		all = append(all, bytes.TrimSpace(b))
+	}
+	nulls, texts := all.where(isMissing).distinct(len(missing)), all.where(func(b []byte) bool { return !isMissing(b) })
+	typ = "string"
+	if found := codingOf(texts, s.textCodings()); found != nil {
+		typ = found.typ
+	}
+	rounded := texts.first(isRounded)
+	switch {
+	case len(nulls) > 0 && (typ != "string" || len(texts) == 0):
+		is := "All others are values of type " + strings.TrimPrefix(typ, "local ") + "."
+		if len(texts) == 0 {
+			is = "It has no others."
+		}
+		flags := ""
+		for _, null := range nulls {
+			flags += " --null " + words.Shell(null)
+		}
+		return "string", fmt.Sprintf("Some of its values are %s. %s Are these missing values? Then repeat infer with%s.", words.List(nulls, "and"), is, flags)
+	case typ == "float64" && rounded != nil:
+		f, _ := strconv.ParseFloat(string(rounded), 64)
+		return typ, fmt.Sprintf("Some of its values have more digits than a float64, such as %s, which would be %s. Is it text?", rounded, strconv.FormatFloat(f, 'g', -1, 64))
+	case typ != "string" || texts.first(isFull) == nil:
+	case texts.all(isWritten):
+		unusual := texts.first(func(b []byte) bool { return !isFloat(b) })
+		return typ, fmt.Sprintf("All of its values may be numbers, but a number would not keep texts such as %s. Is it text?", show(cmp.Or(string(unusual), texts.example())))
+	case texts.all(func(b []byte) bool { return isWritten(b) || decimalComma.Match(b) }):
+		return typ, fmt.Sprintf("Its values are numbers with commas, such as %s. Are they numbers? Write them with a point, and without separators of thousands.", show(texts.first(decimalComma.Match)))
+	case texts.all(isBool):
+		return typ, fmt.Sprintf("Its only value is %s. Is it a bool?", show(texts.example()))
+	}
+	return typ, ""
+}
+
+// isRounded reports whether a number has more digits than its float64.
+func isRounded(text []byte) bool {
+	const always = 15 // digits that a float64 has
+	f, err := strconv.ParseFloat(string(text), 64)
+	digits := significant(string(text))
+	return err == nil && len(digits) > always && significant(strconv.FormatFloat(f, 'e', -1, 64)) != digits &&
+		significant(strconv.FormatFloat(f, 'e', len(digits)-1, 64)) != digits
 }

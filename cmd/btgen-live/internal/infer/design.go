@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
@@ -24,18 +22,16 @@ type design struct {
 	partition    int // number of series values before the bucket; -1 for all
 	fields       []designValue
 	sequence     bool
-	precision    time.Duration
 	precisionAsk string
-	asks         []string // about the table
+	questions    // about the table
 	bucket       string
 	bucketAsk    string
 	ttl          string // in the schema language
 	ttlAsk       string
-	step         time.Duration // between the events of a series; 0 if unknown
-	count        int           // of series; 0 if unknown
-	file         string        // to load, as a word of a shell; empty if it is unknown
-	loading      []string      // flags of the command that loads the events, besides --map
-	words        []string      // names that mean something else for the reader of the format
+	load                  // unless it is unknown
+	file         string   // to load, as a word of a shell; empty if it is unknown
+	loading      []string // flags of the command that loads the events, besides --map
+	words        []string // names that mean something else for the reader of the format
 	names        namer
 	left         []string // columns that are left out
 	timeName     string   // of the column with the time; empty if it has no name
@@ -51,34 +47,25 @@ type designValue struct {
 	example  string
 	bytes    int  // the average size of a text; 0 if unknown
 	constant bool // whether example is the value of all events, which the file lacks
-	asks     []string
+	questions
 
 	name string // in the schema
 }
 
 // propose returns the proposal. Its schema has no errors.
 func (d *design) propose() (*Proposal, error) {
-	resolve := func() (text []byte, found diag.List) {
-		text = []byte(d.write().b.String())
-		return text, gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}}).Diagnostics
+	p, result, err := accepted(&d.names, nil, d.write)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", d.table, ErrNoSchema, err)
 	}
-	text, found := resolve()
-	for found.HasErrors() && d.names.learn(text, found) {
-		text, found = resolve()
-	}
-	if found.HasErrors() {
-		return nil, fmt.Errorf("%s: %w: %w", d.table, ErrNoSchema, refusal(text, found...))
-	}
-	for _, f := range found {
-		if f.Severity == diag.Warning {
-			d.asks = append(d.asks, fmt.Sprintf("%s [%s]", f.Message, f.Rule))
-		}
+	for _, f := range result.Diagnostics {
+		d.ask(f.Severity == diag.Warning, "%s [%s]", f.Message, f.Rule)
 	}
 	command := d.command()
 	if oneLine(command) != command {
 		return nil, fmt.Errorf("%s: %w: a name has characters that no command can have: %q", d.table, ErrNoSchema, command)
 	}
-	p := d.write()
+	p = d.write()
 	return &Proposal{Schema: p.text(append(d.about, "Load them with "+command)...), Questions: p.asks, Partial: d.partial}, nil
 }
 
@@ -86,8 +73,7 @@ func (d *design) propose() (*Proposal, error) {
 // cells.
 func (d *design) write() *page {
 	d.nameValues()
-	p := &page{}
-	p.head(&d.names, d.table, "")
+	out := outline{table: d.table, precision: d.precision, precisionAsk: d.precisionAsk, questions: d.questions, load: d.load, partial: true}
 	single, at, place := d.sequence || d.precision < time.Millisecond, "bucket", d.partition
 	if single {
 		at, place = "{time: "+d.timeForm()+"}", -1
@@ -96,9 +82,8 @@ func (d *design) write() *page {
 		place = len(d.series)
 	}
 	var segments []string
-	var items []item
 	for _, v := range d.series {
-		items = append(items, v.write(p))
+		out.series = append(out.series, v.item())
 		if segments = append(segments, v.name); v.escape {
 			segments[len(segments)-1] = "{name: " + v.name + ", escape: true}"
 		}
@@ -107,24 +92,21 @@ func (d *design) write() *page {
 	if d.sequence {
 		segments = append(segments, "{sequence: true}")
 	}
-	p.ask("", d.precisionAsk)
-	p.line("time: {precision: %s}\nfields:", schema.FormatDuration(d.precision))
 	for _, v := range d.fields {
-		items = append(items, v.write(p))
+		out.fields = append(out.fields, v.item())
 	}
-	p.line("tables:")
-	p.ask("  ", d.asks...)
-	p.line("  %s:\n    draft: true\n    pattern: %s", schema.Quoted(tableID(d.table)), unserialized(single))
-	p.key("#", segments)
-	if !single {
-		p.ask("    ", d.bucketAsk)
-		p.line("    bucket: %s", d.bucket)
+	out.lines = func(p *page) {
+		p.line("    draft: true\n    pattern: %s", unserialized(single))
+		p.key("#", segments)
+		if !single {
+			p.ask("    ", d.bucketAsk)
+			p.line("    bucket: %s", d.bucket)
+		}
+		p.line("    family: m")
+		p.ask("    ", d.ttlAsk)
+		p.line("    ttl: %s", d.ttl)
 	}
-	p.line("    family: m")
-	p.ask("    ", d.ttlAsk)
-	p.line("    ttl: %s", d.ttl)
-	p.load(d.count, d.step, true, items)
-	return p
+	return out.write(&d.names)
 }
 
 // nameValues gives series values and fields their names. What readers find by the name in the schema keeps it.
@@ -148,20 +130,17 @@ func (d *design) nameValues() {
 	}
 }
 
-// write writes a value.
-func (v *designValue) write(p *page) item {
-	out := item{name: v.name, typ: v.typ, bytes: v.bytes, asks: v.asks}
+func (v *designValue) item() item {
+	out := item{name: v.name, typ: v.typ, bytes: v.bytes, questions: v.questions}
 	if v.optional {
-		out.add("optional", "true")
+		out.options = append(out.options, "optional: true")
 	}
 	if v.typ == "string" && !strings.Contains(v.example, "#") {
 		out.addExample(v.example)
 	}
-	p.item(out)
 	return out
 }
 
-// command returns the command that loads the events.
 func (d *design) command() string {
 	flags := append([]string{"btgen-live write", d.names.eventName(d.table), cmp.Or(d.file, "FILE")}, d.loading...)
 	add := func(from, to string) { flags = append(flags, "--map "+words.ShellPair(from, to)) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/bits"
 	"regexp"
 	"slices"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// draft is a schema that is a candidate.
 type draft struct {
 	key       *key
 	pattern   codec.Pattern
@@ -30,9 +28,9 @@ type draft struct {
 	blobAsk   string
 	sequence  bool // whether a sequence number follows offsets
 	load
-	lag      *lag     // between times of events and timestamps of cells; nil if these are the times of events
+	lag      lag      // of the times of events; empty if these are the timestamps of cells
 	timed    bool     // whether cells have the times of their events
-	column   string   // family of the events, if there is one
+	family   string   // of the events, if there is one
 	classes  []string // families with the same columns, whose times to live are classes
 	standing standing
 	fit      fit
@@ -40,12 +38,12 @@ type draft struct {
 	noRollup   string // why the schema lacks the rollup of the table; empty if it does not
 	noVersions string // why the schema lacks max_versions; empty if it does not
 	names      namer
-	asks       []string
-	reads      verify.Share // of a part of the sample
-	final      *verified
+	questions
+	layout *layout.Layout // of the page, which the language accepts
+	page   *page
+	reads  verify.Share // of a part of the sample
 }
 
-// field is a field of a draft.
 type field struct {
 	name, typ string
 	column    string // of a table
@@ -59,7 +57,6 @@ type field struct {
 	bytes     int // the average size
 }
 
-// column is what is known of a column.
 type column struct {
 	family, qualifier string
 	rows              int
@@ -69,90 +66,56 @@ type column struct {
 const maxColumns = 300 // fixed columns of a table
 
 // columns returns the columns of the rows, sorted by family and qualifier; nil if there are so many that rows do not share them.
-// Those of all rows are found once.
 func (k *key) columns() []*column {
-	all := len(k.rows) == len(spread(k.table.rows, maxKeys))
-	if all && k.table.columns != nil {
-		return k.table.columns
-	}
-	found := map[[2]string]*column{}
+	found := map[int]*column{}
 	for i := range k.rows {
-		seen := [2]string{}
-		for j := range k.rows[i].cells {
-			c := &k.rows[i].cells[j]
-			id := [2]string{c.family, c.qualifier}
-			of := found[id]
-			if of == nil {
-				if len(found) > 20*maxColumns {
-					return nil
-				}
+		seen := -1
+		for _, c := range k.rows[i].cells {
+			of := found[c.column]
+			switch {
+			case of == nil && len(found) > 20*maxColumns:
+				return nil
+			case of == nil:
 				of = &column{family: c.family, qualifier: c.qualifier}
-				found[id] = of
+				found[c.column] = of
 			}
-			if seen != id {
+			if of.values = append(of.values, c.value); seen != c.column {
 				of.rows++
 			}
-			seen = id
-			of.values = append(of.values, c.value)
+			seen = c.column
 		}
 	}
-	out := slices.SortedFunc(maps.Values(found), func(a, b *column) int {
+	return slices.SortedFunc(maps.Values(found), func(a, b *column) int {
 		return cmp.Or(cmp.Compare(a.family, b.family), cmp.Compare(a.qualifier, b.qualifier))
 	})
-	if all {
-		k.table.columns = out
-	}
-	return out
 }
 
-// drafts returns the schemas that a key allows.
-func (k *key) drafts() (out []*draft) {
-	problem := ""
-	add := func(d *draft) {
-		if d != nil {
-			if d.pattern.Naming() == codec.NamedByField && problem != "" {
-				d.asks = append(d.asks, problem+". Are these times, counts or other values?")
-			}
-			out = append(out, d)
-		}
-	}
-	add(k.newColumns())
-	add(k.offsets())
-	cols, certain := k.columns(), false
-	versions := slices.ContainsFunc(cols, func(c *column) bool { return len(c.values) > c.rows })
+// drafts returns the schemas that a key allows, and why there are no more; empty if there is no reason.
+func (k *key) drafts() (out []*draft, refused string) {
+	none := func(d *draft) bool { return d == nil }
+	out, cols := slices.DeleteFunc([]*draft{k.newColumns(), k.offsets()}, none), k.columns()
 	switch {
 	case len(cols) == 0 || len(cols) > maxColumns:
-		k.table.refuse(fmt.Sprintf("there are over %d columns, such as %s: columns must be named by fields [C08]", maxColumns, show(k.rows[0].cells[0].qualifier)))
-		return out
+		return out, fmt.Sprintf("there are over %d columns, such as %s: columns must be named by fields [C08]", maxColumns, show(k.rows[0].cells[0].qualifier))
 	case len(cols) == 1 && cols[0].qualifier == "":
-		k.table.refuse("the only column of the rows has no name: columns must be named by fields [C08]")
-		return out
+		return out, "the only column of the rows has no name: columns must be named by fields [C08]"
 	}
-	if problem, certain = k.named(cols); certain {
-		k.table.refuse(problem)
-		return out
+	problem, certain := k.named(cols)
+	if certain {
+		return out, problem
 	}
-	if k.time == nil {
-		add(k.untimed(cols))
-		return out
+	byField := []*draft{k.untimed(cols), k.plain(cols), k.cells(cols), k.single(cols)}
+	for _, d := range slices.DeleteFunc(byField, none) {
+		if out = append(out, d); problem != "" && d.pattern.Naming() == codec.NamedByField {
+			d.ask(true, "%s. Are these times, counts or other values?", problem)
+		}
 	}
-	add(k.plain(cols))
-	if k.time.bucket != nil || versions || k.several() {
-		add(k.cells(cols))
-	}
-	d := k.single(cols)
-	if add(d); d != nil && versions {
-		d.fit = doubtfulFit
-		d.asks = append(d.asks, "Some columns have several cells in a row. Are the older ones replaced events, or is a row a bucket of events?")
-	}
-	return out
+	return out, ""
 }
 
 // several reports whether a row has different timestamps.
 func (k *key) several() bool {
-	return slices.ContainsFunc(k.rows, func(r row) bool {
-		return slices.ContainsFunc(r.cells, func(c cell) bool { return c.at != r.cells[0].at })
-	})
+	return slices.ContainsFunc(k.rows, func(r row) bool { return r.oldest != r.newest })
 }
 
 // bucketed returns a draft with a row per bucket whose contents inside accepts; nil if there is
@@ -165,46 +128,40 @@ func (k *key) bucketed(pattern codec.Pattern, inside func(codec.Bucket, time.Tim
 	if !ok {
 		return nil, b
 	}
-	d := &draft{key: k, pattern: pattern, metric: -1, bucketAsk: doubt, bucket: "every: " + span(b)}
-	if !b.Origin.IsZero() {
-		d.bucket += ", origin: " + instant(b.Origin)
+	d := &draft{key: k, pattern: pattern, metric: -1, bucketAsk: doubt, bucket: schema.Span{Fixed: b.Every, Months: b.Months}.String()}
+	options := ""
+	if b.Origin.Equal(b.Origin.Truncate(day)) && !b.Origin.IsZero() {
+		options = ", origin: " + b.Origin.Format(time.DateOnly)
+	} else if !b.Origin.IsZero() {
+		options = ", origin: " + schema.Quoted(b.Origin.Format(time.RFC3339))
 	}
-	if k.time.label() {
-		d.bucket += ", label: " + schema.Quoted(k.time.format)
+	if k.time.named() {
+		options += ", label: " + schema.Quoted(k.time.String())
 	} else {
 		d.label = k.time.segment("bucket")
 	}
-	if d.bucket = "{" + d.bucket + "}"; b.Origin.IsZero() && d.label != "" {
-		d.bucket = span(b)
+	if options != "" {
+		d.bucket = "{every: " + d.bucket + options + "}"
 	}
 	return d, b
-}
-
-// instant formats an origin.
-func instant(t time.Time) string {
-	if t.Equal(t.Truncate(day)) {
-		return t.Format(time.DateOnly)
-	}
-	return schema.Quoted(t.Format(time.RFC3339))
 }
 
 // observe collects the times of events, in nanoseconds, which a function gives for each cell, and how timestamps follow them. Events
 // differ in their times, which stand for a period, and in the parts of their keys apart from one.
 func (d *draft) observe(period time.Duration, but int, at func(r int, c *cell) int64) {
-	d.timed, d.lag = true, newLag(period)
+	d.lag = lag{width: period}
 	times := map[eventTime]bool{}
 	for r := range d.key.rows {
 		of := &d.key.rows[r]
 		id := d.key.id(r, but)
 		for i := range of.cells {
-			c := &of.cells[i]
-			e := eventTime{id, at(r, c)}
+			e := eventTime{id, at(r, &of.cells[i])}
 			times[e] = true
-			event := time.Unix(0, e.at)
-			d.timed = d.timed && codec.Micros(event) == c.at
-			d.lag.add(of.key, c.at, event)
+			d.lag.add(of.key, of.cells[i].at, time.Unix(0, e.at))
 		}
 	}
+	slices.Sort(d.lag.all)
+	d.timed = d.lag.unlikely == 0 && d.lag.same(0)
 	finest := time.Nanosecond
 	if d.pattern.EventTimed() {
 		finest = time.Millisecond
@@ -215,29 +172,38 @@ func (d *draft) observe(period time.Duration, but int, at func(r int, c *cell) i
 // observeCells is observe for cells that have the times of their events.
 func (d *draft) observeCells(but int) {
 	d.observe(time.Millisecond, but, func(_ int, c *cell) int64 { return c.at * 1000 })
-	d.timed, d.lag = true, nil
+	d.timed, d.lag = true, lag{}
 }
 
-// cells returns the draft with a row per bucket, and events as timestamped cells.
+// cells returns the draft with a row per bucket, and events as timestamped cells; nil if rows are no buckets.
 func (k *key) cells(cols []*column) *draft {
+	several := k.several()
+	if k.time == nil || k.time.bucket == nil && !several && !replaces(cols) {
+		return nil
+	}
 	d, _ := k.bucketed(codec.BucketNewCells, cellsInside)
 	if d == nil {
 		return nil
 	}
 	d.observeCells(-1)
 	d.serialize(cols)
-	rare := func(c *column) bool { return len(c.values)*2 <= d.events }
-	if len(cols) > 1 && d.blob == "" && !slices.ContainsFunc(cols, func(c *column) bool { return !rare(c) }) {
-		d.asks = append(d.asks, "Columns rarely have cells of the same timestamp. Is each cell an event, or do cells of almost the same timestamp belong together?")
+	if len(cols) > 1 && d.blob == "" && !slices.ContainsFunc(cols, func(c *column) bool { return len(c.values)*2 > d.events }) {
+		d.ask(true, "Columns rarely have cells of the same timestamp. Is each cell an event, or do cells of almost the same timestamp belong together?")
 	}
-	if !k.several() {
-		d.asks = append(d.asks, "Each row has cells of one timestamp. Are the timestamps the times of events, in buckets, or those of writes?")
-	}
+	d.ask(!several, "Each row has cells of one timestamp. Are the timestamps the times of events, in buckets, or those of writes?")
 	return d
 }
 
-// untimed returns the draft for rows without a time in their key.
+// replaces reports whether some columns have several cells in a row.
+func replaces(cols []*column) bool {
+	return slices.ContainsFunc(cols, func(c *column) bool { return len(c.values) > c.rows })
+}
+
+// untimed returns the draft for rows without a time in their key; nil if there is one.
 func (k *key) untimed(cols []*column) *draft {
+	if k.time != nil {
+		return nil
+	}
 	d := &draft{key: k, pattern: codec.BucketNewCells, bucket: "none", metric: -1, fit: doubtfulFit, standing: untimedStanding}
 	d.observeCells(-1)
 	d.serialize(cols)
@@ -246,7 +212,7 @@ func (k *key) untimed(cols []*column) *draft {
 	} else if slices.ContainsFunc(k.parts, func(p *part) bool { return k.foreignTime(p) != "" }) {
 		d.standing = refusedStanding
 	}
-	d.asks = append(d.asks, "The keys have no time that the sample shows. Are timestamps of cells the times of events?")
+	d.ask(true, "The keys have no time that the sample shows. Are timestamps of cells the times of events?")
 	return d
 }
 
@@ -288,13 +254,16 @@ func (d *draft) order() []int {
 
 // plain returns the draft in which the time in the keys is a value like the others.
 func (k *key) plain(cols []*column) *draft {
-	without, local := k.with(-1, nil), ""
-	d := without.untimed(cols)
-	d.standing = plainStanding
-	if l := lagOf(k.rows, k.time); k.time.bucket == nil && l.local() {
-		local = fmt.Sprintf(" It is up to %s off, as local times are: times in keys must be in UTC [K24].", gap(l.farthest()))
+	if k.time == nil {
+		return nil
 	}
-	d.asks = []string{fmt.Sprintf("Part %d of the keys, such as %s, may be a time, but not that of the timestamps of cells. Which of them is the time of the event?%s", k.at+1, show(k.parts[k.at].values[0]), local)}
+	d, local := k.with(-1, nil).untimed(cols), ""
+	d.standing = plainStanding
+	if k.time.bucket == nil && k.lag.local() {
+		local = fmt.Sprintf(" It is up to %s off, as local times are: times in keys must be in UTC [K24].", gap(k.lag.farthest()))
+	}
+	d.questions = nil
+	d.ask(true, "Part %d of the keys, such as %s, may be a time, but not that of the timestamps of cells. Which of them is the time of the event?%s", k.at+1, show(k.parts[k.at].values[0]), local)
 	return d
 }
 
@@ -306,13 +275,13 @@ func unserialized(single bool) codec.Pattern {
 	return codec.BucketNewCells
 }
 
-// single returns the draft with a row per event; nil if the time in the keys is that of a longer period.
+// single returns the draft with a row per event; nil if there is no time in the keys, or it is that of a longer period.
 func (k *key) single(cols []*column) *draft {
-	if k.time.months > 0 || k.time.unit > day || k.time.bucket != nil {
+	if k.time == nil || k.time.unit() == 0 || k.time.unit() > day || k.time.bucket != nil {
 		return nil
 	}
 	d := &draft{key: k, pattern: codec.SingleUnserialized, metric: -1, fit: writtenFit}
-	d.observe(k.time.unit, -1, func(r int, _ *cell) int64 { return k.time.at[r].UnixNano() })
+	d.observe(k.time.unit(), -1, func(r int, _ *cell) int64 { return k.time.at[r].UnixNano() })
 	switch {
 	case d.timed:
 		d.fit = timedFit
@@ -322,7 +291,10 @@ func (k *key) single(cols []*column) *draft {
 		d.standing = farStanding
 	}
 	d.serialize(cols)
-	d.precision = max(d.precision, k.time.unit)
+	if d.precision = max(d.precision, k.time.unit()); replaces(cols) {
+		d.fit = doubtfulFit
+		d.ask(true, "Some columns have several cells in a row. Are the older ones replaced events, or is a row a bucket of events?")
+	}
 	return d
 }
 
@@ -330,14 +302,14 @@ func (k *key) single(cols []*column) *draft {
 // column with them.
 func (d *draft) serialize(cols []*column) {
 	if len(cols) == 1 && d.setBlob(cols[0].values) {
-		d.pattern, d.column = layout.SerializedOf(d.pattern), cols[0].family
+		d.pattern, d.family = layout.SerializedOf(d.pattern), cols[0].family
 		d.blob = "{column: " + schema.Quoted(cols[0].qualifier) + ", " + d.blob
 		return
 	}
 	for _, c := range d.classify(cols) {
 		example := show(c.values.first(func(b []byte) bool { return len(b) > 0 }))
 		ask := func(what, why string) {
-			d.asks = append(d.asks, fmt.Sprintf("%s in family %s, with values such as %s, is not in the schema, because %s. Can its writers rename it?", what, c.family, example, why))
+			d.ask(true, "%s in family %s, with values such as %s, is not in the schema, because %s. Can its writers rename it?", what, c.family, example, why)
 		}
 		n := c.rows
 		if d.bucket != "" {
@@ -379,17 +351,15 @@ func (d *draft) classify(cols []*column) []*column {
 	return joined
 }
 
-// addColumn adds the field of a column.
 func (d *draft) addColumn(qualifier, family string, v data, optional bool) {
 	c := v.coding()
-	d.column = cmp.Or(d.column, family)
+	d.family = cmp.Or(d.family, family)
 	d.fields = append(d.fields, field{
 		name: qualifier, column: qualifier, typ: c.typ, values: c.values, family: family,
 		doubt: c.doubt, optional: optional, bytes: v.bytes(),
 	})
 }
 
-// eventTime is the time of an event of a series.
 type eventTime struct {
 	series string
 	at     int64 // nanoseconds since 1970
@@ -493,43 +463,46 @@ func (k *key) offsets() *draft {
 	if size > sequence {
 		width -= sequence
 	}
-	steps := func(c *cell) uint64 { return bigEndian(c.qualifier[:width]) }
 	var stored data
 	for _, r := range k.rows {
 		for _, c := range r.cells {
 			if len(c.qualifier) != size || size == 0 || size > longest {
 				return nil
 			}
-			distinct[c.qualifier], most = true, max(most, steps(&c))
+			distinct[c.qualifier], most = true, max(most, bigEndian(c.qualifier[:width]))
 			stored = append(stored, c.value)
 		}
 	}
 	if k.empty() || len(distinct) < 3 && isText(first.qualifier) || k.namesAreInstants() { // whole times: C08
 		return nil
 	}
-	d, b := k.bucketed(codec.BucketOffsets, func(b codec.Bucket, _ time.Time, _ *row) bool {
-		return len(offsetPrecisions(b, width, most)) > 0
-	})
+	fitting := func(b codec.Bucket) []time.Duration {
+		return slices.DeleteFunc(slices.Clone(offsetSteps), func(p time.Duration) bool {
+			o := codec.Offset{Bucket: b, Precision: p}
+			return b.Widest() < p || most >= uint64(o.Slots()) || o.Width() != width
+		})
+	}
+	d, b := k.bucketed(codec.BucketOffsets, func(b codec.Bucket, _ time.Time, _ *row) bool { return len(fitting(b)) > 0 })
 	if d == nil {
 		return nil
 	}
 	at := func(precision time.Duration) func(r int, c *cell) int64 {
-		return func(r int, c *cell) int64 { return k.time.at[r].UnixNano() + int64(steps(c))*int64(precision) }
+		return func(r int, c *cell) int64 {
+			return k.time.at[r].UnixNano() + int64(bigEndian(c.qualifier[:width]))*int64(precision)
+		}
 	}
-	precision := k.choose(offsetPrecisions(b, width, most), at)
+	precision := k.choose(fitting(b), at)
 	if precision == 0 {
 		return nil
 	}
 	d.observe(precision, -1, at(precision))
-	d.precision, d.sequence, d.column, d.fit = precision, size > width, first.family, offsetFit
-	if stored.isBlob() && d.setBlob(stored) {
+	d.precision, d.sequence, d.family, d.fit = precision, size > width, first.family, offsetFit
+	if d.setBlob(stored) {
 		d.blob = "{" + d.blob
 	} else {
-		d.addColumn("value", d.column, stored, false)
+		d.addColumn("value", d.family, stored, false)
 	}
-	if !d.timed {
-		d.asks = append(d.asks, fmt.Sprintf("Are column names counts of %s since the start of the bucket?", schema.FormatDuration(precision)))
-	}
+	d.ask(!d.timed, "Are column names counts of %s since the start of the bucket?", schema.FormatDuration(precision))
 	return d
 }
 
@@ -568,15 +541,3 @@ func bigEndian(s string) (n uint64) {
 
 // offsetSteps are the usual precisions of offsets, the coarsest first.
 var offsetSteps = []time.Duration{time.Minute, time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, 100 * time.Microsecond, 10 * time.Microsecond, time.Microsecond}
-
-// offsetPrecisions returns the usual precisions for which offsets in a bucket have so many bytes
-// and are not larger than the largest, the coarsest first.
-func offsetPrecisions(b codec.Bucket, width int, most uint64) (out []time.Duration) {
-	for _, p := range offsetSteps {
-		slots := uint64(b.Widest() / p)
-		if b.Widest() >= p && most < slots && max(1, (bits.Len64(slots-1)+7)/8) == width {
-			out = append(out, p)
-		}
-	}
-	return out
-}

@@ -3,6 +3,7 @@ package infer
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,9 +21,9 @@ func (k *key) hiddenTime(p *part) string {
 	if is := k.foreignTime(p); is != "" {
 		return fmt.Sprintf("Is it a time? %s is a time in the form %s, which keys cannot have [K24].", show(p.values[0]), is)
 	}
-	for _, f := range timeForms(p.values) {
-		if l := lagOf(k.rows, f); f.binary() == isBytes(p.values) && l.n > 0 && l.class() == 0 && l.agree*10 >= l.n*9 {
-			return fmt.Sprintf("Is it a time, such as %s? Is it derived from the time of the event, or local?", f.name())
+	for _, f := range p.forms {
+		if l := lagOf(k.rows, f); f.binary() != p.text && l.class() == 0 && l.agree > 0 && l.agree*10 >= len(l.all)*9 {
+			return fmt.Sprintf("Is it a time, such as %s? Is it derived from the time of the event, or local?", f.Label)
 		}
 	}
 	if field := k.calendar(p); field != "" {
@@ -36,7 +37,7 @@ func (k *key) hiddenTime(p *part) string {
 
 // foreignTime returns the form of a part of the keys that is a time in a form which the language refuses; empty if it is none.
 func (k *key) foreignTime(p *part) string {
-	if layouts := layoutsOf(dataOf(p.values)); len(layouts) > 0 && len(timeForms(p.values)) == 0 {
+	if layouts := layoutsOf(dataOf(p.values)); len(layouts) > 0 && len(p.forms) == 0 {
 		return layouts[0]
 	}
 	reversed := make([]string, len(p.values))
@@ -44,51 +45,42 @@ func (k *key) foreignTime(p *part) string {
 		reversed[i] = backward(v)
 	}
 	for _, f := range timeForms(reversed) {
-		if l := lagOf(k.rows, f); f.binary() && f.reverse == "" && p.distinct > 1 && l.n > 0 && l.class() <= 1 {
+		if l := lagOf(k.rows, f); f.binary() && !f.Format.Reverse && p.distinct > 1 && len(l.all) > 0 && l.class() <= 1 {
 			return "little-endian"
 		}
 	}
 	return ""
 }
 
-// backward returns the bytes in the opposite order.
 func backward(s string) string {
 	b := []byte(s)
 	slices.Reverse(b)
 	return string(b)
 }
 
-// observation is a value of a part of a key, and the times of the oldest and the newest cell of its row.
-type observation struct {
-	value          string
-	oldest, newest int64
-}
-
 // follows reports whether a part of the keys follows the timestamps of cells: its values, their ends or the numbers that they are
 // have their order or the opposite one, or each of them has its own period.
 func (k *key) follows(p *part) bool {
-	const most = 300 // rows
-	var found []observation
+	const most = 300
+	var rows []int // some, in the order of their cells
 	for r := 0; r < len(p.values); r += max(1, len(p.values)/most) {
-		oldest, newest := k.rows[r].bounds()
-		if !plausible(codec.FromMicros(oldest)) {
+		if rows = append(rows, r); !plausible(codec.FromMicros(k.rows[r].oldest)) {
 			return false
 		}
-		found = append(found, observation{p.values[r], oldest, newest})
 	}
-	slices.SortStableFunc(found, func(a, b observation) int { return cmp.Compare(a.oldest, b.oldest) })
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(k.rows[a].oldest, k.rows[b].oldest) })
 	const shortest, longest = 4, 24 // bytes of ends
 	ways := slices.Clone(readings)
-	for n := min(longest, p.width()-1); n >= shortest; n-- {
+	for n := min(longest, p.width-1); n >= shortest; n-- {
 		ways = append(ways, func(v string) string { return v[len(v)-n:] })
 	}
-	if all(p.values, isDigits) {
+	if p.digits {
 		ways = append(ways, func(v string) string {
 			v = strings.TrimLeft(v, "0")
 			return fmt.Sprintf("%9d%s", len(v), v)
 		})
 	}
-	return inPeriods(found) || slices.ContainsFunc(ways, func(read func(v string) string) bool { return inOrder(found, read) })
+	return k.inPeriods(p, rows) || slices.ContainsFunc(ways, func(read func(v string) string) bool { return k.inOrder(p, rows, read) })
 }
 
 // readings return texts that have the order of values: themselves, the numbers that are little-endian, and the times of
@@ -106,34 +98,34 @@ var readings = []func(v string) string{
 
 // inOrder reports whether all but a few pairs of many values, as they are read, are in the order of their times, or in the opposite
 // order. Times that are near do not count: writes may follow their events by different times.
-func inOrder(found []observation, read func(v string) string) bool {
+func (k *key) inOrder(p *part, rows []int, read func(v string) string) bool {
 	distinct, up, down := map[string]bool{}, 0, 0
-	texts := make([]string, len(found))
-	near := (found[len(found)-1].oldest - found[0].oldest) / 4
-	for i, o := range found {
-		distinct[o.value], texts[i] = true, read(o.value)
-		for j, before := range found[:i] {
-			if order := strings.Compare(texts[i], texts[j]); o.oldest-before.oldest > near && order != 0 {
+	texts := make([]string, len(rows))
+	near := (k.rows[rows[len(rows)-1]].oldest - k.rows[rows[0]].oldest) / 4
+	for i, r := range rows {
+		distinct[p.values[r]], texts[i] = true, read(p.values[r])
+		for j, before := range rows[:i] {
+			if order := strings.Compare(texts[i], texts[j]); k.rows[r].oldest-k.rows[before].oldest > near && order != 0 {
 				up, down = up+(1+order)/2, down+(1-order)/2
 			}
 		}
 	}
-	return len(distinct) >= 10 && up+down > len(found) && max(up, down)*100 >= (up+down)*98
+	return len(distinct) >= 10 && up+down > len(rows) && max(up, down)*100 >= (up+down)*98
 }
 
 // inPeriods reports whether values repeat, and each has a period that hardly overlaps with those of others.
-func inPeriods(found []observation) bool {
+func (k *key) inPeriods(p *part, rows []int) bool {
 	distinct, periods, overlaps := map[string]bool{}, 0, 0
-	for i, o := range found {
-		if distinct[o.value] = true; i > 0 && o.value == found[i-1].value {
+	for i, r := range rows {
+		if distinct[p.values[r]] = true; i > 0 && p.values[r] == p.values[rows[i-1]] {
 			continue
 		}
-		if periods++; i > 0 && found[i-1].newest >= o.oldest {
+		if periods++; i > 0 && k.rows[rows[i-1]].newest >= k.rows[r].oldest {
 			overlaps++
 		}
 	}
 	n := len(distinct)
-	return n >= 3 && len(found) >= 2*n && periods+overlaps <= n+n/10
+	return n >= 3 && len(rows) >= 2*n && periods+overlaps <= n+n/10
 }
 
 // calendarFields are the parts of times that calendars count.
@@ -153,17 +145,17 @@ var calendarFields = []struct {
 // calendar returns the name of the field of timestamps of cells, in some time zone, that a part of the keys counts; empty if it
 // counts none. It would be different series otherwise.
 func (k *key) calendar(p *part) string {
-	if p.binary || p.distinct < 2 || !all(p.values, func(v string) bool { return isDigits(v) && len(v) <= 3 }) {
+	if p.binary || p.distinct < 2 || !p.digits || slices.ContainsFunc(p.values, func(v string) bool { return len(v) > 3 }) {
 		return ""
 	}
 	for _, f := range calendarFields {
 		for zone := -12 * time.Hour; zone < zones; zone += time.Hour {
-			differs := func(r int) bool {
-				n, _ := strconv.Atoi(p.values[r])
-				return slices.ContainsFunc(k.rows[r].cells, func(c cell) bool { return f.of(codec.FromMicros(c.at).UTC().Add(zone)) != n })
+			differs := func(r row, v string) bool {
+				n, _ := strconv.Atoi(v)
+				return slices.ContainsFunc(r.cells, func(c cell) bool { return f.of(codec.FromMicros(c.at).Add(zone)) != n })
 			}
 			r := 0
-			for r < len(k.rows) && !differs(r) {
+			for r < len(k.rows) && !differs(k.rows[r], p.values[r]) {
 				r++
 			}
 			if r == len(k.rows) {
@@ -172,4 +164,60 @@ func (k *key) calendar(p *part) string {
 		}
 	}
 	return ""
+}
+
+// digits matches the numbers in a name. Columns that are named after users, or after a metric and a time, differ only in them.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// named examines the names of columns, and returns the problem if they are not those of fields, but times, counts or IDs, which rule
+// C08 refuses. It is certain if they hardly are fields.
+func (k *key) named(cols []*column) (problem string, certain bool) {
+	const many = 20 // columns with names like values that are hardly those of fields
+	n, rare, example, shapes := 0, 0, "", map[string]int{}
+	shape := func(c *column) string { return digits.ReplaceAllString(c.qualifier, "0") }
+	for _, c := range cols {
+		shapes[shape(c)]++
+	}
+	for _, c := range cols {
+		like := likeValue(c.qualifier)
+		if !like && shapes[shape(c)] < many {
+			continue
+		}
+		if n++; n == 1 {
+			example = c.qualifier
+		}
+		if like && (c.rows*5 < len(k.rows) || !isText(c.qualifier)) { // many sensors have names of one shape, too
+			rare++
+		}
+	}
+	if n < 3 || n*2 < len(cols) {
+		return "", false
+	}
+	problem = fmt.Sprintf("%d columns have names like %s, and columns must be named by fields [C08]", n, show(example))
+	return problem, n >= many && rare*2 > n || k.namesAreInstants()
+}
+
+// likeValue reports whether a column name looks like a number, a time, an ID, or bytes.
+func likeValue(name string) bool {
+	return name != "" && (isDigits(name) || !isText(name) || codingOf(data{[]byte(name)}, textIDs) != nil || timeText.reads([]byte(name)) ||
+		slices.ContainsFunc(timeForms([]string{name}), func(f *timeForm) bool { return !f.binary() }))
+}
+
+// namesAreInstants reports whether the names of all columns are times, near to the timestamps of
+// their cells.
+func (k *key) namesAreInstants() bool {
+	const most = 5000 // cells
+	n := 0
+	for r := range k.rows {
+		for _, c := range k.rows[r].cells {
+			near := func(f *timeForm) bool { return codec.FromMicros(c.at).Sub(f.at[0]).Abs() < day }
+			if n++; n > most {
+				return true
+			}
+			if c.qualifier == "" || !slices.ContainsFunc(timeForms([]string{c.qualifier}), near) {
+				return false
+			}
+		}
+	}
+	return n > 2
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -53,7 +54,6 @@ var (
 // Propose returns a schema that reads most of a sample; of several, the one that explains more of it: see
 // [draft.order]. The result depends on the sample alone. Errors are [ErrEmpty] and [ErrNoSchema].
 func Propose(s Sample) (*Proposal, error) {
-	s.withoutSums()
 	t := newTable(s)
 	switch {
 	case t.cells == 0 && len(t.rollups) > 0:
@@ -64,7 +64,8 @@ func Propose(s Sample) (*Proposal, error) {
 	var best *draft
 	var why []string
 	for _, k := range t.keys() {
-		for _, d := range k.drafts() {
+		drafts, refused := k.drafts()
+		for _, d := range drafts {
 			switch err := d.resolve(); {
 			case err != nil:
 				why = append(why, err.Error())
@@ -72,9 +73,13 @@ func Propose(s Sample) (*Proposal, error) {
 				best = d
 			}
 		}
+		if refused != "" {
+			why = append(why, refused)
+		}
 	}
 	if best == nil {
-		return nil, fmt.Errorf("table %s: %w: %s", s.Table, ErrNoSchema, strings.Join(slices.Compact(append(t.refused, why...)), "; "))
+		slices.Sort(why)
+		return nil, fmt.Errorf("table %s: %w: %s", s.Table, ErrNoSchema, strings.Join(slices.Compact(why), "; "))
 	}
 	return best.propose(), nil
 }
@@ -82,62 +87,63 @@ func Propose(s Sample) (*Proposal, error) {
 // table is a sample in a form that is easier to examine.
 type table struct {
 	Sample
-	rows    []row
-	cells   int
-	columns []*column // of the rows whose keys are examined; nil before they are
-	refused []string  // why there are no more drafts
-	rollups []*rolled // the one that was changed last comes first
+	rows     []row
+	cells    int
+	families map[string]int // cells, also of families without any
+	rollups  []*rolled      // the one that was changed last comes first
 }
 
-// refuse adds a reason why there are no more drafts.
-func (t *table) refuse(why string) {
-	if !slices.Contains(t.refused, why) {
-		t.refused = append(t.refused, why)
-	}
-}
-
-// row is a row of a sample.
 type row struct {
 	key   string
 	cells []cell // sorted by family and column; of a column, the newest first
+
+	oldest, newest int64 // timestamps of cells
 }
 
-// cell is a cell of a row.
 type cell struct {
 	family, qualifier string
+	column            int   // a number of the column
 	at                int64 // microseconds since 1970
 	value             []byte
 }
 
-// withoutSums leaves out the sums of versions, which belong to a table of states: the table has none of their
-// families.
-func (s *Sample) withoutSums() {
-	var rows []bigtable.Row
+// newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events
+// are stored. It leaves out the sums of versions, which belong to a table of states: the table has none of their families.
+func newTable(s Sample) *table {
+	t, columns := &table{Sample: s, families: map[string]int{}}, map[columnOf]int{}
+	isSum := func(family string, _ []bigtable.ReadItem) bool {
+		_, plain := s.Families[family]
+		return !plain && strings.HasSuffix(family, codec.VersionsFamily(""))
+	}
+	t.Rows = nil
 	for _, r := range s.Rows {
 		r = maps.Clone(r)
-		maps.DeleteFunc(r, func(family string, _ []bigtable.ReadItem) bool {
-			_, plain := s.Families[family]
-			return !plain && strings.HasSuffix(family, codec.VersionsFamily(""))
-		})
-		if len(r) > 0 {
-			rows = append(rows, r)
+		if maps.DeleteFunc(r, isSum); len(r) > 0 {
+			t.Rows = append(t.Rows, r)
 		}
 	}
-	s.Rows = rows
-}
-
-// newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events
-// are stored.
-func newTable(s Sample) *table {
-	t := &table{Sample: s, rollups: rollupsOf(s.Rows)}
-	for _, r := range s.Rows {
-		out := row{key: r.Key()}
+	for family := range s.Families {
+		t.families[family] = 0
+	}
+	t.rollups = rollupsOf(t.Rows)
+	for _, r := range t.rollups {
+		delete(t.families, r.family)
+	}
+	for _, r := range t.Rows {
+		out := row{key: r.Key(), oldest: math.MaxInt64, newest: math.MinInt64}
 		for _, family := range slices.Sorted(maps.Keys(r)) {
-			if t.isRollup(family) {
+			if slices.ContainsFunc(t.rollups, func(of *rolled) bool { return of.family == family }) {
 				continue
 			}
+			t.families[family] += len(r[family])
 			for _, item := range r[family] {
-				out.cells = append(out.cells, cell{family, columnOf(family, item), int64(item.Timestamp), item.Value})
+				of := columnOf{family, qualifierOf(family, item)}
+				if _, known := columns[of]; !known {
+					columns[of] = len(columns)
+				}
+				at := int64(item.Timestamp)
+				out.oldest, out.newest = min(out.oldest, at), max(out.newest, at)
+				out.cells = append(out.cells, cell{family, of.qualifier, columns[of], at, item.Value})
 			}
 		}
 		if len(out.cells) > 0 {
@@ -146,6 +152,12 @@ func newTable(s Sample) *table {
 		}
 	}
 	return t
+}
+
+type columnOf struct{ family, qualifier string }
+
+func qualifierOf(family string, item bigtable.ReadItem) string {
+	return strings.TrimPrefix(item.Column, family+":")
 }
 
 // spread returns at most n elements of a slice, evenly spread.

@@ -1,11 +1,16 @@
 package infer
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen"
+	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
@@ -16,7 +21,6 @@ type page struct {
 	asks []string
 }
 
-// line writes a line.
 func (p *page) line(format string, args ...any) {
 	fmt.Fprintf(&p.b, format+"\n", args...)
 }
@@ -53,11 +57,50 @@ func (p *page) text(about ...string) []byte {
 	return text
 }
 
-// head writes the names, and what precedes the series.
-func (p *page) head(names *namer, table, reason string) {
-	p.line("btgen: v1\npackage: %s\nname: %s", names.packageName(table), schema.Quoted(names.eventName(table)))
-	p.note("", reason)
+// questions are what a sample does not tell.
+type questions []string
+
+// ask adds a question if there is reason for it.
+func (q *questions) ask(reason bool, format string, args ...any) {
+	if reason {
+		*q = append(*q, fmt.Sprintf(format, args...))
+	}
+}
+
+// outline is what the schemas of all proposals have in common.
+type outline struct {
+	table, reason           string // and what precedes the series
+	series, fields          []item
+	precision               time.Duration
+	precisionAsk, fieldsAsk string
+	questions               // about the table
+	lines                   func(p *page)
+	load                    load
+	partial                 bool // whether there may be more series
+}
+
+func (o *outline) write(names *namer) *page {
+	p := &page{}
+	p.line("btgen: v1\npackage: %s\nname: %s", names.packageName(o.table), schema.Quoted(names.eventName(o.table)))
+	p.note("", o.reason)
 	p.line("series:")
+	for _, i := range o.series {
+		p.item(i)
+	}
+	p.ask("", o.precisionAsk)
+	p.line("time: {precision: %s}\nfields:", schema.FormatDuration(o.precision))
+	p.ask("  ", o.fieldsAsk)
+	for _, i := range o.fields {
+		p.item(i)
+	}
+	p.line("tables:")
+	p.ask("  ", o.questions...)
+	p.line("  %s:", schema.Quoted(tableID(o.table)))
+	o.lines(p)
+	if o.load.step > 0 {
+		p.load(o)
+	}
+	return p
 }
 
 // item is a series value or a field of a schema.
@@ -66,46 +109,30 @@ type item struct {
 	options   []string // besides the type
 	bytes     int      // the average size; 0 if it is fixed
 	shows     string   // what it rests on
-	asks      []string
-}
-
-// add adds an option, if it has a value.
-func (i *item) add(name, value string) {
-	if value != "" {
-		i.options = append(i.options, name+": "+value)
-	}
+	questions
 }
 
 // addExample adds an example, if it is one that a schema can have.
 func (i *item) addExample(example string) {
 	const longest = 64
 	switch {
-	case i.typ == "string" && oneLine(example) == example && len(example) <= longest:
-		i.add("example", quoted(example))
+	case i.typ == "string" && example != "" && oneLine(example) == example && len(example) <= longest:
+		i.options = append(i.options, "example: "+schema.Quoted(example))
 	case i.typ == "int64" || i.typ == "uint64":
-		i.add("example", example)
+		i.options = append(i.options, "example: "+example)
 	}
-}
-
-// quoted returns a text as YAML; an empty one remains empty.
-func quoted(text string) string {
-	if text == "" {
-		return ""
-	}
-	return schema.Quoted(text)
 }
 
 // item writes an item below its evidence and questions.
 func (p *page) item(i item) {
 	p.note("  ", i.shows)
-	p.ask("  ", i.asks...)
+	p.ask("  ", i.questions...)
 	if len(i.options) > 0 {
 		i.typ = "{" + strings.Join(append([]string{"type: " + i.typ}, i.options...), ", ") + "}"
 	}
 	p.line("  %s: %s", i.name, i.typ)
 }
 
-// key writes a row key.
 func (p *page) key(delimiter string, segments []string) {
 	if delimiter != "" {
 		delimiter = "delimiter: " + schema.Quoted(delimiter) + ", "
@@ -113,17 +140,14 @@ func (p *page) key(delimiter string, segments []string) {
 	p.line("    key: {%ssegments: [%s]}", delimiter, strings.Join(segments, ", "))
 }
 
-// load writes the expected load: events of a number of series that are a step apart, with items. It writes nothing if one is unknown.
-func (p *page) load(series int, step time.Duration, partial bool, items []item) {
-	if step <= 0 || series == 0 {
-		return
+// load writes the expected load: events of a number of series that are a step apart.
+func (p *page) load(o *outline) {
+	if o.partial {
+		p.ask("", fmt.Sprintf("How many series are there? The sample has %d.", o.load.series))
 	}
-	if partial {
-		p.ask("", fmt.Sprintf("How many series are there? The sample has %d.", series))
-	}
-	p.line("expect:\n  series: %d\n  rate: %s", series, rate(step))
+	p.line("expect:\n  series: %d\n  rate: %s", o.load.series, rate(o.load.step))
 	var sizes []string
-	for _, i := range items {
+	for _, i := range slices.Concat(o.series, o.fields) {
 		if i.bytes > 0 && (i.typ == "string" || i.typ == "bytes" || i.typ == "json") {
 			sizes = append(sizes, fmt.Sprintf("%s: %d", i.name, i.bytes))
 		}
@@ -148,3 +172,52 @@ var notInLine = regexp.MustCompile(`[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}\x{feff}
 
 // oneLine replaces what a comment cannot contain.
 func oneLine(s string) string { return notInLine.ReplaceAllString(s, " ") }
+
+// accepted writes a schema until the language accepts it: with other names for those that it refuses, and with rules that the
+// table may break, unless allow is nil. Errors say what it refuses.
+func accepted(names *namer, allow *[]string, write func() *page) (*page, gen.Result, error) {
+	const most = 100 // rounds: each allows rules or changes names
+	for range most {
+		p := write()
+		text := []byte(p.b.String())
+		result, more := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}}), false
+		for _, f := range result.Diagnostics {
+			if f.Severity != diag.Advice && allow != nil && allowable(f.Rule) && !slices.Contains(*allow, f.Rule) {
+				*allow, more = append(*allow, f.Rule), true
+				slices.Sort(*allow)
+			}
+		}
+		switch {
+		case more:
+		case !result.Diagnostics.HasErrors():
+			return p, result, nil
+		case !names.learn(text, result.Diagnostics):
+			return nil, result, refusal(text, result.Diagnostics)
+		}
+	}
+	return nil, gen.Result{}, errors.New("rules contradict each other")
+}
+
+// refusal is an error with what the language refuses in a text that nobody sees: each finding with its line.
+func refusal(text []byte, found diag.List) error {
+	lines, why := strings.Split(string(text), "\n"), []string(nil)
+	for _, f := range found {
+		if f.Severity != diag.Error {
+			continue
+		}
+		said := f.Message
+		if f.Rule != "" {
+			said += " [" + f.Rule + "]"
+		}
+		if f.Pos.Line > 0 && f.Pos.Line <= len(lines) {
+			said += ", in " + diag.Code(strings.TrimSpace(lines[f.Pos.Line-1]))
+		}
+		why = append(why, said)
+	}
+	return errors.New(strings.Join(why, "; "))
+}
+
+// allowable reports whether a schema can allow the findings of a rule.
+func allowable(id string) bool {
+	return slices.ContainsFunc(lint.Rules(), func(r lint.Rule) bool { return r.ID == id && r.Allowable() })
+}

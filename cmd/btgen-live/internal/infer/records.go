@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -30,26 +31,8 @@ type Records struct {
 	Flags   []string // those of the command that loads the events which Options stand for
 }
 
-// Errors of [ProposeRecords].
-var (
-	ErrNoRecords = errors.New("the sample has no events")
-	// ErrMetrics is the error of events of several measurements that have different fields.
-	ErrMetrics = errors.New("the sample has several measurements")
-	// ErrColumn is the error of columns that the file does not have.
-	ErrColumn = errors.New("its columns")
-	// ErrText is the error of text in another encoding than UTF-8.
-	ErrText = errors.New("text that is not UTF-8")
-	// ErrHeader is the error of CSV whose first line is no header.
-	ErrHeader = errors.New("the first line seems to be no header")
-	// ErrNoTime is the error of records without a time.
-	ErrNoTime = errors.New("no column seems to be the time")
-	// ErrNoSeries is the error of records of which nothing tells one series from another.
-	ErrNoSeries = errors.New("no tag or column seems to tell one series from another")
-)
-
 // Limits of a sample in memory.
 const (
-	maxMetrics  = 10_000
 	maxNames    = 1000     // of tags and fields
 	maxDistinct = 1000     // values of a series
 	maxBytes    = 64 << 20 // of names and values
@@ -58,45 +41,34 @@ const (
 // ProposeRecords returns a schema for a new table for the events of another system. The result depends
 // on the records alone. Report is nil.
 func ProposeRecords(r Records) (*Proposal, error) {
-	s := &recordSample{Records: r, metrics: map[string]int{}, byName: map[columnName]*recordColumn{}, points: map[string]recordPoint{}}
+	s := &recordSample{Records: r, byName: map[columnName]*recordColumn{}, points: map[eventTime]bool{}}
 	p, err := s.propose()
 	return p, format.Uncommented(s.columns, err)
 }
 
-// propose returns the proposal.
 func (s *recordSample) propose() (*Proposal, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	if s.Format.Cells && len(s.records) > 0 {
+	if len(s.records) == 0 {
+		return nil, errors.New(strings.TrimSuffix("the sample has no events: "+strings.Join(s.errors, "; "), ": "))
+	}
+	if s.Format.Cells {
 		if err := s.assign(); err != nil {
 			return nil, err
 		}
 	}
-	for _, values := range s.records {
-		if err := s.add(values); err != nil {
-			return nil, err
-		}
+	s.findPoints()
+	err := s.checkTimes()
+	if s.Format.Cells && len(s.Series)+len(s.constants) == 0 {
+		err = errors.Join(err, fmt.Errorf("no tag or column seems to tell one series from another: add --series COLUMN, or if all lines are of one series, its name and value, as in --series source=%s", words.Shell(s.Name)))
 	}
-	if len(s.points) == 0 {
-		if len(s.errors) == 0 {
-			return nil, ErrNoRecords
-		}
-		return nil, fmt.Errorf("%w: %s", ErrNoRecords, strings.Join(s.errors, "; "))
-	}
-	times := s.timeTexts()
-	if err := times.check(); s.Format.Cells && len(s.Series)+len(s.constants) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("%w: add --series COLUMN, or if all lines are of one series, its name and value, as in --series source=%s", ErrNoSeries, words.Shell(s.Name)))
-	} else if err != nil {
+	if err != nil {
 		return nil, err
 	}
 	d, err := s.design()
 	if err != nil {
 		return nil, err
-	}
-	d.asks = append(d.asks, times.questions()...)
-	if s.replaced > 0 {
-		d.asks = append(d.asks, s.replacedQuestion())
 	}
 	return d.propose()
 }
@@ -104,88 +76,63 @@ func (s *recordSample) propose() (*Proposal, error) {
 // recordSample is what is known of the records.
 type recordSample struct {
 	Records
-	records     [][]format.Value
-	failed      int
-	errors      []string // the first
-	metrics     map[string]int
-	metricOrder []string
-	all         []*recordColumn // tags, fields and columns, in the order in which they appear
-	byName      map[columnName]*recordColumn
-	points      map[string]recordPoint // by series and time
-	scattered   bool                   // whether lines of a point do not follow each other
-	lines       []string               // the points of lines
-	untimed     int                    // lines without a time
-	times       data                   // of the others
-	replaced    int                    // lines with the series and the time of an earlier one, which are not parts of one point
-	replacedOne string                 // the first of them
-	columns     []string               // of CSV
-	otherTimes  []string               // columns of CSV with times, if Time is a guess
-	left        []string               // columns of CSV that are joined as the time
-	clock       string                 // the column of CSV with the times of days, if that of the time has dates
-	constants   []designValue          // values of the series that lines lack
-	notText     int                    // records that are not in UTF-8
-	guessed     bool                   // whether Series are a guess
+	records   [][]format.Value
+	errors    []string        // the first
+	all       []*recordColumn // in the order in which they appear
+	byName    map[columnName]*recordColumn
+	lines     []eventTime        // the points of the records
+	points    map[eventTime]bool // of the lines
+	columns   []string           // of CSV
+	left      []string           // columns of CSV that are joined as the time
+	constants []designValue      // values of the series that lines lack
+	notText   int                // records that are not in UTF-8
+	questions
+	merge bool // whether lines of a point do not follow each other
 }
 
-// recordPoint is an event.
-type recordPoint struct {
-	eventTime
-	timed bool
-}
-
-// columnName tells columns apart: tags and fields may have one name.
+// columnName tells columns apart: tags and fields may have one name. Metrics and times have none.
 type columnName struct {
 	part format.Part
 	name string
 }
 
-// recordColumn is what is known of a tag, a field or a column.
+// recordColumn is what is known of the values of a part of the records.
 type recordColumn struct {
 	columnName
-	values data
-	kinds  [format.StringKind + 1]int
-	layout string // of times
+	values     data
+	kinds      [format.StringKind + 1]int
+	typ, doubt string // of a column of CSV
 }
 
-// know returns a column.
 func (s *recordSample) know(part format.Part, name string) (*recordColumn, error) {
 	of := columnName{part, name}
 	if s.byName[of] == nil {
 		if len(s.all) == maxNames {
 			return nil, fmt.Errorf("%w: there are over %d tags or fields: columns must be named by fields [C08]", ErrNoSchema, maxNames)
 		}
-		s.byName[of] = &recordColumn{columnName: of, layout: s.Options.Layout}
+		s.byName[of] = &recordColumn{columnName: of}
 		s.all = append(s.all, s.byName[of])
 	}
 	return s.byName[of], nil
 }
 
-// of returns the columns of a part of records.
 func (s *recordSample) of(part format.Part) []*recordColumn {
 	return slices.DeleteFunc(slices.Clone(s.all), func(c *recordColumn) bool { return c.part != part })
 }
 
-// add adds a value.
-func (c *recordColumn) add(v *format.Value) {
-	c.values = append(c.values, v.Text)
-	c.kinds[v.Kind]++
+func (s *recordSample) values(part format.Part) (out data) {
+	for _, c := range s.of(part) {
+		out = append(out, c.values...)
+	}
+	return out
 }
 
 // isEmpty reports whether there is no value that is not empty.
-func (c *recordColumn) isEmpty() bool {
-	return c.values.first(func(b []byte) bool { return len(b) > 0 }) == nil
-}
+func (c *recordColumn) isEmpty() bool { return c.values.first(isFull) == nil }
 
-// example returns the first short value that is not empty.
-func (c *recordColumn) example() string {
-	const longest = 64
-	return string(c.values.first(func(b []byte) bool { return len(b) > 0 && len(b) <= longest }))
-}
-
-// read reads the records.
 func (s *recordSample) read() error {
 	var r format.Record
-	for total := 0; len(s.records) < s.Limit && total < maxBytes; {
+	for failed, total := 0, 0; len(s.records) < s.Limit && failed <= s.Limit && total < maxBytes; {
 		err := s.Scanner.Scan(&r)
 		s.columns = r.Columns
 		_, refused := errors.AsType[*format.InputError](err)
@@ -193,22 +140,17 @@ func (s *recordSample) read() error {
 		case err == io.EOF:
 			return nil
 		case refused:
-			if s.failed++; len(s.errors) < 3 {
+			if failed++; failed <= 3 {
 				s.errors = append(s.errors, err.Error())
-			}
-			if s.failed > s.Limit {
-				return nil
 			}
 		case err != nil:
 			return err
 		case s.isChosen(r.Values):
-			values := slices.Clone(r.Values)
-			for i := range values {
-				v := &values[i]
-				v.Name, v.Text = bytes.Clone(v.Name), bytes.Clone(v.Text)
-				total += len(v.Name) + len(v.Text)
+			size, err := s.add(slices.Clone(r.Values))
+			if err != nil {
+				return err
 			}
-			s.records = append(s.records, values)
+			total += size
 		}
 	}
 	return nil
@@ -221,74 +163,76 @@ func (s *recordSample) isChosen(values []format.Value) bool {
 	})
 }
 
-// add examines a record, and returns the ID of its point.
-func (s *recordSample) add(values []format.Value) error {
-	var point recordPoint
-	var series strings.Builder
-	has := false // a time
-	for i := range values {
-		switch v := &values[i]; v.Part {
-		case format.MetricPart:
-			name := string(v.Text)
-			if len(s.metrics) == maxMetrics {
-				return fmt.Errorf("%w: over %d", ErrMetrics, maxMetrics)
-			}
-			if s.metrics[name]++; s.metrics[name] == 1 {
-				s.metricOrder = append(s.metricOrder, name)
-			}
-			series.WriteString(name)
-		case format.TagPart:
-			series.WriteString("\x00" + string(v.Name) + "\x00" + string(v.Text))
-		case format.TimePart:
-			at, ok := s.parseTime(v.Text)
-			point.at, point.timed, has = at.UnixNano(), ok, true
-			s.times = append(s.times, v.Text)
+// add adds a record, and returns the size of its texts.
+func (s *recordSample) add(values []format.Value) (size int, err error) {
+	for _, name := range s.columns {
+		if _, err := s.know(format.AnyPart, name); err != nil {
+			return 0, err
 		}
 	}
-	if slices.ContainsFunc(values, func(v format.Value) bool { return !utf8.Valid(v.Text) || !utf8.Valid(v.Name) }) {
-		s.notText++
-	}
-	if !has {
-		s.untimed++
-	}
-	point.series = series.String()
-	id := fmt.Sprintf("%s\x00%d", point.series, point.at)
-	_, known := s.points[id]
-	follows := len(s.lines) > 0 && s.lines[len(s.lines)-1] == id
-	switch {
-	case known && s.Format.Points && !follows:
-		s.scattered = true
-	case known && !s.Format.Points && point.timed:
-		if s.replaced++; s.replacedOne == "" {
-			s.replacedOne = shownPoint(values)
-		}
-	}
-	s.points[id] = point
-	s.lines = append(s.lines, id)
+	valid := true
 	for i := range values {
 		v := &values[i]
-		if s.Format.Cells || v.Part != format.FieldPart && (v.Part != format.TagPart || known && s.Format.Points) {
-			continue // of a column that is known, or of a point whose tags are
-		}
-		column, err := s.know(v.Part, string(v.Name))
+		v.Name, v.Text = bytes.Clone(v.Name), bytes.Clone(v.Text)
+		c, err := s.know(v.Part, string(v.Name))
 		if err != nil {
-			return err
+			return 0, err
 		}
-		column.add(v)
+		c.values = append(c.values, v.Text)
+		c.kinds[v.Kind]++
+		size += len(v.Name) + len(v.Text)
+		valid = valid && utf8.Valid(v.Text) && utf8.Valid(v.Name)
 	}
-	return nil
+	if s.records = append(s.records, values); !valid {
+		s.notText++
+	}
+	return size, nil
 }
+
+// findPoints finds the points of the records.
+func (s *recordSample) findPoints() {
+	replaced, example := 0, ""
+	for i, values := range s.records {
+		point := eventTime{at: noTime}
+		for _, v := range values {
+			switch v.Part {
+			case format.MetricPart, format.TagPart:
+				point.series += string(v.Name) + "\x00" + string(v.Text) + "\x00"
+			case format.TimePart:
+				if at, ok := format.ParseTime(v.Text, s.readerOptions()); ok {
+					point.at = at.UnixNano()
+				}
+			}
+		}
+		switch known := s.points[point]; {
+		case known && s.Format.Points:
+			s.merge = s.merge || s.lines[i-1] != point
+		case known && point.at != noTime:
+			replaced, example = replaced+1, cmp.Or(example, shownPoint(values))
+		}
+		s.points[point] = true
+		s.lines = append(s.lines, point)
+	}
+	apart := "Are they copies, or does something that the lines lack tell them apart?"
+	if separators := s.separators(); len(separators) > 0 {
+		apart = fmt.Sprintf("Columns that tell all lines apart: %s. Is one of them a part of the series, to be added to --series?", listed(separators))
+	} else if s.Format.Cells {
+		apart = "Are they copies, or do several columns tell them apart, to be added to --series?"
+	}
+	s.ask(replaced > 0, "%d of %d lines have the series and the time of an earlier one, such as %s, and would replace it. %s", replaced, len(s.lines), example, apart)
+	s.ask(s.merge, "Lines of a point do not follow each other, and --merge joins them if fewer than 100,000 are between them. If not, can they be sorted by series and time?")
+	untimed := len(s.lines) - len(s.values(format.TimePart))
+	s.ask(untimed > 0, "%s no time. Which one is it? Add it with --time.", words.Count(float64(untimed), "line has", "lines have"))
+}
+
+// noTime is the time of events without one.
+const noTime = math.MinInt64
 
 // readerOptions returns the options of readers of the file.
 func (s *recordSample) readerOptions() format.ReaderOptions {
 	o := s.Options
 	o.Unit = cmp.Or(o.Unit, s.Format.Unit)
 	return o
-}
-
-// parseTime parses a time as readers do.
-func (s *recordSample) parseTime(text []byte) (time.Time, bool) {
-	return format.ParseTime(text, s.readerOptions())
 }
 
 // shownPoint returns the series and the time of a record for a question.
@@ -313,17 +257,18 @@ func (s *recordSample) events() int {
 	return len(s.lines)
 }
 
-// design derives the design.
 func (s *recordSample) design() (*design, error) {
-	narrow := len(s.metrics) > 1
+	metrics := s.values(format.MetricPart).distinct(len(s.records))
+	notText := fmt.Sprintf("%s text that is not UTF-8, and write refuses them: convert the file, as in iconv -f ISO-8859-1 -t UTF-8, if that is its encoding", words.Count(float64(s.notText), "line has", "lines have"))
 	switch {
-	case narrow && s.Format.Points:
-		return nil, fmt.Errorf("%w: %s: choose one with --metric", ErrMetrics, listed(s.metricOrder))
+	case len(metrics) > 1 && s.Format.Points:
+		return nil, fmt.Errorf("the sample has several measurements: %s: choose one with --metric", listed(metrics))
 	case s.notText == len(s.lines):
-		return nil, s.notTextError()
+		return nil, errors.New(notText)
 	}
+	s.ask(s.notText > 0, "%s. Can they be converted?", notText)
 	d := &design{
-		table: s.Name, partition: -1, words: []string{s.Format.Metric, s.Format.Rest}, left: s.left,
+		table: s.Name, partition: -1, words: []string{s.Format.Metric, s.Format.Rest}, left: s.left, questions: s.questions,
 		ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}.",
 		about: []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title,
 			words.Count(float64(len(s.lines)), "line", "lines"), words.Count(float64(s.events()), "event", "events"))},
@@ -335,36 +280,21 @@ func (s *recordSample) design() (*design, error) {
 	if s.File != "" && oneLine(s.File) == s.File && !strings.HasPrefix(s.File, "-") {
 		d.file = words.Shell(s.File)
 	}
-	if len(s.metrics) == 1 {
-		if d.table = s.metricOrder[0]; s.Options.Metric != "" {
-			d.loading = append(d.loading, "--metric "+words.Shell(s.Options.Metric))
-		}
+	if len(metrics) == 1 {
+		d.table = metrics[0]
+	}
+	if s.Options.Metric != "" {
+		d.loading = append(d.loading, "--metric "+words.Shell(s.Options.Metric))
+	}
+	if s.merge {
+		d.loading = append(d.loading, "--merge")
 	}
 	if s.Format.Cells {
 		d.timeName = s.Time
 	}
-	ask := func(when bool, format string, args ...any) {
-		if when {
-			d.asks = append(d.asks, fmt.Sprintf(format, args...))
-		}
-	}
-	ask(s.guessed, "Which columns tell one series from another? The values of %s repeat; --series names others.", strings.Join(s.Series, ", "))
-	ask(len(s.otherTimes) > 0, "Is %s the time? Times also are in %s; --time-column names another.", s.Time, listed(s.otherTimes))
-	ask(s.clock != "", "%s has dates, and %s times of days. Are they one time? Then repeat infer with --time-column %s.", s.Time, s.clock, words.Shell(s.Time+"+"+s.clock))
-	ask(s.notText > 0, "%v. Can they be converted?", s.notTextError())
-	ask(s.untimed > 0, "%s no time. Which one is it? Add it with --time.", words.Count(float64(s.untimed), "line has", "lines have"))
-	metric := designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: d.table, bytes: len(d.table)}
-	if narrow {
-		metric.example, metric.bytes = s.metricOrder[0], dataOf(s.metricOrder).bytes()
-		d.series = append(d.series, metric)
-	}
-	d.series = append(d.series, s.constants...)
-	s.addTags(d)
+	s.addSeries(d, metrics)
 	for _, c := range s.of(format.FieldPart) {
 		d.fields = append(d.fields, s.field(c))
-	}
-	if len(d.series) == 0 && s.Format.Metric != "" {
-		d.series = append(d.series, metric)
 	}
 	if len(d.fields) == 0 {
 		return nil, fmt.Errorf("%w: no column is a field", ErrNoSchema)
@@ -381,42 +311,42 @@ func (s *recordSample) part(of format.Part) format.Part {
 	return of
 }
 
-// notTextError returns the error of records that are not in UTF-8.
-func (s *recordSample) notTextError() error {
-	return fmt.Errorf("%s %w, and write refuses them: convert the file, as in iconv -f ISO-8859-1 -t UTF-8, if that is its encoding", words.Count(float64(s.notText), "line has", "lines have"), ErrText)
-}
-
-// addTags adds the tags of all events to the series, and a string for the others.
-func (s *recordSample) addTags(d *design) {
+// addSeries adds the metric if there are several, the tags of all events, and a string for the others.
+func (s *recordSample) addSeries(d *design, metrics []string) {
+	metric := designValue{source: s.Format.Metric, part: format.MetricPart, typ: "string", example: slices.Concat(metrics, []string{d.table})[0], bytes: dataOf(metrics).bytes()}
+	if len(metrics) > 1 {
+		d.series = append(d.series, metric)
+	}
+	d.series = append(d.series, s.constants...)
 	others, tags := 0, s.of(format.TagPart)
 	slices.SortFunc(tags, func(a, b *recordColumn) int {
 		return cmp.Or(slices.Index(s.Series, a.name)-slices.Index(s.Series, b.name), strings.Compare(a.name, b.name))
 	})
 	for _, c := range tags {
-		lacking := len(c.values) < s.events()
+		lacking := len(c.values) < len(s.lines)
 		if lacking && !s.Format.Cells {
 			others++
 			continue
 		}
-		v := designValue{source: c.name, part: s.part(format.TagPart), typ: "string", example: c.example(), bytes: max(1, c.values.bytes())}
+		v := designValue{source: c.name, part: s.part(format.TagPart), typ: "string", example: c.values.example(), bytes: max(1, c.values.bytes())}
 		v.escape = c.values.first(func(b []byte) bool { return bytes.IndexByte(b, '#') >= 0 }) != nil
-		if t, _ := c.cellType(); s.Format.Cells && (t == "int64" || isID(t)) {
-			v.typ, v.escape = t, false
+		if c.typ == "int64" || isID(c.typ) {
+			v.typ, v.escape = c.typ, false
 		}
-		if lacking {
-			v.asks = append(v.asks, "Some events lack it, and are refused. What is it for them?")
-		}
+		v.ask(lacking, "Some events lack it, and are refused. What is it for them?")
 		d.series = append(d.series, v)
 	}
 	if others > 0 {
 		const bytes = 16
-		d.series = append(d.series, designValue{source: s.Format.Rest, part: format.MetricPart, typ: "string", escape: true, bytes: others * bytes, asks: []string{
+		d.series = append(d.series, designValue{source: s.Format.Rest, part: format.MetricPart, typ: "string", escape: true, bytes: others * bytes, questions: questions{
 			fmt.Sprintf("It has the tags that some events lack, as in a=1,b=2, or - for none. The sample has %d of them. Do they tell one series from another?", others),
 		}})
 	}
+	if len(d.series) == 0 && s.Format.Metric != "" {
+		d.series = append(d.series, metric)
+	}
 }
 
-// field derives a field.
 func (s *recordSample) field(c *recordColumn) designValue {
 	n := len(c.values)
 	v := designValue{source: c.name, part: s.part(format.FieldPart), optional: n < s.events()}
@@ -424,15 +354,14 @@ func (s *recordSample) field(c *recordColumn) designValue {
 	switch text := c.kinds[format.TextKind] + c.kinds[format.StringKind]; {
 	case n == 0 || s.Format.Cells && c.isEmpty():
 		v.typ = "string"
-		v.asks = append(v.asks, "All values in the sample are empty. Which type is it?")
+		v.ask(true, "All values in the sample are empty. Which type is it?")
 	case s.Format.Cells:
-		typ, doubt := c.cellType()
-		v.asks = append(v.asks, doubt)
-		if v.typ = typ; v.typ == localTime && s.Options.Zone != nil && c.values.all(s.isTime) {
+		v.questions = append(v.questions, c.doubt)
+		if v.typ = c.typ; v.typ == localTime && s.Options.Zone != nil && c.values.all(s.isTime) {
 			v.typ = "timestamp"
 		} else if v.typ == localTime {
 			v.typ = "string"
-			v.asks = append(v.asks, fmt.Sprintf("It has times without a time zone, such as %s. Are they instants? With --zone, such as --zone UTC, it is a timestamp.", show(c.example())))
+			v.ask(true, "It has times without a time zone, such as %s. Are they instants? With --zone, such as --zone UTC, it is a timestamp.", show(c.values.example()))
 		}
 	case c.kinds[format.BoolKind] == n:
 		v.typ = "bool"
@@ -446,11 +375,11 @@ func (s *recordSample) field(c *recordColumn) designValue {
 		v.typ = "float64"
 	default:
 		v.typ = "string"
-		v.asks = append(v.asks, "Its values have several types, and those of other types than this one are refused. Which type is it?")
+		v.ask(true, "Its values have several types, and those of other types than this one are refused. Which type is it?")
 	}
 	switch {
 	case v.typ == "float64" && integers > 0 && s.Format.Typed:
-		v.asks = append(v.asks, "Some of its values are integers, and others are not. Is it a floating-point number?")
+		v.ask(true, "Some of its values are integers, and others are not. Is it a floating-point number?")
 	case v.typ == "string" || v.typ == "json":
 		v.bytes = max(1, c.values.bytes())
 	}
@@ -460,19 +389,15 @@ func (s *recordSample) field(c *recordColumn) designValue {
 // time sets the precision, the load and the bucket.
 func (s *recordSample) time(d *design) {
 	var times []eventTime
-	for _, p := range s.points {
-		if p.timed {
-			times = append(times, p.eventTime)
+	for p := range s.points {
+		if p.at != noTime {
+			times = append(times, p)
 		}
 	}
-	load, finer := recordLoad(times)
-	if d.precision, d.step, d.count = load.precision, load.step, load.series; finer > 0 {
+	var finer time.Duration
+	if d.load, finer = recordLoad(times); finer > 0 {
 		d.precisionAsk = fmt.Sprintf("Times have digits to %s, and write drops what is below a millisecond. Are these digits needed? No series has two events in a millisecond; "+
 			"with a precision of %s, each event is a row (%s).", schema.FormatDuration(finer), schema.FormatDuration(finer), unserialized(true))
-	}
-	if s.scattered && s.Format.Points {
-		d.asks = append(d.asks, "Lines of a point do not follow each other, and --merge joins them if fewer than 100,000 are between them. If not, can they be sorted by series and time?")
-		d.loading = append(d.loading, "--merge")
 	}
 	if d.bucket = bucketFor(d.step, len(d.fields)); d.bucket == "1w" && slices.ContainsFunc(times, func(e eventTime) bool { return e.at < firstWeek.UnixNano() }) {
 		d.bucket = "1d" // the first week with days before 1970 has no label
@@ -484,18 +409,6 @@ func (s *recordSample) time(d *design) {
 
 // firstWeek is the first Monday of 1970.
 var firstWeek = time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC)
-
-// replacedQuestion asks about lines that would replace others.
-func (s *recordSample) replacedQuestion() string {
-	q := fmt.Sprintf("%d of %d lines have the series and the time of an earlier one, such as %s, and would replace it. ", s.replaced, len(s.lines), s.replacedOne)
-	switch separators := s.separators(); {
-	case len(separators) > 0:
-		return q + fmt.Sprintf("Columns that tell all lines apart: %s. Is one of them a part of the series, to be added to --series?", listed(separators))
-	case s.Format.Cells:
-		return q + "Are they copies, or do several columns tell them apart, to be added to --series?"
-	}
-	return q + "Are they copies, or does something that the lines lack tell them apart?"
-}
 
 // recordLoad returns what the times of records tell. The precision is a second at most: later times may have seconds.
 // Precisions below a millisecond are those of events that are as close: finer is then the precision that the times

@@ -2,7 +2,6 @@ package infer
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,9 +12,6 @@ import (
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen"
-	"github.com/btgen-dev/btgen/gen/diag"
-	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/lint"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -24,55 +20,35 @@ import (
 // options are what the text of a draft may contain or not.
 type options struct {
 	expect bool     // the load
-	ttl    int      // which of several ways to write the times to live
 	rollup bool     // the rollup of the table
 	worn   bool     // times to live without max_versions
 	allow  []string // rules that the table breaks
 }
 
-// write returns the text of a draft.
 func (d *draft) write(o options) *page {
-	k, t, names, p := d.key, d.key.table, &d.names, &page{}
-	names.reset()
+	k, t := d.key, d.key.table
+	d.names.reset()
 	for i := range d.fields {
-		d.nameField(&d.fields[i])
+		f := &d.fields[i]
+		f.name = d.names.name(cmp.Or(f.column, f.was, f.name), "field_")
 	}
-	segments, values := d.segments()
-	p.head(names, t.Table, strings.ToUpper(k.reason[:1])+k.reason[1:]+".")
-	var items []item
-	for i := range values {
-		items = append(items, d.writeSeries(p, &values[i]))
+	segments, series := d.segments()
+	out := outline{
+		table: t.Table, reason: strings.ToUpper(k.reason[:1]) + k.reason[1:] + ".", series: series, precision: d.precision, fieldsAsk: d.blobAsk,
+		questions: slices.Concat(k.questions, d.questions, []string{d.lag.question(), t.untimed()}, d.leftOut()),
+		lines:     func(p *page) { d.writeTable(p, segments, o) }, partial: t.Sampled != nil && !t.Sampled.Complete,
 	}
-	p.line("time: {precision: %s}\nfields:", schema.FormatDuration(d.precision))
-	p.ask("  ", d.blobAsk)
 	for i := range d.fields {
-		items = append(items, d.writeField(p, &d.fields[i]))
+		out.fields = append(out.fields, d.fieldItem(&d.fields[i]))
 	}
-	p.line("tables:")
-	p.ask("  ", slices.Concat(k.asks, d.asks, []string{d.lag.question(), t.untimed()}, d.leftOut())...)
-	p.line("  %s:", schema.Quoted(t.Table))
-	d.writeTable(p, segments, o)
 	if o.expect {
-		p.load(d.series, d.step, t.Sampled != nil && !t.Sampled.Complete, items)
+		out.load = d.load
 	}
-	return p
-}
-
-// nameField gives a field a valid name, and the column or the member that it has if that is
-// another one.
-func (d *draft) nameField(f *field) {
-	stored := cmp.Or(f.column, f.was, f.name)
-	f.name = d.names.name(stored, "field_")
-	switch {
-	case d.blob == "":
-		f.column = stored
-	case f.number == 0:
-		f.was = stored
-	}
+	return out.write(&d.names)
 }
 
 // segments returns the segments of the key in the schema language, and the series values.
-func (d *draft) segments() (segments []string, values []series) {
+func (d *draft) segments() (segments []string, items []item) {
 	k := d.key
 	var indexes []int
 	for i, p := range k.parts {
@@ -81,20 +57,15 @@ func (d *draft) segments() (segments []string, values []series) {
 		}
 	}
 	salted, buckets := k.salt(indexes)
-	if salted != nil {
-		indexes = indexes[1:]
-	}
-	named := map[int]series{}
-	for _, i := range indexes {
-		s := k.seriesOf(i)
-		s.name = d.names.name(s.name, "key_")
-		named[i], values = s, append(values, s)
+	names, named := map[int]string{}, map[int]string{}
+	for _, i := range indexes[min(len(salted), 1):] {
+		of, segment := d.seriesItem(i)
+		named[i], names[i], items = segment, of.name, append(items, of)
 	}
 	for i, p := range k.parts {
-		s, ok := named[i]
 		switch {
-		case ok:
-			segments = append(segments, s.segment())
+		case named[i] != "":
+			segments = append(segments, named[i])
 		case i == d.metric:
 			segments = append(segments, "metric")
 		case p.constant:
@@ -106,7 +77,7 @@ func (d *draft) segments() (segments []string, values []series) {
 		default:
 			var of []string
 			for _, i := range salted {
-				of = append(of, named[i].name)
+				of = append(of, names[i])
 			}
 			segments = append(segments, fmt.Sprintf("{hash: [%s], buckets: %d}", strings.Join(of, ", "), buckets))
 		}
@@ -114,28 +85,28 @@ func (d *draft) segments() (segments []string, values []series) {
 	if d.sequence {
 		segments = append(segments, "{sequence: true}")
 	}
-	return segments, values
+	return segments, items
 }
 
-// writeSeries writes a series value.
-func (d *draft) writeSeries(p *page, s *series) item {
-	of := s.part
-	first, out := show(of.values[0]), item{name: s.name, typ: s.typ}
-	ask := func(when bool, format string, args ...any) {
-		if when {
-			out.asks = append(out.asks, fmt.Sprintf(format, args...))
-		}
+// seriesItem returns the series value of a part, and its segment.
+func (d *draft) seriesItem(i int) (out item, segment string) {
+	p := d.key.parts[i]
+	typ, options, doubt := d.key.typeOf(i)
+	out, first := item{name: d.names.name(nameOf(d.key, i), "key_"), typ: typ}, show(p.values[0])
+	out.ask(strings.HasPrefix(out.name, "key_"), "What is it called? It has %s in the sample, such as %s.", words.Count(float64(p.distinct), "value", "values"), first)
+	out.ask(d.key.likeSalt(p, typ), "Is the number in %s a salt? Generated code would not compute it, so callers must specify it.", first)
+	out.ask(p.distinct == 1 && len(p.values) > 1 && !p.binary, "It has a single value in the sample: is it constant, as in {const: %s}?", first)
+	out.questions = append(out.questions, d.key.hiddenTime(p), doubt)
+	if typ == "string" {
+		out.bytes = max(1, dataOf(p.values).bytes())
 	}
-	ask(strings.HasPrefix(s.name, "key_"), "What is it called? It has %s in the sample, such as %s.", words.Count(float64(of.distinct), "value", "values"), first)
-	ask(d.key.likeSalt(s), "Is the number in %s a salt? Generated code would not compute it, so callers must specify it.", first)
-	ask(of.distinct == 1 && len(of.values) > 1 && !of.binary, "It has a single value in the sample: is it constant, as in {const: %s}?", first)
-	out.asks = append(append(out.asks, d.key.hiddenTime(of)), s.asks...)
-	if s.typ == "string" {
-		out.bytes = max(1, dataOf(of.values).bytes())
+	if typ == "string" || isDigits(p.values[0]) && p.values[0][0] != '0' || typ == "int64" && p.values[0][0] == '-' {
+		out.addExample(p.values[0])
 	}
-	out.addExample(s.example)
-	p.item(out)
-	return out
+	if options == nil {
+		return out, out.name
+	}
+	return out, "{name: " + out.name + ", " + strings.Join(options, ", ") + "}"
 }
 
 // salted matches values that are a number of two digits or so, or begin with one and a separator, but not
@@ -144,51 +115,42 @@ var salted = regexp.MustCompile(`^([0-9a-f]{1,3}|[0-9A-F]{1,3})(?:([-_~/|@])(.*[
 
 // likeSalt reports whether a series value at the start of keys may be a salt, or begin with one: one of few numbers, or hexadecimal
 // digits that depend on the rest of the key.
-func (k *key) likeSalt(s *series) bool {
-	p := s.part
+func (k *key) likeSalt(p *part, typ string) bool {
 	few := len(k.parts) > 2 && p.distinct > 1 && p.distinct <= 256 && p.distinct*4 <= len(p.values) && len(p.values[0]) <= 3
-	if p != k.parts[0] || s.typ != "string" || !all(p.values, salted.MatchString) {
-		return p == k.parts[0] && s.typ != "string" && few
+	if p != k.parts[0] || typ != "string" || !all(p.values, salted.MatchString) {
+		return p == k.parts[0] && typ != "string" && few
 	}
-	salts, digits, separator := map[string]string{}, false, salted.FindStringSubmatch(p.values[0])[2]
+	salts, found, digits, separator := map[string]string{}, map[string]bool{}, false, salted.FindStringSubmatch(p.values[0])[2]
 	for r, v := range p.values {
 		m := salted.FindStringSubmatch(v)
 		rest := m[3] + k.id(r, 0)
 		if of, ok := salts[rest]; m[2] != separator || ok && of != m[1] {
 			return false
 		}
-		salts[rest], digits = m[1], digits || strings.ContainsAny(m[1], "0123456789")
+		salts[rest], found[m[1]], digits = m[1], true, digits || strings.ContainsAny(m[1], "0123456789")
 	}
-	distinct := map[string]bool{}
-	for _, salt := range salts {
-		distinct[salt] = true
-	}
-	return digits && len(distinct) > 1 && (few || separator != "")
+	return digits && len(found) > 1 && (few || separator != "")
 }
 
-// writeField writes a field.
-func (d *draft) writeField(p *page, f *field) item {
+func (d *draft) fieldItem(f *field) item {
 	out := item{name: f.name, typ: f.typ, bytes: f.bytes}
 	add := func(when bool, name, value string) {
-		if when {
-			out.add(name, value)
+		if when && value != "" {
+			out.options = append(out.options, name+": "+value)
 		}
 	}
 	renamed := f.was != "" && f.was != f.name
-	if renamed {
-		out.asks = append(out.asks, fmt.Sprintf("The member %s has a name that a field cannot have. Can its writers use %s?", show(f.was), f.name))
-	}
+	out.ask(renamed, "The member %s has a name that a field cannot have. Can its writers use %s?", show(f.was), f.name)
 	if f.number > 0 && f.example != "" {
 		out.shows = "For example, " + f.example + "."
 	}
-	out.asks = append(out.asks, f.doubt)
+	out.questions = append(out.questions, f.doubt)
 	add(f.optional, "optional", "true")
-	add(f.column != f.name, "column", quoted(f.column))
-	add(len(d.families()) > 1, "family", quoted(f.family))
+	add(f.column != "" && f.column != f.name, "column", schema.Quoted(f.column))
+	add(d.blob == "" && len(d.families()) > 1, "family", schema.Quoted(f.family))
 	add(d.blob == "" && f.values != d.values(), "values", f.values)
 	add(f.number > 0, "number", fmt.Sprint(f.number))
 	add(renamed, "was", "["+schema.Quoted(f.was)+"]")
-	p.item(out)
 	return out
 }
 
@@ -206,7 +168,7 @@ func (d *draft) values() string {
 
 // families returns the families of the fields, sorted.
 func (d *draft) families() []string {
-	names := []string{d.column}
+	names := []string{d.family}
 	for _, f := range d.fields {
 		if f.family != "" && d.blob == "" {
 			names = append(names, f.family)
@@ -216,7 +178,6 @@ func (d *draft) families() []string {
 	return slices.Compact(names)
 }
 
-// writeTable writes the table.
 func (d *draft) writeTable(p *page, segments []string, o options) {
 	const indent = "    "
 	p.note(indent, d.patternEvidence())
@@ -266,14 +227,6 @@ func (d *draft) writeTable(p *page, segments []string, o options) {
 	}
 }
 
-// outlives reports whether cells may be older than an age.
-func (d *draft) outlives(age time.Duration) bool {
-	return slices.ContainsFunc(d.families(), func(f string) bool {
-		alive := d.key.table.Families[f].Retention(0)
-		return alive == nil || alive[len(alive)-1].MaxAge == 0 || alive[len(alive)-1].MaxAge > age
-	})
-}
-
 // granularity says what the granularity MICROS of the table means for the schema: its precision cannot say it.
 func (d *draft) granularity() string {
 	t := d.key.table
@@ -290,60 +243,19 @@ func (d *draft) granularity() string {
 	return text + "Writers store whole milliseconds."
 }
 
-// ways is the number of ways to write a time to live.
-const ways = 3
-
-// ttl returns the time to live of a family in the schema language. Where timestamps of cells
-// are not those of events, ages count from the write.
-func (d *draft) ttl(family string, o options) string {
-	rule := d.key.table.Families[family].Normalize()
-	if o.worn {
-		rule = withoutVersions(rule)
-	}
-	text := ruleText(rule, !d.timed && o.ttl == 1)
-	if !d.timed && o.ttl == 0 && (rule.Kind != codec.GCNone || d.bucket != "none") {
-		text = strings.TrimSuffix(text, "}") + ", from: write}"
-	}
-	return text
-}
-
-// ruleText returns a garbage collection rule in the schema language.
-func ruleText(r codec.GCRule, fromWrite bool) string {
-	switch r.Kind {
-	case codec.GCNone:
-		return "{keep: forever}"
-	case codec.GCMaxAge:
-		if fromWrite {
-			return "{max_age: " + schema.FormatDuration(r.MaxAge) + ", from: write}"
-		}
-		return "{max_age: " + schema.FormatDuration(r.MaxAge) + "}"
-	case codec.GCMaxVersions:
-		return fmt.Sprintf("{max_versions: %d}", r.MaxVersions)
-	}
-	var rules []string
-	for _, rule := range r.Rules {
-		rules = append(rules, ruleText(rule, fromWrite))
-	}
-	return map[codec.GCKind]string{codec.GCUnion: "{any_of: [", codec.GCIntersection: "{all_of: ["}[r.Kind] + strings.Join(rules, ", ") + "]}"
-}
-
-// verified is a draft that the language accepts.
-type verified struct {
-	layout *layout.Layout
-	page   *page
-}
-
 // resolve checks the draft, from the fullest description on, and reads a part of the sample with it. Errors say why the language
 // does not accept it.
 func (d *draft) resolve() (err error) {
-	for i := range 2 * 2 * 2 * ways {
-		o := options{ttl: i % ways, expect: i/ways%2 == 0, rollup: i/ways/2%2 == 0, worn: i/ways/4 == 1}
-		if o.rollup && !d.key.table.summarizes() || o.worn && !d.countsVersions() {
+	t := d.key.table
+	for left := range 8 { // what is left out, in bits
+		o := options{expect: left&1 == 0, rollup: left&2 == 0, worn: left&4 != 0}
+		if o.rollup && (len(t.rollups) == 0 || t.rollups[0].every == 0) || o.worn && !d.countsVersions() {
 			continue
 		}
-		if d.final, err = d.accepted(o); err == nil {
-			d.measure()
-			return nil
+		var result gen.Result
+		if d.page, result, err = accepted(&d.names, &o.allow, func() *page { return d.write(o) }); err == nil {
+			d.layout = result.Layouts[0]
+			break
 		}
 		if o.rollup {
 			d.noRollup = err.Error()
@@ -352,91 +264,35 @@ func (d *draft) resolve() (err error) {
 			d.noVersions = err.Error()
 		}
 	}
-	return err
-}
-
-// measure reads a part of the sample with the draft.
-func (d *draft) measure() {
 	const fewRows, fewCells = 300, 20_000
-	total := 0
 	var rows []bigtable.Row
-	for _, r := range spread(d.key.table.Rows, fewRows) {
-		if total > fewCells {
+	for _, r := range spread(t.Rows, fewRows) {
+		if err != nil || d.reads.Total > fewCells {
 			break
 		}
 		for _, items := range r {
-			total += len(items)
+			d.reads.Total += len(items)
 		}
 		rows = append(rows, r)
 	}
-	d.reads = verify.Share{Readable: d.final.report(rows).Values.Readable, Total: total}
-}
-
-// report reads rows with the schema.
-func (v *verified) report(rows []bigtable.Row) *verify.Report {
-	return verify.Rows([]verify.Schema{{Layout: v.layout, Table: v.layout.Tables[0]}}, rows)
-}
-
-// accepted returns the text of a draft that allows what the rules find in the table.
-func (d *draft) accepted(o options) (*verified, error) {
-	const most = 5 // rounds: each allows rules or changes names
-	for range most {
-		p := d.write(o)
-		text := []byte(p.b.String())
-		result := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: text}})
-		more := false
-		for _, f := range result.Diagnostics {
-			switch {
-			case f.Severity == diag.Advice:
-			case allowable(f.Rule) && !slices.Contains(o.allow, f.Rule):
-				o.allow, more = append(o.allow, f.Rule), true
-			case f.Severity == diag.Error && !allowable(f.Rule) && d.names.learn(text, diag.List{f}):
-				more = true
-			case f.Severity == diag.Error && !allowable(f.Rule):
-				return nil, refusal(text, f)
-			}
-		}
-		switch {
-		case !more && result.Diagnostics.HasErrors():
-			return nil, refusal(text, result.Diagnostics...)
-		case !more:
-			return &verified{result.Layouts[0], p}, nil
-		}
-		slices.Sort(o.allow)
+	if err == nil {
+		d.reads.Readable = d.report(rows).Values.Readable
 	}
-	return nil, errors.New("rules contradict each other")
+	return err
 }
 
-// refusal is an error with what the language refuses in a text that nobody sees: each finding with its line.
-func refusal(text []byte, found ...diag.Diagnostic) error {
-	lines, why := strings.Split(string(text), "\n"), []string(nil)
-	for _, f := range found {
-		if f.Severity != diag.Error {
-			continue
-		}
-		said := f.Message
-		if f.Rule != "" {
-			said += " [" + f.Rule + "]"
-		}
-		if f.Pos.Line > 0 && f.Pos.Line <= len(lines) {
-			said += ", in " + diag.Code(strings.TrimSpace(lines[f.Pos.Line-1]))
-		}
-		why = append(why, said)
-	}
-	return errors.New(strings.Join(why, "; "))
-}
-
-// allowable reports whether a schema can allow the findings of a rule.
-func allowable(id string) bool {
-	return slices.ContainsFunc(lint.Rules(), func(r lint.Rule) bool { return r.ID == id && r.Allowable() })
+func (d *draft) report(rows []bigtable.Row) *verify.Report {
+	return verify.Rows([]verify.Schema{{Layout: d.layout, Table: d.layout.Tables[0]}}, rows)
 }
 
 // propose returns the proposal, with what it reads of the whole sample at the top.
 func (d *draft) propose() *Proposal {
 	t := d.key.table
-	r := d.final.report(t.Rows)
+	r := d.report(t.Rows)
 	r.Sample = t.Sampled
-	d.lag.report(r)
+	if len(d.lag.all) > 0 {
+		d.lag.report(r)
+	}
 	of := cmp.Or(t.Sampled, &verify.Sampled{Rows: len(t.Rows), Complete: true})
 	about := []string{
 		fmt.Sprintf("Proposed by btgen-live infer from table %s: %s, %s.", t.Table, of, words.Count(float64(t.cells), "cell", "cells")),
@@ -449,7 +305,7 @@ func (d *draft) propose() *Proposal {
 		}
 		about = append(about, fmt.Sprintf("Not read: %d like %s: %s", f.Count, where, f.Problem))
 	}
-	return &Proposal{Schema: d.final.page.text(about...), Questions: d.final.page.asks, Report: r}
+	return &Proposal{Schema: d.page.text(about...), Questions: d.page.asks, Report: r}
 }
 
 // timeEvidence says what shows that a part of the keys is a time.
@@ -462,7 +318,7 @@ func (d *draft) timeEvidence() string {
 	if to := slices.MaxFunc(k.time.at, time.Time.Compare).Format(time.DateOnly); to != days {
 		days += " to " + to
 	}
-	return fmt.Sprintf("Part %d of all %d keys is a time in the form %s: %s.", k.at+1, len(k.rows), k.time.name(), days)
+	return fmt.Sprintf("Part %d of all %d keys is a time in the form %s: %s.", k.at+1, len(k.rows), k.time, days)
 }
 
 // patternEvidence says what of the cells shows the pattern.
@@ -472,7 +328,7 @@ func (d *draft) patternEvidence() string {
 		return ""
 	case d.bucket == "" && d.timed:
 		return "Each row is an event: the timestamps of its cells are the time in its key."
-	case d.bucket == "" && d.lag.n > 0 && d.lag.agree == d.lag.n:
+	case d.bucket == "" && d.lag.agree > 0 && d.lag.agree == len(d.lag.all):
 		return fmt.Sprintf("Each row is an event: the timestamps of its cells are up to %s from the time in its key.", gap(d.lag.farthest()))
 	case d.bucket == "none" && d.key.several():
 		return "Rows have cells of several timestamps, and no time in their keys."

@@ -5,12 +5,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -33,7 +36,6 @@ func dataOf(texts []string) data {
 	return out
 }
 
-// all reports whether there are values, and all have a property.
 func (d data) all(has func(b []byte) bool) bool {
 	return len(d) > 0 && !slices.ContainsFunc(d, func(b []byte) bool { return !has(b) })
 }
@@ -46,9 +48,7 @@ func (d data) first(has func(b []byte) bool) []byte {
 	return nil
 }
 
-// count returns the number of values with a property.
-func (d data) count(has func(b []byte) bool) int {
-	n := 0
+func (d data) count(has func(b []byte) bool) (n int) {
 	for _, b := range d {
 		if has(b) {
 			n++
@@ -57,18 +57,33 @@ func (d data) count(has func(b []byte) bool) int {
 	return n
 }
 
-// distinct returns the different values: at most so many, of many more.
-func (d data) distinct(most int) map[string]bool {
-	out := map[string]bool{}
+// distinct returns the different values in order: at most so many, of many more.
+func (d data) distinct(most int) (out []string) {
+	seen := map[string]bool{}
 	for _, b := range d {
-		if out[string(b)] = true; len(out) == most {
+		if len(out) == most {
 			break
+		}
+		if !seen[string(b)] {
+			seen[string(b)] = true
+			out = append(out, string(b))
 		}
 	}
 	return out
 }
 
-// bytes returns the average size.
+func (d data) where(has func(b []byte) bool) data {
+	return slices.DeleteFunc(slices.Clone(d), func(b []byte) bool { return !has(b) })
+}
+
+func isFull(b []byte) bool { return len(b) > 0 }
+
+// example returns the first short value that is not empty.
+func (d data) example() string {
+	const longest = 64
+	return string(d.first(func(b []byte) bool { return len(b) > 0 && len(b) <= longest }))
+}
+
 func (d data) bytes() int {
 	total := 0
 	for _, b := range d {
@@ -128,11 +143,13 @@ func exact(typ schema.Type, as codec.Values) coding {
 // Hypotheses about texts.
 var (
 	intText   = exact(schema.Int64, codec.TextValues) // without leading zeros, as postal codes have them
-	floatText = stored(schema.Float64, codec.TextValues, func(_ any, b []byte) bool { return isDecimal(string(b)) })
-	boolText  = exact(schema.Bool, codec.TextValues)
-	timeText  = stored(schema.Timestamp, codec.TextValues, func(any, []byte) bool { return true })
-	jsonText  = stored(schema.JSON, codec.TextValues, func(_ any, b []byte) bool { return isComposite(b) })
-	anyText   = stored(schema.String, codec.TextValues, func(_ any, b []byte) bool { return text(b) })
+	floatText = stored(schema.Float64, codec.TextValues, func(_ any, b []byte) bool {
+		return usualNumber.Match(b) && isDigits(string(b[len(b)-1:])) && !isRounded(b)
+	})
+	boolText = exact(schema.Bool, codec.TextValues)
+	timeText = stored(schema.Timestamp, codec.TextValues, func(any, []byte) bool { return true })
+	jsonText = stored(schema.JSON, codec.TextValues, func(_ any, b []byte) bool { return isComposite(b) })
+	anyText  = stored(schema.String, codec.TextValues, func(_ any, b []byte) bool { return text(b) })
 )
 
 // Hypotheses about bytes.
@@ -178,7 +195,7 @@ var binaryNumbers = []coding{
 // 0, 1 and 0.5 rather than 0, 32831 and 63. If others are borne out, it has a question. It returns nil if there is none.
 func (d data) numberOf() *coding {
 	digits := func(c *coding) (n int) {
-		for b := range d.distinct(100) {
+		for _, b := range d.distinct(100) {
 			n += len(significant(c.text([]byte(b))))
 		}
 		return n
@@ -229,22 +246,14 @@ func fewBits(bits int) func(v any, b []byte) bool {
 	}
 }
 
-// isZero reports whether all bytes are zero.
 func isZero(b []byte) bool { return bytes.Count(b, []byte{0}) == len(b) }
 
-// isNumber reports whether a text is a number.
 func isNumber(b []byte) bool { return intText.reads(b) || floatText.reads(b) }
 
-// isDecimal reports whether a number is likely one that a float64 holds: one in a usual notation, with digits that a float64 keeps.
-func isDecimal(s string) bool {
-	mantissa, _, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(s, "-")), "e")
-	f, err := strconv.ParseFloat(mantissa, 64)
-	return err == nil && usualNumber.MatchString(s) && isDigits(s[len(s)-1:]) && significant(mantissa) == significant(strconv.FormatFloat(f, 'f', -1, 64))
-}
-
-// significant returns the digits of a number without an exponent, without zeros at both ends.
+// significant returns the digits of a number, without zeros at both ends.
 func significant(s string) string {
-	return strings.Trim(strings.Replace(s, ".", "", 1), "0")
+	mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
+	return strings.Trim(strings.Replace(mantissa, ".", "", 1), "-0")
 }
 
 // text reports whether b is text without control characters other than white space.
@@ -254,7 +263,6 @@ func text(b []byte) bool {
 	})
 }
 
-// isText reports whether s is text.
 func isText(s string) bool { return text([]byte(s)) }
 
 // coding returns the coding of the values of a column, with the question that it raises.
@@ -338,7 +346,6 @@ func (d data) isBlob() bool {
 	return d.all(isObject) || !d.all(text) && d.coding().typ == "bytes"
 }
 
-// isObject reports whether a value is a JSON object.
 func isObject(b []byte) bool { return jsonText.reads(b) && b[0] == '{' }
 
 // Types in CQL whose values are times of events.
@@ -353,4 +360,182 @@ var cqlTypes = map[string]string{
 	"ascii": "string", "text": "string", "varchar": "string", "bigint": "int64", "int": "int32", "smallint": "int32", "tinyint": "int32",
 	"float": "float32", "double": "float64", "boolean": "bool", "blob": "bytes", "uuid": "uuid", cqlTimeID: "uuid", cqlTimestamp: "timestamp",
 	"counter": "int64",
+}
+
+// member is a member of JSON, or a field of protobuf, of serialized events.
+type member struct {
+	name     string
+	number   protowire.Number // 0 for JSON
+	wire     protowire.Type
+	values   data
+	last     int  // the event of the last value
+	repeated bool // whether events have several values, of which values has the last
+}
+
+// members are those of serialized events, by name.
+type members map[string]*member
+
+// add adds a value of an event. It returns false if the member has another wire type.
+func (all members) add(event int, of member, value []byte) bool {
+	m := all[of.name]
+	if m == nil {
+		m = &member{name: of.name, number: of.number, wire: of.wire, last: -1}
+		all[of.name] = m
+	}
+	if m.last == event {
+		m.values, m.repeated = m.values[:len(m.values)-1], true
+	}
+	m.values, m.last = append(m.values, value), event
+	return m.wire == of.wire
+}
+
+// setBlob sets the fields of serialized events, and their format; it returns false if values are not serialized.
+func (d *draft) setBlob(values data) bool {
+	const most = 20_000 // events that are examined
+	if !values.isBlob() {
+		return false
+	}
+	blobs, format, ask := data(spread(values, most)), "json", ""
+	found := jsonMembers(blobs)
+	if !blobs.all(isObject) {
+		format = "protobuf"
+		found = protoMembers(blobs)
+		ask = "What are the fields of the message called, and which integers are uint64, bool, enum or sint64? Protobuf does not store it."
+	}
+	var fields []field
+	for _, m := range slices.SortedFunc(maps.Values(found), func(a, b *member) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.name, b.name))
+	}) {
+		if f := m.field(len(blobs)); f.typ != "" && len(f.name) <= 64 {
+			fields = append(fields, f)
+		} else {
+			ask += fmt.Sprintf(" Field %s is not in the schema: %s", strings.TrimPrefix(f.name, "field_"), f.doubt)
+		}
+	}
+	if len(fields) == 0 || len(fields) > maxColumns {
+		return false
+	}
+	d.fields, d.blob, d.blobAsk = fields, "format: "+format+"}", ask
+	return true
+}
+
+// field returns the field that a member of so many events is. It has no type if the language has none.
+func (m *member) field(events int) field {
+	f := field{name: m.name, number: int(m.number), optional: len(m.values) < events}
+	if m.number == 0 {
+		f.was = m.name
+		f.typ, f.doubt = jsonType(m.values)
+		return f
+	}
+	f.doubt = "It has a fixed size, and is no float: the schema language has no such integers."
+	if c := codingOf(m.values, protoCodings[m.wire]); c != nil {
+		f.typ, f.doubt, f.example = c.typ, c.doubt, show(m.values[0])
+		f.optional = f.optional && schema.ParseType(c.typ).Traits().ProtoZero // others are zero if they are absent
+		if c.text != nil {
+			f.example = c.text(m.values[0])
+		}
+	}
+	if m.repeated {
+		f.doubt = "It is repeated: only the last value is read."
+	}
+	return f
+}
+
+// jsonMembers returns the members of JSON objects.
+func jsonMembers(blobs data) members {
+	found := members{}
+	for i, blob := range blobs {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(blob, &object) != nil {
+			continue
+		}
+		for name, value := range object {
+			if string(value) != "null" {
+				found.add(i, member{name: name}, value)
+			}
+		}
+	}
+	return found
+}
+
+// Hypotheses about JSON values that are strings, and about others.
+var (
+	stringCodings = slices.Concat([]coding{timeText}, textIDs, []coding{{typ: "string", reads: func([]byte) bool { return true }}})
+	jsonCodings   = []coding{boolText, intText, floatText, jsonText}
+)
+
+// jsonType returns the type of JSON values other than null, and a question if they are of several.
+func jsonType(values data) (typ, doubt string) {
+	if texts := unquoted(values); texts != nil {
+		return codingOf(texts, stringCodings).typ, ""
+	}
+	if c := codingOf(values, jsonCodings); c != nil {
+		return c.typ, ""
+	}
+	kind := func(b []byte) int { return (strings.IndexByte(`""tf{[`, b[0]) + 2) / 2 } // of strings, booleans, objects and arrays, and numbers
+	if other := values.first(func(b []byte) bool { return kind(b) != kind(values[0]) }); other != nil {
+		return "json", fmt.Sprintf("It has values of several types, such as %s and %s. Which is it?", show(values[0]), show(other))
+	}
+	return "json", "" // a float64 would lose digits
+}
+
+// unquoted returns the strings that values are; nil if not all are strings.
+func unquoted(values data) (out data) {
+	for _, value := range values {
+		var s string
+		if value[0] != '"' || json.Unmarshal(value, &s) != nil {
+			return nil
+		}
+		out = append(out, []byte(s))
+	}
+	return out
+}
+
+// protoMembers returns the fields of protobuf messages; nil if the values are not messages of one type.
+func protoMembers(blobs data) members {
+	const largest = 2000 // field number that is expected
+	found := members{}
+	for i, b := range blobs {
+		for len(b) > 0 {
+			number, wire, n := protowire.ConsumeTag(b)
+			if n < 0 || number > largest || protoCodings[wire] == nil {
+				return nil
+			}
+			size := protowire.ConsumeFieldValue(number, wire, b[n:])
+			if size < 0 {
+				return nil
+			}
+			value := b[n : n+size]
+			if wire == protowire.BytesType { // without its length
+				value, _ = protowire.ConsumeBytes(value)
+			}
+			if b = b[n+size:]; !found.add(i, member{name: fmt.Sprintf("field_%d", number), number: number, wire: wire}, value) {
+				return nil
+			}
+		}
+	}
+	return found
+}
+
+// protoCodings are the hypotheses about fields of protobuf messages.
+var protoCodings = map[protowire.Type][]coding{
+	protowire.VarintType: {{typ: "int64", reads: func([]byte) bool { return true }, text: func(b []byte) string {
+		n, _ := protowire.ConsumeVarint(b)
+		return fmt.Sprint(int64(n))
+	}}},
+	protowire.Fixed64Type: {littleFloat64},
+	protowire.Fixed32Type: {littleFloat32},
+	protowire.BytesType: slices.Concat([]coding{{typ: "timestamp", reads: isProtoTimestamp}, {typ: "string", reads: text}}, binaryIDs, []coding{
+		{typ: "bytes", reads: func([]byte) bool { return true }, doubt: "Is it bytes or a message?"},
+	}),
+}
+
+// isProtoTimestamp reports whether a message is a plausible google.protobuf.Timestamp.
+func isProtoTimestamp(b []byte) bool {
+	r := codec.NewProtoReader(append(protowire.AppendTag(nil, 1, protowire.BytesType), protowire.AppendBytes(nil, b)...))
+	if !r.Next() {
+		return false
+	}
+	t := r.Timestamp()
+	return r.Err() == nil && len(b) > 0 && plausible(t) && t.After(time.Time{})
 }
