@@ -2,7 +2,6 @@ package infer
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -171,7 +170,7 @@ func (s *recordSample) seriesOf() (out []string) {
 	for _, c := range s.all {
 		distinct := c.values.distinct(maxDistinct)
 		repeats := len(c.values) == len(s.records) && !slices.Contains(distinct, "") && len(distinct)*2 <= len(c.values) && len(distinct) < maxDistinct
-		likely := c.typ == "string" || isID(c.typ) || c.typ == "int64" && idColumn.MatchString(c.name)
+		likely := c.typ == "string" || c.typ == idText.typ || c.typ == "int64" && idColumn.MatchString(c.name)
 		if repeats && likely && c.name != s.Time && !slices.Contains(s.left, c.name) {
 			out = append(out, c.name)
 		}
@@ -185,17 +184,26 @@ const localTime = "local time"
 // textCodings returns the hypotheses about cells of CSV, the most specific first. Integers print back as their texts,
 // and other numbers have a usual notation: a text that only looks like a number would become another one.
 func (s *recordSample) textCodings() []coding {
-	return append([]coding{
-		intText, exact(schema.Uint64, codec.TextValues),
-		{typ: "float64", reads: isFloat, certain: func(d data) bool { return !d.all(isSpecial) }},
-		{typ: "bool", reads: isBool, certain: areBools},
-		{typ: "timestamp", reads: func(b []byte) bool {
-			_, ok := format.ParseTime(b, format.ReaderOptions{Layout: s.Options.Layout})
-			return ok
+	isTime := func(b []byte) bool {
+		_, ok := format.ParseTime(b, format.ReaderOptions{Layout: s.Options.Layout})
+		return ok
+	}
+	return []coding{
+		intText.but(), exact(schema.Uint64, codec.TextValues),
+		{typ: "float64", reads: isFloat, certain: func(d data) bool { return !d.all(isSpecial) }, doubts: []doubt{
+			{anyData, isRounded, "Some of its values have more digits than a float64, such as %s, which would be %f. Is it text?"},
 		}},
+		{typ: "bool", reads: isBool, certain: areBools},
+		{typ: "timestamp", reads: isTime},
 		{typ: localTime, reads: s.isWall},
-		jsonText,
-	}, textIDs...)
+		jsonText, idText,
+		{typ: "string", reads: anyValue, doubts: []doubt{
+			{each(isWritten), not(isFloat), "All of its values may be numbers, but a number would not keep texts such as %s. Is it text?"},
+			{each(isWritten), anyValue, "All of its values may be numbers, but a number would not keep texts such as %s. Is it text?"},
+			{each(func(b []byte) bool { return isWritten(b) || decimalComma(b) }), decimalComma, "Its values are numbers with commas, such as %s. Are they numbers? Write them with a point, and without separators of thousands."},
+			{each(isBool), anyValue, "Its only value is %s. Is it a bool?"},
+		}},
+	}
 }
 
 // usualNumber matches numbers as programs print them. Others may be codes, such as 007, +48123450000 and 13E2.
@@ -234,7 +242,7 @@ func isWritten(text []byte) bool {
 }
 
 // decimalComma matches numbers with commas.
-var decimalComma = regexp.MustCompile(`^-?[0-9.]+(,[0-9]+)+$`)
+var decimalComma = regexp.MustCompile(`^-?[0-9.]+(,[0-9]+)+$`).Match
 
 // missing are usual texts of missing values; another one is a cell without any.
 var missing = strings.Fields(`NA N/A n/a #N/A na NULL null Null None none nil \N - -- --- ? . *`)
@@ -248,35 +256,21 @@ func (s *recordSample) cellType(values data) (typ, doubt string) {
 		all = append(all, bytes.TrimSpace(b))
 	}
 	nulls, texts := all.where(isMissing).distinct(len(missing)), all.where(func(b []byte) bool { return !isMissing(b) })
-	typ = "string"
-	if found := codingOf(texts, s.textCodings()); found != nil {
-		typ = found.typ
-	}
-	rounded := texts.first(isRounded)
-	switch {
-	case len(nulls) > 0 && (typ != "string" || len(texts) == 0):
-		is := "All others are values of type " + strings.TrimPrefix(typ, "local ") + "."
-		if len(texts) == 0 {
-			is = "It has no others."
+	is := "It has no others."
+	if found, doubt := codingOf(texts, s.textCodings()); found != nil {
+		if typ = found.typ; len(nulls) == 0 || typ == "string" {
+			return typ, doubt
 		}
-		flags := ""
-		for _, null := range nulls {
-			flags += " --null " + words.Shell(null)
-		}
-		return "string", fmt.Sprintf("Some of its values are %s. %s Are these missing values? Then repeat infer with%s.", words.List(nulls, "and"), is, flags)
-	case typ == "float64" && rounded != nil:
-		f, _ := strconv.ParseFloat(string(rounded), 64)
-		return typ, fmt.Sprintf("Some of its values have more digits than a float64, such as %s, which would be %s. Is it text?", rounded, strconv.FormatFloat(f, 'g', -1, 64))
-	case typ != "string" || texts.first(isFull) == nil:
-	case texts.all(isWritten):
-		unusual := texts.first(func(b []byte) bool { return !isFloat(b) })
-		return typ, fmt.Sprintf("All of its values may be numbers, but a number would not keep texts such as %s. Is it text?", show(cmp.Or(string(unusual), texts.example())))
-	case texts.all(func(b []byte) bool { return isWritten(b) || decimalComma.Match(b) }):
-		return typ, fmt.Sprintf("Its values are numbers with commas, such as %s. Are they numbers? Write them with a point, and without separators of thousands.", show(texts.first(decimalComma.Match)))
-	case texts.all(isBool):
-		return typ, fmt.Sprintf("Its only value is %s. Is it a bool?", show(texts.example()))
+		is = "All others are values of type " + strings.TrimPrefix(typ, "local ") + "."
 	}
-	return typ, ""
+	flags := ""
+	for _, null := range nulls {
+		flags += " --null " + words.Shell(null)
+	}
+	if flags != "" {
+		doubt = fmt.Sprintf("Some of its values are %s. %s Are these missing values? Then repeat infer with%s.", words.List(nulls, "and"), is, flags)
+	}
+	return "string", doubt
 }
 
 // isRounded reports whether a number has more digits than its float64.

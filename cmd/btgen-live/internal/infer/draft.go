@@ -242,12 +242,9 @@ const (
 
 // order says what makes a draft better than others: less is better.
 func (d *draft) order() []int {
-	order := []int{0, int(d.standing), -1000 * d.reads.Readable / max(1, d.reads.Total), 0, int(d.fit), d.key.place}
+	order := []int{0, int(d.standing), -1000 * d.reads.Readable / max(1, d.reads.Total), int(d.fit), d.key.place}
 	if d.reads.Readable*2 < d.reads.Total {
 		order[0] = 1 // the sample refutes it
-	}
-	if d.key.whole {
-		order[3] = 1
 	}
 	return order
 }
@@ -352,11 +349,11 @@ func (d *draft) classify(cols []*column) []*column {
 }
 
 func (d *draft) addColumn(qualifier, family string, v data, optional bool) {
-	c := v.coding()
+	c, doubt := v.coding()
 	d.family = cmp.Or(d.family, family)
 	d.fields = append(d.fields, field{
 		name: qualifier, column: qualifier, typ: c.typ, values: c.values, family: family,
-		doubt: c.doubt, optional: optional, bytes: v.bytes(),
+		doubt: doubt, optional: optional, bytes: v.bytes(),
 	})
 }
 

@@ -199,7 +199,7 @@ func (k *key) named(cols []*column) (problem string, certain bool) {
 
 // likeValue reports whether a column name looks like a number, a time, an ID, or bytes.
 func likeValue(name string) bool {
-	return name != "" && (isDigits(name) || !isText(name) || codingOf(data{[]byte(name)}, textIDs) != nil || timeText.reads([]byte(name)) ||
+	return name != "" && (isDigits(name) || !isText(name) || idText.reads([]byte(name)) || timeText.reads([]byte(name)) ||
 		slices.ContainsFunc(timeForms([]string{name}), func(f *timeForm) bool { return !f.binary() }))
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -65,8 +64,7 @@ const (
 var delimiters = []string{"#", "|", "/", ":", "\x00", "\x1f", "_", ";", "~", "@", "$", "!", "&", "*", "+", "=", ",", "%", " ", "\t", ".", "-", "##", "||", "::", "__", "--", ""}
 
 // keys returns the hypotheses about the structure of the row keys that most of them bear out, the likeliest first:
-// those whose time agrees with the cells, then those with a likelier delimiter, then those with a form of times that
-// less looks like.
+// those whose time agrees with the cells, then those with a likelier delimiter.
 func (t *table) keys() []*key {
 	rows := spread(t.rows, maxKeys)
 	out := t.fixed(rows)
@@ -86,7 +84,7 @@ func (t *table) keys() []*key {
 
 // order says what makes a hypothesis likelier than others that the keys also bear out: less is likelier.
 func (k *key) order() []int {
-	order := []int{0, 4, slices.Index(delimiters, k.delimiter), 0, 0}
+	order := []int{0, 4, slices.Index(delimiters, k.delimiter)}
 	if k.whole {
 		order[0] = 1
 	}
@@ -95,23 +93,12 @@ func (k *key) order() []int {
 	case k.time.bucket != nil:
 		order[1] = 1
 	default:
-		order[1], order[3], order[4] = []int{0, 2, 3, 5}[k.lag.class()], -k.aligned(), -k.time.rank()
+		order[1] = []int{0, 2, 3, 5}[k.lag.class()]
 	}
 	return order
 }
 
 func compareKeys(a, b *key) int { return slices.Compare(a.order(), b.order()) }
-
-// aligned returns of how many of a minute, an hour and a day all times in keys are multiples, if the keys are of fixed width: bytes
-// that are no times hardly are.
-func (k *key) aligned() (n int) {
-	for _, unit := range []time.Duration{time.Minute, time.Hour, day} {
-		if k.delimiter == "" && !slices.ContainsFunc(k.time.at, func(at time.Time) bool { return !at.Truncate(unit).Equal(at) }) {
-			n++
-		}
-	}
-	return n
-}
 
 type cutKey struct {
 	row
@@ -349,12 +336,11 @@ func (k *key) chunk(keys *part, begin, end int) {
 func (k *key) typeOf(i int) (typ string, options []string, ask string) {
 	p := k.parts[i]
 	values, pad, isText := dataOf(p.values), "pad: "+strconv.Itoa(p.width), all(p.values, utf8.ValidString)
-	id, number := codingOf(values, textIDs), codingOf(values, binaryIDs)
 	inBytes := p.binary || k.delimiter == "" && !p.text
 	switch typ = "string"; {
 	case p.joined && p.text: // up to what follows, if anything
-	case inBytes && number != nil:
-		typ, options = number.typ, []string{"encoding: binary"}
+	case inBytes && values.all(idBytes.reads):
+		typ, options = idBytes.typ, []string{"encoding: binary"}
 	case inBytes && (p.width == 4 || p.width == 8) && all(p.values, func(v string) bool { return v[0] < 0x80 }):
 		typ, options = fmt.Sprintf("uint%d", 8*p.width), []string{"encoding: binary"}
 	case (inBytes || !isText) && p.width > 0:
@@ -364,8 +350,8 @@ func (k *key) typeOf(i int) (typ string, options []string, ask string) {
 	case inBytes:
 	case !isText:
 		typ, options = "bytes", []string{"encoding: raw", "escape: true"}
-	case id != nil:
-		typ = id.typ
+	case values.all(idText.reads):
+		typ = idText.typ
 	case values.all(intText.reads):
 		if typ = "int64"; strings.Contains(k.delimiter, "-") {
 			typ = "uint64" // the text of others may contain the delimiter

@@ -330,7 +330,7 @@ func (s *recordSample) addSeries(d *design, metrics []string) {
 		}
 		v := designValue{source: c.name, part: s.part(format.TagPart), typ: "string", example: c.values.example(), bytes: max(1, c.values.bytes())}
 		v.escape = c.values.first(func(b []byte) bool { return bytes.IndexByte(b, '#') >= 0 }) != nil
-		if c.typ == "int64" || isID(c.typ) {
+		if c.typ == "int64" || c.typ == idText.typ {
 			v.typ, v.escape = c.typ, false
 		}
 		v.ask(lacking, "Some events lack it, and are refused. What is it for them?")

@@ -55,19 +55,6 @@ func (f *timeForm) width() time.Duration {
 	return max(f.unit(), time.Duration(f.Format.Months())*31*day)
 }
 
-// rank returns how unlikely it is that something else looks like the form.
-func (f *timeForm) rank() int {
-	switch {
-	case f.Kind == codec.ISOWeekLabel:
-		return 12
-	case f.binary():
-		return 2 * f.Format.Width()
-	case strings.ContainsAny(f.Format.Layout, "-_/:.T"):
-		return 5 + f.Format.Width()
-	}
-	return f.Format.Width()
-}
-
 // segment returns a segment with the form in the schema language; kind is time or bucket.
 func (f *timeForm) segment(kind string) string {
 	plain, reverse := f.Label, ""

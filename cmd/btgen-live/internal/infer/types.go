@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,17 +100,44 @@ type coding struct {
 	reads   func(b []byte) bool
 	certain func(d data) bool     // what values that all are read must have in common; nil for nothing
 	text    func(b []byte) string // of a value that is read
-	doubt   string                // a question about the type; empty if there is none
+	doubts  []doubt
 }
 
-// codingOf returns the first of some hypotheses that all values bear out; nil if there is none.
-func codingOf(d data, hypotheses []coding) *coding {
-	for i := range hypotheses {
-		if c := &hypotheses[i]; d.all(c.reads) && (c.certain == nil || c.certain(d)) {
-			return c
+// doubt is a question about the type of values that are all read, if they and one of them have some properties. %s stands for that one
+// and %f for its float64.
+type doubt struct {
+	all  func(d data) bool
+	some func(b []byte) bool
+	ask  string
+}
+
+// but returns the hypothesis with doubts.
+func (c coding) but(doubts ...doubt) coding {
+	c.doubts = doubts
+	return c
+}
+
+func anyData(data) bool { return true }
+
+func anyValue([]byte) bool { return true }
+
+func each(has func(b []byte) bool) func(data) bool { return func(d data) bool { return d.all(has) } }
+
+func not(has func(b []byte) bool) func([]byte) bool { return func(b []byte) bool { return !has(b) } }
+
+// codingOf returns the first of some hypotheses that all values bear out, and its first doubt about them; nil if there is none.
+func codingOf(d data, hypotheses []coding) (c *coding, ask string) {
+	i := slices.IndexFunc(hypotheses, func(c coding) bool { return d.all(c.reads) && (c.certain == nil || c.certain(d)) })
+	if i < 0 {
+		return nil, ""
+	}
+	for _, of := range hypotheses[i].doubts {
+		if b := d.first(of.some); b != nil && of.all(d) {
+			f, _ := strconv.ParseFloat(string(b), 64)
+			return &hypotheses[i], strings.NewReplacer("%s", show(b), "%f", strconv.FormatFloat(f, 'g', -1, 64)).Replace(of.ask)
 		}
 	}
-	return nil
+	return &hypotheses[i], ""
 }
 
 // stored returns the hypothesis that the codec reads values as those of a type, which are plausible.
@@ -140,49 +168,40 @@ func exact(typ schema.Type, as codec.Values) coding {
 	return stored(typ, as, func(v any, b []byte) bool { return bytes.Equal(write(nil, v), b) })
 }
 
-// Hypotheses about texts.
+// Hypotheses about texts. That of IDs hardly reads anything else.
 var (
-	intText   = exact(schema.Int64, codec.TextValues) // without leading zeros, as postal codes have them
+	intText = exact(schema.Int64, codec.TextValues).but( // without leading zeros, as postal codes have them
+		doubt{each(isMillis), anyValue, "Are these milliseconds since 1970?"})
 	floatText = stored(schema.Float64, codec.TextValues, func(_ any, b []byte) bool {
 		return usualNumber.Match(b) && isDigits(string(b[len(b)-1:])) && !isRounded(b)
-	})
+	}).but(doubt{data.haveDecimals, regexp.MustCompile(`\.[0-9]+0$`).Match, "Values such as %s end with zeros, which a float64 does not keep. Are they numbers, or text such as versions?"})
 	boolText = exact(schema.Bool, codec.TextValues)
-	timeText = stored(schema.Timestamp, codec.TextValues, func(any, []byte) bool { return true })
-	jsonText = stored(schema.JSON, codec.TextValues, func(_ any, b []byte) bool { return isComposite(b) })
-	anyText  = stored(schema.String, codec.TextValues, func(_ any, b []byte) bool { return text(b) })
+	idText   = exact(schema.UUID, codec.TextValues)
+	timeText = stored(schema.Timestamp, codec.TextValues, func(any, []byte) bool { return true }).but(
+		doubt{anyData, regexp.MustCompile(`[^Z]$`).Match, "Values such as %s have an offset, which a timestamp does not keep. Is the instant enough, or is it text?"})
+	jsonText = stored(schema.JSON, codec.TextValues, func(_ any, b []byte) bool { return (b[0] == '{' || b[0] == '[') && json.Valid(b) })
+	anyText  = stored(schema.String, codec.TextValues, func(_ any, b []byte) bool { return text(b) }).but(
+		doubt{each(isNumber), not(floatText.reads), "All values are numbers, but a float64 does not keep %s. Is it text?"},
+		doubt{func(d data) bool { return d.count(isNumber)*2 > len(d) }, not(isNumber), "Most values are numbers, and others are not, such as %s. Is it a number, and what do the others mean?"})
 )
 
-// Hypotheses about bytes.
+// Hypotheses about bytes. That of IDs requires the version and the variant of a UUID.
 var (
-	binaryTime    = stored(schema.Timestamp, codec.BinaryValues, func(v any, _ []byte) bool { return plausible(v.(time.Time)) })
+	boolBytes     = exact(schema.Bool, codec.BinaryValues)
+	idBytes       = stored(schema.UUID, codec.BinaryValues, func(_ any, b []byte) bool { return b[6]>>4 >= 1 && b[6]>>4 <= 8 && b[8]>>6 == 2 })
 	littleFloat64 = stored(schema.Float64, codec.LittleEndianValues, isMeasurement)
 	littleFloat32 = stored(schema.Float32, codec.LittleEndianValues, isMeasurement)
 )
 
-// Hypotheses about IDs: hardly any other value looks like theirs.
-var (
-	textIDs   = []coding{exact(schema.UUID, codec.TextValues)}
-	binaryIDs = []coding{stored(schema.UUID, codec.BinaryValues, func(_ any, b []byte) bool { return isVersioned(b) })}
-)
-
-// isID reports whether a type is one of IDs.
-func isID(typ string) bool {
-	return slices.ContainsFunc(textIDs, func(c coding) bool { return c.typ == typ })
-}
-
-// cellTexts are the hypotheses about the values of a column that are texts, the most specific first, and cellBytes those about
-// other bytes that are no numbers.
-var (
-	cellTexts = slices.Concat([]coding{intText, floatText, boolText}, textIDs, []coding{timeText, jsonText, anyText})
-	cellBytes = slices.Concat([]coding{exact(schema.Bool, codec.BinaryValues)}, binaryIDs)
-)
+// cellTexts are the hypotheses about the values of a column that are texts, the most specific first.
+var cellTexts = []coding{intText, floatText, boolText, idText, timeText, jsonText, anyText}
 
 // binaryNumbers are the hypotheses about binary numbers. The bytes of a float may also be those of a small integer in the other order:
 // see numberOf.
 var binaryNumbers = []coding{
 	stored(schema.Float64, codec.BinaryValues, isMeasurement),
 	stored(schema.Int64, codec.BinaryValues, fewBits(52)),
-	binaryTime.doubted("Are these times, in nanoseconds since 1970?"),
+	stored(schema.Timestamp, codec.BinaryValues, func(v any, _ []byte) bool { return plausible(v.(time.Time)) }),
 	littleFloat64,
 	stored(schema.Int64, codec.LittleEndianValues, fewBits(52)),
 	stored(schema.Float32, codec.BinaryValues, isMeasurement),
@@ -190,47 +209,6 @@ var binaryNumbers = []coding{
 	littleFloat32,
 	stored(schema.Int32, codec.LittleEndianValues, fewBits(24)),
 }
-
-// numberOf returns the hypothesis about binary numbers that all values bear out, and that shows them with the fewest digits:
-// 0, 1 and 0.5 rather than 0, 32831 and 63. If others are borne out, it has a question. It returns nil if there is none.
-func (d data) numberOf() *coding {
-	digits := func(c *coding) (n int) {
-		for _, b := range d.distinct(100) {
-			n += len(significant(c.text([]byte(b))))
-		}
-		return n
-	}
-	var first, second *coding
-	for i := range binaryNumbers {
-		c := &binaryNumbers[i]
-		switch {
-		case !d.all(c.reads):
-		case first == nil || digits(c) < digits(first):
-			first, second = c, first
-		case second == nil:
-			second = c
-		}
-	}
-	if second == nil || d.all(isZero) || first.typ == schema.Timestamp.String() {
-		return first
-	}
-	example := d.first(func(b []byte) bool { return !isZero(b) })
-	doubted := first.doubted(fmt.Sprintf("Values such as %s are %s here, and would be %s as %s, `values: %s`. Which is right?",
-		show(example), first.text(example), second.text(example), second.typ, second.values))
-	return &doubted
-}
-
-// doubted returns the hypothesis with a question.
-func (c coding) doubted(doubt string) coding {
-	c.doubt = doubt
-	return c
-}
-
-// isComposite reports whether a text is a JSON object or array.
-func isComposite(b []byte) bool { return (b[0] == '{' || b[0] == '[') && json.Valid(b) }
-
-// isVersioned reports whether 16 bytes have the version and the variant of a UUID.
-func isVersioned(b []byte) bool { return b[6]>>4 >= 1 && b[6]>>4 <= 8 && b[8]>>6 == 2 }
 
 // isMeasurement reports whether a number is probably a measurement.
 func isMeasurement(v any, _ []byte) bool {
@@ -244,6 +222,37 @@ func fewBits(bits int) func(v any, b []byte) bool {
 		n, _ := v.(int64)
 		return n > -1<<bits && n < 1<<bits
 	}
+}
+
+// numberOf returns the hypothesis about binary numbers that all values bear out, and that shows them with the fewest digits:
+// 0, 1 and 0.5 rather than 0, 32831 and 63. If others are borne out, it has a question. It returns nil if there is none.
+func (d data) numberOf() (first *coding, doubt string) {
+	digits := func(c *coding) (n int) {
+		for _, b := range d.distinct(100) {
+			n += len(significant(c.text([]byte(b))))
+		}
+		return n
+	}
+	var second *coding
+	for i := range binaryNumbers {
+		c := &binaryNumbers[i]
+		switch {
+		case !d.all(c.reads):
+		case first == nil || digits(c) < digits(first):
+			first, second = c, first
+		case second == nil:
+			second = c
+		}
+	}
+	example := d.first(func(b []byte) bool { return !isZero(b) })
+	switch {
+	case first != nil && first.typ == "timestamp":
+		return first, "Are these times, in nanoseconds since 1970?"
+	case second == nil || example == nil:
+		return first, ""
+	}
+	return first, fmt.Sprintf("Values such as %s are %s here, and would be %s as %s, `values: %s`. Which is right?",
+		show(example), first.text(example), second.text(example), second.typ, second.values)
 }
 
 func isZero(b []byte) bool { return bytes.Count(b, []byte{0}) == len(b) }
@@ -265,47 +274,33 @@ func text(b []byte) bool {
 
 func isText(s string) bool { return text([]byte(s)) }
 
-// coding returns the coding of the values of a column, with the question that it raises.
-func (d data) coding() coding {
-	isEmpty := func(b []byte) bool { return len(b) == 0 }
-	switch empty := d.count(isEmpty); {
+// coding returns the coding of the values of a column, and a question about it.
+func (d data) coding() (c coding, doubt string) {
+	opaque := coding{typ: "bytes", values: "binary"}
+	empty, asText, isText := len(d)-d.count(isFull), coding{typ: "string"}, d.all(text)
+	switch {
 	case empty == len(d):
-		return coding{typ: "string", doubt: "All values in the sample are empty. Which type is it?"}
+		return asText, "All values in the sample are empty. Which type is it?"
 	case empty > 0:
-		doubt := fmt.Sprintf("%d of %d values are empty. What do they mean?", empty, len(d))
-		if d.all(text) {
-			return coding{typ: "string", doubt: doubt}
+		if !isText {
+			asText = opaque
 		}
-		return coding{typ: "bytes", values: "binary", doubt: doubt}
+		return asText, fmt.Sprintf("%d of %d values are empty. What do they mean?", empty, len(d))
 	}
-	c := cmp.Or(codingOf(d, cellTexts), d.numberOf(), codingOf(d, cellBytes))
-	if c == nil {
-		return coding{typ: "bytes", values: "binary", doubt: "What do these bytes mean? An example is " + show(d[0]) + "."}
+	found, doubt := codingOf(d, cellTexts)
+	if found == nil {
+		found, doubt = d.numberOf()
 	}
-	return c.doubted(d.doubt(*c))
-}
-
-// doubt returns the question that a coding of the values raises; empty if there is none.
-func (d data) doubt(c coding) string {
-	number, zoned := d.count(isNumber), func(b []byte) bool { return b[len(b)-1] != 'Z' }
-	switch as := c.typ + " " + c.values; {
-	case c.typ == "string" && number*2 > len(d):
-		other := d.first(func(b []byte) bool { return !isNumber(b) })
-		if other == nil {
-			return fmt.Sprintf("All values are numbers, but a float64 does not keep %s. Is it text?", show(d.first(func(b []byte) bool { return !floatText.reads(b) })))
-		}
-		return fmt.Sprintf("%d of %d values are numbers, and others are not, such as %s. Is it a number, and what do the others mean?",
-			number, len(d), show(other))
-	case c.values != "" && c.values != "text" && d.all(isZero):
-		return "All values in the sample are zero bytes. Is it an integer, a floating-point number or another type?"
-	case as == "float64 text" && d.rounded() != nil:
-		return fmt.Sprintf("Values such as %s end with zeros, which a float64 does not keep. Are they numbers, or text such as versions?", show(d.rounded()))
-	case as == "timestamp text" && d.first(zoned) != nil:
-		return fmt.Sprintf("Values such as %s have an offset, which a timestamp does not keep. Is the instant enough, or is it text?", show(d.first(zoned)))
-	case as == "int64 text" && d.all(isMillis):
-		return "Are these milliseconds since 1970?"
+	if found == nil {
+		found, doubt = codingOf(d, []coding{boolBytes, idBytes})
 	}
-	return c.doubt
+	switch {
+	case found == nil:
+		return opaque, "What do these bytes mean? An example is " + show(d[0]) + "."
+	case d.all(isZero):
+		doubt = "All values in the sample are zero bytes. Is it an integer, a floating-point number or another type?"
+	}
+	return *found, doubt
 }
 
 // isMillis reports whether an integer is that of the milliseconds of a plausible time.
@@ -314,21 +309,13 @@ func isMillis(b []byte) bool {
 	return err == nil && plausible(time.UnixMilli(n))
 }
 
-// rounded returns the first number that ends with zeros after the point, other than .0, if numbers have different
-// decimals.
-func (d data) rounded() []byte {
-	decimals := func(b []byte) string {
-		_, after, _ := strings.Cut(string(b), ".")
-		return after
+// haveDecimals reports whether numbers have different numbers of digits after the point.
+func (d data) haveDecimals() bool {
+	decimals := func(b []byte) int {
+		_, after, _ := bytes.Cut(b, []byte("."))
+		return len(after)
 	}
-	same := len(decimals(d[0]))
-	if d.all(func(b []byte) bool { return len(decimals(b)) == same }) {
-		return nil
-	}
-	return d.first(func(b []byte) bool {
-		s := decimals(b)
-		return len(s) > 1 && strings.HasSuffix(s, "0") && isDigits(s)
-	})
+	return slices.ContainsFunc(d, func(b []byte) bool { return decimals(b) != decimals(d[0]) })
 }
 
 // show returns a value for a comment, shortened.
@@ -343,7 +330,11 @@ func show[T ~string | ~[]byte](b T) string {
 
 // isBlob reports whether all values are serialized events: JSON objects or protobuf messages.
 func (d data) isBlob() bool {
-	return d.all(isObject) || !d.all(text) && d.coding().typ == "bytes"
+	if d.all(isObject) || d.all(text) {
+		return d.all(isObject)
+	}
+	c, _ := d.coding()
+	return c.typ == "bytes"
 }
 
 func isObject(b []byte) bool { return jsonText.reads(b) && b[0] == '{' }
@@ -428,8 +419,8 @@ func (m *member) field(events int) field {
 		return f
 	}
 	f.doubt = "It has a fixed size, and is no float: the schema language has no such integers."
-	if c := codingOf(m.values, protoCodings[m.wire]); c != nil {
-		f.typ, f.doubt, f.example = c.typ, c.doubt, show(m.values[0])
+	if c, doubt := codingOf(m.values, protoCodings[m.wire]); c != nil {
+		f.typ, f.doubt, f.example = c.typ, doubt, show(m.values[0])
 		f.optional = f.optional && schema.ParseType(c.typ).Traits().ProtoZero // others are zero if they are absent
 		if c.text != nil {
 			f.example = c.text(m.values[0])
@@ -460,16 +451,17 @@ func jsonMembers(blobs data) members {
 
 // Hypotheses about JSON values that are strings, and about others.
 var (
-	stringCodings = slices.Concat([]coding{timeText}, textIDs, []coding{{typ: "string", reads: func([]byte) bool { return true }}})
+	stringCodings = []coding{timeText, idText, {typ: "string", reads: anyValue}}
 	jsonCodings   = []coding{boolText, intText, floatText, jsonText}
 )
 
 // jsonType returns the type of JSON values other than null, and a question if they are of several.
 func jsonType(values data) (typ, doubt string) {
 	if texts := unquoted(values); texts != nil {
-		return codingOf(texts, stringCodings).typ, ""
+		c, _ := codingOf(texts, stringCodings)
+		return c.typ, ""
 	}
-	if c := codingOf(values, jsonCodings); c != nil {
+	if c, _ := codingOf(values, jsonCodings); c != nil {
 		return c.typ, ""
 	}
 	kind := func(b []byte) int { return (strings.IndexByte(`""tf{[`, b[0]) + 2) / 2 } // of strings, booleans, objects and arrays, and numbers
@@ -519,15 +511,16 @@ func protoMembers(blobs data) members {
 
 // protoCodings are the hypotheses about fields of protobuf messages.
 var protoCodings = map[protowire.Type][]coding{
-	protowire.VarintType: {{typ: "int64", reads: func([]byte) bool { return true }, text: func(b []byte) string {
+	protowire.VarintType: {{typ: "int64", reads: anyValue, text: func(b []byte) string {
 		n, _ := protowire.ConsumeVarint(b)
 		return fmt.Sprint(int64(n))
 	}}},
 	protowire.Fixed64Type: {littleFloat64},
 	protowire.Fixed32Type: {littleFloat32},
-	protowire.BytesType: slices.Concat([]coding{{typ: "timestamp", reads: isProtoTimestamp}, {typ: "string", reads: text}}, binaryIDs, []coding{
-		{typ: "bytes", reads: func([]byte) bool { return true }, doubt: "Is it bytes or a message?"},
-	}),
+	protowire.BytesType: {
+		{typ: "timestamp", reads: isProtoTimestamp}, {typ: "string", reads: text}, idBytes,
+		coding{typ: "bytes", reads: anyValue}.but(doubt{anyData, anyValue, "Is it bytes or a message?"}),
+	},
 }
 
 // isProtoTimestamp reports whether a message is a plausible google.protobuf.Timestamp.
