@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"io"
 	"time"
-
-	"github.com/btgen-dev/btgen/gen/layout"
 )
 
 // cassandra is what COPY TO of cqlsh writes. By the documentation of Apache Cassandra ("cqlsh: the CQL
@@ -23,19 +20,7 @@ import (
 //   - a timeuuid is a UUID of version 1, which has a time (RFC 9562, section 5.1);
 //   - floats have 5 digits, and doubles 12, unless FLOATPRECISION and DOUBLEPRECISION say otherwise.
 var cassandra = Format{
-	Name:  "cassandra",
-	Title: "CSV of COPY TO in Apache Cassandra",
-	Cells: true,
-	NewReader: func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
-		return NewCSVReader(in, l, ofCassandra(o))
-	},
-	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) { return newCellScanner(in, ofCassandra(o)) },
-}
-
-// ofCassandra returns options for what COPY TO writes.
-func ofCassandra(o ReaderOptions) ReaderOptions {
-	o.CSV.escape, o.CSV.ofCQL = '\\', true
-	return o
+	Name: "cassandra", Title: "CSV of COPY TO in Apache Cassandra", Cells: true, cql: true, scan: scanCells,
 }
 
 // idTime returns the time in a timeuuid. It returns false for other texts.

@@ -1,7 +1,7 @@
 package format
 
 import (
-	"errors"
+	"bytes"
 	"io"
 	"regexp"
 )
@@ -53,11 +53,13 @@ func ofJSON(begin string) *regexp.Regexp {
 	return regexp.MustCompile("^" + regexp.MustCompile("TEXT").ReplaceAllLiteralString(begin, `(?:\\.|[^"\\])*`))
 }
 
+// foreignBytes is the size of the beginning by which an input is recognized.
+const foreignBytes = 1 << 10
+
 // foreign returns a [ForeignError] if the beginning of an input is that of one that is not read.
 func foreign(input []byte) error {
-	const begin = 1 << 10 // bytes
 	for i := range foreigners {
-		if f := &foreigners[i]; f.begin.Match(input[:min(begin, len(input))]) {
+		if f := &foreigners[i]; f.begin.Match(input[:min(foreignBytes, len(input))]) {
 			return &f.ForeignError
 		}
 	}
@@ -66,10 +68,6 @@ func foreign(input []byte) error {
 
 // Foreign returns a [ForeignError] if an input is one that is not read.
 func Foreign(in io.Reader) error {
-	l := newLines(in)
-	_, _, err := l.next()
-	if f, ok := errors.AsType[*ForeignError](err); ok {
-		return f
-	}
-	return nil
+	begin, _ := io.ReadAll(io.LimitReader(in, foreignBytes))
+	return foreign(bytes.TrimPrefix(begin, []byte(byteOrderMark)))
 }

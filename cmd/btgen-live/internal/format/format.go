@@ -41,8 +41,10 @@ import (
 type Column struct {
 	layout.Field
 	part   part
-	index  int  // of the series value or the field
 	micros bool // see Micros; of a column of windows
+
+	get func(e *dynamic.Event) any // nil if the event has none
+	set func(e *dynamic.Event, v any)
 }
 
 // part is the part of an event that a column has.
@@ -53,10 +55,8 @@ const (
 	timePart
 	sequencePart
 	fieldPart
-	classPart
-	ttlPart
-	expiresAtPart
-	writtenAtPart
+	ttlPart  // as it is written
+	ttlsPart // what is known about the time to live: the class and times
 )
 
 // Columns returns the columns of the events that readers of a schema return: the series
@@ -70,120 +70,114 @@ func Columns(l *layout.Layout) []Column {
 func inputColumns(l *layout.Layout) []Column {
 	var out []Column
 	for i, f := range l.Series {
-		out = append(out, Column{Field: f, part: seriesPart, index: i})
+		out = append(out, seriesColumn(f, i))
 	}
-	out = append(out, Column{Field: layout.Field{Name: "time", Type: schema.Timestamp}, part: timePart})
+	out = append(out, timeColumn("time", timePart, func(e *dynamic.Event) *time.Time { return &e.Time }))
 	if l.Sequence {
-		out = append(out, Column{Field: layout.Field{Name: "sequence", Type: schema.Uint32}, part: sequencePart})
+		out = append(out, Column{
+			Field: layout.Field{Name: "sequence", Type: schema.Uint32}, part: sequencePart,
+			get: func(e *dynamic.Event) any { return uint64(e.Sequence) },
+			set: func(e *dynamic.Event, v any) { e.Sequence = uint32(v.(uint64)) },
+		})
 	}
 	for i, f := range l.Fields {
-		out = append(out, Column{Field: f, part: fieldPart, index: i})
+		out = append(out, fieldColumn(f, i))
 	}
 	for _, f := range l.TTLFields() {
 		switch f {
 		case layout.ClassField:
-			class := layout.Field{Name: "class", Type: schema.Enum}
-			for i, name := range l.Classes {
-				class.Enum = append(class.Enum, codec.EnumName{Number: int64(i + 1), Name: name})
-			}
-			out = append(out, Column{Field: class, part: classPart})
+			out = append(out, classColumn(l.Classes))
 		case layout.TTLDurationField:
-			out = append(out, Column{Field: layout.Field{Name: "ttl", Type: schema.Duration, Optional: true}, part: ttlPart})
+			out = append(out, Column{
+				Field: layout.Field{Name: "ttl", Type: schema.Duration, Optional: true}, part: ttlPart,
+				get: func(e *dynamic.Event) any {
+					if e.TTL != 0 {
+						return e.TTL
+					}
+					return nil
+				},
+				set: func(e *dynamic.Event, v any) { e.TTL = v.(time.Duration) },
+			})
 		case layout.ExpiresAtField:
-			out = append(out, Column{Field: layout.Field{Name: "expires_at", Type: schema.Timestamp, Optional: true}, part: expiresAtPart})
+			c := timeColumn("expires_at", ttlsPart, func(e *dynamic.Event) *time.Time { return &e.ExpiresAt })
+			c.micros = true
+			out = append(out, c)
 		case layout.WrittenAtField:
-			out = append(out, Column{Field: layout.Field{Name: "written_at", Type: schema.Timestamp, Optional: true}, part: writtenAtPart})
+			c := timeColumn("written_at", ttlsPart, func(e *dynamic.Event) *time.Time { return &e.WrittenAt })
+			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// seriesColumn returns the column of a series value.
+func seriesColumn(f layout.Field, i int) Column {
+	return Column{
+		Field: f, part: seriesPart,
+		get: func(e *dynamic.Event) any { return at(e.Series, i) },
+		set: func(e *dynamic.Event, v any) { e.Series[i] = v },
+	}
+}
+
+// fieldColumn returns the column of a field.
+func fieldColumn(f layout.Field, i int) Column {
+	return Column{
+		Field: f, part: fieldPart,
+		get: func(e *dynamic.Event) any { return at(e.Values, i) },
+		set: func(e *dynamic.Event, v any) { e.Values[i] = v },
+	}
+}
+
+// timeColumn returns the column of a time, which only that of the event has always.
+func timeColumn(name string, part part, of func(e *dynamic.Event) *time.Time) Column {
+	return Column{
+		Field: layout.Field{Name: name, Type: schema.Timestamp, Optional: part != timePart}, part: part,
+		get: func(e *dynamic.Event) any {
+			if t := *of(e); !t.IsZero() {
+				return t
+			}
+			return nil
+		},
+		set: func(e *dynamic.Event, v any) { *of(e) = v.(time.Time) },
+	}
+}
+
+// classColumn returns the column of the class, one of some names.
+func classColumn(names []string) Column {
+	class := layout.Field{Name: "class", Type: schema.Enum}
+	for i, name := range names {
+		class.Enum = append(class.Enum, codec.EnumName{Number: int64(i + 1), Name: name})
+	}
+	return Column{
+		Field: class, part: ttlsPart,
+		get: func(e *dynamic.Event) any { return at(names, e.Class-1) },
+		set: func(e *dynamic.Event, v any) { e.Class = slices.Index(names, v.(string)) + 1 },
+	}
+}
+
+// at returns a value; nil if there is none.
+func at[T any](values []T, i int) any {
+	if i >= 0 && i < len(values) {
+		return values[i]
+	}
+	return nil
 }
 
 // OfField reports whether the column is a field of the schema.
 func (c *Column) OfField() bool { return c.part == fieldPart }
 
 // Always reports whether every event that is read has a value.
-func (c *Column) Always() bool {
-	switch c.part {
-	case seriesPart, timePart, sequencePart:
-		return true
-	case fieldPart:
-		return !c.Optional
-	}
-	return false
-}
+func (c *Column) Always() bool { return c.part < fieldPart || c.part == fieldPart && !c.Optional }
 
 // Micros reports whether the values are timestamps that always have whole microseconds, given
 // the precision of event times.
 func (c *Column) Micros(precision time.Duration) bool {
-	return c.micros || c.part == expiresAtPart || c.part == timePart && precision%time.Microsecond == 0
+	return c.micros || c.part == timePart && precision%time.Microsecond == 0
 }
 
 // Value returns the value that an event has, with the Go types of package value; nil if it
 // has none.
-func (c *Column) Value(e *dynamic.Event) any {
-	switch c.part {
-	case seriesPart:
-		return at(e.Series, c.index)
-	case timePart:
-		return e.Time
-	case sequencePart:
-		return uint64(e.Sequence)
-	case fieldPart:
-		return at(e.Values, c.index)
-	case classPart:
-		if name, ok := c.Enum.Name(int64(e.Class)); ok {
-			return name
-		}
-	case ttlPart:
-		if e.TTL != 0 {
-			return e.TTL
-		}
-	case expiresAtPart:
-		return present(e.ExpiresAt)
-	case writtenAtPart:
-		return present(e.WrittenAt)
-	}
-	return nil
-}
-
-// at returns a value; nil if there is none.
-func at(values []any, i int) any {
-	if i < len(values) {
-		return values[i]
-	}
-	return nil
-}
-
-// present returns a time; nil if it is zero.
-func present(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t
-}
-
-// set sets the value of an event.
-func (c *Column) set(e *dynamic.Event, v any) {
-	switch c.part {
-	case seriesPart:
-		e.Series[c.index] = v
-	case timePart:
-		e.Time = v.(time.Time)
-	case sequencePart:
-		e.Sequence = uint32(v.(uint64))
-	case fieldPart:
-		e.Values[c.index] = v
-	case classPart:
-		class, _ := c.Enum.Number(v.(string))
-		e.Class = int(class)
-	case ttlPart:
-		e.TTL = v.(time.Duration)
-	case expiresAtPart:
-		e.ExpiresAt = v.(time.Time)
-	case writtenAtPart:
-		e.WrittenAt = v.(time.Time)
-	}
-}
+func (c *Column) Value(e *dynamic.Event) any { return c.get(e) }
 
 // numeric reports whether the values of a type are numbers.
 func numeric(t schema.Type) bool { return t.Traits().Number != schema.NoNumber }
@@ -284,7 +278,7 @@ func exact(f *layout.Field, v any, text []byte, kind Kind) error {
 	stored, _ := new(big.Float).SetFloat64(number).Int(nil)
 	digits := stored.Append(nil, 10)
 	same := func(b []byte) bool { return bytes.Equal(unsigned(b), unsigned(text)) }
-	if same(digits) || kind == TextKind && same(strconv.AppendFloat(nil, number, 'f', -1, bits)) {
+	if same(digits) || (kind == TextKind || kind == bareKind) && same(strconv.AppendFloat(nil, number, 'f', -1, bits)) {
 		return nil
 	}
 	return &valueError{fmt.Sprintf("\"%s\" would be stored as %s", shown(text), shown(digits)), "a field of an integer type"}

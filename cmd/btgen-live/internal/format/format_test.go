@@ -108,7 +108,7 @@ func TestNDJSON(t *testing.T) {
 		`5:20: time: "yesterday" is not a valid timestamp: want a time such as 2021-03-05T12:00:00Z`,
 		`6:53: the schema has no such value "valeu"; did you mean value?`,
 		"7:1: value: the value is missing",
-		"8:13: the value is given twice",
+		"8:20: host: the value is given twice",
 		"9:9: host: not a value of the type: want a string",
 		"10:66: syntax error: invalid character '}' looking for beginning of value",
 		"12:54: syntax error: invalid character '{' after top-level value",
@@ -143,7 +143,7 @@ func TestCSV(t *testing.T) {
 		`2026-01-02T03:04:05Z,1,z,n,/+8=,"{""a"": 1}"`,
 		`2026-01-02T03:04:05Z,1,last,,,`,
 	}, "\n")
-	r, err := format.NewCSVReader(strings.NewReader(in), resolve(t), format.ReaderOptions{})
+	r, err := format.Find("csv").Read(strings.NewReader(in), resolve(t), format.ReaderOptions{})
 	must(t, err)
 	want := []string{
 		`line 2: 2026-01-02T03:04:05Z []interface {}{"a", 1.5, interface {}(nil), interface {}(nil), interface {}(nil), interface {}(nil), "idle"}`,
@@ -172,7 +172,7 @@ func TestHeader(t *testing.T) {
 		"\n\nhost,value,time\r\n\n": "",
 	} {
 		got := ""
-		if _, err := format.NewCSVReader(strings.NewReader(in), resolve(t), format.ReaderOptions{}); err != nil {
+		if _, err := format.Find("csv").Read(strings.NewReader(in), resolve(t), format.ReaderOptions{}); err != nil {
 			got = err.Error()
 		}
 		assert.Same(t, want, got, in)
@@ -297,7 +297,7 @@ func FuzzNDJSON(f *testing.F) {
 			t.Fatalf("%q is %q, and then %q", line, text, twice)
 		}
 		csv := format.NewCSV(format.Columns(l))
-		r, err := format.NewCSVReader(bytes.NewReader(csv.Append(csv.Begin(nil), &e)), l, format.ReaderOptions{})
+		r, err := format.Find("csv").Read(bytes.NewReader(csv.Append(csv.Begin(nil), &e)), l, format.ReaderOptions{})
 		must(t, err)
 		if again, _, err = r.Next(); err != nil {
 			t.Fatalf("%q: %v", csv.Append(nil, &e), err)

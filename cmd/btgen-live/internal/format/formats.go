@@ -9,8 +9,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
-// Format is a format of events in files. It has a reader, a writer or both. Each has a file of its own, whose comments
-// say which documentation its facts are from.
+// Format is a format of events in files. A format of text that is read scans records, of which one reader makes
+// events. Each has a file of its own, whose comments say which documentation its facts are from.
 type Format struct {
 	Name       string        // of the flag --format
 	Title      string        // for people
@@ -21,13 +21,15 @@ type Format struct {
 	Rest       string        // the series value with the tags that a schema does not have, as one string
 	Typed      bool          // whether the texts of integers and of other numbers differ
 	Points     bool          // whether lines with equal series and times are parts of one event
+	Objects    bool          // whether records are JSON, from which no schemas are proposed
 	Binary     bool          // whether it is no text, and a file without its end is of no use
+	cql        bool          // whether it is CSV of cqlsh: with escapes, hexadecimal bytes, and times that are timeuuids
 
-	// NewReader returns a reader; nil if that of the records of scan suffices, or if events are only written.
+	// NewReader returns a reader of what is no text; nil otherwise.
 	NewReader func(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error)
 	// NewWriter returns a writer of columns; nil if events are only read.
 	NewWriter func(out io.Writer, l *layout.Layout, columns []Column, o WriterOptions) Writer
-	// scan returns a scanner of records, for proposals of schemas; nil if there is none.
+	// scan returns a scanner of records; nil if NewReader is not, or if events are only written.
 	scan func(in io.Reader, o ReaderOptions) (Scanner, error)
 }
 
@@ -70,7 +72,7 @@ func FindExtension(extension string) *Format {
 }
 
 // Reads reports whether events can be read.
-func (f *Format) Reads() bool { return f.NewReader != nil || f.Scans() }
+func (f *Format) Reads() bool { return f.NewReader != nil || f.scan != nil }
 
 // Writes reports whether events can be written.
 func (f *Format) Writes() bool { return f.NewWriter != nil }
@@ -83,24 +85,25 @@ func (f *Format) Read(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, 
 	return newRecordReader(f, in, l, o)
 }
 
-// Scans reports whether the format has a scanner.
-func (f *Format) Scans() bool { return f.scan != nil }
+// Scans reports whether the format has a scanner for proposals of schemas.
+func (f *Format) Scans() bool { return f.scan != nil && !f.Objects }
 
 // Scan returns a scanner of the records of the format, of which Scans must be true. Errors are those
 // of options, and *HeaderError.
 func (f *Format) Scan(in io.Reader, o ReaderOptions) (Scanner, error) {
+	o.CSV.cql = f.cql
 	s, err := f.scan(in, o)
-	return boundedScanner{s}, err
-}
-
-// boundedScanner refuses records with too many values.
-type boundedScanner struct{ Scanner }
-
-// Scan implements [Scanner].
-func (s boundedScanner) Scan(r *Record) error {
-	err := s.Scanner.Scan(r)
-	if err == nil && r.more {
-		return &InputError{Line: r.Line, Column: 1, Err: errManyValues}
+	if err != nil {
+		return nil, err
 	}
-	return err
+	seen := map[string]bool{}
+	if cells, ok := s.(*cellScanner); ok {
+		for _, name := range cells.names {
+			if seen[name] {
+				return nil, &HeaderError{Name: name, Err: ErrTwice}
+			}
+			seen[name] = true
+		}
+	}
+	return s, nil
 }

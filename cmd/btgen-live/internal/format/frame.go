@@ -1,38 +1,30 @@
 package format
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 )
 
-// frame finds the ends of records whose strings may contain line breaks. It knows what precedes, so that a
-// record is read once.
+// frame finds the ends of records whose strings may contain line breaks.
 type frame interface {
-	// end returns the offset of the line break that ends the record, in a text whose first bytes it has seen;
-	// -1 if there is none. It then forgets the record.
-	end(text []byte, seen int) int
+	// add adds a line with its line break, or a part of one, to a record. It reports whether the record ends there;
+	// it then forgets the record.
+	add(text []byte) bool
 }
 
 // lineFrame is the frame of records that are lines.
 type lineFrame struct{}
 
-func (lineFrame) end(text []byte, seen int) int {
-	if i := bytes.IndexByte(text[seen:], '\n'); i >= 0 {
-		return seen + i
-	}
-	return -1
-}
+func newLineFrame() frame { return lineFrame{} }
 
-// plainLine returns the offset of the line break if the text begins with a line without the given characters;
-// otherwise -1.
-func plainLine(text []byte, special string) int {
-	i := bytes.IndexByte(text, '\n')
-	if i >= 0 && bytes.ContainsAny(text[:i], special) {
-		return -1
-	}
-	return i
+func (lineFrame) add(text []byte) bool { return bytes.HasSuffix(text, []byte("\n")) }
+
+// plainLine reports whether a text is a line without some characters.
+func plainLine(text []byte, special string) bool {
+	return lineFrame{}.add(text) && !bytes.ContainsAny(text, special)
 }
 
 // BrokenError ends the reading at a record whose end is uncertain: a text in it would otherwise be read as the
@@ -49,66 +41,97 @@ func (e *BrokenError) Unwrap() error { return e.at.Err }
 
 // broken returns the error of a record, as a *BrokenError if its syntax leaves open where it ends: it has line
 // breaks, or a quote without another one.
-func broken(err error, text []byte) error {
+func broken(err error, text []byte, q quotes) error {
 	at, ok := errors.AsType[*InputError](err)
-	if ok && errors.Is(err, ErrSyntax) && (bytes.IndexByte(text, '\n') >= 0 || oddQuotes(text)) {
+	if !ok || q == noQuotes || !errors.Is(err, ErrSyntax) {
+		return err
+	}
+	if bytes.IndexByte(text, '\n') >= 0 || oddQuotes(text, true) || q == doubledQuotes && oddQuotes(text, false) {
 		return &BrokenError{*at}
 	}
 	return err
 }
 
-// oddQuotes reports whether a text has a quote without another one, not counting those after a backslash.
-func oddQuotes(text []byte) bool {
+// oddQuotes reports whether a text has a quote without another one; escapes says not to count those after a backslash.
+func oddQuotes(text []byte, escapes bool) bool {
 	odd := false
 	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
+		switch {
+		case text[i] == '\\' && escapes:
 			i++
-		case '"':
+		case text[i] == '"':
 			odd = !odd
 		}
 	}
 	return odd
 }
 
-// record returns the next record without the line break at its end, and the number of its first line. The record
+// lines reads records.
+type lines struct {
+	in     *bufio.Reader
+	record []byte // that is not whole in the memory of in
+	line   int    // number of the next line, counted from 1; 0 before the first
+}
+
+func newLines(in io.Reader) lines { return lines{in: bufio.NewReaderSize(in, 64<<10)} }
+
+// byteOrderMark is what some programs write at the beginning of a text in UTF-8.
+const byteOrderMark = "\ufeff"
+
+// begin skips a byte order mark. It returns an error for an input of another system that is not read.
+func (l *lines) begin() error {
+	l.line = 1
+	begin, err := l.in.Peek(len(byteOrderMark))
+	if len(begin) == 0 {
+		return err
+	}
+	if string(begin) == byteOrderMark {
+		_, _ = l.in.Discard(len(byteOrderMark))
+	}
+	begin, _ = l.in.Peek(l.in.Buffered())
+	return foreign(begin)
+}
+
+// next returns the next record without the line break at its end, and the number of its first line. The record
 // is valid until the next call. One that is too long is an *InputError, or a *BrokenError if it has several lines.
-func (l *lines) record(f frame) ([]byte, int, error) {
-	if !l.begun {
-		l.begun = true
-		if err := l.skipMark(); err != nil {
-			return nil, l.line, err
+func (l *lines) next(f frame) ([]byte, int, error) {
+	if l.line == 0 {
+		if err := l.begin(); err != nil {
+			return nil, 1, err
 		}
 	}
-	number, long := l.line, false // more than maxLine was skipped
-	take := func(record []byte, size int) ([]byte, int, error) {
-		l.begin += size
-		l.line += 1 + bytes.Count(record, []byte("\n"))
-		if long || len(record) > maxLine {
+	l.record = l.record[:0]
+	for number, long := l.line, false; ; { // long says that more than maxLine was skipped
+		text, err := l.in.ReadSlice('\n')
+		last := err == io.EOF
+		if err != nil && err != bufio.ErrBufferFull && !(last && (long || len(text)+len(l.record) > 0)) {
+			return nil, number, err
+		}
+		if err != bufio.ErrBufferFull {
+			l.line++
+		}
+		ends := f.add(text) || last
+		if !ends || long || len(l.record) > 0 {
+			l.record = append(l.record, text...)
+			text = l.record
+		}
+		if len(text) > maxLine {
+			l.record, long = l.record[:0], true
+		}
+		if number == 1 {
+			if err := foreign(text); err != nil {
+				return nil, number, err
+			}
+		}
+		switch {
+		case !ends:
+			continue
+		case long:
 			return nil, number, l.tooLong(number)
+		case !last:
+			text = text[:len(text)-1]
 		}
-		return bytes.TrimSuffix(record, []byte("\r")), number, nil
-	}
-	for searched := 0; ; {
-		rest := l.rest()
-		if number == 1 && !long {
-			if err := foreign(rest); err != nil {
-				return nil, number, err
-			}
-		}
-		if i := f.end(rest, searched); i >= 0 {
-			return take(rest[:i], i+1)
-		}
-		if searched = len(rest); searched > maxLine {
-			l.line += bytes.Count(rest, []byte("\n"))
-			l.begin, searched, long = l.end, 0, true
-		}
-		if err := l.fill(); err != nil {
-			if rest = l.rest(); err != io.EOF || len(rest) == 0 && !long { // fill has moved it
-				return nil, number, err
-			}
-			return take(rest, len(rest))
-		}
+		return bytes.TrimSuffix(text, []byte("\r")), number, nil
 	}
 }
 

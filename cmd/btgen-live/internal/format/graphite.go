@@ -16,37 +16,35 @@ import (
 var graphite = Format{
 	Name: "graphite", Title: "plaintext protocol of Graphite",
 	Unit: time.Second, Metric: "metric", Rest: "tags",
-	scan: scanLines(false, parseGraphite),
+	scan: scanLines(newLineFrame, noQuotes, parseGraphite),
 }
 
 // parseGraphite parses a line.
-func parseGraphite(r *line) error {
-	words := wordsOf(r.text)
-	word := func(i int) []byte { return r.text[words[i][0]:words[i][1]] }
-	if len(words) != 3 {
-		return r.fail(0, "want a metric, a value and a timestamp")
+func parseGraphite(p *line) {
+	if !p.isRecord("") {
+		return
 	}
-	path, tags, tagged := bytes.Cut(word(0), []byte(";"))
-	r.add(Value{Part: MetricPart, Text: path, at: words[0][0]})
+	words := p.words()
+	if len(words) != 3 {
+		p.fail(0, "want a metric, a value and a timestamp")
+		return
+	}
+	path, tags, tagged := bytes.Cut(words[0].Text, []byte(";"))
+	p.add(Value{Part: MetricPart, Text: path, at: words[0].at})
 	for tagged {
 		var tag []byte
 		tag, tags, tagged = bytes.Cut(tags, []byte(";"))
 		key, text, _ := bytes.Cut(tag, []byte("="))
-		if len(key) == 0 || len(text) == 0 {
-			return r.fail(words[0][0], "want tags, as in metric;key=value")
-		}
-		r.add(Value{Part: TagPart, Name: key, Text: text, at: words[0][0]})
+		p.check(len(key) > 0 && len(text) > 0, words[0].at, "want tags, as in metric;key=value")
+		p.add(Value{Part: TagPart, Name: key, Text: text, at: words[0].at})
 	}
-	if !isDecimal(word(1)) {
-		return r.fail(words[1][0], "want a number")
+	value, at := words[1], words[2]
+	p.check(isDecimal(value.Text), value.at, "want a number")
+	value.Part, value.Kind, value.Name = FieldPart, FloatKind, []byte(sampleValue)
+	p.add(value)
+	if string(at.Text) != "-1" { // without a time
+		p.check(isDecimal(at.Text), at.at, "want a time in seconds")
+		at.Part, at.Kind = TimePart, FloatKind
+		p.add(at)
 	}
-	r.add(Value{Part: FieldPart, Kind: FloatKind, Name: []byte(sampleValue), Text: word(1), at: words[1][0]})
-	switch at := word(2); {
-	case string(at) == "-1": // without a time
-	case !isDecimal(at):
-		return r.fail(words[2][0], "want a time in seconds")
-	default:
-		r.add(Value{Part: TimePart, Kind: FloatKind, Text: at, at: words[2][0]})
-	}
-	return nil
 }

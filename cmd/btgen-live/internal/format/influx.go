@@ -2,7 +2,6 @@ package format
 
 import (
 	"bytes"
-	"io"
 	"time"
 )
 
@@ -23,10 +22,7 @@ import (
 var influx = Format{
 	Name: "influx", Title: "line protocol of InfluxDB", Extensions: []string{".lp"},
 	Unit: time.Nanosecond, Metric: "measurement", Rest: "tags", Typed: true, Points: true,
-	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) {
-		parse := func(p *line) error { return (&influxLine{p}).parse() }
-		return &lineScanner{lines: newLines(in), frame: &influxFrame{}, quoted: true, parse: parse}, nil
-	},
+	scan: scanLines(func() frame { return &influxFrame{} }, escapedQuotes, (*line).influx),
 }
 
 // influxFrame is the frame of points.
@@ -39,123 +35,88 @@ type influxFrame struct {
 	escaped bool // whether a backslash precedes the next character
 }
 
-func (f *influxFrame) end(text []byte, seen int) int {
-	if seen == 0 && *f == (influxFrame{}) {
-		if i := plainLine(text, "\"\\"); i >= 0 {
-			return i
-		}
+func (f *influxFrame) add(text []byte) bool {
+	if *f == (influxFrame{}) && plainLine(text, "\"\\") {
+		return true
 	}
-	for i := seen; i < len(text); i++ {
-		if c := text[i]; c == '\n' && !f.quoted && !f.escaped {
+	for _, c := range text {
+		if !f.begun {
+			f.begun = c != ' ' && c != '\t'
+			f.comment = c == '#'
+		}
+		switch {
+		case c == '\n' && !f.quoted && !f.escaped:
 			*f = influxFrame{}
-			return i
-		} else if !f.comment {
-			f.add(c)
+			return true
+		case f.comment:
+		case f.escaped:
+			f.escaped = false
+		case c == '\\':
+			f.escaped = true
+		case c == ' ':
+			f.fields = f.begun
+		case c == '"':
+			f.quoted = f.quoted != (f.open > 0)
+		case f.quoted || !f.fields:
+		case c == '=':
+			f.open++
+		case c == ',':
+			f.open--
 		}
 	}
-	return -1
+	return false
 }
 
-// add adds a character of a point.
-func (f *influxFrame) add(c byte) {
-	if !f.begun {
-		f.begun = c != ' ' && c != '\t'
-		f.comment = c == '#'
+// influx parses a point.
+func (p *line) influx() {
+	if !p.isRecord("#") {
+		return
 	}
-	switch {
-	case f.escaped:
-		f.escaped = false
-	case c == '\\':
-		f.escaped = true
-	case c == ' ':
-		f.fields = f.begun
-	case c == '"':
-		f.quoted = f.quoted != (f.open > 0)
-	case f.quoted || !f.fields:
-	case c == '=':
-		f.open++
-	case c == ',':
-		f.open--
-	}
-}
-
-// influxLine is a line that is parsed.
-type influxLine struct{ *line }
-
-// parse parses the line.
-func (p *influxLine) parse() error {
 	begin := p.at
 	name := p.token(", \n", ", ")
-	if len(name) == 0 {
-		return p.fail(begin, "want a measurement")
-	}
+	p.check(len(name) > 0, begin, "want a measurement")
 	p.add(Value{Part: MetricPart, Text: name, at: begin})
 	for p.skip(',') {
-		if err := p.tag(); err != nil {
-			return err
-		}
+		begin = p.at
+		key := p.influxKey("want a tag, as in key=value")
+		at := p.at
+		value := p.token(",= \n", ",= ")
+		p.check(len(value) > 0, at, "the value of a tag is empty: leave out the tag")
+		p.add(Value{Part: TagPart, Name: key, Text: value, at: begin})
 	}
-	if !p.blanks(" ") {
-		return p.fail(p.at, "want a space and the fields")
-	}
+	p.check(p.blanks(" "), p.at, "want a space and the fields")
 	for more := true; more; more = p.skip(',') {
-		if err := p.field(); err != nil {
-			return err
-		}
+		p.influxField()
 	}
-	return p.end()
-}
-
-// tag parses a tag.
-func (p *influxLine) tag() error {
-	begin := p.at
-	key := p.token(",= \n", ",= ")
-	if len(key) == 0 || !p.skip('=') {
-		return p.fail(begin, "want a tag, as in key=value")
-	}
-	at := p.at
-	value := p.token(",= \n", ",= ")
-	if len(value) == 0 {
-		return p.fail(at, "the value of a tag is empty: leave out the tag")
-	}
-	p.add(Value{Part: TagPart, Name: key, Text: value, at: begin})
-	return nil
-}
-
-// field parses a field.
-func (p *influxLine) field() error {
-	begin := p.at
-	key := p.token(",= \n", ",= ")
-	if len(key) == 0 || !p.skip('=') {
-		return p.fail(begin, "want a field, as in key=value")
-	}
-	v := Value{Part: FieldPart, Kind: StringKind, Name: key, at: p.at}
-	if p.skip('"') {
-		if v.Text = p.token(`"`, `"\`); !p.skip('"') {
-			return p.fail(v.at, "the string has no end")
-		}
-	} else if v.Text, v.Kind = influxValue(p.token(", \n", "")); v.Text == nil {
-		return p.fail(v.at, "want a number such as 1.5, 1i or 1u, a boolean, or a string in quotes")
-	}
-	p.add(v)
-	return nil
-}
-
-// end parses the time and the end of the line.
-func (p *influxLine) end() error {
 	if p.blanks(" ") && p.at < len(p.text) {
-		begin := p.at
+		begin = p.at
 		text := p.token(" \n", "")
-		if !isInteger(text) {
-			return p.fail(begin, "want a time, an integer")
-		}
+		p.check(isInteger(text), begin, "want a time, an integer")
 		p.add(Value{Part: TimePart, Kind: IntKind, Text: text, at: begin})
 		p.blanks(" ")
 	}
-	if p.at < len(p.text) {
-		return p.fail(p.at, "want a line break")
+	p.check(p.at == len(p.text), p.at, "want a line break")
+}
+
+// influxKey parses the key of a tag or a field, and the equals sign.
+func (p *line) influxKey(want string) []byte {
+	begin := p.at
+	key := p.token(",= \n", ",= ")
+	p.check(len(key) > 0 && p.skip('='), begin, want)
+	return key
+}
+
+// influxField parses a field.
+func (p *line) influxField() {
+	v := Value{Part: FieldPart, Kind: StringKind, Name: p.influxKey("want a field, as in key=value")}
+	if v.at = p.at; p.skip('"') {
+		v.Text = p.token(`"`, `"\`)
+		p.check(p.skip('"'), v.at, "the string has no end")
+	} else {
+		v.Text, v.Kind = influxValue(p.token(", \n", ""))
+		p.check(v.Text != nil, v.at, "want a number such as 1.5, 1i or 1u, a boolean, or a string in quotes")
 	}
-	return nil
+	p.add(v)
 }
 
 // influxValue returns the text of a value without quotes, and its kind; nil if it is none.

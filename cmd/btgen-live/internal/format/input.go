@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -82,79 +82,19 @@ type ReaderOptions struct {
 	Metric string
 	// CSV describes files that are not as in RFC 4180.
 	CSV CSVOptions
+
+	parts bool // whether names may have the qualifiers of parts
 }
 
 // syntax returns a syntax error.
 func syntax(text string) error { return fmt.Errorf("%w: %s", ErrSyntax, text) }
-
-// lines is the part of the input that is in memory.
-type lines struct {
-	in         io.Reader
-	begun      bool // whether a byte order mark was skipped
-	buf        []byte
-	begin, end int // what is not consumed
-	line       int // number of the line at begin, counted from 1
-	ended      bool
-}
-
-func newLines(in io.Reader) lines { return lines{in: in, buf: make([]byte, 64<<10), line: 1} }
-
-// fill reads more input. It returns io.EOF at the end.
-func (l *lines) fill() error {
-	if l.ended {
-		return io.EOF
-	}
-	if l.begin > 0 {
-		l.end = copy(l.buf, l.buf[l.begin:l.end])
-		l.begin = 0
-	}
-	if l.end == len(l.buf) {
-		l.buf = append(l.buf, make([]byte, len(l.buf))...)
-	}
-	n, err := l.in.Read(l.buf[l.end:])
-	l.end += n
-	switch {
-	case err == io.EOF:
-		l.ended = true
-		if n == 0 {
-			return io.EOF
-		}
-	case err != nil:
-		return err
-	}
-	return nil
-}
-
-// byteOrderMark is what some programs write at the beginning of a text in UTF-8.
-const byteOrderMark = "\ufeff"
-
-// skipMark skips a byte order mark at the beginning of the input.
-func (l *lines) skipMark() error {
-	for len(l.rest()) < len(byteOrderMark) {
-		if err := l.fill(); err == io.EOF {
-			break
-		} else if err != nil {
-			return err
-		}
-	}
-	if bytes.HasPrefix(l.rest(), []byte(byteOrderMark)) {
-		l.begin += len(byteOrderMark)
-	}
-	return nil
-}
-
-// rest returns what is in memory and not consumed.
-func (l *lines) rest() []byte { return l.buf[l.begin:l.end] }
-
-// next is record for records that are lines.
-func (l *lines) next() ([]byte, int, error) { return l.record(lineFrame{}) }
 
 // Builder makes events of values by name.
 type Builder struct {
 	layout   *layout.Layout
 	columns  []Column
 	parse    []func(text []byte) (any, error) // per column
-	byName   map[string]int                   // in the input; -1 to leave values out
+	byName   map[partName]int                 // in the input, which may be those of any part
 	required []bool                           // per column
 	seen     []bool                           // per column, in the current line
 	options  ReaderOptions
@@ -164,37 +104,65 @@ type Builder struct {
 
 // NewBuilder returns a builder of events of a schema. It returns an error for names that the schema does not have.
 func NewBuilder(l *layout.Layout, o ReaderOptions) (*Builder, error) {
-	p := &Builder{layout: l, columns: inputColumns(l), byName: map[string]int{}, options: o, times: timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout, ids: o.CSV.ofCQL}}
+	p := &Builder{
+		layout: l, columns: inputColumns(l), byName: map[partName]int{}, options: o,
+		times: timeParser{unit: o.Unit, zone: o.Zone, layout: o.Layout, ids: o.CSV.cql},
+	}
 	for i := range p.columns {
 		c := &p.columns[i]
-		p.byName[c.Name] = i
+		p.byName[partName{AnyPart, c.Name}] = i
 		p.parse = append(p.parse, p.parserOf(c))
 		p.required = append(p.required, c.Required() && !(c.part == timePart && !o.Time.IsZero()) && !(c.part == fieldPart && o.Partial))
 	}
 	p.seen = make([]bool, len(p.columns))
-	own := maps.Clone(p.byName)
-	for _, from := range slices.Sorted(maps.Keys(o.Names)) {
-		to := o.Names[from]
-		i, ok := own[to]
-		if to == "" {
-			i, ok = -1, true
-		}
-		if p.byName[from] = i; !ok {
+	for from, to := range sorted(o.Names) {
+		i := slices.IndexFunc(p.columns, func(c Column) bool { return c.Name == to })
+		if i < 0 && to != "" {
 			return nil, fmt.Errorf("%s=%s: %w", from, to, p.unknown(to))
 		}
+		p.byName[o.split(from)] = max(i, leftOut)
 	}
-	return p, p.setDefaults(own)
+	return p, p.setDefaults()
 }
 
-// setDefaults parses ReaderOptions.Series for columns with names.
-func (p *Builder) setDefaults(columns map[string]int) error {
+// Indexes that are no columns.
+const (
+	leftOut  = -1 // of values that are left out
+	noColumn = -2 // of values that the schema does not have
+)
+
+// sorted yields the pairs of a map in the order of names.
+func sorted(m map[string]string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if !yield(name, m[name]) {
+				return
+			}
+		}
+	}
+}
+
+// lookup returns the index of the column of a value with a name, or of one of any part with another name; or else
+// leftOut or noColumn.
+func (p *Builder) lookup(of partName, other string) int {
+	if i, ok := p.byName[of]; ok {
+		return i
+	}
+	if i, ok := p.byName[partName{AnyPart, other}]; ok {
+		return i
+	}
+	return noColumn
+}
+
+// setDefaults parses ReaderOptions.Series.
+func (p *Builder) setDefaults() error {
 	p.defaults = make([]any, len(p.columns))
-	for _, name := range slices.Sorted(maps.Keys(p.options.Series)) {
-		i, ok := columns[name]
-		if !ok || p.columns[i].part != seriesPart {
+	for name, text := range sorted(p.options.Series) {
+		i := slices.IndexFunc(p.columns, func(c Column) bool { return c.Name == name && c.part == seriesPart })
+		if i < 0 {
 			return fmt.Errorf("%w %q in its series", ErrUnknown, shown([]byte(name)))
 		}
-		v, err := p.Parse(i, []byte(p.options.Series[name]), TextKind)
+		v, err := p.Parse(i, []byte(text), TextKind)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -260,7 +228,7 @@ func (p *Builder) hexDigits(text []byte) ([]byte, bool) {
 	if digits, ok := bytes.CutPrefix(text, []byte(`\x`)); ok {
 		return digits, true
 	}
-	if digits, ok := bytes.CutPrefix(text, []byte("0x")); ok && p.options.CSV.ofCQL {
+	if digits, ok := bytes.CutPrefix(text, []byte("0x")); ok && p.options.CSV.cql {
 		return digits, true
 	}
 	return nil, false
@@ -272,36 +240,26 @@ func (p *Builder) Start() dynamic.Event {
 	return dynamic.Event{Series: make([]any, len(p.layout.Series)), Values: make([]any, len(p.layout.Fields))}
 }
 
-// find returns the index of a column, or -1 if its values are left out.
-func (p *Builder) find(name []byte) (int, error) {
-	i, ok := p.byName[string(name)]
-	switch {
-	case ok:
-		return i, nil
-	case p.options.IgnoreUnknown:
-		return -1, nil
-	}
-	return -1, p.unknown(string(name))
-}
-
 // Set sets the value of a column, which must have the Go type that package value lists.
 func (p *Builder) Set(e *dynamic.Event, i int, v any) {
 	p.seen[i] = true
 	p.columns[i].set(e, v)
 }
 
-// Find returns the index of the column with a name that was not found before; -1 if there is none and ReaderOptions.IgnoreUnknown is
-// set. Otherwise, the error wraps [ErrUnknown] or [ErrTwice].
-func (p *Builder) Find(name []byte) (int, error) {
-	i, err := p.find(name)
-	if err != nil || i < 0 {
-		return i, err
-	}
-	if p.seen[i] {
+// Find returns the index of the column with a name that was not found before; a negative one if its values are left
+// out. Otherwise, the error wraps [ErrUnknown] or [ErrTwice].
+func (p *Builder) Find(name string) (int, error) {
+	switch i := p.lookup(partName{AnyPart, name}, name); {
+	case i == noColumn && !p.options.IgnoreUnknown:
+		return i, p.unknown(name)
+	case i >= 0 && p.seen[i]:
 		return i, ErrTwice
+	default:
+		if i >= 0 {
+			p.seen[i] = true
+		}
+		return i, nil
 	}
-	p.seen[i] = true
-	return i, nil
 }
 
 // unknown returns the error of a name that the schema does not have.
@@ -337,19 +295,12 @@ func (p *Builder) Complete(e *dynamic.Event) string {
 	return p.Missing()
 }
 
-// fill sets the defaults of the fields of a joined event. It returns the name of the first one that is missing;
-// empty if there is none.
-func (p *Builder) fill(e *dynamic.Event) string {
+// completeJoined is Complete for an event whose fields are those of several ones.
+func (p *Builder) completeJoined(e *dynamic.Event) string {
 	for i := range p.columns {
-		switch c := &p.columns[i]; {
-		case c.part != fieldPart || c.Value(e) != nil:
-		case c.Default != nil && !c.Optional:
-			c.set(e, c.Default)
-		case p.required[i]:
-			return c.Name
-		}
+		p.seen[i] = p.columns[i].part != fieldPart || p.columns[i].Value(e) != nil
 	}
-	return ""
+	return p.Complete(e)
 }
 
 // Missing returns the name of the first column that an event must have and that was not

@@ -185,7 +185,7 @@ func (j *Joiner) complete(of *heldEvent) error {
 		}
 	}
 	before, known := j.emitted.swap([]byte(of.id), now)
-	name := j.parser.fill(&of.event)
+	name := j.parser.completeJoined(&of.event)
 	switch {
 	case known && before.columns != now.columns && j.most == 1:
 		return &ScatteredError{Line: of.line, Before: before.line, Err: ErrScattered}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"errors"
 	"io"
 	"strings"
 )
@@ -9,41 +10,81 @@ import (
 type lineScanner struct {
 	lines
 	frame  frame
-	quoted bool // whether lines have strings in quotes, or are comments
-	parse  func(p *line) error
+	quotes quotes
+	parse  func(p *line)
 	last   line
 }
 
+// quotes say how strings of records contain quotes.
+type quotes int
+
+const (
+	noQuotes      quotes = iota // a record has no strings in quotes
+	escapedQuotes               // after a backslash
+	doubledQuotes
+)
+
+// errNoRecord is the error of a line that is empty or a comment.
+var errNoRecord = errors.New("no record")
+
 // scanLines returns the scan of a format of lines.
-func scanLines(quoted bool, parse func(p *line) error) func(io.Reader, ReaderOptions) (Scanner, error) {
+func scanLines(frame func() frame, q quotes, parse func(p *line)) func(io.Reader, ReaderOptions) (Scanner, error) {
 	return func(in io.Reader, _ ReaderOptions) (Scanner, error) {
-		return &lineScanner{lines: newLines(in), frame: lineFrame{}, quoted: quoted, parse: parse}, nil
+		return &lineScanner{lines: newLines(in), frame: frame(), quotes: q, parse: parse}, nil
 	}
 }
 
 // Scan implements [Scanner].
 func (s *lineScanner) Scan(r *Record) error {
 	for {
-		text, number, err := s.record(s.frame)
+		text, number, err := s.next(s.frame)
 		if r.reset(text, number); err != nil {
 			return err
 		}
-		p := &s.last
-		*p = line{Record: r}
-		switch p.blanks(" \t"); {
-		case p.at == len(text) || s.quoted && p.peek() == '#':
-		case s.quoted:
-			return broken(s.parse(p), text)
-		default:
-			return s.parse(p)
+		s.last = line{Record: r}
+		switch s.parse(&s.last); {
+		case s.last.err == nil && r.more:
+			return &InputError{Line: number, Column: 1, Err: errManyValues}
+		case s.last.err != errNoRecord:
+			return broken(s.last.err, text, s.quotes)
 		}
 	}
 }
 
-// line is a line that is parsed, from an offset on.
+// line is a line that is parsed, from an offset on. After an error, nothing is left of it.
 type line struct {
 	*Record
-	at int
+	at  int
+	err error // the first one
+}
+
+// refuse ends the parsing with an error at an offset, about a value with a name.
+func (p *line) refuse(at int, name string, err error) {
+	if p.err == nil {
+		p.err = errorAt(p.text, p.Line, at, name, err)
+	}
+	p.at = len(p.text)
+}
+
+// fail ends the parsing with a syntax error at an offset.
+func (p *line) fail(at int, why string) { p.refuse(at, "", syntax(why)) }
+
+// check ends the parsing with a syntax error at an offset unless a condition holds.
+func (p *line) check(ok bool, at int, why string) {
+	if !ok {
+		p.fail(at, why)
+	}
+}
+
+// expect skips a character, or ends the parsing if there is another one.
+func (p *line) expect(c byte, why string) { p.check(p.skip(c), p.at, why) }
+
+// isRecord reports whether a line is a record: neither empty nor a comment, which begins with one of some characters.
+func (p *line) isRecord(comments string) bool {
+	if p.ended() || strings.IndexByte(comments, p.peek()) >= 0 {
+		p.err = errNoRecord
+	}
+	return p.err == nil
 }
 
 // peek returns the next character; 0 at the end.
@@ -72,6 +113,12 @@ func (p *line) blanks(of string) bool {
 	return p.at > begin
 }
 
+// ended skips blanks, and reports whether nothing else is left.
+func (p *line) ended() bool {
+	p.blanks(blank)
+	return p.at == len(p.text)
+}
+
 // word returns the text before the next of some characters.
 func (p *line) word(ends string) []byte {
 	begin := p.at
@@ -83,18 +130,22 @@ func (p *line) word(ends string) []byte {
 
 // token is word for a text with backslashes before some characters, which it removes.
 func (p *line) token(ends, escaped string) []byte {
-	begin, from := p.at, len(p.arena)
-	copied := false
+	from, kept := p.at, len(p.arena)
 	for ; p.at < len(p.text) && strings.IndexByte(ends, p.text[p.at]) < 0; p.at++ {
 		if p.text[p.at] == '\\' && p.at+1 < len(p.text) && strings.IndexByte(escaped, p.text[p.at+1]) >= 0 {
-			p.arena, copied = append(p.arena, p.text[begin:p.at]...), true
+			p.arena = append(p.arena, p.text[from:p.at]...)
 			p.at++
-			begin = p.at
+			from = p.at
 		}
 	}
-	if !copied {
-		return p.text[begin:p.at]
+	return p.joined(kept, from, p.at)
+}
+
+// joined returns what was kept in the arena from an offset on, and a part of the text after it.
+func (p *line) joined(kept, from, to int) []byte {
+	if len(p.arena) == kept {
+		return p.text[from:to]
 	}
-	p.arena = append(p.arena, p.text[begin:p.at]...)
-	return p.arena[from:]
+	p.arena = append(p.arena, p.text[from:to]...)
+	return p.arena[kept:]
 }

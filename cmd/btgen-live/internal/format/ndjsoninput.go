@@ -5,36 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 var ndjsonFormat = Format{
-	Name: "ndjson", Title: "JSON objects", Extensions: []string{".ndjson", ".jsonl", ".json"},
-	NewReader: NewNDJSONReader, NewWriter: encoded(NewNDJSON),
-}
-
-// NewNDJSONReader returns a reader of JSON objects, each of which begins on a line. null is the same as no
-// member, except for json values. Numbers and booleans may also be strings. Errors are those of
-// ReaderOptions.Names.
-func NewNDJSONReader(in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
-	p, err := NewBuilder(l, o)
-	return &ndjsonReader{lines: newLines(in), Builder: p}, err
-}
-
-// ndjsonReader implements [NewNDJSONReader].
-type ndjsonReader struct {
-	lines
-	frame jsonFrame
-	last  Record
-	*Builder
+	Name: "ndjson", Title: "JSON objects", Extensions: []string{".ndjson", ".jsonl", ".json"}, Objects: true,
+	NewWriter: encoded(NewNDJSON), scan: scanLines(func() frame { return &jsonFrame{} }, escapedQuotes, (*line).object),
 }
 
 // jsonFrame is the frame of JSON values.
@@ -43,9 +24,9 @@ type jsonFrame struct {
 	quoted, escaped bool
 }
 
-func (f *jsonFrame) end(text []byte, seen int) int {
-	for i := seen; i < len(text); i++ {
-		switch c := text[i]; {
+func (f *jsonFrame) add(text []byte) bool {
+	for _, c := range text {
+		switch {
 		case f.escaped:
 			f.escaped = false
 		case c == '"':
@@ -58,107 +39,45 @@ func (f *jsonFrame) end(text []byte, seen int) int {
 			f.depth--
 		case c == '\n' && f.depth <= 0:
 			*f = jsonFrame{}
-			return i
+			return true
 		}
 	}
-	return -1
-}
-
-// Next implements [Reader].
-func (r *ndjsonReader) Next() (dynamic.Event, int, error) {
-	for {
-		text, number, err := r.record(&r.frame)
-		if err != nil {
-			return dynamic.Event{}, number, err
-		}
-		if len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		r.last.reset(text, number)
-		e, p := r.Start(), line{Record: &r.last}
-		if name, err := r.object(&p, &e); err != nil {
-			return e, number, broken(errorAt(text, number, p.at, name, err), text)
-		}
-		if name := r.Complete(&e); name != "" {
-			return e, number, lacks(number, name)
-		}
-		return e, number, nil
-	}
+	return false
 }
 
 // jsonSpace is the white space of JSON.
 const jsonSpace = " \t\r\n"
 
-// object parses an object. With an error, it returns the name of the member, and p.at is the position of the problem.
-func (r *ndjsonReader) object(p *line, e *dynamic.Event) (name string, err error) {
-	switch p.blanks(jsonSpace); p.peek() {
-	case '{':
-	case '[':
-		return "", syntax("want a JSON object, and not an array: jq -c '.[]' prints its elements")
-	default:
-		return "", syntax("want a JSON object, or another --format")
-	}
-	if !json.Valid(p.text) {
+// object parses an object. null is the same as no member, except for json values. Numbers and booleans may also be
+// strings.
+func (p *line) object() {
+	switch p.blanks(jsonSpace); {
+	case len(bytes.TrimSpace(p.text)) == 0:
+		p.err = errNoRecord
+	case p.peek() == '[':
+		p.fail(p.at, "want a JSON object, and not an array: jq -c '.[]' prints its elements")
+	case p.peek() != '{':
+		p.fail(p.at, "want a JSON object, or another --format")
+	case !json.Valid(p.text):
 		err := json.Unmarshal(p.text, new(any))
 		if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 			p.at = int(at.Offset) - 1
 		}
-		return "", syntax(err.Error())
+		p.fail(p.at, err.Error())
 	}
-	p.at++
-	for p.blanks(jsonSpace); !p.skip('}'); p.blanks(jsonSpace + ",") {
-		if name, err = r.member(p, e); err != nil {
-			return name, err
+	p.skip('{')
+	for p.blanks(jsonSpace); p.err == nil && !p.skip('}'); p.blanks(jsonSpace + ",") {
+		v := Value{name: p.at}
+		v.Name = p.jsonString(nil)
+		p.blanks(jsonSpace + ":")
+		if v.at = p.at; p.peek() != '"' {
+			v.Kind = bareKind
+		}
+		if v.Text = p.jsonValue(v.Name); p.err == nil {
+			v.raw = p.text[v.at:p.at]
+			p.add(v)
 		}
 	}
-	return "", nil
-}
-
-// member parses a member of a valid object.
-func (r *ndjsonReader) member(p *line, e *dynamic.Event) (name string, err error) {
-	begin := p.at
-	key, err := p.jsonString()
-	i := -1
-	if err == nil {
-		i, err = r.Find(key)
-	}
-	if err != nil {
-		p.at = begin
-		return "", err
-	}
-	if i >= 0 {
-		name = r.columns[i].Name
-	}
-	p.blanks(jsonSpace + ":")
-	begin = p.at
-	text, quoted, err := p.jsonValue()
-	if err == nil && i >= 0 {
-		err = r.set(e, i, text, quoted, p.text[begin:p.at])
-	}
-	if err != nil {
-		p.at = begin
-	}
-	return name, err
-}
-
-// set sets a value. raw is what the line contains, and text the same without quotes.
-func (r *ndjsonReader) set(e *dynamic.Event, i int, text []byte, quoted bool, raw []byte) error {
-	c := &r.columns[i]
-	switch {
-	case c.Type == schema.JSON:
-		text = raw
-	case quoted:
-	case string(raw) == "null":
-		r.seen[i] = false
-		return nil
-	case c.Type != schema.Bool && !numeric(c.Type) && !(c.Type == schema.Timestamp && r.times.unit > 0):
-		return wantString(c.Type, raw)
-	}
-	v, err := r.Parse(i, text, TextKind)
-	if err == nil {
-		c.set(e, v)
-	}
-	return err
 }
 
 // wantString returns the error of a number or boolean where a string is expected.
@@ -173,31 +92,31 @@ func wantString(t schema.Type, raw []byte) error {
 	return fmt.Errorf("%w: want %s", ErrValue, want)
 }
 
-// jsonValue skips a value of a valid object. text is that of a string, or else the value itself.
-func (p *line) jsonValue() (text []byte, quoted bool, err error) {
+// jsonValue skips the value of a member with a name, in a valid object. It returns the text of a string, or else the
+// value itself.
+func (p *line) jsonValue(name []byte) []byte {
 	begin := p.at
 	if p.peek() == '"' {
-		text, err = p.jsonString()
-		return text, true, err
+		return p.jsonString(name)
 	}
-	for depth := 0; err == nil; p.at++ {
+	for depth := 0; p.err == nil; p.at++ {
 		switch c := p.peek(); {
 		case c == '"':
-			_, err = p.jsonString()
+			p.jsonString(name)
 			p.at--
 		case c == '{' || c == '[':
 			depth++
 		case depth == 0 && strings.IndexByte(",}"+jsonSpace, c) >= 0:
-			return p.text[begin:p.at], false, nil
+			return p.text[begin:p.at]
 		case c == '}' || c == ']':
 			depth--
 		}
 	}
-	return nil, false, err
+	return nil
 }
 
-// jsonString skips a valid string, and returns its text.
-func (p *line) jsonString() ([]byte, error) {
+// jsonString skips a valid string, of a member with a name, and returns its text.
+func (p *line) jsonString(name []byte) []byte {
 	begin, escaped := p.at, false
 	for p.at++; p.peek() != '"'; p.at++ {
 		if p.peek() == '\\' {
@@ -209,15 +128,15 @@ func (p *line) jsonString() ([]byte, error) {
 	raw := p.text[begin:p.at]
 	switch {
 	case !utf8.Valid(raw):
-		return nil, codec.ErrUTF8
-	case !escaped:
-		return raw[1 : len(raw)-1], nil
-	case halfPair(raw):
-		return nil, fmt.Errorf("%w: the string has half of a surrogate pair", codec.ErrUTF8)
+		p.refuse(begin, string(name), codec.ErrUTF8)
+	case escaped && halfPair(raw):
+		p.refuse(begin, string(name), fmt.Errorf("%w: the string has half of a surrogate pair", codec.ErrUTF8))
+	case escaped:
+		var text string
+		_ = json.Unmarshal(raw, &text) // it is valid
+		return []byte(text)
 	}
-	var text string
-	err := json.Unmarshal(raw, &text)
-	return []byte(text), err
+	return raw[1 : len(raw)-1]
 }
 
 // Escapes of backslashes and of surrogate pairs, and of surrogates.

@@ -3,7 +3,6 @@ package format
 import (
 	"bytes"
 	"io"
-	"regexp"
 	"time"
 )
 
@@ -21,48 +20,52 @@ var openTSDB = Format{
 	Name: "opentsdb", Title: "put lines of OpenTSDB",
 	Unit: time.Second, Metric: "metric", Rest: "tags",
 	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) {
-		return scanLines(false, func(p *line) error { return parsePut(p, o.Unit) })(in, o)
+		return scanLines(newLineFrame, noQuotes, func(p *line) { parsePut(p, o.Unit) })(in, o)
 	},
 }
 
-// wordSyntax matches a word of a line.
-var wordSyntax = regexp.MustCompile(`[^ \t]+`)
-
-// wordsOf returns the offsets of the first words of a line: those of as many values as a record may have, and
-// one more.
-func wordsOf(line []byte) [][]int { return wordSyntax.FindAllIndex(line, maxValues+2) }
+// words returns the first words of a line: as many as a record may have values, and one more.
+func (p *line) words() (out []Value) {
+	for !p.ended() && len(out) <= maxValues+1 {
+		begin := p.at
+		out = append(out, Value{Text: p.word(blank), at: begin})
+	}
+	return out
+}
 
 // parsePut parses a line, whose time has a unit; 0 if its digits say which.
-func parsePut(r *line, unit time.Duration) error {
-	words := wordsOf(r.text)
-	word := func(i int) []byte { return r.text[words[i][0]:words[i][1]] }
-	if string(word(0)) == "put" && len(words) > 1 {
+func parsePut(p *line, unit time.Duration) {
+	if !p.isRecord("") {
+		return
+	}
+	words := p.words()
+	if string(words[0].Text) == "put" && len(words) > 1 {
 		words = words[1:]
 	}
 	if len(words) < 4 {
-		return r.fail(0, "want a metric, a timestamp, a value and a tag")
+		p.fail(0, "want a metric, a timestamp, a value and a tag")
+		return
 	}
-	r.add(Value{Part: MetricPart, Text: word(0), at: words[0][0]})
-	at, ok := milliseconds(r, word(1), unit)
-	if !ok {
-		return r.fail(words[1][0], "want a time in seconds or milliseconds")
-	}
-	r.add(Value{Part: TimePart, Kind: IntKind, Text: at, at: words[1][0]})
-	value := Value{Part: FieldPart, Kind: FloatKind, Name: []byte(sampleValue), Text: word(2), at: words[2][0]}
+	metric, at, value := words[0], words[1], words[2]
+	metric.Part = MetricPart
+	p.add(metric)
+	at.Part, at.Kind = TimePart, IntKind
+	var ok bool
+	at.Text, ok = milliseconds(p, at.Text, unit)
+	p.check(ok, at.at, "want a time in seconds or milliseconds")
+	p.add(at)
+	value.Part, value.Kind, value.Name = FieldPart, FloatKind, []byte(sampleValue)
 	if isInteger(value.Text) {
 		value.Kind = IntKind
-	} else if !isDecimal(value.Text) {
-		return r.fail(value.at, "want a number")
 	}
-	r.add(value)
-	for i := 3; i < len(words); i++ {
-		key, text, ok := bytes.Cut(word(i), []byte("="))
-		if !ok || len(key) == 0 || len(text) == 0 || bytes.IndexByte(text, '=') >= 0 {
-			return r.fail(words[i][0], "want a tag, as in key=value")
-		}
-		r.add(Value{Part: TagPart, Name: key, Text: text, at: words[i][0]})
+	p.check(isDecimal(value.Text), value.at, "want a number")
+	p.add(value)
+	for _, tag := range words[3:] {
+		key, text, ok := bytes.Cut(tag.Text, []byte("="))
+		ok = ok && len(key) > 0 && len(text) > 0 && bytes.IndexByte(text, '=') < 0
+		p.check(ok, tag.at, "want a tag, as in key=value")
+		p.add(Value{Part: TagPart, Name: key, Text: text, at: tag.at})
 	}
-	return nil
 }
 
 // milliseconds returns a timestamp in the unit of the format: seconds, with a fraction for

@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,7 +27,7 @@ import (
 var prometheus = Format{
 	Name: "prometheus", Title: "text-based format of Prometheus", Extensions: []string{".prom"},
 	Unit: time.Millisecond, Metric: "metric", Rest: "labels",
-	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) { return &sampleScanner{lines: newLines(in)}, nil },
+	scan: scanSamples(false),
 }
 
 // openMetrics is the text format of OpenMetrics. By its specification (OpenMetrics 1.0, section "ABNF"),
@@ -41,9 +42,7 @@ var prometheus = Format{
 var openMetrics = Format{
 	Name: "openmetrics", Title: "text format of OpenMetrics",
 	Unit: time.Second, Metric: "metric", Rest: "labels",
-	scan: func(in io.Reader, _ ReaderOptions) (Scanner, error) {
-		return &sampleScanner{lines: newLines(in), open: true}, nil
-	},
+	scan: scanSamples(true),
 }
 
 const blank = " \t"
@@ -58,10 +57,19 @@ const (
 
 // sampleScanner scans samples.
 type sampleScanner struct {
-	lines
+	lineScanner
 	open  bool // whether the format is that of OpenMetrics
 	eof   bool // whether # EOF was read
 	ended bool
+}
+
+// scanSamples returns the scan of a format of samples.
+func scanSamples(open bool) func(io.Reader, ReaderOptions) (Scanner, error) {
+	return func(in io.Reader, _ ReaderOptions) (Scanner, error) {
+		s := &sampleScanner{open: open}
+		s.lineScanner = lineScanner{lines: newLines(in), frame: lineFrame{}, quotes: escapedQuotes, parse: s.parse}
+		return s, nil
+	}
 }
 
 // Errors of OpenMetrics.
@@ -73,210 +81,156 @@ var (
 
 // Scan implements [Scanner].
 func (s *sampleScanner) Scan(r *Record) error {
-	for {
-		read, number, err := s.next()
-		switch r.reset(read, number); {
-		case err == io.EOF && s.open && !s.eof && !s.ended:
-			s.ended = true
-			return &InputError{Line: number, Column: 1, Err: errCutOff}
-		case err != nil:
-			return err
-		case s.eof && s.open:
-			return &InputError{Line: number, Column: 1, Err: errAfter}
-		}
-		p := &sampleLine{line: &line{Record: r}, open: s.open}
-		if p.blanks(blank); p.at < len(read) && p.peek() != '#' {
-			return broken(p.parse(), read)
-		}
-		comment := openComment.FindString(string(read[p.at:]))
-		switch {
-		case !s.open && (comment == "# EOF" || comment == "# UNIT "):
-			return errOpen
-		case !s.open:
-		case comment == "":
-			return r.fail(0, "want a sample, # TYPE, # HELP, # UNIT or # EOF")
-		case comment == "# EOF":
-			s.eof = true
-		}
+	err := s.lineScanner.Scan(r)
+	if err == io.EOF && s.open && !s.eof && !s.ended {
+		s.ended = true
+		return &InputError{Line: r.Line, Column: 1, Err: errCutOff}
+	}
+	return err
+}
+
+// parse parses a sample, or a comment.
+func (s *sampleScanner) parse(p *line) {
+	if s.eof {
+		p.err = &InputError{Line: p.Line, Column: 1, Err: errAfter}
+		return
+	}
+	if p.isRecord("#") {
+		p.sample(s.open)
+		return
+	}
+	comment := openComment.FindString(string(p.text[p.at:]))
+	switch s.eof = s.open && comment == "# EOF"; {
+	case !s.open && (comment == "# EOF" || comment == "# UNIT "):
+		p.err = errOpen
+	case s.open && comment == "":
+		p.err = errorAt(p.text, p.Line, 0, "", syntax("want a sample, # TYPE, # HELP, # UNIT or # EOF"))
 	}
 }
 
 // openComment matches the comments of OpenMetrics.
 var openComment = regexp.MustCompile(`^# (EOF$|(TYPE|HELP|UNIT) )`)
 
-// sampleLine is a line that is parsed.
-type sampleLine struct {
-	*line
-	open   bool
-	metric bool // whether the metric was parsed
-}
-
-// parse parses the line.
-func (p *sampleLine) parse() error {
-	if begin := p.at; p.peek() != '{' {
+// sample parses a sample; open says that the format is that of OpenMetrics.
+func (p *line) sample(open bool) {
+	begin, named := p.at, p.peek() != '{'
+	if named {
 		name := p.word("{ \t")
-		if !isMetricName(name) {
-			return p.fail(begin, "want the name of a metric")
-		}
+		p.check(isMetricName(name), begin, "want the name of a metric")
 		p.add(Value{Part: MetricPart, Text: name, at: begin})
-		p.metric = true
 	}
-	if p.blanks(blank); p.peek() == '{' {
-		if err := p.labels(TagPart); err != nil {
-			return err
-		}
+	if p.blanks(blank); p.skip('{') {
+		named = p.labels(TagPart, named)
 	}
-	if !p.metric {
-		return p.fail(p.at, "want the name of a metric")
+	p.check(named, p.at, "want the name of a metric")
+	p.number(sampleValue)
+	if !p.ended() && p.peek() != '#' {
+		p.time(TimePart, "", open)
 	}
-	if err := p.number(FieldPart, sampleValue); err != nil {
-		return err
+	if p.blanks(blank); open && p.peek() == '#' {
+		p.exemplar()
 	}
-	if p.blanks(blank); p.at < len(p.text) && p.peek() != '#' {
-		if err := p.time(TimePart, ""); err != nil {
-			return err
-		}
-	}
-	if p.blanks(blank); p.open && p.peek() == '#' {
-		if err := p.exemplar(); err != nil {
-			return err
-		}
-	}
-	if p.blanks(blank); p.at < len(p.text) {
-		return p.fail(p.at, "want a line break")
-	}
-	return nil
+	p.blanks(blank)
+	p.check(p.at == len(p.text), p.at, "want a line break")
 }
 
-// labels parses labels in braces. In those of a sample, the first may be the name of the metric.
-func (p *sampleLine) labels(part Part) error {
-	p.at++
-	for {
-		p.blanks(blank)
-		if p.peek() == '}' {
-			p.at++
-			return nil
+// labels parses labels up to a brace. In those of a sample, the first may be the name of the metric. It reports
+// whether that is known.
+func (p *line) labels(part Part, named bool) bool {
+	for p.blanks(blank); p.err == nil && !p.skip('}'); p.blanks(blank) {
+		begin, quoted := p.at, p.peek() == '"'
+		var name []byte
+		if quoted {
+			name = p.quoted()
+		} else {
+			name = p.word("=,{}\" \t")
+			p.check(isLabelName(name), begin, "want the name of a label")
 		}
-		begin := p.at
-		name, quoted, err := p.name()
-		if err != nil {
-			return err
-		}
-		if p.blanks(blank); quoted && !p.metric && p.peek() != '=' {
+		if p.blanks(blank); quoted && !named && p.peek() != '=' {
 			p.add(Value{Part: MetricPart, Text: name, at: begin})
-			p.metric = true
-		} else if err := p.label(part, name, begin); err != nil {
-			return err
+			named = true
+		} else {
+			named = p.label(part, named, Value{Part: part, Name: name, at: begin})
 		}
-		switch p.blanks(blank); p.peek() {
-		case ',':
-			p.at++
-		case '}':
-		default:
-			return p.fail(p.at, "want a comma or } after a label")
+		if p.blanks(blank); p.peek() != '}' {
+			p.expect(',', "want a comma or } after a label")
 		}
 	}
-}
-
-// name parses the name of a label, which may be in quotes.
-func (p *sampleLine) name() (name []byte, quoted bool, err error) {
-	if p.peek() == '"' {
-		name, err = p.quoted()
-		return name, true, err
-	}
-	begin := p.at
-	if name = p.word("=,{}\" \t"); !isLabelName(name) {
-		return nil, false, p.fail(begin, "want the name of a label")
-	}
-	return name, false, nil
+	return named
 }
 
 // label parses the equals sign and the value of a label.
-func (p *sampleLine) label(part Part, name []byte, begin int) error {
-	if p.peek() != '=' {
-		return p.fail(p.at, "want = after the name of a label")
-	}
-	p.at++
-	if p.blanks(blank); p.peek() != '"' {
-		return p.fail(p.at, "want the value of a label in quotes")
-	}
-	text, err := p.quoted()
+func (p *line) label(part Part, named bool, v Value) bool {
+	p.expect('=', "want = after the name of a label")
+	p.blanks(blank)
+	p.check(p.peek() == '"', p.at, "want the value of a label in quotes")
+	v.Text = p.quoted()
 	switch {
-	case err != nil:
-	case part == TagPart && !p.metric && string(name) == "__name__": // as promtool prints it
-		p.add(Value{Part: MetricPart, Text: text, at: begin})
-		p.metric = true
-	case len(text) > 0 || part != TagPart:
-		p.add(Value{Part: part, Name: name, Text: text, at: begin})
+	case part == TagPart && !named && string(v.Name) == "__name__": // as promtool prints it
+		p.add(Value{Part: MetricPart, Text: v.Text, at: v.at})
+		return true
+	case len(v.Text) > 0 || part != TagPart:
+		p.add(v)
 	}
-	return err
+	return named
 }
 
 // quoted parses a string in quotes.
-func (p *sampleLine) quoted() ([]byte, error) {
+func (p *line) quoted() []byte {
 	begin, from := p.at, len(p.arena)
 	for i := begin + 1; i < len(p.text); i++ {
 		switch c := p.text[i]; {
 		case c == '"':
 			p.at = i + 1
-			return p.arena[from:], nil
+			return p.arena[from:]
 		case c != '\\':
 			p.arena = append(p.arena, c)
-		case i+1 == len(p.text):
-		default:
+		case i+1 < len(p.text):
 			i++
-			switch c := p.text[i]; c {
-			case '\\', '"':
-				p.arena = append(p.arena, c)
-			case 'n':
-				p.arena = append(p.arena, '\n')
-			default:
-				return nil, p.fail(i-1, `want \\, \" or \n after a backslash`)
+			escape := strings.IndexByte(`\"n`, p.text[i])
+			if escape < 0 {
+				p.fail(i-1, `want \\, \" or \n after a backslash`)
+				return nil
 			}
+			p.arena = append(p.arena, "\\\"\n"[escape])
 		}
 	}
-	return nil, p.fail(begin, "the string has no end")
+	p.fail(begin, "the string has no end")
+	return nil
 }
 
 // number parses a value.
-func (p *sampleLine) number(part Part, name string) error {
+func (p *line) number(name string) {
 	p.blanks(blank)
-	begin := p.at
-	if p.peek() == '{' {
-		return p.fail(begin, "native histograms are not read: export classic ones, whose buckets are samples")
-	}
-	text := p.word(" \t")
-	if _, err := strconv.ParseFloat(string(text), 64); err != nil && !errors.Is(err, strconv.ErrRange) || ofSource(text) {
-		return p.fail(begin, "want a number, NaN, +Inf or -Inf")
-	}
-	p.add(Value{Part: part, Kind: FloatKind, Name: []byte(name), Text: text, at: begin})
-	return nil
+	v := Value{Part: FieldPart, Kind: FloatKind, Name: []byte(name), at: p.at}
+	p.check(p.peek() != '{', v.at, "native histograms are not read: export classic ones, whose buckets are samples")
+	v.Text = p.word(blank)
+	_, err := strconv.ParseFloat(string(v.Text), 64)
+	isFloat := (err == nil || errors.Is(err, strconv.ErrRange)) && !ofSource(v.Text)
+	p.check(isFloat, v.at, "want a number, NaN, +Inf or -Inf")
+	p.add(v)
 }
 
 // time parses a timestamp.
-func (p *sampleLine) time(part Part, name string) error {
-	begin := p.at
-	text := p.word(" \t")
-	switch {
-	case p.open && !isDecimal(text):
-		return p.fail(begin, "want a time in seconds")
-	case !p.open && !isInteger(text):
-		return p.fail(begin, "want a time in milliseconds, an integer")
+func (p *line) time(part Part, name string, open bool) {
+	v := Value{Part: part, Kind: FloatKind, Name: []byte(name), at: p.at}
+	if v.Text = p.word(blank); open {
+		p.check(isDecimal(v.Text), v.at, "want a time in seconds")
+	} else {
+		p.check(isInteger(v.Text), v.at, "want a time in milliseconds, an integer")
 	}
-	p.add(Value{Part: part, Kind: FloatKind, Name: []byte(name), Text: text, at: begin})
-	return nil
+	p.add(v)
 }
 
-// exemplar parses an exemplar, whose labels are one value.
-func (p *sampleLine) exemplar() error {
-	begin := p.at
-	p.at++
-	if p.blanks(blank); p.peek() != '{' {
-		return p.fail(p.at, "want the labels of an exemplar")
-	}
-	first := len(p.Values)
-	if err := p.labels(FieldPart); err != nil {
-		return err
+// exemplar parses an exemplar of OpenMetrics, whose labels are one value.
+func (p *line) exemplar() {
+	begin, first := p.at, len(p.Values)
+	p.skip('#')
+	p.blanks(blank)
+	p.expect('{', "want the labels of an exemplar")
+	p.labels(FieldPart, true)
+	if p.err != nil {
+		return
 	}
 	var pairs []pair
 	for _, v := range p.Values[first:] {
@@ -284,16 +238,13 @@ func (p *sampleLine) exemplar() error {
 	}
 	text, err := joined(pairs)
 	if err != nil {
-		return errorAt(p.text, p.Line, begin, "", err)
+		p.refuse(begin, "", err)
+		return
 	}
 	p.Values = append(p.Values[:first], Value{Part: FieldPart, Name: []byte(exemplarLabels), Text: []byte(text), at: begin})
-	if err := p.number(FieldPart, exemplarValue); err != nil {
-		return err
+	if p.number(exemplarValue); !p.ended() {
+		p.time(FieldPart, exemplarTime, true)
 	}
-	if p.blanks(blank); p.at < len(p.text) {
-		return p.time(FieldPart, exemplarTime)
-	}
-	return nil
 }
 
 // Conditions of names of metrics and of labels that need no quotes.

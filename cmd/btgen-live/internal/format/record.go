@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -41,7 +42,9 @@ type Value struct {
 	Name []byte // empty for a metric and a time
 	Text []byte // without quotes and escapes
 
-	at int // offset in the line
+	at   int    // offset in the line
+	name int    // offset of the name; 0 if it is the same
+	raw  []byte // Text as JSON; nil in other formats
 }
 
 // Part is what a value is in the other system.
@@ -69,6 +72,16 @@ type partName struct {
 	name string
 }
 
+// split returns a name of ReaderOptions.Names without its qualifier.
+func (o *ReaderOptions) split(name string) partName {
+	for part, qualifier := range qualifiers {
+		if of, ok := strings.CutPrefix(name, qualifier); ok && o.parts {
+			return partName{part, of}
+		}
+	}
+	return partName{AnyPart, name}
+}
+
 // Kind is the type of a value in the other system.
 type Kind int
 
@@ -80,6 +93,7 @@ const (
 	FloatKind
 	BoolKind
 	StringKind // text, which is no number and no boolean
+	bareKind   // JSON that is no string
 )
 
 // reset empties the record for a line.
@@ -94,93 +108,108 @@ func (r *Record) add(v Value) {
 	}
 }
 
-// fail returns a syntax error at an offset of the line.
-func (r *Record) fail(at int, why string) error {
-	return errorAt(r.text, r.Line, at, "", syntax(why))
-}
-
-// recordReader reads the records of a format as events. A line whose values are not all valid has no
+// recordReader reads the records of a format as events. A record whose values are not all valid has no
 // part in any event.
 type recordReader struct {
 	*Builder
 	format  *Format
 	scanner Scanner
 	record  Record
-	byPart  map[partName]int // as byName, for names with the qualifier of a part
-	metric  int              // index of the column; -1 if the schema has none
-	assumed bool             // whether times have the unit of the format, which may be another one
-	time    int              // index of the column; -1 to leave it out
-	rest    int              // index of the column; -1 if the schema has none
-	first   string           // the metric of all events, if the schema has none
-	skipped atomic.Int64     // lines of other metrics
-	pairs   []pair           // of the current record
+	places  []place      // of the first record
+	assumed bool         // whether times have the unit of the format, which may be another one
+	rest    int          // index of the column; negative if the schema has none
+	first   string       // the metric of all events, if the schema has none
+	skipped atomic.Int64 // lines of other metrics
+	pairs   []pair       // of the current record
 }
 
 // pair is a tag that the schema does not have.
 type pair struct{ name, text string }
 
+// place is a value of the first record: most records have the same ones in the same order.
+type place struct {
+	partName
+	column int // index, as column returns it
+}
+
 // newRecordReader returns a reader of the records of a format.
 func newRecordReader(f *Format, in io.Reader, l *layout.Layout, o ReaderOptions) (Reader, error) {
-	scanner, err := f.Scan(in, o)
+	names := slices.Sorted(maps.Keys(o.Names))
+	for _, name := range names {
+		if strings.Contains(name, "+") {
+			o.CSV.Joined = append(o.CSV.Joined, name)
+		}
+	}
+	o.CSV.cql, o.parts = f.cql, f.Metric != ""
+	scanner, err := f.scan(in, o)
 	if err != nil {
 		return nil, err
 	}
-	assumed := o.Unit == 0 && f.Unit < time.Second
+	r := &recordReader{format: f, scanner: scanner, assumed: o.Unit == 0 && f.Unit < time.Second, rest: noColumn}
 	o.Unit = cmp.Or(o.Unit, f.Unit)
 	join := f.Points && !o.Partial
 	o.Partial = o.Partial || join
-	p, err := NewBuilder(l, o)
-	if err != nil {
+	if r.Builder, err = NewBuilder(l, o); err != nil {
 		return nil, err
 	}
-	r := &recordReader{Builder: p, format: f, scanner: scanner, assumed: assumed, byPart: p.qualified()}
-	r.metric, r.rest, r.time = r.stringColumn(r.nameless(MetricPart, f.Metric)), r.stringColumn(r.nameless(AnyPart, f.Rest)), r.nameless(TimePart, "time")
+	if f.Rest != "" {
+		r.rest = r.ofSeries(r.lookup(partName{AnyPart, f.Rest}, f.Rest))
+	}
+	if cells, ok := scanner.(*cellScanner); ok {
+		if err := r.header(cells.names, names); err != nil {
+			return nil, Uncommented(cells.names, err)
+		}
+	}
 	if join {
 		return newJoiner(r, l, o, 1)
 	}
 	return r, nil
 }
 
-// qualified removes the names with the qualifier of a part from byName, and returns their columns.
-func (p *Builder) qualified() map[partName]int {
-	out := map[partName]int{}
-	for name := range p.options.Names {
-		for part, qualifier := range qualifiers {
-			if of, ok := strings.CutPrefix(name, qualifier); ok {
-				out[partName{part, of}] = p.byName[name]
-				delete(p.byName, name)
-			}
+// header finds the columns of a file. If they do not fit the schema, the error is a *HeaderError.
+func (p *Builder) header(columns, renamed []string) error {
+	for _, name := range columns {
+		if _, err := p.Find(name); err != nil {
+			return &HeaderError{Name: name, Err: err}
 		}
 	}
-	return out
+	for _, name := range renamed {
+		if !slices.Contains(columns, name) {
+			return &HeaderError{Name: name, Err: errNotInHeader}
+		}
+	}
+	if missing := p.Missing(); missing != "" {
+		return &HeaderError{Name: missing, Err: ErrMissing}
+	}
+	return nil
 }
 
-// nameless returns the index of the column of values of a part without names, which stands for another name; -1 if there
-// is none.
-func (r *recordReader) nameless(part Part, name string) int {
-	if i, ok := r.byPart[partName{part, ""}]; ok {
-		return i
+// column returns the index of the column of the k-th value, as lookup does. A metric and a time without names stand
+// for those of the format.
+func (r *recordReader) column(k int, v *Value) int {
+	if k < len(r.places) && r.places[k].part == v.Part && r.places[k].name == string(v.Name) {
+		return r.places[k].column
 	}
-	if i, ok := r.byName[name]; ok {
-		return i
+	of := partName{v.Part, string(v.Name)}
+	i := noColumn
+	switch v.Part {
+	case MetricPart:
+		i = r.ofSeries(r.lookup(of, r.format.Metric))
+	case TimePart:
+		i = r.lookup(of, "time")
+	default:
+		i = r.lookup(of, of.name)
 	}
-	return -1
+	if k == len(r.places) {
+		r.places = append(r.places, place{of, i})
+	}
+	return i
 }
 
-// lookup returns the index of the column of a tag or a field; -1 to leave it out. It returns false if the schema has
-// none.
-func (r *recordReader) lookup(v *Value) (int, bool) {
-	i, ok := r.byPart[partName{v.Part, string(v.Name)}]
-	if !ok {
-		i, ok = r.byName[string(v.Name)]
-	}
-	return i, ok
-}
-
-// stringColumn returns the index of a column if its values are strings of the series; otherwise -1.
-func (p *Builder) stringColumn(i int) int {
+// ofSeries returns the index of a column if its values are strings of the series; otherwise noColumn.
+func (p *Builder) ofSeries(i int) int {
 	if i < 0 || p.columns[i].Type != schema.String || p.columns[i].part != seriesPart {
-		return -1
+		return noColumn
 	}
 	return i
 }
@@ -219,8 +248,15 @@ func (r *recordReader) bind(e *dynamic.Event) (bool, error) {
 		if v.Part == MetricPart && r.options.Metric != "" && string(v.Text) != r.options.Metric {
 			return false, nil
 		}
-		if name, err := r.bindValue(e, v); err != nil {
-			return true, errorAt(r.record.text, r.record.Line, v.at, name, err)
+		if name, err := r.bindValue(e, i, v); err != nil {
+			at := v.at
+			switch {
+			case name == "" && v.name > 0:
+				at = v.name
+			case r.format.Cells:
+				name = string(v.Name) // as the header has it
+			}
+			return true, errorAt(r.record.text, r.record.Line, at, name, err)
 		}
 	}
 	if r.rest < 0 {
@@ -238,36 +274,32 @@ func (r *recordReader) bind(e *dynamic.Event) (bool, error) {
 }
 
 // bindValue sets a value. With an error, it returns the name of the column.
-func (r *recordReader) bindValue(e *dynamic.Event, v *Value) (string, error) {
-	var i int
-	switch v.Part {
-	case MetricPart:
-		if i = r.metric; i < 0 {
-			return "", r.only(v)
-		}
-	case TimePart:
-		i = r.time
-	default:
-		var known bool
-		if i, known = r.lookup(v); !known && v.Part == TagPart && r.rest >= 0 {
-			r.pairs = append(r.pairs, pair{string(v.Name), string(v.Text)})
-			return "", nil
-		}
-		if !known {
-			var err error
-			if i, err = r.find(v.Name); err != nil {
-				return "", err
-			}
-		}
+func (r *recordReader) bindValue(e *dynamic.Event, k int, v *Value) (string, error) {
+	switch i := r.column(k, v); {
+	case i >= 0:
+		return r.set(e, i, v)
+	case i == noColumn && v.Part == MetricPart:
+		return "", r.only(v)
+	case i == noColumn && v.Part == TagPart && r.rest >= 0:
+		r.pairs = append(r.pairs, pair{string(v.Name), string(v.Text)})
+	case i == noColumn && !r.options.IgnoreUnknown:
+		return "", r.unknown(string(v.Name))
 	}
-	if i < 0 {
+	return "", nil
+}
+
+// set sets a value that the schema has. With an error, it returns the name of the column.
+func (r *recordReader) set(e *dynamic.Event, i int, v *Value) (string, error) {
+	c, text := &r.columns[i], v.Text
+	switch err := r.fits(c, v); {
+	case c.Type == schema.JSON && v.raw != nil:
+		text = v.raw
+	case v.Kind == bareKind && string(text) == "null":
 		return "", nil
-	}
-	c := &r.columns[i]
-	if err := fits(c, v); err != nil {
+	case err != nil:
 		return c.Name, err
 	}
-	value, err := r.Parse(i, v.Text, v.Kind)
+	value, err := r.Parse(i, text, v.Kind)
 	if at, ok := value.(time.Time); ok && v.Part == TimePart && r.assumed && at.Year() == 1970 {
 		err = r.early(v.Text)
 	}
@@ -288,9 +320,13 @@ func (r *recordReader) early(text []byte) error {
 }
 
 // fits returns an error for a value of another kind than those of the type of a column.
-func fits(c *Column, v *Value) error {
+func (p *Builder) fits(c *Column, v *Value) error {
 	is, number := "", numeric(c.Type)
 	switch {
+	case v.Kind == bareKind:
+		if c.Type != schema.Bool && !number && !(c.Type == schema.Timestamp && p.times.unit > 0) {
+			return wantString(c.Type, v.Text)
+		}
 	case v.Kind == StringKind && (c.Type == schema.Bool || number && c.Type != schema.Duration):
 		is = "a string"
 	case v.Kind == StringKind || v.Kind == TextKind || v.Part == TimePart:

@@ -10,7 +10,7 @@ import (
 
 // TestSeriesContains finds series by what their values contain, however that is shown.
 func TestSeriesContains(t *testing.T) {
-	columns := []Column{{Field: layout.Field{Name: "host", Type: schema.String}, part: seriesPart}}
+	columns := []Column{seriesColumn(layout.Field{Name: "host", Type: schema.String}, 0)}
 	for value, found := range map[string][]string{
 		`a "quoted" One`: {`"quoted"`, "quoted", "one", "host=", `\"quoted`, " "},
 		"tab\there":      {"\t", "b\th", `\t`},

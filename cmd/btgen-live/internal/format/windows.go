@@ -39,35 +39,34 @@ type Windows struct {
 func NewWindows(l *layout.Layout, o WindowOptions) *Windows {
 	w := &Windows{layout: l, options: o}
 	for _, i := range o.By {
-		w.columns = append(w.columns, Column{Field: l.Series[i], part: seriesPart, index: i})
+		w.columns = append(w.columns, seriesColumn(l.Series[i], i))
 	}
-	w.add(Column{Field: layout.Field{Name: "start", Type: schema.Timestamp, Optional: !o.Micros}, micros: o.Micros})
-	w.add(Column{Field: layout.Field{Name: "end", Type: schema.Timestamp, Optional: !o.Micros}, micros: o.Micros})
-	w.add(Column{Field: layout.Field{Name: "events", Type: schema.Int64}})
-	w.add(Column{Field: layout.Field{Name: "undecodable", Type: schema.Int64}})
+	w.add(layout.Field{Name: "start", Type: schema.Timestamp, Optional: !o.Micros}, o.Micros)
+	w.add(layout.Field{Name: "end", Type: schema.Timestamp, Optional: !o.Micros}, o.Micros)
+	w.add(layout.Field{Name: "events", Type: schema.Int64}, false)
+	w.add(layout.Field{Name: "undecodable", Type: schema.Int64}, false)
 	if len(l.Rollups()) > 0 {
-		w.add(Column{Field: layout.Field{Name: "inexact", Type: schema.Bool}})
+		w.add(layout.Field{Name: "inexact", Type: schema.Bool}, false)
 	}
 	if o.Filled {
-		w.add(Column{Field: layout.Field{Name: "filled", Type: schema.Bool}})
+		w.add(layout.Field{Name: "filled", Type: schema.Bool}, false)
 	}
 	for _, s := range o.Statistics {
 		f := &l.Fields[s.Field]
 		t, _ := s.Type(f)
-		w.add(Column{
-			Field:  layout.Field{Name: f.Name + "_" + s.String(), Type: t, Enum: f.Enum, Optional: s.Statistic != dynamic.Count},
-			micros: ofTime(s) && l.Precision%time.Microsecond == 0,
-		})
+		of := layout.Field{Name: f.Name + "_" + s.String(), Type: t, Enum: f.Enum, Optional: s.Statistic != dynamic.Count}
+		w.add(of, ofTime(s) && l.Precision%time.Microsecond == 0)
 	}
 	return w
 }
 
 // add adds a column, whose name it changes if another column has it.
-func (w *Windows) add(c Column) {
-	for slices.ContainsFunc(w.columns, func(other Column) bool { return other.Name == c.Name }) {
-		c.Name = "window_" + c.Name
+func (w *Windows) add(f layout.Field, micros bool) {
+	for slices.ContainsFunc(w.columns, func(other Column) bool { return other.Name == f.Name }) {
+		f.Name = "window_" + f.Name
 	}
-	c.part, c.index = fieldPart, len(w.columns)-len(w.options.By)
+	c := fieldColumn(f, len(w.columns)-len(w.options.By))
+	c.micros = micros
 	w.columns = append(w.columns, c)
 }
 

@@ -63,7 +63,7 @@ func leaves(file *pq.File) []*pqformat.SchemaElement {
 // source returns the source of a column of the file.
 func (r *reader) source(file *pq.File, path []string, stored *pqformat.SchemaElement, o format.ReaderOptions) (source, error) {
 	leaf, _ := file.Schema().Lookup(path...)
-	i, err := r.builder.Find([]byte(path[0]))
+	i, err := r.builder.Find(path[0])
 	s := source{index: i, builder: r.builder, options: o}
 	switch {
 	case err != nil || i < 0:
