@@ -80,42 +80,17 @@ func checkFooter(in io.ReaderAt, size int64) error {
 	return nil
 }
 
-// guard checks the pages of a file.
-type guard struct {
-	in     io.ReaderAt
-	size   int64
-	groups []pqformat.RowGroup
-	leaves []*pq.Column
-}
-
-func newGuard(in io.ReaderAt, size int64, file *pq.File) *guard {
-	g := &guard{in: in, size: size, groups: file.Metadata().RowGroups}
-	g.add(file.Root())
-	return g
-}
-
-// add adds the leaves below a column.
-func (g *guard) add(c *pq.Column) {
-	if c.Leaf() {
-		g.leaves = append(g.leaves, c)
-	}
-	for _, child := range c.Columns() {
-		g.add(child)
-	}
-}
-
 // check checks the pages of a row group.
-func (g *guard) check(group int) error {
-	columns := g.groups[group].Columns
-	if len(columns) != len(g.leaves) {
-		return damaged("row group %d has %d columns, and the schema %d", group+1, len(columns), len(g.leaves))
+func (r *reader) check(group int) error {
+	columns := r.file.Metadata().RowGroups[group].Columns
+	if len(columns) != len(r.sources) {
+		return damaged("row group %d has %d columns, and the schema %d", group+1, len(columns), len(r.sources))
 	}
 	total := int64(0)
 	for i := range columns {
-		name := words.Printable(g.leaves[i].Name())
-		bytes, err := g.chunk(&columns[i].MetaData, g.leaves[i])
+		bytes, err := r.chunk(&columns[i].MetaData, &r.sources[i].leaf)
 		if _, ok := errors.AsType[*LimitError](err); err != nil && !ok {
-			return damaged("column %s of row group %d: %v", name, group+1, err)
+			return damaged("column %s of row group %d: %v", leafName(&r.sources[i].leaf), group+1, err)
 		} else if err != nil {
 			return err
 		}
@@ -126,19 +101,22 @@ func (g *guard) check(group int) error {
 	return nil
 }
 
+// leafName returns the name of a column in errors.
+func leafName(leaf *pq.LeafColumn) string { return words.Printable(leaf.Path[len(leaf.Path)-1]) }
+
 // chunk checks the pages of a column, and returns how much memory a page and the dictionary take.
-func (g *guard) chunk(meta *pqformat.ColumnMetaData, leaf *pq.Column) (int64, error) {
+func (r *reader) chunk(meta *pqformat.ColumnMetaData, leaf *pq.LeafColumn) (int64, error) {
 	at := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
 		at = meta.DictionaryPageOffset
 	}
 	end := at + meta.TotalCompressedSize
-	if at < 0 || meta.TotalCompressedSize < 0 || end < at || end > g.size {
+	if at < 0 || meta.TotalCompressedSize < 0 || end < at || end > r.size {
 		return 0, errors.New("it is outside of the file")
 	}
 	dictionary, largest := int64(0), int64(0)
 	for at < end {
-		h, err := g.header(at, end)
+		h, err := r.header(at, end)
 		if err != nil {
 			return 0, err
 		}
@@ -148,11 +126,11 @@ func (g *guard) chunk(meta *pqformat.ColumnMetaData, leaf *pq.Column) (int64, er
 			h.levels > min(h.compressed, h.uncompressed), at+h.size+h.compressed > end:
 			return 0, errors.New("a page has impossible sizes")
 		case max(h.compressed, h.uncompressed) > maxPage:
-			return 0, &LimitError{"a page of column " + words.Printable(leaf.Name()), max(h.compressed, h.uncompressed), maxPage}
+			return 0, &LimitError{"a page of column " + leafName(leaf), max(h.compressed, h.uncompressed), maxPage}
 		case bytes > maxGroup:
-			return 0, &LimitError{"a page of column " + words.Printable(leaf.Name()), bytes, maxGroup}
+			return 0, &LimitError{"a page of column " + leafName(leaf), bytes, maxGroup}
 		}
-		if err := g.page(h, meta.Codec, at+h.size, leaf); err != nil {
+		if err := r.page(h, meta.Codec, at+h.size, leaf); err != nil {
 			return 0, err
 		}
 		if h.kind == pqformat.DictionaryPage {
@@ -165,50 +143,32 @@ func (g *guard) chunk(meta *pqformat.ColumnMetaData, leaf *pq.Column) (int64, er
 	return dictionary + largest, nil
 }
 
-// page checks the content of a page.
-func (g *guard) page(h pageHeader, codec pqformat.CompressionCodec, at int64, leaf *pq.Column) error {
+// page checks the content of a page: levels of repetition and of definition, which are compressed in version 1, and
+// values.
+func (r *reader) page(h pageHeader, codec pqformat.CompressionCodec, at int64, leaf *pq.LeafColumn) (err error) {
 	stored := make([]byte, h.compressed)
-	if _, err := g.in.ReadAt(stored, at); err != nil {
+	if _, err := r.in.ReadAt(stored, at); err != nil {
 		return err
 	}
 	data := stored[h.levels:]
 	if !h.plain {
-		var err error
 		if data, err = decompressed(codec, data, h.uncompressed-h.levels); err != nil {
 			return err
 		}
 	}
-	switch h.kind {
-	case pqformat.DataPage:
-		return h.dataV1(data, leaf)
-	case pqformat.DataPageV2:
-		for _, part := range []struct {
-			levels []byte
-			most   int
-		}{{stored[:h.repetitions], leaf.MaxRepetitionLevel()}, {stored[h.repetitions:h.levels], leaf.MaxDefinitionLevel()}} {
-			if err := h.runs(part.levels, bits.Len(uint(part.most))); err != nil {
+	levels := [2][]byte{stored[:h.repetitions], stored[h.repetitions:h.levels]}
+	for i, most := range [2]int{leaf.MaxRepetitionLevel, leaf.MaxDefinitionLevel} {
+		if h.kind == pqformat.DataPage && most > 0 {
+			if levels[i], data, err = prefixed(data); err != nil {
 				return err
 			}
 		}
-		return h.content(data)
-	}
-	return nil
-}
-
-// dataV1 checks the levels and values of a page of version 1, which are compressed together.
-func (h *pageHeader) dataV1(data []byte, leaf *pq.Column) error {
-	for _, most := range []int{leaf.MaxRepetitionLevel(), leaf.MaxDefinitionLevel()} {
-		if most == 0 {
-			continue
-		}
-		levels, rest, err := prefixed(data)
-		if err == nil {
-			err = h.runs(levels, bits.Len(uint(most)))
-		}
-		if err != nil {
+		if err := h.runs(levels[i], bits.Len(uint(most))); err != nil {
 			return err
 		}
-		data = rest
+	}
+	if h.kind == pqformat.DictionaryPage {
+		return nil
 	}
 	return h.content(data)
 }

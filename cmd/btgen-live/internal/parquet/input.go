@@ -27,14 +27,14 @@ func NewReader(in io.ReaderAt, size int64, l *layout.Layout, o format.ReaderOpti
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{builder: builder, guard: newGuard(in, size, file), groups: file.RowGroups(), buffer: make([]pq.Row, writeRows)}
+	r := &reader{builder: builder, in: in, size: size, file: file, buffer: make([]pq.Row, writeRows)}
 	stored := leaves(file)
 	paths := file.Schema().Columns()
 	if len(stored) != len(paths) {
 		return nil, damaged("its schema has %d columns, and describes %d", len(paths), len(stored))
 	}
 	for k, path := range paths {
-		s, err := r.source(file, path, stored[k], o)
+		s, err := r.source(path, stored[k], o)
 		if err != nil {
 			return nil, &format.HeaderError{Name: path[0], Err: err}
 		}
@@ -61,10 +61,10 @@ func leaves(file *pq.File) []*pqformat.SchemaElement {
 }
 
 // source returns the source of a column of the file.
-func (r *reader) source(file *pq.File, path []string, stored *pqformat.SchemaElement, o format.ReaderOptions) (source, error) {
-	leaf, _ := file.Schema().Lookup(path...)
+func (r *reader) source(path []string, stored *pqformat.SchemaElement, o format.ReaderOptions) (source, error) {
+	leaf, _ := r.file.Schema().Lookup(path...)
 	i, err := r.builder.Find(path[0])
-	s := source{index: i, builder: r.builder, options: o}
+	s := source{index: i, leaf: leaf, builder: r.builder, options: o}
 	switch {
 	case err != nil || i < 0:
 		return s, err
@@ -75,7 +75,8 @@ func (r *reader) source(file *pq.File, path []string, stored *pqformat.SchemaEle
 	if logical := leaf.Node.Type().LogicalType(); logical != nil {
 		s.logical = logical.Value
 	}
-	if s.column.Type == schema.Duration && strings.HasPrefix(file.Metadata().CreatedBy, createdBy) {
+	own := strings.HasPrefix(r.file.Metadata().CreatedBy, createdBy)
+	if s.column.Type == schema.Duration && own {
 		s.options.Unit = time.Nanosecond // as Writer writes them
 	}
 	from := typeName(leaf.Node.Type(), stored)
@@ -83,7 +84,7 @@ func (r *reader) source(file *pq.File, path []string, stored *pqformat.SchemaEle
 		return s, err
 	}
 	_, s.checked = s.logical.(*pqformat.TimestampType)
-	s.checked = s.checked && o.Unit == 0 && !strings.HasPrefix(file.Metadata().CreatedBy, createdBy)
+	s.checked = s.checked && o.Unit == 0 && !own
 	return s, nil
 }
 
@@ -137,8 +138,9 @@ func recovered(err *error) {
 type reader struct {
 	builder *format.Builder
 	sources []source // per column of the file
-	guard   *guard
-	groups  []pq.RowGroup
+	in      io.ReaderAt
+	size    int64 // of in, in bytes
+	file    *pq.File
 	next    int      // index of the next row group
 	rows    pq.Rows  // of the current row group
 	buffer  []pq.Row // memory of ready
@@ -149,6 +151,7 @@ type reader struct {
 // source is a column of the file.
 type source struct {
 	conversion
+	leaf    pq.LeafColumn
 	index   int // of the column of the event; -1 to ignore
 	column  *format.Column
 	builder *format.Builder
@@ -190,13 +193,14 @@ func (r *reader) fill() (err error) {
 	defer recovered(&err)
 	for {
 		if r.rows == nil {
-			if r.next == len(r.groups) {
+			groups := r.file.RowGroups()
+			if r.next == len(groups) {
 				return io.EOF
 			}
-			if err := r.guard.check(r.next); err != nil {
+			if err := r.check(r.next); err != nil {
 				return err
 			}
-			r.rows = r.groups[r.next].Rows()
+			r.rows = groups[r.next].Rows()
 			r.next++
 		}
 		n, err := r.rows.ReadRows(r.buffer)

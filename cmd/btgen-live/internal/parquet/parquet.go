@@ -104,7 +104,7 @@ func (g group) Fields() []pq.Field {
 
 // newColumn decides the type of a column.
 func newColumn(c format.Column, l *layout.Layout) column {
-	out := column{Column: c, optional: !c.Always(), node: columnTypes[c.Type].node()}
+	out := column{Column: c, optional: !c.Always(), node: nodes[c.Type]()}
 	if c.Type == schema.Timestamp {
 		out.unit = time.Nanosecond
 		if c.Micros(l.Precision) {
@@ -127,7 +127,7 @@ func (w *Writer) Write(e *dynamic.Event) error {
 		if v == nil && !c.optional {
 			return fmt.Errorf("%s: %w", c.Name, format.ErrMissing)
 		}
-		as, err := columnTypes[c.Type].value(c, v)
+		as, err := c.value(v)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}

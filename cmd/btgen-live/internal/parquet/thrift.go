@@ -124,11 +124,11 @@ type pageHeader struct {
 }
 
 // header reads the header of a page at an offset.
-func (g *guard) header(at, end int64) (pageHeader, error) {
+func (r *reader) header(at, end int64) (pageHeader, error) {
 	const maxHeader = 1 << 20
 	for size := int64(1 << 10); ; size *= 8 {
 		text := make([]byte, min(size, end-at))
-		if _, err := g.in.ReadAt(text, at); err != nil {
+		if _, err := r.in.ReadAt(text, at); err != nil {
 			return pageHeader{}, err
 		}
 		w, decoded := newWalk(text), pqformat.PageHeader{}

@@ -11,28 +11,67 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// columnType is how a file has the values of a type.
-type columnType struct {
-	node  func() pq.Node
-	value func(c *column, v any) (pq.Value, error) // of a value, or nil
+// nodes are how files have the values of each type.
+var nodes = map[schema.Type]func() pq.Node{
+	schema.String: pq.String, schema.JSON: pq.JSON, schema.UUID: pq.UUID,
+	schema.Enum:  func() pq.Node { return pq.Encoded(pq.String(), &pq.RLEDictionary) },
+	schema.Bytes: func() pq.Node { return pq.Leaf(pq.ByteArrayType) },
+	schema.Bool:  func() pq.Node { return pq.Leaf(pq.BooleanType) },
+	schema.Int32: func() pq.Node { return pq.Int(32) }, schema.Int64: func() pq.Node { return pq.Int(64) },
+	schema.Uint32: func() pq.Node { return pq.Uint(32) }, schema.Uint64: func() pq.Node { return pq.Uint(64) },
+	schema.Float32: func() pq.Node { return pq.Leaf(pq.FloatType) }, schema.Float64: func() pq.Node { return pq.Leaf(pq.DoubleType) },
+	schema.Duration:  func() pq.Node { return pq.Int(64) },
+	schema.Timestamp: func() pq.Node { return pq.Timestamp(pq.Nanosecond) },
 }
 
-// columnTypes are the column types of each type.
-var columnTypes = map[schema.Type]columnType{
-	schema.String:    {node: pq.String, value: as(text)},
-	schema.Enum:      {node: func() pq.Node { return pq.Encoded(pq.String(), &pq.RLEDictionary) }, value: as(text)},
-	schema.JSON:      {node: pq.JSON, value: as(text)},
-	schema.Bytes:     {node: func() pq.Node { return pq.Leaf(pq.ByteArrayType) }, value: as(pq.ByteArrayValue)},
-	schema.Bool:      {node: func() pq.Node { return pq.Leaf(pq.BooleanType) }, value: as(pq.BooleanValue)},
-	schema.Int32:     {node: func() pq.Node { return pq.Int(32) }, value: as(func(v int64) pq.Value { return pq.Int32Value(int32(v)) })},
-	schema.Int64:     {node: func() pq.Node { return pq.Int(64) }, value: as(pq.Int64Value)},
-	schema.Uint32:    {node: func() pq.Node { return pq.Uint(32) }, value: as(func(v uint64) pq.Value { return pq.Int32Value(int32(uint32(v))) })},
-	schema.Uint64:    {node: func() pq.Node { return pq.Uint(64) }, value: as(func(v uint64) pq.Value { return pq.Int64Value(int64(v)) })},
-	schema.Float32:   {node: func() pq.Node { return pq.Leaf(pq.FloatType) }, value: as(func(v float64) pq.Value { return pq.FloatValue(float32(v)) })},
-	schema.Float64:   {node: func() pq.Node { return pq.Leaf(pq.DoubleType) }, value: as(pq.DoubleValue)},
-	schema.Duration:  {node: func() pq.Node { return pq.Int(64) }, value: as(func(v time.Duration) pq.Value { return pq.Int64Value(int64(v)) })},
-	schema.Timestamp: {node: func() pq.Node { return pq.Timestamp(pq.Nanosecond) }, value: (*column).timestamp},
-	schema.UUID:      {node: pq.UUID, value: uuid},
+// value converts a value of an event, or nil.
+func (c *column) value(v any) (pq.Value, error) {
+	switch v := v.(type) {
+	case nil:
+		return pq.NullValue(), nil
+	case bool:
+		return pq.BooleanValue(v), nil
+	case int64:
+		if c.Type == schema.Int32 {
+			return pq.Int32Value(int32(v)), nil
+		}
+		return pq.Int64Value(v), nil
+	case uint64:
+		if c.Type == schema.Uint32 {
+			return pq.Int32Value(int32(uint32(v))), nil
+		}
+		return pq.Int64Value(int64(v)), nil
+	case float64:
+		if c.Type == schema.Float32 {
+			return pq.FloatValue(float32(v)), nil
+		}
+		return pq.DoubleValue(v), nil
+	case time.Duration:
+		return pq.Int64Value(int64(v)), nil
+	case time.Time:
+		return c.timestamp(v)
+	case []byte:
+		return pq.ByteArrayValue(v), nil
+	case string:
+		if c.Type != schema.UUID {
+			return pq.ByteArrayValue([]byte(v)), nil
+		}
+		id, err := codec.ParseUUID(v)
+		return pq.FixedLenByteArrayValue(id[:]), err
+	}
+	return pq.Value{}, fmt.Errorf("%w: %v", format.ErrValue, v)
+}
+
+// timestamp converts a time.
+func (c *column) timestamp(at time.Time) (pq.Value, error) {
+	if c.unit == time.Microsecond {
+		return pq.Int64Value(at.UnixMicro()), nil
+	}
+	nanos := at.UnixNano()
+	if !time.Unix(0, nanos).Equal(at) {
+		return pq.Value{}, fmt.Errorf("%w: %s is beyond the range of timestamps in nanoseconds", codec.ErrTimeRange, at.Format(time.RFC3339Nano))
+	}
+	return pq.Int64Value(nanos), nil
 }
 
 // conversions are all combinations of types that are read. A column with any other is refused. The meanings are
@@ -59,51 +98,10 @@ var conversions = []conversion{
 	{[]string{"FIXED_LEN_BYTE_ARRAY"}, []schema.Type{schema.UUID}, nothing, (*source).uuid},
 }
 
-// as returns a function that converts values of a Go type, and nil to null.
-func as[T any](convert func(T) pq.Value) func(c *column, v any) (pq.Value, error) {
-	return func(_ *column, v any) (pq.Value, error) {
-		typed, ok := v.(T)
-		switch {
-		case ok:
-			return convert(typed), nil
-		case v != nil:
-			return pq.Value{}, fmt.Errorf("%w: %v", format.ErrValue, v)
-		}
-		return pq.NullValue(), nil
-	}
-}
-
-func text(v string) pq.Value { return pq.ByteArrayValue([]byte(v)) }
-
-func uuid(_ *column, v any) (pq.Value, error) {
-	s, ok := v.(string)
-	if !ok {
-		return pq.NullValue(), nil
-	}
-	id, err := codec.ParseUUID(s)
-	return pq.FixedLenByteArrayValue(id[:]), err
-}
-
 // uuid converts 16 bytes.
 func (s *source) uuid(v pq.Value) (any, error) {
 	if len(v.ByteArray()) != len(codec.UUID{}) {
 		return nil, fmt.Errorf("%w: a UUID has 16 bytes, and not %d", format.ErrValue, len(v.ByteArray()))
 	}
 	return codec.UUID(v.ByteArray()).String(), nil
-}
-
-// timestamp converts a time.
-func (c *column) timestamp(v any) (pq.Value, error) {
-	at, ok := v.(time.Time)
-	switch {
-	case !ok:
-		return pq.NullValue(), nil
-	case c.unit == time.Microsecond:
-		return pq.Int64Value(at.UnixMicro()), nil
-	}
-	nanos := at.UnixNano()
-	if !time.Unix(0, nanos).Equal(at) {
-		return pq.Value{}, fmt.Errorf("%w: %s is beyond the range of timestamps in nanoseconds", codec.ErrTimeRange, at.Format(time.RFC3339Nano))
-	}
-	return pq.Int64Value(nanos), nil
 }
