@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,8 +43,8 @@ func requestOf(method string, code codes.Code, request []byte) []byte {
 	return append(append(record, method...), request...)
 }
 
-// replay applies a record.
-func (j *Journal) replay(ctx context.Context, record []byte) error {
+// replay applies a record again, an administrative request as one of a client.
+func (j *Journal) replay(ctx context.Context, client *grpc.ClientConn, record []byte) error {
 	switch kind, text := record[0], record[1:]; kind {
 	case rowsRecord:
 		var request bigtablepb.MutateRowsRequest
@@ -62,7 +63,7 @@ func (j *Journal) replay(ctx context.Context, record []byte) error {
 		if err := proto.Unmarshal(text, &request); err != nil {
 			return err
 		}
-		if err := j.conn.Invoke(ctx, method, &request, &response); status.Code(err) != codes.Code(code) {
+		if err := client.Invoke(ctx, method, &request, &response); status.Code(err) != codes.Code(code) {
 			return fmt.Errorf("%s was answered by %s, and now by %s: %w", method, codes.Code(code), status.Code(err), err)
 		}
 		return nil
@@ -124,7 +125,7 @@ func (j *Journal) saveRows(table string, entries []*bigtablepb.MutateRowsRequest
 
 // rowState returns mutations that replace a row by what it is now; none if there can be no such row.
 func (j *Journal) rowState(table string, key []byte) ([]*bigtablepb.Mutation, error) {
-	if len(key) == 0 || !j.names[table] {
+	if len(key) == 0 || j.tables[table] == nil {
 		return nil, nil
 	}
 	empty := &bigtablepb.Mutation_DeleteFromRow_{DeleteFromRow: &bigtablepb.Mutation_DeleteFromRow{}}
@@ -148,103 +149,144 @@ type rowRequest interface {
 func (j *Journal) unary(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 ) (any, error) {
-	own, err := j.await(ctx)
+	again, err := j.await(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if own && j.server == nil { // the first request
-		j.server, _ = info.Server.(bigtablepb.BigtableServer)
-	}
-	if own {
-		return j.answer(ctx, request, handler)
-	}
 	row, isRow := request.(rowRequest)
-	if !isRow && !administers(info.FullMethod) {
-		return j.administer(ctx, request, handler)
+	switch {
+	case again && j.server == nil: // the first request
+		j.server, _ = info.Server.(server)
+		return handler(ctx, request)
+	case again:
+		if r, is := request.(*adminpb.UpdateSchemaBundleRequest); is && r.GetSchemaBundle() != nil {
+			r.SchemaBundle.Etag = "" // it was the right one, but compaction gives others
+		}
+		return j.administer(ctx, request, info.FullMethod, handler, func([]byte) error { return nil })
+	case !isRow && !administers(info.FullMethod):
+		response, err := handler(ctx, request)
+		showRules(response)
+		return response, err
 	}
 	end, err := j.begin()
 	defer end()
 	if err != nil {
 		return nil, err
 	}
-	stampRequest(request)
-	text, err := proto.Marshal(request.(proto.Message)) // before anything changes the request
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
+	if !isRow {
+		return j.administer(ctx, request, info.FullMethod, handler, j.save)
 	}
-	response, err := j.administer(ctx, request, handler)
-	saved := error(nil)
-	if isRow {
-		saved = j.saveRow(row, response, err)
-	} else {
-		saved = j.saveRequest(info.FullMethod, request, text, err)
-	}
-	if saved != nil {
-		return nil, saved
+	stamp(request)
+	response, err := handler(ctx, request)
+	mutations, exact := effects(request, response)
+	entries := []*bigtablepb.MutateRowsRequest_Entry{{RowKey: row.GetRowKey(), Mutations: mutations}}
+	if failed := j.saveRows(row.GetTableName(), entries, exact && err == nil); failed != nil {
+		return nil, failed
 	}
 	return response, err
 }
 
-// answer answers a request of the journal itself.
-func (j *Journal) answer(ctx context.Context, request any, handler grpc.UnaryHandler) (any, error) {
-	if r, is := request.(*adminpb.UpdateSchemaBundleRequest); is && r.GetSchemaBundle() != nil {
-		r.SchemaBundle.Etag = "" // it was the right one, but compaction gives others
-	}
-	return j.administer(ctx, request, handler)
-}
-
-// reading is how the names of administrative methods begin that change nothing. All others are recorded, so that one
-// that servers get later is not forgotten.
-var reading = []string{"Get", "List", "Check", "Generate", "Test"}
-
-// administers reports whether a method may change something other than rows.
+// administers reports whether a method may change something other than rows. Unknown ones are recorded, so that what
+// servers get later is not forgotten.
 func administers(method string) bool {
 	name, is := strings.CutPrefix(method, adminService)
-	for _, r := range reading {
-		is = is && !strings.HasPrefix(name, r)
-	}
-	return is
+	reads := func(verb string) bool { return strings.HasPrefix(name, verb) }
+	return is && !slices.ContainsFunc([]string{"Get", "List", "Check", "Generate", "Test"}, reads)
 }
 
-// saveRequest records an administrative request. A refused one has changed nothing, except for modifications of
-// families that precede one that was refused.
-func (j *Journal) saveRequest(method string, request any, text []byte, err error) error {
+// administer passes an administrative request on, hides the rules of garbage collection from the server, and saves the
+// request. A refused one has changed nothing, except for modifications of families that precede one that was refused.
+func (j *Journal) administer(
+	ctx context.Context, request any, method string, handler grpc.UnaryHandler, save func(record []byte) error,
+) (any, error) {
+	text, err := proto.Marshal(request.(proto.Message)) // before anything changes the request
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	hideRules(request)
+	response, err := handler(ctx, request)
+	showRules(response)
 	_, partly := request.(*adminpb.ModifyColumnFamiliesRequest)
-	if code := status.Code(err); code == codes.OK || partly && code != codes.NotFound {
-		return j.save(requestOf(method, code, text))
+	code := status.Code(err)
+	if code != codes.OK && (!partly || code == codes.NotFound) {
+		return response, err
 	}
-	return nil
+	record := requestOf(method, code, text)
+	name := tableOf(request)
+	switch request.(type) {
+	case *adminpb.CreateTableRequest:
+		j.tables[name] = [][]byte{record}
+	case *adminpb.DeleteTableRequest:
+		delete(j.tables, name)
+	case *adminpb.DropRowRangeRequest:
+	default:
+		if records, exists := j.tables[name]; exists {
+			j.tables[name] = append(records, record)
+		}
+	}
+	if failed := save(record); failed != nil {
+		return nil, failed
+	}
+	return response, err
 }
 
-// saveRow records the effects of a request that changes one row.
-func (j *Journal) saveRow(request rowRequest, response any, err error) error {
-	mutations, exact := effects(request, response)
-	entries := []*bigtablepb.MutateRowsRequest_Entry{{RowKey: request.GetRowKey(), Mutations: mutations}}
-	return j.saveRows(request.GetTableName(), entries, exact && err == nil)
+// tableOf returns the name of the table that an administrative request is about.
+func tableOf(request any) string {
+	var name string // of the table, or of something in it
+	switch r := request.(type) {
+	case *adminpb.CreateTableRequest:
+		name = r.GetParent() + "/tables/" + r.GetTableId()
+	case *adminpb.UpdateTableRequest:
+		name = r.GetTable().GetName()
+	case *adminpb.UpdateSchemaBundleRequest:
+		name = r.GetSchemaBundle().GetName()
+	case interface{ GetName() string }:
+		name = r.GetName()
+	case interface{ GetParent() string }:
+		name = r.GetParent()
+	}
+	instance, inside, _ := strings.Cut(name, "/tables/")
+	id, _, _ := strings.Cut(inside, "/")
+	return instance + "/tables/" + id
+}
+
+// mutations returns the lists of mutations of a request: that of a row, those of which a condition chooses one, or
+// those of many rows.
+func mutations(request any) (out [][]*bigtablepb.Mutation) {
+	switch r := request.(type) {
+	case *bigtablepb.MutateRowRequest:
+		out = append(out, r.GetMutations())
+	case *bigtablepb.CheckAndMutateRowRequest:
+		out = append(out, r.GetTrueMutations(), r.GetFalseMutations())
+	case *bigtablepb.MutateRowsRequest:
+		for _, entry := range r.GetEntries() {
+			out = append(out, entry.GetMutations())
+		}
+	}
+	return out
 }
 
 // effects returns mutations that have the effect of a request that changes one row and succeeded, and whether they
 // have it exactly.
 func effects(request, response any) (out []*bigtablepb.Mutation, exact bool) {
-	switch r := request.(type) {
-	case *bigtablepb.MutateRowRequest:
-		return r.GetMutations(), true
-	case *bigtablepb.CheckAndMutateRowRequest:
-		answer, is := response.(*bigtablepb.CheckAndMutateRowResponse)
+	switch answer := response.(type) {
+	case *bigtablepb.MutateRowResponse:
+		return mutations(request)[0], true
+	case *bigtablepb.CheckAndMutateRowResponse:
 		if answer.GetPredicateMatched() {
-			return r.GetTrueMutations(), is
+			return mutations(request)[0], true
 		}
-		return r.GetFalseMutations(), is
-	case *bigtablepb.ReadModifyWriteRowRequest:
-		answer, _ := response.(*bigtablepb.ReadModifyWriteRowResponse)
+		return mutations(request)[1], true
+	case *bigtablepb.ReadModifyWriteRowResponse:
 		for _, f := range answer.GetRow().GetFamilies() {
 			for _, c := range f.GetColumns() {
-				for _, cell := range c.GetCells() {
+				for _, cell := range c.GetCells() { // only the last one
 					out = append(out, storedCell{f.GetName(), c.GetQualifier(), cell.GetTimestampMicros(), cell.GetValue()}.set())
 				}
 			}
 		}
-		return out, len(out) == len(r.GetRules()) // the answer has only the last cell of each column
+		rules := request.(*bigtablepb.ReadModifyWriteRowRequest).GetRules()
+		return out, len(out) == len(rules)
 	}
 	return nil, false
 }
@@ -252,58 +294,18 @@ func effects(request, response any) (out []*bigtablepb.Mutation, exact bool) {
 // serverTime is the timestamp for which the server inserts its time.
 const serverTime = -1
 
-// stampRequest assigns the times of a request.
-func stampRequest(request any) {
-	switch r := request.(type) {
-	case *bigtablepb.MutateRowRequest:
-		stamp(r.GetMutations())
-	case *bigtablepb.CheckAndMutateRowRequest:
-		stamp(r.GetTrueMutations())
-		stamp(r.GetFalseMutations())
-	case *bigtablepb.MutateRowsRequest:
-		for _, entry := range r.GetEntries() {
-			stamp(entry.GetMutations())
-		}
-	}
-}
-
 // stamp assigns the times that the server would. It truncates them to the granularity of the table, like those
 // that a client has generated.
-func stamp(mutations []*bigtablepb.Mutation) {
+func stamp(request any) {
 	now := time.Now().UnixMicro()
-	for _, m := range mutations {
-		if set := m.GetSetCell(); set != nil && set.TimestampMicros == serverTime {
-			set.TimestampMicros, m.TimestampOrigin = now, bigtablepb.Mutation_CLIENT_AUTO_GENERATED
+	for _, list := range mutations(request) {
+		for _, m := range list {
+			if set := m.GetSetCell(); set != nil && set.TimestampMicros == serverTime {
+				set.TimestampMicros, m.TimestampOrigin = now, bigtablepb.Mutation_CLIENT_AUTO_GENERATED
+			}
 		}
 	}
 }
-
-// administer passes a request on, hides the rules of garbage collection from the server, and notes which tables and
-// views exist.
-func (j *Journal) administer(ctx context.Context, request any, handler grpc.UnaryHandler) (any, error) {
-	hideRules(request)
-	response, err := handler(ctx, request)
-	if err != nil {
-		return response, err
-	}
-	if table, is := response.(*adminpb.Table); is {
-		showRules(table)
-	}
-	switch r := request.(type) {
-	case *adminpb.CreateTableRequest:
-		j.names[r.GetParent()+"/tables/"+r.GetTableId()] = true
-	case *adminpb.CreateAuthorizedViewRequest:
-		j.names[r.GetParent()+viewFolder+r.GetAuthorizedViewId()] = true
-	case *adminpb.DeleteTableRequest:
-		delete(j.names, r.GetName())
-	case *adminpb.DeleteAuthorizedViewRequest:
-		delete(j.names, r.GetName())
-	}
-	return response, nil
-}
-
-// viewFolder separates the names of a table and of its authorized view.
-const viewFolder = "/authorizedViews/"
 
 // stream records the changes of requests that mutate rows, and lets others read between changes.
 func (j *Journal) stream(
@@ -340,7 +342,7 @@ func (s *recordedStream) RecvMsg(m any) error {
 		return nil
 	}
 	s.unlock, err = s.j.begin()
-	stampRequest(s.mutates)
+	stamp(s.mutates)
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
@@ -15,29 +14,28 @@ import (
 
 // hideRules turns the rules of families into intersections of one rule, which the server stores and does not apply.
 func hideRules(request any) {
+	var families []*adminpb.ColumnFamily
 	switch r := request.(type) {
 	case *adminpb.CreateTableRequest:
 		for _, f := range r.GetTable().GetColumnFamilies() {
-			hideRule(f)
+			families = append(families, f)
 		}
 	case *adminpb.ModifyColumnFamiliesRequest:
 		for _, m := range r.GetModifications() {
-			hideRule(m.GetCreate())
-			hideRule(m.GetUpdate())
+			families = append(families, m.GetCreate(), m.GetUpdate())
 		}
 	}
-}
-
-// hideRule hides the rule of a family, if it has one.
-func hideRule(f *adminpb.ColumnFamily) {
-	if f.GetGcRule().GetRule() != nil {
-		only := &adminpb.GcRule_Intersection{Rules: []*adminpb.GcRule{f.GetGcRule()}}
-		f.GcRule = &adminpb.GcRule{Rule: &adminpb.GcRule_Intersection_{Intersection: only}}
+	for _, f := range families {
+		if f.GetGcRule().GetRule() != nil {
+			only := &adminpb.GcRule_Intersection{Rules: []*adminpb.GcRule{f.GetGcRule()}}
+			f.GcRule = &adminpb.GcRule{Rule: &adminpb.GcRule_Intersection_{Intersection: only}}
+		}
 	}
 }
 
 // showRules reverses hideRules in a response.
-func showRules(table *adminpb.Table) {
+func showRules(response any) {
+	table, _ := response.(*adminpb.Table)
 	for _, f := range table.GetColumnFamilies() {
 		if rules := f.GetGcRule().GetIntersection().GetRules(); len(rules) == 1 {
 			f.GcRule = rules[0]
@@ -45,42 +43,31 @@ func showRules(table *adminpb.Table) {
 	}
 }
 
-// collectAll collects the garbage of all tables.
+// collectAll collects the garbage of all tables, of one row at a time. It finds it without stopping changes.
 func (j *Journal) collectAll(ctx context.Context) error {
 	j.changes.Lock()
-	names := slices.Sorted(maps.Keys(j.names))
+	names := slices.Sorted(maps.Keys(j.tables))
 	j.changes.Unlock()
 	for _, name := range names {
-		if strings.Contains(name, viewFolder) {
-			continue
+		table, err := j.server.GetTable(ctx, &adminpb.GetTableRequest{Name: name})
+		if err != nil {
+			return err
 		}
-		table, err := j.admin.GetTable(j.own(ctx), &adminpb.GetTableRequest{Name: name})
-		if err == nil {
-			err = j.collect(ctx, table)
-		}
+		j.rows.RLock()
+		err = j.read(&bigtablepb.ReadRowsRequest{TableName: name}, func(key []byte, cells []storedCell) error {
+			j.rows.RUnlock()
+			defer j.rows.RLock()
+			if err := ctx.Err(); err != nil || len(garbage(table, cells)) == 0 {
+				return err
+			}
+			return j.collectRow(ctx, table, key)
+		})
+		j.rows.RUnlock()
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// collect finds the rows of a table with garbage without stopping changes, and collects that of one row at a time.
-func (j *Journal) collect(ctx context.Context, table *adminpb.Table) error {
-	keeps := func(_ string, f *adminpb.ColumnFamily) bool { return f.GetGcRule().GetRule() == nil }
-	if maps.DeleteFunc(table.GetColumnFamilies(), keeps); len(table.GetColumnFamilies()) == 0 {
-		return nil
-	}
-	j.rows.RLock()
-	defer j.rows.RUnlock()
-	return j.read(&bigtablepb.ReadRowsRequest{TableName: table.GetName()}, func(key []byte, cells []storedCell) error {
-		j.rows.RUnlock()
-		defer j.rows.RLock()
-		if err := ctx.Err(); err != nil || len(garbage(table, cells)) == 0 {
-			return err
-		}
-		return j.collectRow(ctx, table, key)
-	})
 }
 
 // collectRow deletes the garbage that a row has now.

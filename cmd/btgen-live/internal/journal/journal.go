@@ -21,7 +21,8 @@
 //     the process is killed before, the next start lacks the change. If the file cannot be synchronized, all
 //     further changes fail until the next start.
 //   - Compaction writes the state as a new file, synchronizes it, and renames it to the old one, while no
-//     change happens. A process that is killed meanwhile leaves the old file, or the new one with the same state.
+//     change happens: the administrative requests of the tables that exist, as they were recorded, and their rows. A
+//     process that is killed meanwhile leaves the old file, or the new one with the same state.
 //   - The file is created in the same way, so one that is shorter than its first line has lost its tables: it is
 //     damaged.
 //   - One process at a time uses a folder; it holds a lock that the operating system releases.
@@ -50,16 +51,14 @@ import (
 // Journal records the changes of one server in a folder.
 type Journal struct {
 	dir    string
-	system system
 	unlock func()
-	warn   func(error)   // about what fails in the background
-	period time.Duration // of what happens in the background
+	warn   func(error)       // about what fails in the background
+	period time.Duration     // of what happens in the background
+	opened func(*recordFile) // for tests
 
-	token  string        // of the requests of the journal itself
+	token  string        // of requests that are applied again
 	loaded chan struct{} // closed once the file has been loaded
-	server bigtablepb.BigtableServer
-	conn   *grpc.ClientConn
-	admin  adminpb.BigtableTableAdminClient
+	server server
 	stop   func() // ends the background and waits for it; nil before Load
 
 	// rows is locked by changes, and read-locked by reads except while they send. It is always locked after changes.
@@ -67,17 +66,21 @@ type Journal struct {
 
 	changes sync.Mutex // held while a change is applied and recorded, and by compaction; guards what follows
 	file    *recordFile
-	failed  error           // why no more changes are accepted; nil if they are
-	compact int64           // the size in bytes from which on the file is compacted
-	names   map[string]bool // of the tables and authorized views that exist
+	failed  error               // why no more changes are accepted; nil if they are
+	compact int64               // the size in bytes from which on the file is compacted
+	tables  map[string][][]byte // records of what tables, their views and bundles are, by the names of tables that exist
+}
+
+// server is what the journal needs of the server in this process, without interceptors.
+type server interface {
+	bigtablepb.BigtableServer
+	adminpb.BigtableTableAdminServer
 }
 
 // Open locks a folder, which it creates if it does not exist, for the tables of one server. It fails
 // if another process uses the folder. warn is called, on another goroutine, with errors of what
 // happens in the background. The caller must call [Journal.Close].
-func Open(dir string, warn func(error)) (*Journal, error) { return open(dir, warn, operating) }
-
-func open(dir string, warn func(error), s system) (*Journal, error) {
+func Open(dir string, warn func(error)) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -86,8 +89,8 @@ func open(dir string, warn func(error), s system) (*Journal, error) {
 		return nil, fmt.Errorf("folder %s: %w", dir, err)
 	}
 	return &Journal{
-		dir: dir, system: s, unlock: unlock, warn: warn, period: time.Second,
-		token: rand.Text(), loaded: make(chan struct{}), names: map[string]bool{},
+		dir: dir, unlock: unlock, warn: warn, period: time.Second, opened: func(*recordFile) {},
+		token: rand.Text(), loaded: make(chan struct{}), tables: map[string][][]byte{},
 	}, nil
 }
 
@@ -119,18 +122,18 @@ func (j *Journal) Load(ctx context.Context, addr string) (Loaded, error) {
 	if err != nil {
 		return Loaded{}, err
 	}
-	j.conn, j.admin = conn, adminpb.NewBigtableTableAdminClient(conn)
-	own := j.own(ctx)
+	defer conn.Close()
+	own := metadata.AppendToOutgoingContext(ctx, tokenKey, j.token)
 	if _, err := bigtablepb.NewBigtableClient(conn).PingAndWarm(own, &bigtablepb.PingAndWarmRequest{}); err != nil {
 		return Loaded{}, err // else it has set j.server
 	}
-	if err := j.system.remove(j.next()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(j.next()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Loaded{}, err
 	}
 	if _, exists := os.Lstat(j.name()); errors.Is(exists, os.ErrNotExist) {
-		err = j.replaceFile(own)
+		err = j.replaceFile(ctx)
 	} else {
-		j.file, err = openRecords(j.system, j.name())
+		j.file, err = j.openFile(j.name(), 0)
 	}
 	if err != nil {
 		return Loaded{}, err
@@ -139,7 +142,7 @@ func (j *Journal) Load(ctx context.Context, addr string) (Loaded, error) {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		return j.replay(own, record)
+		return j.replay(own, conn, record)
 	})
 	if err != nil {
 		return out, err
@@ -163,11 +166,8 @@ func (j *Journal) Close() error {
 		if j.failed == nil {
 			errs = append(errs, j.file.flush())
 		}
-		errs = append(errs, j.file.file.Sync(), j.file.file.Close())
+		errs = append(errs, j.file.sync(), j.file.Close())
 		j.file = nil
-	}
-	if j.conn != nil {
-		errs = append(errs, j.conn.Close())
 	}
 	j.failed = errors.New("the server has ended")
 	j.unlock()
@@ -212,7 +212,7 @@ func (j *Journal) synchronize() error {
 	if failed != nil || size == file.synchronized {
 		return nil
 	}
-	if err := file.file.Sync(); err != nil {
+	if err := file.sync(); err != nil {
 		j.changes.Lock()
 		defer j.changes.Unlock()
 		j.failed = fmt.Errorf("synchronizing %s: %w", j.name(), err) // what the file has is unknown
@@ -225,14 +225,9 @@ func (j *Journal) synchronize() error {
 // tokenKey is the key of metadata with the token.
 const tokenKey = "btgen-journal"
 
-// own returns the context of a request of the journal itself.
-func (j *Journal) own(ctx context.Context) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, tokenKey, j.token)
-}
-
-// await waits until the file has been loaded. It reports whether the request is one of the journal itself,
-// which does not wait.
-func (j *Journal) await(ctx context.Context) (own bool, err error) {
+// await waits until the file has been loaded. It reports whether the request is one that Load applies again, which
+// does not wait.
+func (j *Journal) await(ctx context.Context) (again bool, err error) {
 	if values := metadata.ValueFromIncomingContext(ctx, tokenKey); len(values) == 1 && values[0] == j.token {
 		return true, nil
 	}

@@ -42,14 +42,14 @@ type kept struct {
 	end    func() error
 }
 
-// start starts a server with the tables of a folder.
-func start(t testing.TB, dir string, s system) (*kept, Loaded, error) {
+// start starts a server with the tables of a folder. opened is called with each file that is opened.
+func start(t testing.TB, dir string, opened func(*recordFile)) (*kept, Loaded, error) {
 	t.Helper()
-	j, err := open(dir, func(err error) { t.Error(err) }, s)
+	j, err := Open(dir, func(err error) { t.Error(err) })
 	if err != nil {
 		return nil, Loaded{}, err
 	}
-	j.period = time.Hour // tests do what happens in the background
+	j.period, j.opened = time.Hour, opened // tests do what happens in the background
 	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", j.ServerOptions()...)
 	if err != nil {
 		return nil, Loaded{}, errors.Join(err, j.Close())
@@ -77,10 +77,13 @@ func connected(t testing.TB, addr string) *kept {
 // started is start without an error.
 func started(t testing.TB, dir string) *kept {
 	t.Helper()
-	k, _, err := start(t, dir, operating)
+	k, _, err := start(t, dir, unchanged)
 	must(t, err)
 	return k
 }
+
+// unchanged opens files as they are.
+func unchanged(*recordFile) {}
 
 // restarted ends a server and starts it again.
 func (k *kept) restarted(t testing.TB) *kept {
@@ -335,7 +338,7 @@ func compactText(text string) string { return strings.Join(strings.Fields(text),
 func (k *kept) replace(t testing.TB) error {
 	k.changes.Lock()
 	defer k.changes.Unlock()
-	return k.replaceFile(k.own(t.Context()))
+	return k.replaceFile(t.Context())
 }
 
 // TestKept checks after each request, with and without compaction, that a restarted server has the same tables.
@@ -408,7 +411,7 @@ func TestDamaged(t *testing.T) {
 		if i >= len(magic) && (!is || damaged.Offset > int64(i) || damaged.Size != int64(len(text))) || err == nil {
 			t.Fatalf("byte %d of %d: %v", i, len(whole), err)
 		}
-		if now, err := os.ReadFile(f.name); err != nil || !bytes.Equal(now, text) {
+		if now, err := os.ReadFile(f.Name()); err != nil || !bytes.Equal(now, text) {
 			t.Fatal("the file has changed", err)
 		}
 	}
@@ -416,7 +419,7 @@ func TestDamaged(t *testing.T) {
 	must(t, os.WriteFile(name, whole, 0o600))
 	want := fmt.Sprintf("%s: the record at byte 39 of %d is damaged: its contents have another checksum; nothing was loaded. "+
 		"Restore the file, or copy it and give up what follows its first 0 records: truncate -s 39 '%s'", name, len(whole), name)
-	if _, _, err := start(t, dir, operating); err == nil || err.Error() != want {
+	if _, _, err := start(t, dir, unchanged); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -426,9 +429,9 @@ func loadable(t *testing.T, text []byte) *recordFile {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "tables")
 	must(t, os.WriteFile(name, text, 0o600))
-	f, err := openRecords(operating, name)
+	f, err := (&Journal{opened: unchanged}).openFile(name, 0)
 	must(t, err)
-	t.Cleanup(func() { _ = f.file.Close() })
+	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
 
@@ -445,7 +448,7 @@ func TestTorn(t *testing.T) {
 		must(t, f.append([]byte(r)))
 		ends = append(ends, int(f.size))
 	}
-	whole, err := os.ReadFile(f.name)
+	whole, err := os.ReadFile(f.Name())
 	must(t, err)
 	for cut := len(magic); cut <= len(whole); cut++ {
 		for _, zeros := range []int{0, headerSize, 1 << 17} {
@@ -479,7 +482,7 @@ func TestShort(t *testing.T) {
 		dir := t.TempDir()
 		name := filepath.Join(dir, "tables")
 		must(t, os.WriteFile(name, []byte(magic[:n]), 0o600))
-		_, _, err := start(t, dir, operating)
+		_, _, err := start(t, dir, unchanged)
 		if damaged, is := errors.AsType[*DamagedError](err); !is || !strings.Contains(damaged.Error(), fmt.Sprintf("has %d bytes", n)) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
@@ -513,10 +516,9 @@ func TestInterruptedLoad(t *testing.T) {
 	}
 	must(t, k.end())
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s := operating
-	s.open = func(name string, flag int) (file, error) { cancel(errFull); return operating.open(name, flag) }
-	j, err := open(k.dir, func(err error) { t.Error(err) }, s)
+	j, err := Open(k.dir, func(err error) { t.Error(err) })
 	must(t, err)
+	j.opened = func(*recordFile) { cancel(errFull) }
 	b, err := storetest.StartAt(t.Context(), "127.0.0.1:0", j.ServerOptions()...)
 	must(t, err)
 	_, err = j.Load(ctx, b.Addr)
@@ -527,58 +529,44 @@ func TestInterruptedLoad(t *testing.T) {
 // TestLocked checks that one process uses a folder at a time.
 func TestLocked(t *testing.T) {
 	k := started(t, t.TempDir())
-	_, _, err := start(t, k.dir, operating)
+	_, _, err := start(t, k.dir, unchanged)
 	if !errors.Is(err, errLocked) || !strings.Contains(err.Error(), k.dir) {
 		t.Errorf("got %v", err)
 	}
 	k.restarted(t)
 }
 
-// fullDisk is a system whose files cannot be written while full, or synchronized while broken.
+// fullDisk has files that cannot be written while it is full, or synchronized while it is broken.
 type fullDisk struct {
-	system
 	full, broken bool
 	part         int // bytes that are written nevertheless
 }
 
-func newFullDisk() *fullDisk {
-	d := &fullDisk{system: operating}
-	d.open = func(name string, flag int) (file, error) {
-		f, err := operating.open(name, flag)
-		return &fullFile{f, d}, err
-	}
-	return d
-}
-
-type fullFile struct {
-	file
-	disk *fullDisk
-}
-
 var errFull = errors.New("no space left on device")
 
-func (f *fullFile) WriteAt(b []byte, at int64) (int, error) {
-	if f.disk.full {
-		n, _ := f.file.WriteAt(b[:min(len(b), f.disk.part)], at)
-		return n, errFull
+// opened replaces the methods of a file.
+func (d *fullDisk) opened(f *recordFile) {
+	f.writeAt = func(b []byte, at int64) (int, error) {
+		if d.full {
+			n, _ := f.WriteAt(b[:min(len(b), d.part)], at)
+			return n, errFull
+		}
+		return f.WriteAt(b, at)
 	}
-	return f.file.WriteAt(b, at)
-}
-
-func (f *fullFile) Sync() error {
-	if f.disk.broken {
-		return errFull
+	f.sync = func() error {
+		if d.broken {
+			return errFull
+		}
+		return f.Sync()
 	}
-	return f.file.Sync()
 }
 
 // TestFullDisk checks that changes fail while the disk is full, that none is lost afterwards, unless the process is killed
 // before, and that the file is not replaced.
 func TestFullDisk(t *testing.T) {
 	for _, part := range []int{0, 5, 1 << 20} {
-		disk := newFullDisk()
-		disk.part = part
-		k, _, err := start(t, t.TempDir(), disk.system)
+		disk := &fullDisk{part: part}
+		k, _, err := start(t, t.TempDir(), disk.opened)
 		must(t, err)
 		ctx := t.Context()
 		must(t, requests[0].do(ctx, k))
@@ -625,8 +613,8 @@ func copied(t testing.TB, dir string) string {
 
 // TestNotSynchronized checks that no change is accepted once the contents of the file are unknown.
 func TestNotSynchronized(t *testing.T) {
-	disk := newFullDisk()
-	k, _, err := start(t, t.TempDir(), disk.system)
+	disk := &fullDisk{}
+	k, _, err := start(t, t.TempDir(), disk.opened)
 	must(t, err)
 	must(t, errors.Join(requests[0].do(t.Context(), k), k.synchronize()))
 	disk.broken = true

@@ -22,7 +22,7 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 )
 
-// The environment of a process that keeps tables: the folder, and the call of the operating system at which it kills itself.
+// The environment of a process that keeps tables: the folder, and the call of the file system at which it kills itself.
 const (
 	childDir  = "BTGEN_JOURNAL_DIR"
 	childStep = "BTGEN_JOURNAL_STEP"
@@ -45,8 +45,9 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// killing returns a system that kills the process before its n-th call, or after a part of it.
-func killing(n int64) system {
+// killing returns a function that lets files kill the process before the n-th call that opens, writes or synchronizes
+// one, or after a part of it.
+func killing(n int64) func(*recordFile) {
 	var calls atomic.Int64
 	at := func(part func()) {
 		if calls.Add(1) == n {
@@ -56,33 +57,21 @@ func killing(n int64) system {
 		}
 	}
 	nothing := func() {}
-	return system{
-		open: func(name string, flag int) (file, error) {
+	return func(f *recordFile) {
+		at(nothing)
+		f.writeAt = func(b []byte, offset int64) (int, error) {
 			at(nothing)
-			f, err := operating.open(name, flag)
-			return &killingFile{f, at}, err
-		},
-		rename:       func(from, to string) error { at(nothing); return operating.rename(from, to) },
-		remove:       func(name string) error { at(nothing); return operating.remove(name) },
-		synchronized: func(dir string) { at(nothing); operating.synchronized(dir) },
+			at(func() { _, _ = f.WriteAt(b[:len(b)/2], offset) })
+			at(func() { _, _ = f.WriteAt(b, offset) })
+			return f.WriteAt(b, offset)
+		}
+		f.sync = func() error {
+			at(nothing)
+			at(func() { _ = f.Sync() })
+			return f.Sync()
+		}
 	}
 }
-
-type killingFile struct {
-	file
-	at func(part func())
-}
-
-func (f *killingFile) WriteAt(b []byte, offset int64) (int, error) {
-	f.at(func() {})
-	f.at(func() { _, _ = f.file.WriteAt(b[:len(b)/2], offset) })
-	f.at(func() { _, _ = f.file.WriteAt(b, offset) })
-	return f.file.WriteAt(b, offset)
-}
-
-func (f *killingFile) Sync() error               { f.at(func() {}); return f.file.Sync() }
-func (f *killingFile) Truncate(size int64) error { f.at(func() {}); return f.file.Truncate(size) }
-func (f *killingFile) Close() error              { f.at(func() {}); return f.file.Close() }
 
 // TestKilled kills a server at each of its calls of the operating system, while it receives all kinds of changes and compacts its
 // file. A server that is started again has the tables as after the last change that was answered, or the one that

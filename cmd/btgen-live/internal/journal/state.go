@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
-	"strings"
 
-	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -28,7 +26,7 @@ func (j *Journal) compactLarge(ctx context.Context) error {
 	if j.failed != nil || j.file.waiting != nil || j.file.size < j.compact {
 		return nil
 	}
-	err := j.replaceFile(j.own(ctx))
+	err := j.replaceFile(ctx)
 	if err != nil {
 		err = fmt.Errorf("compacting %s: %w", j.name(), err)
 	}
@@ -39,91 +37,45 @@ func (j *Journal) compactLarge(ctx context.Context) error {
 // replaceFile replaces the file, if there is one, by one with the state of the server. j.changes is locked. If it
 // fails, the file is the old one.
 func (j *Journal) replaceFile(ctx context.Context) error {
-	out, err := createRecords(j.system, j.next())
+	out, err := j.openFile(j.next(), os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(j.writeState(ctx, out), out.file.Sync(), out.file.Close())
-	if err != nil {
-		return errors.Join(err, j.system.remove(j.next()))
+	out.waiting = []byte(magic)
+	if err := errors.Join(out.flush(), j.writeState(ctx, out), out.sync(), out.Close()); err != nil {
+		return errors.Join(err, os.Remove(j.next()))
 	}
 	if j.file != nil {
-		err = j.file.file.Close() // not all systems rename open files, and to open ones
+		err = j.file.Close() // not all systems rename open files, and to open ones
 	}
 	if err == nil {
-		err = j.system.rename(j.next(), j.name())
+		err = os.Rename(j.next(), j.name())
 	}
-	if err == nil {
-		j.system.synchronized(j.dir)
+	if dir, failed := os.Open(j.dir); failed == nil {
+		_ = errors.Join(dir.Sync(), dir.Close()) // not supported by all systems
 	}
-	file, openErr := openRecords(j.system, j.name())
-	if openErr != nil {
-		j.failed = openErr
-		return errors.Join(err, openErr)
+	file, failed := j.openFile(j.name(), 0)
+	if failed != nil {
+		j.failed = failed
+		return errors.Join(err, failed)
 	}
 	j.file = file
 	return err
 }
 
-// writeState writes the state of the server.
+// writeState writes what the tables are, as it was requested, and their rows.
 func (j *Journal) writeState(ctx context.Context, out *recordFile) error {
-	for _, name := range slices.Sorted(maps.Keys(j.names)) { // a table before its views
-		write := j.writeTable
-		if strings.Contains(name, viewFolder) {
-			write = j.writeView
+	for _, name := range slices.Sorted(maps.Keys(j.tables)) {
+		for _, record := range j.tables[name] {
+			if err := out.append(record); err != nil {
+				return err
+			}
 		}
-		if err := write(ctx, out, name); err != nil {
+		if err := errors.Join(ctx.Err(), j.writeRows(out, name)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeRequest writes the record of an administrative request that succeeds.
-func writeRequest(out *recordFile, method string, request proto.Message) error {
-	text, err := proto.Marshal(request)
-	if err != nil {
-		return err
-	}
-	return out.append(requestOf(adminService+method, codes.OK, text))
-}
-
-// writeView writes an authorized view.
-func (j *Journal) writeView(ctx context.Context, out *recordFile, name string) error {
-	view, err := j.admin.GetAuthorizedView(ctx, &adminpb.GetAuthorizedViewRequest{Name: name})
-	if err != nil {
-		return err
-	}
-	parent, id, _ := strings.Cut(name, viewFolder)
-	return writeRequest(out, "CreateAuthorizedView",
-		&adminpb.CreateAuthorizedViewRequest{Parent: parent, AuthorizedViewId: id, AuthorizedView: view})
-}
-
-// writeTable writes a table, its schema bundles and its rows.
-func (j *Journal) writeTable(ctx context.Context, out *recordFile, name string) error {
-	table, err := j.admin.GetTable(ctx, &adminpb.GetTableRequest{Name: name})
-	if err != nil {
-		return err
-	}
-	table.Name = ""
-	parent, id, _ := strings.Cut(name, "/tables/")
-	err = writeRequest(out, "CreateTable", &adminpb.CreateTableRequest{Parent: parent, TableId: id, Table: table})
-	if err != nil {
-		return err
-	}
-	bundles, err := j.admin.ListSchemaBundles(ctx, &adminpb.ListSchemaBundlesRequest{Parent: name})
-	if err != nil && status.Code(err) != codes.Unimplemented {
-		return err
-	}
-	for _, b := range bundles.GetSchemaBundles() {
-		_, id, _ := strings.Cut(b.GetName(), "/schemaBundles/")
-		err := writeRequest(out, "CreateSchemaBundle",
-			&adminpb.CreateSchemaBundleRequest{Parent: name, SchemaBundleId: id, SchemaBundle: b})
-		if err != nil {
-			return err
-		}
-	}
-	return j.writeRows(out, name)
 }
 
 // writeRows writes the rows of a table. A large row becomes several records.
