@@ -139,10 +139,12 @@ func (s *cellScanner) Scan(r *Record) error {
 		r.Values = append(r.Values, joined)
 	}
 	present := r.Values[:0]
-	for i, v := range r.Values {
-		if len(v.Text) > 0 && !slices.Contains(s.Nulls, string(v.Text)) || r.quoted(&v) {
+	for i := range r.Values {
+		v := &r.Values[i]
+		isNull := func(text string) bool { return text == string(v.Text) }
+		if len(v.Text) > 0 && !slices.ContainsFunc(s.Nulls, isNull) || r.quoted(v) {
 			v.Name = s.labels[i]
-			present = append(present, v)
+			present = append(present, *v)
 		}
 	}
 	r.Values = present

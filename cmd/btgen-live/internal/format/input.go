@@ -99,7 +99,8 @@ type Builder struct {
 	seen     []bool                           // per column, in the current line
 	options  ReaderOptions
 	times    timeParser
-	defaults []any // per column, the value of ReaderOptions.Series; nil if there is none
+	event    dynamic.Event // the current one
+	defaults []any         // per column, the value of ReaderOptions.Series; nil if there is none
 }
 
 // NewBuilder returns a builder of events of a schema. It returns an error for names that the schema does not have.
@@ -234,10 +235,11 @@ func (p *Builder) hexDigits(text []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// Start starts an event.
-func (p *Builder) Start() dynamic.Event {
+// Start starts an event, in memory that the next one takes.
+func (p *Builder) Start() *dynamic.Event {
 	clear(p.seen)
-	return dynamic.Event{Series: make([]any, len(p.layout.Series)), Values: make([]any, len(p.layout.Fields))}
+	p.event = dynamic.Event{Series: make([]any, len(p.layout.Series)), Values: make([]any, len(p.layout.Fields))}
+	return &p.event
 }
 
 // Set sets the value of a column, which must have the Go type that package value lists.

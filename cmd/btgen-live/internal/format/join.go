@@ -211,12 +211,13 @@ func (j *Joiner) read() {
 		j.queue = append(j.queue, &heldEvent{line: line, err: err})
 		return
 	}
-	id := j.ids.of(&e)
+	added := &heldEvent{event: e, line: line}
+	id := j.ids.of(&added.event)
 	if before := j.held[string(id)]; before != nil {
-		j.join(before, &e, line)
+		j.join(before, &added.event, line)
 		return
 	}
-	added := &heldEvent{event: e, id: string(id), bytes: Bytes(&e) + len(id), line: line}
+	added.id, added.bytes = string(id), Bytes(&added.event)+len(id)
 	j.held[added.id], j.bytes = added, j.bytes+added.bytes
 	j.queue = append(j.queue, added)
 }

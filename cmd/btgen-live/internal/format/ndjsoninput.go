@@ -74,7 +74,7 @@ func (p *line) object() {
 			v.Kind = bareKind
 		}
 		if v.Text = p.jsonValue(v.Name); p.err == nil {
-			v.raw = p.text[v.at:p.at]
+			v.end = p.at
 			p.add(v)
 		}
 	}

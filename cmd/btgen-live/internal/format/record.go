@@ -42,9 +42,9 @@ type Value struct {
 	Name []byte // empty for a metric and a time
 	Text []byte // without quotes and escapes
 
-	at   int    // offset in the line
-	name int    // offset of the name; 0 if it is the same
-	raw  []byte // Text as JSON; nil in other formats
+	at   int // offset in the line
+	end  int // offset after it in JSON; 0 in other formats
+	name int // offset of the name in JSON
 }
 
 // Part is what a value is in the other system.
@@ -225,17 +225,17 @@ func (r *recordReader) Next() (dynamic.Event, int, error) {
 			return dynamic.Event{}, r.record.Line, err
 		}
 		e := r.Start()
-		use, err := r.bind(&e)
+		use, err := r.bind(e)
 		if err == nil && !use {
 			r.skipped.Add(1)
 			continue
 		}
 		if err == nil {
-			if name := r.Complete(&e); name != "" {
+			if name := r.Complete(e); name != "" {
 				err = lacks(r.record.Line, name)
 			}
 		}
-		return e, r.record.Line, err
+		return *e, r.record.Line, err
 	}
 }
 
@@ -292,8 +292,8 @@ func (r *recordReader) bindValue(e *dynamic.Event, k int, v *Value) (string, err
 func (r *recordReader) set(e *dynamic.Event, i int, v *Value) (string, error) {
 	c, text := &r.columns[i], v.Text
 	switch err := r.fits(c, v); {
-	case c.Type == schema.JSON && v.raw != nil:
-		text = v.raw
+	case c.Type == schema.JSON && v.end > 0:
+		text = r.record.text[v.at:v.end]
 	case v.Kind == bareKind && string(text) == "null":
 		return "", nil
 	case err != nil:

@@ -178,14 +178,14 @@ func (r *reader) Next() (dynamic.Event, int, error) {
 		}
 		value, err := s.read(s, v)
 		if err != nil {
-			return e, r.row, &format.InputError{Line: r.row, Column: 1, Name: s.column.Name, Err: err}
+			return *e, r.row, &format.InputError{Line: r.row, Column: 1, Name: s.column.Name, Err: err}
 		}
-		r.builder.Set(&e, s.index, value)
+		r.builder.Set(e, s.index, value)
 	}
-	if missing := r.builder.Complete(&e); missing != "" {
-		return e, r.row, &format.InputError{Line: r.row, Column: 1, Name: missing, Err: format.ErrMissing}
+	if missing := r.builder.Complete(e); missing != "" {
+		return *e, r.row, &format.InputError{Line: r.row, Column: 1, Name: missing, Err: format.ErrMissing}
 	}
-	return e, r.row, nil
+	return *e, r.row, nil
 }
 
 // fill reads rows. It returns io.EOF at the end.
