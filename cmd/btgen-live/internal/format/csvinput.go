@@ -71,8 +71,7 @@ type cellScanner struct {
 func scanCells(in io.Reader, o ReaderOptions) (Scanner, error) {
 	s := &cellScanner{CSVOptions: o.CSV}
 	s.Delimiter = cmp.Or(s.Delimiter, ',')
-	s.lineScanner = lineScanner{lines: newLines(in), quotes: doubledQuotes, parse: s.split}
-	s.frame = &csvFrame{delimiter: s.Delimiter, cql: s.cql}
+	s.lineScanner = newLineScanner(in, &csvFrame{delimiter: s.Delimiter, cql: s.cql}, doubledQuotes, s.split)
 	if s.cql {
 		s.quotes = escapedQuotes
 	}

@@ -1,11 +1,9 @@
 package format
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // frame finds the ends of records whose strings may contain line breaks.
@@ -65,87 +63,3 @@ func oddQuotes(text []byte, escapes bool) bool {
 	}
 	return odd
 }
-
-// lines reads records.
-type lines struct {
-	in     *bufio.Reader
-	record []byte // that is not whole in the memory of in
-	line   int    // number of the next line, counted from 1; 0 before the first
-}
-
-func newLines(in io.Reader) lines { return lines{in: bufio.NewReaderSize(in, 64<<10)} }
-
-// byteOrderMark is what some programs write at the beginning of a text in UTF-8.
-const byteOrderMark = "\ufeff"
-
-// begin skips a byte order mark. It returns an error for an input of another system that is not read.
-func (l *lines) begin() error {
-	l.line = 1
-	begin, err := l.in.Peek(len(byteOrderMark))
-	if len(begin) == 0 {
-		return err
-	}
-	if string(begin) == byteOrderMark {
-		_, _ = l.in.Discard(len(byteOrderMark))
-	}
-	begin, _ = l.in.Peek(l.in.Buffered())
-	return foreign(begin)
-}
-
-// next returns the next record without the line break at its end, and the number of its first line. The record
-// is valid until the next call. One that is too long is an *InputError, or a *BrokenError if it has several lines.
-func (l *lines) next(f frame) ([]byte, int, error) {
-	if l.line == 0 {
-		if err := l.begin(); err != nil {
-			return nil, 1, err
-		}
-	}
-	l.record = l.record[:0]
-	for number, long := l.line, false; ; { // long says that more than maxLine was skipped
-		text, err := l.in.ReadSlice('\n')
-		last := err == io.EOF
-		if err != nil && err != bufio.ErrBufferFull && !(last && (long || len(text)+len(l.record) > 0)) {
-			return nil, number, err
-		}
-		if err != bufio.ErrBufferFull {
-			l.line++
-		}
-		ends := f.add(text) || last
-		if !ends || long || len(l.record) > 0 {
-			l.record = append(l.record, text...)
-			text = l.record
-		}
-		if len(text) > maxLine {
-			l.record, long = l.record[:0], true
-		}
-		if number == 1 {
-			if err := foreign(text); err != nil {
-				return nil, number, err
-			}
-		}
-		switch {
-		case !ends:
-			continue
-		case long:
-			return nil, number, l.tooLong(number)
-		case !last:
-			text = text[:len(text)-1]
-		}
-		return bytes.TrimSuffix(text, []byte("\r")), number, nil
-	}
-}
-
-// tooLong returns the error of the record that was consumed, and begins on a line.
-func (l *lines) tooLong(number int) error {
-	failed := InputError{Line: number, Column: 1, Err: ErrTooLong}
-	if l.line > number+1 {
-		return &BrokenError{failed}
-	}
-	return &failed
-}
-
-// maxValues is the maximum number of values of a record.
-const maxValues = 100_000
-
-// errManyValues is the error of a record with more than maxValues values.
-var errManyValues = fmt.Errorf("the record has more than %d values", maxValues)

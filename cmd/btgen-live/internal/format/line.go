@@ -1,18 +1,27 @@
 package format
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 )
 
 // lineScanner scans records that a function parses: one on each line, unless a frame says otherwise.
 type lineScanner struct {
-	lines
+	in     *bufio.Reader
 	frame  frame
 	quotes quotes
 	parse  func(p *line)
+	line   int    // number of the next line, counted from 1; 0 before the first
+	record []byte // that is not whole in the memory of in
 	last   line
+}
+
+func newLineScanner(in io.Reader, f frame, q quotes, parse func(p *line)) lineScanner {
+	return lineScanner{in: bufio.NewReaderSize(in, 64<<10), frame: f, quotes: q, parse: parse}
 }
 
 // quotes say how strings of records contain quotes.
@@ -30,14 +39,15 @@ var errNoRecord = errors.New("no record")
 // scanLines returns the scan of a format of lines.
 func scanLines(frame func() frame, q quotes, parse func(p *line)) func(io.Reader, ReaderOptions) (Scanner, error) {
 	return func(in io.Reader, _ ReaderOptions) (Scanner, error) {
-		return &lineScanner{lines: newLines(in), frame: frame(), quotes: q, parse: parse}, nil
+		s := newLineScanner(in, frame(), q, parse)
+		return &s, nil
 	}
 }
 
 // Scan implements [Scanner].
 func (s *lineScanner) Scan(r *Record) error {
 	for {
-		text, number, err := s.next(s.frame)
+		text, number, err := s.next()
 		if r.reset(text, number); err != nil {
 			return err
 		}
@@ -49,6 +59,81 @@ func (s *lineScanner) Scan(r *Record) error {
 			return broken(s.last.err, text, s.quotes)
 		}
 	}
+}
+
+// maxValues is the maximum number of values of a record.
+const maxValues = 100_000
+
+// errManyValues is the error of a record with more than maxValues values.
+var errManyValues = fmt.Errorf("the record has more than %d values", maxValues)
+
+// byteOrderMark is what some programs write at the beginning of a text in UTF-8.
+const byteOrderMark = "\ufeff"
+
+// begin skips a byte order mark. It returns an error for an input of another system that is not read.
+func (s *lineScanner) begin() error {
+	s.line = 1
+	begin, err := s.in.Peek(len(byteOrderMark))
+	if len(begin) == 0 {
+		return err
+	}
+	if string(begin) == byteOrderMark {
+		_, _ = s.in.Discard(len(byteOrderMark))
+	}
+	begin, _ = s.in.Peek(s.in.Buffered())
+	return foreign(begin)
+}
+
+// next returns the next record without the line break at its end, and the number of its first line. The record
+// is valid until the next call. One that is too long is an *InputError, or a *BrokenError if it has several lines.
+func (s *lineScanner) next() ([]byte, int, error) {
+	if s.line == 0 {
+		if err := s.begin(); err != nil {
+			return nil, 1, err
+		}
+	}
+	s.record = s.record[:0]
+	for number, long := s.line, false; ; { // long says that more than maxLine was skipped
+		text, err := s.in.ReadSlice('\n')
+		last := err == io.EOF
+		if err != nil && err != bufio.ErrBufferFull && !(last && (long || len(text)+len(s.record) > 0)) {
+			return nil, number, err
+		}
+		if err != bufio.ErrBufferFull {
+			s.line++
+		}
+		ends := s.frame.add(text) || last
+		if !ends || long || len(s.record) > 0 {
+			s.record = append(s.record, text...)
+			text = s.record
+		}
+		if len(text) > maxLine {
+			s.record, long = s.record[:0], true
+		}
+		if number == 1 {
+			if err := foreign(text); err != nil {
+				return nil, number, err
+			}
+		}
+		switch {
+		case !ends:
+			continue
+		case long:
+			return nil, number, s.tooLong(number)
+		case !last:
+			text = text[:len(text)-1]
+		}
+		return bytes.TrimSuffix(text, []byte("\r")), number, nil
+	}
+}
+
+// tooLong returns the error of the record that was consumed, and begins on a line.
+func (s *lineScanner) tooLong(number int) error {
+	failed := InputError{Line: number, Column: 1, Err: ErrTooLong}
+	if s.line > number+1 {
+		return &BrokenError{failed}
+	}
+	return &failed
 }
 
 // line is a line that is parsed, from an offset on. After an error, nothing is left of it.

@@ -67,7 +67,7 @@ type sampleScanner struct {
 func scanSamples(open bool) func(io.Reader, ReaderOptions) (Scanner, error) {
 	return func(in io.Reader, _ ReaderOptions) (Scanner, error) {
 		s := &sampleScanner{open: open}
-		s.lineScanner = lineScanner{lines: newLines(in), frame: lineFrame{}, quotes: escapedQuotes, parse: s.parse}
+		s.lineScanner = newLineScanner(in, lineFrame{}, escapedQuotes, s.sampleOrComment)
 		return s, nil
 	}
 }
@@ -89,8 +89,8 @@ func (s *sampleScanner) Scan(r *Record) error {
 	return err
 }
 
-// parse parses a sample, or a comment.
-func (s *sampleScanner) parse(p *line) {
+// sampleOrComment parses a sample, or a comment.
+func (s *sampleScanner) sampleOrComment(p *line) {
 	if s.eof {
 		p.err = &InputError{Line: p.Line, Column: 1, Err: errAfter}
 		return
