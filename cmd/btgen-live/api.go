@@ -18,7 +18,9 @@ import (
 	"sync"
 	"time"
 
+	"cloud.google.com/go/bigtable"
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -30,12 +32,10 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // Limits of the answer to one request.
 const (
-	defaultRows  = 1000
 	maxRows      = 10_000
 	maxAnswer    = 16 << 20 // bytes
 	maxAnswering = 30 * time.Second
@@ -48,17 +48,17 @@ const (
 type api struct {
 	schemas map[string]*dynamic.Schema
 	names   []string // of the schemas, in their order
-	client  store.Client
+	client  *bigtable.Client
 	options store.ReaderOptions
-	reading chan struct{} // has an element for each request that reads
+	reading *semaphore.Weighted // requests that read
 
 	// reach returns an error if nothing answers at the address of the server of Bigtable; nil if it is not known.
 	reach func(ctx context.Context) error
 }
 
 // newAPI returns an API for schemas.
-func newAPI(layouts []*layout.Layout, client store.Client, o store.ReaderOptions) *api {
-	a := &api{schemas: map[string]*dynamic.Schema{}, client: client, options: o, reading: make(chan struct{}, maxReading)}
+func newAPI(layouts []*layout.Layout, client *bigtable.Client, o store.ReaderOptions) *api {
+	a := &api{schemas: map[string]*dynamic.Schema{}, client: client, options: o, reading: semaphore.NewWeighted(maxReading)}
 	a.names = uniqueNames(layouts)
 	for i, l := range layouts {
 		a.schemas[a.names[i]] = dynamic.New(l)
@@ -69,68 +69,82 @@ func newAPI(layouts []*layout.Layout, client store.Client, o store.ReaderOptions
 // problemOf returns the problem of an error, which is that of the request unless it came from Bigtable.
 func problemOf(ctx context.Context, err error) *web.Problem {
 	p := (*web.Problem)(nil)
+	_, answered := status.FromError(err) // by Bigtable, or by its client
 	switch {
 	case errors.As(err, &p), errors.As(context.Cause(ctx), &p):
 		return p
 	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled), status.Code(err) == codes.DeadlineExceeded:
-		return web.NewProblem("too slow", http.StatusGatewayTimeout, fmt.Sprintf("the answer takes longer than %s: select a shorter range or fewer series, unless Bigtable answers nothing else, either", maxAnswering))
+		return problem(http.StatusGatewayTimeout, "too slow", "the answer takes longer than %s: select a shorter range or fewer series, "+
+			"unless Bigtable answers nothing else, either", maxAnswering)
+	case answered || isUndecodable(err):
+		return problem(http.StatusBadGateway, "reading failed", "%v", err)
 	}
-	_, answered := status.FromError(err) // by Bigtable, or by its client
-	if answered || isUndecodable(err) {
-		return web.NewProblem("reading failed", http.StatusBadGateway, err.Error())
-	}
-	return web.NewProblem("invalid request", http.StatusBadRequest, err.Error())
+	return problem(http.StatusBadRequest, "invalid request", "%v", err)
+}
+
+// problem returns the problem of a request.
+func problem(status int, title, format string, args ...any) *web.Problem {
+	return web.NewProblem(title, status, fmt.Sprintf(format, args...))
+}
+
+// tooMuch returns the problem of an answer that has more than it may have.
+func tooMuch(title, format string, args ...any) *web.Problem {
+	return problem(http.StatusUnprocessableEntity, title, format, args...)
+}
+
+// endpoint is what the API answers below /api/, and with which parameters, which may have defaults.
+type endpoint struct {
+	name, parameters string
+	answer           func(a *api, ctx context.Context, r *request) (any, error)
+}
+
+// selecting are the parameters of a selection.
+const selecting = "schema value query table from to zone=UTC "
+
+var endpoints = []endpoint{
+	{"schemas", "", (*api).list},
+	{"open", "", (*api).open},
+	{"series", selecting + "limit=100 page search prefix", (*api).series},
+	{"chart", selecting + "series fields every show=mean width=960", (*api).chart},
+	{"range", selecting + "fields", (*api).ranges},
+	{"windows", selecting + "every fields statistics fill=none by limit=10000 points", (*api).windows},
+	{"events", selecting + "fields limit=1000 page order", (*api).events},
+	{"latest", selecting + "fields limit=1000", (*api).events},
+	{"row", selecting + "time sequence", (*api).row},
 }
 
 // handler returns the handler of requests below /api/.
 func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
-	for path, answer := range map[string]func(ctx context.Context, q url.Values) ([]byte, error){
-		"/api/schemas": a.list,
-		"/api/series":  a.series,
-		"/api/range":   a.ranges,
-		"/api/windows": a.windows,
-		"/api/row":     a.row,
-		"/api/chart":   a.chart,
-		"/api/open":    a.open,
-		"/api/events":  func(ctx context.Context, q url.Values) ([]byte, error) { return a.events(ctx, q, false) },
-		"/api/latest":  func(ctx context.Context, q url.Values) ([]byte, error) { return a.events(ctx, q, true) },
-	} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, answer) })
+	var names []string
+	for _, p := range endpoints {
+		names = append(names, p.name)
+		mux.HandleFunc("/api/"+p.name, func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, p) })
 	}
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		web.NewProblem("not found", http.StatusNotFound, "there are /api/schemas, open, series, chart, range, windows, events, latest and row").Write(w)
+		problem(http.StatusNotFound, "not found", "there are /api/%s", words.List(names, "and")).Write(w)
 	})
 	return mux
 }
 
-// answer answers a request within the limits. It is complete before anything is sent, so that a failure is never half an answer.
-func (a *api) answer(w http.ResponseWriter, r *http.Request, answer func(ctx context.Context, q url.Values) ([]byte, error)) {
-	wait := time.NewTimer(maxWaiting)
-	defer wait.Stop()
-	select {
-	case a.reading <- struct{}{}:
-		defer func() { <-a.reading }()
-	case <-r.Context().Done():
-		return
-	case <-wait.C:
+// serve answers a request within the limits. It is complete before anything is sent, so that a failure is never half an answer.
+func (a *api) serve(w http.ResponseWriter, r *http.Request, p endpoint) {
+	waiting, stop := context.WithTimeout(r.Context(), maxWaiting)
+	defer stop()
+	if a.reading.Acquire(waiting, 1) != nil {
 		w.Header().Set("Retry-After", "1")
-		web.NewProblem("too many requests", http.StatusServiceUnavailable, fmt.Sprintf("%d other requests are being answered", maxReading)).Write(w)
+		problem(http.StatusServiceUnavailable, "too many requests", "%d other requests are being answered", maxReading).Write(w)
 		return
 	}
+	defer a.reading.Release(1)
 	ctx, cancel := context.WithTimeout(r.Context(), maxAnswering)
 	defer cancel()
-	q, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		problemOf(ctx, err).Write(w)
-		return
-	}
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	if a.reach != nil {
 		go a.watch(ctx, lose)
 	}
-	text, err := answer(ctx, q)
+	text, err := a.answer(ctx, p, r.URL.RawQuery)
 	if err != nil {
 		problemOf(ctx, err).Write(w)
 		return
@@ -139,13 +153,30 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, answer func(ctx con
 	_, _ = w.Write(text)
 }
 
+// answer returns the answer to a request as JSON.
+func (a *api) answer(ctx context.Context, p endpoint, query string) ([]byte, error) {
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.request(p, q)
+	if err != nil {
+		return nil, err
+	}
+	of, err := p.answer(a, ctx, r)
+	if text, encoded := of.([]byte); encoded || err != nil {
+		return text, err
+	}
+	return json.Marshal(of)
+}
+
 // watch ends a request with a problem once nothing answers at the address of the server. The client would try again until the timeout.
 func (a *api) watch(ctx context.Context, lose context.CancelCauseFunc) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		if err := a.reach(ctx); err != nil && ctx.Err() == nil {
-			lose(web.NewProblem("no connection", http.StatusServiceUnavailable, err.Error()))
+			lose(problem(http.StatusServiceUnavailable, "no connection", "%v", err))
 			return
 		}
 		select {
@@ -156,71 +187,45 @@ func (a *api) watch(ctx context.Context, lose context.CancelCauseFunc) {
 	}
 }
 
-// selected parses the parameters of a request as the command line is parsed: those of a selection, and others. It returns
-// what the request selects.
-func (a *api) selected(q url.Values, s *selection, others func(f *pflag.FlagSet)) (*selected, error) {
-	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	name := f.String("schema", "", "")
-	values := f.StringArray("value", nil, "")
-	s.parameters(f)
-	s.addZone(f, "")
-	others(f)
-	if err := parse(q, f); err != nil {
-		return nil, err
+// request parses a request, and resolves what it selects.
+func (a *api) request(p endpoint, q url.Values) (*request, error) {
+	r := newRequest(p.name, nil)
+	r.client, r.options, r.page, r.listing, r.latest = a.client, a.options, newPageToken(q), p.name == "series", p.name == "latest"
+	f, all := pflag.NewFlagSet("", pflag.ContinueOnError), r.parameters()
+	var names []string
+	for parameter := range strings.FieldsSeq(p.parameters) {
+		name, preset, _ := strings.Cut(parameter, "=")
+		add(f, name, all[name], preset, "")
+		names = append(names, name)
 	}
-	schema := a.schemas[*name]
-	if schema == nil {
-		return nil, fmt.Errorf("no schema %q; there are %s", *name, strings.Join(a.names, ", "))
-	}
-	s.api = true
-	if s.several == nil {
-		return s.in(schema, *values)
-	}
-	if len(*values) > 0 || s.query+s.table != "" {
-		return nil, errors.New("series: value, query and table select other events")
-	}
-	return s.each(schema)
-}
-
-// each resolves series, each of which is a JSON array of what value takes.
-func (s *selection) each(schema *dynamic.Schema) (out *selected, err error) {
-	var many []dynamic.Values
-	for _, text := range s.several {
-		var values []string
-		if err := json.Unmarshal([]byte(text), &values); err != nil {
-			return nil, fmt.Errorf("series %q: want a JSON array of series values, such as [\"location=us-west2\",\"balloon_id=1\"]", text)
-		}
-		if out, err = s.in(schema, values); err != nil {
-			return nil, err
-		}
-		if out.of != ofSeries {
-			return nil, fmt.Errorf("series %q: want all values of a series", text)
-		}
-		many = append(many, out.values)
-	}
-	out.many = many
-	return out, nil
-}
-
-// parse sets the values of the parameters of a request, each once except for value and series.
-func parse(q url.Values, f *pflag.FlagSet) error {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		known := f.Lookup(name)
-		if known == nil {
-			var names []string
-			f.VisitAll(func(p *pflag.Flag) { names = append(names, p.Name) })
-			return fmt.Errorf("no parameter %q; there are %s", name, strings.Join(names, ", "))
-		}
-		if len(q[name]) > 1 && name != "value" && name != "series" {
-			return fmt.Errorf("parameter %s is given twice", name)
+		switch {
+		case known == nil:
+			return nil, fmt.Errorf("no parameter %q; there are %s", name, listed(names))
+		case len(q[name]) > 1 && name != "value" && name != "series":
+			return nil, fmt.Errorf("parameter %s is given twice", name)
 		}
 		for _, text := range q[name] {
 			if err := known.Value.Set(text); err != nil {
-				return fmt.Errorf("%s %q: %w", name, words.Excerpt(text, 60), err)
+				return nil, fmt.Errorf("%s %q: %w", name, words.Excerpt(text, 60), err)
 			}
 		}
 	}
-	return nil
+	if p.parameters == "" {
+		return r, nil
+	}
+	if err := r.page.parse(r.pageText); err != nil {
+		return nil, fmt.Errorf("page %q: %w", words.Excerpt(r.pageText, 60), err)
+	}
+	r.newest = r.order == "newest"
+	if r.schema = a.schemas[r.name]; r.schema == nil {
+		return nil, fmt.Errorf("no schema %q; there are %s", r.name, strings.Join(a.names, ", "))
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return r, r.choose()
 }
 
 // pageToken is the place at which a page begins, as the answer with the page before it names it.
@@ -231,8 +236,8 @@ type pageToken struct {
 }
 
 // newPageToken returns the first page of a request.
-func newPageToken(q url.Values) *pageToken {
-	p := &pageToken{Now: time.Now(), Of: map[string]uint32{}}
+func newPageToken(q url.Values) pageToken {
+	p := pageToken{Now: time.Now(), Of: map[string]uint32{}}
 	for name, values := range q {
 		if name != "page" && name != "limit" {
 			p.Of[name] = crc32.ChecksumIEEE(fmt.Appendf(nil, "%q", slices.Sorted(slices.Values(values))))
@@ -266,12 +271,12 @@ func (p *pageToken) parse(text string) error {
 }
 
 // next returns the text of the token with which the next page begins; empty if there is none.
-func (p pageToken) next(token string) (string, error) {
+func (p pageToken) next(token string) string {
 	if p.Token = token; token == "" {
-		return "", nil
+		return ""
 	}
-	text, err := json.Marshal(&p)
-	return base64.RawURLEncoding.EncodeToString(text), err
+	text, _ := json.Marshal(&p) // of texts and a time
+	return base64.RawURLEncoding.EncodeToString(text)
 }
 
 // cost is what a request took of Bigtable.
@@ -284,24 +289,15 @@ type cost struct {
 	Events   int `json:"events"`
 }
 
-// counted returns the options of a reader that counts.
-func (a *api) counted(c *cost) store.ReaderOptions {
-	o := a.options
-	o.Hooks.End = func(_ context.Context, op store.Operation, _ error) {
+// counted returns what the reads of the request take.
+func (r *request) counted() *cost {
+	c := new(cost)
+	r.options.Hooks.End = func(_ context.Context, op store.Operation, _ error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.Requests, c.Rows, c.Events, c.Cells, c.Bytes = c.Requests+op.Requests, c.Rows+op.Rows, c.Events+op.Events, c.Cells+op.Cells, c.Bytes+op.Bytes
 	}
-	return o
-}
-
-// rows are the rows of an answer, and what else it has.
-type rows struct {
-	columns []format.Column
-	encoder format.Encoder
-	text    []byte
-	n       int
-	about   about
+	return c
 }
 
 // about is what an answer has beside rows.
@@ -342,44 +338,57 @@ func columnsOf(fields []layout.Field) []column {
 	return out
 }
 
-// newRows returns an answer without rows.
-func newRows(columns []format.Column) *rows {
-	r := &rows{columns: columns, encoder: format.NewJSON(columns), about: about{Columns: []column{}, Cost: new(cost)}}
-	for i := range columns {
-		r.about.Columns = append(r.about.Columns, columnOf(&columns[i].Field))
+// encode answers with the rows of an answer as JSON, up to the limit of the request.
+func (r *request) encode(ctx context.Context, of *answer) (any, error) {
+	out := about{Columns: []column{}, Every: r.every, Cost: r.counted()}
+	for i := range of.columns {
+		out.Columns = append(out.Columns, columnOf(&of.columns[i].Field))
 	}
-	return r
-}
-
-// add adds a row.
-func (r *rows) add(e *dynamic.Event) error {
-	r.text = r.encoder.Append(r.text, e)
-	if r.n++; len(r.text) > maxAnswer {
-		return web.NewProblem("too large", http.StatusUnprocessableEntity, fmt.Sprintf("the answer is larger than %d MiB: set a lower limit, or select fewer fields", maxAnswer>>20))
+	encoder := format.NewJSON(of.columns)
+	if of.texts {
+		encoder = format.NewTextJSON(of.columns)
 	}
-	return nil
-}
-
-// skip counts what cannot be decoded.
-func (r *rows) skip(error) { r.about.Undecodable++ }
-
-// json returns the answer.
-func (r *rows) json() ([]byte, error) {
-	text, err := json.Marshal(&r.about)
+	var text []byte
+	more, next := false, ""
+	for e, err := range decodable(of.rows(ctx), func(error) { out.Undecodable++ }) {
+		if err != nil {
+			return nil, err
+		}
+		if more = of.n == r.limit; more {
+			break
+		}
+		of.n++
+		if text = encoder.Append(text, e); len(text) > maxAnswer {
+			return nil, tooMuch("too large", "the answer is larger than %d MiB: set a lower limit, or select fewer fields", maxAnswer>>20)
+		}
+		if of.page != nil {
+			next = of.page.Next
+		}
+	}
+	switch {
+	case more && of.all:
+		return nil, tooMuch("too many windows", "there are more than %s windows of %s: use a larger every, fewer points, a shorter range or fewer series",
+			words.Number(float64(r.limit)), r.every)
+	case more && of.page == nil:
+		out.More = true
+	case more:
+		out.Next = r.page.next(next)
+	case of.page != nil:
+		out.Next = r.page.next(of.page.Next)
+	}
+	out.Marked = r.marked
+	about, err := json.Marshal(&out)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(text[:len(text)-1], []byte(",\"rows\":[\n"), r.text, []byte("]}\n")), nil
+	return slices.Concat(about[:len(about)-1], []byte(",\"rows\":[\n"), text, []byte("]}\n")), nil
 }
 
 // given names what a query takes of a value.
 var given = map[codec.GivenPart]string{codec.GivenValue: "value", codec.GivenPrefix: "prefix", codec.GivenRange: "range"}
 
 // list answers with the schemas.
-func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
-	if len(q) > 0 {
-		return nil, errors.New("there are no parameters")
-	}
+func (a *api) list(_ context.Context, _ *request) (any, error) {
 	type input struct {
 		column
 		Form string `json:"form"` // value, prefix or range
@@ -422,172 +431,74 @@ func (a *api) list(_ context.Context, q url.Values) ([]byte, error) {
 		}
 		out = append(out, d)
 	}
-	return json.MarshalIndent(out, "", "  ")
+	return out, nil
 }
 
 // series answers with the series of a selection, in pages.
-func (a *api) series(ctx context.Context, q url.Values) ([]byte, error) {
-	token := newPageToken(q)
-	of, limit, search := selection{listing: true, timeRange: timeRange{now: &token.Now}}, 0, ""
-	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
-		f.Var(number(&limit, 100, 1, maxRows), "limit", "")
-		f.Func("page", "", token.parse)
-		f.StringVar(&search, "search", "", "")
-		f.StringVar(&of.prefixed, "prefix", "", "")
-	})
-	if err != nil {
-		return nil, err
-	}
-	columns := format.Columns(s.schema.Layout())[:len(s.schema.Layout().Series)]
-	out := newRows(columns)
-	out.encoder = format.NewTextJSON(columns) // what value takes
-	search, next := strings.ToLower(search), ""
-	page := store.Page{Size: math.MaxInt, Token: token.Token} // of series that are searched
-	reader := s.schema.NewReader(a.client, a.counted(out.about.Cost))
-	for series, err := range decodable(reader.ReadSeries(ctx, s.selection(), s.from, s.to, store.SeriesOptions{Page: &page}), out.skip) {
-		if err != nil {
-			return nil, err
-		}
-		e := dynamic.Event{Series: series}
-		if search != "" && !format.SeriesContains(columns, &e, search) {
-			continue
-		}
-		if out.n == limit {
-			if out.about.Next, err = token.next(next); err != nil {
-				return nil, err
+func (a *api) series(ctx context.Context, r *request) (any, error) {
+	columns, search := format.Columns(r.schema.Layout())[:len(r.schema.Layout().Series)], strings.ToLower(r.search)
+	page := &store.Page{Size: math.MaxInt, Token: r.page.Token} // of series that are searched
+	of := &answer{columns: columns, texts: true, page: page}    // texts are what value takes
+	of.rows = func(ctx context.Context) iter.Seq2[*dynamic.Event, error] {
+		return func(yield func(*dynamic.Event, error) bool) {
+			all := r.schema.NewReader(r.client, r.options).ReadSeries(ctx, r.of, r.from, r.to, store.SeriesOptions{Page: page})
+			for series, err := range all {
+				e := dynamic.Event{Series: series}
+				if (err != nil || search == "" || format.SeriesContains(columns, &e, search)) && !yield(&e, err) {
+					return
+				}
 			}
-			break
 		}
-		if err := out.add(&e); err != nil {
-			return nil, err
-		}
-		next = page.Next
 	}
-	return out.json()
+	return r.encode(ctx, of)
 }
 
 // events answers with events, in pages, or with the newest one of each series.
-func (a *api) events(ctx context.Context, q url.Values, latest bool) ([]byte, error) {
-	token := newPageToken(q)
-	r := reading{selection: selection{timeRange: timeRange{now: &token.Now}}, options: store.ReadOptions{LatestOnly: latest}}
-	limit := 0
-	s, err := a.selected(q, &r.selection, func(f *pflag.FlagSet) {
-		f.Var(number(&limit, defaultRows, 1, maxRows), "limit", "")
-		f.StringSliceVar(&r.fields, "fields", nil, "")
-		if !latest {
-			f.Func("page", "", token.parse)
-			f.Func("order", "", r.order)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	columns, err := r.project(s)
-	if err != nil {
-		return nil, err
-	}
+func (a *api) events(ctx context.Context, r *request) (any, error) {
+	var page *store.Page
 	switch {
-	case latest, s.of == ofTable && token.Token == "":
-	case s.of == ofTable:
+	case !r.latest && r.whole == "":
+		page = &store.Page{Size: r.limit, Token: r.page.Token}
+	case r.page.Token != "":
 		return nil, errors.New("page: events of all series have no pages; select series values, or a query")
-	default:
-		r.options.Page = &store.Page{Size: limit, Token: token.Token}
 	}
-	out := newRows(columns)
-	events := s.events(ctx, a.client, a.counted(out.about.Cost), r.options)
-	err = out.addAll(pointers(events), limit, func() error { // not of a page, which ends by itself
-		out.about.More = true
-		return nil
-	})
+	of, err := r.eventAnswer(page)
 	if err != nil {
 		return nil, err
 	}
-	out.about.Marked = s.marked
-	if r.options.Page != nil {
-		if out.about.Next, err = token.next(r.options.Page.Next); err != nil {
-			return nil, err
-		}
-	}
-	return out.json()
-}
-
-// order parses the order of events.
-func (r *reading) order(name string) error {
-	r.options.NewestFirst, r.options.TimeOrder = name == "newest", name == "time"
-	if name != "newest" && name != "time" {
-		return errors.New("want newest or time")
-	}
-	return nil
-}
-
-// addAll adds up to a number of events. It returns what more returns if there are more.
-func (r *rows) addAll(events iter.Seq2[*dynamic.Event, error], limit int, more func() error) error {
-	for e, err := range decodable(events, r.skip) {
-		if err == nil && r.n == limit {
-			return more()
-		}
-		if err == nil {
-			err = r.add(e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.encode(ctx, of)
 }
 
 // windows answers with windows. Without a width, it chooses one for about as many windows as points.
-func (a *api) windows(ctx context.Context, q url.Values) ([]byte, error) {
-	var w windowing
-	limit, points := 0, 0
-	s, err := a.selected(q, &w.selection, func(f *pflag.FlagSet) {
-		w.parameters(f)
-		f.Var(number(&limit, maxRows, 1, maxRows), "limit", "")
-		f.Var(number(&points, 0, 1, maxRows), "points", "")
-	})
-	if err != nil {
-		return nil, err
-	}
-	l := s.schema.Layout()
-	if w.every != "" && points > 0 {
+func (a *api) windows(ctx context.Context, r *request) (any, error) {
+	if r.every != "" && r.points > 0 {
 		return nil, errors.New("points: windows have the width of every: leave one of them out")
 	}
-	if w.every == "" {
-		if w.every, err = chosenWidth(s, w.zone, cmp.Or(points, defaultCount)); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.checkWindows(); err != nil {
+	if err := r.chooseWidth(cmp.Or(r.points, defaultCount)); err != nil {
 		return nil, err
 	}
-	shown, err := w.rows(l)
+	if err := r.checkWindows(); err != nil {
+		return nil, err
+	}
+	of, err := r.windowAnswer(r.windowsOf)
 	if err != nil {
 		return nil, err
 	}
-	out := newRows(shown.Columns())
-	out.about.Every = w.every
-	windows := s.windows(ctx, a.client, a.counted(out.about.Cost), w.width, w.options)
-	err = out.addAll(shown.Rows(windows), limit, func() error {
-		return web.NewProblem("too many windows", http.StatusUnprocessableEntity,
-			fmt.Sprintf("there are more than %s windows of %s: use a larger every, fewer points, a shorter range or fewer series",
-				words.Number(float64(limit)), w.every))
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out.json()
+	of.all = true
+	return r.encode(ctx, of)
 }
 
-// chosenWidth returns a width of windows for a number of points in a range. Where events have expired, they consist of
-// windows of rollups: there are no others.
-func chosenWidth(s *selected, zone *time.Location, points int) (string, error) {
-	if s.from.IsZero() || s.to.Year() > 9000 {
-		return "", errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to, after the year 1 and before 9000")
+// chooseWidth chooses a width of windows for a number of points in a range, unless the request has one. Where events have expired, they
+// consist of windows of rollups: there are no others.
+func (r *request) chooseWidth(points int) error {
+	switch {
+	case r.every != "":
+		return nil
+	case r.from.IsZero() || r.to.Year() > 9000:
+		return errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to, after the year 1 and before 9000")
 	}
-	p := plot{layout: s.schema.Layout(), Chart: chart.Chart{Zone: zone, From: s.from, To: s.to}}
-	p.setWidth(max(time.Second, s.to.Sub(s.from)/time.Duration(points)), s.rollupWidth()) // windows of requests are no narrower
-	if _, err := window.Parse(p.Width, zone); err != nil {
-		return "", err
-	}
-	return p.Width, nil
+	p := plot{request: r, Chart: chart.Chart{Zone: r.zone, From: r.from, To: r.to}}
+	p.setWidth(max(time.Second, r.to.Sub(r.from)/time.Duration(points)), r.rollupWidth()) // windows of requests are no narrower
+	r.every = p.Width
+	return nil
 }

@@ -5,48 +5,33 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"net/http"
-	"net/url"
+	"iter"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/internal/chart"
-	"github.com/btgen-dev/btgen/cmd/internal/web"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // Limits of a chart and of what the page opens with.
 const (
-	leastWidth  = 200 // pixels
-	mostWidth   = 4000
+	leastPixels = 200 // pixels
+	mostPixels  = 4000
 	maxOpened   = 50 // schemas that are asked for data
 	firstSeries = 8  // of a schema, whose newest events are compared
 	maxOpening  = 5 * time.Second
 )
 
 // chart answers with a chart, as plot draws it. An end of the range that is not given is that of the events.
-func (a *api) chart(ctx context.Context, q url.Values) ([]byte, error) {
-	w := plotting{show: "mean"}
-	width := 0
-	s, err := a.selected(q, &w.selection, func(f *pflag.FlagSet) {
-		f.StringArrayVar(&w.several, "series", nil, "")
-		f.StringSliceVar(&w.fields, "fields", nil, "")
-		f.StringVar(&w.every, "every", "", "")
-		f.StringVar(&w.show, "show", w.show, "")
-		f.Var(number(&width, 960, leastWidth, mostWidth), "width", "")
-	})
-	if err != nil {
-		return nil, err
-	}
-	d, err := w.chart(s, min(plotPixels, width))
+func (a *api) chart(ctx context.Context, r *request) (any, error) {
+	p, err := r.plot(min(plotPixels, r.pixels))
 	if err != nil {
 		return nil, err
 	}
@@ -58,20 +43,20 @@ func (a *api) chart(ctx context.Context, q url.Values) ([]byte, error) {
 		*chart.Drawn
 		Undecodable int   `json:"undecodable"`
 		Cost        *cost `json:"cost"`
-	}{Cost: new(cost)}
-	d.client, d.options, d.progress = a.client, a.counted(out.Cost), &meter{out: io.Discard}
-	if err := d.read(ctx); err != nil && !errors.Is(err, errNoValues) {
+	}{Cost: r.counted()}
+	p.progress = &meter{out: io.Discard}
+	if err := p.read(ctx); err != nil && !errors.Is(err, errNoValues) {
 		return nil, err
 	} else if err == nil {
-		if out.Drawn, err = d.Draw(float64(width)); err != nil {
+		if out.Drawn, err = p.Draw(float64(r.pixels)); err != nil {
 			return nil, err
 		}
-		out.From, out.To = d.From.In(w.zone).Format(time.RFC3339Nano), d.To.In(w.zone).Format(time.RFC3339Nano)
+		out.From, out.To = p.From.In(r.zone).Format(time.RFC3339Nano), p.To.In(r.zone).Format(time.RFC3339Nano)
 	}
-	out.Every, out.Values, out.Undecodable = d.Width, d.values(), d.undecodable
+	out.Every, out.Values, out.Undecodable = p.Width, p.values(), p.progress.undecodable
 	text, err := json.Marshal(&out)
 	if len(text) > maxAnswer {
-		return nil, web.NewProblem("too large", http.StatusUnprocessableEntity, fmt.Sprintf("the chart is larger than %d MiB: select fewer series or fields", maxAnswer>>20))
+		return nil, tooMuch("too large", "the chart is larger than %d MiB: select fewer series or fields", maxAnswer>>20)
 	}
 	return text, err
 }
@@ -86,24 +71,20 @@ type opened struct {
 
 // open answers with the first series of the schema that has the newest event, as far as the first series of schemas tell within a
 // moment. If none has one, the error is the first one of those that could not be read, other than that of a missing table.
-func (a *api) open(ctx context.Context, q url.Values) ([]byte, error) {
-	if len(q) > 0 {
-		return nil, errors.New("there are no parameters")
-	}
+func (a *api) open(ctx context.Context, _ *request) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxOpening)
 	defer cancel()
 	found := make([]opened, min(len(a.names), maxOpened))
 	errs := make([]error, len(found))
-	running := make(chan struct{}, maxReading)
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(maxReading)
 	for i := range found {
-		all.Go(func() {
-			running <- struct{}{}
-			defer func() { <-running }()
+		all.Go(func() error {
 			found[i], errs[i] = a.newest(ctx, a.names[i])
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait() // errs has the errors
 	newest := opened{Series: json.RawMessage("null")}
 	for i := range found {
 		if found[i].Schema != "" && (newest.Schema == "" || found[i].newest.After(newest.newest)) {
@@ -113,7 +94,7 @@ func (a *api) open(ctx context.Context, q url.Values) ([]byte, error) {
 	if i := slices.IndexFunc(errs, unread); newest.Schema == "" && i >= 0 {
 		return nil, errs[i]
 	}
-	return json.Marshal(&newest)
+	return &newest, nil
 }
 
 // unread reports whether an error says that a table could not be read, and not only that it does not exist, or has an event
@@ -150,4 +131,96 @@ func (a *api) newest(ctx context.Context, name string) (out opened, failed error
 	out.Schema, out.Newest = name, out.newest.UTC().Format(time.RFC3339Nano)
 	out.Series = format.NewTextJSON(columns).Append(nil, &dynamic.Event{Series: series[0]})
 	return out, nil
+}
+
+// extent returns the times of the first and the last event in a window of all times that has a value of one of the fields, which are
+// indexes; zero times if there is none.
+func (r *request) extent(windows iter.Seq2[dynamic.Window, error], fields []int) (first, last time.Time, err error) {
+	for w, err := range windows {
+		if err != nil {
+			return first, last, err
+		}
+		for _, i := range fields {
+			f := &r.schema.Layout().Fields[i]
+			if at, ok := dynamic.FirstTime.Of(&w, f, i).(time.Time); ok && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+			if at, ok := dynamic.LastTime.Of(&w, f, i).(time.Time); ok && at.After(last) {
+				last = at
+			}
+		}
+	}
+	return first, last, nil
+}
+
+// outward extends a range of events to whole windows of the rollups of their table: once its events have expired, a window that the
+// range cuts could not be read.
+func (r *request) outward(from, to time.Time) (begin, end time.Time) {
+	begin, end = from, to
+	for _, every := range r.rollups() {
+		if at := rollupStart(every, from); at.Before(begin) {
+			begin = at
+		}
+		if at := rollupStart(every, to.Add(-1)).Add(every); at.After(end) {
+			end = at
+		}
+	}
+	return begin, end
+}
+
+// rollups returns the widths of the rollups of the layouts of the table that is read.
+func (r *request) rollups() (out []time.Duration) {
+	for _, t := range r.reads.Periods() {
+		if t.Rollup != nil {
+			out = append(out, t.Rollup.Every)
+		}
+	}
+	return out
+}
+
+// rollupStart returns the start of the window of a rollup that holds a time.
+func rollupStart(every time.Duration, t time.Time) time.Time {
+	return window.Every(every).Back(t.Add(1), time.Time{}, 1)
+}
+
+// cuts reports whether a time is within a window of a rollup.
+func (r *request) cuts(t time.Time) bool {
+	for _, every := range r.rollups() {
+		if !rollupStart(every, t).Equal(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// rollupWidth returns the width of the widest rollup of layouts whose events in the range may have expired, so that there are no
+// narrower windows of them; 0 if there is none.
+func (r *request) rollupWidth() (widest time.Duration) {
+	for _, t := range r.reads.Periods() {
+		if age := t.Age(); t.Rollup != nil && age > 0 && r.from.Before(time.Now().Add(-age)) {
+			widest = max(widest, t.Rollup.Every)
+		}
+	}
+	return widest
+}
+
+// ranges answers with the range of the events of a selection, extended to whole windows of rollups. It ends after the last event.
+func (a *api) ranges(ctx context.Context, r *request) (any, error) {
+	fields, err := r.picked("fields", "field", r.schema.Layout().Fields, r.fields)
+	if err != nil {
+		return nil, err
+	}
+	out := struct {
+		From        string `json:"from"` // empty without events
+		To          string `json:"to"`
+		Undecodable int    `json:"undecodable"`
+		Cost        *cost  `json:"cost"`
+	}{Cost: r.counted()}
+	windows := r.windowsOf(ctx, window.Whole(), store.WindowOptions{Fields: r.fieldsOf(fields)})
+	first, last, err := r.extent(decodable(windows, func(error) { out.Undecodable++ }), fields)
+	if err == nil && !first.IsZero() { // pages count in milliseconds
+		from, to := r.outward(first.Truncate(time.Millisecond), last.Truncate(time.Millisecond).Add(time.Millisecond))
+		out.From, out.To = from.UTC().Format(time.RFC3339Nano), to.UTC().Format(time.RFC3339Nano)
+	}
+	return &out, err
 }

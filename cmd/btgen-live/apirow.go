@@ -2,19 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/spf13/pflag"
-
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/prose"
@@ -72,34 +67,24 @@ type shownCell struct {
 
 // row answers with the rows in which an event of a series is stored, in the table that is read: several if its
 // key has the field.
-func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
-	at, n := "", 0
-	var of selection
-	s, err := a.selected(q, &of, func(f *pflag.FlagSet) {
-		f.StringVar(&at, "time", "", "")
-		f.Var(number(&n, 0, 0, math.MaxInt32), "sequence", "")
-	})
-	if err != nil {
+func (a *api) row(ctx context.Context, r *request) (any, error) {
+	t, err := parseInstant("time", r.instant, "")
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	t, err := parseInstant("time", at, anInstant)
-	if err != nil {
-		return nil, err
-	}
-	if of.from+of.to != "" {
+	case r.fromText+r.toText != "":
 		return nil, errors.New("from and to: want the time of one event instead")
-	}
-	if s.of != ofSeries {
+	case len(r.series) != 1:
 		return nil, errors.New("want the values of one series")
 	}
-	l := s.schema.Layout()
+	l := r.schema.Layout()
 	if !codec.Truncate(t, l.Precision).Equal(t) {
-		return nil, fmt.Errorf("time %q: finer than the precision of the schema, %s, so no event has it", at, schema.FormatDuration(l.Precision))
+		return nil, fmt.Errorf("time %q: finer than the precision of the schema, %s, so no event has it", r.instant, schema.FormatDuration(l.Precision))
 	}
-	table, sequence := periodAt(l.Read, t), uint32(n)
+	table, sequence := periodAt(l.Read, t), uint32(r.sequence)
 	out := []storedRow{}
 	for _, metric := range metricsOf(table) {
-		v := codec.KeyValues{Series: value.Pointers(l, s.values, nil), Metric: metric, At: &t, Sequence: &sequence}
+		v := codec.KeyValues{Series: value.Pointers(l, r.series[0], nil), Metric: metric, At: &t, Sequence: &sequence}
 		row, err := a.storedRow(ctx, l, table, &v)
 		if err != nil {
 			return nil, err
@@ -108,7 +93,7 @@ func (a *api) row(ctx context.Context, q url.Values) ([]byte, error) {
 			out = append(out, row)
 		}
 	}
-	return json.Marshal(map[string]any{"rows": out})
+	return map[string]any{"rows": out}, nil
 }
 
 // periodAt returns the layout of a table for events at a time.
@@ -154,13 +139,17 @@ func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, 
 	if err != nil {
 		return storedRow{}, err
 	}
+	of, err := verify.Schema{Layout: l, Table: t}.Key(string(key))
+	if err != nil {
+		return storedRow{}, err
+	}
 	now := time.Now()
 	for _, family := range slices.Sorted(maps.Keys(row)) {
 		cells := cellsOf(t, family, row[family], now)
 		if t.Rollup != nil && family == t.Rollup.Family {
 			describeRollup(l, t, cells, row[family])
 		} else {
-			describeEvents(l, t, v, cells, row[family])
+			describeEvents(&of, family, cells, row[family])
 		}
 		out.Cells = append(out.Cells, cells...)
 	}
@@ -203,48 +192,28 @@ func textOrHex(b []byte) string {
 }
 
 // describeEvents decodes cells of the events in the row of a key.
-func describeEvents(l *layout.Layout, t *layout.Table, key *codec.KeyValues, cells []shownCell, items []bigtable.ReadItem) {
-	columns, naming := t.AllColumns(), t.Pattern.Naming()
+func describeEvents(key *verify.Key, family string, cells []shownCell, items []bigtable.ReadItem) {
 	for i, item := range items {
-		_, qualifier, _ := strings.Cut(item.Column, ":")
-		datum, name := item.Value, qualifier
-		switch naming {
-		case codec.NamedByTime:
-			in := t.Offset(l).In(t.Bucket.Start(*key.At))
-			micros, _, ok := in.Parse([]byte(qualifier))
-			if !ok {
-				cells[i].Means = in.Refuse([]byte(qualifier)).Error()
-				continue
-			}
-			cells[i].Time, name = codec.FromMicros(micros).UTC().Format(time.RFC3339Nano), columns[0].Qualifier
-		case codec.NamedByValue:
-			datum, name = []byte(qualifier), *key.Metric
-		}
-		k := slices.IndexFunc(columns, func(c layout.Column) bool { return c.Qualifier == name })
-		if k < 0 {
+		cell, found := key.Cell(family, item)
+		if !found {
 			continue
 		}
-		cells[i].Means = meaning(l, t, &columns[k], datum)
-		if k < len(t.Columns) && !sample.Readable(l, t, k) && len(item.Value) > 0 {
+		if !cell.Time.IsZero() {
+			cells[i].Time = cell.Time.UTC().Format(time.RFC3339Nano)
+		}
+		switch {
+		case cell.Err != nil:
+			cells[i].Means = cell.Err.Error()
+		case cell.Column.Field == layout.WrittenAt:
+			cells[i].Means = "written at " + cell.WrittenAt.UTC().Format(time.RFC3339Nano)
+		default:
+			cells[i].Means = words.Excerpt(sample.ShowEvent(key.Layout, &sample.Event{Values: cell.Values}), shownMeaning)
+		}
+		k := slices.IndexFunc(key.Table.Columns, func(c layout.Column) bool { return c.Qualifier == cell.Column.Qualifier })
+		if k >= 0 && !sample.Readable(key.Layout, key.Table, k) && len(item.Value) > 0 {
 			cells[i].Value = fmt.Sprintf("0x%x", item.Value[:min(len(item.Value), shownBytes)])
 		}
 	}
-}
-
-// meaning says what the datum of a column is, or why it cannot be decoded.
-func meaning(l *layout.Layout, t *layout.Table, c *layout.Column, datum []byte) string {
-	var blob *value.Blob
-	if t.Serialized() {
-		blob = value.NewBlob(l.Fields, t.Blob)
-	}
-	values, writtenAt, err := verify.Decode(l, blob, c, datum)
-	switch {
-	case err != nil:
-		return err.Error()
-	case c.Field == layout.WrittenAt:
-		return "written at " + writtenAt.UTC().Format(time.RFC3339Nano)
-	}
-	return words.Excerpt(sample.ShowEvent(l, &sample.Event{Values: values}), shownMeaning)
 }
 
 // describeRollup says what the cells of a rollup are.
@@ -265,7 +234,7 @@ func describeRollup(l *layout.Layout, t *layout.Table, cells []shownCell, items 
 				cells[i].Means = "run: " + err.Error()
 				continue
 			}
-			cells[i].Means = fmt.Sprintf("run: %s by %s, in place of %s", countOf(len(windows.Windows), "window"), schema.FormatDuration(windows.Every), countOf(int(found.Total), "change"))
+			cells[i].Means = fmt.Sprintf("run: %s by %s, in place of %s", countOf(len(windows.Windows), "window"), schema.FormatDuration(windows.Every), countOf(found.Total, "change"))
 		}
 	}
 }

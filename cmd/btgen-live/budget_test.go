@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -45,7 +44,9 @@ func TestMemoryOfEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := &largeEvents{sizes: sizes}
 			var written, most atomic.Int64
-			l := &loading{options: &writing{fromLine: 1}, out: io.Discard, progress: newMeter(&cobra.Command{}), identities: format.NewIdentities(&layout.Layout{Precision: time.Nanosecond})}
+			r := newRequest("write", &cobra.Command{})
+			r.fromLine, r.schema = 1, dynamic.New(&layout.Layout{Precision: time.Nanosecond})
+			l := newLoading(r, "events")
 			l.write = func(_ context.Context, events []dynamic.Event) error {
 				most.Store(max(most.Load(), in.read.Load()-written.Load()))
 				for i := range events {
@@ -53,7 +54,7 @@ func TestMemoryOfEvents(t *testing.T) {
 				}
 				return nil
 			}
-			must(t, l.run(t.Context(), func() {}, in))
+			must(t, l.run(t.Context(), in))
 			total, largest := int64(0), 0
 			for _, size := range sizes {
 				total, largest = total+int64(size), max(largest, size)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -223,15 +224,16 @@ func textsOf(t *testing.T, format string, data []byte) (out []string) {
 // TestTokenPrinted prints a token to a terminal, and nowhere else.
 func TestTokenPrinted(t *testing.T) {
 	terminal, end := termtest.Open(t)
-	s, cmd := serving{token: "print"}, newServe()
-	cmd.SetErr(terminal)
-	token, err := s.readToken(cmd)
+	r := newRequest("serve", &cobra.Command{})
+	r.token = "print"
+	r.cmd.SetErr(terminal)
+	token, err := r.readToken()
 	if shown := end(); err != nil || len(token) < web.MinToken || !strings.Contains(shown, "token: "+token) {
 		t.Errorf("%q, %v: %s", token, err, shown)
 	}
 	var file bytes.Buffer
-	cmd.SetErr(&file)
-	if token, err := s.readToken(cmd); err == nil || token != "" || file.Len() > 0 {
+	r.cmd.SetErr(&file)
+	if token, err := r.readToken(); err == nil || token != "" || file.Len() > 0 {
 		t.Errorf("%q, %v: %s", token, err, &file)
 	}
 }

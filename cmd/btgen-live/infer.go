@@ -6,105 +6,77 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/infer"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/output"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/setup"
 )
 
 // Limits of the sample that infer holds in memory.
 const (
-	inferredCells    = 1_000_000
-	inferredBytes    = 256 << 20
-	inferredRow      = 100_000 // cells of a row
-	inferredVersions = 1000    // cells of a column in a row
+	inferredCells = 1_000_000
+	inferredBytes = 256 << 20
+	inferredRow   = 100_000 // cells of a row
 )
 
-// newInfer returns the command infer.
-func newInfer() *cobra.Command {
-	var n inference
-	cmd := command("infer", n.run)
-	cmd.Args = cli.AtMost(1)
-	n.optional(cmd, "app `profile` of the reads")
-	cmd.Flags().StringVar(&n.table, "table", "", "`ID` of the table, without the prefix")
-	cmd.Flags().StringVar(&n.sampling.Prefix, "key-prefix", "", "read only rows whose keys begin with this `text`, for a table with several kinds of rows")
-	cmd.Flags().Var(number(&n.sampling.Rows, defaultSample, 1, 0), "sample", fmt.Sprintf("maximum number of `rows` to read; of a file, lines, by default %d", inferredLines))
-	cmd.Flags().Var(number(&n.versions, inferredVersions, 1, 0), "versions", "maximum number of `cells` to read of a column in a row, the newest")
-	cmd.Flags().StringVar(&n.out, "out", "", "write the schema to this `file`, which must not exist, and print the shares")
-	n.input.add(cmd)
-	cmd.Flags().StringSliceVar(&n.series, "series", nil, "`columns` of CSV that tell one series from another, or name=value for one that the file lacks")
-	cmd.Flags().StringVar(&n.timeColumn, "time-column", "", "`column` of CSV with the time")
-	return cmd
-}
-
-// inference are the flags of the command infer.
-type inference struct {
-	target
-	table, out string
-	file       string // with events, or - for stdin
-	versions   int
-	sampling   verify.Sampling
-	input      inputFlags
-	series     []string
-	timeColumn string
-}
-
-// run proposes a schema.
-func (n *inference) run(cmd *cobra.Command, args []string) error {
-	if _, err := os.Lstat(n.out); n.out != "" && err == nil {
-		return fmt.Errorf("--out %s: the file exists", n.out)
+// inferSchema proposes a schema for a table, or for a file.
+func inferSchema(_ context.Context, r *request) error {
+	if _, err := os.Lstat(r.out); r.out != "" && err == nil {
+		return fmt.Errorf("--out %s: the file exists", r.out)
 	}
-	propose := n.proposeTable
-	if len(args) == 1 {
-		n.file, propose = args[0], n.proposeFile
+	propose := r.proposeForTable
+	if len(r.args) == 1 {
+		propose = r.proposeForFile
 	}
-	p, err := propose(cmd)
+	p, err := propose()
 	if err != nil {
 		return err
 	}
-	return n.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), p)
+	return r.printProposal(p)
 }
 
-// proposeTable proposes a schema for a table.
-func (n *inference) proposeTable(cmd *cobra.Command) (*infer.Proposal, error) {
-	if n.table == "" {
+// proposeForTable proposes a schema for a table.
+func (r *request) proposeForTable() (*infer.Proposal, error) {
+	if r.tableID == "" {
 		return nil, errors.New("no table is named: add --table T with the ID of the table for which to propose a schema, or the file with events of another system")
 	}
-	if err := n.required(); err != nil {
+	if err := r.required(); err != nil {
 		return nil, err
 	}
-	progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
-	defer progress.Stop()
-	progress.Step("reading up to %d rows of table %s%s", n.sampling.Rows, n.prefix, n.table)
-	sample := infer.Sample{Table: n.table}
-	err := n.withAdmin(cmd, func(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) error {
-		if err := n.stored(ctx, admin, &sample); err != nil {
-			return err
-		}
-		return n.read(ctx, client, &sample)
-	})
+	defer r.step("reading up to %d rows of table %s%s", r.sample, r.prefix, r.tableID).Stop()
+	sample := infer.Sample{Table: r.tableID}
+	ctx, admin, err := r.connectBoth()
+	if err == nil {
+		err = r.inferStored(ctx, admin, &sample)
+	}
+	if err == nil {
+		err = r.inferRows(ctx, &sample)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("table %s%s: %w", n.prefix, n.table, err)
+		return nil, fmt.Errorf("table %s%s: %w", r.prefix, r.tableID, err)
 	}
 	return infer.Propose(sample)
 }
 
-// read reads the rows of the sample: whole ones, in order, up to the limits of memory.
-func (n *inference) read(ctx context.Context, client *bigtable.Client, s *infer.Sample) error {
-	n.sampling.Timeout = n.timeout
-	n.sampling.Filter, n.sampling.RowCells = bigtable.LatestNFilter(n.versions), inferredRow
-	n.sampling.Cells, n.sampling.Bytes = inferredCells, inferredBytes
-	sampled, err := verify.Sample(ctx, client.OpenTable(n.prefix+n.table), n.sampling, func(row bigtable.Row) bool {
+// inferRows reads the rows of the sample: whole ones, in order, up to the limits of memory.
+func (r *request) inferRows(ctx context.Context, s *infer.Sample) error {
+	sampling := verify.Sampling{
+		Rows: r.sample, Prefix: r.keyPrefix, Timeout: r.timeout, Filter: bigtable.LatestNFilter(r.versions), RowCells: inferredRow,
+		Cells: inferredCells, Bytes: inferredBytes,
+	}
+	sampled, err := verify.Sample(ctx, r.client.OpenTable(r.prefix+r.tableID), sampling, func(row bigtable.Row) bool {
 		s.Rows = append(s.Rows, row)
 		return true
 	})
@@ -113,13 +85,13 @@ func (n *inference) read(ctx context.Context, client *bigtable.Client, s *infer.
 	return err
 }
 
-// stored sets what the table itself tells: its column families without that of the sums of versions, its tier and
+// inferStored sets what the table itself tells: its column families without that of the sums of versions, its tier and
 // its granularity.
-func (n *inference) stored(ctx context.Context, admin *bigtable.AdminClient, s *infer.Sample) error {
-	ctx, cancel := context.WithTimeout(ctx, n.timeout)
+func (r *request) inferStored(ctx context.Context, admin *bigtable.AdminClient, s *infer.Sample) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	s.Families = map[string]codec.GCRule{}
-	info, micros, err := setup.TableInfo(ctx, admin, n.prefix+n.table)
+	info, micros, err := setup.TableInfo(ctx, admin, r.prefix+r.tableID)
 	if err == nil {
 		s.Tier, s.Micros = setup.TierOf(info.TieredStorageConfig), micros
 		for _, f := range info.FamilyInfos {
@@ -138,13 +110,12 @@ func (n *inference) stored(ctx context.Context, admin *bigtable.AdminClient, s *
 	return err
 }
 
-// print prints the schema, or writes its file and prints what it reads. It returns
+// printProposal prints the schema, or writes its file and prints what it reads. It returns
 // ErrFindings if it does not read everything.
-func (n *inference) print(stdout, stderr io.Writer, p *infer.Proposal) error {
-	r, err := p.Report, error(nil)
-	summary := ""
-	if r != nil {
-		summary = reportText(r)
+func (r *request) printProposal(p *infer.Proposal) (err error) {
+	stdout, summary := r.cmd.OutOrStdout(), ""
+	if p.Report != nil {
+		summary = reportText(p.Report)
 	}
 	if p.Partial {
 		summary = "some lines were not read: the first comments of the schema name them\n"
@@ -152,17 +123,93 @@ func (n *inference) print(stdout, stderr io.Writer, p *infer.Proposal) error {
 	if len(p.Questions) > 0 {
 		summary += fmt.Sprintf("%s in the schema\n", countOf(len(p.Questions), "question"))
 	}
-	if n.out == "" {
+	if r.out == "" {
 		_, err = stdout.Write(p.Schema)
-		stdout = stderr
+		stdout = r.cmd.ErrOrStderr()
 	} else {
-		err = output.WriteNew(n.out, p.Schema)
+		err = output.WriteNew(r.out, p.Schema)
 	}
 	if err == nil {
 		_, err = io.WriteString(stdout, summary)
 	}
-	if err == nil && (p.Partial || r != nil && len(r.Findings) > 0) {
+	if err == nil && (p.Partial || p.Report != nil && len(p.Report.Findings) > 0) {
 		err = cli.ErrFindings
 	}
 	return err
+}
+
+// inferredLines is the number of lines of a file that infer reads by default.
+const inferredLines = 10_000
+
+// proposeForFile proposes a schema for the events in a file, or for a table definition in CQL.
+func (r *request) proposeForFile() (*infer.Proposal, error) {
+	shown, in, err := r.openInput()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	propose := r.proposeForRecords
+	if strings.EqualFold(filepath.Ext(r.args[0]), ".cql") {
+		propose = r.proposeForCQL
+	}
+	p, err := propose(shown, in)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", shown, err)
+	}
+	return p, err
+}
+
+// proposeForCQL proposes a schema for a table definition.
+func (r *request) proposeForCQL(_ string, in io.Reader) (*infer.Proposal, error) {
+	if r.several != nil || r.timeColumn != "" || r.format != "" {
+		return nil, errors.New("--format, --series and --time-column are for files with events, and this is a table definition")
+	}
+	text, err := io.ReadAll(io.LimitReader(in, infer.MaxCQL+1))
+	if err != nil {
+		return nil, err
+	}
+	return infer.ProposeCQL(string(text), r.tableID, r.whereToLoad()...)
+}
+
+// proposeForRecords proposes a schema for events.
+func (r *request) proposeForRecords(name string, in io.Reader) (*infer.Proposal, error) {
+	f, err := r.inputFormat(in, name)
+	if err != nil {
+		return nil, err
+	}
+	if !f.Cells && !f.Binary && (r.several != nil || r.timeColumn != "") {
+		return nil, errors.New("--series and --time-column are for CSV")
+	}
+	if !f.Scans() {
+		if err := format.Foreign(in); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("no schema is proposed for this format: use %s, or a .cql file",
+			words.List(format.Names((*format.Format).Scans), "or"))
+	}
+	if strings.Contains(r.timeColumn, "+") {
+		r.reader.CSV.Joined = []string{r.timeColumn}
+	}
+	scanner, err := f.Scan(in, r.reader)
+	if err != nil {
+		return nil, err
+	}
+	limit := inferredLines
+	if r.given("sample") {
+		limit = r.sample
+	}
+	base := filepath.Base(name)
+	return infer.ProposeRecords(infer.Records{
+		Name: strings.TrimSuffix(base, filepath.Ext(base)), Title: words.Printable(base), Format: f, Scanner: scanner, Options: r.reader,
+		Time: r.timeColumn, Series: r.several, Limit: limit, Flags: append(r.inputFlags(), r.whereToLoad()...), File: r.args[0],
+	})
+}
+
+// whereToLoad returns the flags of the command that loads the file which say where its schema and its table are.
+func (r *request) whereToLoad() []string {
+	flags := r.repeated("project", "instance", "prefix")
+	if r.out != "" {
+		flags = append(flags, "--schemas "+words.Shell(filepath.Dir(r.out)))
+	}
+	return flags
 }

@@ -316,21 +316,26 @@ func inferredReader(schema []byte, s namedSample) (format.Reader, []string, erro
 	if r.Diagnostics.HasErrors() || r.Layouts[0].Name != args[0] || args[1] != "FILE" && filepath.Base(args[1]) != filepath.Base(s.file) {
 		return nil, args, fmt.Errorf("%w\n%s", r.Diagnostics.Err(), schema)
 	}
-	var input inputFlags
-	cmd := &cobra.Command{}
-	input.add(cmd)
-	input.addWritten(cmd)
-	if err := cmd.ParseFlags(args[2:]); err != nil {
+	input := newRequest("write", &cobra.Command{})
+	input.addFlags()
+	if err := input.cmd.ParseFlags(args[2:]); err != nil {
 		return nil, args, err
 	}
-	if err := input.check(); err != nil {
+	if err := input.times(); err != nil {
+		return nil, args, err
+	}
+	if err := input.checkInput(); err != nil {
 		return nil, args, err
 	}
 	text := s.text
 	if s.load != "" {
 		text = s.load
 	}
-	reader, err := input.open(strings.NewReader(text), s.file, r.Layouts[0])
+	f, err := input.inputFormat(strings.NewReader(text), s.file)
+	if err != nil {
+		return nil, args, err
+	}
+	reader, err := f.Read(strings.NewReader(text), r.Layouts[0], input.reader)
 	return reader, args, err
 }
 

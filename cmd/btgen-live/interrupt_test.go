@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"os"
 	"os/exec"
@@ -186,18 +187,20 @@ func TestWindowsProgress(t *testing.T) {
 		var out, progress strings.Builder
 		cmd.SetOut(&out)
 		cmd.SetErr(&progress)
-		w := windowing{printing: printing{format: "csv"}, every: "1d", by: []string{}, fields: []string{}}
-		rows, err := w.rows(s.Layout())
-		must(t, err)
-		days := func(yield func(dynamic.Window, error) bool) {
-			for range 3 {
-				time.Sleep(11 * time.Second) // the clock of the test goes on by itself
-				if w := (dynamic.Window{Window: window.Window{Events: 86_400}}); !yield(w, nil) {
-					return
+		r := newRequest("windows", cmd)
+		r.schema, r.format, r.every, r.by, r.fields, r.fill, r.zone = s, "csv", "1d", list{}, list{}, "none", time.UTC
+		a, err := r.windowAnswer(func(context.Context, window.Width, store.WindowOptions) iter.Seq2[dynamic.Window, error] {
+			return func(yield func(dynamic.Window, error) bool) {
+				for range 3 {
+					time.Sleep(11 * time.Second) // the clock of the test goes on by itself
+					if w := (dynamic.Window{Window: window.Window{Events: 86_400}}); !yield(w, nil) {
+						return
+					}
 				}
 			}
-		}
-		must(t, w.printWindows(t.Context(), cmd, s.Layout(), rows, days))
+		})
+		must(t, err)
+		must(t, r.print(t.Context(), a))
 		const want = "btgen-live: 86,400 events, 7,855/s\nbtgen-live: 172,800 events, 7,855/s\nbtgen-live: 259,200 events, 7,855/s\n"
 		assert.Same(t, want, progress.String())
 	})

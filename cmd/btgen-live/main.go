@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -22,56 +24,95 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return cli.Run(newRoot(), args, stdout, stderr)
 }
 
+// command is what the program does. Its usage is in usage.txt.
+type command struct {
+	name string
+	most int  // arguments; 0 for any number
+	of   need // what is there when it runs
+	run  func(ctx context.Context, r *request) error
+}
+
+// need is what a command needs.
+type need int
+
+const (
+	nothing   need = iota
+	ofSchema       // a schema, and the connection to the instance
+	selection      // and what is selected of the schema
+)
+
+var commands = []command{
+	{"setup", 0, nothing, setUp}, {"plan", 0, nothing, setUp}, {"delete-table", 0, nothing, deleteTables}, {"emulator", 0, nothing, runEmulator},
+	{"infer", 1, nothing, inferSchema}, {"write", 2, nothing, writeEvents}, {"serve", 0, nothing, serve},
+	{"read", 0, selection, readEvents}, {"windows", 0, selection, readWindows}, {"plot", 0, selection, draw},
+	{"count", 0, selection, count}, {"stats", 1, ofSchema, measure}, {"verify", 0, nothing, verifyTables},
+	{"delete", 0, selection, deleteEvents}, {"backfill", 1, ofSchema, backfill}, {"rollup", 1, ofSchema, summarize},
+}
+
 // newRoot returns the command line.
 func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "btgen-live",
-		Short: "Set up Bigtable for btgen schemas, and read and write events",
-		Long: `btgen-live creates and updates the tables of btgen schemas on an instance of Cloud
-Bigtable, shows how the tables of an instance differ from the schemas, verifies that the
-schemas can read what the tables contain, proposes schemas for existing tables, reads,
-summarizes, draws, serves, writes and counts events of any schema, deletes events and expired
-tables, and runs an emulator with the tables. It fails for schemas that btgen rejects.
-
-Exit codes: 0 success, 1 findings, 2 failure.`,
-	}
-	root.AddCommand(newSetup(), newPlan(), newVerify(), newInfer(), newRead(), newWindows(), newPlot(), newWrite(), newCount(), newStats(),
-		newServe(), newDelete(), newBackfill(), newRollup(), newDeleteTable(), newEmulator(), cli.NewVersion())
-	for _, c := range root.Commands() {
-		if run := c.RunE; run != nil {
-			c.RunE = func(cmd *cobra.Command, args []string) error {
-				err := run(cmd, args)
-				return ended(cmd.Context(), err) // the context that run has set
-			}
+	root := usage("btgen-live", section("btgen-live\n"))
+	for _, c := range commands {
+		arguments, text, _ := strings.Cut(section(c.name+" "), "\n")
+		cmd := usage(c.name+" "+arguments, text)
+		r := newRequest(c.name, cmd)
+		r.addFlags()
+		cmd.Args = func(_ *cobra.Command, args []string) error { return r.checkArguments(args, c.most) }
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			r.args = args
+			err := r.run(c)
+			return ended(cmd.Context(), errors.Join(err, r.close()))
 		}
+		root.AddCommand(cmd)
 	}
+	root.AddCommand(cli.NewVersion())
 	return root
 }
 
-// ending is the error that ended a command, in the words of people.
-type ending struct {
-	error
-	text string
+// run runs a command once what it needs is there.
+func (r *request) run(c command) (err error) {
+	ctx := r.cmd.Context()
+	if err = r.check(); err == nil && c.of >= ofSchema {
+		err = r.load()
+	}
+	if err == nil && c.of == selection {
+		err = r.choose()
+	}
+	if err == nil && c.of >= ofSchema {
+		ctx, err = r.connect()
+	}
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, r)
 }
 
-// Error says how the command ended.
-func (e ending) Error() string { return e.text }
+// checkArguments checks the number of arguments.
+func (r *request) checkArguments(args []string, most int) error {
+	switch {
+	case len(args) == 0 && strings.HasPrefix(r.cmd.Use, r.command+" NAME"):
+		return fmt.Errorf("%s needs the name of a schema%s: write btgen-live %s", r.command, namesHere(), r.cmd.Use)
+	case r.command == "delete-table":
+		return cli.AtLeastOne("the name of a table")(r.cmd, args)
+	case most > 0:
+		return cli.AtMost(most)(r.cmd, args)
+	}
+	return nil
+}
 
-// Unwrap returns the error.
-func (e ending) Unwrap() error { return e.error }
-
-// ended returns the error of a command that had a context, see [interruptible], after a signal or after a timeout, which cancels
-// requests, too.
+// ended returns the error of a command that had a context, see [request.interruptible], in the words of people after a signal or after
+// a timeout, which cancels requests, too.
 func ended(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, cli.ErrFindings) {
+		return err
 	}
 	canceled, expired := context.Canceled, context.DeadlineExceeded
 	request := func(end error) string { return status.FromContextError(end).Err().Error() }
 	var replace []string
 	switch cause := context.Cause(ctx); {
 	case cause != nil && cause != canceled: // the signal
-		for _, text := range []string{request(canceled), canceled.Error(), os.Interrupt.String() + " signal received", syscall.SIGTERM.String() + " signal received"} {
+		signals := []string{os.Interrupt.String() + " signal received", syscall.SIGTERM.String() + " signal received"}
+		for _, text := range append(signals, request(canceled), canceled.Error()) {
 			replace = append(replace, text, "interrupted")
 		}
 	case strings.Contains(err.Error(), expired.Error()):
@@ -82,5 +123,5 @@ func ended(ctx context.Context, err error) error {
 	default:
 		return err
 	}
-	return ending{err, strings.NewReplacer(replace...).Replace(err.Error())}
+	return errors.New(strings.NewReplacer(replace...).Replace(err.Error()))
 }

@@ -69,7 +69,7 @@ func TestStatusesOfTheManual(t *testing.T) {
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			must(t, err)
-			for _, problem := range regexp.MustCompile(`NewProblem\([^,]+, http\.(\w+),`).FindAllSubmatch(text, -1) {
+			for _, problem := range regexp.MustCompile(`(?:NewProblem\([^,]+, |problem\()http\.(\w+),`).FindAllSubmatch(text, -1) {
 				got[string(problem[1])] = true
 			}
 		}

@@ -3,51 +3,54 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	_ "github.com/btgen-dev/btgen/cmd/btgen-live/internal/parquet" // registers the format
 	"github.com/btgen-dev/btgen/gen/cli"
-	"github.com/btgen-dev/btgen/gen/dynamic"
-	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/output"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// printing are the flags that say how something is printed.
-type printing struct {
-	format, output string
-	choices        []*format.Format // the first one is that of stdout
-}
-
-// flags adds the flags to a command.
-func (r *printing) flags(cmd *cobra.Command, choices []*format.Format) {
-	var names []string
-	for _, c := range choices {
-		names = append(names, c.Name)
+// formats returns the formats of the output of the command, of which the first is that of stdout, or those of its input.
+func (r *request) formats() []*format.Format {
+	switch r.command {
+	case "read", "windows":
+		return format.Formats((*format.Format).Writes)
+	case "plot":
+		return []*format.Format{
+			{Name: "text", Extensions: []string{".txt"}}, {Name: "svg", Extensions: []string{".svg"}},
+			{Name: "html", Extensions: []string{".html", ".htm"}},
+		}
+	case "write", "infer":
+		return format.Formats((*format.Format).Reads)
 	}
-	r.choices = choices
-	cmd.Flags().Var(oneOf(&r.format, "", names), "format", words.List(names, "or")+"; by default that of the extension of --output, or "+names[0])
-	cmd.Flags().StringVar(&r.output, "output", "", "`file` to write instead of stdout")
-	cli.Before(cmd, func(*cobra.Command, []string) error { return r.check() })
+	return []*format.Format{{Name: "text"}, {Name: "json"}}
 }
 
-// check checks the flags, and sets the format.
-func (r *printing) check() error {
-	extension, first, named := strings.ToLower(filepath.Ext(r.output)), r.choices[0].Name, ""
+// formatNames returns the names of the formats.
+func (r *request) formatNames() (names []string) {
+	for _, f := range r.formats() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// checkOutput checks where the output goes, and chooses its format.
+func (r *request) checkOutput() error {
+	choices := r.formats()
+	extension, first, named := strings.ToLower(filepath.Ext(r.output)), choices[0].Name, ""
 	var extensions []string
-	for _, c := range r.choices {
+	for _, c := range choices {
 		if slices.Contains(c.Extensions, extension) {
 			named = c.Name
 		}
@@ -65,129 +68,69 @@ func (r *printing) check() error {
 	return nil
 }
 
-// tallied says how what is printed is counted.
-type tallied struct {
-	one      string                       // describes one
-	limit    int                          // 0 for no limit
-	progress func(begun time.Time) string // describes what was read; nil to count what is printed
-}
-
-// print prints events up to a limit.
-func (r *printing) print(
-	ctx context.Context, cmd *cobra.Command, l *layout.Layout, columns []format.Column, of tallied, all iter.Seq2[*dynamic.Event, error],
-) error {
-	out, err := r.open(cmd, l, columns)
+// print prints an answer up to the limit of the request. A read that fails before the first row leaves only its error, and a binary
+// output that is not complete has no end, so that no program takes it for a complete one.
+func (r *request) print(ctx context.Context, a *answer) error {
+	of := format.Find(r.format)
+	w, end, err := r.open(of, a)
 	if err != nil {
 		return err
 	}
-	return r.printTo(ctx, cmd, out, of, all)
-}
-
-// printTo is print to an open output.
-func (r *printing) printTo(ctx context.Context, cmd *cobra.Command, out *export, of tallied, all iter.Seq2[*dynamic.Event, error]) error {
-	progress := newMeter(cmd)
-	if r.output == "" && cli.IsTerminal(cmd.OutOrStdout()) {
-		progress.terminal, progress.shown = false, time.Now().Add(time.Hour*24*365) // the events are the progress
-	}
-	n, undecodable, begun := 0, 0, time.Now()
-	err := func() error {
-		for e, err := range decodable(all, func(err error) {
-			undecodable++
-			progress.reportUndecodable(err, undecodable)
-		}) {
-			if err != nil {
-				return err
-			}
-			if err := out.add(e); err != nil {
-				return err
-			}
-			switch n++; {
-			case of.progress != nil:
-				progress.show(func() string { return of.progress(begun) })
-			case n%1024 == 0:
-				progress.show(func() string { return rateText(n, of.one, begun) })
-			}
-			if n == of.limit {
-				break
-			}
+	progress, begun := newMeter(r.cmd), time.Now()
+	silent := r.output == "" && cli.IsTerminal(r.cmd.OutOrStdout()) // the rows are the progress
+	var read, broken error
+	for e, err := range decodable(a.rows(ctx), progress.skip) {
+		if read = err; err != nil {
+			break
 		}
-		return nil
-	}()
-	progress.end()
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return errors.Join(fmt.Errorf("interrupted after %s", countOf(n, of.one)), out.end(false))
-	case err != nil:
-		return errors.Join(err, out.end(false))
+		if broken = w.Write(e); broken != nil {
+			break
+		}
+		a.n++
+		if !silent && (a.events > 0 || a.n%1024 == 0) { // there may be few windows
+			progress.show(func() string { return rateText(cmp.Or(a.events, a.n), begun) })
+		}
+		if a.n == r.limit {
+			break
+		}
 	}
-	if err := out.end(true); err != nil {
+	progress.end()
+	if read != nil && ctx.Err() != nil {
+		read = fmt.Errorf("interrupted after %s", countOf(a.n, a.one))
+	}
+	err = errors.Join(read, broken)
+	if err == nil || a.n > 0 && !of.Binary && broken == nil {
+		err = errors.Join(err, w.Close())
+	}
+	if err = errors.Join(err, end(err == nil)); err != nil {
 		return err
 	}
-	if hidden := format.Hidden(out.Writer); len(hidden) > 0 {
+	if hidden := format.Hidden(w); len(hidden) > 0 {
 		progress.line("the terminal is too narrow for %s: select fields with --fields, or use --format ndjson", strings.Join(hidden, ", "))
 	}
-	return progress.undecodable(undecodable)
+	return progress.done()
 }
 
-// rateText describes how many events, which one describes, were processed.
-func rateText(n int, one string, begun time.Time) string {
-	perSecond := float64(n) / time.Since(begun).Seconds()
-	return fmt.Sprintf("%s, %s/s", countOf(n, one), words.Number(perSecond))
-}
-
-// open opens the output.
-func (r *printing) open(cmd *cobra.Command, l *layout.Layout, columns []format.Column) (*export, error) {
-	of, stdout := format.Find(r.format), cmd.OutOrStdout()
-	if of.Binary && r.output == "" && cli.IsTerminal(stdout) {
-		return nil, fmt.Errorf("--format %s: a terminal cannot show it; write a file with --output", r.format)
-	}
-	x := &export{binary: of.Binary}
+// open opens the output of an answer; end ends it, and says whether it is complete.
+func (r *request) open(of *format.Format, a *answer) (w format.Writer, end func(complete bool) error, err error) {
+	stdout := r.cmd.OutOrStdout()
+	terminal := r.output == "" && cli.IsTerminal(stdout)
+	o := format.WriterOptions{Interactive: terminal}
 	var out io.Writer
-	var o format.WriterOptions
 	switch {
+	case terminal && of.Binary:
+		return nil, nil, fmt.Errorf("--format %s: a terminal cannot show it; write a file with --output", r.format)
 	case r.output != "":
-		var err error
-		if out, x.endFile, err = createFile(r.output); err != nil {
-			return nil, err
+		if out, end, err = createFile(r.output); err != nil {
+			return nil, nil, err
 		}
+		return of.NewWriter(out, r.schema.Layout(), a.columns, o), end, nil
 	case of.Reads(): // it is for programs
 		out = cli.Unguarded(stdout)
 	default:
 		out, o.Width, o.Color = stdout, cli.Width(stdout), cli.Colored(stdout)
 	}
-	o.Interactive = r.output == "" && cli.IsTerminal(stdout)
-	x.Writer = of.NewWriter(out, l, columns, o)
-	return x, nil
-}
-
-// export is an open output.
-type export struct {
-	format.Writer
-	binary  bool
-	endFile func(complete bool) error // nil for stdout
-	any     bool                      // an event was added
-	broken  bool                      // adding one has failed, as ending the output would
-}
-
-// add writes an event.
-func (x *export) add(e *dynamic.Event) error {
-	x.any = true
-	err := x.Write(e)
-	x.broken = err != nil
-	return err
-}
-
-// end ends the output; complete says whether it has all events. A read that fails before the first event leaves only
-// its error, and a binary output that is not complete has no end, so that no program takes it for a complete one.
-func (x *export) end(complete bool) error {
-	var err error
-	if complete || x.any && !x.binary && !x.broken {
-		err = x.Close()
-	}
-	if x.endFile == nil {
-		return err
-	}
-	return errors.Join(err, x.endFile(complete && err == nil))
+	return of.NewWriter(out, r.schema.Layout(), a.columns, o), func(bool) error { return nil }, nil
 }
 
 // createFile creates a file, or replaces one, which appears under its name once it is complete: end says whether it is, and otherwise
@@ -215,4 +158,25 @@ func createFile(name string) (file io.Writer, end func(complete bool) error, err
 		}
 		return partial.Discard()
 	}, err
+}
+
+// report prints a report as text or as JSON. It returns ErrFindings if the report has findings.
+func (r *request) report(text string, document any, findings bool) error {
+	if r.format == "json" {
+		encoded, err := json.MarshalIndent(document, "", "  ")
+		if err != nil {
+			return err
+		}
+		text = string(encoded) + "\n"
+	}
+	return r.say(text, findings)
+}
+
+// say prints a text. It returns ErrFindings if that has findings.
+func (r *request) say(text string, findings bool) error {
+	_, err := io.WriteString(r.cmd.OutOrStdout(), text)
+	if err == nil && findings {
+		err = cli.ErrFindings
+	}
+	return err
 }

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -169,21 +170,19 @@ func lined(command string) (text string, succeeds bool) {
 
 // dropped deletes a table of which btgen.lock says that it was removed, as delete-table does.
 func dropped(ctx context.Context, b *storetest.Bigtable) error {
-	t := target{project: storetest.Project, instance: storetest.Instance}
-	client, err := t.connect(ctx)
+	r := &request{project: storetest.Project, instance: storetest.Instance}
+	if err := r.connectLater(ctx); err != nil {
+		return err
+	}
+	defer func() { _ = r.close() }()
+	result, err := load(nil)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	layouts, err := loadLayouts(nil)
-	if err != nil {
-		return err
-	}
-	all := layouts[0].Tables
-	layouts[0].Tables = all[:1]
-	tables := tablesOf(layouts)
-	names := []string{all[1].ID}
-	gone, err := setup.DeleteTables(ctx, b.Admin, client, tables, names, setup.DeleteOptions{Removed: names})
+	l := result.Layouts[0]
+	names := []string{l.Tables[1].ID}
+	l.Tables = l.Tables[:1]
+	gone, err := setup.DeleteTables(ctx, b.Admin, r.client, dynamic.New(l).Tables(), names, setup.DeleteOptions{Removed: names})
 	if err == nil && len(gone) != 1 {
 		err = errors.New("nothing was deleted")
 	}

@@ -55,11 +55,11 @@ func (e *stalePlanError) Error() string {
 }
 
 // newPlanFile returns a plan without its changes, which note sets.
-func newPlanFile(l *live, tables []store.Table) (*planFile, error) {
+func (r *request) newPlanFile(tables []store.Table) (*planFile, error) {
 	server := map[bool]string{true: "an emulator", false: "Cloud Bigtable"}[os.Getenv(store.EmulatorVariable) != ""]
 	f := &planFile{
-		Version: planVersion, Allow: l.options.Allow, NoHistory: l.options.NoHistory,
-		For: map[string]string{"project": l.project, "instance": l.instance, "server": server, "prefix": l.options.TablePrefix},
+		Version: planVersion, Allow: r.setup.Allow, NoHistory: r.setup.NoHistory,
+		For: map[string]string{"project": r.project, "instance": r.instance, "server": server, "prefix": r.setup.TablePrefix},
 	}
 	parts := map[string][]string{} // several if schemas share a table
 	for _, t := range tables {

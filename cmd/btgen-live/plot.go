@@ -11,127 +11,78 @@ import (
 	"strconv"
 	"strings"
 
-	"cloud.google.com/go/bigtable"
-	"github.com/spf13/cobra"
-
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/internal/chart"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// newPlot returns the command plot.
-func newPlot() *cobra.Command {
-	var p plotting
-	cmd := command("plot", p.run)
-	p.target.flags(cmd, "app `profile` of the reads")
-	p.selection.flags(cmd)
-	cmd.Flags().StringSliceVar(&p.fields, "fields", nil, "`fields` to draw, separated by commas; by default all numbers and durations")
-	cmd.Flags().StringVar(&p.every, "every", "", "`width` of windows, such as 1h or 1d")
-	p.addZone(cmd.Flags(), "time `zone` of the axis, of days and of dates, such as Europe/Berlin")
-	cmd.Flags().StringVar(&p.show, "show", "mean", "`statistic` of windows: mean, min, max, first, last, count, sum, increase or rate")
-	p.printing.flags(cmd, []*format.Format{
-		{Name: "text", Extensions: []string{".txt"}}, {Name: "svg", Extensions: []string{".svg"}}, {Name: "html", Extensions: []string{".html", ".htm"}},
-	})
-	return cmd
-}
-
-// plotting are the flags of the command plot.
-type plotting struct {
-	target
-	selection
-	printing
-	fields []string
-	every  string
-	show   string
-}
-
-// run draws a chart.
-func (p *plotting) run(cmd *cobra.Command, args []string) error {
-	s, err := p.resolve(args)
-	if err != nil {
-		return err
-	}
-	d, err := p.plot(cmd, s, args)
-	if err != nil {
-		return err
-	}
-	err = p.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
-		defer d.progress.end()
-		d.client, d.options = client, p.readerOptions()
-		err := d.read(ctx)
-		if err != nil && ctx.Err() != nil {
-			return errors.New("interrupted: nothing is drawn")
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := p.write(cmd, &d.Chart); err != nil {
-		return err
-	}
-	return d.progress.undecodable(d.undecodable)
-}
-
-// plot returns the chart that the flags describe, without lines.
-func (p *plotting) plot(cmd *cobra.Command, s *selected, args []string) (*plot, error) {
+// draw draws a chart.
+func draw(ctx context.Context, r *request) error {
 	pixels := plotPixels
-	if p.format == "text" {
-		pixels = 2 * cmp.Or(columns(cmd.OutOrStdout()), 80)
+	if r.format == "text" {
+		pixels = 2 * cmp.Or(columns(r.cmd.OutOrStdout()), 80)
 	}
-	d, err := p.chart(s, pixels)
+	p, err := r.plot(pixels)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d.progress = newMeter(cmd)
-	title := slices.Clone(args)
-	if p.query != "" {
-		title = slices.Insert(title, 1, p.query)
+	title := append([]string{r.name}, r.args...)
+	if r.query != "" {
+		title = slices.Insert(title, 1, r.query)
 	}
-	d.Title = strings.Join(title, " ")
-	return d, nil
+	p.Title, p.progress = strings.Join(title, " "), newMeter(r.cmd)
+	err = p.read(ctx)
+	p.progress.end()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.New("interrupted: nothing is drawn")
+	case err != nil:
+		return err
+	}
+	if err := r.writeChart(&p.Chart); err != nil {
+		return err
+	}
+	return p.progress.done()
 }
 
-// chart returns the chart that the parameters describe, without lines.
-func (p *plotting) chart(s *selected, pixels int) (*plot, error) {
-	d := &plot{selected: s, layout: s.schema.Layout(), param: p.param, pixels: pixels, fixed: p.every != "", lines: map[string]int{}}
-	d.Zone, d.Line = p.zone, p.show
+// plot returns the chart that the parameters describe, without lines.
+func (r *request) plot(pixels int) (*plot, error) {
+	p := &plot{request: r, pixels: pixels, fixed: r.every != "", lines: map[string]int{}}
+	p.Zone, p.Line = r.zone, r.show
 	var err error
-	if d.statistic, err = dynamic.ParseStatistic(p.show); err != nil || d.statistic == dynamic.FirstTime || d.statistic == dynamic.LastTime {
-		return nil, fmt.Errorf("%s %q: must be mean, min, max, first, last, count, sum, increase or rate", p.param("show"), p.show)
+	if p.statistic, err = dynamic.ParseStatistic(r.show); err != nil || p.statistic == dynamic.FirstTime || p.statistic == dynamic.LastTime {
+		return nil, fmt.Errorf("%s %q: must be mean, min, max, first, last, count, sum, increase or rate", r.param("show"), r.show)
 	}
-	if d.fixed {
-		if d.every, err = parseWidth(p.param("every"), p.every, d.Zone); err != nil {
+	if p.fixed {
+		if p.wide, err = r.width(); err != nil {
 			return nil, err
 		}
-		if d.Width = p.every; d.every == window.Whole() {
-			d.Width = "series"
+		if p.Width = r.every; p.wide == window.Whole() {
+			p.Width = "series"
 		}
 	}
-	return d, d.choose(p.fields)
+	return p, p.chooseFields(r.fields)
 }
 
-// write writes the chart to stdout or a file.
-func (p *plotting) write(cmd *cobra.Command, c *chart.Chart) error {
-	out := cmd.OutOrStdout()
+// writeChart writes the chart to stdout or a file.
+func (r *request) writeChart(c *chart.Chart) (err error) {
+	out := r.cmd.OutOrStdout()
 	var text []byte
-	var err error
-	switch p.format {
+	switch r.format {
 	case "svg":
 		text = c.SVG()
 	case "html":
 		text, err = c.HTML()
 	default:
-		text = c.Text(columns(out), p.output == "" && cli.Colored(out))
+		text = c.Text(columns(out), r.output == "" && cli.Colored(out))
 	}
 	switch {
 	case err != nil:
 		return err
-	case p.output != "":
-		return cli.Write(cmd.Context(), p.output, text)
-	case p.format != "text":
+	case r.output != "":
+		return cli.Write(r.cmd.Context(), r.output, text)
+	case r.format != "text":
 		out = cli.Unguarded(out)
 	}
 	_, err = out.Write(text)

@@ -5,12 +5,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/cmd/internal/chart"
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
+
+// plotOf returns a plot of a layout.
+func plotOf(l *layout.Layout) *plot { return &plot{request: &request{schema: dynamic.New(l)}} }
 
 // TestPlotWidth checks which windows a chart chooses.
 func TestPlotWidth(t *testing.T) {
@@ -23,10 +28,10 @@ func TestPlotWidth(t *testing.T) {
 		{7 * time.Second, time.Millisecond, "10s"}, {365 * day / plotPixels, time.Minute, "12h"}, {36 * time.Hour, time.Second, "2d"},
 		{8 * day, time.Second, "2w"}, {31 * day, time.Second, "3mo"}, {400 * day, time.Second, "2y"}, {1<<63 - 1, time.Second, "100y"},
 	} {
-		d := &plot{layout: &layout.Layout{Precision: tt.precision}}
+		d := plotOf(&layout.Layout{Precision: tt.precision})
 		d.Zone = time.UTC
-		if d.setWidth(tt.least, 0); d.Width != tt.want || d.every.Check() != nil {
-			t.Errorf("at least %v: %s, want %s (%v)", tt.least, d.Width, tt.want, d.every.Check())
+		if d.setWidth(tt.least, 0); d.Width != tt.want || d.wide.Check() != nil {
+			t.Errorf("at least %v: %s, want %s (%v)", tt.least, d.Width, tt.want, d.wide.Check())
 		}
 	}
 }
@@ -44,12 +49,12 @@ func TestPlotWidthOfRollup(t *testing.T) {
 		{13 * time.Hour, time.Hour, "Europe/London", "1d"}, {13 * time.Hour, 6 * time.Hour, "Europe/London", "18h"}, {13 * time.Hour, time.Hour, "Asia/Kolkata", "13h"},
 		{40 * day, 30 * time.Minute, "Asia/Kolkata", "3mo"}, {1<<63 - 1, 7 * time.Minute, "UTC", "52560004m"},
 	} {
-		d := &plot{layout: &layout.Layout{Precision: time.Second}}
+		d := plotOf(&layout.Layout{Precision: time.Second})
 		zone, err := time.LoadLocation(tt.zone)
 		must(t, err)
 		d.Zone, d.From, d.To = zone, time.Date(2021, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)
 		d.setWidth(tt.least, tt.rollup)
-		if width, err := window.Parse(d.Width, zone); d.Width != tt.want || err != nil || width.String() != d.every.String() {
+		if width, err := window.Parse(d.Width, zone); d.Width != tt.want || err != nil || width.String() != d.wide.String() {
 			t.Errorf("at least %v, of %v in %s: %s, want %s (%v)", tt.least, tt.rollup, tt.zone, d.Width, tt.want, err)
 		}
 	}
@@ -117,7 +122,7 @@ func TestPlotCover(t *testing.T) {
 
 // TestPlotPoints checks that the memory of a chart is bounded.
 func TestPlotPoints(t *testing.T) {
-	d := &plot{param: new(timeRange).param}
+	d := &plot{request: newRequest("plot", &cobra.Command{})}
 	d.Width, d.Fields = "1s", []chart.Field{{Lines: make([][]chart.Point, 1)}}
 	for range maxPoints {
 		must(t, d.append(0, 0, chart.Point{}))

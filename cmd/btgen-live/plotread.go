@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/internal/chart"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
@@ -24,82 +23,64 @@ import (
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
-// plot is a chart and what it is made from.
+// plot is a chart of what a request selects.
 type plot struct {
-	*selected
+	*request
 	chart.Chart
-	client      store.Client
-	options     store.ReaderOptions
-	layout      *layout.Layout
-	param       func(name string) string // of parameters in messages
-	fields      []int                    // of layout.Fields: those of Chart.Fields
-	statistic   dynamic.Statistic
-	every       window.Width
-	begins      bool           // the user names the first time
-	ends        bool           // and the last
-	fixed       bool           // every is what the user wants
-	pixels      int            // largest number of windows of a line
-	lines       map[string]int // by series, as text
-	more        bool           // there are more series than a chart has
-	undecodable int            // in the read that met most of them, which may be the one for the range
-	lacking     int            // windows whose events have expired, and that no rollup has
-	cut         bool           // some of them do not consist of windows of the rollup
-	progress    *meter
+	drawn     []int // indexes in the layout of the fields of the chart
+	statistic dynamic.Statistic
+	wide      window.Width
+	begins    bool           // the user names the first time
+	ends      bool           // and the last
+	fixed     bool           // the user names the width
+	pixels    int            // largest number of windows of a line
+	lines     map[string]int // by series, as text
+	more      bool           // there are more series than a chart has
+	lacking   int            // windows whose events have expired, and that no rollup has
+	cut       bool           // some of them do not consist of windows of the rollup
+	progress  *meter         // whose undecodable events are those of the read that met most of them
 }
 
-// choose chooses the fields to draw: those with the names, or all that can be drawn.
-func (d *plot) choose(names []string) error {
-	l := d.layout
+// chooseFields chooses the fields to draw: those with the names, or all that can be drawn.
+func (d *plot) chooseFields(names []string) error {
+	l := d.schema.Layout()
 	var drawable []string
 	for i := range l.Fields {
-		f := &l.Fields[i]
-		if _, ok := d.statistic.Type(f); !ok || !d.isNumber(f) {
-			continue
-		}
-		if drawable = append(drawable, f.Name); names == nil {
-			d.add(i)
+		_, has := d.statistic.Type(&l.Fields[i])
+		_, number := dynamic.Max.Type(&l.Fields[i])
+		if has && (number || d.statistic == dynamic.Count) {
+			drawable = append(drawable, l.Fields[i].Name)
 		}
 	}
-	if len(drawable) == 0 {
+	switch {
+	case len(drawable) == 0:
 		return fmt.Errorf("schema %s has no field that is a number or a duration: there is nothing to draw", l.Name)
-	}
-	if names != nil && len(names) == 0 {
+	case names == nil:
+		names = drawable
+	case len(names) == 0:
 		return fmt.Errorf("%s: no fields are given; the schema has %s", d.param("fields"), strings.Join(drawable, ", "))
 	}
 	for _, name := range names {
-		i := slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
-		if i < 0 || !slices.Contains(drawable, name) {
+		if !slices.Contains(drawable, name) {
 			return fmt.Errorf("%s: the schema has no number or duration %q; it has %s", d.param("fields"), name, strings.Join(drawable, ", "))
 		}
-		d.add(i)
+		i := slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
+		if slices.Contains(d.drawn, i) {
+			continue
+		}
+		unit := l.Fields[i].Unit
+		if l.Fields[i].Type == schema.Duration {
+			unit = "s"
+		}
+		switch d.statistic {
+		case dynamic.Count:
+			unit = ""
+		case dynamic.Rate:
+			unit += "/s"
+		}
+		d.drawn, d.Fields = append(d.drawn, i), append(d.Fields, chart.Field{Name: name, Unit: unit})
 	}
 	return nil
-}
-
-// isNumber reports whether the statistic of a field is a number.
-func (d *plot) isNumber(f *layout.Field) bool {
-	_, number := dynamic.Max.Type(f)
-	return number || d.statistic == dynamic.Count
-}
-
-// add adds a field, once.
-func (d *plot) add(i int) {
-	if slices.Contains(d.fields, i) {
-		return
-	}
-	f := &d.layout.Fields[i]
-	unit := f.Unit
-	if f.Type == schema.Duration {
-		unit = "s"
-	}
-	switch d.statistic {
-	case dynamic.Count:
-		unit = ""
-	case dynamic.Rate:
-		unit += "/s"
-	}
-	d.fields = append(d.fields, i)
-	d.Fields = append(d.Fields, chart.Field{Name: f.Name, Unit: unit})
 }
 
 // read reads what the chart shows.
@@ -110,13 +91,13 @@ func (d *plot) read(ctx context.Context) error {
 	if !d.fixed {
 		d.setWidth(d.to.Sub(d.from)/time.Duration(d.pixels), d.rollupWidth())
 	}
-	err := d.summarize(ctx)
+	err := d.readWindows(ctx)
 	if err == nil && !d.fixed {
 		err = d.adapt(ctx)
 	}
 	d.cover()
-	for k, i := range d.fields {
-		if d.layout.Fields[i].Type == schema.Duration && d.statistic != dynamic.Count && d.statistic != dynamic.Rate {
+	for k, i := range d.drawn {
+		if d.schema.Layout().Fields[i].Type == schema.Duration && d.statistic != dynamic.Count && d.statistic != dynamic.Rate {
 			scaleDurations(&d.Fields[k])
 		}
 	}
@@ -124,41 +105,32 @@ func (d *plot) read(ctx context.Context) error {
 		d.Notes = append(d.Notes, fmt.Sprintf("only the first %d series are drawn: select fewer", chart.MaxSeries))
 	}
 	if d.lacking > 0 {
-		d.Notes = append(d.Notes, countOf(d.lacking, "window")+" may lack events, which have expired"+d.advice())
+		note := countOf(d.lacking, "window") + " may lack events, which have expired"
+		if d.cut {
+			width := schema.FormatDuration(slices.Max(d.rollups()))
+			note += fmt.Sprintf(": the rollup has whole windows of %[1]s; use %[2]s %[1]s or a multiple, and such times as %[3]s and %[4]s",
+				width, d.param("every"), d.param("from"), d.param("to"))
+		}
+		d.Notes = append(d.Notes, note)
 	}
-	if d.undecodable > 0 {
-		d.Notes = append(d.Notes, undecodableText(d.undecodable)+": the chart lacks "+words.Plural(d.undecodable, "it", "them"))
+	if n := d.progress.undecodable; n > 0 {
+		d.Notes = append(d.Notes, undecodableText(n)+": the chart lacks "+words.Plural(n, "it", "them"))
 	}
 	return err
-}
-
-// advice says what windows that may lack events want, of which some cut those of a rollup.
-func (d *plot) advice() string {
-	if !d.cut {
-		return ""
-	}
-	width := schema.FormatDuration(slices.Max(d.rollups()))
-	return fmt.Sprintf(": the rollup has whole windows of %[1]s; use %[2]s %[1]s or a multiple, and such times as %[3]s and %[4]s", width, d.param("every"), d.param("from"), d.param("to"))
-}
-
-// lacks counts a window whose events have expired.
-func (d *plot) lacks(w *dynamic.Window) {
-	d.lacking++
-	d.cut = d.cut || d.cuts(codec.Later(w.Start, d.from)) || d.cuts(codec.Earlier(w.End, d.to))
 }
 
 // adapt reads again where windows of about a pixel are no good choice: events that are few, and windows that would have gaps
 // because events are typically further apart.
 func (d *plot) adapt(ctx context.Context) error {
 	if values := d.values(); d.statistic == dynamic.Mean && d.few() {
-		if err := d.events(ctx); err != nil || d.values() >= values {
+		if err := d.readEvents(ctx); err != nil || d.values() >= values {
 			return err
 		}
-		return d.summarize(ctx) // some have expired, and only a rollup has their windows
+		return d.readWindows(ctx) // some have expired, and only a rollup has their windows
 	}
 	if apart := d.apart(); apart > 0 {
 		d.setWidth(apart, d.rollupWidth())
-		return d.summarize(ctx)
+		return d.readWindows(ctx)
 	}
 	return nil
 }
@@ -166,17 +138,16 @@ func (d *plot) adapt(ctx context.Context) error {
 // each yields windows of what is selected. It reports events that cannot be decoded, unless a read before has done so.
 func (d *plot) each(ctx context.Context, width window.Width) iter.Seq2[dynamic.Window, error] {
 	begun, events, undecodable := time.Now(), 0, 0
-	windows := d.selected.windows(ctx, d.client, d.options, width, store.WindowOptions{Fields: fieldsOf(d.layout, d.fields)})
+	windows := d.windowsOf(ctx, width, store.WindowOptions{Fields: d.fieldsOf(d.drawn)})
 	all := decodable(windows, func(err error) {
-		if undecodable++; undecodable > d.undecodable {
-			d.undecodable = undecodable
-			d.progress.reportUndecodable(err, undecodable)
+		if undecodable++; undecodable > d.progress.undecodable {
+			d.progress.skip(err)
 		}
 	})
 	return func(yield func(dynamic.Window, error) bool) {
 		for w, err := range all {
 			events += int(w.Events)
-			d.progress.show(func() string { return rateText(events, "event", begun) })
+			d.progress.show(func() string { return rateText(events, begun) })
 			if !yield(w, err) || err != nil {
 				return
 			}
@@ -185,7 +156,8 @@ func (d *plot) each(ctx context.Context, width window.Width) iter.Seq2[dynamic.W
 }
 
 // errNoValues is the error for a range of events without any.
-var errNoValues = errors.New("nothing is drawn, since no event that is selected has a value of these fields; with --from and --to, the chart is empty")
+var errNoValues = errors.New("nothing is drawn, since no event that is selected has a value of these fields; " +
+	"with --from and --to, the chart is empty")
 
 // span sets the range of the chart: an end that the user does not name is that of the events, and what is read extends to whole
 // windows of rollups there.
@@ -194,7 +166,7 @@ func (d *plot) span(ctx context.Context) error {
 	if d.begins, d.ends = !d.from.IsZero(), d.to.Before(scan.MaxTime); d.begins && d.ends {
 		return nil
 	}
-	first, last, err := d.extent(d.each(ctx, window.Whole()), d.fields)
+	first, last, err := d.extent(d.each(ctx, window.Whole()), d.drawn)
 	if err != nil {
 		return err
 	}
@@ -214,25 +186,27 @@ func (d *plot) span(ctx context.Context) error {
 // scaleDurations changes the unit of a field from seconds to the largest one that its values have.
 func scaleDurations(f *chart.Field) {
 	largest := 0.0
-	each := func(do func(p *chart.Point)) {
-		for _, line := range f.Lines {
-			for i := range line {
-				do(&line[i])
-			}
+	for _, line := range f.Lines {
+		for _, p := range line {
+			largest = max(largest, math.Abs(p.Min), math.Abs(p.Max))
 		}
 	}
-	each(func(p *chart.Point) { largest = max(largest, math.Abs(p.Min), math.Abs(p.Max)) })
-	seconds := 1.0
 	for _, unit := range []struct {
 		name    string
 		seconds float64
 	}{{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}, {"ns", 1e-9}} {
-		if largest >= unit.seconds {
-			f.Unit, seconds = unit.name, unit.seconds
-			break
+		if largest < unit.seconds {
+			continue
 		}
+		f.Unit = unit.name
+		for _, line := range f.Lines {
+			for i := range line {
+				p := &line[i]
+				p.Min, p.Max, p.Mean = p.Min/unit.seconds, p.Max/unit.seconds, p.Mean/unit.seconds
+			}
+		}
+		return
 	}
-	each(func(p *chart.Point) { p.Min, p.Max, p.Mean = p.Min/seconds, p.Max/seconds, p.Mean/seconds })
 }
 
 // cover extends the ends of the chart that the user does not name over windows that hold them, unless
@@ -240,24 +214,24 @@ func scaleDurations(f *chart.Field) {
 func (d *plot) cover() {
 	widest := d.To.Sub(d.From) / 2
 	for _, line := range d.all() {
-		for i := range line {
-			if line[i].End.Sub(line[i].Start) > widest {
+		for _, p := range line {
+			if p.End.Sub(p.Start) > widest {
 				continue
 			}
-			if line[i].Start.Before(d.From) && !d.begins {
-				d.From = line[i].Start
+			if !d.begins {
+				d.From = codec.Earlier(d.From, p.Start)
 			}
-			if line[i].End.After(d.To) && !d.ends {
-				d.To = line[i].End
+			if !d.ends {
+				d.To = codec.Later(d.To, p.End)
 			}
 		}
 	}
 }
 
-// summarize reads the windows of the chart.
-func (d *plot) summarize(ctx context.Context) error {
+// readWindows reads the windows of the chart.
+func (d *plot) readWindows(ctx context.Context) error {
 	d.clear()
-	for w, err := range d.each(ctx, d.every) {
+	for w, err := range d.each(ctx, d.wide) {
 		if err != nil {
 			return err
 		}
@@ -266,11 +240,34 @@ func (d *plot) summarize(ctx context.Context) error {
 			break
 		}
 		if w.Inexact && w.Events == 0 {
-			d.lacks(&w)
+			d.lacking++
+			d.cut = d.cut || d.cuts(codec.Later(w.Start, d.from)) || d.cuts(codec.Earlier(w.End, d.to))
 		}
-		for k, i := range d.fields {
+		for k, i := range d.drawn {
 			if p, ok := d.point(&w, i); ok {
 				if err := d.append(k, line, p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// readEvents reads single events. Those that cannot be decoded were counted before.
+func (d *plot) readEvents(ctx context.Context) error {
+	d.clear()
+	for e, err := range decodable(d.events(ctx, store.ReadOptions{Fields: d.fieldsOf(d.drawn)}), func(error) {}) {
+		if err != nil {
+			return err
+		}
+		line, ok := d.line(e.Series)
+		if !ok {
+			return nil
+		}
+		for k, i := range d.drawn {
+			if v, ok := asFloat(e.Values[i]); ok {
+				if err := d.append(k, line, chart.At(e.Time, v)); err != nil {
 					return err
 				}
 			}
@@ -286,7 +283,8 @@ const maxPoints = 20_000
 func (d *plot) append(field, line int, p chart.Point) error {
 	lines := d.Fields[field].Lines
 	if lines[line] = append(lines[line], p); len(lines[line]) > maxPoints {
-		return fmt.Errorf("a series has more than %s windows of %s, and nothing is drawn: use wider ones (%s), or a shorter range", words.Number(maxPoints), d.Width, d.param("every"))
+		return fmt.Errorf("a series has more than %s windows of %s, and nothing is drawn: use wider ones (%s), or a shorter range",
+			words.Number(maxPoints), d.Width, d.param("every"))
 	}
 	return nil
 }
@@ -298,8 +296,8 @@ func (d *plot) clear() {
 	for k := range d.Fields {
 		d.Fields[k].Lines = nil
 	}
-	if d.of == ofSeries && d.many != nil { // so that each has the same color in all ranges
-		for _, series := range d.wholes() {
+	if d.several != nil { // so that each has the same color in all ranges
+		for _, series := range d.series {
 			d.line(series)
 		}
 	}
@@ -308,7 +306,7 @@ func (d *plot) clear() {
 // line returns the number of the line of a series, which it adds if the chart has none. It returns
 // false if there are too many.
 func (d *plot) line(series []any) (int, bool) {
-	name := string(format.AppendSeries(nil, format.Columns(d.layout)[:len(d.layout.Series)], &dynamic.Event{Series: series}))
+	name := nameSeries(d.schema.Layout(), series)
 	i, known := d.lines[name]
 	switch {
 	case known:
@@ -328,7 +326,7 @@ func (d *plot) line(series []any) (int, bool) {
 
 // point returns the point of a field in a window; false if it has none.
 func (d *plot) point(w *dynamic.Window, i int) (chart.Point, bool) {
-	f := &d.layout.Fields[i]
+	f := &d.schema.Layout().Fields[i]
 	of := func(s dynamic.Statistic) (float64, bool) { return asFloat(s.Of(w, f, i)) }
 	count, _ := dynamic.Count.Of(w, f, i).(int64)
 	v, ok := of(d.statistic)
@@ -361,63 +359,31 @@ func asFloat(v any) (float64, bool) {
 	return 0, false
 }
 
-// fewEvents is the largest number of events of a line that are drawn one by one.
-const fewEvents = 100
-
-// few reports whether all lines have few events.
-func (d *plot) few() bool {
-	for _, line := range d.all() {
-		count := int64(0)
-		for i := range line {
-			count += line[i].Count
-		}
-		if count > fewEvents {
-			return false
-		}
-	}
-	return true
-}
-
-// values returns the number of values of all lines.
-func (d *plot) values() (n int64) {
-	for _, line := range d.all() {
-		for i := range line {
-			n += line[i].Count
-		}
-	}
-	return n
-}
-
 // all returns the lines of all fields.
-func (d *plot) all() [][]chart.Point {
-	var out [][]chart.Point
+func (d *plot) all() (out [][]chart.Point) {
 	for k := range d.Fields {
 		out = append(out, d.Fields[k].Lines...)
 	}
 	return out
 }
 
-// events reads single events.
-func (d *plot) events(ctx context.Context) error {
-	d.clear()
-	events := d.selected.events(ctx, d.client, d.options, store.ReadOptions{Fields: fieldsOf(d.layout, d.fields)})
-	for e, err := range decodable(events, func(error) {}) { // which were counted before
-		if err != nil {
-			return err
-		}
-		line, ok := d.line(e.Series)
-		if !ok {
-			return nil
-		}
-		for k, i := range d.fields {
-			if v, ok := asFloat(e.Values[i]); ok {
-				if err := d.append(k, line, chart.At(e.Time, v)); err != nil {
-					return err
-				}
-			}
-		}
+// countOfLine returns the number of values of a line.
+func countOfLine(line []chart.Point) (n int64) {
+	for i := range line {
+		n += line[i].Count
 	}
-	return nil
+	return n
+}
+
+// values returns the number of values of all lines.
+func (d *plot) values() int64 { return countOfLine(slices.Concat(d.all()...)) }
+
+// fewEvents is the largest number of events of a line that are drawn one by one.
+const fewEvents = 100
+
+// few reports whether all lines have few events.
+func (d *plot) few() bool {
+	return !slices.ContainsFunc(d.all(), func(line []chart.Point) bool { return countOfLine(line) > fewEvents })
 }
 
 // leastDistances is the least number of distances in a line that tell how far its events are
@@ -468,18 +434,24 @@ func medianCount(line []chart.Point) int64 {
 var plotWidths = func() []plotWidth {
 	const day = 24 * time.Hour
 	var out []plotWidth
-	add := func(unit time.Duration, name string, numbers ...int) {
-		for _, n := range numbers {
-			out = append(out, plotWidth{time.Duration(n) * unit, strconv.Itoa(n) + name})
+	for unit := time.Duration(1); unit < time.Second; unit *= 10 {
+		for _, n := range []time.Duration{1, 2, 5} {
+			out = append(out, plotWidth{n * unit, (n * unit).String()})
 		}
 	}
-	add(time.Second, "s", 1, 2, 5, 10, 15, 30)
-	add(time.Minute, "m", 1, 2, 5, 10, 15, 30)
-	add(time.Hour, "h", 1, 2, 3, 6, 12)
-	add(day, "d", 1, 2, 3)
-	add(7*day, "w", 1, 2)
-	add(30*day, "mo", 1, 3)
-	add(365*day, "y", 1, 2, 5, 10, 20, 50, 100)
+	for _, unit := range []struct {
+		length  time.Duration
+		name    string
+		numbers []time.Duration
+	}{
+		{time.Second, "s", []time.Duration{1, 2, 5, 10, 15, 30}}, {time.Minute, "m", []time.Duration{1, 2, 5, 10, 15, 30}},
+		{time.Hour, "h", []time.Duration{1, 2, 3, 6, 12}}, {day, "d", []time.Duration{1, 2, 3}}, {7 * day, "w", []time.Duration{1, 2}},
+		{30 * day, "mo", []time.Duration{1, 3}}, {365 * day, "y", []time.Duration{1, 2, 5, 10, 20, 50, 100}},
+	} {
+		for _, n := range unit.numbers {
+			out = append(out, plotWidth{n * unit.length, strconv.Itoa(int(n)) + unit.name})
+		}
+	}
 	return out
 }()
 
@@ -492,68 +464,41 @@ type plotWidth struct {
 // setWidth chooses the width of windows: at least a duration, and the precision of the schema. If a rollup has a width, which is then
 // not 0, they consist of its windows.
 func (d *plot) setWidth(least, rollup time.Duration) {
-	least = min(max(least, rollup, d.layout.Precision, 1), plotWidths[len(plotWidths)-1].length)
-	for unit := time.Duration(1); unit < time.Second; unit *= 10 {
-		for _, n := range []time.Duration{1, 2, 5} {
-			if width := n * unit; width >= least {
-				d.every, d.Width = window.Every(width), width.String()
-				return
-			}
-		}
-	}
+	least = min(max(least, rollup, d.schema.Layout().Precision, 1), plotWidths[len(plotWidths)-1].length)
 	for _, w := range plotWidths {
-		if rollup > 0 && (w.length > 5*least || !d.consists(w, rollup)) {
+		if w.length < least || rollup > 0 && (w.length > 5*least || !d.consists(w.length, rollup)) {
 			continue
 		}
-		if width, err := window.Parse(w.text, d.Zone); err == nil {
-			d.every, d.Width = width, w.text
+		d.Width, d.wide = w.text, window.Every(w.length)
+		if w.length >= time.Second {
+			d.wide, _ = window.Parse(w.text, d.Zone) // which is one
 		}
-		if w.length >= least {
+		return
+	}
+	every := (least + rollup - 1) / rollup * rollup // no usual width near the least one is a multiple of the rollup
+	d.wide = window.Every(every)
+	for _, unit := range plotUnits {
+		if every%unit.length == 0 {
+			d.Width = strconv.FormatInt(int64(every/unit.length), 10) + unit.text
 			return
 		}
 	}
-	if rollup > 0 { // no usual width near the least one is a multiple
-		n := (least + rollup - 1) / rollup
-		d.every, d.Width = window.Every(n*rollup), multipleText(n*rollup)
-	}
 }
 
-// consists reports whether windows consist of those of a rollup.
-func (d *plot) consists(w plotWidth, rollup time.Duration) bool {
+// plotUnits are units of widths that do not depend on a time zone.
+var plotUnits = []plotWidth{{time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}}
+
+// consists reports whether windows of a length consist of those of a rollup, in the time zone as far as a few times of the range show.
+func (d *plot) consists(length, rollup time.Duration) bool {
 	const day = 24 * time.Hour
-	switch {
-	case w.length < day:
-		return w.length%rollup == 0
-	case w.length >= 30*day: // calendar months
-		return day%rollup == 0 && d.wholeOffsets(rollup)
+	if length >= 30*day { // calendar months
+		length = day
 	}
-	return w.length%rollup == 0 && d.wholeOffsets(rollup)
-}
-
-// wholeOffsets reports whether the offsets of the time zone in the range are whole multiples of a width, as far as those of a year and
-// that of the end show.
-func (d *plot) wholeOffsets(width time.Duration) bool {
-	whole := func(at time.Time) bool {
+	for _, at := range []time.Time{d.From, d.From.AddDate(0, 6, 0), d.To} {
 		_, seconds := at.In(d.Zone).Zone()
-		return time.Duration(seconds)*time.Second%width == 0
-	}
-	for month := range 12 {
-		if at := d.From.AddDate(0, month, 0); at.Before(d.To) && !whole(at) {
+		if length >= day && time.Duration(seconds)*time.Second%rollup != 0 {
 			return false
 		}
 	}
-	return whole(d.To)
-}
-
-// multipleText returns a width of whole seconds in its largest unit that does not depend on a time zone.
-func multipleText(width time.Duration) string {
-	for _, unit := range []struct {
-		of   time.Duration
-		name string
-	}{{time.Hour, "h"}, {time.Minute, "m"}} {
-		if width%unit.of == 0 {
-			return strconv.FormatInt(int64(width/unit.of), 10) + unit.name
-		}
-	}
-	return strconv.FormatInt(int64(width/time.Second), 10) + "s"
+	return length%rollup == 0
 }

@@ -20,7 +20,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/golden/dynamictest"
@@ -153,11 +152,11 @@ func BenchmarkWindows(b *testing.B) {
 	client, err := storetest.Connect(b.Context(), serveEvents(b, schema, 1))
 	must(b, err)
 	defer client.Close()
-	selected := &selected{schema: schema, values: []any{"us-west2", int64(3000)}, to: scan.MaxTime}
+	r := &request{schema: schema, selected: selected{of: dynamic.Series([]any{"us-west2", int64(3000)})}, to: scan.MaxTime, client: client}
 	begun, spent := time.Now(), cputime.Spent()
 	for b.Loop() {
 		n := int64(0)
-		for w, err := range selected.windows(b.Context(), client, store.ReaderOptions{}, window.Every(time.Hour), store.WindowOptions{}) {
+		for w, err := range r.windowsOf(b.Context(), window.Every(time.Hour), store.WindowOptions{}) {
 			must(b, err)
 			n += w.Events
 		}
@@ -193,17 +192,20 @@ func benchmarkRead(b *testing.B, schema *dynamic.Schema, addr, to string) {
 	client, err := storetest.Connect(b.Context(), addr)
 	must(b, err)
 	defer client.Close()
-	printing := printing{format: to}
-	selected := &selected{schema: schema, of: ofTable, table: "balloons", to: scan.MaxTime}
-	cmd := &cobra.Command{}
-	cmd.SetErr(io.Discard)
+	r := newRequest("read", &cobra.Command{})
+	r.cmd.SetErr(io.Discard)
+	r.schema, r.format, r.client = schema, to, client
+	must(b, r.times())
+	must(b, r.choose())
+	a, err := r.eventAnswer(nil)
+	must(b, err)
 	b.ReportAllocs()
 	b.ResetTimer()
 	begun, spent, size := time.Now(), cputime.Spent(), 0
 	for b.Loop() {
 		var lines counter
-		out := &export{Writer: format.Find(to).NewWriter(&lines, schema.Layout(), format.Columns(schema.Layout()), format.WriterOptions{})}
-		must(b, printing.printTo(b.Context(), cmd, out, tallied{one: "event"}, pointers(selected.events(b.Context(), client, store.ReaderOptions{}, store.ReadOptions{}))))
+		r.cmd.SetOut(&lines)
+		must(b, r.print(b.Context(), a))
 		if lines.lines != benchEvents+map[string]int{"csv": 1}[to] { // its header
 			b.Fatal(lines.lines)
 		}

@@ -24,7 +24,7 @@ func TestDates(t *testing.T) {
 	}
 	for in := range want {
 		name, text, _ := strings.Cut(in, " ")
-		zone, err := parseZone("--zone", name)
+		zone, err := time.LoadLocation(name)
 		must(t, err)
 		at, err := parseTime("--from", text, time.Now(), zone)
 		must(t, err)

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -620,11 +621,10 @@ func TestAPIUnreachable(t *testing.T) {
 	must(t, err)
 	_ = l.Close() // so connections are refused
 	t.Setenv(store.EmulatorVariable, l.Addr().String())
-	target := target{project: "p", instance: "i"}
-	client, err := target.connectLater(t.Context())
-	must(t, err)
-	defer func() { _ = client.Close() }()
-	a := newAPI([]*layout.Layout{testschema.Layout(t, servedSchema)}, client, store.ReaderOptions{})
+	r := &request{project: "p", instance: "i"}
+	must(t, r.connectLater(t.Context()))
+	defer func() { _ = r.close() }()
+	a := newAPI([]*layout.Layout{testschema.Layout(t, servedSchema)}, r.client, store.ReaderOptions{})
 	a.reach = emulates
 	h := served(a)
 	if got := ask(t, h, 200, "schemas"); got["name"] != "Event" {
@@ -905,15 +905,15 @@ func overTLS(t *testing.T, h http.Handler, token string) string {
 	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
 	must(t, err)
 	dir := t.TempDir()
-	s := serving{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"), token: "stdin", addr: ":0"}
-	for name, block := range map[string]*pem.Block{s.cert: {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}, s.key: {Type: "PRIVATE KEY", Bytes: key}} {
+	r := newRequest("serve", &cobra.Command{})
+	r.cert, r.key, r.token, r.addr = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), "stdin", ":0"
+	for name, block := range map[string]*pem.Block{r.cert: {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}, r.key: {Type: "PRIVATE KEY", Bytes: key}} {
 		must(t, os.WriteFile(name, pem.EncodeToMemory(block), 0o600))
 	}
-	cmd := newServe()
-	cmd.SetIn(strings.NewReader(token + "\nmore"))
-	access, err := s.access(cmd)
+	r.cmd.SetIn(strings.NewReader(token + "\nmore"))
+	access, err := r.access()
 	must(t, err)
-	l, err := s.listen(t.Context(), access)
+	l, err := r.listen(t.Context(), access)
 	must(t, err)
 	started(t, l, h, access)
 	return fmt.Sprintf("https://127.0.0.1:%d/", l.Addr().(*net.TCPAddr).Port)

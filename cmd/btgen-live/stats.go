@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/spf13/cobra"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/compress"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
@@ -24,74 +23,105 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// newStats returns the command stats.
-func newStats() *cobra.Command {
-	var s statistics
-	cmd := command("stats", s.run)
-	s.target.flags(cmd, "app `profile` of the reads")
-	s.schemaFlags.flags(cmd, 1)
-	cmd.Flags().StringVar(&s.table, "table", "", "only the `table` with this ID, as in the schema")
-	s.rangeFlags(cmd.Flags(), "count; by default all")
-	cmd.Flags().Var(number(&s.sample, 0, 0, 0), "sample", "maximum number of `rows` to read from each table; 0 for all")
-	cmd.Flags().Var(number(&s.top, 10, 0, 0), "top", "number of `series` to print")
-	cmd.Flags().Var(number(&s.workers, store.DefaultWorkers, 1, 0), "workers", "number of ranges of row keys to read concurrently")
-	s.reporting.flags(cmd)
-	return cmd
-}
-
-// statistics are the flags of the command stats.
-type statistics struct {
-	target
-	reporting
-	schemaFlags
-	timeRange
-	table                string
-	sample, top, workers int
-	since, until         time.Time
-}
-
-// run prints the statistics.
-func (s *statistics) run(cmd *cobra.Command, args []string) error {
-	var err error
-	if s.since, s.until, err = s.times(); err != nil {
-		return err
-	}
-	schema, of, err := s.load(args[0])
-	if err != nil {
-		return err
-	}
-	l := schema.Layout()
-	var tables []string
-	for _, t := range l.Tables {
-		if s.table == "" || t.ID == s.table {
-			tables = append(tables, t.ID)
+// count prints the number of events.
+func count(ctx context.Context, r *request) (err error) {
+	progress, begun, events := newMeter(r.cmd), time.Now(), 0
+	add := func(n int, err error) error {
+		if isUndecodable(err) {
+			progress.undecodable++
+			return nil
 		}
+		events += n
+		progress.show(func() string { return rateText(events, begun) })
+		return err
 	}
-	if len(tables) == 0 {
-		return fmt.Errorf("--table %q: schema %s has no such table", s.table, l.Name)
-	}
-	progress := newMeter(cmd)
-	figures := make([]*figures, len(tables))
-	err = s.with(cmd, func(ctx context.Context, client *bigtable.Client) (err error) {
-		defer progress.end()
-		for i, table := range tables {
-			if figures[i], err = s.measure(ctx, client, schema, table, progress); err != nil {
-				return err
+	if r.whole != "" {
+		err = r.scan(ctx, r.whole, func(row *store.ScannedRow[dynamic.Event], err error) error {
+			if row.Marked {
+				r.marked++
 			}
-			figures[i].Compression = compress.Measure(of, l, table, slices.Concat(figures[i].kept.places...))
-		}
-		return nil
-	})
-	if err != nil {
+			return add(len(row.Events), err)
+		})
+	} else {
+		err = r.countSelected(ctx, add)
+	}
+	progress.end()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("interrupted after %s", countOf(events, "event"))
+	case err != nil:
 		return err
 	}
-	var b strings.Builder
-	undecodable := false
-	for _, f := range figures {
-		undecodable = undecodable || f.Undecodable > 0
-		f.describe(&b)
+	if err := r.say(fmt.Sprintln(events), false); err != nil {
+		return err
 	}
-	return s.report(cmd.OutOrStdout(), b.String(), figures, undecodable)
+	if r.marked > 0 {
+		progress.line("%s", markedText(r.marked))
+	}
+	return progress.done()
+}
+
+// countSelected calls add for each selected event. It reads no values where the number of events does not depend on them: values that
+// cannot be decoded are then no errors.
+func (r *request) countSelected(ctx context.Context, add func(n int, err error) error) error {
+	var o store.ReadOptions
+	if !r.reads.Metrics() {
+		o.Fields = []store.Field{}
+	}
+	for _, err := range r.events(ctx, o) {
+		if err := add(1, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowUser uses a row of a table, or the error of an undecodable event. It returns other errors.
+type rowUser func(row *store.ScannedRow[dynamic.Event], err error) error
+
+// scan calls use for the rows of a table, which it reads in several ranges of row keys at a time.
+func (r *request) scan(ctx context.Context, table string, use rowUser) error {
+	scanners, err := r.schema.NewScanners(r.client, table, r.options)
+	for _, s := range scanners {
+		if err == nil {
+			err = r.scanEach(ctx, s, use)
+		}
+	}
+	return err
+}
+
+// scanEach is scan of a Bigtable table.
+func (r *request) scanEach(ctx context.Context, s *store.Scanner[dynamic.Event], use rowUser) error {
+	var one sync.Mutex
+	return s.Each(ctx, r.workers, r.from, r.to, func(row *store.ScannedRow[dynamic.Event], err error) error {
+		one.Lock()
+		defer one.Unlock()
+		return use(row, err)
+	})
+}
+
+// measure prints the figures of tables.
+func measure(ctx context.Context, r *request) error {
+	l := r.schema.Layout()
+	tables := slices.DeleteFunc(slices.Clone(l.Tables), func(t *layout.Table) bool { return r.tableID != "" && t.ID != r.tableID })
+	if len(tables) == 0 {
+		return fmt.Errorf("--table %q: schema %s has no such table", r.tableID, l.Name)
+	}
+	progress := newMeter(r.cmd)
+	defer progress.end()
+	all, text, undecodable := make([]*figures, len(tables)), "", false
+	for i, table := range tables {
+		f := &figures{
+			Table: r.prefix + table.ID, counts: map[string]int64{}, progress: progress, begun: time.Now(), columns: format.Columns(l)[:len(l.Series)],
+		}
+		if err := r.measureTable(ctx, table, f); err != nil {
+			return err
+		}
+		f.Compression = compress.Measure(r.file, l, table.ID, slices.Concat(f.kept.places...))
+		all[i], text, undecodable = f, text+f.describe(), undecodable || f.Undecodable > 0
+	}
+	progress.end()
+	return r.report(text, all, undecodable)
 }
 
 // sampledTable says which rows of a table were read.
@@ -123,7 +153,6 @@ type figures struct {
 	Compression *explain.Compression `json:"compression,omitempty"`
 
 	kept     kept
-	mu       sync.Mutex // for all of it
 	columns  []format.Column
 	text     []byte
 	counts   map[string]int64 // events by series
@@ -150,49 +179,39 @@ type seriesCount struct {
 // maxSeries is the number of series that are counted exactly.
 const maxSeries = 100_000
 
-// Limits of the events that are compressed: in all, and of each place of a table.
+// Limits of the events that are compressed: in all, and of each place of a table. Those of the first round of a sample, which are spread
+// over the table, are all kept.
 const (
-	maxKept        = 20_000
+	maxKept        = 32 * maxKeptOfPlace
 	maxKeptOfPlace = 1_000
 	maxPlaceBytes  = 2 << 20
 )
 
-// kept are events to be compressed: adjacent ones of some places, which are spread over the sample.
+// kept are events to be compressed: adjacent ones of some places.
 type kept struct {
-	on     bool
-	places [][]sample.Event
-	bytes  int // of the last place
-	every  int // how many places there are for each that is kept
-	seen   int // number of places
-	open   bool
+	on       bool
+	places   [][]sample.Event
+	n, bytes int // events in all, and bytes of the last place
 }
 
-// place begins another place. If there are too many events, it forgets those of every other place.
+// place begins another place.
 func (k *kept) place() {
-	k.every = max(k.every, 1)
-	if len(slices.Concat(k.places...)) >= maxKept {
-		for i := range (len(k.places) + 1) / 2 {
-			k.places[i] = k.places[2*i]
-		}
-		k.places, k.every = k.places[:(len(k.places)+1)/2], 2*k.every
-	}
-	if k.open = k.on && k.seen%k.every == 0; k.open {
+	if k.on && k.n < maxKept {
 		k.places, k.bytes = append(k.places, nil), 0
 	}
-	k.seen++
 }
 
 // add keeps events of a row of the place.
 func (k *kept) add(row *store.ScannedRow[dynamic.Event]) {
-	if !k.open || len(row.Events) == 0 {
+	if !k.on || len(row.Events) == 0 {
 		return
 	}
 	to := &k.places[len(k.places)-1]
 	for i := range row.Events {
-		if len(*to) == maxKeptOfPlace || k.bytes >= maxPlaceBytes {
+		if len(*to) == maxKeptOfPlace || k.bytes >= maxPlaceBytes || k.n == maxKept {
 			return
 		}
-		k.bytes += row.Bytes / len(row.Events)
+		k.n, k.bytes = k.n+1, k.bytes+row.Bytes/len(row.Events)
 		*to = append(*to, sampleOf(&row.Events[i]))
 	}
 }
@@ -209,58 +228,53 @@ func sampleOf(e *dynamic.Event) sample.Event {
 	}
 }
 
-// measure reads a table.
-func (s *statistics) measure(ctx context.Context, client store.Client, schema *dynamic.Schema, table string, progress *meter) (*figures, error) {
-	f := &figures{
-		Table: s.prefix + table, counts: map[string]int64{}, progress: progress, begun: time.Now(),
-		columns: format.Columns(schema.Layout())[:len(schema.Layout().Series)],
-	}
-	scanners, err := schema.NewScanners(client, table, s.readerOptions())
+// measureTable reads a table.
+func (r *request) measureTable(ctx context.Context, table *layout.Table, f *figures) error {
+	scanners, err := r.schema.NewScanners(r.client, table.ID, r.options)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if slices.ContainsFunc(schema.Layout().Tables, func(t *layout.Table) bool { return t.ID == table && t.Rolled() }) {
+	if table.Rolled() {
 		f.Rollup = &rollupFigures{}
 	}
-	f.kept.on = s.sample > 0 && !slices.ContainsFunc(schema.Layout().AllPeriods(), func(t *layout.Table) bool { return t.Metrics() && t.ID == table })
+	f.kept.on = r.sample > 0 && !slices.ContainsFunc(table.Periods(), (*layout.Table).Metrics)
 	for _, scanner := range scanners {
 		if f.Rollup != nil {
 			scanner = scanner.WithRollups()
 		}
-		if s.sample > 0 {
-			err = s.measureSome(ctx, client, scanner, f)
+		if r.sample > 0 {
+			err = r.measureSome(ctx, scanner, f)
 		} else {
-			err = scanner.Each(ctx, s.workers, s.since, s.until, f.add)
+			err = r.scanEach(ctx, scanner, f.add)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	f.finish(s.top)
-	return f, nil
+	f.finish(r.top)
+	return nil
 }
 
 // measureSome measures a sample of rows that are spread over the table. Rows count for it
 // whether or not they can be decoded.
-func (s *statistics) measureSome(ctx context.Context, client store.Client, scanner *store.Scanner[dynamic.Event], f *figures) error {
-	sampling := verify.Sampling{Rows: s.sample, Timeout: s.timeout}
-	sampled, err := verify.SampleRanges(ctx, client.OpenTable(scanner.Table()), sampling, func(ctx context.Context, start, end string) error {
+func (r *request) measureSome(ctx context.Context, scanner *store.Scanner[dynamic.Event], f *figures) error {
+	read := func(start, end string) error {
 		f.kept.place()
-		for row, err := range scanner.Rows(ctx, store.KeyRange{Start: start, End: end}, s.since, s.until) {
+		for row, err := range scanner.Rows(ctx, store.KeyRange{Start: start, End: end}, r.from, r.to) {
 			if err := f.add(&row, err); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}
+	sampling := verify.Sampling{Rows: r.sample, Filter: verify.KeysOnly, Timeout: r.timeout, Read: read}
+	sampled, err := verify.Sample(ctx, r.client.OpenTable(scanner.Table()), sampling, func(bigtable.Row) bool { return true })
 	f.Samples = append(f.Samples, sampledTable{scanner.Table(), sampled})
 	return err
 }
 
 // add adds a row, or an undecodable event. It returns other errors.
 func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if isUndecodable(err) {
 		f.Undecodable++
 		return nil
@@ -301,7 +315,7 @@ func (f *figures) add(row *store.ScannedRow[dynamic.Event], err error) error {
 		f.forget()
 	}
 	f.progress.show(func() string {
-		return fmt.Sprintf("table %s: %s, %s", f.Table, countOf(int(f.Rows), "row"), rateText(int(f.Events), "event", f.begun))
+		return fmt.Sprintf("table %s: %s, %s", f.Table, countOf(f.Rows, "row"), rateText(int(f.Events), f.begun))
 	})
 	return nil
 }
@@ -334,9 +348,10 @@ func (f *figures) finish(top int) {
 }
 
 // describe describes the figures as text.
-func (f *figures) describe(b *strings.Builder) {
-	fmt.Fprintf(b, "table %s\n", f.Table)
-	line := func(name, text string) { fmt.Fprintf(b, "  %-8s%s\n", name, text) }
+func (f *figures) describe() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "table %s\n", f.Table)
+	line := func(name, text string) { fmt.Fprintf(&b, "  %-8s%s\n", name, text) }
 	number := func(n int64) string { return words.Number(float64(n)) }
 	for _, of := range f.Samples {
 		text := of.String()
@@ -357,7 +372,7 @@ func (f *figures) describe(b *strings.Builder) {
 			words.Sizes(c.Designs[0].Zstd, c.Designs[0].Snappy), c.BlockBytes>>10, countOf(c.Events, "event")))
 	}
 	if r := f.Rollup; r != nil {
-		line("rollup", fmt.Sprintf("%s: %s and %s, in %s", words.Size(float64(r.Bytes)), countOf(int(r.Runs), "run"), countOf(int(r.Marks), "mark"), countOf(int(r.Rows), "row")))
+		line("rollup", fmt.Sprintf("%s: %s and %s, in %s", words.Size(float64(r.Bytes)), countOf(r.Runs, "run"), countOf(r.Marks, "mark"), countOf(r.Rows, "row")))
 	}
 	line("events", number(f.Events))
 	if f.Undecodable > 0 {
@@ -377,6 +392,7 @@ func (f *figures) describe(b *strings.Builder) {
 	for i := range f.Top {
 		top := &f.Top[i]
 		upTo := map[bool]string{true: "up to "}[f.MoreSeries]
-		fmt.Fprintf(b, "    %s  %s%s, %.1f%%\n", words.Printable(top.Series), upTo, countOf(int(top.Events), "event"), 100*top.Share)
+		fmt.Fprintf(&b, "    %s  %s%s, %.1f%%\n", words.Printable(top.Series), upTo, countOf(top.Events, "event"), 100*top.Share)
 	}
+	return b.String()
 }

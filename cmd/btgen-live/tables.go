@@ -7,14 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/project"
-	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -49,41 +46,19 @@ func loadProject(paths []string) (*project.Project, error) {
 	return project.Load(paths, "")
 }
 
-// loadLayouts returns the layouts of the schemas in paths, like [load].
-func loadLayouts(paths []string) ([]*layout.Layout, error) {
-	result, err := load(paths)
-	return result.Layouts, err
-}
-
-// schemaFlags are the flags of commands that take the name of a schema.
-type schemaFlags struct{ schemas []string }
-
-// flags adds the flag to a command, which takes at most most arguments in all; 0 for any number.
-func (n *schemaFlags) flags(cmd *cobra.Command, most int) {
-	cmd.Flags().StringArrayVar(&n.schemas, "schemas", nil, "`path` of the schemas; by default those of btgen.yaml or the folder schemas; can be repeated")
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0:
-			return fmt.Errorf("%s needs the name of a schema%s: write btgen-live %s", cmd.Name(), namesHere(), cmd.Use)
-		case most > 0 && len(args) > most:
-			return fmt.Errorf("%q is one argument too many, and nothing is done: write btgen-live %s", args[most], cmd.Use)
-		}
-		return nil
-	}
-}
-
-// load is [load] for the schema with a name, which it also returns as its file describes it.
-func (n *schemaFlags) load(name string) (*dynamic.Schema, *schema.Schema, error) {
-	result, err := load(n.schemas)
+// load loads the schema of the request.
+func (r *request) load() error {
+	result, err := load(r.schemas)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	names := uniqueNames(result.Layouts)
-	i := slices.Index(names, name)
+	i := slices.Index(names, r.name)
 	if i < 0 {
-		return nil, nil, fmt.Errorf("no schema has the name %q; the names are %s", name, strings.Join(names, ", "))
+		return fmt.Errorf("no schema has the name %q; the names are %s", r.name, strings.Join(names, ", "))
 	}
-	return dynamic.New(result.Layouts[i]), result.Schemas[i], nil
+	r.schema, r.file = dynamic.New(result.Layouts[i]), result.Schemas[i]
+	return nil
 }
 
 // uniqueNames returns the names of schemas, with their packages where several have the same, or else their files.
@@ -110,25 +85,43 @@ func uniqueNames(layouts []*layout.Layout) []string {
 
 // namesHere lists the names of the schemas that a command finds by itself; empty if there are none, or they have errors.
 func namesHere() string {
-	layouts, err := loadLayouts(nil)
-	if err != nil || len(layouts) == 0 {
+	result, err := load(nil)
+	if err != nil || len(result.Layouts) == 0 {
 		return ""
 	}
-	return ", here " + strings.Join(uniqueNames(layouts), ", ")
+	return ", here " + strings.Join(uniqueNames(result.Layouts), ", ")
 }
 
-// tablesOf returns the tables of layouts without errors, in their order. A table that several
-// schemas share occurs several times; setup.Setup combines them.
-func tablesOf(layouts []*layout.Layout) []store.Table {
-	var tables []store.Table
-	for _, l := range layouts {
+// loadTables returns the tables of the schemas in paths, in their order. A table that several schemas share occurs several times;
+// setup.Setup combines them.
+func loadTables(paths []string) (tables []store.Table, err error) {
+	result, err := load(paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range result.Layouts {
 		tables = append(tables, dynamic.New(l).Tables()...)
 	}
-	return tables
+	return tables, nil
 }
 
-// loadTables returns the tables of the schemas in paths, like [loadLayouts].
-func loadTables(paths []string) ([]store.Table, error) {
-	layouts, err := loadLayouts(paths)
-	return tablesOf(layouts), err
+// loadRemoved returns the tables and families whose removal from the schemas in paths was accepted.
+func loadRemoved(paths []string) ([]string, error) {
+	p, err := loadProject(paths)
+	if err != nil {
+		return nil, err
+	}
+	locks, err := p.Locks()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, l := range locks {
+		facts, err := cli.ReadLock(l.Path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, facts.Removed()...)
+	}
+	return out, nil
 }

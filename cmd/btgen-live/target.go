@@ -6,108 +6,91 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
+	"slices"
+	"syscall"
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"github.com/spf13/cobra"
 
-	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// target contains the flags of commands that connect to an instance.
-type target struct {
-	project, instance string
-	prefix            string // of table IDs
-	timeout           time.Duration
-	appProfile        string // empty for the default profile
-}
-
-// flags adds the flags to a command. appProfile is the help text of --app-profile.
-func (t *target) flags(cmd *cobra.Command, appProfile string) {
-	t.optional(cmd, appProfile)
-	cli.Before(cmd, func(*cobra.Command, []string) error { return t.required() })
-}
-
-// optional is flags for a command that does not always need an instance; see required.
-func (t *target) optional(cmd *cobra.Command, appProfile string) {
-	cmd.Flags().StringVar(&t.project, "project", "", "project of the instance")
-	cmd.Flags().StringVar(&t.instance, "instance", "", "instance of the tables")
-	cmd.Flags().StringVar(&t.prefix, "prefix", "", prefixHelp)
-	cmd.Flags().Var(duration(&t.timeout, store.DefaultTimeout, 1), "timeout", "time limit for each request, including retries")
-	cmd.Flags().StringVar(&t.appProfile, "app-profile", "", appProfile)
-}
-
-// required returns an error if the flags name no instance.
-func (t *target) required() error {
-	if t.project == "" || t.instance == "" {
+// required returns an error if the request names no instance.
+func (r *request) required() error {
+	if r.project == "" || r.instance == "" {
 		return errors.New("no instance is named: add --project P --instance I; for an emulator, set BIGTABLE_EMULATOR_HOST, too")
 	}
 	return nil
 }
 
-// prefixHelp is the help text of --prefix.
-const prefixHelp = `prefix of all table IDs, such as "staging_"`
+// instanceName returns the name of the instance in messages of Bigtable.
+func (r *request) instanceName() string {
+	return fmt.Sprintf("projects/%s/instances/%s", r.project, r.instance)
+}
 
-// name returns the name of the instance in messages of Bigtable.
-func (t *target) name() string { return fmt.Sprintf("projects/%s/instances/%s", t.project, t.instance) }
+// interruptible returns a context that is canceled when the process is interrupted or terminated, and makes it that of the command. A
+// second signal ends the process.
+func (r *request) interruptible() context.Context {
+	ctx, stop := signal.NotifyContext(r.cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	r.closers = append(r.closers, func() error { stop(); return nil })
+	r.cmd.SetContext(ctx)
+	return ctx
+}
 
-// with calls use with a client of the instance, and with a context that ends when the command is interrupted.
-func (t *target) with(cmd *cobra.Command, use func(ctx context.Context, client *bigtable.Client) error) error {
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	client, err := t.connect(ctx)
-	if err != nil {
-		return err
+// close closes what the request has opened, the last first.
+func (r *request) close() (err error) {
+	for _, end := range slices.Backward(r.closers) {
+		err = errors.Join(err, end())
 	}
-	return errors.Join(use(ctx, client), client.Close())
+	return err
 }
 
-// withAdmin is with for a command that also needs an admin client.
-func (t *target) withAdmin(cmd *cobra.Command, use func(ctx context.Context, admin *bigtable.AdminClient, client *bigtable.Client) error) error {
-	return t.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
-		admin, err := t.connectAdmin(ctx)
-		if err != nil {
-			return err
-		}
-		return errors.Join(use(ctx, admin, client), admin.Close())
-	})
-}
-
-// readerOptions returns the options of readers.
-func (t *target) readerOptions() store.ReaderOptions {
-	return store.ReaderOptions{TablePrefix: t.prefix, Timeout: t.timeout}
-}
-
-// connect returns a client of the instance, with the options of generated code.
-func (t *target) connect(ctx context.Context) (*bigtable.Client, error) {
+// connect connects the request to the instance, and returns a context that ends when the command is interrupted.
+func (r *request) connect() (context.Context, error) {
+	ctx := r.interruptible()
 	if err := emulates(ctx); err != nil {
-		return nil, err
+		return ctx, err
 	}
-	return t.connectLater(ctx)
+	return ctx, r.connectLater(ctx)
 }
 
-// connectLater is connect for a command that continues while no emulator answers.
-func (t *target) connectLater(ctx context.Context) (*bigtable.Client, error) {
-	config := bigtable.ClientConfig{AppProfile: t.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}}
-	return connected(t, func() (*bigtable.Client, error) { return store.NewClient(ctx, t.project, t.instance, config) })
+// connectLater connects with the options of generated code, also if no emulator answers.
+func (r *request) connectLater(ctx context.Context) (err error) {
+	config := bigtable.ClientConfig{AppProfile: r.appProfile, MetricsProvider: bigtable.NoopMetricsProvider{}}
+	if r.client, err = store.NewClient(ctx, r.project, r.instance, config); err != nil {
+		return r.unconnected(err)
+	}
+	r.closers = append(r.closers, r.client.Close)
+	r.options = store.ReaderOptions{TablePrefix: r.prefix, Timeout: r.timeout}
+	return nil
 }
 
 // connectAdmin returns an admin client of the instance.
-func (t *target) connectAdmin(ctx context.Context) (*bigtable.AdminClient, error) {
-	return connected(t, func() (*bigtable.AdminClient, error) {
-		return bigtable.NewAdminClient(ctx, t.project, t.instance, store.ClientOptions()...)
-	})
+func (r *request) connectAdmin(ctx context.Context) (*bigtable.AdminClient, error) {
+	admin, err := bigtable.NewAdminClient(ctx, r.project, r.instance, store.ClientOptions()...)
+	if err != nil {
+		return nil, r.unconnected(err)
+	}
+	r.closers = append(r.closers, admin.Close)
+	return admin, nil
 }
 
-// connected adds the instance to the error of a connection.
-func connected[T any](t *target, connect func() (T, error)) (T, error) {
-	client, err := connect()
+// connectBoth is connect, and connectAdmin.
+func (r *request) connectBoth() (context.Context, *bigtable.AdminClient, error) {
+	ctx, err := r.connect()
 	if err != nil {
-		err = fmt.Errorf("connecting to instance %s of project %s: %w", t.instance, t.project, err)
+		return ctx, nil, err
 	}
-	return client, err
+	admin, err := r.connectAdmin(ctx)
+	return ctx, admin, err
+}
+
+// unconnected adds the instance to the error of a connection.
+func (r *request) unconnected(err error) error {
+	return fmt.Errorf("connecting to instance %s of project %s: %w", r.instance, r.project, err)
 }
 
 // emulates returns an error if the environment names an emulator that refuses connections: the client
@@ -123,7 +106,8 @@ func emulates(ctx context.Context) error {
 		return fmt.Errorf("connecting to the emulator at %s: %w: %w", words.Printable(host), context.Cause(ctx), err)
 	}
 	if err != nil {
-		return fmt.Errorf("no emulator answers at %s, which %s names: start one with btgen-live emulator, or unset the variable: %w", words.Printable(host), store.EmulatorVariable, err)
+		return fmt.Errorf("no emulator answers at %s, which %s names: start one with btgen-live emulator, or unset the variable: %w",
+			words.Printable(host), store.EmulatorVariable, err)
 	}
 	return conn.Close()
 }

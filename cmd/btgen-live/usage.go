@@ -2,11 +2,13 @@ package main
 
 import (
 	_ "embed"
+	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 )
@@ -14,11 +16,10 @@ import (
 //go:embed usage.txt
 var usageText string
 
-// command returns a command that calls run, with its usage.
-func command(name string, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
-	arguments, text, _ := strings.Cut(section(name+" "), "\n")
+// usage returns a command with a usage: what it does, and its help.
+func usage(use, text string) *cobra.Command {
 	short, long, _ := strings.Cut(text, "\n\n")
-	return &cobra.Command{Use: name + " " + arguments, Short: short, Long: expanded(long), RunE: run}
+	return &cobra.Command{Use: use, Short: short, Long: expanded(long)}
 }
 
 // section returns a section of the usage, after its name.
@@ -43,4 +44,32 @@ func expanded(text string) string {
 		}
 		return expanded(section(name + "\n"))
 	})
+}
+
+// formatsText describes the formats of input, one per line.
+func formatsText() string {
+	var b strings.Builder
+	for _, f := range format.Formats((*format.Format).Reads) {
+		of := ""
+		if f.Extensions != nil {
+			of = " (" + strings.Join(f.Extensions, ", ") + ")"
+		}
+		fmt.Fprintf(&b, "  %-12s %s%s\n", f.Name, f.Title, of)
+	}
+	return b.String()
+}
+
+// addFlags adds the flags of the command, which its usage lists.
+func (r *request) addFlags() {
+	parameters := r.parameters()
+	for line := range strings.Lines(expanded(section("{" + r.command + " flags}\n"))) {
+		name, help, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name == "!" {
+			names, why, _ := strings.Cut(help, ": ")
+			cli.Exclusive(r.cmd, why, strings.Fields(names)...)
+			continue
+		}
+		name, preset, _ := strings.Cut(strings.TrimPrefix(name, "--"), "=")
+		add(r.cmd.Flags(), name, parameters[name], preset, help)
+	}
 }

@@ -3,89 +3,54 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
-	"cloud.google.com/go/bigtable"
-	"github.com/spf13/cobra"
-
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
-	"github.com/btgen-dev/btgen/gen/cli"
 	"github.com/btgen-dev/btgen/gen/layout"
 )
 
-// defaultSample is the number of rows of a table that verify reads.
-const defaultSample = 1000
-
-// newVerify returns the command verify.
-func newVerify() *cobra.Command {
-	var v verification
-	cmd := command("verify", v.run)
-	v.target.flags(cmd, "app `profile` of the reads")
-	cmd.Flags().Var(number(&v.options.Rows, defaultSample, 1, 0), "sample", "maximum number of `rows` to read from each table")
-	cmd.Flags().StringVar(&v.table, "table", "", "verify only the `table` with this ID, as in the schemas")
-	v.reporting.flags(cmd)
-	return cmd
-}
-
-// verification are the flags of the command verify.
-type verification struct {
-	target
-	reporting
-	options verify.Options
-	table   string // empty for all
-}
-
-// run verifies the tables of the schemas in paths.
-func (v *verification) run(cmd *cobra.Command, paths []string) error {
-	v.options.Prefix, v.options.Timeout = v.prefix, v.timeout
-	layouts, err := loadLayouts(paths)
+// verifyTables prints what the schemas can read of a sample of their tables.
+func verifyTables(_ context.Context, r *request) error {
+	result, err := load(r.args)
 	if err != nil {
 		return err
 	}
-	tables := v.tables(layouts)
+	tables := schemasByTable(result.Layouts, r.tableID)
 	if len(tables) == 0 {
-		return fmt.Errorf("--table %q: no schema has this table", v.table)
+		return fmt.Errorf("--table %q: no schema has this table", r.tableID)
 	}
-	var reports []*verify.Report
-	err = v.with(cmd, func(ctx context.Context, client *bigtable.Client) error {
-		progress := cli.StartProgress(cmd.ErrOrStderr(), cmd.Root().Name())
-		defer progress.Stop()
-		for _, schemas := range tables {
-			name := v.prefix + schemas[0].Table.ID
-			progress.Step("reading up to %d rows of table %s", v.options.Rows, name)
-			report, err := verify.Table(ctx, client, schemas, v.options)
-			if err != nil {
-				return fmt.Errorf("table %s: %w", name, err)
-			}
-			reports = append(reports, report)
-		}
-		return nil
-	})
+	ctx, err := r.connect()
 	if err != nil {
 		return err
 	}
+	progress := r.step("reading rows")
+	defer progress.Stop()
+	var reports []*verify.Report
 	text, findings := "", false
-	for _, r := range reports {
-		findings = findings || len(r.Findings) > 0
-		text += reportText(r)
+	for _, schemas := range tables {
+		name := r.prefix + schemas[0].Table.ID
+		progress.Step("reading up to %d rows of table %s", r.sample, name)
+		report, err := verify.Table(ctx, r.client, schemas, verify.Options{Prefix: r.prefix, Rows: r.sample, Timeout: r.timeout})
+		if err != nil {
+			return fmt.Errorf("table %s: %w", name, err)
+		}
+		reports, text, findings = append(reports, report), text+reportText(report), findings || len(report.Findings) > 0
 	}
-	return v.report(cmd.OutOrStdout(), text, reports, findings)
+	progress.Stop()
+	return r.report(text, reports, findings)
 }
 
-// tables returns the tables to verify, each with the schemas that have it.
-func (v *verification) tables(layouts []*layout.Layout) [][]verify.Schema {
-	var out [][]verify.Schema
-	at := map[string]int{}
+// schemasByTable returns the tables of layouts, or the one with an ID, each with the schemas that have it.
+func schemasByTable(layouts []*layout.Layout, id string) (out [][]verify.Schema) {
 	for _, l := range layouts {
 		for _, t := range l.AllPeriods() {
-			if v.table != "" && t.ID != v.table {
+			if id != "" && t.ID != id {
 				continue
 			}
-			i, seen := at[t.ID]
-			if !seen {
-				i = len(out)
-				at[t.ID] = i
-				out = append(out, nil)
+			i := slices.IndexFunc(out, func(s []verify.Schema) bool { return s[0].Table.ID == t.ID })
+			if i < 0 {
+				i, out = len(out), append(out, nil)
 			}
 			out[i] = append(out[i], verify.Schema{Layout: l, Table: t})
 		}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"cloud.google.com/go/bigtable"
-
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
@@ -152,20 +150,19 @@ func (v *verifier) guessColumn(family, qualifier string) string {
 	return "the family was renamed or removed, or another program writes it"
 }
 
-// guessValue guesses why a value cannot be read.
-func guessValue(s Schema, c layout.Column, qualifier string, item bigtable.ReadItem, err error) string {
-	datum := datumOf(s.Table, qualifier, item)
+// guess guesses why a value cannot be read.
+func (c *Cell) guess(err error) string {
 	switch {
 	case errors.Is(err, errStray):
 		return "the bucket was wider with the same label, or a program wrote the cell with a server timestamp"
 	case errors.Is(err, errImplausible):
 		return "the column was an integer: its bits are not those of a plausible float"
-	case c.Field == layout.WholeEvent:
-		return guessBlob(s.Table.Blob, datum, err)
-	case c.Field < 0:
+	case c.Column.Field == layout.WholeEvent:
+		return guessBlob(c.Table.Blob, c.Datum, err)
+	case c.Column.Field < 0:
 		return blobChanged
 	}
-	return guessCoding(&s.Layout.Fields[c.Field], c.Values, datum, err)
+	return guessCoding(&c.Layout.Fields[c.Column.Field], c.Column.Values, c.Datum, err)
 }
 
 // blobChanged is the guess about an event that none of the known edits explains.

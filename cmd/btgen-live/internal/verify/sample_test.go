@@ -15,12 +15,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
-// server is a table that samples row keys in its own way, may ignore the direction of reads, and
-// counts.
+// server is a table that samples row keys in its own way, and counts.
 type server struct {
 	bigtable.TableAPI
 	keys           []string // that it samples
-	ignores        bool     // the direction of reads
 	requests, rows int
 	fails          int // number of the request that fails; 0 for none
 }
@@ -32,9 +30,6 @@ func (s *server) SampleRowKeys(context.Context) ([]string, error) { return s.key
 func (s *server) ReadRows(ctx context.Context, rows bigtable.RowSet, f func(bigtable.Row) bool, options ...bigtable.ReadOption) error {
 	if s.requests++; s.requests == s.fails {
 		return errServer
-	}
-	if s.ignores {
-		options = slices.DeleteFunc(options, func(o bigtable.ReadOption) bool { return o == bigtable.ReverseScan() })
 	}
 	return s.TableAPI.ReadRows(ctx, rows, func(r bigtable.Row) bool { s.rows++; return f(r) }, options...)
 }
@@ -64,6 +59,9 @@ func keysOf(form string, n int) []string {
 	return out
 }
 
+// all wants all rows.
+func all(bigtable.Row) bool { return true }
+
 // layouts are tables with two kinds of rows: those that begin with "bad" or end with "!" are the
 // fewer, and follow the others, are between them, or precede them.
 var layouts = map[string][]string{
@@ -88,9 +86,8 @@ func binaries() (out []string) {
 	return out
 }
 
-// A sample contains rows of all parts of a table, whichever row keys the server samples, and
-// whether or not it can read in reverse. It reads a bounded number of rows and requests, and says
-// how many. Of the whole table, it reads each row once.
+// A sample contains rows of all parts of a table, whichever row keys the server samples. It reads a bounded number of rows and requests,
+// and says how many. Of the whole table, it reads each row once.
 func TestSpread(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	table := 0
@@ -108,13 +105,11 @@ func TestSpread(t *testing.T) {
 		}
 		for of, sampled := range samples {
 			for _, n := range testlong.Sample([]int{10, 1, 2, 100, 1000, 100_000}, 3) {
-				for _, ignores := range []bool{false, true} {
-					if n == 100_000 && of != "three" || ignores && (of != "none" || n < 10 || n > 100) {
-						continue // takes long, and says nothing new
-					}
-					s := &server{TableAPI: b.Client.OpenTable(id), keys: sampled, ignores: ignores}
-					checkSpread(t, fmt.Sprintf("%s, samples %s, %d rows, ignores %v", name, of, n, ignores), s, keys, n)
+				if n == 100_000 && of != "three" {
+					continue // takes long, and says nothing new
 				}
+				s := &server{TableAPI: b.Client.OpenTable(id), keys: sampled}
+				checkSpread(t, fmt.Sprintf("%s, samples %s, %d rows", name, of, n), s, keys, n)
 			}
 		}
 	}
@@ -124,7 +119,7 @@ func TestSpread(t *testing.T) {
 func checkSpread(t *testing.T, name string, s *server, keys []string, n int) {
 	t.Helper()
 	var read []string
-	got, err := Sample(t.Context(), s, Sampling{Rows: n, Filter: bigtable.PassAllFilter(), Timeout: time.Minute}, func(r bigtable.Row) bool {
+	got, err := Sample(t.Context(), s, Sampling{Rows: n, Timeout: time.Minute}, func(r bigtable.Row) bool {
 		read = append(read, r.Key())
 		return true
 	})
@@ -145,7 +140,7 @@ func checkSpread(t *testing.T, name string, s *server, keys []string, n int) {
 		t.Errorf("%s: none of the bad rows", name)
 	case n >= 10 && n <= 100 && places < n/8:
 		t.Errorf("%s: %d rows at %d places", name, n, places)
-	case !s.ignores && probes > 3*maxCuts, !s.ignores && n <= 10 && probes > 50, s.requests > 800 && !s.ignores, s.requests > 9000:
+	case probes > 3*maxCuts, n <= 10 && probes > 50, s.requests > 800:
 		t.Errorf("%s: %d rows are read for their keys, %d requests", name, probes, s.requests)
 	case s.keys == nil && (got.First != show(keys[0]) || got.Last != show(keys[len(keys)-1])):
 		t.Errorf("%s: first %s, last %s", name, got.First, got.Last)
@@ -170,8 +165,8 @@ func TestSpreadBytes(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	put(t, b, "large", keysOf("k%04d", 2000))
 	for _, s := range []Sampling{{Bytes: 700}, {Cells: 100}} {
-		s.Rows, s.Filter, s.Timeout = 1000, bigtable.PassAllFilter(), time.Minute
 		var read []string
+		s.Rows, s.Filter, s.Timeout = 1000, bigtable.PassAllFilter(), time.Minute
 		got, err := Sample(t.Context(), &server{TableAPI: b.Client.OpenTable("large")}, s, func(r bigtable.Row) bool {
 			read = append(read, r.Key())
 			return true
@@ -190,14 +185,14 @@ func TestSampleRanges(t *testing.T) {
 	put(t, b, "ranges", keys)
 	for _, n := range []int{1, 10, 500, 10_000} {
 		s, rows := &server{TableAPI: b.Client.OpenTable("ranges")}, 0
-		got, err := SampleRanges(t.Context(), s, Sampling{Rows: n, Timeout: time.Minute}, func(_ context.Context, start, end string) error {
+		got, err := Sample(t.Context(), s, Sampling{Rows: n, Filter: KeysOnly, Timeout: time.Minute, Read: func(start, end string) error {
 			for _, key := range keys {
 				if key >= start && (end == "" || key < end) {
 					rows++
 				}
 			}
 			return nil
-		})
+		}}, all)
 		if err != nil || rows != min(n, len(keys)) || got.Rows != rows || got.Complete != (n > len(keys)) {
 			t.Errorf("%d rows: %d, %+v, %v", n, rows, got, err)
 		}
@@ -209,7 +204,7 @@ func TestSpreadPrefix(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	put(t, b, "prefixed", slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
 	for prefix, want := range map[string]string{"b": "all 100 rows", "b00": "all 10 rows", "b007": "all 1 row", "d": "all 0 rows"} {
-		got, err := Sample(t.Context(), b.Client.OpenTable("prefixed"), Sampling{Rows: 1000, Prefix: prefix, Filter: bigtable.PassAllFilter(), Timeout: time.Minute}, func(r bigtable.Row) bool {
+		got, err := Sample(t.Context(), b.Client.OpenTable("prefixed"), Sampling{Rows: 1000, Prefix: prefix, Timeout: time.Minute}, func(r bigtable.Row) bool {
 			if !strings.HasPrefix(r.Key(), prefix) {
 				t.Errorf("row %s", r.Key())
 			}
@@ -238,7 +233,6 @@ func TestSampleEnds(t *testing.T) {
 		}
 	}
 	whole := &server{TableAPI: b.Client.OpenTable("ends")}
-	all := func(bigtable.Row) bool { return true }
 	_, err := Sample(t.Context(), whole, sampling, all)
 	must(t, err)
 	for i := range whole.requests {
@@ -256,7 +250,7 @@ func TestSampleRequests(t *testing.T) {
 	put(t, b, "costs", slices.Concat(keysOf("a%03d", 100), keysOf("b%03d", 100), keysOf("c%03d", 100)))
 	requests := func(prefix string, keys ...string) int {
 		s := &server{TableAPI: b.Client.OpenTable("costs"), keys: keys}
-		if _, err := Sample(t.Context(), s, Sampling{Rows: 50, Prefix: prefix, Timeout: time.Minute}, func(bigtable.Row) bool { return true }); err != nil {
+		if _, err := Sample(t.Context(), s, Sampling{Rows: 50, Prefix: prefix, Timeout: time.Minute}, all); err != nil {
 			t.Fatal(err)
 		}
 		return s.requests
@@ -266,7 +260,7 @@ func TestSampleRequests(t *testing.T) {
 			t.Errorf("%s: %d requests, %d without sampled keys", prefix, got, want)
 		}
 	}
-	if got := requests("b007"); got > 4 { // the first key, the last one, what follows it, and the row
+	if got := requests("b007"); got > 3 { // the first key, the last one, and the row
 		t.Errorf("one row: %d requests", got)
 	}
 }

@@ -24,39 +24,33 @@ const (
 //
 // A cell may be written long after its event, for example by an import, and some time before it,
 // for example a forecast, except where an age counts from the event. In buckets whose cells contain the
-// times of events, timestamps are checked by [reading.checkValue].
-func (s *reading) checkTime(family, qualifier string, item bigtable.ReadItem) (compared bool, err error) {
-	t := s.Table
+// times of events, timestamps are checked by [Cell.doubt].
+func (c *Cell) checkTime(family string, item bigtable.ReadItem) (compared bool, err error) {
+	t := c.Table
 	i := slices.IndexFunc(t.Families, func(f layout.Family) bool { return f.Name == family })
 	if i < 0 || t.Pattern.EventTimed() {
 		return false, nil
 	}
-	life, written := t.Families[i].Life, codec.FromMicros(int64(item.Timestamp))
-	if life.Timestamp != codec.TimestampEvent && life.Timestamp != codec.TimestampWrite {
-		return false, nil // it says when the event expires
-	}
-	from, to, early := s.at, s.at, ahead
+	life, written, at, early := t.Families[i].Life, codec.FromMicros(int64(item.Timestamp)), c.At, ahead
 	if life.Dated() {
 		early = tolerance
 	}
-	if t.Pattern.Naming() == codec.NamedByTime {
-		times := t.Offset(s.Layout).In(from)
-		micros, _, ok := times.Parse([]byte(qualifier))
-		if !ok {
-			return false, nil // the value cannot be read
-		}
-		from = codec.FromMicros(micros)
-		to = from
+	named := t.Pattern.Naming() == codec.NamedByTime
+	if named {
+		at = c.Time
 	}
+	event, cell := at.Format(time.RFC3339), written.Format(time.RFC3339)
 	switch {
-	case nearEpoch(to) && !written.Before(plausibleFrom):
-		return true, fmt.Errorf("the time of the event, %s, is decades before the timestamp of the cell, %s", from.Format(time.RFC3339), written.Format(time.RFC3339))
+	case life.Timestamp != codec.TimestampEvent && life.Timestamp != codec.TimestampWrite, named && at.IsZero():
+		return false, nil // it says when the event expires, or the time cannot be read
+	case nearEpoch(at) && !written.Before(plausibleFrom):
+		return true, fmt.Errorf("the time of the event, %s, is decades before the timestamp of the cell, %s", event, cell)
 	case !life.Dated() && written.Before(plausibleFrom):
 		return false, nil // a program that sets no times, such as 0
-	case written.Before(from.Add(-early)):
-		return true, fmt.Errorf("the timestamp of the cell, %s, precedes the time of the event, %s", written.Format(time.RFC3339), from.Format(time.RFC3339))
-	case life.Dated() && written.After(to.Add(tolerance)):
-		return true, fmt.Errorf("the timestamp of the cell, %s, is not the time of the event, %s", written.Format(time.RFC3339), from.Format(time.RFC3339))
+	case written.Before(at.Add(-early)):
+		return true, fmt.Errorf("the timestamp of the cell, %s, precedes the time of the event, %s", cell, event)
+	case life.Dated() && written.After(at.Add(tolerance)):
+		return true, fmt.Errorf("the timestamp of the cell, %s, is not the time of the event, %s", cell, event)
 	}
 	return true, nil
 }

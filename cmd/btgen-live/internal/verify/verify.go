@@ -15,10 +15,8 @@ import (
 
 	"cloud.google.com/go/bigtable"
 
-	"github.com/btgen-dev/btgen/gen/layout"
-	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/gen/sample"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/rollup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -97,23 +95,23 @@ var ErrNoTable = errors.New("the table does not exist")
 // Table samples a table. schemas are all schemas that have the table, at least one. It reads
 // at most options.Rows rows and maxBytes, then the events of the same rows and their windows, and holds one row in memory.
 func Table(ctx context.Context, client store.Client, schemas []Schema, options Options) (*Report, error) {
-	id := options.Prefix + schemas[0].Table.ID
-	v := newVerifier(id, schemas)
-	var ranges []store.KeyRange
-	sampling := Sampling{
+	v := newVerifier(options.Prefix+schemas[0].Table.ID, schemas)
+	sampled, err := Sample(ctx, client.OpenTable(v.report.Table), Sampling{
 		Rows: options.Rows, Bytes: maxBytes, RowCells: maxCells, Timeout: options.Timeout,
-		Read: func(start, end string) { ranges = append(ranges, store.KeyRange{Start: start, End: end}) },
-	}
-	sampled, err := Sample(ctx, client.OpenTable(id), sampling, func(row bigtable.Row) bool {
+		Read: func(start, end string) error {
+			v.ranges = append(v.ranges, store.KeyRange{Start: start, End: end})
+			return nil
+		},
+	}, func(row bigtable.Row) bool {
 		v.row(row)
 		return true
 	})
 	v.report.Sample = &sampled
 	if err == nil {
-		err = v.events(ctx, client, options, ranges)
+		err = v.events(ctx, client, options)
 	}
 	if err == nil {
-		err = v.windows(ctx, client, options, ranges)
+		err = v.windows(ctx, client, options)
 	}
 	return v.done(), err
 }
@@ -127,30 +125,20 @@ func Rows(schemas []Schema, rows []bigtable.Row) *Report {
 	return v.done()
 }
 
-// Schema is a schema and one of its tables.
-type Schema struct {
-	Layout *layout.Layout
-	Table  *layout.Table
-}
-
 // verifier verifies the rows of a table. Several schemas may share it: a row is readable if
 // one of them reads it.
 type verifier struct {
 	schemas []Schema
-	blobs   []*value.Blob // of serialized events, one per schema; nil for the others
 	report  *Report
 
-	reported map[string]bool // rows whose keys are reported
+	ranges   []store.KeyRange // of the sampled rows
+	reported map[string]bool  // rows whose keys are reported
 }
 
 func newVerifier(table string, schemas []Schema) *verifier {
-	v := &verifier{schemas: schemas, report: &Report{Table: table, Findings: []Finding{}}, reported: map[string]bool{}}
+	v := &verifier{report: &Report{Table: table, Findings: []Finding{}}, reported: map[string]bool{}}
 	for _, s := range schemas {
-		var blob *value.Blob
-		if s.Table.Serialized() {
-			blob = value.NewBlob(s.Layout.Fields, s.Table.Blob)
-		}
-		v.blobs = append(v.blobs, blob)
+		v.schemas = append(v.schemas, s.prepared())
 	}
 	return v
 }
@@ -161,44 +149,30 @@ func (v *verifier) done() *Report {
 	return v.report
 }
 
-// reading is the key of a row as a schema reads it.
-type reading struct {
-	Schema
-	at     time.Time // of the event, or the start of the bucket
-	metric string
-	blob   *value.Blob // nil unless events are serialized
-}
-
 // row verifies a row.
 func (v *verifier) row(row bigtable.Row) {
-	var first Finding
-	var readings []reading
+	var refused error // by the first schema
+	var keys []Key
 	for i, s := range v.schemas {
-		at, metric, err := s.key(row.Key())
+		key, err := s.Key(row.Key())
 		if err == nil {
-			readings = append(readings, reading{s, at, metric, v.blobs[i]})
+			keys = append(keys, key)
 		} else if i == 0 {
-			problem := err.Error()
-			first = Finding{Row: show(row.Key()), Problem: problem, Guess: guessKey(s, row.Key(), err), kind: "key"}
+			refused = err
 		}
 	}
-	v.report.Rows.add(readings != nil)
-	if readings == nil {
+	v.report.Rows.add(keys != nil)
+	if keys == nil {
 		v.reported[row.Key()] = true
-		v.found(first)
+		v.found(Finding{Row: show(row.Key()), Problem: refused.Error(), Guess: guessKey(v.schemas[0], row.Key(), refused), kind: "key"})
 		return
 	}
-	v.cells(row, readings)
-}
-
-// key parses a row key of the table. If the table has several layouts, the key must have a
-// time of its layout.
-func (s Schema) key(row string) (at time.Time, metric string, err error) {
-	err = s.Table.Verify(row, &codec.KeyValues{Series: value.Pointers(s.Layout, nil, nil), At: &at, Metric: &metric})
-	if err == nil && (at.Before(s.Table.Since) || !s.Table.Until.IsZero() && !at.Before(s.Table.Until)) {
-		err = fmt.Errorf("%w: reads expect events of %s in another layout of the table", codec.ErrTimeRange, at.Format(time.RFC3339))
+	for _, family := range slices.Sorted(maps.Keys(row)) {
+		for _, item := range row[family] {
+			v.report.Micros = v.report.Micros || item.Timestamp%1000 != 0
+			v.cell(row.Key(), keys, family, item)
+		}
 	}
-	return at, metric, err
 }
 
 // found counts a finding with those of its kind.
@@ -217,71 +191,37 @@ func (v *verifier) found(f Finding) {
 // maxFindings bounds the findings of a table.
 const maxFindings = 100
 
-// cells verifies the cells of a row whose key some schemas read.
-func (v *verifier) cells(row bigtable.Row, readings []reading) {
-	at := readings[0].at
-	for _, family := range slices.Sorted(maps.Keys(row)) {
-		for _, item := range row[family] {
-			v.report.Micros = v.report.Micros || item.Timestamp%1000 != 0
-			qualifier := strings.TrimPrefix(item.Column, family+":")
-			if slices.ContainsFunc(readings, func(s reading) bool {
-				sums := s.Table.SumFamily()
-				return sums != nil && (strings.HasPrefix(qualifier, layout.MarkPrefix) || family == sums.Name)
-			}) {
-				continue // a deletion is in progress, or was killed; or a sum of versions
-			}
-			if rollup.Known(qualifier) && slices.ContainsFunc(readings, func(s reading) bool { return s.Table.Rollup != nil && s.Table.Rollup.Family == family }) {
-				continue // windows, or a mark
-			}
-			s, column, known := columnOf(readings, family, qualifier)
-			v.report.Columns.add(known)
-			name := family + ":" + show(qualifier)
-			if !known {
-				f := Finding{Row: show(row.Key()), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family, qualifier), kind: "column"}
-				v.found(f)
-				continue
-			}
-			err := s.checkValue(column, at, qualifier, item)
-			v.report.Values.add(err == nil)
-			if compared, wrong := s.checkTime(family, qualifier, item); compared {
-				v.report.Times.add(wrong == nil)
-				if wrong != nil {
-					v.found(Finding{Row: show(row.Key()), Problem: wrong.Error(), Guess: guessTime(row.Key()), kind: "time"})
-				}
-			}
-			if err == nil {
-				continue
-			}
-			if s.Table.Pattern.Naming() != codec.NamedByField {
-				name = family + ":" // a column for each value or event
-			}
-			v.found(Finding{Row: show(row.Key()), Column: name, Problem: err.Error(), Guess: guessValue(s.Schema, column, qualifier, item, err), kind: "value"})
+// cell verifies a cell of a row whose key some schemas read.
+func (v *verifier) cell(row string, keys []Key, family string, item bigtable.ReadItem) {
+	qualifier := strings.TrimPrefix(item.Column, family+":")
+	of, found := Cell{}, false
+	for _, key := range keys {
+		if key.internal(family, qualifier) {
+			return
+		}
+		if !found {
+			of, found = key.Cell(family, item)
 		}
 	}
-}
-
-// columnOf finds the column of a cell in the schemas that read the row.
-func columnOf(readings []reading, family, qualifier string) (*reading, layout.Column, bool) {
-	for i := range readings {
-		s := &readings[i]
-		for _, c := range s.Table.AllColumns() {
-			switch naming := s.Table.Pattern.Naming(); {
-			case !inFamily(s.Table, c, family):
-			case s.Table.Metrics() && c.Qualifier == s.metric, naming == codec.NamedByTime,
-				naming == codec.NamedByField && c.Qualifier == qualifier:
-				return s, c, true
-			}
+	name := family + ":" + show(qualifier)
+	if v.report.Columns.add(found); !found {
+		v.found(Finding{Row: show(row), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family, qualifier), kind: "column"})
+		return
+	}
+	err := of.doubt(item)
+	v.report.Values.add(err == nil)
+	if compared, wrong := of.checkTime(family, item); compared {
+		v.report.Times.add(wrong == nil)
+		if wrong != nil {
+			v.found(Finding{Row: show(row), Problem: wrong.Error(), Guess: guessTime(row), kind: "time"})
 		}
 	}
-	return nil, layout.Column{}, false
-}
-
-// inFamily reports whether a column is in a family: in any, if events have classes.
-func inFamily(t *layout.Table, c layout.Column, family string) bool {
-	if t.HasClasses() {
-		return slices.ContainsFunc(t.Families, func(f layout.Family) bool { return f.Name == family })
+	if err != nil {
+		if of.Table.Pattern.Naming() != codec.NamedByField {
+			name = family + ":" // a column for each value or event
+		}
+		v.found(Finding{Row: show(row), Column: name, Problem: err.Error(), Guess: of.guess(err), kind: "value"})
 	}
-	return t.Families[c.Family].Name == family
 }
 
 // errStray is the error for a timestamp outside of the bucket of its row.
@@ -290,55 +230,16 @@ var errStray = errors.New("the timestamp is not in the bucket of the row")
 // errImplausible is the error for a number whose bits are more likely those of another type.
 var errImplausible = errors.New("implausible value")
 
-// checkValue returns why a cell cannot be read.
-func (s *reading) checkValue(c layout.Column, at time.Time, qualifier string, item bigtable.ReadItem) error {
-	t := s.Table
-	if stamp := int64(item.Timestamp); t.Pattern.EventTimed() && t.Pattern.Bucketed() && (stamp < at.UnixMicro() || stamp >= t.Bucket.End(at).UnixMicro()) {
-		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(stamp).Format(time.RFC3339), at.Format(time.RFC3339))
-	}
-	if t.Pattern.Naming() == codec.NamedByTime {
-		times := t.Offset(s.Layout).In(at)
-		if _, _, ok := times.Parse([]byte(qualifier)); !ok {
-			return times.Refuse([]byte(qualifier))
-		}
-	}
-	return s.decode(c, datumOf(t, qualifier, item))
-}
-
-// datumOf returns the stored datum of a cell.
-func datumOf(t *layout.Table, qualifier string, item bigtable.ReadItem) []byte {
-	if t.Pattern.Naming() == codec.NamedByValue {
-		return []byte(qualifier)
-	}
-	return item.Value
-}
-
-// decode decodes a datum, and doubts numbers.
-func (s *reading) decode(c layout.Column, datum []byte) error {
-	values, _, err := Decode(s.Layout, s.blob, &c, datum)
-	if err == nil && c.Field >= 0 && !c.Values.Text() {
-		err = plausible(values[c.Field])
-	}
-	return err
-}
-
-// Decode decodes the datum of a column: the values of its fields, or when the event was written. blob is that of a table with
-// serialized events.
-func Decode(l *layout.Layout, blob *value.Blob, c *layout.Column, datum []byte) (values []any, writtenAt time.Time, err error) {
-	values = make([]any, len(l.Fields))
+// doubt returns why a cell cannot be read, or is probably read wrong.
+func (c *Cell) doubt(item bigtable.ReadItem) error {
+	pattern, stamp, begin := c.Table.Pattern, int64(item.Timestamp), c.At
 	switch {
-	case c.Field == layout.WholeEvent:
-		err = blob.Parse(values, datum)
-	case c.Field == layout.WrittenAt && c.Values.Text():
-		writtenAt, err = codec.Text.Timestamp.Decode(datum)
-	case c.Field == layout.WrittenAt:
-		writtenAt, err = codec.Binary.Timestamp.Decode(datum)
-	case c.Was != nil:
-		values[c.Field], err = value.OlderCoding(&l.Fields[c.Field], c.Was, c.Values).Decode(datum)
-	default:
-		values[c.Field], err = value.Coding(&l.Fields[c.Field], c.Values).Decode(datum)
+	case pattern.EventTimed() && pattern.Bucketed() && (stamp < begin.UnixMicro() || stamp >= c.Table.Bucket.End(begin).UnixMicro()):
+		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(stamp).Format(time.RFC3339), begin.Format(time.RFC3339))
+	case c.Err == nil && c.Column.Field >= 0 && !c.Column.Values.Text():
+		return plausible(c.Values[c.Column.Field])
 	}
-	return values, writtenAt, err
+	return c.Err
 }
 
 // plausible rejects numbers whose bits are probably those of another type.
@@ -355,8 +256,8 @@ const smallestFloat = 1e-300
 
 // show quotes unprintable text.
 func show(s string) string {
-	if quoted := strconv.Quote(s); quoted != `"`+s+`"` {
-		return quoted
+	if s == "" {
+		return ""
 	}
-	return s
+	return sample.ShowKey(s)
 }

@@ -56,7 +56,7 @@ func written(t *testing.T, yaml string) *storetest.Bigtable {
 func schemaOf(t *testing.T, yaml string) Schema {
 	t.Helper()
 	l := dynamictest.Resolve(t, []byte(yaml))
-	return Schema{l, l.Tables[0]}
+	return Schema{Layout: l, Table: l.Tables[0]}
 }
 
 var usual = Options{Rows: 100, Timeout: time.Minute}
