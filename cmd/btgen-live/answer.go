@@ -150,32 +150,23 @@ func (r *request) windowAnswer(read windowReader) (*answer, error) {
 	if r.cmd != nil {
 		o.Limit = r.limit
 	}
-	by, err := r.picked("by", "series value", l.Series, r.by)
-	if err != nil {
+	shown := format.WindowOptions{Filled: o.Fill != window.FillNone, Zone: r.zone, Micros: width != window.Whole()}
+	if shown.By, err = r.picked("by", "series value", l.Series, r.by); err != nil {
 		return nil, err
 	}
 	if r.by != nil {
 		o.By = []store.SeriesValue{}
-		for _, i := range by {
+		for _, i := range shown.By {
 			o.By = append(o.By, store.SeriesValue(l.Series[i].Name))
 		}
 	}
-	fields, err := r.picked("fields", "field", l.Fields, r.fields)
-	if err != nil {
+	if shown.Statistics, err = r.statisticsOf(l); err != nil {
 		return nil, err
 	}
-	shown := format.WindowOptions{By: by, Filled: o.Fill != window.FillNone, Zone: r.zone, Micros: width != window.Whole()}
 	var summed []int
-	for _, i := range fields {
-		some, err := r.statisticsOf(&l.Fields[i])
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range some {
-			shown.Statistics = append(shown.Statistics, format.Statistic{Field: i, Statistic: s})
-		}
-		if len(some) > 0 {
-			summed = append(summed, i)
+	for _, s := range shown.Statistics {
+		if !slices.Contains(summed, s.Field) {
+			summed = append(summed, s.Field)
 		}
 	}
 	if len(summed) < len(l.Fields) { // else the server need not select columns
@@ -196,26 +187,36 @@ func (r *request) windowAnswer(read windowReader) (*answer, error) {
 	return a, nil
 }
 
-// statisticsOf returns the statistics of a field.
-func (r *request) statisticsOf(f *layout.Field) (out []dynamic.Statistic, err error) {
-	if r.statistics == nil {
-		if _, number := dynamic.Mean.Type(f); number {
-			return []dynamic.Statistic{dynamic.Mean, dynamic.Min, dynamic.Max}, nil
-		}
-		return []dynamic.Statistic{dynamic.Last}, nil
+// statisticsOf returns the statistics of the fields of windows.
+func (r *request) statisticsOf(l *layout.Layout) (out []format.Statistic, err error) {
+	fields, err := r.picked("fields", "field", l.Fields, r.fields)
+	if err != nil {
+		return nil, err
 	}
+	var wanted []dynamic.Statistic
 	for _, name := range r.statistics {
 		s, err := dynamic.ParseStatistic(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q is %w", r.param("statistics"), name, err)
 		}
-		if _, ok := s.Type(f); ok && !slices.Contains(out, s) {
-			out = append(out, s)
-		}
+		wanted = append(wanted, s)
 	}
-	if len(out) == 0 && r.fields != nil {
-		return nil, fmt.Errorf("%s %s: field %s has the type %s, and thus only count, first, last, first_time and last_time",
-			r.param("statistics"), strings.Join(r.statistics, ","), f.Name, f.Type)
+	for _, i := range fields {
+		f, of, before := &l.Fields[i], wanted, len(out)
+		if _, number := dynamic.Mean.Type(f); r.statistics == nil && number {
+			of = []dynamic.Statistic{dynamic.Mean, dynamic.Min, dynamic.Max}
+		} else if r.statistics == nil {
+			of = []dynamic.Statistic{dynamic.Last}
+		}
+		for _, s := range of {
+			if _, ok := s.Type(f); ok && !slices.Contains(out[before:], format.Statistic{Field: i, Statistic: s}) {
+				out = append(out, format.Statistic{Field: i, Statistic: s})
+			}
+		}
+		if len(out) == before && r.fields != nil {
+			return nil, fmt.Errorf("%s %s: field %s has the type %s, and thus only count, first, last, first_time and last_time",
+				r.param("statistics"), strings.Join(r.statistics, ","), f.Name, f.Type)
+		}
 	}
 	return out, nil
 }

@@ -387,51 +387,39 @@ func (r *request) encode(ctx context.Context, of *answer) (any, error) {
 // given names what a query takes of a value.
 var given = map[codec.GivenPart]string{codec.GivenValue: "value", codec.GivenPrefix: "prefix", codec.GivenRange: "range"}
 
+// object is an object in JSON.
+type object map[string]any
+
+// objects describes things; there is an array for none, too.
+func objects[T any](of []T, describe func(one T) object) []object {
+	out := []object{}
+	for _, one := range of {
+		out = append(out, describe(one))
+	}
+	return out
+}
+
 // list answers with the schemas.
 func (a *api) list(_ context.Context, _ *request) (any, error) {
-	type input struct {
-		column
-		Form string `json:"form"` // value, prefix or range
-		Many bool   `json:"many"`
-	}
-	type query struct {
-		Name   string  `json:"name"`
-		Doc    string  `json:"doc,omitempty"`
-		Inputs []input `json:"inputs"`
-	}
-	type lead struct {
-		Name   string `json:"name"`
-		Prefix bool   `json:"prefix"` // series are found by a prefix of it
-	}
-	type described struct {
-		Name    string   `json:"name"`
-		Doc     string   `json:"doc,omitempty"`
-		Series  []column `json:"series"`
-		Leads   []lead   `json:"leads"` // at the beginning of row keys
-		Fields  []column `json:"fields"`
-		Tables  []string `json:"tables"`
-		Queries []query  `json:"queries"`
-	}
-	out := []described{}
-	for _, name := range a.names {
+	return json.MarshalIndent(objects(a.names, func(name string) object {
 		l := a.schemas[name].Layout()
-		d := described{Name: name, Doc: l.Doc, Series: columnsOf(l.Series), Leads: []lead{}, Fields: columnsOf(l.Fields), Queries: []query{}}
-		for _, of := range l.Leads() {
-			d.Leads = append(d.Leads, lead{l.Series[of.Series].Name, of.Prefix})
-		}
+		var tables []string
 		for _, t := range l.Tables {
-			d.Tables = append(d.Tables, t.ID)
+			tables = append(tables, t.ID)
 		}
-		for i := range l.Queries {
-			asked := query{Name: l.Queries[i].Name, Doc: l.Queries[i].Doc, Inputs: []input{}}
-			for _, in := range l.Queries[i].Inputs {
-				asked.Inputs = append(asked.Inputs, input{columnOf(in.Of(l)), given[in.Form], in.Many})
-			}
-			d.Queries = append(d.Queries, asked)
+		leads := objects(l.Leads(), func(of layout.Lead) object { return object{"name": l.Series[of.Series].Name, "prefix": of.Prefix} })
+		queries := objects(l.Queries, func(q layout.Query) object {
+			inputs := objects(q.Inputs, func(in layout.Input) object {
+				f := columnOf(in.Of(l))
+				return object{"name": f.Name, "type": f.Type, "unit": f.Unit, "doc": f.Doc, "enum": f.Enum, "form": given[in.Form], "many": in.Many}
+			})
+			return object{"name": q.Name, "doc": q.Doc, "inputs": inputs}
+		})
+		return object{
+			"name": name, "doc": l.Doc, "series": columnsOf(l.Series), "leads": leads, "fields": columnsOf(l.Fields), "tables": tables,
+			"queries": queries,
 		}
-		out = append(out, d)
-	}
-	return out, nil
+	}), "", "  ")
 }
 
 // series answers with the series of a selection, in pages.

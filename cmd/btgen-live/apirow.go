@@ -29,30 +29,6 @@ const (
 	shownMeaning = 500 // columns of a decoded one
 )
 
-// storedRow is a row as it is stored, whatever of it reads return.
-type storedRow struct {
-	Table     string       `json:"table"`
-	Key       string       `json:"key"`
-	Delimiter string       `json:"delimiter"`
-	Parts     []keyPart    `json:"parts"`
-	Cells     []shownCell  `json:"cells"`
-	Families  []ruleOfRows `json:"families"`
-}
-
-// keyPart is a segment of a row key.
-type keyPart struct {
-	Name   string `json:"name"`
-	Text   string `json:"text"`
-	Means  string `json:"means"`
-	Joined bool   `json:"joined"` // the next part follows without the delimiter
-}
-
-// ruleOfRows says when cells of a family are garbage-collected.
-type ruleOfRows struct {
-	Family string `json:"family"`
-	Rule   string `json:"rule"`
-}
-
 // shownCell is a stored cell.
 type shownCell struct {
 	Column    string `json:"column"`
@@ -82,18 +58,18 @@ func (a *api) row(ctx context.Context, r *request) (any, error) {
 		return nil, fmt.Errorf("time %q: finer than the precision of the schema, %s, so no event has it", r.instant, schema.FormatDuration(l.Precision))
 	}
 	table, sequence := periodAt(l.Read, t), uint32(r.sequence)
-	out := []storedRow{}
+	out := []object{}
 	for _, metric := range metricsOf(table) {
 		v := codec.KeyValues{Series: value.Pointers(l, r.series[0], nil), Metric: metric, At: &t, Sequence: &sequence}
-		row, err := a.storedRow(ctx, l, table, &v)
+		row, cells, err := a.storedRow(ctx, l, table, &v)
 		if err != nil {
 			return nil, err
 		}
-		if len(row.Cells) > 0 || metric == nil {
+		if cells > 0 || metric == nil {
 			out = append(out, row)
 		}
 	}
-	return map[string]any{"rows": out}, nil
+	return object{"rows": out}, nil
 }
 
 // periodAt returns the layout of a table for events at a time.
@@ -118,32 +94,30 @@ func metricsOf(t *layout.Table) []*string {
 	return out
 }
 
-// storedRow reads a row.
-func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, v *codec.KeyValues) (storedRow, error) {
+// storedRow reads a row, whatever of it reads return, and returns the number of its cells, too.
+func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, v *codec.KeyValues) (object, int, error) {
 	key, err := t.Append(nil, v)
 	if err != nil {
-		return storedRow{}, err
+		return nil, 0, err
 	}
-	out := storedRow{Table: a.options.TablePrefix + t.ID, Key: sample.ShowKey(string(key)), Delimiter: t.Delimiter, Cells: []shownCell{}}
-	for i := range t.Segments {
+	var parts []object
+	for i, g := range t.Segments {
 		part, err := t.AppendPart(nil, i, i+1, v)
 		if err != nil {
-			return storedRow{}, err
-		}
-		out.Parts = append(out.Parts, keyPart{t.Segments[i].Title(), sample.ShowKey(string(part)), prose.Means(l, t, t.Segments[i]), t.Segments[i].Joined})
-	}
-	for _, f := range t.AllFamilies() {
-		out.Families = append(out.Families, ruleOfRows{f.Name, f.GC.String()})
-	}
-	row, err := a.client.OpenTable(out.Table).ReadRow(ctx, string(key), bigtable.RowFilter(bigtable.CellsPerRowLimitFilter(shownCells)))
-	if err != nil {
-		return storedRow{}, err
+			return nil, 0, err
+		} // the next part follows a joined one without the delimiter
+		parts = append(parts, object{"name": g.Title(), "text": sample.ShowKey(string(part)), "means": prose.Means(l, t, g), "joined": g.Joined})
 	}
 	of, err := verify.Schema{Layout: l, Table: t}.Key(string(key))
 	if err != nil {
-		return storedRow{}, err
+		return nil, 0, err
 	}
-	now := time.Now()
+	id := a.options.TablePrefix + t.ID
+	row, err := a.client.OpenTable(id).ReadRow(ctx, string(key), bigtable.RowFilter(bigtable.CellsPerRowLimitFilter(shownCells)))
+	if err != nil {
+		return nil, 0, err
+	}
+	all, now := []shownCell{}, time.Now()
 	for _, family := range slices.Sorted(maps.Keys(row)) {
 		cells := cellsOf(t, family, row[family], now)
 		if t.Rollup != nil && family == t.Rollup.Family {
@@ -151,9 +125,12 @@ func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, 
 		} else {
 			describeEvents(&of, family, cells, row[family])
 		}
-		out.Cells = append(out.Cells, cells...)
+		all = append(all, cells...)
 	}
-	return out, nil
+	rules := objects(t.AllFamilies(), func(f layout.Family) object { return object{"family": f.Name, "rule": f.GC.String()} })
+	return object{
+		"table": id, "key": sample.ShowKey(string(key)), "delimiter": t.Delimiter, "parts": parts, "cells": all, "families": rules,
+	}, len(all), nil
 }
 
 // cellsOf describes the cells of a family, those of a column together and the newest first.

@@ -12,17 +12,10 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// removal deletes in two steps: it finds what there is, and deletes it once that is confirmed.
-type removal struct {
-	finding string                                          // what the first step does
-	find    func() (text, question string, err error)       // a question, unless there is nothing to delete
-	erase   func(step func(string, ...any)) (string, error) // returns what was done
-}
-
-// remove prints what there is, asks for confirmation, and deletes it.
-func (r *request) remove(of removal) error {
-	progress := r.step("%s", of.finding)
-	text, question, err := of.find()
+// remove prints what find finds to delete and, unless there is no question, asks it and calls erase, which returns what was done.
+func (r *request) remove(find func() (text, question string, err error), erase func(step func(string, ...any)) (string, error)) error {
+	progress := r.step("looking for what is to be deleted")
+	text, question, err := find()
 	progress.Stop()
 	if failed := r.say(text, false); failed != nil || r.dryRun || question == "" {
 		return errors.Join(err, failed)
@@ -31,7 +24,7 @@ func (r *request) remove(of removal) error {
 		return err
 	}
 	progress = r.step("deleting")
-	text, err = of.erase(progress.Step)
+	text, err = erase(progress.Step)
 	progress.Stop()
 	return errors.Join(r.say(text, false), err)
 }
@@ -46,7 +39,7 @@ func deleteEvents(ctx context.Context, r *request) error {
 		return r.schema.Delete(ctx, w, r.of, r.from, r.to, o)
 	}
 	amount := ""
-	return r.remove(removal{"counting the events", func() (text, question string, err error) {
+	return r.remove(func() (text, question string, err error) {
 		found, err := erase(store.DeleteOptions{DryRun: true})
 		if err != nil && !leaves(err) {
 			return "", "", err
@@ -74,7 +67,7 @@ func deleteEvents(ctx context.Context, r *request) error {
 			return text, nil
 		}
 		return text + fmt.Sprintf("left: %s, written in the meantime; stop the programs that write them, and repeat the command\n", amount), cli.ErrFindings
-	}})
+	})
 }
 
 // checkRange checks that a deletion names its range.
@@ -127,7 +120,7 @@ func deleteTables(_ context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	return r.remove(removal{"looking for events that have not expired", func() (text, question string, err error) {
+	return r.remove(func() (text, question string, err error) {
 		dry := o
 		dry.DryRun = true
 		found, err := setup.DeleteTables(ctx, admin, r.client, tables, r.args, dry)
@@ -148,7 +141,7 @@ func deleteTables(_ context.Context, r *request) error {
 		}
 		kept, _, err := refusal(err)
 		return text + kept, err
-	}})
+	})
 }
 
 // refusal returns the reasons for which tables are kept, as findings. It returns other errors unchanged.

@@ -21,7 +21,14 @@ func backfill(ctx context.Context, r *request) error {
 		o.To = r.to
 	}
 	o.TablePrefix, o.Timeout, o.Instance, o.Workers, o.Rate = r.prefix, r.timeout, r.instanceName(), r.workers, r.rate
-	o.Checkpoint, o.DryRun, o.Progress = r.checkpoint, r.dryRun, showProgress(progress)
+	o.Checkpoint, o.DryRun = r.checkpoint, r.dryRun
+	o.Progress = func(p store.BackfillProgress) {
+		if p.Waiting > 0 {
+			progress.line("waiting %s until requests of the stopped run have ended", p.Waiting.Round(time.Second))
+			return
+		}
+		progress.showShare(p.Share, fmt.Sprintf(", %s, %s", countOf(p.Events, "event"), countOf(p.Rows, "row")), p.Rate, p.Left)
+	}
 	report, err := store.Backfill(ctx, r.client, r.schema.Mappings(), *o)
 	progress.end()
 	state := r.schema.Layout().State // rows that a stopped run was filling are right, or marked
@@ -86,28 +93,21 @@ func writeNotes(b *strings.Builder, thing string, notes []note) {
 	}
 }
 
-// showProgress shows the progress of a backfill: with a bar on a terminal.
-func showProgress(m *meter) func(store.BackfillProgress) {
-	return func(p store.BackfillProgress) {
-		if p.Waiting > 0 {
-			m.line("waiting %s until requests of the stopped run have ended", p.Waiting.Round(time.Second))
-			return
+// showShare shows how much of a job is done: with a bar on a terminal. rate is per second, and left the time that is left; 0 for unknown ones.
+func (m *meter) showShare(share float64, text string, rate float64, left time.Duration) {
+	m.show(func() string {
+		if text = fmt.Sprintf("%.1f%%%s", 100*share, text); rate > 0 {
+			text += fmt.Sprintf(", %.0f/s", rate)
 		}
-		m.show(func() string {
-			text := fmt.Sprintf("%.1f%%, %s, %s", 100*p.Share, countOf(p.Events, "event"), countOf(p.Rows, "row"))
-			if p.Rate > 0 {
-				text += fmt.Sprintf(", %.0f/s", p.Rate)
-			}
-			if p.Left > 0 {
-				text += fmt.Sprintf(", %s left", p.Left.Round(time.Second))
-			}
-			if m.terminal {
-				const width = 30
-				text = fmt.Sprintf("[%-*s] %s", width, strings.Repeat("=", int(p.Share*width)), text)
-			}
-			return text
-		})
-	}
+		if left > 0 {
+			text += fmt.Sprintf(", %s left", left.Round(time.Second))
+		}
+		if m.terminal {
+			const width = 30
+			text = fmt.Sprintf("[%-*s] %s", width, strings.Repeat("=", int(share*width)), text)
+		}
+		return text
+	})
 }
 
 // summarize summarizes events: with --watch until it is interrupted.
@@ -195,20 +195,15 @@ func (r *request) summarizeOnce(ctx context.Context, progress *meter, o store.Ro
 func (r *request) showRollup(m *meter) func(store.RollupProgress) {
 	waiting := r.noWait
 	return func(p store.RollupProgress) {
-		text := fmt.Sprintf("%.1f%% searched, %s changed, %d summarized", 100*p.Share, countOf(p.Noted, "bucket"), p.Sealed)
+		text := fmt.Sprintf(" searched, %s changed, %d summarized", countOf(p.Noted, "bucket"), p.Sealed)
 		if p.Waiting > 0 && !waiting {
-			m.line("%s; waiting %s", text, p.Waiting.Round(time.Second))
+			m.line("%.1f%%%s; waiting %s", 100*p.Share, text, p.Waiting.Round(time.Second))
 		}
 		if p.Replicating != "" {
-			m.line("%s; waiting for the replication of %s", text, p.Replicating)
+			m.line("%.1f%%%s; waiting for the replication of %s", 100*p.Share, text, p.Replicating)
 		}
 		waiting = p.Waiting > 0 || r.noWait
-		m.show(func() string {
-			if p.Rate > 0 {
-				return fmt.Sprintf("%s, %.0f/s", text, p.Rate)
-			}
-			return text
-		})
+		m.showShare(p.Share, text, p.Rate, 0)
 	}
 }
 

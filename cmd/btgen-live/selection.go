@@ -65,11 +65,10 @@ func (r *request) chooseOne(args []string) error {
 	if r.leading != "" {
 		args = append(slices.Clone(args), r.leading)
 	}
-	if r.query != "" && r.tableID != "" {
-		return fmt.Errorf("%s %q: query %s reads a table of its own: leave one of them out", r.param("table"), r.tableID, r.query)
-	}
 	begin := r.begin(l, args)
 	switch id := cmp.Or(r.tableID, l.Read.ID); {
+	case r.query != "" && r.tableID != "":
+		return fmt.Errorf("%s %q: query %s reads a table of its own: leave one of them out", r.param("table"), r.tableID, r.query)
 	case begin != nil:
 		v, err := parseValues(l, "the series", begin.Inputs, args)
 		r.selected = selected{of: dynamic.Begin(begin, v), reads: begin.Table}
@@ -88,21 +87,20 @@ func (r *request) chooseOne(args []string) error {
 		return nil
 	}
 	q, err := r.queryOf(l, args)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case q == nil:
+		return r.chooseSeries(l, args)
 	}
-	if q != nil {
-		v, err := parseValues(l, "query "+q.Name, q.Inputs, args)
-		r.selected = selected{of: dynamic.Query(q.Name, v), reads: q.Table}
-		return err
-	}
-	return r.chooseSeries(l, args)
+	v, err := parseValues(l, "query "+q.Name, q.Inputs, args)
+	r.selected = selected{of: dynamic.Query(q.Name, v), reads: q.Table}
+	return err
 }
 
 // chooseSeries resolves all values of a series, of which one may be repeated, for several series.
 func (r *request) chooseSeries(l *layout.Layout, args []string) error {
-	inputs := l.ReadQuery().Inputs
-	many := -1
+	inputs, many := l.ReadQuery().Inputs, -1
 	if _, several := argumentNames(args); r.command != "delete" {
 		many = slices.IndexFunc(inputs, func(in layout.Input) bool { return in.Of(l).Name == several })
 	}
@@ -110,12 +108,9 @@ func (r *request) chooseSeries(l *layout.Layout, args []string) error {
 		inputs[many].Many = true
 	}
 	v, err := parseValues(l, "the series", inputs, args)
-	if err != nil {
-		return err
-	}
 	r.selected = selected{of: dynamic.Series(v), reads: l.Read, series: [][]any{v}}
-	if many < 0 {
-		return nil
+	if err != nil || many < 0 {
+		return err
 	}
 	r.series = nil
 	for _, of := range v[many].([]any) {
@@ -136,14 +131,11 @@ func (r *request) begin(l *layout.Layout, args []string) *layout.Query {
 		return nil
 	}
 	var series []int
-	for _, lead := range leads[:len(names)] {
-		series = append(series, lead.Series)
-		if !slices.Contains(names, l.Series[lead.Series].Name) {
+	for i, lead := range leads[:len(names)] {
+		name := l.Series[lead.Series].Name
+		if series = append(series, lead.Series); !slices.Contains(names, name) || r.leading != "" && i == len(names)-1 && names[i] != name {
 			return nil
 		}
-	}
-	if r.leading != "" && names[len(names)-1] != l.Series[series[len(series)-1]].Name {
-		return nil
 	}
 	return l.Begin(series, r.leading != "")
 }

@@ -23,7 +23,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
-// count prints the number of events.
+// count prints the number of events. For a series or a query, it reads no values where the number of events does not depend on them:
+// values that cannot be decoded are then no errors.
 func count(ctx context.Context, r *request) (err error) {
 	progress, begun, events := newMeter(r.cmd), time.Now(), 0
 	add := func(n int, err error) error {
@@ -36,14 +37,26 @@ func count(ctx context.Context, r *request) (err error) {
 		return err
 	}
 	if r.whole != "" {
-		err = r.scan(ctx, r.whole, func(row *store.ScannedRow[dynamic.Event], err error) error {
-			if row.Marked {
-				r.marked++
-			}
-			return add(len(row.Events), err)
-		})
+		var scanners []*store.Scanner[dynamic.Event]
+		scanners, err = r.schema.NewScanners(r.client, r.whole, r.options)
+		for i := 0; i < len(scanners) && err == nil; i++ {
+			err = r.scan(ctx, scanners[i], func(row *store.ScannedRow[dynamic.Event], err error) error {
+				if row.Marked {
+					r.marked++
+				}
+				return add(len(row.Events), err)
+			})
+		}
 	} else {
-		err = r.countSelected(ctx, add)
+		var o store.ReadOptions
+		if !r.reads.Metrics() {
+			o.Fields = []store.Field{}
+		}
+		for _, failed := range r.events(ctx, o) {
+			if err = add(1, failed); err != nil {
+				break
+			}
+		}
 	}
 	progress.end()
 	switch {
@@ -61,37 +74,8 @@ func count(ctx context.Context, r *request) (err error) {
 	return progress.done()
 }
 
-// countSelected calls add for each selected event. It reads no values where the number of events does not depend on them: values that
-// cannot be decoded are then no errors.
-func (r *request) countSelected(ctx context.Context, add func(n int, err error) error) error {
-	var o store.ReadOptions
-	if !r.reads.Metrics() {
-		o.Fields = []store.Field{}
-	}
-	for _, err := range r.events(ctx, o) {
-		if err := add(1, err); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rowUser uses a row of a table, or the error of an undecodable event. It returns other errors.
-type rowUser func(row *store.ScannedRow[dynamic.Event], err error) error
-
-// scan calls use for the rows of a table, which it reads in several ranges of row keys at a time.
-func (r *request) scan(ctx context.Context, table string, use rowUser) error {
-	scanners, err := r.schema.NewScanners(r.client, table, r.options)
-	for _, s := range scanners {
-		if err == nil {
-			err = r.scanEach(ctx, s, use)
-		}
-	}
-	return err
-}
-
-// scanEach is scan of a Bigtable table.
-func (r *request) scanEach(ctx context.Context, s *store.Scanner[dynamic.Event], use rowUser) error {
+// scan calls use for the rows of a table, or with the errors of undecodable events. It reads several ranges of row keys at a time.
+func (r *request) scan(ctx context.Context, s *store.Scanner[dynamic.Event], use func(*store.ScannedRow[dynamic.Event], error) error) error {
 	var one sync.Mutex
 	return s.Each(ctx, r.workers, r.from, r.to, func(row *store.ScannedRow[dynamic.Event], err error) error {
 		one.Lock()
@@ -239,13 +223,10 @@ func (r *request) measureTable(ctx context.Context, table *layout.Table, f *figu
 	}
 	f.kept.on = r.sample > 0 && !slices.ContainsFunc(table.Periods(), (*layout.Table).Metrics)
 	for _, scanner := range scanners {
-		if f.Rollup != nil {
-			scanner = scanner.WithRollups()
-		}
-		if r.sample > 0 {
+		if scanner = scanner.WithRollups(); r.sample > 0 {
 			err = r.measureSome(ctx, scanner, f)
 		} else {
-			err = r.scanEach(ctx, scanner, f.add)
+			err = r.scan(ctx, scanner, f.add)
 		}
 		if err != nil {
 			return err
