@@ -20,7 +20,7 @@ type checks map[string]func(r reporter)
 // tableChecks are the checks of rules about tables; queryChecks and sharedChecks have those of others.
 var tableChecks = func() checks {
 	all := checks{}
-	for _, some := range []checks{columnChecks, keyChecks, limitChecks, loadChecks, rollupChecks, tierChecks, ttlChecks, viewChecks} {
+	for _, some := range []checks{columnChecks, keyChecks, limitChecks, loadChecks, tierChecks, ttlChecks, viewChecks} {
 		maps.Copy(all, some)
 	}
 	return all

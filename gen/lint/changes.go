@@ -24,31 +24,27 @@ func changeRules() []Rule {
 	return out
 }
 
-// edits are those that a rule finds, with the same consequence.
-type edits struct {
-	consequence string
-	titles      []string
-}
-
 // editLines are lines with a rule, an edit that it finds, and what happens to stored events. They are sorted by
 // rule and consequence. Tests in folder golden/breaking make the edits, and write the file.
 //
 //go:embed edits.tsv
 var editLines string
 
-// editsOf returns the edits that a rule finds, by their consequence.
-func editsOf(id string) []edits {
-	var out []edits
+// editsOf returns sentences about the edits that a rule finds, one for each consequence.
+func editsOf(id string) (out []string) {
+	var consequences []string
+	edits := map[string][]string{} // by consequence
 	for line := range strings.Lines(editLines) {
-		rule, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		edit, consequence, _ := strings.Cut(rest, "\t")
-		switch last := len(out) - 1; {
-		case rule != id:
-		case last >= 0 && out[last].consequence == consequence:
-			out[last].titles = append(out[last].titles, edit)
-		default:
-			out = append(out, edits{consequence, []string{edit}})
+		of := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if rule, edit, consequence := of[0], of[1], of[2]; rule == id {
+			if edits[consequence] == nil {
+				consequences = append(consequences, consequence)
+			}
+			edits[consequence] = append(edits[consequence], edit)
 		}
+	}
+	for _, c := range consequences {
+		out = append(out, "Edits: "+strings.Join(edits[c], "; ")+". Consequence: "+c+".")
 	}
 	return out
 }

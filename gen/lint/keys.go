@@ -26,7 +26,11 @@ var keyChecks = checks{
 		if again, _ := firstSegment(other); again.Kind == codec.SeriesSegment && r.l.Series[again.Series].Type == schema.Timestamp {
 			proposal = salted(r.l, other, again.Series) // there are only times
 		}
-		r.at(r.t.Source(&first).Pos, "end", allWrites(r.l.Load()), proposal)
+		all, load := "100% of the writes", r.l.Load()
+		if !load.AssumedSeries && !load.AssumedRate {
+			all += ", " + writes(load) + ","
+		}
+		r.at(r.t.Source(&first).Pos, "end", all, proposal)
 	},
 	"K04": func(r reporter) { // week10 sorts before week2
 		if !r.t.Pattern.Bucketed() || r.t.Bucket.Sorted() {
@@ -144,12 +148,9 @@ var keyChecks = checks{
 	},
 }
 
-// delimiters are candidates for proposals, the preferred one first.
-var delimiters = []string{"#", "|", "~", "##"}
-
 // otherDelimiter proposes a delimiter that no segment of the table can contain.
 func (r reporter) otherDelimiter() string {
-	for _, delimiter := range delimiters {
+	for _, delimiter := range []string{"#", "|", "~", "##"} {
 		contains := func(g codec.Segment) bool { text, _ := r.delimited(g, delimiter); return text != "" }
 		if !slices.ContainsFunc(r.t.Segments, contains) {
 			return ": " + code("delimiter: %q", delimiter)

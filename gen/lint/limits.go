@@ -180,11 +180,9 @@ func wholeAges(r reporter, f layout.Family) {
 // wholeSeconds proposes to round up the age of a family to whole seconds.
 func wholeSeconds(f layout.Family) string {
 	up := (f.GC.MaxAge + time.Second - 1).Truncate(time.Second)
-	switch f.Strategy {
-	case layout.MaxAge:
-		return ": " + code("ttl: {max_age: %s}", schema.FormatDuration(up))
-	case layout.MaxAgeFromWrite:
-		return ": " + code("ttl: {max_age: %s, from: write}", schema.FormatDuration(up))
+	if f.Strategy != layout.MaxAge && f.Strategy != layout.MaxAgeFromWrite {
+		return ", at least 1s"
 	}
-	return ", at least 1s"
+	from := strings.TrimPrefix(string(f.Strategy), string(layout.MaxAge))
+	return ": " + code("ttl: {max_age: %s%s}", schema.FormatDuration(up), from)
 }

@@ -111,8 +111,11 @@ func Check(s *schema.Schema, l *layout.Layout) diag.List {
 		}
 	}
 	for i := range l.Queries {
-		found = append(found, ofQuery(s, l, &l.Queries[i]).check(false)...)
-		found = append(found, checkScan(&l.Queries[i])...)
+		q := &l.Queries[i]
+		found = append(found, ofQuery(s, l, q).check(false)...)
+		if q.Scan != "" && !slices.ContainsFunc(q.AllPeriods(), (*layout.Query).Scans) {
+			found.Warnf(q.ScanPos, "unused scan: in table %q, query %s reads %s", q.Table.ID, q.Name, prose.Ranges(q)).Hint = "remove scan"
+		}
 	}
 	return found
 }
@@ -205,15 +208,6 @@ func (s subject) checkAllowances() diag.List {
 		default:
 			found.Errorf(a.Pos, "rule %s (%s) applies to tables, not to queries", a.Rule, rules[i].Title).Hint = "move it to the table"
 		}
-	}
-	return found
-}
-
-// checkScan reports an unused scan.
-func checkScan(q *layout.Query) diag.List {
-	var found diag.List
-	if q.Scan != "" && !slices.ContainsFunc(q.AllPeriods(), (*layout.Query).Scans) {
-		found.Warnf(q.ScanPos, "unused scan: in table %q, query %s reads %s", q.Table.ID, q.Name, prose.Ranges(q)).Hint = "remove scan"
 	}
 	return found
 }

@@ -27,10 +27,7 @@ func (r Rule) Description() []string {
 	case r.By == BySchema || r.By == ByLanguage:
 		out = append(out, "It cannot be allowed.")
 	}
-	for _, e := range editsOf(r.ID) {
-		out = append(out, "Edits: "+strings.Join(e.titles, "; ")+". Consequence: "+e.consequence+".")
-	}
-	return append(out, "Source: "+r.Source)
+	return append(append(out, editsOf(r.ID)...), "Source: "+r.Source)
 }
 
 // Page returns docs/reference/rules.md, which lists all rules in Markdown.

@@ -11,8 +11,23 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// ttlChecks are about the time to live of events.
+// ttlChecks are about the time to live of events, and of their rollups.
 var ttlChecks = checks{
+	"K28": func(r reporter) {
+		served := r.t.Rollup != nil && !r.t.Rollup.Idle && !r.t.WriteOnly
+		if served && !slices.Contains(r.l.ReadTables(), r.t) {
+			r.at(r.t.RollupPos, "unread", r.t.ID)
+		}
+	},
+	// Fewer than three days between the first time at which a bucket can be summarized and the last.
+	"T23": func(r reporter) {
+		if r.t.Rollup == nil {
+			return
+		}
+		if age, least := r.t.Age(), r.t.Rollup.Least(r.t.Bucket); age >= least && age < least+spareTime {
+			r.at(r.t.Families[0].GCPos, "brief", r.t.ID, wholeDays(least+spareTime))
+		}
+	},
 	"T01": ofFamilies(func(r reporter, f layout.Family) { // a family without a ttl
 		switch {
 		case f.HasGC:
@@ -100,6 +115,9 @@ var ttlChecks = checks{
 		}
 	},
 }
+
+// spareTime is how long nothing may summarize a table; our judgment.
+const spareTime = 3 * 24 * time.Hour
 
 // fewestVersions returns how many versions of a column are kept regardless of age, or 0 if
 // the number is unlimited.

@@ -22,14 +22,6 @@ func basis(load layout.Load) string {
 	return rate(load.Rate)
 }
 
-// allWrites names all writes of a load, with their rate if the schema declares it.
-func allWrites(load layout.Load) string {
-	if load.AssumedSeries || load.AssumedRate {
-		return "100% of the writes"
-	}
-	return "100% of the writes, " + writes(load) + ","
-}
-
 // writes formats the rate of events of all series together.
 func writes(load layout.Load) string {
 	text := rate(load.Rate * float64(load.Series))
