@@ -98,25 +98,25 @@ func readYAML(w *walker, text []byte) *node {
 	if !checkText(w, text) {
 		return nil
 	}
-	first, ok := firstDocument(w, text)
-	if !ok {
+	lines := strings.Split(string(text), "\n")
+	first := slices.IndexFunc(lines, func(line string) bool { text := strings.TrimSpace(line); return text != "" && text[0] != '#' })
+	if first >= 0 && lines[first][0] == '%' { // many of them make the YAML library slow
+		w.reject(diag.Pos{File: w.file, Line: 1 + first, Column: 1}, "directive")
 		return nil
 	}
 	var document yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(first))
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	err := decoder.Decode(&document)
 	if errors.Is(err, io.EOF) || err == nil && (len(document.Content) == 0 || isNull(document.Content[0])) {
 		w.reject(diag.Pos{File: w.file}, "empty-file")
 		return nil
 	}
 	if err != nil {
-		syntaxError(w, first, err)
+		syntaxError(w, text, err)
 		return nil
 	}
-	if line := textAfter(decoder); line > 0 {
-		w.reject(diag.Pos{File: w.file, Line: line}, "text-after")
-	}
-	c := converter{w: w, lines: strings.Split(string(first), "\n")}
+	w.textAfter(decoder, document.Content[0].Style&yaml.FlowStyle != 0)
+	c := converter{w: w, lines: lines}
 	root := c.convert(document.Content[0], 0)
 	if root.kind != mapping {
 		if root.kind != broken {
@@ -127,18 +127,22 @@ func readYAML(w *walker, text []byte) *node {
 	return root
 }
 
-// textAfter returns the line of text after a mapping in brackets, or 0 if there is none.
-// The YAML library reports such text only when it is asked for another document.
-func textAfter(decoder *yaml.Decoder) int {
-	err := decoder.Decode(new(yaml.Node))
-	if err == nil || errors.Is(err, io.EOF) {
-		return 0
+// textAfter reports other documents, and text after a mapping in brackets. The YAML library reports such text only when it is
+// asked for another document.
+func (w *walker) textAfter(decoder *yaml.Decoder, brackets bool) {
+	var next yaml.Node
+	err := decoder.Decode(&next)
+	match := yamlError.FindStringSubmatch(fmt.Sprint(err))
+	if match != nil {
+		next.Line, _ = strconv.Atoi(match[1])
+		next.Line++ // it counts from 0 here
 	}
-	if match := yamlError.FindStringSubmatch(err.Error()); match != nil {
-		line, _ := strconv.Atoi(match[1]) // it counts from 0 here
-		return line + 1
+	switch {
+	case match != nil && brackets:
+		w.reject(diag.Pos{File: w.file, Line: next.Line}, "text-after")
+	case match != nil || err == nil:
+		w.reject(diag.Pos{File: w.file, Line: next.Line, Column: 1}, "second-document")
 	}
-	return 1
 }
 
 // checkText reports files that are too large or not UTF-8, and line breaks that YAML counts
@@ -168,42 +172,6 @@ func (w *walker) posAt(text []byte, offset int) diag.Pos {
 	before := text[:offset]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
 	return diag.Pos{File: w.file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(line) + 1}
-}
-
-// firstDocument returns the first document of a text, and reports others. It also reports
-// directives, since many of them make the YAML library slow; ok is then false.
-func firstDocument(w *walker, text []byte) (first []byte, ok bool) {
-	begun, ended := false, false
-	end := len(text)
-	line := 0
-	for offset := 0; offset < len(text); {
-		length := bytes.IndexByte(text[offset:], '\n') + 1
-		if length == 0 {
-			length = len(text) - offset
-		}
-		row := string(text[offset : offset+length])
-		line++
-		pos := diag.Pos{File: w.file, Line: line, Column: 1}
-		switch rest := strings.TrimLeft(row, " \t\r\n"); {
-		case isMarker(row, "...") && !ended:
-			ended, end = true, offset
-			if after := strings.TrimSpace(row[3:]); after == "" || after[0] == '#' {
-				break
-			}
-			fallthrough
-		case isMarker(row, "---") && begun, ended && rest != "" && rest[0] != '#' && !isMarker(row, "..."):
-			w.reject(pos, "second-document")
-			return text[:min(end, offset)], true
-		case rest == "" || rest[0] == '#':
-		case row[0] == '%' && !begun:
-			w.reject(pos, "directive")
-			return nil, false
-		default:
-			begun = true
-		}
-		offset += length
-	}
-	return text[:end], true
 }
 
 // isMarker reports whether a line is a document marker of YAML.
