@@ -54,7 +54,7 @@ type designValue struct {
 
 // propose returns the proposal. Its schema has no errors.
 func (d *design) propose() (*Proposal, error) {
-	p, result, err := accepted(&d.names, nil, d.write)
+	_, result, err := accepted(&d.names, nil, d.write)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", d.table, ErrNoSchema, err)
 	}
@@ -65,7 +65,7 @@ func (d *design) propose() (*Proposal, error) {
 	if oneLine(command) != command {
 		return nil, fmt.Errorf("%s: %w: a name has characters that no command can have: %q", d.table, ErrNoSchema, command)
 	}
-	p = d.write()
+	p := d.write()
 	return &Proposal{Schema: p.text(append(d.about, "Load them with "+command)...), Questions: p.asks, Partial: d.partial}, nil
 }
 
