@@ -140,6 +140,9 @@ var lateCalls = map[string]lateCall{
 	"IfAbsent": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		return c.writer(client).Write(ctx, sampleAt(930, 30), WriteOptions{IfAbsent: true})
 	}, undoes: []int{930}},
+	"Merge": {call: func(ctx context.Context, c *lateCase, client Client) error {
+		return c.writer(client).WriteAll(ctx, []sample{sampleAt(915, 15), sampleAt(920, 20), sampleAt(940, 40)}, WriteOptions{Merge: true})
+	}, undoes: []int{915, 920, 940}},
 	"Delete": {call: func(ctx context.Context, c *lateCase, client Client) error {
 		_, err := c.writer(client).Delete(ctx, []sample{sampleAt(920, 0)})
 		return err
