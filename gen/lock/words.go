@@ -186,6 +186,10 @@ func parseInstant(word string) (time.Time, error) {
 
 // parseWidth parses the width of buckets.
 func parseWidth(word string) (schema.Span, error) {
+	endless := schema.Span{Months: codec.EndlessBucket.Months}
+	if word == endless.String() {
+		return endless, nil
+	}
 	for unit, months := range map[string]int{"y": 12, "mo": 1} {
 		if n, ok := strings.CutSuffix(word, unit); ok {
 			count, err := strconv.Atoi(n)
@@ -288,22 +292,16 @@ func (g *Segment) code(w *words) {
 	w.flag("joined", &g.Joined)
 }
 
-// noBucket is the bucket of a table whose row keys do not contain the time.
-const noBucket = "none"
-
 // bucketCode is the words of a bucket.
 func bucketCode(b *codec.Bucket, w *words) {
-	endless := !w.reading && b.Endless()
-	switch w.flag(noBucket, &endless); {
-	case endless && w.reading:
-		*b = codec.EndlessBucket
-		return
-	case endless:
-		return
-	}
 	width, label := schema.Span{Fixed: b.Every, Months: b.Months}, b.Label
 	label.Format = forward(label.Format)
-	put(w, &width, asWidth)
+	if put(w, &width, asWidth); width.Endless() {
+		if w.reading {
+			*b = codec.EndlessBucket
+		}
+		return
+	}
 	put(w, &label, asQuotedOf(asLabel))
 	option(w, "origin", !b.Origin.IsZero(), &b.Origin, asInstant)
 	format := b.Label.Format
