@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -54,7 +55,7 @@ func (c *comparer) presence(old, new lock.Column, at Change) {
 	at.Old, at.New = presenceText(old), presenceText(new)
 	at.way.restore = at.Old
 	if required(old) {
-		at.way.text = "remove " + quotedCode(at.New)
+		at.way.text = "remove " + diag.Code(at.New)
 	}
 	switch {
 	case same:

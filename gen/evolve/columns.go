@@ -262,7 +262,7 @@ func (c *comparer) column(old, new lock.Column, renamed map[string]string, again
 		move := at
 		move.way.restore = "family: " + quoted(old.Family)
 		if !slices.ContainsFunc(c.new.Families, func(f lock.Family) bool { return f.Name == old.Family }) {
-			move.way.text = "restore family " + quotedCode(old.Family) + " of the table, and the field in it"
+			move.way.text = "restore family " + diag.Code(old.Family) + " of the table, and the field in it"
 		}
 		c.add(move, "other-family", item(new), old.Family, new.Family)
 	}
@@ -320,9 +320,9 @@ func (c *comparer) exchanged(old, new lock.Column, at Change) {
 	case new.Was != "":
 		at.way.text = fmt.Sprintf("leave it out of was: it was the column of field %q", was)
 	case i >= 0:
-		at.way.text = "restore " + quotedCode("column: "+quoted(c.old.Columns[i].Key))
+		at.way.text = "restore " + diag.Code("column: "+quoted(c.old.Columns[i].Key))
 	default:
-		at.way.text = "store it elsewhere: " + quotedCode("column: "+quoted(new.Key+"_2"))
+		at.way.text = "store it elsewhere: " + diag.Code("column: "+quoted(new.Key+"_2"))
 	}
 	c.add(at, "place-moved", c.place(new), was, is)
 }

@@ -3,6 +3,7 @@ package evolve
 import (
 	"slices"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/rehearse"
@@ -58,7 +59,7 @@ func (c *comparer) reused(field lock.Column, l rehearse.Loss) Change {
 	case !l.Found.Older:
 		return out.as("place-reused", c.place(at), item(field))
 	case known && l.Stored != nil && l.Stored.Key == at.Key && l.Stored.Family == at.Family:
-		out.way.text = "name the type and the encoding in was: " + quotedCode(c.wasText(stored, nil))
+		out.way.text = "name the type and the encoding in was: " + diag.Code(c.wasText(stored, nil))
 		return out.as("older-encoding", item(field), c.place(at))
 	}
 	out.way.text = "leave " + c.place(at) + " out of was"
@@ -73,7 +74,7 @@ func (c *comparer) forgotten(field lock.Column, l rehearse.Loss) Change {
 		own.Older, l.Is, l.Found = false, l.FieldOf(), &own
 		return c.reused(c.new.Columns[i], l)
 	}
-	out := c.unread(stored, field, "add %s until these events have expired", quotedCode(c.wasText(stored, &field)))
+	out := c.unread(stored, field, "add %s until these events have expired", diag.Code(c.wasText(stored, &field)))
 	if convertible := stored.Type == field.Type || layout.Converts(stored.Type, field.Type); !known || !convertible {
 		out.way.text = lossWay(l)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
@@ -88,15 +89,15 @@ func (c *comparer) familyWay(f lock.Family) string {
 		for _, o := range c.old.Families {
 			out = append(out, o.Name+": "+ttlText(o))
 		}
-		text := "restore " + quotedCode("ttl: {classes: {"+strings.Join(out, ", ")+"}}")
+		text := "restore " + diag.Code("ttl: {classes: {"+strings.Join(out, ", ")+"}}")
 		if !hasClasses(c.new) {
-			text += ", without " + quotedCode("family")
+			text += ", without " + diag.Code("family")
 		}
 		return text
 	case len(c.old.Families) > 1:
 		return "restore the families"
 	}
-	return "restore " + quotedCode("family: "+quoted(f.Name)) + " and " + quotedCode("ttl: "+ttlText(f))
+	return "restore " + diag.Code("family: "+quoted(f.Name)) + " and " + diag.Code("ttl: "+ttlText(f))
 }
 
 // renamedFamily returns how to keep the name of a family.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/rehearse"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -193,7 +194,7 @@ func fromText(moves []move) string {
 // backfillHint returns how to give a table the events that it lacks, before it serves reads.
 func (c *Comparison) backfillHint(p *pair, moves []move) string {
 	if i := slices.IndexFunc(moves, func(m move) bool { return m.from != nil && m.from.table == nil }); i >= 0 {
-		return "keep table " + quotedCode(quoted(moves[i].from.old.Name)) + " with its reads, backfill this one, accept this change, and then remove the other"
+		return "keep table " + diag.Code(quoted(moves[i].from.old.Name)) + " with its reads, backfill this one, accept this change, and then remove the other"
 	}
 	instead := slices.ContainsFunc(c.pairs, func(o pair) bool {
 		return o.layout == p.layout && o.table != p.table && !o.table.WriteOnly && o.table.HasClasses() == p.table.HasClasses()
@@ -201,7 +202,7 @@ func (c *Comparison) backfillHint(p *pair, moves []move) string {
 	if !instead {
 		return "deploy only writers, backfill the table, and accept this change before you deploy readers"
 	}
-	first := "write " + quotedCode("serves: false")
+	first := "write " + diag.Code("serves: false")
 	if i := slices.IndexFunc(moves, func(m move) bool { return m.from == nil }); i >= 0 && moves[i].read != lock.ReadName && moves[i].read != lock.LatestName {
 		first = "remove " + readText(moves[i].read) + ", and " + first
 	}
@@ -211,7 +212,7 @@ func (c *Comparison) backfillHint(p *pair, moves []move) string {
 // stayWay returns how a read stays with its table.
 func stayWay(read, from, to string) string {
 	if read != lock.ReadName && read != lock.LatestName {
-		return "keep " + readText(read) + " in table " + from + ": " + quotedCode("table: "+quoted(from))
+		return "keep " + readText(read) + " in table " + from + ": " + diag.Code("table: "+quoted(from))
 	}
-	return "write " + quotedCode("serves: false") + " in table " + to + ", so that table " + from + " serves " + readText(read) + " as before"
+	return "write " + diag.Code("serves: false") + " in table " + to + ", so that table " + from + " serves " + readText(read) + " as before"
 }

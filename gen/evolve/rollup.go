@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -73,7 +74,7 @@ func rollupText(l *lock.Layout, r lock.Rollup) string {
 func (c *comparer) atRollup(family string) Change {
 	out := Change{Item: family, place: atRollup}
 	if old := c.old.Rollup(); old != nil {
-		out.way.text = "restore " + quotedCode(rollupText(c.old, *old)) + ", or let a new layout begin with the change and another family of events, with since and before"
+		out.way.text = "restore " + diag.Code(rollupText(c.old, *old)) + ", or let a new layout begin with the change and another family of events, with since and before"
 	}
 	return out
 }
@@ -102,7 +103,7 @@ func (c *comparer) rollupArrives(new *lock.Rollup) {
 	at.Old, at.New = "no marks", "windows that may lack changes"
 	idle := *new
 	idle.Idle = true
-	at.way.text = "write " + quotedCode(rollupText(c.new, idle)) + " until all programs that write have its code"
+	at.way.text = "write " + diag.Code(rollupText(c.new, idle)) + " until all programs that write have its code"
 	c.add(at, "rollup-used-at-once", new.Family)
 }
 
@@ -121,7 +122,7 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	switch {
 	case old.Idle && !new.Idle:
 		served := at
-		served.Old, served.New, served.way.text = "serves: false", "serves", "keep "+quotedCode(rollupText(c.old, *old))+" until all programs that write have the rollup, and btgen-live rollup has run with --all"
+		served.Old, served.New, served.way.text = "serves: false", "serves", "keep "+diag.Code(rollupText(c.old, *old))+" until all programs that write have the rollup, and btgen-live rollup has run with --all"
 		c.add(served, "rollup-used", new.Family)
 	case !old.Idle && new.Idle && lost:
 		at.Old, at.New = "serves", "serves: false"

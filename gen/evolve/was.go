@@ -87,6 +87,3 @@ func (c *comparer) now(key string) int {
 	}
 	return -1
 }
-
-// quotedCode quotes text to paste.
-func quotedCode(text string) string { return "`" + text + "`" }
