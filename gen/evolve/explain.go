@@ -7,32 +7,127 @@ import (
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/gen/rehearse"
+	"github.com/btgen-dev/btgen/gen/schema"
 )
 
 // What a rehearsal finds decides; this file explains it: by the rule for what has become of a field, and its way out.
 
-// explain adds the finding for a loss of a field: its values are no longer read, or others in their place. It reports
-// whether there is one.
-func (r *rewind) explain(p *pair, l rehearse.Loss) bool {
-	if p.facts == nil || p.old == nil || l.Width > 0 || l.Back() {
+// explain adds the finding for a loss since one side of a merge, or since the lock: values of a field are no longer read, or others
+// in their place, or windows are not. It reports whether there is one, or the other side has accepted it.
+func (r *rewind) explain(p *pair, l rehearse.Loss, side int) bool {
+	if p.facts == nil || p.old == nil || l.Back() {
 		return false
 	}
 	m, known := p.match(l)
-	live := m.new[0].Live()
-	i := slices.IndexFunc(live, func(col lock.Column) bool { return !col.Written && item(col) == l.FieldOf() })
-	if !known || i < 0 || l.Found == nil && l.Stored == nil {
+	if !known {
 		return false
 	}
 	c := &comparer{old: &m.old[0], new: &m.new[0]}
-	explanation := c.forgotten
-	if l.Found != nil {
-		explanation = c.reused
+	explanation := c.values
+	if l.Width > 0 {
+		explanation = c.windows
+		if t := r.c.heads[side].Table(p.old.Key()); t != nil { // what both sides say together may have lost the rollup
+			if i := slices.IndexFunc(t.Periods(), func(o lock.Layout) bool { return o.Since.Equal(c.old.Since) }); i >= 0 {
+				c.old = &t.Layouts[i]
+			}
+		}
 	}
-	change := explanation(live[i], l)
-	if !slices.ContainsFunc(r.c.Findings, func(f Finding) bool { return f.pair == p && f.Rule == change.Rule && f.field == change.Item }) {
-		r.c.addPeriod(p, p.period(m), change)
+	change, known := explanation(l)
+	if !known {
+		return false
+	}
+	field, n := fieldOf(&change), len(r.c.Findings)
+	if slices.ContainsFunc(r.c.Findings, func(f Finding) bool { return f.pair == p && f.Rule == change.Rule && f.field == field }) {
+		return true
+	}
+	r.c.addPeriod(p, p.period(m), change)
+	if len(r.c.heads) > 1 && r.c.acceptedSince(side, r.c.Findings[n].Name) {
+		r.c.Findings = r.c.Findings[:n]
 	}
 	return true
+}
+
+// values returns the change of a field of which values are lost; false if there is no such field.
+func (c *comparer) values(l rehearse.Loss) (Change, bool) {
+	live := c.new.Live()
+	i := slices.IndexFunc(live, func(col lock.Column) bool { return !col.Written && item(col) == l.FieldOf() })
+	switch {
+	case i < 0 || l.Found == nil && l.Stored == nil:
+		return Change{}, false
+	case l.Found != nil:
+		return c.reused(live[i], l), true
+	}
+	return c.forgotten(live[i], l), true
+}
+
+// windows returns the change of a rollup for which windows are lost; false if they are for another reason.
+func (c *comparer) windows(l rehearse.Loss) (Change, bool) {
+	new := c.new.Rollup()
+	active := slices.DeleteFunc(slices.Clone(c.old.Rollups), func(r lock.Rollup) bool { return r.Retired || r.Idle })
+	other := slices.IndexFunc(active, func(r lock.Rollup) bool { return new == nil || r.Family != new.Family })
+	switch {
+	case l.Moves() || len(active) == 0:
+		return Change{}, false
+	case other >= 0:
+		at := c.atRollup(active[other].Family)
+		at.Old, at.New = "family "+active[other].Family, "not read"
+		return at.as("windows-removed", active[other].Family), true
+	}
+	old, at := active[0], c.atRollup(new.Family)
+	if new.Idle {
+		at.Old, at.New = "serves", "serves: false"
+		return at.as("windows-unused", new.Family), true
+	}
+	if every := schema.FormatDuration(new.Every); old.Every != new.Every {
+		at.Item += "/every"
+		at.Old, at.New = schema.FormatDuration(old.Every), every
+		if new.Every%old.Every == 0 {
+			return at.as("windows-replaced", new.Family, at.New, at.Old), true
+		}
+		return at.as("windows-unknown", new.Family, at.New, at.Old), true
+	}
+	for _, s := range c.old.Summaries {
+		of, known := column(c.old, s.Name)
+		if i := c.now(of.Key); known && !s.Retired && i >= 0 && item(c.new.Columns[i]) == l.Field {
+			return c.windowsOf(s, of, l.Field)
+		}
+	}
+	return Change{}, false
+}
+
+// windowsOf returns the change of the statistics of a field; false if they mean the same.
+func (c *comparer) windowsOf(s lock.Summary, old lock.Column, field string) (Change, bool) {
+	at := c.atSummary(c.new.Rollup().Family, s.Name, old)
+	at.field, at.Old = field, s.Type.String()
+	i := slices.IndexFunc(c.new.Summaries, func(o lock.Summary) bool { return o.Name == s.Name })
+	if i < 0 {
+		at.New = "not read"
+		if _, moves := older(c.new, old); moves {
+			at.way.text = "keep the column of the field"
+		}
+		return at.as("rollup-lacks-field", s.Name), true
+	}
+	if is := c.new.Summaries[i].Type; !reads(s.Type, is) {
+		at.New, at.way.text = is.String(), "keep the type, and add a field for the new values"
+		return at.as("rollup-type", s.Name, at.Old, at.New), true
+	}
+	new, is := column(c.new, s.Name)
+	if !is {
+		return Change{}, false
+	}
+	at.way = way{text: "keep it as it was, and add a field"}
+	if old.Default == nil && new.Default != nil && old.Optional {
+		at.Old, at.New = presenceText(old), presenceText(new)
+		return at.as("rollup-default", item(new)), true
+	}
+	for _, v := range live(new.Enum) {
+		k := slices.IndexFunc(old.Enum, func(o lock.EnumValue) bool { return o.Number == v.Number && o.Name != v.Name })
+		if k >= 0 && !slices.Contains(old.Enum, v) && storesNames(c.old, old) {
+			at.Old, at.New = valueText(old.Enum[k]), valueText(v)
+			return at.as("rollup-number", v.Number, item(new), old.Enum[k].Name, v.Name), true
+		}
+	}
+	return Change{}, false
 }
 
 // match returns the layouts that a loss is about; false if the lock has none for these events.

@@ -103,23 +103,22 @@ func (r *rewind) rehearse() {
 		return
 	}
 	sides := r.lacking(next)
-	var unnamed []rehearse.Loss
 	alike := func(o, l rehearse.Loss) bool { return lossItem(o) == lossItem(l) && r.of(o) == r.of(l) }
 	for i, side := range sides {
 		names := r.c.Findings
 		if r.c.accepted != nil {
 			names = slices.Concat(names, r.c.accepted[i])
 		}
+		sides[i] = slices.DeleteFunc(slices.Clone(side), func(l rehearse.Loss) bool { return r.named(l, names) })
+	}
+	var unnamed []rehearse.Loss
+	for i, side := range sides {
 		for _, l := range side {
-			if !r.named(l, names) {
+			if p := r.of(l); p == nil || !r.explain(p, l, i) {
 				unnamed = append(unnamed, l)
 			}
 		}
 	}
-	unnamed = slices.DeleteFunc(unnamed, func(l rehearse.Loss) bool {
-		p := r.of(l)
-		return p != nil && r.explain(p, l)
-	})
 	for i, l := range unnamed {
 		if slices.ContainsFunc(unnamed[:i], func(o rehearse.Loss) bool { return alike(o, l) }) {
 			continue

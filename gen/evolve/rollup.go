@@ -27,31 +27,6 @@ func (c *comparer) rollups() {
 	}
 }
 
-// expires reports whether the events of a layout expire, so that a rollup may have windows of some
-// that are not there.
-func expires(l *lock.Layout) bool {
-	return slices.ContainsFunc(l.Families, func(f lock.Family) bool { return f.GC.Kind != codec.GCNone })
-}
-
-// meanings compares what stored statistics of a field mean: of which events, and of which values of an enum.
-func (c *comparer) meanings(old, new lock.Column, at Change) {
-	at.way = way{text: "keep it as it was, and add a field"}
-	if old.Default == nil && new.Default != nil && old.Optional {
-		at.Old, at.New = presenceText(old), presenceText(new)
-		c.add(at, "rollup-default", item(new))
-	}
-	for _, v := range new.Enum {
-		if slices.Contains(old.Enum, v) {
-			continue
-		}
-		if k := slices.IndexFunc(old.Enum, func(o lock.EnumValue) bool { return o.Number == v.Number && o.Name != v.Name }); k >= 0 && !v.Retired && storesNames(c.old, old) {
-			at.Old, at.New = valueText(old.Enum[k]), valueText(v)
-			c.add(at, "rollup-number", v.Number, item(new), old.Enum[k].Name, v.Name)
-			return
-		}
-	}
-}
-
 // rollupText returns a rollup of a layout in the schema language, as far as it is a fact.
 func rollupText(l *lock.Layout, r lock.Rollup) string {
 	out := "rollup: {every: " + schema.FormatDuration(r.Every) + ", family: " + quoted(r.Family) + ", ttl: " + ttlOf(r.GC, false).String()
@@ -81,14 +56,9 @@ func (c *comparer) atRollup(family string) Change {
 
 // rollupGone adds the change of a layout that no longer has a rollup.
 func (c *comparer) rollupGone(old *lock.Rollup) {
-	at := c.atRollup(old.Family)
-	switch {
-	case old.Idle:
+	if at := c.atRollup(old.Family); old.Idle {
 		c.add(at, "unused-rollup-removed", old.Family)
-	case expires(c.old):
-		at.Old, at.New = "family "+old.Family, "not read"
-		c.add(at, "windows-removed", old.Family)
-	default:
+	} else {
 		c.add(at, "used-rollup-removed", old.Family)
 	}
 }
@@ -118,66 +88,29 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 		}
 	}
 	at := c.atRollup(new.Family)
-	lost := !old.Idle && expires(c.old)
 	switch {
 	case old.Idle && !new.Idle:
 		served := at
 		served.Old, served.New, served.way.text = "serves: false", "serves", "keep "+diag.Code(rollupText(c.old, *old))+" until all programs that write have the rollup, and btgen-live rollup has run with --all"
 		c.add(served, "rollup-used", new.Family)
-	case !old.Idle && new.Idle && lost:
-		at.Old, at.New = "serves", "serves: false"
-		c.add(at, "windows-unused", new.Family)
 	case !old.Idle && new.Idle:
 		c.add(at, "rollup-unused", new.Family)
 	}
-	at = c.atRollup(new.Family)
 	at.Item += "/every"
 	at.Old, at.New = schema.FormatDuration(old.Every), schema.FormatDuration(new.Every)
+	expire := slices.ContainsFunc(c.old.Families, func(f lock.Family) bool { return f.GC.Kind != codec.GCNone })
 	switch {
 	case old.Every == new.Every:
-	case !lost:
-		c.add(at, "windows-of-events", new.Family, at.New)
-	case new.Every < old.Every && old.Every%new.Every == 0:
+	case expire && !old.Idle && new.Every < old.Every && old.Every%new.Every == 0:
 		c.add(at, "windows-narrower", new.Family, at.New, at.Old)
-	case new.Every%old.Every == 0:
-		c.add(at, "windows-replaced", new.Family, at.New, at.Old)
 	default:
-		c.add(at, "windows-unknown", new.Family, at.New, at.Old)
+		c.add(at, "windows-of-events", new.Family, at.New)
 	}
-	c.summaries(new.Family, lost)
+	c.summaries(new.Family)
 }
 
-// summaries compares the fields of a rollup. lost is whether windows are not read any more without it.
-func (c *comparer) summaries(family string, lost bool) {
-	for _, old := range c.old.Summaries {
-		if old.Retired {
-			continue
-		}
-		i := slices.IndexFunc(c.new.Summaries, func(s lock.Summary) bool { return s.Name == old.Name })
-		of, known := column(c.old, old.Name)
-		at := c.atSummary(family, old.Name, of)
-		at.Old = old.Type.String()
-		heir := c.now(of.Key)
-		_, moves := older(c.new, of)
-		moves = moves && known
-		if known && heir >= 0 {
-			at.field = item(c.new.Columns[heir])
-		}
-		switch {
-		case !lost, i < 0 && known && !moves && find(c.new.Columns, of.Key, false) < 0: // or the field is gone
-		case i < 0:
-			if at.New = "not read"; moves {
-				at.way.text = "keep the column of the field"
-			}
-			c.add(at, "rollup-lacks-field", old.Name)
-		case !reads(old.Type, c.new.Summaries[i].Type):
-			at.New, at.way.text = c.new.Summaries[i].Type.String(), "keep the type, and add a field for the new values"
-			c.add(at, "rollup-type", old.Name, at.Old, at.New)
-		}
-		if new, is := column(c.new, old.Name); i >= 0 && known && is {
-			c.meanings(of, new, at)
-		}
-	}
+// summaries adds the changes of the fields that a rollup gets.
+func (c *comparer) summaries(family string) {
 	for _, new := range c.new.Summaries {
 		i := slices.IndexFunc(c.old.Summaries, func(s lock.Summary) bool { return s.Name == new.Name })
 		_, had := column(c.old, new.Name)

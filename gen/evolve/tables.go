@@ -3,6 +3,7 @@ package evolve
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/diag"
@@ -81,7 +82,7 @@ func Diff(in Input) *Comparison {
 		}
 	}
 	c.rehearsed()
-	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return f.Rule == fieldAdded && c.refuses(f) })
+	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return f.Rule == fieldAdded && c.refuses(f) || c.loses(f) })
 	c.sort()
 	for i := range c.Findings {
 		if f := &c.Findings[i]; f.Rule.Class == Data && !f.Rule.NoAccept {
@@ -94,6 +95,12 @@ func Diff(in Input) *Comparison {
 // refuses reports whether there is a finding of class Data about the field of a finding.
 func (c *Comparison) refuses(f Finding) bool {
 	return slices.ContainsFunc(c.Findings, func(o Finding) bool { return o.Rule.Class == Data && o.pair == f.pair && o.field == f.field })
+}
+
+// loses reports whether there is a finding of lost windows about the same part of a rollup as a finding that is not of class Data.
+func (c *Comparison) loses(f Finding) bool {
+	_, name, _ := strings.Cut(f.Name, ":")
+	return f.Rule.Class != Data && slices.ContainsFunc(c.Findings, func(o Finding) bool { return o.pair == f.pair && o.Name == windowsLost.ID+":"+name })
 }
 
 // byRules compares the tables of schemas with what a lock says, fact by fact.
@@ -217,10 +224,16 @@ func (c *Comparison) addTo(of, p *pair, change Change) {
 	}
 	f := finding(c.tableName(of), c.position(p, &change), change)
 	f.pair = of
-	if change.place == atColumn || change.place == atEnum || change.place == atSummary {
-		f.field = cmp.Or(change.field, change.Item)
-	}
+	f.field = fieldOf(&change)
 	c.Findings = append(c.Findings, f)
+}
+
+// fieldOf returns the name of the field that a change is about; empty if it is about more.
+func fieldOf(change *Change) string {
+	if change.place == atColumn || change.place == atEnum || change.place == atSummary {
+		return cmp.Or(change.field, change.Item)
+	}
+	return ""
 }
 
 // finding returns the finding for a change of a table.
