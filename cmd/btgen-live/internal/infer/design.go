@@ -19,7 +19,7 @@ type design struct {
 	partial      bool     // lines were not read; see Proposal.Partial
 	table        string   // in the other system
 	series       []designValue
-	partition    int // number of series values before the bucket; -1 for all
+	partition    int // number of series values before the bucket
 	fields       []designValue
 	sequence     bool
 	precisionAsk string
@@ -74,23 +74,24 @@ func (d *design) propose() (*Proposal, error) {
 func (d *design) write() *page {
 	d.nameValues()
 	out := outline{table: d.table, precision: d.precision, precisionAsk: d.precisionAsk, questions: d.questions, load: d.load, partial: true}
-	single, at, place := d.sequence || d.precision < time.Millisecond, "bucket", d.partition
-	if single {
-		at, place = "{time: "+d.timeForm()+"}", -1
-	}
-	if place < 0 {
-		place = len(d.series)
-	}
 	var segments []string
 	for _, v := range d.series {
-		out.series = append(out.series, v.item())
-		if segments = append(segments, v.name); v.escape {
-			segments[len(segments)-1] = "{name: " + v.name + ", escape: true}"
+		segment := v.name
+		if v.escape {
+			segment = "{name: " + v.name + ", escape: true}"
 		}
+		out.series, segments = append(out.series, v.item()), append(segments, segment)
 	}
-	segments = slices.Insert(segments, place, at)
-	if d.sequence {
-		segments = append(segments, "{sequence: true}")
+	single := d.sequence || d.precision < time.Millisecond
+	switch {
+	case d.sequence:
+		segments = append(segments, "{time: unix_ms}", "{sequence: true}")
+	case d.precision < time.Microsecond:
+		segments = append(segments, "{time: unix_ns}")
+	case single:
+		segments = append(segments, "{time: unix_us}")
+	default:
+		segments = slices.Insert(segments, d.partition, "bucket")
 	}
 	for _, v := range d.fields {
 		out.fields = append(out.fields, v.item())
@@ -160,33 +161,22 @@ func (d *design) command() string {
 	return strings.Join(flags, " ")
 }
 
-// timeForm returns the form of the time in row keys that has the precision.
-func (d *design) timeForm() string {
-	switch {
-	case d.precision < time.Microsecond:
-		return "unix_ns"
-	case d.precision < time.Millisecond:
-		return "unix_us"
-	}
-	return "unix_ms"
-}
-
 // bucketQuestion asks about the bucket of events that may be frequent.
 const bucketQuestion = "How many events has a series a day? A row should have less than 20,000 cells."
 
-// bucketFor returns the largest usual bucket in which a row has few cells.
+// bucketFor returns the largest usual bucket in which a row has few cells of events that are a step apart.
 func bucketFor(step time.Duration, fields int) string {
 	const cells = 20_000
-	for _, b := range []struct {
-		width time.Duration
-		text  string
-	}{{30 * 24 * time.Hour, "1mo"}, {7 * 24 * time.Hour, "1w"}, {24 * time.Hour, "1d"}, {time.Hour, "1h"}} {
-		if step > 0 && int64(b.width/step)*int64(max(1, fields)) <= cells {
-			return b.text
-		}
-	}
-	if step > 0 {
+	switch span := float64(step) * cells / float64(max(1, fields)); {
+	case step <= 0:
+	case span >= float64(30*day):
+		return "1mo"
+	case span >= float64(7*day):
+		return "1w"
+	case span < float64(time.Hour):
 		return "1m"
+	case span < float64(day):
+		return "1h"
 	}
 	return "1d"
 }

@@ -242,11 +242,11 @@ const (
 
 // order says what makes a draft better than others: less is better.
 func (d *draft) order() []int {
-	order := []int{0, int(d.standing), -1000 * d.reads.Readable / max(1, d.reads.Total), int(d.fit), d.key.place}
+	refuted := 0
 	if d.reads.Readable*2 < d.reads.Total {
-		order[0] = 1 // the sample refutes it
+		refuted = 1
 	}
-	return order
+	return []int{refuted, int(d.standing), -1000 * d.reads.Readable / max(1, d.reads.Total), int(d.fit)}
 }
 
 // plain returns the draft in which the time in the keys is a value like the others.

@@ -30,7 +30,7 @@ func (d *draft) outlives(age time.Duration) bool {
 func (d *draft) ttl(family string, o options) string {
 	rule := d.key.table.Families[family].Normalize()
 	if o.worn {
-		rule = withoutVersions(rule)
+		_, rule = versionsOf(rule)
 	}
 	if d.timed {
 		return ruleText(rule, "")
@@ -55,39 +55,32 @@ func ruleText(r codec.GCRule, option string) string {
 	return map[codec.GCKind]string{codec.GCUnion: "{any_of: [", codec.GCIntersection: "{all_of: ["}[r.Kind] + strings.Join(rules, ", ") + "]}"
 }
 
-// versionsOf returns the number of cells of a column that a rule keeps; 0 if it does not count them.
-func versionsOf(r codec.GCRule) int {
-	if r.Kind == codec.GCMaxVersions {
-		return r.MaxVersions
-	}
+// versionsOf returns the number of cells of a column that a rule keeps, 0 if it does not count them, and a rule that keeps the rest.
+func versionsOf(r codec.GCRule) (n int, rest codec.GCRule) {
+	rest = codec.GCRule{Kind: codec.GCUnion}
 	for _, rule := range r.Rules {
-		if n := versionsOf(rule); n > 0 {
-			return n
+		of, left := versionsOf(rule)
+		if n = cmp.Or(n, of); left.Kind != codec.GCNone {
+			rest.Rules = append(rest.Rules, left)
 		}
 	}
-	return 0
-}
-
-// withoutVersions returns a rule that keeps what the rule keeps, apart from numbers of cells.
-func withoutVersions(r codec.GCRule) codec.GCRule {
 	switch {
-	case versionsOf(r) == 0:
-		return r
+	case r.Kind == codec.GCMaxVersions:
+		return r.MaxVersions, codec.GCRule{}
+	case n == 0:
+		return 0, r
 	case r.Kind != codec.GCUnion:
-		return codec.GCRule{}
+		return n, codec.GCRule{}
 	}
-	var rules []codec.GCRule
-	for _, rule := range r.Rules {
-		if rule = withoutVersions(rule); rule.Kind != codec.GCNone {
-			rules = append(rules, rule)
-		}
-	}
-	return codec.GCRule{Kind: codec.GCUnion, Rules: rules}.Normalize()
+	return n, rest.Normalize()
 }
 
 // countsVersions reports whether a family of the draft keeps a number of cells of each column.
 func (d *draft) countsVersions() bool {
-	return slices.ContainsFunc(d.families(), func(f string) bool { return versionsOf(d.key.table.Families[f]) > 0 })
+	return slices.ContainsFunc(d.families(), func(f string) bool {
+		n, _ := versionsOf(d.key.table.Families[f])
+		return n > 0
+	})
 }
 
 // versionsQuestion asks about a family that keeps a number of cells of each column: where that is one in a row without
@@ -95,7 +88,7 @@ func (d *draft) countsVersions() bool {
 // nothing is unclear.
 func (d *draft) versionsQuestion(family string, o options) string {
 	rule := d.key.table.Families[family].Normalize()
-	n := versionsOf(rule)
+	n, _ := versionsOf(rule)
 	switch {
 	case n == 0:
 		return ""
@@ -205,15 +198,13 @@ func (d *draft) rollup(p *page, r *rolled) {
 	for _, every := range slices.Sorted(maps.Keys(r.widths)) {
 		widths = append(widths, schema.FormatDuration(every))
 	}
-	if len(widths) > 1 {
-		p.ask("    ", fmt.Sprintf("The windows are of different widths: %s. Is the one of the last bucket that of the rollup?", words.List(widths, "and")))
-	}
-	if len(unknown) > 0 {
-		p.ask("    ", fmt.Sprintf("The windows also have fields that the schema does not have: %s. Which fields are they? Those of the schema must have the same names.", listed(unknown)))
-	}
+	var asks questions
+	asks.ask(len(widths) > 1, "The windows are of different widths: %s. Is the one of the last bucket that of the rollup?", words.List(widths, "and"))
+	asks.ask(len(unknown) > 0, "The windows also have fields that the schema does not have: %s. Which fields are they? Those of the schema must have the same names.", listed(unknown))
+	asks.ask(len(has) > 0 && len(lacks) > 0, "The windows lack %s. Does the rollup leave that out, or is it newer than the windows of the sample?", listed(lacks))
+	p.ask("    ", asks...)
 	text := d.rollupText(r, schema.FormatDuration(r.every))
 	if len(has) > 0 && len(lacks) > 0 {
-		p.ask("    ", fmt.Sprintf("The windows lack %s. Does the rollup leave that out, or is it newer than the windows of the sample?", listed(lacks)))
 		text += ", fields: [" + strings.Join(has, ", ") + "]"
 	}
 	p.line("    rollup: {%s}", text)

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -25,7 +26,6 @@ type key struct {
 	lag       *lag      // of the time
 	questions           // about the whole key
 	reason    string
-	place     int // in the order of hypotheses
 }
 
 // part is a part of the row keys, with what is observed of its values.
@@ -76,29 +76,24 @@ func (t *table) keys() []*key {
 		}
 	}
 	slices.SortStableFunc(out, compareKeys)
-	for i, k := range out {
-		k.place = i
-	}
 	return out[:min(len(out), maxTries)]
 }
 
-// order says what makes a hypothesis likelier than others that the keys also bear out: less is likelier.
-func (k *key) order() []int {
-	order := []int{0, 4, slices.Index(delimiters, k.delimiter)}
-	if k.whole {
-		order[0] = 1
-	}
-	switch {
-	case k.time == nil:
-	case k.time.bucket != nil:
-		order[1] = 1
-	default:
-		order[1] = []int{0, 2, 3, 5}[k.lag.class()]
-	}
-	return order
+// compareKeys compares hypotheses that the keys bear out; the likelier one is less.
+func compareKeys(a, b *key) int {
+	return cmp.Or(a.disagrees()-b.disagrees(), slices.Index(delimiters, a.delimiter)-slices.Index(delimiters, b.delimiter))
 }
 
-func compareKeys(a, b *key) int { return slices.Compare(a.order(), b.order()) }
+// disagrees returns how badly the time disagrees with the cells, from 0.
+func (k *key) disagrees() int {
+	switch {
+	case k.time == nil:
+		return 4
+	case k.time.bucket != nil:
+		return 1
+	}
+	return []int{0, 2, 3, 5}[k.lag.class()]
+}
 
 type cutKey struct {
 	row

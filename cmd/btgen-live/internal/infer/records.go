@@ -268,7 +268,7 @@ func (s *recordSample) design() (*design, error) {
 	}
 	s.ask(s.notText > 0, "%s. Can they be converted?", notText)
 	d := &design{
-		table: s.Name, partition: -1, words: []string{s.Format.Metric, s.Format.Rest}, left: s.left, questions: s.questions,
+		table: s.Name, words: []string{s.Format.Metric, s.Format.Rest}, left: s.left, questions: s.questions,
 		ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}.",
 		about: []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title,
 			words.Count(float64(len(s.lines)), "line", "lines"), words.Count(float64(s.events()), "event", "events"))},
@@ -293,6 +293,7 @@ func (s *recordSample) design() (*design, error) {
 		d.timeName = s.Time
 	}
 	s.addSeries(d, metrics)
+	d.partition = len(d.series)
 	for _, c := range s.of(format.FieldPart) {
 		d.fields = append(d.fields, s.field(c))
 	}
@@ -386,18 +387,24 @@ func (s *recordSample) field(c *recordColumn) designValue {
 	return v
 }
 
-// time sets the precision, the load and the bucket.
+// time sets the precision, the load and the bucket. The precision is a second at most: later times may have seconds. It is below a
+// millisecond only if events are as close.
 func (s *recordSample) time(d *design) {
 	var times []eventTime
+	millis := map[eventTime]bool{}
 	for p := range s.points {
 		if p.at != noTime {
 			times = append(times, p)
+			millis[eventTime{p.series, p.at / int64(time.Millisecond)}] = true
 		}
 	}
-	var finer time.Duration
-	if d.load, finer = recordLoad(times); finer > 0 {
+	switch d.load = loadOf(times, time.Nanosecond); {
+	case d.precision >= time.Millisecond:
+		d.precision = min(d.precision, time.Second)
+	case len(millis) == len(times):
 		d.precisionAsk = fmt.Sprintf("Times have digits to %s, and write drops what is below a millisecond. Are these digits needed? No series has two events in a millisecond; "+
-			"with a precision of %s, each event is a row (%s).", schema.FormatDuration(finer), schema.FormatDuration(finer), unserialized(true))
+			"with a precision of %[1]s, each event is a row (%s).", schema.FormatDuration(d.precision), unserialized(true))
+		d.precision = time.Millisecond
 	}
 	if d.bucket = bucketFor(d.step, len(d.fields)); d.bucket == "1w" && slices.ContainsFunc(times, func(e eventTime) bool { return e.at < firstWeek.UnixNano() }) {
 		d.bucket = "1d" // the first week with days before 1970 has no label
@@ -409,24 +416,3 @@ func (s *recordSample) time(d *design) {
 
 // firstWeek is the first Monday of 1970.
 var firstWeek = time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC)
-
-// recordLoad returns what the times of records tell. The precision is a second at most: later times may have seconds.
-// Precisions below a millisecond are those of events that are as close: finer is then the precision that the times
-// have; else, it is 0.
-func recordLoad(times []eventTime) (out load, finer time.Duration) {
-	out = loadOf(times, time.Nanosecond)
-	if out.precision >= time.Millisecond {
-		out.precision = min(out.precision, time.Second)
-		return out, 0
-	}
-	seen := map[eventTime]bool{}
-	for _, e := range times {
-		of := eventTime{e.series, e.at / int64(time.Millisecond)}
-		if seen[of] {
-			return out, 0
-		}
-		seen[of] = true
-	}
-	finer, out.precision = out.precision, time.Millisecond
-	return out, finer
-}
