@@ -1,12 +1,10 @@
 package infer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/verify"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
@@ -33,23 +31,19 @@ type lag struct {
 	width    time.Duration   // of the period that a time stands for
 	all      []time.Duration // those of plausible timestamps; sorted after done
 	agree    int
-	first    string // row key
-	example  string // row key of the first that disagrees
-	unlikely int    // timestamps that are no times, such as 0
+	unlikely int // timestamps that are no times, such as 0
 }
 
 // add compares a cell with the time of its event.
-func (l *lag) add(row string, cell int64, event time.Time) {
+func (l *lag) add(cell int64, event time.Time) {
 	at := codec.FromMicros(cell)
 	if !plausible(at) {
 		l.unlikely++
 		return
 	}
 	d := at.Sub(event)
-	if l.all, l.first = append(l.all, d), cmp.Or(l.first, row); l.classOf(d) == 0 {
+	if l.all = append(l.all, d); l.classOf(d) == 0 {
 		l.agree++
-	} else {
-		l.example = cmp.Or(l.example, row)
 	}
 }
 
@@ -60,7 +54,7 @@ func lagOf(rows []row, f *timeForm) *lag {
 	for r := 0; r < len(rows); r += max(1, len(rows)/most) {
 		for i, c := range rows[r].cells {
 			if i == 0 || i == len(rows[r].cells)-1 {
-				l.add(rows[r].key, c.at, f.at[r])
+				l.add(c.at, f.at[r])
 			}
 		}
 	}
@@ -96,14 +90,12 @@ func (l *lag) same(units time.Duration) bool {
 	return l.within(units*l.width-time.Millisecond+1, units*l.width)
 }
 
-// local reports whether timestamps disagree, but none by more than local times do: some are earlier, or all later. So are those in
-// periods that begin later, such as local days west of Greenwich.
+// local reports whether timestamps disagree as local times do: some are earlier, or all later, also in whole local days.
 func (l *lag) local() bool {
 	return l.within(-zones, l.width+zones) && (l.all[0] < -early || l.all[0] >= soon && l.all[len(l.all)-1] >= l.width+soon)
 }
 
-// shifted reports whether all timestamps differ from the times by about the same, as UTC does from local times with and without
-// daylight saving time.
+// shifted reports whether all timestamps differ by about the same, as UTC does from local times with daylight saving time.
 func (l *lag) shifted() bool {
 	return l.local() && l.all[len(l.all)-1]-l.all[0] <= 75*time.Minute && (l.all[len(l.all)-1] < -early || l.all[0] >= l.width+soon)
 }
@@ -116,19 +108,6 @@ func (l *lag) offByOne() bool {
 		return false
 	}
 	return l.within(l.all[0], l.all[0]) && l.within(-time.Second+1, time.Second-1) || l.same(-1) || l.same(1)
-}
-
-// report adds the times to a report: they do not all agree if there is a question about them.
-func (l *lag) report(r *verify.Report) {
-	n := len(l.all)
-	r.Times = verify.Share{Readable: l.agree, Total: n}
-	if l.agree == n && (l.local() || l.offByOne()) {
-		r.Times.Readable = 0
-	}
-	if r.Times.Readable < n {
-		example := cmp.Or(l.example, l.first)
-		r.Findings = append(r.Findings, verify.Finding{Count: n - r.Times.Readable, Row: example, Problem: "the time in the row key disagrees with timestamps of cells", Guess: l.question()})
-	}
 }
 
 // question asks about times that disagree; empty if none does.
@@ -171,8 +150,7 @@ func gap(d time.Duration) string {
 	return d.String()
 }
 
-// untimed asks about cells whose timestamps are no times, such as 0, beside others; empty if there
-// are none.
+// untimed asks about cells whose timestamps are no times, such as 0, beside others; empty if there are none.
 func (t *table) untimed() string {
 	n, example := 0, ""
 	for _, r := range t.rows {

@@ -77,8 +77,7 @@ func (s *recordSample) assign() error {
 	return nil
 }
 
-// checkHeader returns an error if the names of the columns seem to be the first record: one is a time, or none is a
-// name. A name that is given is one.
+// checkHeader returns an error if the names of the columns seem to be the first record: one is a time, or all are values.
 func (s *recordSample) checkHeader() error {
 	if s.Options.CSV.Columns != nil || s.Time != "" && slices.Contains(s.columns, s.Time) {
 		return nil
@@ -164,8 +163,7 @@ func (s *recordSample) timeOf() (name string, others []string, unread data) {
 	return name, slices.DeleteFunc(others, func(of string) bool { return of == name }), unread
 }
 
-// seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat, and are not
-// empty.
+// seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat.
 func (s *recordSample) seriesOf() (out []string) {
 	for _, c := range s.all {
 		distinct := c.values.distinct(maxDistinct)
@@ -209,8 +207,7 @@ func (s *recordSample) textCodings() []coding {
 // usualNumber matches numbers as programs print them. Others may be codes, such as 007, +48123450000 and 13E2.
 var usualNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)?(\.[0-9]*([eE][+-]?[0-9]+)?|[eE][+-][0-9]+)?$`)
 
-// isSpecial matches floating-point values that are no numbers. Names such as INF are those of numbers only beside
-// numbers.
+// isSpecial matches floating-point values that are no numbers. Without numbers beside them, INF is a name.
 var isSpecial = regexp.MustCompile(`(?i)^[+-]*(nan|inf|infinity)$`).Match
 
 // isFloat reports whether a text is a floating-point value: one in a usual notation that readers accept.
@@ -227,8 +224,7 @@ func isBool(text []byte) bool {
 	return err == nil
 }
 
-// areBools reports whether texts that could be booleans are hardly anything else: letters are codes unless there are
-// both.
+// areBools reports whether booleans are hardly anything else: single letters are codes unless there are both.
 func areBools(d data) bool {
 	isTrue := func(b []byte) bool { v, _ := strconv.ParseBool(string(b)); return v }
 	n := d.count(isTrue)

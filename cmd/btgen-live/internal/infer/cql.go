@@ -121,8 +121,7 @@ func cqlWords(words string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|_)(` + words + `)s?(_|$)`)
 }
 
-// bucketOf returns the index in cqlBuckets of a column of the partition key that seems to tell partitions of a series apart; -1
-// for others.
+// bucketOf returns the index in cqlBuckets of a column that seems to tell partitions of a series apart; -1 for others.
 func (t *cqlTable) bucketOf(name string) int {
 	for i, b := range cqlBuckets {
 		if b.name.MatchString(name) {

@@ -118,8 +118,7 @@ func (k *key) several() bool {
 	return slices.ContainsFunc(k.rows, func(r row) bool { return r.oldest != r.newest })
 }
 
-// bucketed returns a draft with a row per bucket whose contents inside accepts; nil if there is
-// no such bucket.
+// bucketed returns a draft with a row per bucket whose contents inside accepts; nil if there is no such bucket.
 func (k *key) bucketed(pattern codec.Pattern, inside func(codec.Bucket, time.Time, *row) bool) (*draft, codec.Bucket) {
 	if k.time == nil {
 		return nil, codec.Bucket{}
@@ -157,7 +156,7 @@ func (d *draft) observe(period time.Duration, but int, at func(r int, c *cell) i
 		for i := range of.cells {
 			e := eventTime{id, at(r, &of.cells[i])}
 			times[e] = true
-			d.lag.add(of.key, of.cells[i].at, time.Unix(0, e.at))
+			d.lag.add(of.cells[i].at, time.Unix(0, e.at))
 		}
 	}
 	slices.Sort(d.lag.all)
@@ -216,8 +215,7 @@ func (k *key) untimed(cols []*column) *draft {
 	return d
 }
 
-// standing is what the time of a draft rests on: of drafts that read most of the sample, the one with the least is
-// taken.
+// standing is what the time of a draft rests on: the least is taken.
 type standing int
 
 const (
@@ -295,8 +293,7 @@ func (k *key) single(cols []*column) *draft {
 	return d
 }
 
-// serialize sets the fields: the columns, or the members of serialized events if there is one
-// column with them.
+// serialize sets the fields: the columns, or the members of serialized events if there is one column with them.
 func (d *draft) serialize(cols []*column) {
 	if len(cols) == 1 && d.setBlob(cols[0].values) {
 		d.pattern, d.family = layout.SerializedOf(d.pattern), cols[0].family
@@ -304,22 +301,19 @@ func (d *draft) serialize(cols []*column) {
 		return
 	}
 	for _, c := range d.classify(cols) {
-		example := show(c.values.first(func(b []byte) bool { return len(b) > 0 }))
-		ask := func(what, why string) {
-			d.ask(true, "%s in family %s, with values such as %s, is not in the schema, because %s. Can its writers rename it?", what, c.family, example, why)
-		}
-		n := c.rows
+		n, what, why := c.rows, "", ""
 		if d.bucket != "" {
 			n = len(c.values)
 		}
 		switch {
 		case c.qualifier == "":
-			ask("The column without a name", "columns must have one")
+			what, why = "The column without a name", "columns must have one"
 		case !utf8.ValidString(c.qualifier):
-			ask("The column "+show(c.qualifier), "names of columns are UTF-8")
+			what, why = "The column "+show(c.qualifier), "names of columns are UTF-8"
 		default:
 			d.addColumn(c.qualifier, c.family, c.values, n < d.events)
 		}
+		d.ask(what != "", "%s in family %s, with values such as %s, is not in the schema, because %s. Can its writers rename it?", what, c.family, show(c.values.first(isFull)), why)
 	}
 }
 
@@ -384,29 +378,22 @@ type load struct {
 // steps are the usual precisions of times, in descending order.
 var steps = []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond, time.Nanosecond}
 
-// loadOf returns what times tell. The precision is finest or coarser: few times do not tell whether later ones have
-// seconds.
+// loadOf returns what times tell. Few times do not tell whether later ones have seconds.
 func loadOf(times []eventTime, finest time.Duration) load {
 	out := load{precision: time.Millisecond, events: len(times)}
-	for _, step := range steps {
-		if len(times) < 10 && step > time.Second || step < finest {
-			continue
-		}
-		if !slices.ContainsFunc(times, func(e eventTime) bool { return e.at%int64(step) != 0 }) {
-			out.precision = step
-			break
-		}
+	if i := slices.IndexFunc(steps, func(step time.Duration) bool {
+		few := len(times) < 10 && step > time.Second
+		return !few && step >= finest && !slices.ContainsFunc(times, func(e eventTime) bool { return e.at%int64(step) != 0 })
+	}); i >= 0 {
+		out.precision = steps[i]
 	}
-	series := map[string][]int64{}
-	for _, e := range times {
-		series[e.series] = append(series[e.series], e.at)
-	}
-	out.series = len(series)
+	slices.SortFunc(times, func(a, b eventTime) int { return cmp.Or(cmp.Compare(a.series, b.series), cmp.Compare(a.at, b.at)) })
 	var gaps []int64
-	for _, at := range series {
-		slices.Sort(at)
-		for i := 1; i < len(at); i++ {
-			gaps = append(gaps, at[i]-at[i-1])
+	for i, e := range times {
+		if i > 0 && e.series == times[i-1].series {
+			gaps = append(gaps, e.at-times[i-1].at)
+		} else {
+			out.series++
 		}
 	}
 	if slices.Sort(gaps); len(gaps) > 0 {

@@ -56,8 +56,7 @@ func unitOf(numbers data) string {
 	return ""
 }
 
-// checkTimes asks about the times of records. It returns an error for times that readers take for others, or refuse, if
-// a flag is missing.
+// checkTimes asks about the times of records. Errors are about times for which readers need a flag.
 func (s *recordSample) checkTimes() error {
 	times, o := s.values(format.TimePart), s.readerOptions()
 	if len(times) == 0 {

@@ -15,8 +15,7 @@ import (
 // A part of the keys that is no time of the schema language may be a time nevertheless, or contain one, by rule K24.
 // The timestamps of cells show most of these: a time is in their order, or each of its values has its own period.
 
-// hiddenTime asks about a part of the keys that is not the time of the schema, but a time or a part of one; empty if it does not
-// look like one.
+// hiddenTime asks about a part of the keys that looks like another time, or a part of one; empty if it does not.
 func (k *key) hiddenTime(p *part) string {
 	if is := k.foreignTime(p); is != "" {
 		return fmt.Sprintf("Is it a time? %s is a time in the form %s, which keys cannot have [K24].", show(p.values[0]), is)
@@ -83,8 +82,7 @@ func (k *key) follows(p *part) bool {
 	return k.inPeriods(p, rows) || slices.ContainsFunc(ways, func(read func(v string) string) bool { return k.inOrder(p, rows, read) })
 }
 
-// readings return texts that have the order of values: themselves, the numbers that are little-endian, and the times of
-// UUIDs of version 1.
+// readings return what has the order of values: themselves, little-endian numbers, and the times of UUIDs of version 1.
 var readings = []func(v string) string{
 	func(v string) string { return v },
 	backward,
@@ -96,8 +94,8 @@ var readings = []func(v string) string{
 	},
 }
 
-// inOrder reports whether all but a few pairs of many values, as they are read, are in the order of their times, or in the opposite
-// order. Times that are near do not count: writes may follow their events by different times.
+// inOrder reports whether all but a few pairs of many values, as they are read, are in the order of their times or in the
+// opposite one. Times that are near do not count: writes may follow their events by different times.
 func (k *key) inOrder(p *part, rows []int, read func(v string) string) bool {
 	distinct, up, down := map[string]bool{}, 0, 0
 	texts := make([]string, len(rows))
@@ -142,8 +140,7 @@ var calendarFields = []struct {
 	{"the minute of the hour", time.Time.Minute},
 }
 
-// calendar returns the name of the field of timestamps of cells, in some time zone, that a part of the keys counts; empty if it
-// counts none. It would be different series otherwise.
+// calendar returns the name of the field of timestamps, in some time zone, that a part of the keys counts; empty for none.
 func (k *key) calendar(p *part) string {
 	if p.binary || p.distinct < 2 || !p.digits || slices.ContainsFunc(p.values, func(v string) bool { return len(v) > 3 }) {
 		return ""
@@ -203,8 +200,7 @@ func likeValue(name string) bool {
 		slices.ContainsFunc(timeForms([]string{name}), func(f *timeForm) bool { return !f.binary() }))
 }
 
-// namesAreInstants reports whether the names of all columns are times, near to the timestamps of
-// their cells.
+// namesAreInstants reports whether the names of all columns are times, near to the timestamps of their cells.
 func (k *key) namesAreInstants() bool {
 	const most = 5000 // cells
 	n := 0

@@ -110,41 +110,36 @@ type cell struct {
 // newTable returns the rows of a sample that have cells, without those of rollups: these say nothing about how events
 // are stored. It leaves out the sums of versions, which belong to a table of states: the table has none of their families.
 func newTable(s Sample) *table {
-	t, columns := &table{Sample: s, families: map[string]int{}}, map[columnOf]int{}
-	isSum := func(family string, _ []bigtable.ReadItem) bool {
-		_, plain := s.Families[family]
-		return !plain && strings.HasSuffix(family, codec.VersionsFamily(""))
-	}
-	t.Rows = nil
-	for _, r := range s.Rows {
-		r = maps.Clone(r)
-		if maps.DeleteFunc(r, isSum); len(r) > 0 {
-			t.Rows = append(t.Rows, r)
-		}
-	}
+	t, columns := &table{Sample: s, families: map[string]int{}, rollups: rollupsOf(s.Rows)}, map[columnOf]int{}
 	for family := range s.Families {
 		t.families[family] = 0
 	}
-	t.rollups = rollupsOf(t.Rows)
 	for _, r := range t.rollups {
 		delete(t.families, r.family)
 	}
-	for _, r := range t.Rows {
-		out := row{key: r.Key(), oldest: math.MaxInt64, newest: math.MinInt64}
+	t.Rows = nil
+	for _, r := range s.Rows {
+		out, kept := row{key: r.Key(), oldest: math.MaxInt64, newest: math.MinInt64}, bigtable.Row{}
 		for _, family := range slices.Sorted(maps.Keys(r)) {
+			if _, plain := s.Families[family]; !plain && strings.HasSuffix(family, codec.VersionsFamily("")) {
+				continue
+			}
+			kept[family] = r[family]
 			if slices.ContainsFunc(t.rollups, func(of *rolled) bool { return of.family == family }) {
 				continue
 			}
 			t.families[family] += len(r[family])
 			for _, item := range r[family] {
-				of := columnOf{family, qualifierOf(family, item)}
+				of, at := columnOf{family, qualifierOf(family, item)}, int64(item.Timestamp)
 				if _, known := columns[of]; !known {
 					columns[of] = len(columns)
 				}
-				at := int64(item.Timestamp)
 				out.oldest, out.newest = min(out.oldest, at), max(out.newest, at)
 				out.cells = append(out.cells, cell{family, of.qualifier, columns[of], at, item.Value})
 			}
+		}
+		if len(kept) > 0 {
+			t.Rows = append(t.Rows, kept)
 		}
 		if len(out.cells) > 0 {
 			t.rows = append(t.rows, out)

@@ -173,8 +173,7 @@ func splitKey(key, delimiter string, tail int) (parts []string) {
 	return parts
 }
 
-// timed returns the key with each part that may be the time, the likeliest first; with none if
-// there is none.
+// timed returns the key with each part that may be the time, the likeliest first; with none if there is none.
 func (k *key) timed() (out []*key) {
 	for i, p := range k.parts {
 		var as []*key
@@ -260,8 +259,7 @@ func (k *key) empty() bool {
 // isWord reports whether a value is a word of letters.
 var isWord = regexp.MustCompile(`^[A-Za-z_]+$`).MatchString
 
-// fixed returns guesses at keys of a fixed number of bytes: for each place and form of the
-// time.
+// fixed returns guesses at keys of a fixed number of bytes: for each place and form of the time.
 func (t *table) fixed(rows []row) (out []*key) {
 	const longest = 128
 	keys := &part{}
@@ -302,8 +300,7 @@ func (p *part) slice(begin, end int) *part {
 	return out
 }
 
-// chunk adds the parts of some bytes of all keys. Numbers begin with zeros. Others are one
-// part.
+// chunk adds the parts of some bytes of all keys. Numbers begin with zeros. Others are one part.
 func (k *key) chunk(keys *part, begin, end int) {
 	n := end - begin
 	isNumber := func(p *part) bool {
@@ -368,8 +365,7 @@ func all(values []string, has func(string) bool) bool {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// salt returns the parts that the first of some is the salt of, as generated code computes it, and the number of salts; nil if it
-// is none.
+// salt returns the parts of which the first of some is the salt, and the number of salts; nil if it is none.
 func (k *key) salt(indexes []int) (of []int, buckets int) {
 	const most, mostBuckets, widest = 7, 1000, 3
 	p, largest := k.parts[0], 0

@@ -88,8 +88,7 @@ func (n *namer) name(s, otherwise string) string {
 // nameStart matches the name at the beginning of a text.
 var nameStart = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*`)
 
-// learn remembers the names at the positions of errors in a text with names of the namer. It returns false
-// if there are none.
+// learn remembers the names at the positions of errors in a text. It returns false if there are none.
 func (n *namer) learn(text []byte, found diag.List) (more bool) {
 	lines := strings.Split(string(text), "\n")
 	for _, f := range found {

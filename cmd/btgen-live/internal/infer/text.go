@@ -243,8 +243,7 @@ func (d *draft) granularity() string {
 	return text + "Writers store whole milliseconds."
 }
 
-// resolve checks the draft, from the fullest description on, and reads a part of the sample with it. Errors say why the language
-// does not accept it.
+// resolve finds the fullest description that the language accepts, and reads a part of the sample with it.
 func (d *draft) resolve() (err error) {
 	t := d.key.table
 	for left := range 8 { // what is left out, in bits
@@ -290,9 +289,6 @@ func (d *draft) propose() *Proposal {
 	t := d.key.table
 	r := d.report(t.Rows)
 	r.Sample = t.Sampled
-	if len(d.lag.all) > 0 {
-		d.lag.report(r)
-	}
 	of := cmp.Or(t.Sampled, &verify.Sampled{Rows: len(t.Rows), Complete: true})
 	about := []string{
 		fmt.Sprintf("Proposed by btgen-live infer from table %s: %s, %s.", t.Table, of, words.Count(float64(t.cells), "cell", "cells")),

@@ -212,8 +212,7 @@ func (k *key) bucketOf(inside func(b codec.Bucket, start time.Time, r *row) bool
 	return b, "", true
 }
 
-// names reports whether the form of the times can name the buckets, and none that is shorter
-// can.
+// names reports whether the form of the times can name the buckets, and none that is shorter can.
 func (f *timeForm) names(b codec.Bucket) bool {
 	switch months := f.Format.Months(); {
 	case months > 0:
@@ -224,8 +223,7 @@ func (f *timeForm) names(b codec.Bucket) bool {
 	return b.Every%f.unit() == 0 && (!f.named() || f.unit() >= day || b.Every < day)
 }
 
-// gap returns the shortest time between two rows that differ in their time alone; 0 if there
-// are none.
+// gap returns the shortest time between two rows that differ in their time alone; 0 if there are none.
 func (k *key) gap() (least time.Duration) {
 	last := map[string]time.Time{}
 	for r, at := range k.time.at {
