@@ -24,13 +24,7 @@ type Identities struct {
 
 // NewIdentities returns an Identities of the events of a schema.
 func NewIdentities(l *layout.Layout) *Identities {
-	i := &Identities{precision: l.Precision, recent: newRecent[int]()}
-	for _, c := range Columns(l) {
-		if c.part == seriesPart {
-			i.columns = append(i.columns, c)
-		}
-	}
-	return i
+	return &Identities{precision: l.Precision, columns: Columns(l)[:len(l.Series)], recent: newRecent[int]()}
 }
 
 // Add adds an event. If it replaces one that it remembers, it returns the line of that.

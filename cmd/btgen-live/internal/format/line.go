@@ -95,12 +95,12 @@ func (s *lineScanner) next() ([]byte, int, error) {
 	s.record = s.record[:0]
 	for number, long := s.line, false; ; { // long says that more than maxLine was skipped
 		text, err := s.in.ReadSlice('\n')
-		last := err == io.EOF
-		if err != nil && err != bufio.ErrBufferFull && !(last && (long || len(text)+len(s.record) > 0)) {
-			return nil, number, err
-		}
-		if err != bufio.ErrBufferFull {
+		last := err == io.EOF && (long || len(text)+len(s.record) > 0)
+		switch {
+		case err == nil || last:
 			s.line++
+		case err != bufio.ErrBufferFull:
+			return nil, number, err
 		}
 		ends := s.frame.add(text) || last
 		if !ends || long || len(s.record) > 0 {

@@ -29,45 +29,59 @@ type WindowOptions struct {
 // Windows shows windows as events whose fields are the start and the end, the numbers of events, and
 // statistics named field_statistic.
 type Windows struct {
-	layout  *layout.Layout
 	options WindowOptions
 	columns []Column
+	values  []func(of *dynamic.Window) any // of the columns after the series values
 	row     dynamic.Event
 }
 
 // NewWindows returns a Windows for a schema.
 func NewWindows(l *layout.Layout, o WindowOptions) *Windows {
-	w := &Windows{layout: l, options: o}
+	w := &Windows{options: o}
 	for _, i := range o.By {
 		w.columns = append(w.columns, seriesColumn(l.Series[i], i))
 	}
-	w.add(layout.Field{Name: "start", Type: schema.Timestamp, Optional: !o.Micros}, o.Micros)
-	w.add(layout.Field{Name: "end", Type: schema.Timestamp, Optional: !o.Micros}, o.Micros)
-	w.add(layout.Field{Name: "events", Type: schema.Int64}, false)
-	w.add(layout.Field{Name: "undecodable", Type: schema.Int64}, false)
+	begins := layout.Field{Name: "start", Type: schema.Timestamp, Optional: !o.Micros}
+	ends := layout.Field{Name: "end", Type: schema.Timestamp, Optional: !o.Micros}
+	w.add(begins, o.Micros, func(of *dynamic.Window) any { return w.at(of.Start) })
+	w.add(ends, o.Micros, func(of *dynamic.Window) any { return w.at(of.End) })
+	w.add(layout.Field{Name: "events", Type: schema.Int64}, false, func(of *dynamic.Window) any { return of.Events })
+	w.add(layout.Field{Name: "undecodable", Type: schema.Int64}, false, func(of *dynamic.Window) any { return of.Undecodable })
 	if len(l.Rollups()) > 0 {
-		w.add(layout.Field{Name: "inexact", Type: schema.Bool}, false)
+		w.add(layout.Field{Name: "inexact", Type: schema.Bool}, false, func(of *dynamic.Window) any { return of.Inexact })
 	}
 	if o.Filled {
-		w.add(layout.Field{Name: "filled", Type: schema.Bool}, false)
+		w.add(layout.Field{Name: "filled", Type: schema.Bool}, false, func(of *dynamic.Window) any { return of.Filled })
 	}
 	for _, s := range o.Statistics {
-		f := &l.Fields[s.Field]
-		t, _ := s.Type(f)
-		of := layout.Field{Name: f.Name + "_" + s.String(), Type: t, Enum: f.Enum, Optional: s.Statistic != dynamic.Count}
-		w.add(of, ofTime(s) && l.Precision%time.Microsecond == 0)
+		w.addStatistic(l, s)
 	}
 	return w
 }
 
+// addStatistic adds the column of a statistic.
+func (w *Windows) addStatistic(l *layout.Layout, s Statistic) {
+	f := &l.Fields[s.Field]
+	t, _ := s.Type(f)
+	ofTime := s.Statistic == dynamic.FirstTime || s.Statistic == dynamic.LastTime
+	column := layout.Field{Name: f.Name + "_" + s.String(), Type: t, Enum: f.Enum, Optional: s.Statistic != dynamic.Count}
+	w.add(column, ofTime && l.Precision%time.Microsecond == 0, func(of *dynamic.Window) any {
+		v := s.Of(of, f, s.Field)
+		if at, _ := v.(time.Time); ofTime {
+			return w.at(at)
+		}
+		return v
+	})
+}
+
 // add adds a column, whose name it changes if another column has it.
-func (w *Windows) add(f layout.Field, micros bool) {
+func (w *Windows) add(f layout.Field, micros bool, value func(of *dynamic.Window) any) {
 	for slices.ContainsFunc(w.columns, func(other Column) bool { return other.Name == f.Name }) {
 		f.Name = "window_" + f.Name
 	}
-	c := fieldColumn(f, len(w.columns)-len(w.options.By))
+	c := fieldColumn(f, len(w.values))
 	c.micros = micros
-	w.columns = append(w.columns, c)
+	w.columns, w.values = append(w.columns, c), append(w.values, value)
 }
 
 // Columns returns the columns of windows.
@@ -87,28 +101,11 @@ func (w *Windows) Rows(windows iter.Seq2[dynamic.Window, error]) iter.Seq2[*dyna
 // Row returns a window as an event, which is valid until the next call. The window of all times has no
 // start or no end.
 func (w *Windows) Row(of *dynamic.Window) *dynamic.Event {
-	values := append(w.row.Values[:0], w.at(of.Start), w.at(of.End), of.Events, of.Undecodable)
-	if len(w.layout.Rollups()) > 0 {
-		values = append(values, of.Inexact)
+	w.row.Series, w.row.Values = of.Series, w.row.Values[:0]
+	for _, value := range w.values {
+		w.row.Values = append(w.row.Values, value(of))
 	}
-	if w.options.Filled {
-		values = append(values, of.Filled)
-	}
-	for _, s := range w.options.Statistics {
-		v := s.Of(of, &w.layout.Fields[s.Field], s.Field)
-		if ofTime(s) {
-			at, _ := v.(time.Time)
-			v = w.at(at)
-		}
-		values = append(values, v)
-	}
-	w.row.Series, w.row.Values = of.Series, values
 	return &w.row
-}
-
-// ofTime reports whether a statistic is the time of an event.
-func ofTime(s Statistic) bool {
-	return s.Statistic == dynamic.FirstTime || s.Statistic == dynamic.LastTime
 }
 
 // at returns a time in the time zone; nil for none.
