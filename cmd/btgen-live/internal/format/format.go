@@ -55,15 +55,15 @@ const (
 	timePart
 	sequencePart
 	fieldPart
-	ttlPart  // as it is written
-	ttlsPart // what is known about the time to live: the class and times
+	ttlInputPart // as it is written
+	ttlPart      // what is known about the time to live: the class and times
 )
 
 // Columns returns the columns of the events that readers of a schema return: the series
 // values, the time, the sequence number, the fields, and what is known about the time to
 // live.
 func Columns(l *layout.Layout) []Column {
-	return slices.DeleteFunc(inputColumns(l), func(c Column) bool { return c.part == ttlPart })
+	return slices.DeleteFunc(inputColumns(l), func(c Column) bool { return c.part == ttlInputPart })
 }
 
 // inputColumns returns the columns that events to write may have.
@@ -89,7 +89,7 @@ func inputColumns(l *layout.Layout) []Column {
 			out = append(out, classColumn(l.Classes))
 		case layout.TTLDurationField:
 			out = append(out, Column{
-				Field: layout.Field{Name: "ttl", Type: schema.Duration, Optional: true}, part: ttlPart,
+				Field: layout.Field{Name: "ttl", Type: schema.Duration, Optional: true}, part: ttlInputPart,
 				get: func(e *dynamic.Event) any {
 					if e.TTL != 0 {
 						return e.TTL
@@ -99,11 +99,11 @@ func inputColumns(l *layout.Layout) []Column {
 				set: func(e *dynamic.Event, v any) { e.TTL = v.(time.Duration) },
 			})
 		case layout.ExpiresAtField:
-			c := timeColumn("expires_at", ttlsPart, func(e *dynamic.Event) *time.Time { return &e.ExpiresAt })
+			c := timeColumn("expires_at", ttlPart, func(e *dynamic.Event) *time.Time { return &e.ExpiresAt })
 			c.micros = true
 			out = append(out, c)
 		case layout.WrittenAtField:
-			c := timeColumn("written_at", ttlsPart, func(e *dynamic.Event) *time.Time { return &e.WrittenAt })
+			c := timeColumn("written_at", ttlPart, func(e *dynamic.Event) *time.Time { return &e.WrittenAt })
 			out = append(out, c)
 		}
 	}
@@ -149,7 +149,7 @@ func classColumn(names []string) Column {
 		class.Enum = append(class.Enum, codec.EnumName{Number: int64(i + 1), Name: name})
 	}
 	return Column{
-		Field: class, part: ttlsPart,
+		Field: class, part: ttlPart,
 		get: func(e *dynamic.Event) any { return at(names, e.Class-1) },
 		set: func(e *dynamic.Event, v any) { e.Class = slices.Index(names, v.(string)) + 1 },
 	}

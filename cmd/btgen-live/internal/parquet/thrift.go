@@ -26,30 +26,12 @@ var compact thrift.CompactProtocol
 // walk walks over values. Its memory is bounded by that of the text.
 type walk struct {
 	thrift.BytesReader
-	text   []byte // that the reader began with
-	memory int64  // that the values take after decoding, about
+	size   int   // of the text, in bytes
+	memory int64 // that the values take after decoding, about
 }
 
 func newWalk(text []byte) *walk {
-	return &walk{BytesReader: compact.NewReaderFromBytes(text), text: text}
-}
-
-// left returns the number of bytes that follow.
-func (w *walk) left() int { return len(w.text) - w.BytesRead() }
-
-// skip skips a string.
-func (w *walk) skip() error {
-	n, err := w.ReadLength()
-	if err == nil && n > w.left() {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return err
-	}
-	w.text = w.text[w.BytesRead()+n:]
-	w.ResetBytes(w.text)
-	w.memory += int64(n)
-	return nil
+	return &walk{BytesReader: compact.NewReaderFromBytes(text), size: len(text)}
 }
 
 // value walks over a value, and counts the memory that it takes.
@@ -66,7 +48,9 @@ func (w *walk) value(of thrift.Type, depth int) (err error) {
 	case thrift.DOUBLE:
 		_, err = w.ReadFloat64()
 	case thrift.BINARY:
-		err = w.skip()
+		var text []byte
+		text, err = w.ReadBytes()
+		w.memory += int64(len(text))
 	case thrift.LIST, thrift.SET:
 		err = w.list(depth)
 	case thrift.STRUCT:
@@ -97,7 +81,7 @@ func (w *walk) list(depth int) error {
 	if err != nil {
 		return err
 	}
-	if int(l.Size) > w.left() { // each element has at least a byte
+	if int(l.Size) > w.size-w.BytesRead() { // each element has at least a byte
 		return io.ErrUnexpectedEOF
 	}
 	if l.Type <= thrift.FALSE {
@@ -134,9 +118,8 @@ func (r *reader) header(at, end int64) (pageHeader, error) {
 		w, decoded := newWalk(text), pqformat.PageHeader{}
 		err := w.value(thrift.STRUCT, 0)
 		if err == nil {
-			read := len(text) - w.left()
-			if err = thrift.Unmarshal(&compact, text[:read], &decoded); err == nil {
-				return newPageHeader(&decoded, read), nil
+			if err = thrift.Unmarshal(&compact, text[:w.BytesRead()], &decoded); err == nil {
+				return newPageHeader(&decoded, w.BytesRead()), nil
 			}
 		} else if (err == io.EOF || err == io.ErrUnexpectedEOF) && size < min(maxHeader, end-at) {
 			continue
