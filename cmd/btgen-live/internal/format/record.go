@@ -291,13 +291,15 @@ func (r *recordReader) bindValue(e *dynamic.Event, k int, v *Value) (string, err
 // set sets a value that the schema has. With an error, it returns the name of the column.
 func (r *recordReader) set(e *dynamic.Event, i int, v *Value) (string, error) {
 	c, text := &r.columns[i], v.Text
-	switch err := r.fits(c, v); {
+	switch {
 	case c.Type == schema.JSON && v.end > 0:
 		text = r.record.text[v.at:v.end]
 	case v.Kind == bareKind && string(text) == "null":
 		return "", nil
-	case err != nil:
-		return c.Name, err
+	default:
+		if err := r.fits(c, v); err != nil {
+			return c.Name, err
+		}
 	}
 	value, err := r.Parse(i, text, v.Kind)
 	if at, ok := value.(time.Time); ok && v.Part == TimePart && r.assumed && at.Year() == 1970 {
