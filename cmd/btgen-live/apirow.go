@@ -31,14 +31,14 @@ const (
 
 // shownCell is a stored cell.
 type shownCell struct {
-	Column    string `json:"column"`
-	Timestamp string `json:"timestamp"`
-	Time      string `json:"time"`  // of the event, if the column is named after it
-	Means     string `json:"means"` // what the cell says, or why it cannot be decoded
-	Value     string `json:"value"` // the beginning of a long one, in hex if it is not text
-	Bytes     int    `json:"bytes"`
-	Live      bool   `json:"live"`    // reads return it
-	Expires   string `json:"expires"` // empty if it does not, or if that depends on newer cells
+	Column    string    `json:"column"`
+	Timestamp time.Time `json:"timestamp"`
+	Time      time.Time `json:"time,omitzero"` // of the event, if the column is named after it
+	Means     string    `json:"means"`         // what the cell says, or why it cannot be decoded
+	Value     string    `json:"value"`         // the beginning of a long one, in hex if it is not text
+	Bytes     int       `json:"bytes"`
+	Live      bool      `json:"live"`             // reads return it
+	Expires   time.Time `json:"expires,omitzero"` // zero if it does not, or if that depends on newer cells
 }
 
 // row answers with the rows in which an event of a series is stored, in the table that is read: several if its
@@ -117,47 +117,58 @@ func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, 
 	if err != nil {
 		return nil, 0, err
 	}
-	all, now := []shownCell{}, time.Now()
+	cells, now := []shownCell{}, time.Now()
 	for _, family := range slices.Sorted(maps.Keys(row)) {
-		cells := cellsOf(t, family, row[family], now)
-		if t.Rollup != nil && family == t.Rollup.Family {
-			describeRollup(l, t, cells, row[family])
-		} else {
-			describeEvents(&of, family, cells, row[family])
+		rank := 0
+		for k, item := range row[family] {
+			if rank++; k == 0 || row[family][k-1].Column != item.Column {
+				rank = 1
+			}
+			cells = append(cells, cellOf(&of, family, item, rank, now))
 		}
-		all = append(all, cells...)
 	}
 	rules := objects(t.AllFamilies(), func(f layout.Family) object { return object{"family": f.Name, "rule": f.GC.String()} })
 	return object{
-		"table": id, "key": sample.ShowKey(string(key)), "delimiter": t.Delimiter, "parts": parts, "cells": all, "families": rules,
-	}, len(all), nil
+		"table": id, "key": sample.ShowKey(string(key)), "delimiter": t.Delimiter, "parts": parts, "cells": cells, "families": rules,
+	}, len(cells), nil
 }
 
-// cellsOf describes the cells of a family, those of a column together and the newest first.
-func cellsOf(t *layout.Table, family string, items []bigtable.ReadItem, now time.Time) []shownCell {
-	families := t.AllFamilies()
-	i := slices.IndexFunc(families, func(f layout.Family) bool { return f.Name == family })
-	var out []shownCell
-	rank := 0
-	for k, item := range items {
-		if rank++; k == 0 || items[k-1].Column != item.Column {
-			rank = 1
-		}
-		c := shownCell{
-			Column:    family + ":" + textOrHex([]byte(strings.TrimPrefix(item.Column, family+":"))),
-			Timestamp: item.Timestamp.Time().UTC().Format(time.RFC3339Nano),
-			Value:     textOrHex(item.Value[:min(len(item.Value), shownBytes)]), Bytes: len(item.Value),
-		}
-		if i >= 0 {
-			life := families[i].Life
-			c.Live = life.Alive(now, int64(item.Timestamp), rank)
-			if until := life.Fresh(int64(item.Timestamp), rank == 1); !until.IsZero() && until.Year() < 9000 {
-				c.Expires = until.UTC().Format(time.RFC3339Nano)
+// cellOf describes a cell in a row of a key. The newest of its column has rank 1.
+func cellOf(key *verify.Key, family string, item bigtable.ReadItem, rank int, now time.Time) shownCell {
+	shown, qualifier := item.Value[:min(len(item.Value), shownBytes)], strings.TrimPrefix(item.Column, family+":")
+	c := shownCell{
+		Column: family + ":" + textOrHex([]byte(qualifier)), Timestamp: item.Timestamp.Time().UTC(), Value: textOrHex(shown), Bytes: len(item.Value),
+	}
+	for _, f := range key.Table.AllFamilies() {
+		if f.Name == family {
+			c.Live = f.Life.Alive(now, int64(item.Timestamp), rank)
+			if until := f.Life.Fresh(int64(item.Timestamp), rank == 1); until.Year() < 9000 {
+				c.Expires = until.UTC()
 			}
 		}
-		out = append(out, c)
 	}
-	return out
+	if of := key.Table.Rollup; of != nil && of.Family == family {
+		c.Means = rollupMeaning(key.Layout, qualifier, item.Value)
+		return c
+	}
+	cell, found := key.Cell(family, item)
+	if !found {
+		return c
+	}
+	c.Time = cell.Time.UTC()
+	switch {
+	case cell.Err != nil:
+		c.Means = cell.Err.Error()
+	case cell.Column.Field == layout.WrittenAt:
+		c.Means = "written at " + cell.WrittenAt.UTC().Format(time.RFC3339Nano)
+	default:
+		c.Means = words.Excerpt(sample.ShowEvent(key.Layout, &sample.Event{Values: cell.Values}), shownMeaning)
+	}
+	k := slices.IndexFunc(key.Table.Columns, func(of layout.Column) bool { return of.Qualifier == cell.Column.Qualifier })
+	if k >= 0 && !sample.Readable(key.Layout, key.Table, k) && len(shown) > 0 {
+		c.Value = fmt.Sprintf("0x%x", shown)
+	}
+	return c
 }
 
 // textOrHex shows bytes as they are if they are printable, and otherwise in hex.
@@ -168,50 +179,23 @@ func textOrHex(b []byte) string {
 	return fmt.Sprintf("0x%x", b)
 }
 
-// describeEvents decodes cells of the events in the row of a key.
-func describeEvents(key *verify.Key, family string, cells []shownCell, items []bigtable.ReadItem) {
-	for i, item := range items {
-		cell, found := key.Cell(family, item)
-		if !found {
-			continue
-		}
-		if !cell.Time.IsZero() {
-			cells[i].Time = cell.Time.UTC().Format(time.RFC3339Nano)
-		}
-		switch {
-		case cell.Err != nil:
-			cells[i].Means = cell.Err.Error()
-		case cell.Column.Field == layout.WrittenAt:
-			cells[i].Means = "written at " + cell.WrittenAt.UTC().Format(time.RFC3339Nano)
-		default:
-			cells[i].Means = words.Excerpt(sample.ShowEvent(key.Layout, &sample.Event{Values: cell.Values}), shownMeaning)
-		}
-		k := slices.IndexFunc(key.Table.Columns, func(c layout.Column) bool { return c.Qualifier == cell.Column.Qualifier })
-		if k >= 0 && !sample.Readable(key.Layout, key.Table, k) && len(item.Value) > 0 {
-			cells[i].Value = fmt.Sprintf("0x%x", item.Value[:min(len(item.Value), shownBytes)])
-		}
+// rollupMeaning says what a cell of a rollup is.
+func rollupMeaning(l *layout.Layout, qualifier string, datum []byte) string {
+	var found rollup.Row
+	found.Add(qualifier, datum)
+	run, isRun := found.Best()
+	switch {
+	case len(found.Marks) > 0:
+		return "mark: events have changed"
+	case len(found.Deletions) > 0:
+		return fmt.Sprintf("deletion of %s", countOf(len(found.Gone), "time range"))
+	case !isRun:
+		return ""
 	}
-}
-
-// describeRollup says what the cells of a rollup are.
-func describeRollup(l *layout.Layout, t *layout.Table, cells []shownCell, items []bigtable.ReadItem) {
-	spec := value.Windows(l, 0)
-	for i, item := range items {
-		var found rollup.Row
-		found.Add(strings.TrimPrefix(item.Column, t.Rollup.Family+":"), item.Value)
-		run, isRun := found.Best()
-		switch {
-		case len(found.Marks) > 0:
-			cells[i].Means = "mark: events have changed"
-		case len(found.Deletions) > 0:
-			cells[i].Means = fmt.Sprintf("deletion of %s", countOf(len(found.Gone), "time range"))
-		case isRun:
-			var windows window.Run
-			if err := spec.ParseRun(&windows, run); err != nil {
-				cells[i].Means = "run: " + err.Error()
-				continue
-			}
-			cells[i].Means = fmt.Sprintf("run: %s by %s, in place of %s", countOf(len(windows.Windows), "window"), schema.FormatDuration(windows.Every), countOf(found.Total, "change"))
-		}
+	var windows window.Run
+	if err := value.Windows(l, 0).ParseRun(&windows, run); err != nil {
+		return "run: " + err.Error()
 	}
+	return fmt.Sprintf("run: %s by %s, in place of %s", countOf(len(windows.Windows), "window"),
+		schema.FormatDuration(windows.Every), countOf(found.Total, "change"))
 }

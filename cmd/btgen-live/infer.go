@@ -26,7 +26,6 @@ import (
 
 // Limits of the sample that infer holds in memory.
 const (
-	inferredCells = 1_000_000
 	inferredBytes = 256 << 20
 	inferredRow   = 100_000 // cells of a row
 )
@@ -74,7 +73,7 @@ func (r *request) proposeForTable() (*infer.Proposal, error) {
 func (r *request) inferRows(ctx context.Context, s *infer.Sample) error {
 	sampling := verify.Sampling{
 		Rows: r.sample, Prefix: r.keyPrefix, Timeout: r.timeout, Filter: bigtable.LatestNFilter(r.versions), RowCells: inferredRow,
-		Cells: inferredCells, Bytes: inferredBytes,
+		Bytes: inferredBytes,
 	}
 	sampled, err := verify.Sample(ctx, r.client.OpenTable(r.prefix+r.tableID), sampling, func(row bigtable.Row) bool {
 		s.Rows = append(s.Rows, row)

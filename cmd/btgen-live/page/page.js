@@ -288,7 +288,7 @@ const showRow = () => show("row", "the stored row", async signal => {
     element("p", {class: "muted"}, "Table " + row.table + ", " + text(row.cells.length) + (row.cells.length === 1 ? " cell" : " cells") + ". Garbage collection: " + row.families.map(f => f.family + ": " + f.rule).join("; ")),
     ...keyOf(row),
     row.cells.length ? table([["column", "code"], ["timestamp"], ["age"], ["value"], ["stored", "code"], ["bytes", "num"], ["expires"]], row.cells.filter(same).concat(row.cells.filter(c => !same(c))).slice(0, shownCells).map(c => Object.assign([
-      c.column, timed(c.timestamp), age(c.timestamp), (c.time && local(c.time) + ": ") + c.means, c.value, text(c.bytes), c.expires ? local(c.expires) + " (" + age(c.expires) + ")" : c.live ? "" : "expired"],
+      c.column, timed(c.timestamp), age(c.timestamp), (c.time ? local(c.time) + ": " : "") + c.means, c.value, text(c.bytes), c.expires ? local(c.expires) + " (" + age(c.expires) + ")" : c.live ? "" : "expired"],
       {kind: c.live ? same(c) && "this" : "expired"}))) : element("p", {}, "The row has no cells."),
     ...(row.cells.length > shownCells ? [element("p", {class: "muted"}, text(row.cells.length - shownCells) + " more cells are not shown.")] : [])])];
 });

@@ -20,8 +20,7 @@ import (
 // Sampling bounds what [Sample] reads of a table.
 type Sampling struct {
 	Rows  int // maximum number of rows
-	Cells int // maximum number of cells; 0 for any number
-	Bytes int // maximum size of values and column names; 0 for any size
+	Bytes int // of memory, about, at which the sample ends; 0 for any size
 	// RowCells is the maximum number of cells of a row: [Sample] leaves out the others, and counts the
 	// rows that have more. 0 for any number.
 	RowCells int
@@ -43,7 +42,7 @@ type Sampled struct {
 	First    string `json:"first,omitempty"` // row key of the table, quoted as in Go if it is not printable
 	Last     string `json:"last,omitempty"`  // likewise
 	Complete bool   `json:"complete"`        // whether the rows are the whole table, or all rows with the prefix
-	// Full says that cells or bytes, not rows, ended the sample.
+	// Full says that bytes, not rows, ended the sample.
 	Full bool `json:"full,omitempty"`
 	// CutRows is the number of rows that have more than RowCells cells, of which the others were not read.
 	CutRows  int `json:"cut_rows,omitempty"`
@@ -112,7 +111,6 @@ type spreader struct {
 	first, last string     // keys of the table
 	attempts    int        // number of attempts to cut
 	rows        int        // that were read
-	cells       int        // of the rows
 	bytes       int        // of the rows
 	longer      int        // rows with more cells than may be read
 }
@@ -149,7 +147,7 @@ func (p *spreader) run(ctx context.Context) error {
 			budget = left / (4 >> round) // what follows is spread by what these rounds have found
 		}
 		share := max(1, budget/len(active))
-		if round == 0 && (p.Cells > 0 || p.Bytes > 0) {
+		if round == 0 && p.Bytes > 0 {
 			share = 1 // their sizes say how many follow
 		}
 		for _, r := range spread(active, left) {
@@ -212,10 +210,9 @@ func (p *spreader) count(row bigtable.Row) {
 	for _, items := range row {
 		cells += len(items)
 		for i := range items {
-			p.bytes += len(items[i].Value) + len(items[i].Column)
+			p.bytes += cellBytes + len(items[i].Value) + len(items[i].Column)
 		}
 	}
-	p.cells += cells
 	if p.RowCells > 0 && cells > p.RowCells {
 		p.longer++
 		last := slices.Max(slices.Collect(maps.Keys(row)))
@@ -223,23 +220,22 @@ func (p *spreader) count(row bigtable.Row) {
 	}
 }
 
-// full reports whether cells or bytes have reached their maximum.
-func (p *spreader) full() bool {
-	return p.Cells > 0 && p.cells >= p.Cells || p.Bytes > 0 && p.bytes >= p.Bytes
-}
+// cellBytes is about what a cell takes of memory besides its value and its column name.
+const cellBytes = 250
+
+// full reports whether bytes have reached their maximum.
+func (p *spreader) full() bool { return p.Bytes > 0 && p.bytes >= p.Bytes }
 
 // left returns the number of rows that may still be read: fewer than Rows if rows like those
-// that were read would exceed the maximum of cells or bytes, so that a sample of large rows is
+// that were read would exceed the maximum of bytes, so that a sample of large rows is
 // spread, too.
 func (p *spreader) left() int {
 	left := p.Rows - p.rows
-	if p.full() {
+	switch {
+	case p.full():
 		return 0
-	}
-	for _, of := range [][2]int{{p.Cells, p.cells}, {p.Bytes, p.bytes}} {
-		if most, have := of[0], of[1]; most > 0 && have > 0 {
-			left = min(left, max(1, int(float64(most-have)*float64(p.rows)/float64(have))))
-		}
+	case p.Bytes > 0 && p.bytes > 0:
+		return min(left, max(1, int(float64(p.Bytes-p.bytes)*float64(p.rows)/float64(p.bytes))))
 	}
 	return left
 }

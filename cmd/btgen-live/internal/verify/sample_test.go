@@ -164,7 +164,7 @@ func runs(all, read []string) (n int) {
 func TestSpreadBytes(t *testing.T) {
 	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
 	put(t, b, "large", keysOf("k%04d", 2000))
-	for _, s := range []Sampling{{Bytes: 700}, {Cells: 100}} {
+	for _, s := range []Sampling{{Bytes: 100 * (cellBytes + len("m:state") + 1)}} {
 		var read []string
 		s.Rows, s.Filter, s.Timeout = 1000, bigtable.PassAllFilter(), time.Minute
 		got, err := Sample(t.Context(), &server{TableAPI: b.Client.OpenTable("large")}, s, func(r bigtable.Row) bool {
