@@ -167,7 +167,7 @@ func (r *request) proposeForCQL(_ string, in io.Reader) (*infer.Proposal, error)
 	if err != nil {
 		return nil, err
 	}
-	return infer.ProposeCQL(string(text), r.tableID, r.whereToLoad()...)
+	return infer.ProposeCQL(string(text), r.tableID, r.flagsToLoad()...)
 }
 
 // proposeForRecords proposes a schema for events.
@@ -200,13 +200,14 @@ func (r *request) proposeForRecords(name string, in io.Reader) (*infer.Proposal,
 	base := filepath.Base(name)
 	return infer.ProposeRecords(infer.Records{
 		Name: strings.TrimSuffix(base, filepath.Ext(base)), Title: words.Printable(base), Format: f, Scanner: scanner, Options: r.reader,
-		Time: r.timeColumn, Series: r.several, Limit: limit, Flags: append(r.inputFlags(), r.whereToLoad()...), File: r.args[0],
+		Time: r.timeColumn, Series: r.several, Limit: limit, File: r.args[0],
+		Flags: r.flagsToLoad("time-unit", "zone", "time-layout", "delimiter", "null", "columns"),
 	})
 }
 
-// whereToLoad returns the flags of the command that loads the file which say where its schema and its table are.
-func (r *request) whereToLoad() []string {
-	flags := r.repeated("project", "instance", "prefix")
+// flagsToLoad returns the flags of the command that loads the file which the command line has, and that of the schema.
+func (r *request) flagsToLoad(names ...string) []string {
+	flags := r.repeated(append(names, "project", "instance", "prefix")...)
 	if r.out != "" {
 		flags = append(flags, "--schemas "+words.Shell(filepath.Dir(r.out)))
 	}

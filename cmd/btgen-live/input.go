@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -12,40 +11,31 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/compress"
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// inputFlags returns the flags of the command that a command that loads the same file needs, too.
-func (r *request) inputFlags() []string {
-	flags := r.repeated("time-unit", "zone", "time-layout", "delimiter")
-	for _, text := range r.reader.CSV.Nulls {
-		flags = append(flags, "--null "+words.Shell(text))
-	}
-	if r.columns != nil {
-		flags = append(flags, "--columns "+words.Shell(commaSeparated(r.columns)))
-	}
-	return flags
-}
-
 // repeated returns those of some flags that the command line has, for another one.
 func (r *request) repeated(names ...string) (flags []string) {
 	for _, name := range names {
-		if f := r.cmd.Flags().Lookup(name); f.Changed {
-			flags = append(flags, "--"+name+" "+words.Shell(f.Value.String()))
+		f := r.cmd.Flags().Lookup(name)
+		texts := []string{f.Value.String()}
+		switch several, _ := f.Value.(pflag.SliceValue); {
+		case !f.Changed:
+			continue
+		case f.Value.Type() == "stringArray":
+			texts = several.GetSlice()
+		case several != nil: // a line of CSV in brackets
+			texts[0] = strings.TrimSuffix(texts[0][1:], "]")
+		}
+		for _, text := range texts {
+			flags = append(flags, "--"+name+" "+words.Shell(text))
 		}
 	}
 	return flags
-}
-
-// commaSeparated returns names as flags that are lists take them: a line of CSV.
-func commaSeparated(names []string) string {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	_ = w.Write(names) // to memory
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // checkInput checks the flags that describe a file with events, and sets the options of its reader.

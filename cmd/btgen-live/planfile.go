@@ -93,14 +93,11 @@ func (f *planFile) note(plan setup.Plan) {
 
 // save writes the file.
 func (f *planFile) save(ctx context.Context, file string) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(f); err != nil {
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
 		return err
 	}
-	return cli.Write(ctx, file, b.Bytes())
+	return cli.Write(ctx, file, append(text, '\n'))
 }
 
 // readPlanFile reads a saved plan.
