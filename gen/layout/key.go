@@ -222,23 +222,14 @@ var strftime = strings.NewReplacer("%Y", "2006", "%m", "01", "%d", "02", "%j", "
 var datePatterns = strings.NewReplacer("yyyy", "2006", "YYYY", "2006", "MM", "01", "dd", "02", "DD", "02", "DDD", "002", "HH", "15", "hh24", "15", "HH24", "15",
 	"mm", "04", "mi", "04", "MI", "04", "ss", "05", "SS", "05", "SSS", "000", "'T'", "T", "\"T\"", "T")
 
-// timeNames are formats that are often called so.
-var timeNames = map[string]string{
-	"rfc3339": "2006-01-02T15:04:05", "iso8601": "2006-01-02T15:04:05", "iso": "2006-01-02T15:04:05", "date": "2006-01-02",
-	"unix": "unix_s", "epoch": "unix_s", "s": "unix_s", "seconds": "unix_s", "unix_seconds": "unix_s",
-	"ms": "unix_ms", "millis": "unix_ms", "epoch_ms": "unix_ms", "unix_millis": "unix_ms", "unixms": "unix_ms",
-	"binary_us": "binary", "binary8": "binary_ms", "int64_ms": "binary_ms", "int64_s": "binary_s", "int64_ns": "binary_ns", "int64_us": "binary", "uint32_s": "binary4_s", "int32_s": "binary4_s", "binary_4": "binary4_s", "binary4": "binary4_s",
-	"us": "unix_us", "micros": "unix_us", "unix_micros": "unix_us", "ns": "unix_ns", "nanos": "unix_ns", "unix_nanos": "unix_ns",
-}
-
 // goLayout returns a hint for an invalid time format: what it is in Go, or else a usual
 // format.
 func goLayout(text, usual string) string {
 	if layout := translated(text); layout != "" {
 		return fmt.Sprintf("write %s: Go's time layouts consist of parts of 2006-01-02 15:04:05", diag.Code(schema.Quoted(layout)))
 	}
-	if name := timeNames[strings.ToLower(text)]; name != "" {
-		return "write " + diag.Code(schema.Quoted(name))
+	if hint := schema.InsteadOf(text, "a time format"); hint != "" {
+		return hint
 	}
 	if lower := strings.ToLower(text); strings.Contains(lower, "little") || strings.HasSuffix(lower, "_le") {
 		return "little-endian times do not sort; for a new table, write " + diag.Code(schema.Quoted("binary_ms"))

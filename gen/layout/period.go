@@ -16,14 +16,16 @@ import (
 
 // periods resolves the layouts of a table. It returns the newest.
 func (r *resolver) periods(s *schema.Table) *Table {
-	all := s.Periods()
-	newest := r.table(&all[0])
-	newest.Since, newest.SincePos = all[0].Since.V, all[0].Since.Pos
-	for i := range all[1:] {
-		older := r.table(&all[1+i])
-		older.Since, older.SincePos = all[1+i].Since.V, all[1+i].Since.Pos
-		older.Until = all[i].Since.V
-		newest.Older = append(newest.Older, older)
+	var newest *Table
+	var until time.Time
+	for _, of := range s.Periods() {
+		t := r.table(&of)
+		t.Since, t.SincePos, t.Until = of.Since.V, of.Since.Pos, until
+		if until = t.Since; newest == nil {
+			newest = t
+		} else {
+			newest.Older = append(newest.Older, t)
+		}
 	}
 	r.bundle(newest, s)
 	r.views(newest, s)
@@ -40,19 +42,16 @@ func (r *resolver) checkPeriods() {
 		}
 		aligned := true
 		for i, older := range t.Older {
-			newer := periods[i]
-			if !r.aligned(newer, older) {
+			if !r.aligned(periods[i], older) {
 				aligned = false // keys could meet where a bucket has two layouts
 				continue
 			}
-			r.checkTTLFields(newer, older)
+			r.checkTTLFields(periods[i], older)
 			r.checkServes(t, i)
 		}
 		for i, older := range t.Older {
-			for _, other := range periods[:i+1] {
-				if aligned {
-					r.checkApart(other, older)
-				}
+			for k := 0; aligned && k <= i; k++ {
+				r.checkApart(periods[k], older)
 			}
 		}
 	}

@@ -105,11 +105,12 @@ func (r *resolver) checkStateLife(t *Table) {
 	}
 	for _, o := range l.serving() {
 		for _, p := range o.Periods() {
-			for _, f := range p.Families {
-				if f.HasGC && (!f.Life.EventTimed() || !f.Life.Outlives(t.Families[0].Life)) {
-					r.refuse(t.Families[0].GCPos, "K25", "state-longer", t.ID, f.Name, p.ID)
-					return
-				}
+			i := slices.IndexFunc(p.Families, func(f Family) bool {
+				return f.HasGC && (!f.Life.EventTimed() || !f.Life.Outlives(t.Families[0].Life))
+			})
+			if i >= 0 {
+				r.refuse(t.Families[0].GCPos, "K25", "state-longer", t.ID, p.Families[i].Name, p.ID)
+				return
 			}
 		}
 	}

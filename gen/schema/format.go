@@ -3,7 +3,9 @@ package schema
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/btgen-dev/btgen/gen/diag"
 )
@@ -46,38 +48,29 @@ func format(name string, text []byte, s shape) ([]byte, diag.List) {
 // parses the text anew.
 func (before *source) isKept(text []byte, s shape) bool {
 	after := readSource(&walker{}, text)
-	if after == nil || !same(before.root.node, after.root.node, s) || !slices.Equal(slices.Sorted(slices.Values(before.comments)), slices.Sorted(slices.Values(after.comments))) {
+	if after == nil || before.root.node.meaning(s) != after.root.node.meaning(s) {
 		return false
 	}
+	slices.Sort(before.comments)
+	slices.Sort(after.comments)
 	after.root.arrange(s)
-	return bytes.Equal(after.root.write(), text)
+	return slices.Equal(before.comments, after.comments) && bytes.Equal(after.root.write(), text)
 }
 
-// same reports whether two nodes have the same meaning. The order of keys of the language
-// has none.
-func same(a, b *node, s shape) bool {
-	if a.kind != b.kind || a.text != b.text || a.plain != b.plain || len(a.items) != len(b.items) || len(a.entries) != len(b.entries) {
-		return false
+// meaning returns a text that two nodes share if they mean the same. The order of keys of the language has no meaning.
+func (n *node) meaning(s shape) string {
+	s = s.of(n)
+	var parts []string
+	for _, item := range n.items {
+		parts = append(parts, item.meaning(s.child("")))
 	}
-	s = s.of(a)
-	if s.kind != shapeClosed && !slices.EqualFunc(a.entries, b.entries, func(a, b entry) bool { return a.key.text == b.key.text }) {
-		return false
+	for _, e := range n.entries {
+		parts = append(parts, strconv.Quote(e.key.text)+": "+e.value.meaning(s.child(e.key.text)))
 	}
-	for i := range a.items {
-		if !same(a.items[i], b.items[i], s.child("")) {
-			return false
-		}
+	if s.kind == shapeClosed {
+		slices.Sort(parts)
 	}
-	values := make(map[string]*node, len(b.entries))
-	for _, e := range b.entries {
-		values[e.key.text] = e.value
-	}
-	for _, e := range a.entries {
-		if value, ok := values[e.key.text]; !ok || !same(e.value, value, s.child(e.key.text)) {
-			return false
-		}
-	}
-	return true
+	return fmt.Sprintf("%d %t %q %s", n.kind, n.plain, n.text, parts)
 }
 
 // of returns the shape that a node has, among those that s allows; the zero shape for scalars. It identifies the

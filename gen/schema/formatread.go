@@ -80,11 +80,6 @@ func (r *sourceReader) pos() diag.Pos {
 	return diag.Pos{File: r.w.file, Line: r.line, Column: r.column}
 }
 
-// refuse reports text that cannot be formatted.
-func (r *sourceReader) refuse(pos diag.Pos, message, hint string) {
-	r.w.errorf(pos, "%s", message).Hint = hint
-}
-
 // peek returns the next byte, or 0 at the end.
 func (r *sourceReader) peek() byte {
 	if r.offset == len(r.text) {
@@ -189,9 +184,9 @@ func (r *sourceReader) gap(to diag.Pos, until string) gap {
 func (r *sourceReader) punctuation(within bool) {
 	switch c := r.text[r.offset]; {
 	case c == '?':
-		r.refuse(r.pos(), "keys after a question mark cannot be formatted", "write the key before a colon")
+		r.w.reject(r.pos(), "question-mark")
 	case !within || strings.IndexByte("-:,[]{}", c) < 0:
-		r.refuse(r.pos(), "unexpected text", "remove it")
+		r.w.reject(r.pos(), "unexpected-text")
 	}
 }
 
@@ -209,14 +204,10 @@ func (r *sourceReader) comment(g *gap, begun, bare bool) {
 	case bare:
 		g.lines = append(g.lines, gapLine{text, r.column})
 	default:
-		r.refuseComment(pos)
+		r.w.reject(pos, "moved-comment")
 	}
 	r.comments = append(r.comments, text)
 	r.advance(len(line))
-}
-
-func (r *sourceReader) refuseComment(pos diag.Pos) {
-	r.refuse(pos, "formatting would move this comment", "put it on a separate line, above what it describes")
 }
 
 // note attaches the comment at the beginning of a gap to the preceding part.
@@ -224,7 +215,7 @@ func (r *sourceReader) note(g gap) {
 	switch {
 	case g.note == "":
 	case r.last == nil || r.last.note != "":
-		r.refuseComment(g.first)
+		r.w.reject(g.first, "moved-comment")
 	default:
 		r.last.note, r.last.column = g.note, g.column
 	}
@@ -264,7 +255,7 @@ func (r *sourceReader) close(p *piece) {
 	r.note(end)
 	p.foot = footOf(end.lines)
 	if len(p.parts) == 0 && len(p.foot) > 0 {
-		r.refuseComment(end.first)
+		r.w.reject(end.first, "moved-comment")
 	}
 	if r.offset < len(r.text) {
 		r.advance(1)
@@ -308,7 +299,7 @@ func (r *sourceReader) finish(entry *part, between gap) {
 	switch {
 	case !between.first.IsValid():
 	case value.node.kind == scalar || value.inline || len(value.parts) == 0:
-		r.refuseComment(between.first)
+		r.w.reject(between.first, "moved-comment")
 	default:
 		value.parts[0].head = append(texts(between.lines), value.parts[0].head...)
 	}

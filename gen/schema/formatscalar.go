@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // scalar reads the source text of a scalar.
 func (r *sourceReader) scalar(n *node) *piece {
@@ -56,7 +53,7 @@ func (r *sourceReader) plain(value string) []string {
 		}
 		line := strings.TrimRight(r.rest(), " \t")
 		if !strings.HasPrefix(value, line) || r.offset+len(r.rest()) == len(r.text) {
-			r.refuse(r.pos(), "this string cannot be formatted", "quote it")
+			r.w.reject(r.pos(), "unformattable-string")
 			return append(lines, value)
 		}
 		lines = append(lines, line)
@@ -86,21 +83,15 @@ func (r *sourceReader) breaks() int {
 
 // header reads the first line of a block scalar, and returns it without the comment.
 func (r *sourceReader) header(p *piece) string {
-	line := strings.TrimRight(r.rest(), " \t")
-	indicator, _, _ := strings.Cut(line, "#")
-	comment := strings.TrimPrefix(line, indicator)
-	if comment != "" {
-		pos := r.pos()
-		pos.Column += utf8.RuneCountInString(indicator)
-		p.header = gap{note: comment, column: pos.Column, first: pos}
-		r.comments = append(r.comments, comment)
+	pos := r.pos()
+	indicator, _, _ := strings.Cut(r.rest(), "#")
+	if r.advance(len(indicator)); r.peek() == '#' {
+		r.comment(&p.header, false, false)
 	}
-	indicator = strings.TrimRight(indicator, " \t")
 	if strings.ContainsAny(indicator, "123456789") {
-		r.refuse(r.pos(), "a string with an indentation number cannot be formatted", "use double quotes, or remove the number and the spaces that begin its first line")
+		r.w.reject(pos, "indentation-number")
 	}
-	r.advance(len(r.rest()))
-	return indicator
+	return strings.TrimRight(indicator, " \t")
 }
 
 // blockLines reads the lines of a block scalar, without their indentation. Trailing blank

@@ -60,6 +60,10 @@ var lists = sync.OnceValue(func() *strings.Replacer {
 		"$view_widths", strings.Join(viewWidths, ", "), "$go_types", goTypes(Types()), "$go_key_types", goTypes(keyTypes()))
 })
 
+// InsteadOf returns what to write instead of a word of another language; empty if it is none that is often mistaken for what is
+// wanted, such as "a time format".
+func InsteadOf(word, wanted string) string { return wordHint(wanted, word).hint }
+
 // guides reads the descriptions on first use.
 var guides = sync.OnceValue(func() map[string]*guide {
 	out := map[string]*guide{}
