@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dave/jennifer/jen"
 )
@@ -25,21 +26,77 @@ var (
 	hole   = regexp.MustCompile(`\$\w+`)
 )
 
+// templateLine is a line of a source, in the pieces of which it consists; what is copied lies between the others.
+type templateLine struct {
+	text    string
+	comment bool
+	pieces  []templatePiece
+}
+
+type templatePiece struct {
+	text   string
+	copied bool
+}
+
+// sources has the lines of the sources that were filled before: they are constants, each filled once for every schema.
+var sources sync.Map
+
+// linesOf returns the lines of a source.
+func linesOf(source string) []templateLine {
+	if known, ok := sources.Load(source); ok {
+		return known.([]templateLine)
+	}
+	var out []templateLine
+	for line := range strings.Lines(joined.ReplaceAllString(strings.TrimSpace(source), "") + "\n") {
+		line = strings.TrimSpace(line)
+		if text, comment := strings.CutPrefix(line, "//"); comment {
+			out = append(out, templateLine{text: strings.TrimPrefix(text, " "), comment: true})
+			continue
+		}
+		out = append(out, templateLine{text: line, pieces: piecesOf(line)})
+	}
+	sources.Store(source, out)
+	return out
+}
+
+// piecesOf returns the pieces of a line.
+func piecesOf(line string) (out []templatePiece) {
+	end := 0
+	for _, at := range piece.FindAllStringIndex(line, -1) {
+		if copied := line[end:at[0]]; strings.TrimSpace(copied) != "" {
+			out = append(out, templatePiece{copied, true})
+		}
+		out = append(out, templatePiece{line[at[0]:at[1]], false})
+		end = at[1]
+	}
+	if copied := line[end:]; copied != "" {
+		out = append(out, templatePiece{copied, true})
+	}
+	return out
+}
+
 // Fill returns a source with parts in its holes. Comments on lines of their own are wrapped.
 func (t *Template) Fill(source string, parts ...any) *jen.Statement {
 	var out []jen.Code
 	var comment []string
-	for line := range strings.Lines(joined.ReplaceAllString(strings.TrimSpace(source), "") + "\n") {
-		line = strings.TrimSpace(line)
-		text, isComment := strings.CutPrefix(line, "//")
-		if !isComment && comment != nil {
+	for _, line := range linesOf(source) {
+		if !line.comment && comment != nil {
 			out = append(out, Doc(comment...))
 			comment = nil
 		}
-		switch code := t.line(line, parts); {
-		case isComment:
-			comment = append(comment, t.text(strings.TrimPrefix(text, " "), parts))
-		case line == "" || len(code) > 0:
+		if line.comment {
+			comment = append(comment, t.text(line.text, parts))
+			continue
+		}
+		var code []jen.Code
+		for _, p := range line.pieces {
+			if p.copied {
+				code = append(code, jen.Op(p.text))
+			} else {
+				code = append(code, t.piece(p.text, parts)...)
+			}
+		}
+		if line.text == "" || len(code) > 0 {
 			out = append(out, jen.Add(code...))
 		}
 	}
@@ -65,22 +122,6 @@ func (t *Template) part(hole string, parts []any) any {
 		return parts[n-1]
 	}
 	return nil
-}
-
-// line returns the code of a line.
-func (t *Template) line(line string, parts []any) (out []jen.Code) {
-	end := 0
-	for _, at := range piece.FindAllStringIndex(line, -1) {
-		if copied := line[end:at[0]]; strings.TrimSpace(copied) != "" {
-			out = append(out, jen.Op(copied))
-		}
-		out = append(out, t.piece(line[at[0]:at[1]], parts)...)
-		end = at[1]
-	}
-	if copied := line[end:]; copied != "" {
-		out = append(out, jen.Op(copied))
-	}
-	return out
 }
 
 // piece returns the code of what a line does not copy.
