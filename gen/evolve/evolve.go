@@ -38,7 +38,6 @@ type Change struct {
 	// Old and New are examples of stored data before and after the change. For row keys they
 	// are empty, and the caller derives the examples.
 	Old, New string
-	Keys     bool // examples are row keys
 
 	place   placeKind
 	segment int    // the first segment that differs, counted from 1, for atKey; 0 for the key
@@ -127,7 +126,7 @@ func (c *comparer) unread(old, new lock.Column, format string, args ...any) Chan
 func (c *comparer) pattern() bool {
 	switch {
 	case c.old.Pattern != c.new.Pattern:
-		c.add(Change{place: atPattern, Keys: true, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}}, "pattern", c.old.Pattern, c.new.Pattern)
+		c.add(Change{place: atPattern, way: way{restore: "pattern: " + c.old.Pattern.String(), beside: true}}, "pattern", c.old.Pattern, c.new.Pattern)
 	case c.old.Blob != c.new.Blob:
 		c.add(Change{place: atPattern, Old: blobText(c.old), New: blobText(c.new), way: way{restore: blobRestore(c.old), beside: true}}, "format", blobText(c.old), blobText(c.new))
 	default:

@@ -28,7 +28,7 @@ func examples(p *pair, change *Change) (old, new string) {
 	if p.facts == nil {
 		return sample.ShowKey(sample.Key(l, t)), ""
 	}
-	if change.Rule == patternChanged {
+	if change.place == atPattern {
 		return firstCell(l, t), firstCell(p.layout, p.table)
 	}
 	at := sample.Time(p.table)

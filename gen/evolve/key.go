@@ -17,9 +17,9 @@ func (c *comparer) key() {
 	switch {
 	case alike && c.sameRows(old, new):
 	case alike && slices.EqualFunc(unsalted(old), unsalted(new), sameSegment):
-		c.add(Change{Keys: true, place: atKey, way: way{restore: keyRestore(c.old), beside: true}}, "salt", saltText(old), saltText(new))
+		c.add(Change{place: atKey, way: way{restore: keyRestore(c.old), beside: true}}, "salt", saltText(old), saltText(new))
 	default:
-		change := Change{Keys: true, place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}}
+		change := Change{place: atKey, segment: c.segment(old, new), way: way{restore: keyRestore(c.old), beside: true}}
 		if i := change.segment - 1; keyText(c.old) == keyText(c.new) && i >= 0 && i < len(old) {
 			change.way = way{restore: fmt.Sprintf("%s: {type: %s}", old[i].Name, old[i].Type)}
 			c.add(change, "segment", new[i].Name, old[i].Type, new[i].Type)
@@ -117,7 +117,7 @@ func (c *comparer) bucket() {
 		return
 	}
 	was, is := bucketText(c.old.Bucket), bucketText(c.new.Bucket)
-	c.add(Change{Keys: true, place: atBucket, way: way{restore: "bucket: " + was, beside: true}}, "bucket", was, is)
+	c.add(Change{place: atBucket, way: way{restore: "bucket: " + was, beside: true}}, "bucket", was, is)
 }
 
 // bucketText returns a bucket in the schema language.
@@ -136,7 +136,7 @@ func bucketText(b codec.Bucket) string {
 // time compares the time in the keys of patterns with a row per event.
 func (c *comparer) time() {
 	if a, b := c.old.TimeKey, c.new.TimeKey; a != b && !c.new.Pattern.Bucketed() {
-		c.add(Change{Keys: true, place: atKey, way: way{restore: "{" + timeText(a) + "}", beside: true}}, "key-time", timeText(a), timeText(b))
+		c.add(Change{place: atKey, way: way{restore: "{" + timeText(a) + "}", beside: true}}, "key-time", timeText(a), timeText(b))
 	}
 	if c.old.Sequence != c.new.Sequence {
 		c.add(Change{Item: "sequence", place: atKey, Old: offsetText(c.old.Sequence), New: offsetText(c.new.Sequence), way: way{beside: true}}, "tie-breaker")

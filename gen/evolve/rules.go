@@ -52,7 +52,6 @@ type Rule struct {
 var (
 	tableRemoved       = ruleOf("E01")
 	tableDraft         = ruleOf("E02")
-	patternChanged     = ruleOf("E03")
 	fieldElsewhere     = ruleOf("E09")
 	valueChanged       = ruleOf("E10")
 	fieldReplaced      = ruleOf("E17")

@@ -158,7 +158,7 @@ func (c *Comparison) becomesDraft(p *pair) {
 	if p.old.Removed != "" {
 		verb, way.text = "was removed and returns as", "remove `draft: true`, or give the table another name"
 	}
-	c.add(p, Change{Keys: true, way: way}, "table-draft", p.table.ID, verb)
+	c.add(p, Change{way: way}, "table-draft", p.table.ID, verb)
 }
 
 // known reports whether events of a schema are stored in any table of the lock.
@@ -188,7 +188,7 @@ func (c *Comparison) stateGone(p *pair) {
 
 // gone adds the finding for a table that is in no schema.
 func (c *Comparison) gone(p *pair) {
-	change := Change{Keys: true, way: way{text: "keep the table until its events have expired"}}
+	change := Change{way: way{text: "keep the table until its events have expired"}}
 	if !c.includes(p.old) {
 		change.way.text += "; if the schema has moved to another project, run btgen generate once with the schemas of both"
 	}
@@ -214,7 +214,7 @@ func (c *Comparison) add(p *pair, change Change, name string, args ...any) {
 // addTo adds a change of p, which is one layout of table of.
 func (c *Comparison) addTo(of, p *pair, change Change) {
 	switch {
-	case change.Keys:
+	case change.Rule.shows == "rows" && change.Old == "" && change.New == "":
 		change.Old, change.New = examples(p, &change)
 	case change.Rule.shows == "cells":
 		change.Old, change.New = cells(p, &change)
