@@ -19,7 +19,7 @@ type enumOf struct {
 // enum compares the values of an enum.
 func (c *comparer) enum(e enumOf) {
 	if wrong, was, is := e.wrong(); wrong != "" {
-		c.add(Change{Item: e.item, place: atEnum, column: e.key, value: wrong, Old: was, New: is, way: way{pairs: keepValues(e.old, e.new)}}, "enum-changed", e.item)
+		c.add(Change{Item: e.item, place: atEnum, column: e.key, value: wrong, Old: was, New: is, way: way{values: keepValues(e.old, e.new)}}, "enum-changed", e.item)
 		return
 	}
 	var added []string
@@ -31,7 +31,7 @@ func (c *comparer) enum(e enumOf) {
 			return o.Retired && e.same(v, o) && (o.Name != v.Name || o.Number != v.Number)
 		}
 		if i := slices.IndexFunc(e.old, reused); i >= 0 {
-			c.add(Change{Item: e.item, place: atEnum, column: e.key, value: v.Name, Old: valueText(e.old[i]), New: valueText(v), way: way{pairs: keepValues(e.old, e.new)}}, "enum-reused", e.item)
+			c.add(Change{Item: e.item, place: atEnum, column: e.key, value: v.Name, Old: valueText(e.old[i]), New: valueText(v), way: way{values: keepValues(e.old, e.new)}}, "enum-reused", e.item)
 			return
 		}
 		added = append(added, v.Name)
@@ -75,19 +75,16 @@ func (e enumOf) wrong() (value, was, is string) {
 func valueText(v lock.EnumValue) string { return fmt.Sprintf("%d: %s", v.Number, v.Name) }
 
 // keepValues returns the enum with all old values, and with the new ones under new numbers.
-func keepValues(old, new []lock.EnumValue) []enumPair {
-	var out []enumPair
+func keepValues(old, new []lock.EnumValue) []lock.EnumValue {
+	out := live(old)
 	last := int64(0)
 	for _, v := range old {
 		last = max(last, v.Number)
-		if !v.Retired {
-			out = append(out, enumPair{v.Number, v.Name})
-		}
 	}
-	for _, v := range new {
-		if !v.Retired && !slices.ContainsFunc(old, func(o lock.EnumValue) bool { return o.Name == v.Name && !o.Retired }) {
+	for _, v := range live(new) {
+		if !slices.ContainsFunc(out, func(o lock.EnumValue) bool { return o.Name == v.Name }) {
 			last++
-			out = append(out, enumPair{last, v.Name})
+			out = append(out, lock.EnumValue{Number: last, Name: v.Name})
 		}
 	}
 	return out

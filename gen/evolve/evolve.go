@@ -50,19 +50,13 @@ type Change struct {
 
 // way describes how to avoid a change, as far as the facts determine it.
 type way struct {
-	restore string       // the previous schema text, to paste; empty if it is unknown
-	text    string       // replaces the usual sentence
-	beside  bool         // a second table is an alternative
-	column  *lock.Column // the old column
-	read    *lock.Column // the column that is read in place of it
-	pairs   []enumPair   // the old values of an enum
-	number  int          // a protobuf number that was never used
-}
-
-// enumPair is an enum value to keep.
-type enumPair struct {
-	number int64
-	name   string
+	restore string           // the previous schema text, to paste; empty if it is unknown
+	text    string           // replaces the usual sentence
+	beside  bool             // a second table is an alternative
+	column  *lock.Column     // the old column
+	read    *lock.Column     // the column that is read in place of it
+	values  []lock.EnumValue // of an enum, to keep
+	number  int              // a protobuf number that was never used
 }
 
 // name returns the name by which a change of a table is accepted.

@@ -255,7 +255,7 @@ func reuseHint(h *hinting) string {
 	switch {
 	case h.way.number > 0:
 		return fmt.Sprintf("use a number that was never used: %s", diag.Code(fmt.Sprintf("number: %d", h.way.number)))
-	case h.way.pairs != nil:
+	case h.way.values != nil:
 		return enumHint(h)
 	case h.field == nil:
 		return ""
@@ -267,7 +267,7 @@ func reuseHint(h *hinting) string {
 
 // enumHint returns an enum with all stored values.
 func enumHint(h *hinting) string {
-	return "keep the stored values, and add new ones with new numbers: " + diag.Code("of: "+enumText(h.way.pairs))
+	return "keep the stored values, and add new ones with new numbers: " + diag.Code("of: "+enumText(h.way.values))
 }
 
 // replacedHint returns what to do if a place gets another field.
@@ -426,10 +426,10 @@ func newField(s *schema.Schema, field *schema.Field) string {
 }
 
 // enumText returns the values of an enum in the schema language.
-func enumText(pairs []enumPair) string {
+func enumText(values []lock.EnumValue) string {
 	var out []string
-	for _, p := range pairs {
-		out = append(out, fmt.Sprintf("%s: %d", schema.Quoted(p.name), p.number))
+	for _, v := range values {
+		out = append(out, fmt.Sprintf("%s: %d", schema.Quoted(v.Name), v.Number))
 	}
 	return "{" + strings.Join(out, ", ") + "}"
 }

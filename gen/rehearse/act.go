@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -173,12 +174,22 @@ func (e *state) stored(f *Field, c *Column) (string, bool) {
 	return f.ID, true
 }
 
+// tables are the tables of a schema that may have an event, each with the plan of its layout.
+func (s *stage) tables(p *Schema, e *state) iter.Seq2[*Table, *plan] {
+	return func(yield func(*Table, *plan) bool) {
+		for i := range p.Tables {
+			t := &p.Tables[i]
+			if l := t.at(s.starts[e.period]); l != nil && !yield(t, s.plan(p, l)) {
+				return
+			}
+		}
+	}
+}
+
 // write stores an event in all tables.
 func (s *stage) write(p *Schema, e *state) {
-	for i := range p.Tables {
-		if l := p.Tables[i].at(s.starts[e.period]); l != nil {
-			s.writeTo(p, s.plan(p, l), e)
-		}
+	for _, l := range s.tables(p, e) {
+		s.writeTo(p, l, e)
 	}
 }
 
@@ -234,19 +245,17 @@ func (l *Layout) life(family string) codec.Lifetime {
 
 // mark sets the marks of changes of the bucket of an event.
 func (s *stage) mark(p *Schema, e *state) {
-	for i := range p.Tables {
-		if l := p.Tables[i].at(s.starts[e.period]); l != nil && l.Rollup != nil {
-			s.put(e, s.plan(p, l).mark, "", codec.Lifetime{})
+	for _, l := range s.tables(p, e) {
+		if l.Rollup != nil {
+			s.put(e, l.mark, "", codec.Lifetime{})
 		}
 	}
 }
 
 // erase deletes the series of an event in all tables.
 func (s *stage) erase(p *Schema, e *state) {
-	for i := range p.Tables {
-		if l := p.Tables[i].at(s.starts[e.period]); l != nil {
-			s.eraseIn(s.plan(p, l), e)
-		}
+	for _, l := range s.tables(p, e) {
+		s.eraseIn(l, e)
 	}
 }
 
@@ -268,26 +277,24 @@ func (l *Layout) knows(family string) bool {
 
 // seal summarizes the bucket of an event in all tables with a rollup, if it is marked.
 func (w *side) seal(p *Schema, e *state) {
-	for i := range p.Tables {
-		at := p.Tables[i].at(w.starts[e.period])
-		if at == nil || at.Rollup == nil {
+	for t, l := range w.tables(p, e) {
+		if l.Rollup == nil {
 			continue
 		}
-		l := w.plan(p, at)
 		if _, marked := w.get(e, l.mark); !marked {
 			continue
 		}
-		found := w.event(p, &p.Tables[i], e)
+		found := w.event(p, t, e)
 		e.drop(func(c cell) bool {
 			o := &w.places.all[c.key]
 			return o.table == l.Place && o.rows == l.Rows && o.family == l.Rollup.Family
 		})
-		r := run{every: l.Rollup.Every, inexact: w.late(at, e)}
+		r := run{every: l.Rollup.Every, inexact: w.late(l.Layout, e)}
 		if found != nil {
 			r.add(countOfEvents, one)
 		}
 		for _, f := range l.Rollup.Fields {
-			r.add(f.Name, found.coded(at, f.Field))
+			r.add(f.Name, found.coded(l.Layout, f.Field))
 		}
 		w.put(e, l.run, r.String(), codec.Lifetime{})
 	}

@@ -165,15 +165,13 @@ func (s *stage) fill(before *side, n int, next *Epoch, e *state) {
 		return !r.Idle && !t.Newest && before.event(p, t, s.states[n]) != nil
 	})
 	after := s.side(&next.Program, nil)
-	for i := range q.Tables {
-		t := &q.Tables[i]
-		l := t.at(s.starts[e.period])
+	for t, l := range s.tables(q, e) {
 		switch {
-		case l == nil || !slices.Contains(next.Filled, t.Name):
+		case !slices.Contains(next.Filled, t.Name):
 		case found && !e.deleted:
-			s.writeTo(q, s.plan(q, l), e)
+			s.writeTo(q, l, e)
 		case e.deleted && after.event(q, t, e) != nil:
-			s.eraseIn(s.plan(q, l), e)
+			s.eraseIn(l, e)
 		}
 	}
 }
