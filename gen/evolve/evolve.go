@@ -5,7 +5,6 @@
 package evolve
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/btgen-dev/btgen/gen/lock"
@@ -70,26 +69,17 @@ func (c *Change) name(table string) string {
 // compare returns the changes between two sets of facts of the same table. It does not consider
 // whether events are stored under the old facts.
 func (c *comparer) compare() []Change {
-	if renamed, comparable := c.rows(); comparable {
-		c.columns(renamed)
-	} else {
+	if c.pattern() {
 		c.beside()
+	} else {
+		c.key()
+		c.bucket()
+		c.time()
+		c.precision()
+		c.columns(c.families())
 	}
 	c.rollups()
 	return c.changes
-}
-
-// rows compares everything but columns, and returns the new names of families. It returns false if
-// the pattern changes, after which nothing else can be compared.
-func (c *comparer) rows() (renamed map[string]string, comparable bool) {
-	if c.pattern() {
-		return nil, false
-	}
-	c.key()
-	c.bucket()
-	c.time()
-	c.precision()
-	return c.families(), true
 }
 
 // comparer collects changes.
@@ -108,11 +98,6 @@ func (c *comparer) add(change Change, name string, args ...any) {
 // is the old column.
 func (c *comparer) at(old, new lock.Column) Change {
 	return Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: c.in(c.new, new), way: way{column: &old}}
-}
-
-// unread returns a change of a field that is not read from an old column, and the way out.
-func (c *comparer) unread(old, new lock.Column, format string, args ...any) Change {
-	return Change{Item: item(new), place: atColumn, column: new.Key, Old: c.in(c.old, old), New: "not read", way: way{text: fmt.Sprintf(format, args...)}}
 }
 
 // pattern compares the meaning of rows and cells. It reports whether they differ; rows and

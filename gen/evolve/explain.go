@@ -169,7 +169,10 @@ func (c *comparer) forgotten(field lock.Column, l rehearse.Loss) Change {
 		own.Older, l.Is, l.Found = false, l.FieldOf(), &own
 		return c.reused(c.new.Columns[i], l)
 	}
-	out := c.unread(stored, field, "add %s until these events have expired", diag.Code(c.wasText(stored, &field)))
+	out := Change{
+		Item: item(field), place: atColumn, column: field.Key, Old: c.show(stored), New: "not read",
+		way: way{text: "add " + diag.Code(c.wasText(stored, &field)) + " until these events have expired"},
+	}
 	if convertible := stored.Type == field.Type || layout.Converts(stored.Type, field.Type); !known || !convertible {
 		out.way.text = lossWay(l)
 	}

@@ -24,7 +24,7 @@ func (c *comparer) families() map[string]string {
 		case f.Class:
 			c.add(Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "no such family", way: way{text: c.familyWay(f)}}, "class-removed", f.Name)
 		case hasClasses(c.new):
-			c.add(Change{Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.classesWay(f)}}, "family-split", f.Name)
+			c.add(Change{Item: f.Name, place: atFamily, family: c.new.Families[0].Name, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f) + ", and write events with TTL classes to a table of a new schema"}}, "family-split", f.Name)
 		case c.old.Blob != "": // or its fields say what becomes of them
 			c.add(Change{Item: f.Name, place: atTable, Old: "family " + f.Name, New: "families " + familyNames(added), way: way{text: c.familyWay(f)}}, "family-removed", f.Name)
 		}
@@ -106,11 +106,6 @@ func (c *comparer) renamedFamily(f lock.Family) way {
 		return way{text: c.familyWay(f)}
 	}
 	return way{restore: "family: " + quoted(f.Name)}
-}
-
-// classesWay returns how events get TTL classes.
-func (c *comparer) classesWay(f lock.Family) string {
-	return c.familyWay(f) + ", and write events with TTL classes to a table of a new schema"
 }
 
 // unmatched returns the families of one layout that the other lacks.

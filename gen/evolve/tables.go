@@ -82,7 +82,7 @@ func Diff(in Input) *Comparison {
 		}
 	}
 	c.rehearsed()
-	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return f.Rule == fieldAdded && c.refuses(f) || c.loses(f) })
+	c.Findings = slices.DeleteFunc(slices.Clone(c.Findings), c.overruled)
 	c.sort()
 	for i := range c.Findings {
 		if f := &c.Findings[i]; f.Rule.Class == Data && !f.Rule.NoAccept {
@@ -92,15 +92,14 @@ func Diff(in Input) *Comparison {
 	return c
 }
 
-// refuses reports whether there is a finding of class Data about the field of a finding.
-func (c *Comparison) refuses(f Finding) bool {
-	return slices.ContainsFunc(c.Findings, func(o Finding) bool { return o.Rule.Class == Data && o.pair == f.pair && o.field == f.field })
-}
-
-// loses reports whether there is a finding of lost windows about the same part of a rollup as a finding that is not of class Data.
-func (c *Comparison) loses(f Finding) bool {
+// overruled reports whether there is a finding of class Data about what another one is about: the field that is added, or the part of
+// a rollup.
+func (c *Comparison) overruled(f Finding) bool {
 	_, name, _ := strings.Cut(f.Name, ":")
-	return f.Rule.Class != Data && slices.ContainsFunc(c.Findings, func(o Finding) bool { return o.pair == f.pair && o.Name == windowsLost.ID+":"+name })
+	return f.Rule.Class != Data && slices.ContainsFunc(c.Findings, func(o Finding) bool {
+		windows := o.Name == windowsLost.ID+":"+name
+		return o.pair == f.pair && o.Rule.Class == Data && (windows || f.Rule == fieldAdded && o.field == f.field)
+	})
 }
 
 // byRules compares the tables of schemas with what a lock says, fact by fact.
