@@ -139,28 +139,23 @@ func (s *recordSample) separators() (out []string) {
 // need no further flag and those with likely names come first. If there is none, it returns the texts of a column that
 // has times in a layout.
 func (s *recordSample) timeOf() (name string, others []string, unread data) {
-	best := -1
+	var found []*recordColumn
 	for _, c := range s.all {
-		texts, named := c.values, timeColumn.MatchString(c.name)
-		timed := c.typ == "timestamp" || c.typ == localTime
-		if !timed && !named || !texts.all(s.isTime) && !texts.all(s.isLikelyTime) {
-			if c.typ == "string" && (unread == nil || named) && len(layoutsOf(texts)) > 0 {
-				unread = texts
-			}
-			continue
-		}
-		others = append(others, c.name)
-		rank := 0
-		for i, has := range []bool{named, texts.all(s.isTime), !texts.all(s.isDate)} {
-			if has {
-				rank |= 1 << i
-			}
-		}
-		if rank > best {
-			best, name = rank, c.name
+		named, timed := timeColumn.MatchString(c.name), c.typ == "timestamp" || c.typ == localTime
+		if (timed || named) && (c.values.all(s.isTime) || c.values.all(s.isLikelyTime)) {
+			found, others = append(found, c), append(others, c.name)
+		} else if c.typ == "string" && (unread == nil || named) && len(layoutsOf(c.values)) > 0 {
+			unread = c.values
 		}
 	}
-	return name, slices.DeleteFunc(others, func(of string) bool { return of == name }), unread
+	if len(found) == 0 {
+		return "", nil, unread
+	}
+	evidence := func(c *recordColumn) []int {
+		return []int{oneIf(!c.values.all(s.isDate)), oneIf(c.values.all(s.isTime)), oneIf(timeColumn.MatchString(c.name))}
+	}
+	name = slices.MaxFunc(found, func(a, b *recordColumn) int { return slices.Compare(evidence(a), evidence(b)) }).name
+	return name, slices.DeleteFunc(others, func(of string) bool { return of == name }), nil
 }
 
 // seriesOf returns the columns that seem to tell one series from another: texts and IDs that repeat.

@@ -57,25 +57,38 @@ func (t *cqlTable) design() (*design, error) {
 		table: t.name, load: load{precision: time.Millisecond}, timeName: t.clustering[at], loading: []string{"--format cassandra"},
 		about: []string{fmt.Sprintf("Proposed by btgen-live infer from the definition of table %s of Apache Cassandra.", t.name)},
 	}
-	narrowest := len(cqlBuckets)
-	for _, name := range t.partition {
-		i := t.bucketOf(name)
-		if i < 0 {
-			d.series = append(d.series, t.seriesValue(name))
-			continue
+	narrowest, keys := len(cqlBuckets), len(t.partition)
+	for i, name := range slices.Concat(t.partition, t.clustering) {
+		bucket, typ, after := t.bucketOf(name), t.column(name).typ, i-keys-at
+		switch {
+		case i < keys && bucket >= 0:
+			narrowest, d.left = min(narrowest, bucket), append(d.left, name)
+			d.ask(true, "Does the time of an event tell its %s, which is left out? If not, add it to the series: events with one time would replace each other.", name)
+			if cqlBuckets[bucket].width == "" {
+				d.bucketAsk = fmt.Sprintf("How long is a partition? Column %s does not tell.", name)
+			}
+		case after == 0: // the time
+		case after == 1 && len(t.clustering) == at+2 && slices.Contains([]string{"int", "smallint", "tinyint"}, typ):
+			d.sequence, d.loading = true, append(d.loading, "--map "+words.ShellPair(name, "sequence"))
+		default:
+			v := t.seriesValue(name)
+			v.ask(after > 0, "It follows the time in the primary key. Does it tell one series from another, or events of one time?")
+			d.series = append(d.series, v)
 		}
-		narrowest, d.left = min(narrowest, i), append(d.left, name)
-		d.ask(true, "Does the time of an event tell its %s, which is left out? If not, add it to the series: events with one time would replace each other.", name)
-		if cqlBuckets[i].width == "" {
-			d.bucketAsk = fmt.Sprintf("How long is a partition? Column %s does not tell.", name)
+		if i < keys {
+			d.partition = len(d.series)
 		}
 	}
-	d.partition = len(d.series)
-	for _, name := range t.clustering[:at] {
-		d.series = append(d.series, t.seriesValue(name))
+	for _, c := range t.columns {
+		switch {
+		case slices.Contains(t.partition, c.name) || slices.Contains(t.clustering, c.name):
+		case c.static:
+			d.left = append(d.left, c.name)
+			d.ask(true, "Column %s is static: a partition has one value. Does it belong to another table?", c.name)
+		default:
+			d.fields = append(d.fields, t.value(c.name))
+		}
 	}
-	t.addTies(d, t.clustering[at+1:])
-	t.addFields(d)
 	switch {
 	case len(d.fields) == 0:
 		return nil, errors.New("it has no columns besides those of its PRIMARY KEY, so that its events would have no fields")
@@ -167,33 +180,6 @@ func (t *cqlTable) seriesValue(name string) designValue {
 	}
 	v.escape = v.typ == "string"
 	return v
-}
-
-// addTies adds the clustering columns after the time.
-func (t *cqlTable) addTies(d *design, names []string) {
-	for _, name := range names {
-		if len(names) == 1 && slices.Contains([]string{"int", "smallint", "tinyint"}, t.column(name).typ) {
-			d.sequence, d.loading = true, append(d.loading, "--map "+words.ShellPair(name, "sequence"))
-			continue
-		}
-		v := t.seriesValue(name)
-		v.ask(true, "It follows the time in the primary key. Does it tell one series from another, or events of one time?")
-		d.series = append(d.series, v)
-	}
-}
-
-// addFields adds the columns outside of the primary key.
-func (t *cqlTable) addFields(d *design) {
-	for _, c := range t.columns {
-		switch {
-		case slices.Contains(t.partition, c.name) || slices.Contains(t.clustering, c.name):
-		case c.static:
-			d.left = append(d.left, c.name)
-			d.ask(true, "Column %s is static: a partition has one value. Does it belong to another table?", c.name)
-		default:
-			d.fields = append(d.fields, t.value(c.name))
-		}
-	}
 }
 
 func (t *cqlTable) value(name string) designValue {

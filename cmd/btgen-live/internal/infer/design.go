@@ -11,6 +11,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/diag"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // design is a schema for a new table: events of another system that are moved to it.
@@ -82,24 +83,24 @@ func (d *design) write() *page {
 		}
 		out.series, segments = append(out.series, v.item()), append(segments, segment)
 	}
-	single := d.sequence || d.precision < time.Millisecond
+	pattern := codec.SingleUnserialized
 	switch {
 	case d.sequence:
 		segments = append(segments, "{time: unix_ms}", "{sequence: true}")
 	case d.precision < time.Microsecond:
 		segments = append(segments, "{time: unix_ns}")
-	case single:
+	case d.precision < time.Millisecond:
 		segments = append(segments, "{time: unix_us}")
 	default:
-		segments = slices.Insert(segments, d.partition, "bucket")
+		pattern, segments = codec.BucketNewCells, slices.Insert(segments, d.partition, "bucket")
 	}
 	for _, v := range d.fields {
 		out.fields = append(out.fields, v.item())
 	}
 	out.lines = func(p *page) {
-		p.line("    draft: true\n    pattern: %s", unserialized(single))
+		p.line("    draft: true\n    pattern: %s", pattern)
 		p.key("#", segments)
-		if !single {
+		if pattern.Bucketed() {
 			p.ask("    ", d.bucketAsk)
 			p.line("    bucket: %s", d.bucket)
 		}
@@ -113,7 +114,7 @@ func (d *design) write() *page {
 // nameValues gives series values and fields their names. What readers find by the name in the schema keeps it.
 func (d *design) nameValues() {
 	names := &d.names
-	names.reset()
+	names.taken = map[string]bool{}
 	for i := range d.series {
 		if v := &d.series[i]; v.part == format.MetricPart {
 			v.name, names.taken[sameName(v.source)] = v.source, true

@@ -22,7 +22,7 @@ type draft struct {
 	bucket    string // in the schema language; empty if rows are events
 	bucketAsk string
 	label     string // of the bucket segment, if it is not that of the bucket
-	metric    int    // the part that is the metric; -1 if there is none
+	metric    *part  // that is the metric; nil if there is none
 	fields    []field
 	blob      string // in the schema language; empty if events are not serialized
 	blobAsk   string
@@ -127,7 +127,7 @@ func (k *key) bucketed(pattern codec.Pattern, inside func(codec.Bucket, time.Tim
 	if !ok {
 		return nil, b
 	}
-	d := &draft{key: k, pattern: pattern, metric: -1, bucketAsk: doubt, bucket: schema.Span{Fixed: b.Every, Months: b.Months}.String()}
+	d := &draft{key: k, pattern: pattern, bucketAsk: doubt, bucket: schema.Span{Fixed: b.Every, Months: b.Months}.String()}
 	options := ""
 	if b.Origin.Equal(b.Origin.Truncate(day)) && !b.Origin.IsZero() {
 		options = ", origin: " + b.Origin.Format(time.DateOnly)
@@ -146,13 +146,13 @@ func (k *key) bucketed(pattern codec.Pattern, inside func(codec.Bucket, time.Tim
 }
 
 // observe collects the times of events, in nanoseconds, which a function gives for each cell, and how timestamps follow them. Events
-// differ in their times, which stand for a period, and in the parts of their keys apart from one.
-func (d *draft) observe(period time.Duration, but int, at func(r int, c *cell) int64) {
+// differ in their times, which stand for a period, and in the parts of their keys apart from the metric.
+func (d *draft) observe(period time.Duration, at func(r int, c *cell) int64) {
 	d.lag = lag{width: period}
 	times := map[eventTime]bool{}
 	for r := range d.key.rows {
 		of := &d.key.rows[r]
-		id := d.key.id(r, but)
+		id := d.key.id(r, d.metric)
 		for i := range of.cells {
 			e := eventTime{id, at(r, &of.cells[i])}
 			times[e] = true
@@ -169,8 +169,8 @@ func (d *draft) observe(period time.Duration, but int, at func(r int, c *cell) i
 }
 
 // observeCells is observe for cells that have the times of their events.
-func (d *draft) observeCells(but int) {
-	d.observe(time.Millisecond, but, func(_ int, c *cell) int64 { return c.at * 1000 })
+func (d *draft) observeCells() {
+	d.observe(time.Millisecond, func(_ int, c *cell) int64 { return c.at * 1000 })
 	d.timed, d.lag = true, lag{}
 }
 
@@ -184,7 +184,7 @@ func (k *key) cells(cols []*column) *draft {
 	if d == nil {
 		return nil
 	}
-	d.observeCells(-1)
+	d.observeCells()
 	d.serialize(cols)
 	if len(cols) > 1 && d.blob == "" && !slices.ContainsFunc(cols, func(c *column) bool { return len(c.values)*2 > d.events }) {
 		d.ask(true, "Columns rarely have cells of the same timestamp. Is each cell an event, or do cells of almost the same timestamp belong together?")
@@ -203,8 +203,8 @@ func (k *key) untimed(cols []*column) *draft {
 	if k.time != nil {
 		return nil
 	}
-	d := &draft{key: k, pattern: codec.BucketNewCells, bucket: "none", metric: -1, fit: doubtfulFit, standing: untimedStanding}
-	d.observeCells(-1)
+	d := &draft{key: k, pattern: codec.BucketNewCells, bucket: "none", fit: doubtfulFit, standing: untimedStanding}
+	d.observeCells()
 	d.serialize(cols)
 	if len(k.parts) == 1 && k.whole {
 		d.standing = wholeStanding
@@ -220,7 +220,6 @@ type standing int
 
 const (
 	agreeingStanding standing = iota // a time in the keys, which the timestamps of cells confirm or do not contradict
-	farStanding                      // a time in the keys that is months from the timestamps of cells
 	refusedStanding                  // the timestamps of cells, as the time in the keys is in a form that the language refuses
 	plainStanding                    // the timestamps of cells, as the time in the keys may be another one
 	untimedStanding                  // the timestamps of cells, as keys show no time
@@ -240,11 +239,15 @@ const (
 
 // order says what makes a draft better than others: less is better.
 func (d *draft) order() []int {
-	refuted := 0
-	if d.reads.Readable*2 < d.reads.Total {
-		refuted = 1
+	refuted := d.reads.Readable*2 < d.reads.Total
+	return []int{oneIf(refuted), int(d.standing), -1000 * d.reads.Readable / max(1, d.reads.Total), int(d.fit)}
+}
+
+func oneIf(is bool) int {
+	if is {
+		return 1
 	}
-	return []int{refuted, int(d.standing), -1000 * d.reads.Readable / max(1, d.reads.Total), int(d.fit)}
+	return 0
 }
 
 // plain returns the draft in which the time in the keys is a value like the others.
@@ -262,28 +265,18 @@ func (k *key) plain(cols []*column) *draft {
 	return d
 }
 
-// unserialized returns the pattern of columns named by fields, in a row per event or per bucket.
-func unserialized(single bool) codec.Pattern {
-	if single {
-		return codec.SingleUnserialized
-	}
-	return codec.BucketNewCells
-}
-
 // single returns the draft with a row per event; nil if there is no time in the keys, or it is that of a longer period.
 func (k *key) single(cols []*column) *draft {
 	if k.time == nil || k.time.unit() == 0 || k.time.unit() > day || k.time.bucket != nil {
 		return nil
 	}
-	d := &draft{key: k, pattern: codec.SingleUnserialized, metric: -1, fit: writtenFit}
-	d.observe(k.time.unit(), -1, func(r int, _ *cell) int64 { return k.time.at[r].UnixNano() })
+	d := &draft{key: k, pattern: codec.SingleUnserialized, fit: writtenFit}
+	d.observe(k.time.unit(), func(r int, _ *cell) int64 { return k.time.at[r].UnixNano() })
 	switch {
 	case d.timed:
 		d.fit = timedFit
 	case d.lag.shifted():
 		d.standing = localStanding
-	case d.lag.class() > 1:
-		d.standing = farStanding
 	}
 	d.serialize(cols)
 	if d.precision = max(d.precision, k.time.unit()); replaces(cols) {
@@ -356,11 +349,11 @@ type eventTime struct {
 	at     int64 // nanoseconds since 1970
 }
 
-// id returns the parts of a key other than the time and one more; -1 for none.
-func (k *key) id(r, but int) string {
+// id returns the parts of a key other than the time and one more; nil for none.
+func (k *key) id(r int, but *part) string {
 	id := ""
 	for i, p := range k.parts {
-		if i != k.at && i != but {
+		if i != k.at && p != but {
 			id += p.values[r] + "\x00"
 		}
 	}
@@ -415,18 +408,17 @@ func (k *key) newColumns() *draft {
 	if d == nil {
 		return nil
 	}
-	for i := k.at - 1; i >= 0 && d.metric < 0; i-- {
-		p := k.parts[i]
+	for _, p := range k.parts[:k.at] {
 		if names := dataOf(p.values).count(metricName.Match); p.distinct <= 100 && !p.constant && names*5 >= len(p.values)*4 {
-			d.metric = i
+			d.metric = p
 		}
 	}
-	if d.metric < 0 {
+	if d.metric == nil {
 		return nil
 	}
-	d.observeCells(d.metric)
+	d.observeCells()
 	found, families := map[string]data{}, map[string]string{}
-	for r, name := range k.parts[d.metric].values {
+	for r, name := range d.metric.values {
 		for _, c := range k.rows[r].cells {
 			found[name], families[name] = append(found[name], []byte(c.qualifier)), c.family
 		}
@@ -479,7 +471,7 @@ func (k *key) offsets() *draft {
 	if precision == 0 {
 		return nil
 	}
-	d.observe(precision, -1, at(precision))
+	d.observe(precision, at(precision))
 	d.precision, d.sequence, d.family, d.fit = precision, size > width, first.family, offsetFit
 	if d.setBlob(stored) {
 		d.blob = "{" + d.blob

@@ -147,15 +147,12 @@ func (k *key) calendar(p *part) string {
 	}
 	for _, f := range calendarFields {
 		for zone := -12 * time.Hour; zone < zones; zone += time.Hour {
-			differs := func(r row, v string) bool {
-				n, _ := strconv.Atoi(v)
-				return slices.ContainsFunc(r.cells, func(c cell) bool { return f.of(codec.FromMicros(c.at).Add(zone)) != n })
+			fits := true
+			for r := 0; fits && r < len(k.rows); r++ {
+				n, _ := strconv.Atoi(p.values[r])
+				fits = !slices.ContainsFunc(k.rows[r].cells, func(c cell) bool { return f.of(codec.FromMicros(c.at).Add(zone)) != n })
 			}
-			r := 0
-			for r < len(k.rows) && !differs(k.rows[r], p.values[r]) {
-				r++
-			}
-			if r == len(k.rows) {
+			if fits {
 				return f.name
 			}
 		}
@@ -170,28 +167,20 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // C08 refuses. It is certain if they hardly are fields.
 func (k *key) named(cols []*column) (problem string, certain bool) {
 	const many = 20 // columns with names like values that are hardly those of fields
-	n, rare, example, shapes := 0, 0, "", map[string]int{}
+	shapes := map[string]int{}
 	shape := func(c *column) string { return digits.ReplaceAllString(c.qualifier, "0") }
 	for _, c := range cols {
 		shapes[shape(c)]++
 	}
-	for _, c := range cols {
-		like := likeValue(c.qualifier)
-		if !like && shapes[shape(c)] < many {
-			continue
-		}
-		if n++; n == 1 {
-			example = c.qualifier
-		}
-		if like && (c.rows*5 < len(k.rows) || !isText(c.qualifier)) { // many sensors have names of one shape, too
-			rare++
-		}
-	}
-	if n < 3 || n*2 < len(cols) {
+	odd := slices.DeleteFunc(slices.Clone(cols), func(c *column) bool { return !likeValue(c.qualifier) && shapes[shape(c)] < many })
+	rare := slices.DeleteFunc(slices.Clone(odd), func(c *column) bool { // many sensors have names of one shape, too
+		return !likeValue(c.qualifier) || c.rows*5 >= len(k.rows) && isText(c.qualifier)
+	})
+	if len(odd) < 3 || len(odd)*2 < len(cols) {
 		return "", false
 	}
-	problem = fmt.Sprintf("%d columns have names like %s, and columns must be named by fields [C08]", n, show(example))
-	return problem, n >= many && rare*2 > n || k.namesAreInstants()
+	problem = fmt.Sprintf("%d columns have names like %s, and columns must be named by fields [C08]", len(odd), show(odd[0].qualifier))
+	return problem, len(odd) >= many && len(rare)*2 > len(odd) || k.namesAreInstants()
 }
 
 // likeValue reports whether a column name looks like a number, a time, an ID, or bytes.

@@ -52,14 +52,6 @@ type namer struct {
 	refused map[string]bool // names that the language does not accept
 }
 
-// reset forgets which names are taken.
-func (n *namer) reset() {
-	n.taken = map[string]bool{}
-	if n.refused == nil {
-		n.refused = map[string]bool{}
-	}
-}
-
 // sameName returns a text that is equal for names that are equal in Go.
 func sameName(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
@@ -90,6 +82,9 @@ var nameStart = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*`)
 
 // learn remembers the names at the positions of errors in a text. It returns false if there are none.
 func (n *namer) learn(text []byte, found diag.List) (more bool) {
+	if n.refused == nil {
+		n.refused = map[string]bool{}
+	}
 	lines := strings.Split(string(text), "\n")
 	for _, f := range found {
 		if f.Severity != diag.Error || f.Pos.Line < 1 || f.Pos.Line > len(lines) {

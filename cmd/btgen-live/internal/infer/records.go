@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // Records are a sample of the events that another system exports.
@@ -213,13 +214,15 @@ func (s *recordSample) findPoints() {
 		s.points[point] = true
 		s.lines = append(s.lines, point)
 	}
-	apart := "Are they copies, or does something that the lines lack tell them apart?"
-	if separators := s.separators(); len(separators) > 0 {
-		apart = fmt.Sprintf("Columns that tell all lines apart: %s. Is one of them a part of the series, to be added to --series?", listed(separators))
-	} else if s.Format.Cells {
-		apart = "Are they copies, or do several columns tell them apart, to be added to --series?"
+	if replaced > 0 {
+		apart := "Are they copies, or does something that the lines lack tell them apart?"
+		if separators := s.separators(); len(separators) > 0 {
+			apart = fmt.Sprintf("Columns that tell all lines apart: %s. Is one of them a part of the series, to be added to --series?", listed(separators))
+		} else if s.Format.Cells {
+			apart = "Are they copies, or do several columns tell them apart, to be added to --series?"
+		}
+		s.ask(true, "%d of %d lines have the series and the time of an earlier one, such as %s, and would replace it. %s", replaced, len(s.lines), example, apart)
 	}
-	s.ask(replaced > 0, "%d of %d lines have the series and the time of an earlier one, such as %s, and would replace it. %s", replaced, len(s.lines), example, apart)
 	s.ask(s.merge, "Lines of a point do not follow each other, and --merge joins them if fewer than 100,000 are between them. If not, can they be sorted by series and time?")
 	untimed := len(s.lines) - len(s.values(format.TimePart))
 	s.ask(untimed > 0, "%s no time. Which one is it? Add it with --time.", words.Count(float64(untimed), "line has", "lines have"))
@@ -403,7 +406,7 @@ func (s *recordSample) time(d *design) {
 		d.precision = min(d.precision, time.Second)
 	case len(millis) == len(times):
 		d.precisionAsk = fmt.Sprintf("Times have digits to %s, and write drops what is below a millisecond. Are these digits needed? No series has two events in a millisecond; "+
-			"with a precision of %[1]s, each event is a row (%s).", schema.FormatDuration(d.precision), unserialized(true))
+			"with a precision of %[1]s, each event is a row (%s).", schema.FormatDuration(d.precision), codec.SingleUnserialized)
 		d.precision = time.Millisecond
 	}
 	if d.bucket = bucketFor(d.step, len(d.fields)); d.bucket == "1w" && slices.ContainsFunc(times, func(e eventTime) bool { return e.at < firstWeek.UnixNano() }) {

@@ -27,7 +27,7 @@ type options struct {
 
 func (d *draft) write(o options) *page {
 	k, t := d.key, d.key.table
-	d.names.reset()
+	d.names.taken = map[string]bool{}
 	for i := range d.fields {
 		f := &d.fields[i]
 		f.name = d.names.name(cmp.Or(f.column, f.was, f.name), "field_")
@@ -52,7 +52,7 @@ func (d *draft) segments() (segments []string, items []item) {
 	k := d.key
 	var indexes []int
 	for i, p := range k.parts {
-		if i != k.at && i != d.metric && !p.constant {
+		if i != k.at && p != d.metric && !p.constant {
 			indexes = append(indexes, i)
 		}
 	}
@@ -66,7 +66,7 @@ func (d *draft) segments() (segments []string, items []item) {
 		switch {
 		case named[i] != "":
 			segments = append(segments, named[i])
-		case i == d.metric:
+		case p == d.metric:
 			segments = append(segments, "metric")
 		case p.constant:
 			segments = append(segments, "{const: "+schema.Quoted(p.values[0])+"}")
@@ -123,7 +123,7 @@ func (k *key) likeSalt(p *part, typ string) bool {
 	salts, found, digits, separator := map[string]string{}, map[string]bool{}, false, salted.FindStringSubmatch(p.values[0])[2]
 	for r, v := range p.values {
 		m := salted.FindStringSubmatch(v)
-		rest := m[3] + k.id(r, 0)
+		rest := m[3] + k.id(r, p)
 		if of, ok := salts[rest]; m[2] != separator || ok && of != m[1] {
 			return false
 		}

@@ -227,7 +227,7 @@ func (f *timeForm) names(b codec.Bucket) bool {
 func (k *key) gap() (least time.Duration) {
 	last := map[string]time.Time{}
 	for r, at := range k.time.at {
-		id := k.id(r, -1)
+		id := k.id(r, nil)
 		if d := at.Sub(last[id]).Abs(); !last[id].IsZero() && d > 0 && (least == 0 || d < least) {
 			least = d
 		}
