@@ -101,16 +101,16 @@ func (s *recordSample) checkHeader() error {
 
 // takeConstants moves values of the series that are no columns, such as source=nyc, to constants.
 func (s *recordSample) takeConstants() {
-	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(of string) bool {
+	var series []string
+	for _, of := range s.Series {
 		name, value, ok := strings.Cut(of, "=")
-		if ok = ok && name != "" && value != "" && !slices.Contains(s.columns, of); ok {
-			s.constants = append(s.constants, designValue{source: name, part: format.AnyPart, typ: "string", example: value, constant: true, bytes: len(value), escape: strings.Contains(value, "#")})
+		if !ok || name == "" || value == "" || slices.Contains(s.columns, of) {
+			series = append(series, of)
+			continue
 		}
-		return ok
-	})
-	if len(s.Series) == 0 {
-		s.Series = nil
+		s.constants = append(s.constants, designValue{source: name, part: format.AnyPart, typ: "string", example: value, constant: true, bytes: len(value), escape: strings.Contains(value, "#")})
 	}
+	s.Series = series
 }
 
 // separators returns the columns of CSV of which no two records of one point have the same value.
