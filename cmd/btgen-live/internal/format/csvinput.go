@@ -137,17 +137,17 @@ func (s *cellScanner) Scan(r *Record) error {
 		joined.Text = bytes.TrimSpace(slices.Concat(joined.Text, []byte(" "), r.Values[of[1]].Text))
 		r.Values = append(r.Values, joined)
 	}
-	present := r.Values[:0]
 	for i := range r.Values {
-		v := &r.Values[i]
-		isNull := func(text string) bool { return text == string(v.Text) }
-		if len(v.Text) > 0 && !slices.ContainsFunc(s.Nulls, isNull) || r.quoted(v) {
-			v.Name = s.labels[i]
-			present = append(present, *v)
-		}
+		r.Values[i].Name = s.labels[i]
 	}
-	r.Values = present
+	r.Values = slices.DeleteFunc(r.Values, func(v Value) bool { return s.absent(r, &v) })
 	return nil
+}
+
+// absent reports whether a cell is a missing value.
+func (s *cellScanner) absent(r *Record, cell *Value) bool {
+	isText := func(null string) bool { return null == string(cell.Text) }
+	return (len(cell.Text) == 0 || slices.ContainsFunc(s.Nulls, isText)) && !r.quoted(cell)
 }
 
 // quoted reports whether a cell has quotes.

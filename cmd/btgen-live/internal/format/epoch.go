@@ -29,18 +29,13 @@ func unitName(unit time.Duration) string {
 	return unit.String()
 }
 
-// timeForm is a form of times, with T as a space and slashes as hyphens.
-type timeForm struct {
-	layout string
-	local  bool // whether it has no offset
-}
-
-// timeForms are the forms of times besides RFC 3339: those with the year first, and RFC 1123. Fractions of seconds are
-// accepted in all of them, and digits may lack zeros. Digits alone are a date, or a time, between the years 1900 and 2099,
-// unless numbers have a unit. Other forms need ReaderOptions.Layout: a text such as 1/2/2026 is ambiguous.
+// timeForms are the layouts of times besides RFC 3339, with T as a space and slashes as hyphens: those with the year
+// first, and RFC 1123. Fractions of seconds are accepted in all of them, and digits may lack zeros. Digits alone are a
+// date, or a time, between the years 1900 and 2099, unless numbers have a unit. Other forms need ReaderOptions.Layout: a
+// text such as 1/2/2026 is ambiguous.
 var timeForms = newTimeForms()
 
-func newTimeForms() (forms []timeForm) {
+func newTimeForms() (forms []string) {
 	offsets := []string{
 		"-07",        // PostgreSQL, for whole hours
 		"Z07:00",     // PostgreSQL
@@ -49,20 +44,24 @@ func newTimeForms() (forms []timeForm) {
 		" Z07:00",    // SQL Server
 		" -0700",     // Ruby, Rails
 		" -0700 UTC", // Go
+		"",
 	}
 	for _, layout := range []string{"2006-1-2 15:04:05", "2006-1-2 15:04", "20060102 150405", "20060102 1504"} {
 		for _, offset := range offsets {
-			forms = append(forms, timeForm{layout + offset, false})
+			forms = append(forms, layout+offset)
 		}
-		forms = append(forms, timeForm{layout, true})
 	}
-	for _, layout := range []string{"2006-1-2", "20060102", "200601021504", "20060102150405"} {
-		forms = append(forms, timeForm{layout, true})
-	}
+	forms = append(forms, "2006-1-2", "20060102", "200601021504", "20060102150405")
 	for _, offset := range []string{"GMT", "UTC", "-0700"} {
-		forms = append(forms, timeForm{"Mon, 2 Jan 2006 15:04:05 " + offset, false})
+		forms = append(forms, "Mon, 2 Jan 2006 15:04:05 "+offset)
 	}
 	return forms
+}
+
+// hasOffset reports whether times in a layout are instants, and not only what clocks show.
+func hasOffset(layout string) bool {
+	named := strings.HasSuffix(layout, "UTC") || strings.HasSuffix(layout, "GMT")
+	return named || strings.Contains(layout, "-07") || strings.Contains(layout, "Z07")
 }
 
 // TimeForms says which times are read, for errors.
@@ -109,7 +108,7 @@ func (p *timeParser) parse(text []byte) (any, error) {
 		if err != nil {
 			return nil, &valueError{fmt.Sprintf("\"%s\" is not a time in the layout %q", shown(text), p.layout), "another --time-layout"}
 		}
-		return p.instant(wall, string(text), !strings.Contains(p.layout, "-07") && !strings.Contains(p.layout, "Z07"))
+		return p.instant(wall, string(text), p.layout)
 	}
 	if p.unit > 0 && isDecimal(text) {
 		t, ok := epoch(text, p.unit)
@@ -130,23 +129,22 @@ func (p *timeParser) parse(text []byte) (any, error) {
 	like := normal(text)
 	for i := range timeForms {
 		form := (p.form + i) % len(timeForms)
-		f := &timeForms[form]
-		t, err := time.Parse(f.layout, like)
+		t, err := time.Parse(timeForms[form], like)
 		if err != nil || isDecimal(text) && (t.Year() < 1900 || t.Year() > 2099) {
 			continue
 		}
 		p.form = form
-		return p.instant(t, string(text), f.local)
+		return p.instant(t, string(text), timeForms[form])
 	}
 	return nil, nil
 }
 
-// instant returns the instant of a time that was parsed, which may be what clocks show.
-func (p *timeParser) instant(t time.Time, text string, local bool) (any, error) {
+// instant returns the instant of a time that was parsed in a layout.
+func (p *timeParser) instant(t time.Time, text, layout string) (any, error) {
 	switch {
 	case FinerTime([]byte(text)):
 		return nil, tooFine([]byte(text))
-	case !local:
+	case hasOffset(layout):
 		return t.UTC(), nil
 	case p.zone != nil:
 		return InZone(t, p.zone)

@@ -323,6 +323,9 @@ func (r *recordReader) early(text []byte) error {
 
 // fits returns an error for a value of another kind than those of the type of a column.
 func (p *Builder) fits(c *Column, v *Value) error {
+	if v.Kind == TextKind || v.Part == TimePart {
+		return nil
+	}
 	is, number := "", numeric(c.Type)
 	switch {
 	case v.Kind == bareKind:
@@ -331,7 +334,7 @@ func (p *Builder) fits(c *Column, v *Value) error {
 		}
 	case v.Kind == StringKind && (c.Type == schema.Bool || number && c.Type != schema.Duration):
 		is = "a string"
-	case v.Kind == StringKind || v.Kind == TextKind || v.Part == TimePart:
+	case v.Kind == StringKind:
 	case v.Kind == BoolKind && c.Type != schema.Bool:
 		is = "a boolean"
 	case v.Kind != BoolKind && !number && c.Type != schema.Timestamp:
