@@ -295,7 +295,8 @@ func (r *request) counted() *cost {
 	r.options.Hooks.End = func(_ context.Context, op store.Operation, _ error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.Requests, c.Rows, c.Events, c.Cells, c.Bytes = c.Requests+op.Requests, c.Rows+op.Rows, c.Events+op.Events, c.Cells+op.Cells, c.Bytes+op.Bytes
+		c.Requests, c.Rows, c.Events = c.Requests+op.Requests, c.Rows+op.Rows, c.Events+op.Events
+		c.Cells, c.Bytes = c.Cells+op.Cells, c.Bytes+op.Bytes
 	}
 	return c
 }
@@ -367,8 +368,8 @@ func (r *request) encode(ctx context.Context, of *answer) (any, error) {
 	}
 	switch {
 	case more && of.all:
-		return nil, tooMuch("too many windows", "there are more than %s windows of %s: use a larger every, fewer points, a shorter range or fewer series",
-			words.Number(float64(r.limit)), r.every)
+		return nil, tooMuch("too many windows", "there are more than %s windows of %s: use a larger every, fewer points, "+
+			"a shorter range or fewer series", words.Number(float64(r.limit)), r.every)
 	case more && of.page == nil:
 		out.More = true
 	case more:
@@ -411,7 +412,9 @@ func (a *api) list(_ context.Context, _ *request) (any, error) {
 		queries := objects(l.Queries, func(q layout.Query) object {
 			inputs := objects(q.Inputs, func(in layout.Input) object {
 				f := columnOf(in.Of(l))
-				return object{"name": f.Name, "type": f.Type, "unit": f.Unit, "doc": f.Doc, "enum": f.Enum, "form": given[in.Form], "many": in.Many}
+				return object{
+					"name": f.Name, "type": f.Type, "unit": f.Unit, "doc": f.Doc, "enum": f.Enum, "form": given[in.Form], "many": in.Many,
+				}
 			})
 			return object{"name": q.Name, "doc": q.Doc, "inputs": inputs}
 		})
@@ -483,7 +486,8 @@ func (r *request) chooseWidth(points int) error {
 	case r.every != "":
 		return nil
 	case r.from.IsZero() || r.to.Year() > 9000:
-		return errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to, after the year 1 and before 9000")
+		return errors.New("the width of the windows is missing: write, for example, every=1h, or both from and to, " +
+			"after the year 1 and before 9000")
 	}
 	p := plot{request: r, Chart: chart.Chart{Zone: r.zone, From: r.from, To: r.to}}
 	p.setWidth(max(time.Second, r.to.Sub(r.from)/time.Duration(points)), r.rollupWidth()) // windows of requests are no narrower

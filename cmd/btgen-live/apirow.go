@@ -55,7 +55,8 @@ func (a *api) row(ctx context.Context, r *request) (any, error) {
 	}
 	l := r.schema.Layout()
 	if !codec.Truncate(t, l.Precision).Equal(t) {
-		return nil, fmt.Errorf("time %q: finer than the precision of the schema, %s, so no event has it", r.instant, schema.FormatDuration(l.Precision))
+		return nil, fmt.Errorf("time %q: finer than the precision of the schema, %s, so no event has it", r.instant,
+			schema.FormatDuration(l.Precision))
 	}
 	table, sequence := periodAt(l.Read, t), uint32(r.sequence)
 	out := []object{}
@@ -105,8 +106,11 @@ func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, 
 		part, err := t.AppendPart(nil, i, i+1, v)
 		if err != nil {
 			return nil, 0, err
-		} // the next part follows a joined one without the delimiter
-		parts = append(parts, object{"name": g.Title(), "text": sample.ShowKey(string(part)), "means": prose.Means(l, t, g), "joined": g.Joined})
+		}
+		parts = append(parts, object{
+			"name": g.Title(), "text": sample.ShowKey(string(part)), "means": prose.Means(l, t, g),
+			"joined": g.Joined, // the next part follows without the delimiter
+		})
 	}
 	of, err := verify.Schema{Layout: l, Table: t}.Key(string(key))
 	if err != nil {
@@ -136,9 +140,8 @@ func (a *api) storedRow(ctx context.Context, l *layout.Layout, t *layout.Table, 
 // cellOf describes a cell in a row of a key. The newest of its column has rank 1.
 func cellOf(key *verify.Key, family string, item bigtable.ReadItem, rank int, now time.Time) shownCell {
 	shown, qualifier := item.Value[:min(len(item.Value), shownBytes)], strings.TrimPrefix(item.Column, family+":")
-	c := shownCell{
-		Column: family + ":" + textOrHex([]byte(qualifier)), Timestamp: item.Timestamp.Time().UTC(), Value: textOrHex(shown), Bytes: len(item.Value),
-	}
+	c := shownCell{Column: family + ":" + textOrHex([]byte(qualifier)), Value: textOrHex(shown), Bytes: len(item.Value)}
+	c.Timestamp = item.Timestamp.Time().UTC()
 	for _, f := range key.Table.AllFamilies() {
 		if f.Name == family {
 			c.Live = f.Life.Alive(now, int64(item.Timestamp), rank)

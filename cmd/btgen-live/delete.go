@@ -13,7 +13,9 @@ import (
 )
 
 // remove prints what find finds to delete and, unless there is no question, asks it and calls erase, which returns what was done.
-func (r *request) remove(find func() (text, question string, err error), erase func(step func(string, ...any)) (string, error)) error {
+func (r *request) remove(
+	find func() (text, question string, err error), erase func(step func(string, ...any)) (string, error),
+) error {
 	progress := r.step("looking for what is to be deleted")
 	text, question, err := find()
 	progress.Stop()
@@ -66,7 +68,8 @@ func deleteEvents(ctx context.Context, r *request) error {
 		if amount = amountOf(left); amount == "" {
 			return text, nil
 		}
-		return text + fmt.Sprintf("left: %s, written in the meantime; stop the programs that write them, and repeat the command\n", amount), cli.ErrFindings
+		text += fmt.Sprintf("left: %s, written in the meantime; stop the programs that write them, and repeat the command\n", amount)
+		return text, cli.ErrFindings
 	})
 }
 

@@ -64,9 +64,9 @@ func (r *request) restore(ctx context.Context, kept *journal.Journal, addr strin
 	if err != nil || loaded.Records == 0 && loaded.Dropped == 0 {
 		return err
 	}
-	text := fmt.Sprintf("restored the tables in %s from %s", words.Printable(r.dir), words.Count(float64(loaded.Records), "record", "records"))
+	text := fmt.Sprintf("restored the tables in %s from %s", words.Printable(r.dir), countOf(loaded.Records, "record"))
 	if loaded.Dropped > 0 {
-		text += fmt.Sprintf("; removed %s of a change that was never answered", words.Count(float64(loaded.Dropped), "byte", "bytes"))
+		text += fmt.Sprintf("; removed %s of a change that was never answered", countOf(loaded.Dropped, "byte"))
 	}
 	return r.say(text+"\n", false)
 }
@@ -78,7 +78,8 @@ func (r *request) serveTables(ctx context.Context, addr string, tables []store.T
 	if err := r.createTables(ctx, host, tables); err != nil && (r.dir == "" || !errors.Is(err, cli.ErrFindings)) {
 		return err
 	}
-	text := fmt.Sprintf("the tables are in project %s, instance %s; interrupt to stop\nexport BIGTABLE_EMULATOR_HOST=%s\n", r.project, r.instance, host)
+	text := fmt.Sprintf("the tables are in project %s, instance %s; interrupt to stop\nexport BIGTABLE_EMULATOR_HOST=%s\n",
+		r.project, r.instance, host)
 	if err := r.say(text, false); err != nil {
 		return err
 	}

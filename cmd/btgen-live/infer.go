@@ -49,7 +49,8 @@ func inferSchema(_ context.Context, r *request) error {
 // proposeForTable proposes a schema for a table.
 func (r *request) proposeForTable() (*infer.Proposal, error) {
 	if r.tableID == "" {
-		return nil, errors.New("no table is named: add --table T with the ID of the table for which to propose a schema, or the file with events of another system")
+		return nil, errors.New("no table is named: add --table T with the ID of the table for which to propose a schema, " +
+			"or the file with events of another system")
 	}
 	if err := r.required(); err != nil {
 		return nil, err

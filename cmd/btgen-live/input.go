@@ -111,7 +111,8 @@ func (r *request) formatOf(file string) (*format.Format, error) {
 	case extension == "":
 		return format.Find("ndjson"), nil
 	}
-	return nil, fmt.Errorf("its name: the extension %s names no format, and nothing is done: add --format, such as --format csv", words.Printable(extension))
+	return nil, fmt.Errorf("its name: the extension %s names no format, and nothing is done: add --format, such as --format csv",
+		words.Printable(extension))
 }
 
 // inputFormat returns the format of a file, and checks that the flags mean something for it.

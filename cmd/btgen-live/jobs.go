@@ -73,7 +73,8 @@ func (r *request) backfilled(of store.BackfillReport) string {
 		{of.OnlyTarget, "of the target are not in the source, which may never have had them: --verify shows where, --repair deletes them"},
 	})
 	if of.TargetFirst && !r.backfill.Verify && !r.backfill.DryRun {
-		fmt.Fprintf(&b, "  programs write to table %s first, as the schema lists it first: changes during the copy may be missing; compare the tables with --verify\n", of.Target)
+		fmt.Fprintf(&b, "  programs write to table %s first, as the schema lists it first: changes during the copy may be missing; "+
+			"compare the tables with --verify\n", of.Target)
 	}
 	return b.String()
 }

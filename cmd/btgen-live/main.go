@@ -42,11 +42,12 @@ const (
 )
 
 var commands = []command{
-	{"setup", 0, nothing, setUp}, {"plan", 0, nothing, setUp}, {"delete-table", 0, nothing, deleteTables}, {"emulator", 0, nothing, runEmulator},
-	{"infer", 1, nothing, inferSchema}, {"write", 2, nothing, writeEvents}, {"serve", 0, nothing, serve},
+	{"setup", 0, nothing, setUp}, {"plan", 0, nothing, setUp}, {"delete-table", 0, nothing, deleteTables},
+	{"emulator", 0, nothing, runEmulator}, {"serve", 0, nothing, serve}, {"verify", 0, nothing, verifyTables},
+	{"infer", 1, nothing, inferSchema}, {"write", 2, nothing, writeEvents},
+	{"stats", 1, ofSchema, measure}, {"backfill", 1, ofSchema, backfill}, {"rollup", 1, ofSchema, summarize},
 	{"read", 0, selection, readEvents}, {"windows", 0, selection, readWindows}, {"plot", 0, selection, draw},
-	{"count", 0, selection, count}, {"stats", 1, ofSchema, measure}, {"verify", 0, nothing, verifyTables},
-	{"delete", 0, selection, deleteEvents}, {"backfill", 1, ofSchema, backfill}, {"rollup", 1, ofSchema, summarize},
+	{"count", 0, selection, count}, {"delete", 0, selection, deleteEvents},
 }
 
 // newRoot returns the command line.

@@ -87,8 +87,8 @@ func (r *request) parameters() map[string]any {
 		least = 0
 	}
 	out := map[string]any{
-		"project": &r.project, "instance": &r.instance, "prefix": &r.prefix, "app-profile": &r.appProfile, "timeout": duration(&r.timeout, 1),
-		"addr": &r.addr, "dir": &r.dir, "tls-cert": &r.cert, "tls-key": &r.key, "token": &r.token,
+		"project": &r.project, "instance": &r.instance, "prefix": &r.prefix, "app-profile": &r.appProfile,
+		"timeout": duration(&r.timeout, 1), "addr": &r.addr, "dir": &r.dir, "tls-cert": &r.cert, "tls-key": &r.key, "token": &r.token,
 
 		"schemas": &r.schemas, "query": &r.query, "table": &r.tableID, "from": &r.fromText, "to": &r.toText, "zone": &r.zoneName,
 		"time": &r.instant, "fields": &r.fields, "statistics": &r.statistics, "by": &r.by, "every": &r.every, "show": &r.show,
@@ -111,7 +111,8 @@ func (r *request) parameters() map[string]any {
 	switch {
 	case r.cmd == nil:
 		maps.Copy(out, map[string]any{
-			"schema": &r.name, "value": &r.args, "prefix": &r.leading, "search": &r.search, "page": &r.pageText, "order": oneOf(&r.order, "newest", "time"),
+			"schema": &r.name, "value": &r.args, "prefix": &r.leading, "search": &r.search,
+			"page": &r.pageText, "order": oneOf(&r.order, "newest", "time"),
 			"limit": number(&r.limit, 1, maxRows), "points": number(&r.points, 1, maxRows),
 			"width": number(&r.pixels, leastPixels, mostPixels), "sequence": number(&r.sequence, 0, math.MaxInt32),
 		})
@@ -292,7 +293,8 @@ func parseTime(param, text string, now time.Time, zone *time.Location) (time.Tim
 			return at, nil
 		}
 	}
-	return parseInstant(param, text, "a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, or a duration before now such as -36h or -7d")
+	return parseInstant(param, text, "a date such as 2021-03-05, a time such as 2021-03-05T12:00:00Z, "+
+		"or a duration before now such as -36h or -7d")
 }
 
 // parseInstant parses a time that a parameter has; want describes its forms.

@@ -133,7 +133,8 @@ func (r *request) begin(l *layout.Layout, args []string) *layout.Query {
 	var series []int
 	for i, lead := range leads[:len(names)] {
 		name := l.Series[lead.Series].Name
-		if series = append(series, lead.Series); !slices.Contains(names, name) || r.leading != "" && i == len(names)-1 && names[i] != name {
+		last := i == len(names)-1 // which may be a prefix
+		if series = append(series, lead.Series); !slices.Contains(names, name) || last && r.leading != "" && names[i] != name {
 			return nil
 		}
 	}
@@ -185,7 +186,8 @@ func (r *request) queryOf(l *layout.Layout, args []string) (*layout.Query, error
 		}
 	}
 	if r.query == "" {
-		return nil, fmt.Errorf("no query takes only %s: give all of %s, or those of a query: %s", namesOf(by), namesOf(l.AllSeries()), listed(fit))
+		return nil, fmt.Errorf("no query takes only %s: give all of %s, or those of a query: %s",
+			namesOf(by), namesOf(l.AllSeries()), listed(fit))
 	}
 	with := map[bool]string{true: " with `delete: true`"}[deletes]
 	return nil, fmt.Errorf("%s %q: schema %s has no such query%s; it has %s", r.param("query"), r.query, l.Name, with, listed(known))

@@ -97,7 +97,8 @@ func (r *request) readToken() (string, error) {
 	stderr := r.cmd.ErrOrStderr()
 	if r.token == "print" {
 		if !cli.IsTerminal(stderr) {
-			return "", errors.New("--token print: stderr is no terminal, and a token that is printed there may be kept; write --token stdin, and the token to stdin")
+			return "", errors.New("--token print: stderr is no terminal, and a token that is printed there may be kept; " +
+				"write --token stdin, and the token to stdin")
 		}
 		token := web.NewToken()
 		_, err := fmt.Fprintf(stderr, "token: %s\n", token)

@@ -1,15 +1,27 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/gen/cli"
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
@@ -92,9 +104,11 @@ func (r *request) follow(now *planFile) error {
 
 // setUpAll sets up tables, and adds unknown ones to the plan. It lists the tables first, so
 // that nothing has changed if that fails.
-func (r *request) setUpAll(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table, removed []string) (setup.Plan, error) {
+func (r *request) setUpAll(
+	ctx context.Context, admin *bigtable.AdminClient, tables []store.Table, removed []string,
+) (setup.Plan, error) {
 	unknown, err := setup.UnknownTables(ctx, admin, tables, r.setup)
-	if err != nil && status.Code(err) != codes.PermissionDenied { // without permission to list tables, setup may still have permission to create them
+	if err != nil && status.Code(err) != codes.PermissionDenied { // without which there may still be one to create tables
 		return setup.Plan{}, err
 	}
 	r.setup.ListBundles = true
@@ -123,4 +137,168 @@ func (r *request) printPlan(plan setup.Plan, err error) error {
 		text += "nothing to do\n"
 	}
 	return errors.Join(err, r.say(text, err == nil && (refused != nil || stale != nil)))
+}
+
+// planFile is a saved plan. Setup carries out exactly this plan, or nothing.
+type planFile struct {
+	Version int `json:"btgen_plan"`
+	// Allow are the names of the changes that the plan allows, and NoHistory is whether it does without the history of layouts.
+	Allow     []string `json:"allow,omitempty"`
+	NoHistory bool     `json:"no_history,omitempty"`
+	// For is what the plan is for: the project, the instance, the server, the prefix, and a hash of each table of the schemas.
+	For map[string]string `json:"for"`
+	// History has the newest recorded layouts, by table, family and number.
+	History map[string]string `json:"history,omitempty"`
+	// Changes are the changes, as printed, and Unmanaged the tables and families that the schemas do not declare.
+	Changes   []string `json:"changes"`
+	Unmanaged []string `json:"unmanaged,omitempty"`
+}
+
+const (
+	planVersion = 1
+	maxPlanFile = 64 << 20 // bytes
+)
+
+// stalePlanError is the error for a saved plan that differs from the current one.
+type stalePlanError struct {
+	file    string
+	reasons []string
+}
+
+// Error lists the reasons, and says what to do.
+func (e *stalePlanError) Error() string {
+	return fmt.Sprintf("nothing was changed: the plan in %s is out of date:\n%s\ncreate it again: btgen-live plan --save %s",
+		words.Printable(e.file), strings.Join(e.reasons, "\n"), words.Shell(e.file))
+}
+
+// newPlanFile returns a plan without its changes, which note sets.
+func (r *request) newPlanFile(tables []store.Table) (*planFile, error) {
+	server := map[bool]string{true: "an emulator", false: "Cloud Bigtable"}[os.Getenv(store.EmulatorVariable) != ""]
+	f := &planFile{
+		Version: planVersion, Allow: r.setup.Allow, NoHistory: r.setup.NoHistory,
+		For: map[string]string{"project": r.project, "instance": r.instance, "server": server, "prefix": r.setup.TablePrefix},
+	}
+	parts := map[string][]string{} // several if schemas share a table
+	for _, t := range tables {
+		text, err := json.Marshal(t)
+		if err != nil {
+			return nil, err
+		}
+		parts[t.ID] = append(parts[t.ID], string(text))
+	}
+	for id, texts := range parts {
+		slices.Sort(texts)
+		sum := sha256.Sum256([]byte(strings.Join(texts, "\n")))
+		f.For["table "+id] = hex.EncodeToString(sum[:])
+	}
+	return f, nil
+}
+
+// note sets the changes of the plan.
+func (f *planFile) note(plan setup.Plan) {
+	f.Changes, f.Unmanaged, f.History = []string{}, nil, map[string]string{}
+	for _, r := range plan.Recorded {
+		f.History[fmt.Sprintf("%s/%s/%d", r.Table, r.Family, r.Number)] = r.Layout
+	}
+	for _, c := range plan.Changes {
+		f.Changes = append(f.Changes, c.String())
+	}
+	for _, s := range plan.Unmanaged {
+		f.Unmanaged = append(f.Unmanaged, s.String())
+	}
+}
+
+// save writes the file.
+func (f *planFile) save(ctx context.Context, file string) error {
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return cli.Write(ctx, file, append(text, '\n'))
+}
+
+// readPlanFile reads a saved plan.
+func readPlanFile(file string) (*planFile, error) {
+	text, err := cli.Read(file, maxPlanFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--plan %s: there is no such file: btgen-live plan --save %s writes it", words.Printable(file), words.Shell(file))
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &planFile{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	err = d.Decode(f)
+	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("unexpected text after the plan")
+	}
+	if err == nil && f.Version != planVersion {
+		err = fmt.Errorf("its version is %d instead of %d", f.Version, planVersion)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a plan of btgen-live plan --save: %w", words.Printable(file), err)
+	}
+	return f, nil
+}
+
+// other returns how what a saved plan is for differs from what is there now.
+func (f *planFile) other(now *planFile) []string {
+	var reasons []string
+	all := maps.Clone(now.For)
+	maps.Copy(all, f.For)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		planned, before := f.For[name]
+		is, after := now.For[name]
+		text := fmt.Sprintf("its %s is %s, not %s", words.Printable(name), shown(planned), shown(is))
+		switch table := strings.HasPrefix(name, "table "); {
+		case planned == is:
+			continue
+		case table && !after:
+			text = "the schemas no longer have " + words.Printable(name)
+		case table && !before:
+			text = "the schemas have the new " + words.Printable(name)
+		case table:
+			text = "the schemas have changed " + words.Printable(name)
+		}
+		reasons = append(reasons, "- "+text)
+	}
+	return reasons
+}
+
+// shown returns a name for a message.
+func shown(name string) string { return words.Printable(cmp.Or(name, "none")) }
+
+// changed returns how the changes of a saved plan differ from the current ones.
+func (f *planFile) changed(now *planFile) []string {
+	var reasons []string
+	list := func(what string, lines, without []string) {
+		for _, line := range lines {
+			if !slices.Contains(without, line) {
+				reasons = append(reasons, "- "+what+": "+strings.ReplaceAll(line, "\n", "\n  "))
+			}
+		}
+	}
+	list("planned, but no longer needed", f.Changes, now.Changes)
+	list("needed, but not planned", now.Changes, f.Changes)
+	if !maps.Equal(f.History, now.History) {
+		reasons = append(reasons, "- the history of layouts has changed")
+	}
+	list("existed when the plan was created", f.Unmanaged, now.Unmanaged)
+	list("exists now", now.Unmanaged, f.Unmanaged)
+	if reasons == nil && !slices.Equal(f.Changes, now.Changes) {
+		reasons = append(reasons, "- the changes are in a different order")
+	}
+	return reasons
+}
+
+// confirm returns the Confirm function of setup, which rejects an outdated plan.
+func (f *planFile) confirm(file string, now *planFile) func(setup.Plan) error {
+	return func(plan setup.Plan) error {
+		now.note(plan)
+		if reasons := f.changed(now); reasons != nil {
+			return &stalePlanError{file, reasons}
+		}
+		return nil
+	}
 }

@@ -96,7 +96,8 @@ func measure(ctx context.Context, r *request) error {
 	all, text, undecodable := make([]*figures, len(tables)), "", false
 	for i, table := range tables {
 		f := &figures{
-			Table: r.prefix + table.ID, counts: map[string]int64{}, progress: progress, begun: time.Now(), columns: format.Columns(l)[:len(l.Series)],
+			Table: r.prefix + table.ID, counts: map[string]int64{}, progress: progress, begun: time.Now(),
+			columns: format.Columns(l)[:len(l.Series)],
 		}
 		if err := r.measureTable(ctx, table, f); err != nil {
 			return err
@@ -353,7 +354,8 @@ func (f *figures) describe() string {
 			words.Sizes(c.Designs[0].Zstd, c.Designs[0].Snappy), c.BlockBytes>>10, countOf(c.Events, "event")))
 	}
 	if r := f.Rollup; r != nil {
-		line("rollup", fmt.Sprintf("%s: %s and %s, in %s", words.Size(float64(r.Bytes)), countOf(r.Runs, "run"), countOf(r.Marks, "mark"), countOf(r.Rows, "row")))
+		line("rollup", fmt.Sprintf("%s: %s and %s, in %s",
+			words.Size(float64(r.Bytes)), countOf(r.Runs, "run"), countOf(r.Marks, "mark"), countOf(r.Rows, "row")))
 	}
 	line("events", number(f.Events))
 	if f.Undecodable > 0 {

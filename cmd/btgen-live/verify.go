@@ -73,7 +73,8 @@ func reportText(r *verify.Report) string {
 		fmt.Fprintf(&b, "  times of events that agree with timestamps of cells: %s\n", r.Times)
 	}
 	if r.Micros {
-		b.WriteString("  granularity MICROS: reads are exact to the microsecond, but writers store whole milliseconds, and replace other events of theirs\n")
+		b.WriteString("  granularity MICROS: reads are exact to the microsecond, but writers store whole milliseconds, " +
+			"and replace other events of theirs\n")
 	}
 	if r.Sample != nil {
 		fmt.Fprintf(&b, "  sample: %s\n", r.Sample)

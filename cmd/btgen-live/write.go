@@ -102,8 +102,8 @@ type loading struct {
 // newLoading returns a loading of a file.
 func newLoading(r *request, input string) *loading {
 	return &loading{
-		request: r, input: input, progress: newMeter(r.cmd), begun: time.Now(), memory: semaphore.NewWeighted(memoryBytes), line: r.fromLine - 1,
-		identities: format.NewIdentities(r.schema.Layout()), expired: map[string]int{},
+		request: r, input: input, progress: newMeter(r.cmd), begun: time.Now(), memory: semaphore.NewWeighted(memoryBytes),
+		line: r.fromLine - 1, identities: format.NewIdentities(r.schema.Layout()), expired: map[string]int{},
 	}
 }
 
@@ -335,7 +335,8 @@ func (l *loading) finish(ctx context.Context, err error) error {
 	r := l.replaced
 	note(r.Events, "event", "replaced %s of the same series and time, as that of line %d did with line %d%s", others, r.Line, r.Before, advice)
 	if l.cut > 0 {
-		notes = append(notes, fmt.Sprintf("times of %s cut to %s, the precision of the schema, as that of line %d", countOf(l.cut, "event"), schema.FormatDuration(l.schema.Layout().Precision), l.cutLine))
+		notes = append(notes, fmt.Sprintf("times of %s cut to %s, the precision of the schema, as that of line %d",
+			countOf(l.cut, "event"), schema.FormatDuration(l.schema.Layout().Precision), l.cutLine))
 	}
 	for _, table := range slices.Sorted(maps.Keys(l.expired)) {
 		note(l.expired[table], "event", "skipped in table %s, where they have expired", table)
@@ -345,14 +346,15 @@ func (l *loading) finish(ctx context.Context, err error) error {
 
 // rehearse starts an in-memory Bigtable with the tables of the schema, and returns a function that writes events there, prints the cells,
 // and deletes them.
-func (r *request) rehearse(ctx context.Context, o store.WriterOptions) (write func(ctx context.Context, events []dynamic.Event) error, err error) {
+func (r *request) rehearse(ctx context.Context, o store.WriterOptions) (func(context.Context, []dynamic.Event) error, error) {
 	server, err := storetest.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r.closers = append(r.closers, server.Close)
 	tables := r.schema.Tables()
-	if _, err := setup.Setup(ctx, server.Admin, server.Client, tables, setup.Options{TablePrefix: o.TablePrefix, AllowDrafts: true, NoHistory: true}); err != nil {
+	options := setup.Options{TablePrefix: o.TablePrefix, AllowDrafts: true, NoHistory: true}
+	if _, err := setup.Setup(ctx, server.Admin, server.Client, tables, options); err != nil {
 		return nil, err
 	}
 	var ids []string

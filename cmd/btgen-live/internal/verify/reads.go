@@ -59,7 +59,10 @@ func (v *verifier) events(ctx context.Context, client store.Client, o Options) e
 	for _, key := range slices.Sorted(maps.Keys(misplaced)) {
 		if !owned[key] && !v.reported[key] {
 			v.report.Events.add(false)
-			v.found(Finding{Row: show(key), Problem: misplaced[key].Err.Error(), Guess: "another program wrote the row with other rules for its key", kind: "misplaced"})
+			v.found(Finding{
+				Row: show(key), Problem: misplaced[key].Err.Error(), kind: "misplaced",
+				Guess: "another program wrote the row with other rules for its key",
+			})
 		}
 	}
 	return nil
@@ -70,7 +73,8 @@ func (v *verifier) unreadEvent(failed *store.DecodeError) {
 	v.report.Events.add(false)
 	if errors.Is(failed, codec.ErrMissing) {
 		v.found(Finding{Row: show(failed.Row), Column: show(failed.Column), Problem: failed.Err.Error(), kind: "event",
-			Guess: fmt.Sprintf("another program does not write %q, or it expired or was deleted before the rest; make the field optional, or give it a default", failed.Column)})
+			Guess: fmt.Sprintf("another program does not write %q, or it expired or was deleted before the rest; "+
+				"make the field optional, or give it a default", failed.Column)})
 	}
 }
 
@@ -113,7 +117,8 @@ func (v *verifier) wrongRun(e *store.RunError) {
 	f := Finding{Row: show(e.Row), Column: show(e.Column), Problem: e.Reason(), kind: "damaged run",
 		Guess: "the cell is damaged: btgen-live rollup with --all replaces it, as long as all events of the bucket are there"}
 	if !e.Window.IsZero() {
-		f.kind, f.Guess = "run", "a program without the rollup has changed the events: write one of them again, and run btgen-live rollup"
+		f.kind = "run"
+		f.Guess = "a program without the rollup has changed the events: write one of them again, and run btgen-live rollup"
 	}
 	v.found(f)
 }

@@ -197,7 +197,9 @@ func (p *spreader) read(ctx context.Context, r *stretch, n int) (more bool, err 
 }
 
 // request reads rows within the timeout of a request.
-func (p *spreader) request(ctx context.Context, start, end string, row func(bigtable.Row) bool, options ...bigtable.ReadOption) error {
+func (p *spreader) request(
+	ctx context.Context, start, end string, row func(bigtable.Row) bool, options ...bigtable.ReadOption,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	return p.table.ReadRows(ctx, bigtable.NewRange(start, end), row, options...)

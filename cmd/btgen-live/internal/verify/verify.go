@@ -164,7 +164,8 @@ func (v *verifier) row(row bigtable.Row) {
 	v.report.Rows.add(keys != nil)
 	if keys == nil {
 		v.reported[row.Key()] = true
-		v.found(Finding{Row: show(row.Key()), Problem: refused.Error(), Guess: guessKey(v.schemas[0], row.Key(), refused), kind: "key"})
+		guess := guessKey(v.schemas[0], row.Key(), refused)
+		v.found(Finding{Row: show(row.Key()), Problem: refused.Error(), Guess: guess, kind: "key"})
 		return
 	}
 	for _, family := range slices.Sorted(maps.Keys(row)) {
@@ -178,7 +179,8 @@ func (v *verifier) row(row bigtable.Row) {
 // found counts a finding with those of its kind.
 func (v *verifier) found(f Finding) {
 	for i := range v.report.Findings {
-		if other := &v.report.Findings[i]; other.kind == f.kind && other.Guess == f.Guess && (other.Column == f.Column || f.kind != "value" && f.kind != "column") {
+		other, ofColumn := &v.report.Findings[i], f.kind == "value" || f.kind == "column"
+		if other.kind == f.kind && other.Guess == f.Guess && (other.Column == f.Column || !ofColumn) {
 			other.Count++
 			return
 		}
@@ -205,7 +207,8 @@ func (v *verifier) cell(row string, keys []Key, family string, item bigtable.Rea
 	}
 	name := family + ":" + show(qualifier)
 	if v.report.Columns.add(found); !found {
-		v.found(Finding{Row: show(row), Column: name, Problem: "the schema has no such column", Guess: v.guessColumn(family, qualifier), kind: "column"})
+		guess := v.guessColumn(family, qualifier)
+		v.found(Finding{Row: show(row), Column: name, Problem: "the schema has no such column", Guess: guess, kind: "column"})
 		return
 	}
 	err := of.doubt(item)
@@ -232,10 +235,10 @@ var errImplausible = errors.New("implausible value")
 
 // doubt returns why a cell cannot be read, or is probably read wrong.
 func (c *Cell) doubt(item bigtable.ReadItem) error {
-	pattern, stamp, begin := c.Table.Pattern, int64(item.Timestamp), c.At
+	pattern, at := c.Table.Pattern, codec.FromMicros(int64(item.Timestamp))
 	switch {
-	case pattern.EventTimed() && pattern.Bucketed() && (stamp < begin.UnixMicro() || stamp >= c.Table.Bucket.End(begin).UnixMicro()):
-		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, codec.FromMicros(stamp).Format(time.RFC3339), begin.Format(time.RFC3339))
+	case pattern.EventTimed() && pattern.Bucketed() && (at.Before(c.At) || !at.Before(c.Table.Bucket.End(c.At))):
+		return fmt.Errorf("%w: %s is not in the bucket from %s", errStray, at.Format(time.RFC3339), c.At.Format(time.RFC3339))
 	case c.Err == nil && c.Column.Field >= 0 && !c.Column.Values.Text():
 		return plausible(c.Values[c.Column.Field])
 	}
