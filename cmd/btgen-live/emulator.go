@@ -107,10 +107,7 @@ func (r *request) createTables(ctx context.Context, addr string, tables []store.
 // reachable returns the address of a server for clients on this machine: addr, with the
 // loopback address instead of an unspecified one.
 func reachable(addr string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return addr
-	}
+	host, port, _ := net.SplitHostPort(addr) // which the server has
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}

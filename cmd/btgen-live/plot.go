@@ -102,13 +102,8 @@ func (r *request) writeChart(c *chart.Chart) (err error) {
 // columns returns the width of a chart as text: that of the terminal, or else that of the environment
 // variable COLUMNS; 0 if neither is known.
 func columns(out io.Writer) int {
-	n := cli.Width(out)
-	if n == 0 {
-		if n, _ = strconv.Atoi(os.Getenv("COLUMNS")); n < 0 {
-			n = 0
-		}
-	}
-	return n
+	n, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	return cmp.Or(cli.Width(out), max(n, 0))
 }
 
 // plotPixels is the largest number of windows of a line of a drawing.

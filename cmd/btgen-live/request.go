@@ -33,34 +33,38 @@ type request struct {
 	name    string         // of the schema
 	args    []string       // after the name of the schema
 
-	// Parameters: of the instance, and of servers,
+	// The instance, and servers.
 	project, instance, prefix, appProfile string
 	timeout                               time.Duration
 	addr, dir, cert, key, token           string
-	// of the selection,
+
+	// What is selected, and what is read of it.
 	schemas, several                            []string
 	query, tableID, fromText, toText, zoneName  string
 	instant, leading, search, every, fill, show string
 	fields, statistics, by                      list
 	limit, points, pixels, sequence             int
 	sample, top, workers, versions              int
-	order, pageText                             string
+	order, pageText, keyPrefix                  string
 	latest, newest                              bool
 	before                                      time.Duration
-	page                                        pageToken
-	// of the output, or of the input,
-	format, output, delimiter, unit, keyPrefix, out, timeColumn string
-	names                                                       []string
-	columns                                                     list
-	maxErrors, fromLine                                         int
-	reader                                                      format.ReaderOptions
-	// and of changes.
+
+	// The output, or the input.
+	format, output, delimiter, unit, out, timeColumn string
+	names                                            []string
+	columns                                          list
+	maxErrors, fromLine                              int
+	reader                                           format.ReaderOptions
+
+	// What is changed.
 	dryRun, yes, all, watch, replicated, noWait, skipExpired bool
 	rate                                                     float64
 	plan, save, checkpoint                                   string
 	backfill                                                 store.BackfillOptions
 	setup                                                    setup.Options
 
+	// What follows from the parameters.
+	page     pageToken
 	schema   *dynamic.Schema
 	file     *schema.Schema // as its file describes it
 	from, to time.Time

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,26 @@ func TestTimesBeforeNow(t *testing.T) {
 	for _, text := range []string{"6d", "36h", "-6", "--6d", "-"} {
 		if at, err := parseTime("--from", text, now, time.UTC); err == nil {
 			t.Errorf("%s: %v", text, at)
+		}
+	}
+}
+
+// TestParameters checks that all flags of the usage, and all parameters of the API, are known.
+func TestParameters(t *testing.T) {
+	flag := regexp.MustCompile(`(?m)^--([a-z-]+)`)
+	for _, c := range newRoot().Commands() {
+		for _, name := range flag.FindAllStringSubmatch(expanded(section("{"+c.Name()+" flags}\n")), -1) {
+			if c.Flags().Lookup(name[1]) == nil {
+				t.Errorf("%s has no flag --%s", c.Name(), name[1])
+			}
+		}
+	}
+	for _, e := range endpoints {
+		all := newRequest(e.name, nil).parameters()
+		for p := range strings.FieldsSeq(e.parameters) {
+			if name, _, _ := strings.Cut(p, "="); all[name] == nil {
+				t.Errorf("%s has no parameter %s", e.name, name)
+			}
 		}
 	}
 }
