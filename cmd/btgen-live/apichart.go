@@ -15,6 +15,7 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/cmd/internal/chart"
 	"github.com/btgen-dev/btgen/gen/dynamic"
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
@@ -158,12 +159,8 @@ func (r *request) extent(windows iter.Seq2[dynamic.Window, error], fields []int)
 func (r *request) outward(from, to time.Time) (begin, end time.Time) {
 	begin, end = from, to
 	for _, every := range r.rollups() {
-		if at := rollupStart(every, from); at.Before(begin) {
-			begin = at
-		}
-		if at := rollupStart(every, to.Add(-1)).Add(every); at.After(end) {
-			end = at
-		}
+		begin = codec.Earlier(begin, rollupStart(every, from))
+		end = codec.Later(end, rollupStart(every, to.Add(-1)).Add(every))
 	}
 	return begin, end
 }
@@ -185,12 +182,7 @@ func rollupStart(every time.Duration, t time.Time) time.Time {
 
 // cuts reports whether a time is within a window of a rollup.
 func (r *request) cuts(t time.Time) bool {
-	for _, every := range r.rollups() {
-		if !rollupStart(every, t).Equal(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.rollups(), func(every time.Duration) bool { return !rollupStart(every, t).Equal(t) })
 }
 
 // rollupWidth returns the width of the widest rollup of layouts whose events in the range may have expired, so that there are no
@@ -210,17 +202,13 @@ func (a *api) ranges(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := struct {
-		From        string `json:"from"` // empty without events
-		To          string `json:"to"`
-		Undecodable int    `json:"undecodable"`
-		Cost        *cost  `json:"cost"`
-	}{Cost: r.counted()}
+	undecodable, out := 0, object{"from": "", "to": "", "cost": r.counted()} // without events
 	windows := r.windowsOf(ctx, window.Whole(), store.WindowOptions{Fields: r.fieldsOf(fields)})
-	first, last, err := r.extent(decodable(windows, func(error) { out.Undecodable++ }), fields)
+	first, last, err := r.extent(decodable(windows, func(error) { undecodable++ }), fields)
 	if err == nil && !first.IsZero() { // pages count in milliseconds
 		from, to := r.outward(first.Truncate(time.Millisecond), last.Truncate(time.Millisecond).Add(time.Millisecond))
-		out.From, out.To = from.UTC().Format(time.RFC3339Nano), to.UTC().Format(time.RFC3339Nano)
+		out["from"], out["to"] = from.UTC(), to.UTC()
 	}
-	return &out, err
+	out["undecodable"] = undecodable
+	return out, err
 }

@@ -84,8 +84,8 @@ func (r *request) printIdle(tables []store.Table) error {
 }
 
 // follow prepares setup for a saved plan, with its prefix, the changes that it allows, and
-// whether it does without the history. It
-// returns a *stalePlanError if the plan is for another target or other schemas.
+// whether it does without the history. It returns a *stalePlanError if the plan is for another target or other schemas, as setup
+// does for one with other changes.
 func (r *request) follow(now *planFile) error {
 	saved, err := readPlanFile(r.plan)
 	if err != nil {
@@ -98,7 +98,13 @@ func (r *request) follow(now *planFile) error {
 		return &stalePlanError{r.plan, reasons}
 	}
 	r.setup.Allow, r.setup.NoHistory = saved.Allow, saved.NoHistory
-	r.setup.Confirm = saved.confirm(r.plan, now)
+	r.setup.Confirm = func(plan setup.Plan) error {
+		now.note(plan)
+		if reasons := saved.changed(now); reasons != nil {
+			return &stalePlanError{r.plan, reasons}
+		}
+		return nil
+	}
 	return nil
 }
 
@@ -250,7 +256,7 @@ func (f *planFile) other(now *planFile) []string {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		planned, before := f.For[name]
 		is, after := now.For[name]
-		text := fmt.Sprintf("its %s is %s, not %s", words.Printable(name), shown(planned), shown(is))
+		text := words.Printable(fmt.Sprintf("its %s is %s, not %s", name, cmp.Or(planned, "none"), cmp.Or(is, "none")))
 		switch table := strings.HasPrefix(name, "table "); {
 		case planned == is:
 			continue
@@ -265,9 +271,6 @@ func (f *planFile) other(now *planFile) []string {
 	}
 	return reasons
 }
-
-// shown returns a name for a message.
-func shown(name string) string { return words.Printable(cmp.Or(name, "none")) }
 
 // changed returns how the changes of a saved plan differ from the current ones.
 func (f *planFile) changed(now *planFile) []string {
@@ -290,15 +293,4 @@ func (f *planFile) changed(now *planFile) []string {
 		reasons = append(reasons, "- the changes are in a different order")
 	}
 	return reasons
-}
-
-// confirm returns the Confirm function of setup, which rejects an outdated plan.
-func (f *planFile) confirm(file string, now *planFile) func(setup.Plan) error {
-	return func(plan setup.Plan) error {
-		now.note(plan)
-		if reasons := f.changed(now); reasons != nil {
-			return &stalePlanError{file, reasons}
-		}
-		return nil
-	}
 }

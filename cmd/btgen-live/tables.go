@@ -62,25 +62,19 @@ func (r *request) load() error {
 }
 
 // uniqueNames returns the names of schemas, with their packages where several have the same, or else their files.
-func uniqueNames(layouts []*layout.Layout) []string {
+func uniqueNames(layouts []*layout.Layout) (names []string) {
 	forms := []func(l *layout.Layout) string{
 		func(l *layout.Layout) string { return l.Name },
 		func(l *layout.Layout) string { return l.Package + "." + l.Name },
 		func(l *layout.Layout) string { return l.File },
 	}
-	out := make([]string, len(layouts))
-	for _, form := range forms {
-		n := map[string]int{}
-		for _, l := range layouts {
-			n[form(l)]++
-		}
-		for i, l := range layouts {
-			if out[i] == "" && n[form(l)] == 1 {
-				out[i] = form(l)
-			}
-		}
+	for _, l := range layouts {
+		i := slices.IndexFunc(forms, func(form func(*layout.Layout) string) bool {
+			return !slices.ContainsFunc(layouts, func(other *layout.Layout) bool { return other != l && form(other) == form(l) })
+		})
+		names = append(names, forms[max(i, 0)](l))
 	}
-	return out
+	return names
 }
 
 // namesHere lists the names of the schemas that a command finds by itself; empty if there are none, or they have errors.
