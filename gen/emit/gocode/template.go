@@ -26,52 +26,39 @@ var (
 	hole   = regexp.MustCompile(`\$\w+`)
 )
 
-// templateLine is a line of a source, in the pieces of which it consists; what is copied lies between the others.
-type templateLine struct {
-	text    string
+// line is a line of a source: the text of a comment, or pieces, and what is copied.
+type line struct {
 	comment bool
-	pieces  []templatePiece
+	pieces  []string
 }
 
-type templatePiece struct {
-	text   string
-	copied bool
-}
-
-// sources has the lines of the sources that were filled before: they are constants, each filled once for every schema.
-var sources sync.Map
+// known has the lines of sources: each is filled for many schemas.
+var known sync.Map
 
 // linesOf returns the lines of a source.
-func linesOf(source string) []templateLine {
-	if known, ok := sources.Load(source); ok {
-		return known.([]templateLine)
+func linesOf(source string) (out []line) {
+	if all, ok := known.Load(source); ok {
+		return all.([]line)
 	}
-	var out []templateLine
-	for line := range strings.Lines(joined.ReplaceAllString(strings.TrimSpace(source), "") + "\n") {
-		line = strings.TrimSpace(line)
-		if text, comment := strings.CutPrefix(line, "//"); comment {
-			out = append(out, templateLine{text: strings.TrimPrefix(text, " "), comment: true})
+	for text := range strings.SplitSeq(joined.ReplaceAllString(strings.TrimSpace(source), ""), "\n") {
+		text = strings.TrimSpace(text)
+		if comment, is := strings.CutPrefix(text, "//"); is {
+			out = append(out, line{true, []string{strings.TrimPrefix(comment, " ")}})
 			continue
 		}
-		out = append(out, templateLine{text: line, pieces: piecesOf(line)})
-	}
-	sources.Store(source, out)
-	return out
-}
-
-// piecesOf returns the pieces of a line.
-func piecesOf(line string) (out []templatePiece) {
-	end := 0
-	for _, at := range piece.FindAllStringIndex(line, -1) {
-		if copied := line[end:at[0]]; strings.TrimSpace(copied) != "" {
-			out = append(out, templatePiece{copied, true})
+		var pieces []string
+		end := 0
+		for _, at := range append(piece.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+			for _, p := range []string{text[end:at[0]], text[at[0]:at[1]]} {
+				if strings.TrimSpace(p) != "" {
+					pieces = append(pieces, p)
+				}
+			}
+			end = at[1]
 		}
-		out = append(out, templatePiece{line[at[0]:at[1]], false})
-		end = at[1]
+		out = append(out, line{false, pieces})
 	}
-	if copied := line[end:]; copied != "" {
-		out = append(out, templatePiece{copied, true})
-	}
+	known.Store(source, out)
 	return out
 }
 
@@ -79,25 +66,21 @@ func piecesOf(line string) (out []templatePiece) {
 func (t *Template) Fill(source string, parts ...any) *jen.Statement {
 	var out []jen.Code
 	var comment []string
-	for _, line := range linesOf(source) {
-		if !line.comment && comment != nil {
+	for _, l := range linesOf(source) {
+		if l.comment {
+			comment = append(comment, t.text(l.pieces[0], parts))
+			continue
+		}
+		if comment != nil {
 			out = append(out, Doc(comment...))
 			comment = nil
 		}
-		if line.comment {
-			comment = append(comment, t.text(line.text, parts))
-			continue
+		var code jen.Statement
+		for _, p := range l.pieces {
+			code = append(code, t.piece(p, parts)...)
 		}
-		var code []jen.Code
-		for _, p := range line.pieces {
-			if p.copied {
-				code = append(code, jen.Op(p.text))
-			} else {
-				code = append(code, t.piece(p.text, parts)...)
-			}
-		}
-		if line.text == "" || len(code) > 0 {
-			out = append(out, jen.Add(code...))
+		if len(l.pieces) == 0 || len(code) > 0 {
+			out = append(out, &code)
 		}
 	}
 	if comment != nil {
@@ -124,7 +107,7 @@ func (t *Template) part(hole string, parts []any) any {
 	return nil
 }
 
-// piece returns the code of what a line does not copy.
+// piece returns the code of a piece, or of what is copied.
 func (t *Template) piece(text string, parts []any) []jen.Code {
 	pkg, name, _ := strings.Cut(text, ".")
 	switch importPath := t.Imports[pkg]; {
