@@ -118,14 +118,6 @@ func (s *beamSource) of(p *part) *jen.Statement {
 	return v
 }
 
-// guarded renders code for a part of the event e that may be absent.
-func (s *beamSource) guarded(p *part, code *jen.Statement) jen.Code {
-	if p.field != nil {
-		return s.ifSet(p.field, code)
-	}
-	return code
-}
-
 // newSchema declares the variables with the schema and with its windows, and the function that describes the schema and
 // registers it.
 func (s *beamSource) newSchema() jen.Code {
@@ -182,7 +174,7 @@ func (s *beamSource) encode() jen.Code {
 			$2
 			return dst
 		}`, "encode"+s.layout.Name, each(s.parts, func(i int, p *part) jen.Code {
-		return s.guarded(p, s.appendValue(p.suffix, 1+i, p.field != nil && p.field.Optional, s.of(p)))
+		return s.ifSet(p.field, s.appendValue(p.suffix, 1+i, p.field != nil && p.field.Optional, s.of(p)))
 	}))
 }
 
@@ -246,5 +238,5 @@ func (s *beamSource) appendMember(p *part) jen.Code {
 	if p.unset {
 		member = s.code("if !e.$1.IsZero() {\n$2\n}", p.is, member)
 	}
-	return s.guarded(p, member)
+	return s.ifSet(p.field, member)
 }

@@ -241,8 +241,16 @@ func (r *roundTrip) storedFields(e *sample.Event) []field {
 // storedLines returns what a table stores of events, as storetest.Stored compares it.
 func storedLines(l *layout.Layout, t *layout.Table, events []sample.Event) (out []string) {
 	for _, p := range t.Periods() {
-		if p.ID == t.ID {
-			out = append(out, familyLines(p)...)
+		for i, f := range p.AllFamilies() {
+			kind := "family"
+			if f.Sums {
+				kind = "sums"
+			} else if i == len(p.Families) {
+				kind = "rollup"
+			}
+			if p.ID == t.ID {
+				out = append(out, fmt.Sprintf("%s %s: %s", kind, f.Name, f.GC))
+			}
 		}
 	}
 	slices.Sort(out)
@@ -273,20 +281,6 @@ func wrapCells(begin string, cells []string) (out []string) {
 		} else {
 			out = append(out, begin+" "+c)
 		}
-	}
-	return out
-}
-
-// familyLines returns the lines for the families of a table.
-func familyLines(t *layout.Table) (out []string) {
-	for i, f := range t.AllFamilies() {
-		kind := "family"
-		if f.Sums {
-			kind = "sums"
-		} else if i == len(t.Families) {
-			kind = "rollup"
-		}
-		out = append(out, fmt.Sprintf("%s %s: %s", kind, f.Name, f.GC))
 	}
 	return out
 }

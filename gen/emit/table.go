@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/dave/jennifer/jen"
@@ -83,13 +82,11 @@ func (s *schemaFile) tier(t codec.Tier) *jen.Statement {
 
 // bundle renders the schema bundle of a table.
 func (s *schemaFile) bundle(t *layout.Table) *jen.Statement {
-	fields := []field{{"ID", jen.Lit(t.Bundle.ID)}}
 	if t.Bundle.Drop {
-		fields = append(fields, field{"Drop", jen.True()})
-	} else {
-		fields = append(fields, field{"Descriptors", s.code("[]byte($1)", jen.Lit(string(protofile.Of(s.layout, s.names).Descriptors())))})
+		return s.code("&store.SchemaBundle{ID: $1, Drop: true}", jen.Lit(t.Bundle.ID))
 	}
-	return s.code("&store.SchemaBundle$1", inline(fields...))
+	descriptors := string(protofile.Of(s.layout, s.names).Descriptors())
+	return s.code("&store.SchemaBundle{ID: $1, Descriptors: []byte($2)}", jen.Lit(t.Bundle.ID), jen.Lit(descriptors))
 }
 
 // rawString renders a text on one line, without escapes if possible.
@@ -102,11 +99,10 @@ func rawString(text string) *jen.Statement {
 
 // keySchema renders the row key schema of a table.
 func (s *schemaFile) keySchema(t *layout.Table) *jen.Statement {
-	fields := []field{{"Fields", s.lit(t.KeyFields)}}
-	if t.Delimiter != "" {
-		fields = slices.Insert(fields, 0, field{"Delimiter", jen.Lit(t.Delimiter)})
+	if t.Delimiter == "" {
+		return s.code("&store.KeySchema{Fields: $1}", s.lit(t.KeyFields))
 	}
-	return s.code("&store.KeySchema$1", inline(fields...))
+	return s.code("&store.KeySchema{Delimiter: $1, Fields: $2}", jen.Lit(t.Delimiter), s.lit(t.KeyFields))
 }
 
 // mappingVar declares everything that the store needs to know about a table.
@@ -129,7 +125,8 @@ func ofEvents(t *layout.Table) string {
 func (s *schemaFile) mappingFields(t *layout.Table) []field {
 	fields := []field{{"Table", s.tableLit(t)}, {"Pattern", s.codec(names.Exported(t.Pattern.String()))}}
 	fields = append(fields, field{"Key", jen.Id(s.names.Table(t).KeyVar)}, field{"Precision", gocode.Duration(s.layout.Precision)})
-	fields = with(fields, t.Pattern.OneValue(), "Fields", s.fieldNames())
+	consts := jen.Custom(multi, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code { return jen.Id(s.names.Field(f).Const) })...)
+	fields = with(fields, t.Pattern.OneValue(), "Fields", s.code("[]store.Field$1", consts)) // so that a new field adds a line
 	fields = with(fields, t.CountsCells(), "MaxCells", gocode.Int(t.MaxCells))
 	fields = with(fields, t.Sequence, "SequenceInColumns", jen.True()) // else, the key says that there is one
 	fields = append(fields, field{"Check", jen.Id(s.names.Check)})
@@ -142,11 +139,4 @@ func (s *schemaFile) mappingFields(t *layout.Table) []field {
 		fields = append(fields, field{"State", jen.Id(s.names.Table(s.layout.State).Mapping)})
 	}
 	return fields
-}
-
-// fieldNames renders the constants of all fields, one a line, so that a new field adds a line.
-func (s *schemaFile) fieldNames() *jen.Statement {
-	return s.code("[]store.Field$1", jen.Custom(multi, each(s.layout.Fields, func(_ int, f *layout.Field) jen.Code {
-		return jen.Id(s.names.Field(f).Const)
-	})...))
 }

@@ -64,9 +64,9 @@ func (s *schemaFile) encodable(f *layout.Field) *jen.Statement {
 	return s.value(f)
 }
 
-// ifSet guards code by the condition that an optional field of e is set.
+// ifSet guards code by the condition that the field of e is set, if there is one that may be absent.
 func (s *schemaFile) ifSet(f *layout.Field, code *jen.Statement) *jen.Statement {
-	if !f.Optional {
+	if f == nil || !f.Optional {
 		return code
 	}
 	return s.code("if $1 != nil {\n$2\n}", s.member(f), code)
