@@ -263,7 +263,10 @@ func (r *resolver) queries() {
 	}
 	for i := range r.schema.Queries {
 		q := &r.schema.Queries[i]
-		out := Query{Pos: q.Name.Pos, Name: q.Name.V, Doc: q.Doc, Series: q.Series.V, Scan: q.Scan.V, ScanPos: q.Scan.Pos, Allow: allowances(q.Allow)}
+		out := Query{Pos: q.Name.Pos, Name: q.Name.V, Doc: q.Doc, Series: q.Series.V, Scan: q.Scan.V, ScanPos: q.Scan.Pos, Allow: allowances(q.Allow), Named: q.Table.Pos}
+		if q.Delete.V {
+			out.DeletePos = q.Delete.Pos
+		}
 		var ok bool
 		if out.Inputs, ok = r.inputs(q); !ok {
 			continue // the schema has an error
@@ -275,11 +278,7 @@ func (r *resolver) queries() {
 		}
 		among := tables
 		if q.Table.IsSet() {
-			out.Named = q.Table.Pos
 			among = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.ID != q.Table.V })
-		}
-		if q.Delete.V {
-			out.DeletePos = q.Delete.Pos
 		}
 		if best := out.best(r.layout, among); best != nil {
 			r.layout.Queries = append(r.layout.Queries, *best)
@@ -358,8 +357,7 @@ func (r *resolver) unanswered(q *Query, named string) {
 	pos, subject := q.Pos, "no table can answer "+q.Name
 	if named != "" {
 		pos, subject = q.Named, fmt.Sprintf("table %q cannot answer %s", named, q.Name)
-		tables := r.layout.telling()
-		if best := q.best(r.layout, tables); best != nil {
+		if best := q.best(r.layout, r.layout.telling()); best != nil {
 			first = fmt.Sprintf("use table %s, which can: %s; or remove table", best.Table.ID, diag.Code("table: "+schema.Quoted(best.Table.ID)))
 		}
 	}

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,7 +20,6 @@ type Was struct {
 	Enum   codec.Enum // the values of an enum
 
 	family, values schema.Value[string]
-	moved          bool // only the family is another one
 }
 
 // Before returns the field as older events have it.
@@ -70,9 +70,6 @@ func (r *resolver) was() {
 // wasOf resolves one of them.
 func (r *resolver) wasOf(in *schema.Field, f *Field, v *schema.Was) Was {
 	w := Was{Pos: v.Pos, Column: v.Column.V, Number: v.Number.V, Type: f.Type, Enum: f.Enum, family: v.Family, values: v.Values}
-	if v.Family.IsSet() && !v.Column.IsSet() {
-		w.moved = true
-	}
 	if !v.Type.IsSet() || v.Type.V == f.Type {
 		if len(v.Of) > 0 {
 			r.reject(v.Pos, "older-enum", f.Name)
@@ -127,7 +124,7 @@ func (r *resolver) older(t *Table) {
 		f := &r.layout.Fields[c.Field]
 		for k := range f.Was {
 			w := &f.Was[k]
-			if w.Column == "" && !w.moved || r.unnamed(t, f, w, c.Values) {
+			if w.Column == "" && !w.family.IsSet() || r.unnamed(t, f, w, c.Values) {
 				continue
 			}
 			family, known := r.olderFamily(t, c, w)
@@ -135,10 +132,7 @@ func (r *resolver) older(t *Table) {
 				continue
 			}
 			before := f.Before(w)
-			older := Column{Pos: w.Pos, Qualifier: w.Column, Field: c.Field, Family: family, Values: c.Values, Was: &before}
-			if w.moved {
-				older.Qualifier = c.Qualifier
-			}
+			older := Column{Pos: w.Pos, Qualifier: cmp.Or(w.Column, c.Qualifier), Field: c.Field, Family: family, Values: c.Values, Was: &before}
 			if w.values.IsSet() {
 				older.Values = valuesOf(w.values, w.Type)
 			}
