@@ -1,7 +1,7 @@
-// Package evolve judges what a change of schemas does to stored events and to programs. Programs of all revisions of the lock are
-// rehearsed, and what they see decides; rules compare facts to find what a rehearsal cannot see, such as the order of a
-// rollout, and to explain what it finds. It does not read files: package lock stores facts, and package layout derives them
-// from schemas.
+// Package evolve judges what a change of schemas does to stored events and to programs. Programs of all revisions of
+// the lock are rehearsed, and what they see decides; rules compare facts to find what a rehearsal cannot see, such
+// as the order of a rollout, and to explain what it finds. It does not read files: package lock stores facts, and
+// package layout derives them from schemas.
 package evolve
 
 import (

@@ -12,8 +12,9 @@ import (
 
 // What a rehearsal finds decides; this file explains it: by the rule for what has become of a field, and its way out.
 
-// explain adds the finding for a loss since one side of a merge, or since the lock: values of a field are no longer read, or others
-// in their place, or windows are not. It reports whether there is one, or the other side has accepted it.
+// explain adds the finding for a loss since one side of a merge, or since the lock: values of a field are no longer
+// read, or others in their place, or windows are not. It reports whether there is one, or the other side has
+// accepted it.
 func (r *rewind) explain(p *pair, l rehearse.Loss, side int) bool {
 	if p.facts == nil || p.old == nil || l.Back() {
 		return false
@@ -188,9 +189,9 @@ func (c *comparer) stored(of *rehearse.Column) (lock.Column, bool) {
 	return out, known
 }
 
-// explains reports whether a finding says why a loss is one. What is read in place of a value is explained only by what
-// is said of the field, and by no finding that its values are not read; the loss of a field, or of its windows, by no finding about
-// another one. That values expire is no reason for not looking where they are.
+// explains reports whether a finding says why a loss is one. What is read in place of a value is explained only by
+// what is said of the field, and by no finding that its values are not read; the loss of a field, or of its windows,
+// by no finding about another one. That values expire is no reason for not looking where they are.
 func (f *Finding) explains(l rehearse.Loss) bool {
 	id := l.FieldOf()
 	switch {

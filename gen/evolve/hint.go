@@ -39,7 +39,8 @@ func examples(p *pair, change *Change) (old, new string) {
 			return sample.ShowKey(old), sample.ShowKey(new)
 		}
 	}
-	// The change affects only some values: those that the new type of a series value lacks, and those with characters that are escaped.
+	// The change affects only some values: those that the new type of a series value lacks, and those with
+	// characters that are escaped.
 	for i := range l.Series {
 		k := slices.IndexFunc(p.layout.Series, func(f layout.Field) bool { return f.Name == l.Series[i].Name })
 		if k < 0 {
@@ -215,8 +216,8 @@ func valueHint(h *hinting) string {
 	return ""
 }
 
-// mixedHint returns what to do about a column that has values of two types, because both sides of a merge have added it; empty
-// if the change is about no such column.
+// mixedHint returns what to do about a column that has values of two types, because both sides of a merge have added
+// it; empty if the change is about no such column.
 func mixedHint(h *hinting) string {
 	of := cmp.Or(h.way.column, h.way.read)
 	if of == nil || h.pair.old == nil || h.Rule != valueChanged && h.Rule != fieldElsewhere {

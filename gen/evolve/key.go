@@ -29,8 +29,8 @@ func (c *comparer) key() {
 	}
 }
 
-// sameRows reports whether keys have the same bytes. It adds the changes of what else differs: names of series values, types,
-// values of enums, and whether rows with other texts than those of constants are of other schemas.
+// sameRows reports whether keys have the same bytes. It adds the changes of what else differs: names of series
+// values, types, values of enums, and whether rows with other texts than those of constants are of other schemas.
 func (c *comparer) sameRows(old, new []lock.Segment) bool {
 	if c.old.KeyFact() != c.new.KeyFact() {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// troupes returns the pairs that are rehearsed together, as their schemas have tables of Bigtable in common, before or after the
-// change: in their order.
+// troupes returns the pairs that are rehearsed together, as their schemas have tables of Bigtable in common, before
+// or after the change: in their order.
 func (c *Comparison) troupes() (out [][]*pair) {
 	by := map[string][]int{} // pairs by what they share
 	for i := range c.pairs {
@@ -231,8 +231,8 @@ func seriesNames(old, new *lock.Layout) map[string]string {
 // otherField follows the name of a field that is none of an earlier one.
 const otherField = " (new)"
 
-// identities returns the fields of schemas that continue one of another name, and those that continue none although there was
-// one of their name.
+// identities returns the fields of schemas that continue one of another name, and those that continue none although
+// there was one of their name.
 func identities(sites map[string][]map[string][]origin) map[[2]string]string {
 	out := map[[2]string]string{}
 	for schema, all := range sites {

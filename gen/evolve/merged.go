@@ -8,8 +8,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/words"
 )
 
-// After a merge, the schemas are compared with what both sides say together, and with what each of them says: this file knows
-// what only both sides together tell.
+// After a merge, the schemas are compared with what both sides say together, and with what each of them says: this
+// file knows what only both sides together tell.
 
 // since adds the changes of stored events since one side of a merge, and returns those that the other side has accepted.
 func (c *Comparison) since(side int) (accepted []Finding) {
@@ -39,8 +39,8 @@ func (c *Comparison) since(side int) (accepted []Finding) {
 	return accepted
 }
 
-// acceptedSince reports whether another side of a merge has accepted a change of what both had in common. If both sides have,
-// each has accepted another one, perhaps.
+// acceptedSince reports whether another side of a merge has accepted a change of what both had in common. If both
+// sides have, each has accepted another one, perhaps.
 func (c *Comparison) acceptedSince(side int, name string) bool {
 	own := c.heads[side]
 	return slices.ContainsFunc(c.heads, func(other *lock.Epoch) bool {
@@ -52,8 +52,8 @@ func (c *Comparison) acceptedSince(side int, name string) bool {
 	})
 }
 
-// heirs returns the fields that the sides of a merge have made of one field of what both had in common: each by its name, with
-// one of these names. Columns of the one are columns of the others.
+// heirs returns the fields that the sides of a merge have made of one field of what both had in common: each by its
+// name, with one of these names. Columns of the one are columns of the others.
 func (c *Comparison) heirs(p *pair) map[string]string {
 	out := map[string]string{}
 	for i, head := range c.heads {
@@ -79,8 +79,8 @@ func (c *Comparison) heirs(p *pair) map[string]string {
 	return out
 }
 
-// mixed returns which values a column has, if the sides of a merge have added it for values of which none is read as those of
-// the other side; empty if it has no such values.
+// mixed returns which values a column has, if the sides of a merge have added it for values of which none is read as
+// those of the other side; empty if it has no such values.
 func (c *Comparison) mixed(p *pair, of *lock.Column) string {
 	var all []lock.Column
 	var types []string

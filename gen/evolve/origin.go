@@ -81,8 +81,8 @@ func continued(field string, all []origin) string {
 	return ""
 }
 
-// originsIn returns the origins of the fields of a layout that a table had before, and has; nil if the keys of columns have another
-// meaning.
+// originsIn returns the origins of the fields of a layout that a table had before, and has; nil if the keys of
+// columns have another meaning.
 func originsIn(m match) map[string][]origin {
 	c := &comparer{old: &m.old[0], new: &m.new[0]}
 	if (&comparer{old: c.old, new: c.new}).pattern() {

@@ -14,13 +14,11 @@ import (
 // from the present one, step by step, each name is that of the same thing later: a table may have had another name, and so
 // may a schema, a field and a series value. What was accepted as filled is so from then on.
 
-// past is what a revision of the lock says of the tables of a troupe, and what its names mean today.
+// past is what a revision of the lock says of tables that are rehearsed together, and what its names mean today.
 type past struct {
 	tables  map[*pair]*lock.Table // nil for those that were not there
 	facts   map[*pair]*lock.Table // in place of tables, what has the names; nil if these have
 	depth   map[*pair]int         // how many steps before a table was locked: its facts tell of some; see stages
-	first   bool                  // nothing was locked before
-	filled  []string              // the names of tables that have all events from then on: somebody says so
 	schemas map[string]string     // the present name of a schema that had another one
 	fields  map[[2]string]string  // the identity of a field that has another name, by its schema and the name then
 	series  map[[2]string]string  // likewise of a series value
@@ -35,23 +33,18 @@ type rewind struct {
 	done    map[*lock.Epoch]*rehearse.Epoch
 }
 
-// present returns what the lock says now.
-func (r *rewind) present() *past {
-	out := &past{tables: map[*pair]*lock.Table{}, depth: map[*pair]int{}, schemas: r.c.renamed, fields: map[[2]string]string{}, series: map[[2]string]string{}}
-	for _, p := range r.pairs {
-		if out.tables[p] = p.old; p.locked != nil {
-			out.tables[p] = p.locked
-		}
-	}
-	return out
-}
-
 // heads returns the programs of the last epochs of the lock.
 func (r *rewind) heads() (out []*rehearse.Epoch) {
-	now, heads := r.present(), r.c.heads
-	now.facts = map[*pair]*lock.Table{} // the names are those of the schemas
+	heads := r.c.heads
+	now := &past{
+		tables: map[*pair]*lock.Table{}, facts: map[*pair]*lock.Table{}, depth: map[*pair]int{},
+		schemas: r.c.renamed, fields: map[[2]string]string{}, series: map[[2]string]string{},
+	}
 	for _, p := range r.pairs {
-		if p.facts != nil {
+		if now.tables[p] = p.old; p.locked != nil {
+			now.tables[p] = p.locked
+		}
+		if p.facts != nil { // the names are those of the schemas
 			now.facts[p] = p.facts
 		}
 	}
@@ -79,8 +72,7 @@ func (r *rewind) epoch(at *lock.Epoch, is *past) *rehearse.Epoch {
 	if out := r.done[at]; out != nil {
 		return out
 	}
-	is.first, is.filled = len(at.After) == 0, r.filled(at, is)
-	out := &rehearse.Epoch{Program: r.program(is), Filled: is.filled}
+	out := &rehearse.Epoch{Program: r.program(is), Filled: r.filled(at, is)}
 	if r.done[at] = out; at.ID != "" {
 		out.Name = "epoch " + at.ID
 	}

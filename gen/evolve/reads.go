@@ -71,8 +71,8 @@ func (r *rewind) lacks(p *pair, losses []rehearse.Loss) {
 	}
 }
 
-// Lacks reports whether a table may lack events that another one of its schema has, as far as the history of its lock tells: it
-// moves to another lock, which does not have that.
+// Lacks reports whether a table may lack events that another one of its schema has, as far as the history of its
+// lock tells: it moves to another lock, which does not have that.
 func Lacks(l *lock.Lock, t *lock.Table) bool {
 	seen := map[*lock.Epoch]bool{}
 	for line := l.Heads(); len(line) > 0; line = line[1:] {

@@ -17,8 +17,8 @@ import (
 // stageOf is the facts of a table at one time; nil if it was not there.
 type stageOf []lock.Layout
 
-// stages returns what a table was before it was locked, as far as its facts tell, from the last step back to the first one: a
-// file may not have its history. nil is a step in which it was not there.
+// stages returns what a table was before it was locked, as far as its facts tell, from the last step back to the
+// first one: a file may not have its history. nil is a step in which it was not there.
 func stages(t *lock.Table) (out []stageOf) {
 	rest := t.Layouts
 	period := func() []lock.Layout {
@@ -64,8 +64,8 @@ func retires(l *lock.Layout) bool {
 // used returns layouts without what is no longer in use.
 func used(all []lock.Layout) stageOf { return stage(all, false) }
 
-// stage returns layouts as they are or, if before is set, as they were when what is no longer in use was: beside all else, but
-// that a layout has one rollup.
+// stage returns layouts as they are or, if before is set, as they were when what is no longer in use was: beside all
+// else, but that a layout has one rollup.
 func stage(all []lock.Layout, before bool) stageOf {
 	out := slices.Clone(all)
 	for i := range out {

@@ -77,8 +77,9 @@ var ways = map[string]func(h *hinting) string{
 	"E17": replacedHint,
 }
 
-// ruleText is the catalog of the rules, sorted by ID. A line begins a rule with its ID and title; the indented lines below it have its
-// other parts, and the sentences of its changes, each with a name. The way out of a change depends on it.
+// ruleText is the catalog of the rules, sorted by ID. A line begins a rule with its ID and title; the indented lines
+// below it have its other parts, and the sentences of its changes, each with a name. The way out of a change depends
+// on it.
 //
 //go:embed rules.txt
 var ruleText string

@@ -92,8 +92,8 @@ func Diff(in Input) *Comparison {
 	return c
 }
 
-// overruled reports whether there is a finding of class Data about what another one is about: the field that is added, or the part of
-// a rollup.
+// overruled reports whether there is a finding of class Data about what another one is about: the field that is
+// added, or the part of a rollup.
 func (c *Comparison) overruled(f Finding) bool {
 	_, name, _ := strings.Cut(f.Name, ":")
 	return f.Rule.Class != Data && slices.ContainsFunc(c.Findings, func(o Finding) bool {

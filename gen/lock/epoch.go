@@ -247,8 +247,8 @@ func joined(file string, all []*Epoch) (out state, err error) {
 	return out, nil
 }
 
-// derive finds out what the file said after an epoch, given those before it. A table that this did not change is that of before. The
-// error is an *Error.
+// derive finds out what the file said after an epoch, given those before it. A table that this did not change is
+// that of before. The error is an *Error.
 func (e *Epoch) derive(file string) error {
 	before, err := joined(file, e.After)
 	if err != nil {

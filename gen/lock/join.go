@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// What both sides of a merge say is joined, so that no column, number, enum value, acceptance or table that one of them knows is
-// forgotten. Which of two facts that contradict each other is taken does not matter: the schemas decide which one is so from
-// now on, and they are compared with each side by itself.
+// What both sides of a merge say is joined, so that no column, number, enum value, acceptance or table that one of
+// them knows is forgotten. Which of two facts that contradict each other is taken does not matter: the schemas
+// decide which one is so from now on, and they are compared with each side by itself.
 
 // join returns the facts of both sides of a merge, with base as their common ancestor. A fact that only one side has changed
 // is taken from that side. The error is an *Error.
@@ -128,7 +128,8 @@ func (t *Table) since(base *Table) []Layout {
 	return t.Layouts[:n]
 }
 
-// sameLayouts reports whether another side has what a side says of its own layouts, but for facts of which a layout has several.
+// sameLayouts reports whether another side has what a side says of its own layouts, but for facts of which a layout
+// has several.
 func (cs claims) sameLayouts(other claims, base *Table) bool {
 	for key, c := range cs {
 		if c.layout > 0 && c.joins == once && (len(base.Layouts) == 0 || c.layout > base.Newest().Number) && other[key].text != c.text {

@@ -390,12 +390,14 @@ func differences(from, to *Table, start time.Time, windows bool) []Cause {
 	return append(out, ColumnsChanged)
 }
 
-// agesOtherwise reports whether a rollup keeps its windows for another time than another one in the same family; both may be nil.
+// agesOtherwise reports whether a rollup keeps its windows for another time than another one in the same family;
+// both may be nil.
 func (r *Rollup) agesOtherwise(o *Rollup) bool {
 	return r != nil && o != nil && r.Family == o.Family && !r.GC.Equal(o.GC)
 }
 
-// alike reports whether two rollups, which may be nil, have the same windows in the same place, for as long as they are there.
+// alike reports whether two rollups, which may be nil, have the same windows in the same place, for as long as they
+// are there.
 func (r *Rollup) alike(o *Rollup) bool {
 	if r == nil || o == nil {
 		return r == o

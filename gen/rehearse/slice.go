@@ -12,8 +12,8 @@ import (
 // one field of every kind that never changed: the time is the sum over fields, not their product.
 
 // slicesOf returns the IDs of fields that are rehearsed together: each that ever changed, beside one of every kind
-// that never did, which are still, and with those that were stored in a column of it. Every slice has a field that all events have, if there
-// is one, so that an event is not taken for one of a single value.
+// that never did, which are still, and with those that were stored in a column of it. Every slice has a field that
+// all events have, if there is one, so that an event is not taken for one of a single value.
 func slicesOf(next *Epoch) (still []string, out [][]string) {
 	kinds := map[string][]string{} // of each field, where it is and how, in all epochs
 	required := map[string]bool{}  // of each field, whether all events have it
@@ -320,8 +320,8 @@ func (t Table) only(gone func(field string) bool) Table {
 	return t
 }
 
-// describe returns what is rehearsed in a part of an epoch and of those before it, but for the names of its own fields: parts
-// with equal texts have equal losses.
+// describe returns what is rehearsed in a part of an epoch and of those before it, but for the names of its own
+// fields: parts with equal texts have equal losses.
 func (n *part) describe(e *Epoch) string {
 	var b strings.Builder
 	names := map[string]string{}
