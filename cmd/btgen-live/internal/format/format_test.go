@@ -413,6 +413,11 @@ func TestZoneless(t *testing.T) {
 			}
 		}
 	}
+	for layout, text := range map[string]string{"2.1.2006 15:04 UTC": "1.3.2026 12:00 UTC", "2.1.2006 15:04 -07": "1.3.2026 13:00 +01"} {
+		if at, ok := format.ParseTime([]byte(text), format.ReaderOptions{Layout: layout}); !ok || at.Hour() != 12 {
+			t.Errorf("%s: %v, %v", layout, at, ok)
+		}
+	}
 }
 
 // Digits beyond the nanosecond are refused, whatever the form of a time or a duration that is a text, unless they are zeros.
