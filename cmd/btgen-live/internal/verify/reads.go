@@ -59,10 +59,7 @@ func (v *verifier) events(ctx context.Context, client store.Client, o Options) e
 	for _, key := range slices.Sorted(maps.Keys(misplaced)) {
 		if !owned[key] && !v.reported[key] {
 			v.report.Events.add(false)
-			v.found(Finding{
-				Row: show(key), Problem: misplaced[key].Err.Error(), kind: "misplaced",
-				Guess: "another program wrote the row with other rules for its key",
-			})
+			v.found("misplaced", key, "", misplaced[key].Err.Error(), "another program wrote the row with other rules for its key")
 		}
 	}
 	return nil
@@ -72,9 +69,8 @@ func (v *verifier) events(ctx context.Context, client store.Client, o Options) e
 func (v *verifier) unreadEvent(failed *store.DecodeError) {
 	v.report.Events.add(false)
 	if errors.Is(failed, codec.ErrMissing) {
-		v.found(Finding{Row: show(failed.Row), Column: show(failed.Column), Problem: failed.Err.Error(), kind: "event",
-			Guess: fmt.Sprintf("another program does not write %q, or it expired or was deleted before the rest; "+
-				"make the field optional, or give it a default", failed.Column)})
+		v.found("event", failed.Row, show(failed.Column), failed.Err.Error(), fmt.Sprintf("another program does not write %q, "+
+			"or it expired or was deleted before the rest; make the field optional, or give it a default", failed.Column))
 	}
 }
 
@@ -114,11 +110,10 @@ func (v *verifier) windows(ctx context.Context, client store.Client, o Options) 
 
 // wrongRun adds the finding for a run that does not agree with its events.
 func (v *verifier) wrongRun(e *store.RunError) {
-	f := Finding{Row: show(e.Row), Column: show(e.Column), Problem: e.Reason(), kind: "damaged run",
-		Guess: "the cell is damaged: btgen-live rollup with --all replaces it, as long as all events of the bucket are there"}
+	kind, guess := "damaged run", "the cell is damaged: btgen-live rollup with --all replaces it, as long as all events of the bucket are there"
 	if !e.Window.IsZero() {
-		f.kind = "run"
-		f.Guess = "a program without the rollup has changed the events: write one of them again, and run btgen-live rollup"
+		kind = "run"
+		guess = "a program without the rollup has changed the events: write one of them again, and run btgen-live rollup"
 	}
-	v.found(f)
+	v.found(kind, e.Row, show(e.Column), e.Reason(), guess)
 }

@@ -164,8 +164,7 @@ func (v *verifier) row(row bigtable.Row) {
 	v.report.Rows.add(keys != nil)
 	if keys == nil {
 		v.reported[row.Key()] = true
-		guess := guessKey(v.schemas[0], row.Key(), refused)
-		v.found(Finding{Row: show(row.Key()), Problem: refused.Error(), Guess: guess, kind: "key"})
+		v.found("key", row.Key(), "", refused.Error(), guessKey(v.schemas[0], row.Key(), refused))
 		return
 	}
 	for _, family := range slices.Sorted(maps.Keys(row)) {
@@ -177,16 +176,16 @@ func (v *verifier) row(row bigtable.Row) {
 }
 
 // found counts a finding with those of its kind.
-func (v *verifier) found(f Finding) {
+func (v *verifier) found(kind, row, column, problem, guess string) {
 	for i := range v.report.Findings {
-		other, ofColumn := &v.report.Findings[i], f.kind == "value" || f.kind == "column"
-		if other.kind == f.kind && other.Guess == f.Guess && (other.Column == f.Column || !ofColumn) {
+		other, ofColumn := &v.report.Findings[i], kind == "value" || kind == "column"
+		if other.kind == kind && other.Guess == guess && (other.Column == column || !ofColumn) {
 			other.Count++
 			return
 		}
 	}
-	if f.Count = 1; len(v.report.Findings) < maxFindings {
-		v.report.Findings = append(v.report.Findings, f)
+	if len(v.report.Findings) < maxFindings {
+		v.report.Findings = append(v.report.Findings, Finding{1, show(row), column, problem, guess, kind})
 	}
 }
 
@@ -207,8 +206,7 @@ func (v *verifier) cell(row string, keys []Key, family string, item bigtable.Rea
 	}
 	name := family + ":" + show(qualifier)
 	if v.report.Columns.add(found); !found {
-		guess := v.guessColumn(family, qualifier)
-		v.found(Finding{Row: show(row), Column: name, Problem: "the schema has no such column", Guess: guess, kind: "column"})
+		v.found("column", row, name, "the schema has no such column", v.guessColumn(family, qualifier))
 		return
 	}
 	err := of.doubt(item)
@@ -216,14 +214,14 @@ func (v *verifier) cell(row string, keys []Key, family string, item bigtable.Rea
 	if compared, wrong := of.checkTime(family, item); compared {
 		v.report.Times.add(wrong == nil)
 		if wrong != nil {
-			v.found(Finding{Row: show(row), Problem: wrong.Error(), Guess: guessTime(row), kind: "time"})
+			v.found("time", row, "", wrong.Error(), guessTime(row))
 		}
 	}
 	if err != nil {
 		if of.Table.Pattern.Naming() != codec.NamedByField {
 			name = family + ":" // a column for each value or event
 		}
-		v.found(Finding{Row: show(row), Column: name, Problem: err.Error(), Guess: of.guess(err), kind: "value"})
+		v.found("value", row, name, err.Error(), of.guess(err))
 	}
 }
 
