@@ -128,7 +128,13 @@ var keyChecks = checks{
 				continue
 			}
 			if f := r.l.Series[g.Series]; f.Type.Traits().Integer() || f.Type == schema.Duration {
-				padded := fmt.Sprintf("{name: %s, encoding: decimal, pad: %d}", f.Name, digitsOf(f.Type))
+				digits := 19 // of the largest value
+				if own := f.Type.Traits(); own.Bits == 32 {
+					digits = 10
+				} else if own.Number == schema.Unsigned {
+					digits = 20
+				}
+				padded := fmt.Sprintf("{name: %s, encoding: decimal, pad: %d}", f.Name, digits)
 				r.at(r.t.Source(&g).Pos, "unpadded", f.Name, withSegment(r.t, &g, padded))
 			}
 		}
@@ -239,16 +245,4 @@ func formatOf(t *layout.Table, g codec.Segment) (format codec.TimeFormat, is boo
 		return t.Time, true
 	}
 	return format, false
-}
-
-// digitsOf returns the number of decimal digits of the type's largest value.
-func digitsOf(t schema.Type) int {
-	own := t.Traits()
-	switch {
-	case own.Bits == 32:
-		return 10
-	case own.Number == schema.Unsigned:
-		return 20
-	}
-	return 19
 }

@@ -34,7 +34,8 @@ var limitChecks = checks{
 		case n > maxCellBytes:
 			r.at(r.t.Pos, "limit", size(n))
 		case n > recommendedCell:
-			r.as(diag.Warning).at(r.t.Pos, "large", size(n))
+			r.severity = diag.Warning
+			r.at(r.t.Pos, "large", size(n))
 		}
 	},
 	// An error if the lower bound exceeds the limit at a declared rate, and a warning if it does at an assumed rate.
@@ -45,11 +46,11 @@ var limitChecks = checks{
 		switch {
 		case e.LeastRow > maxRowBytes && known:
 		case e.LeastRow > maxRowBytes:
-			r = r.as(diag.Warning)
+			r.severity = diag.Warning
 		case e.Row.Typical > recommendedRowBytes:
-			rule, r = "Bigtable recommends at most 100 MB", r.as(diag.Warning)
+			rule, r.severity = "Bigtable recommends at most 100 MB", diag.Warning
 		case e.Row.Typical > recommendedRowBytes/2:
-			rule, r = "Bigtable recommends at most 100 MB, so leave room to grow", r.as(diag.Advice)
+			rule, r.severity = "Bigtable recommends at most 100 MB, so leave room to grow", diag.Advice
 		default:
 			return
 		}
@@ -97,7 +98,12 @@ var limitChecks = checks{
 			r.at(f.Pos, "sums", r.t.Pattern, f.Name, len(f.Name), maxFamilyName)
 		case f.Name == "", f.Sums: // reported with the table, or with the family of events
 		case notInFamily.MatchString(f.Name):
-			r.at(f.Pos, "characters", f.Name, legalFamily(r.t, f.Name))
+			legal := strings.Trim(notInFamily.ReplaceAllString(f.Name, "_"), "_")
+			if len(r.t.Families) > 1 || legal == "" {
+				r.at(f.Pos, "characters", f.Name, "")
+			} else {
+				r.at(f.Pos, "characters", f.Name, ": "+code("family: %s", schema.Quoted(legal)))
+			}
 		case len(f.Name) > maxFamilyName:
 			r.at(f.Pos, "long", len(f.Name), maxFamilyName)
 		}
@@ -154,16 +160,6 @@ func (r reporter) smaller(e *estimate.Estimate) string {
 }
 
 var notInFamily = regexp.MustCompile(`[^-_.a-zA-Z0-9]+`)
-
-// legalFamily proposes the name with invalid characters replaced, if the table has only
-// one family.
-func legalFamily(t *layout.Table, name string) string {
-	legal := strings.Trim(notInFamily.ReplaceAllString(name, "_"), "_")
-	if len(t.Families) > 1 || legal == "" {
-		return ""
-	}
-	return ": " + code("family: %s", schema.Quoted(legal))
-}
 
 // wholeAges reports ages that are not in whole seconds, also those of nested rules.
 func wholeAges(r reporter, f layout.Family) {

@@ -80,12 +80,6 @@ type reporter struct {
 	size func() estimate.Estimate
 }
 
-// as returns a reporter that adds findings with the given severity.
-func (r reporter) as(severity diag.Severity) reporter {
-	r.severity = severity
-	return r
-}
-
 // CheckBroken returns the errors that rules find in a schema that has others, so that its layout may lack
 // anything. What only warns, or estimates, waits until these are mended.
 func CheckBroken(s *schema.Schema, l *layout.Layout) diag.List {

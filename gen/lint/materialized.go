@@ -22,9 +22,11 @@ var viewChecks = checks{
 				r.at(v.Pos, "unreadable", v.ID, why, hint)
 				continue
 			}
+			advice := r
+			advice.severity = diag.Advice
 			for _, older := range r.t.Older {
 				if why := googlesql.Missing(r.t, older); why != "" {
-					r.as(diag.Advice).at(v.Pos, "missing", v.ID, why)
+					advice.at(v.Pos, "missing", v.ID, why)
 				}
 			}
 		}

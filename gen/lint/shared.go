@@ -21,7 +21,11 @@ func CheckShared(layouts []*layout.Layout) diag.List {
 			a.agree(tables, &found)
 		}
 		for _, rule := range Rules() {
-			found = append(found, rule.findShared(tables)...)
+			if check := sharedChecks[rule.ID]; check != nil {
+				var of diag.List
+				check(reporter{rule: rule, severity: rule.Severity, found: &of, tables: tables})
+				found = append(found, slices.DeleteFunc(of, func(d diag.Diagnostic) bool { return allowed(d, tables) })...)
+			}
 		}
 	}
 	return found
@@ -44,18 +48,11 @@ func shared(layouts []*layout.Layout) [][]*layout.Table {
 	return out
 }
 
-// findShared returns the findings of a rule in a table that some schemas share, without those
-// that the schema with the finding allows.
-func (r Rule) findShared(tables []*layout.Table) diag.List {
-	var found diag.List
-	if check := sharedChecks[r.ID]; check != nil {
-		check(reporter{rule: r, severity: r.Severity, found: &found, tables: tables})
-	}
-	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
-		return slices.ContainsFunc(tables, func(t *layout.Table) bool {
-			view := func(v layout.MaterializedView) bool { return v.Pos == d.Pos }
-			return t.Allows(r.ID) && (t.Pos == d.Pos || slices.ContainsFunc(t.Views, view))
-		})
+// allowed reports whether the schema with a finding about tables that schemas share allows it.
+func allowed(d diag.Diagnostic, tables []*layout.Table) bool {
+	return slices.ContainsFunc(tables, func(t *layout.Table) bool {
+		view := func(v layout.MaterializedView) bool { return v.Pos == d.Pos }
+		return t.Allows(d.Rule) && (t.Pos == d.Pos || slices.ContainsFunc(t.Views, view))
 	})
 }
 
