@@ -1,10 +1,11 @@
 // Package infer proposes a schema for a table that other programs write, from a sample of
 // its rows: the segments of the row keys, the place and the form of the time, the pattern,
 // columns and their types, and the time to live. Each is a hypothesis that is tried against
-// the sample, and refuted or kept; of those that are kept, a plain order takes the one that
-// explains most: [draft.order], [key.order], and the order of the codings of a type. A
-// proposal prints what shows its conclusions, and asks about what a sample cannot tell. The
-// package accesses neither tables nor the disk.
+// what is observed of the sample, and refuted or kept; of those that are kept, a plain order
+// takes the one that explains most: [compareKeys], [draft.order], and the order of the
+// codings of a type. A proposal prints what shows its conclusions, and asks about what would
+// contradict them. The package also proposes schemas for the events in files of other
+// systems. It accesses neither tables nor the disk.
 package infer
 
 import (

@@ -277,15 +277,13 @@ func isText(s string) bool { return text([]byte(s)) }
 // coding returns the coding of the values of a column, and a question about it.
 func (d data) coding() (c coding, doubt string) {
 	opaque := coding{typ: "bytes", values: "binary"}
-	empty, asText, isText := len(d)-d.count(isFull), coding{typ: "string"}, d.all(text)
-	switch {
-	case empty == len(d):
-		return asText, "All values in the sample are empty. Which type is it?"
-	case empty > 0:
-		if !isText {
-			asText = opaque
+	if empty := len(d) - d.count(isFull); empty == len(d) {
+		return coding{typ: "string"}, "All values in the sample are empty. Which type is it?"
+	} else if empty > 0 {
+		if c = opaque; d.all(text) {
+			c = coding{typ: "string"}
 		}
-		return asText, fmt.Sprintf("%d of %d values are empty. What do they mean?", empty, len(d))
+		return c, fmt.Sprintf("%d of %d values are empty. What do they mean?", empty, len(d))
 	}
 	found, doubt := codingOf(d, cellTexts)
 	if found == nil {
@@ -330,8 +328,8 @@ func show[T ~string | ~[]byte](b T) string {
 
 // isBlob reports whether all values are serialized events: JSON objects or protobuf messages.
 func (d data) isBlob() bool {
-	if d.all(isObject) || d.all(text) {
-		return d.all(isObject)
+	if objects := d.all(isObject); objects || d.all(text) {
+		return objects
 	}
 	c, _ := d.coding()
 	return c.typ == "bytes"
