@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"hash/maphash"
 	"iter"
 	"maps"
 	"slices"
@@ -11,6 +12,11 @@ import (
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
+
+// eventPlace identifies the series, time and sequence number of an event by a hash.
+type eventPlace [2]uint64
+
+var placeSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
 // The sides of a comparison.
 const inSource, inTarget = 0, 1
@@ -20,8 +26,8 @@ type comparison struct {
 	source *mapping
 	last   bool // of several events of the source at a place, only the last one counts
 	text   []byte
-	index  map[string]int // in all, by place
-	all    []atPlace      // each place once, in order of the events
+	index  map[eventPlace]int // in all
+	all    []atPlace          // each place once, in order of the events
 }
 
 // atPlace is what the tables have at a place.
@@ -34,32 +40,40 @@ type atPlace struct {
 
 // places returns the places of events that the source can store.
 func (c *copier) places(events []event) *comparison {
-	at := &comparison{source: c.backfill.source, last: c.alike && !c.appends, index: make(map[string]int, len(events))}
+	at := &comparison{source: c.backfill.source, last: c.alike && !c.appends, index: make(map[eventPlace]int, len(events))}
+	at.all = make([]atPlace, 0, len(events))
+	memory := make([]event, 2*len(events)) // mostly, a table has one event at a place
 	for n, e := range events {
 		place, ok := at.place(e)
-		if _, known := at.index[string(place)]; ok && !known {
-			at.index[string(place)] = len(at.all)
-			at.all = append(at.all, atPlace{of: e, n: n})
+		if _, known := at.index[place]; ok && !known {
+			at.index[place] = len(at.all)
+			at.all = append(at.all, atPlace{of: e, n: n, has: [2][]event{memory[2*n : 2*n : 2*n+1], memory[2*n+1 : 2*n+1 : 2*n+2]}})
 		}
 	}
 	return at
 }
 
-// place returns what identifies the series, time and sequence number of an event; false if the source cannot
-// store it. It is valid until the next call.
-func (p *comparison) place(e event) ([]byte, bool) {
+// place returns the place of an event; false if the source cannot store it.
+func (p *comparison) place(e event) (out eventPlace, ok bool) {
 	l, key := p.source.homeOf(e)
 	if key == nil {
-		return nil, false
+		return out, false
 	}
-	p.text = appendPlace(p.text[:0], "", string(key), *l.Time(e), l.sequenceOf(e))
-	return p.text, true
+	at := *l.Time(e)
+	p.text = binary.BigEndian.AppendUint64(p.text[:0], uint64(at.Unix()))
+	p.text = binary.BigEndian.AppendUint32(p.text, uint32(at.Nanosecond()))
+	p.text = binary.BigEndian.AppendUint32(p.text, l.sequenceOf(e))
+	p.text = append(p.text, key...)
+	for i, seed := range placeSeeds {
+		out[i] = maphash.Bytes(seed, p.text)
+	}
+	return out, true
 }
 
 // at returns what the tables have at the place of an event; nil if it is none of the places.
 func (p *comparison) at(e event) *atPlace {
 	place, ok := p.place(e)
-	if i, is := p.index[string(place)]; ok && is {
+	if i, is := p.index[place]; ok && is {
 		return &p.all[i]
 	}
 	return nil

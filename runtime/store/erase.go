@@ -45,8 +45,10 @@ type eraser struct {
 
 // pendingRow contains pending mutations of one row.
 type pendingRow struct {
-	*erasedRow
+	key      string
 	mutation *bigtable.Mutation
+	at       time.Time     // see erasedRow
+	gone     rollup.Ranges // see erasedRow
 }
 
 // eraser returns an eraser for one table of the writer. It adds its counts to d.
@@ -76,7 +78,7 @@ type erasing struct {
 	a       *rowAssembler         // of the reading
 	of      map[exactInstant]bool // the events to delete, and whether they were found; nil for all of the range
 	one     [1]wire.Row           // see inPart
-	rows    []*erasedRow          // of the current bucket
+	rows    []erasedRow           // of the current bucket
 	most    map[stamp]int         // how many events of each stamp these have shown so far
 }
 
@@ -164,21 +166,21 @@ func (e *erasing) bucket(rows []wire.Row, span int) error {
 		if !row.Exists() {
 			continue
 		}
-		r, err := e.row(row, span+i)
+		r, ours, err := e.row(row, span+i)
 		if err != nil {
 			return err
 		}
-		if r == nil || e.marker != nil && e.erased(r) {
-			continue
+		if ours && (e.marker == nil || !e.erased(&r)) {
+			e.rows, torn = append(e.rows, r), cmp.Or(torn, e.tears(&r))
 		}
-		e.rows, torn = append(e.rows, r), cmp.Or(torn, e.tears(r))
 	}
 	if torn != nil {
 		e.unfinished(torn)
 		return nil
 	}
 	clear(e.most)
-	for _, r := range e.rows {
+	for i := range e.rows {
+		r := &e.rows[i]
 		events, err := e.mapping.form().erase(e, r)
 		if err == nil && r.mutations == 0 && e.marker != nil && !e.marker.table.Whole(r.at, e.now()) && e.hasRollup(r) {
 			err = e.mutate(r, 0, 0, func(*bigtable.Mutation) {}) // a run may have events that have expired
@@ -191,7 +193,6 @@ func (e *erasing) bucket(rows []wire.Row, span int) error {
 			e.counts.Rows++
 		}
 		e.mu.Unlock()
-		r.Row = wire.Row{} // it is released now
 	}
 	return nil
 }
@@ -215,27 +216,27 @@ func (e *eraser) unfinished(err error) {
 	e.undeleted = cmp.Or(e.undeleted, err)
 }
 
-// row returns a row of a span; nil if the query does not select its series.
-func (e *erasing) row(row wire.Row, span int) (*erasedRow, error) {
+// row returns a row of a span; false if the query does not select its series.
+func (e *erasing) row(row wire.Row, span int) (r erasedRow, ours bool, err error) {
 	a := &e.reading.assembler
 	at, err := a.timeOf(row)
 	if err != nil {
-		return nil, e.skip(err)
+		return r, false, e.skip(err)
 	}
 	if a.match != nil && !a.match(a.base) {
-		return nil, nil
+		return r, false, nil
 	}
 	if of := &e.reading.asked.Spans[span]; of.Suffix != "" {
 		spans, err := e.reading.q.Spans(a.base)
 		if err != nil || spans[span].Prefix != of.Prefix || spans[span].Suffix != of.Suffix {
-			return nil, nil
+			return r, false, nil
 		}
 	}
-	r := &erasedRow{Row: row, key: row.Key(), at: at, sequence: e.mapping.sequenceOf(a.base)}
+	r = erasedRow{Row: row, key: row.Key(), at: at, sequence: e.mapping.sequenceOf(a.base)}
 	if e.marker != nil {
 		r.gone = e.goneIn(at)
 	}
-	return r, nil
+	return r, true, nil
 }
 
 // erased reports whether a row of a table with a rollup has only cells of deletions.
@@ -502,7 +503,7 @@ func (t *eraser) mutate(row *erasedRow, mutations, names int, add func(m *bigtab
 	}
 	size := names + mutations*mutationOverhead
 	n := len(t.pending)
-	if n == 0 || t.pending[n-1].erasedRow != row {
+	if n == 0 || t.pending[n-1].key != row.key {
 		size += wire.EntrySize([]byte(row.key), 0)
 		if t.marker != nil {
 			mutations, size = mutations+1, size+mutationOverhead+20*len(row.gone)
@@ -514,8 +515,8 @@ func (t *eraser) mutate(row *erasedRow, mutations, names int, add func(m *bigtab
 		}
 		n = 0
 	}
-	if n == 0 || t.pending[n-1].erasedRow != row {
-		t.pending = append(t.pending, pendingRow{row, bigtable.NewMutation()})
+	if n == 0 || t.pending[n-1].key != row.key {
+		t.pending = append(t.pending, pendingRow{row.key, bigtable.NewMutation(), row.at, row.gone})
 		n++
 	}
 	add(t.pending[n-1].mutation)

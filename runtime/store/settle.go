@@ -161,8 +161,8 @@ func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 	}
 	e := t.erasing(q, v, time.Time{}, scan.MaxTime)
 	err := e.each(func(rows []wire.Row, span int) error {
-		row, err := e.row(rows[0], span)
-		if err != nil || row == nil {
+		row, ours, err := e.row(rows[0], span)
+		if err != nil || !ours {
 			return err
 		}
 		found := e.a.stateRow(row.Row, s.column)
