@@ -112,10 +112,15 @@ func (c *comparer) windowsOf(s lock.Summary, old lock.Column, field string) (Cha
 		at.New, at.way.text = is.String(), "keep the type, and add a field for the new values"
 		return at.as("rollup-type", s.Name, at.Old, at.New), true
 	}
-	new, is := column(c.new, s.Name)
-	if !is {
-		return Change{}, false
+	if new, is := column(c.new, s.Name); is {
+		return c.meaning(at, old, new)
 	}
+	return Change{}, false
+}
+
+// meaning returns the change of what stored statistics of a field mean: of which events, and of which values of an enum; false if
+// they mean the same.
+func (c *comparer) meaning(at Change, old, new lock.Column) (Change, bool) {
 	at.way = way{text: "keep it as it was, and add a field"}
 	if old.Default == nil && new.Default != nil && old.Optional {
 		at.Old, at.New = presenceText(old), presenceText(new)

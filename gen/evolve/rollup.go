@@ -109,15 +109,20 @@ func (c *comparer) sameRollup(old, new *lock.Rollup) {
 	c.summaries(new.Family)
 }
 
-// summaries adds the changes of the fields that a rollup gets.
+// summaries adds the changes of the fields that a rollup gets, and of what the others mean: windows of events that are still there are
+// read, whose counts and values differ then from those of the events.
 func (c *comparer) summaries(family string) {
 	for _, new := range c.new.Summaries {
 		i := slices.IndexFunc(c.old.Summaries, func(s lock.Summary) bool { return s.Name == new.Name })
-		_, had := column(c.old, new.Name)
-		of, _ := column(c.new, new.Name)
+		old, had := column(c.old, new.Name)
+		of, has := column(c.new, new.Name)
 		at := c.atSummary(family, new.Name, of)
 		at.New, at.way.text = new.Type.String(), "give the field a name that no other had"
 		switch {
+		case i >= 0 && !c.old.Summaries[i].Retired && had && has:
+			if change, differs := c.meaning(at, old, of); differs {
+				c.changes = append(c.changes, change)
+			}
 		case i >= 0 && !c.old.Summaries[i].Retired:
 		case i >= 0 && !had:
 			at.Old = c.old.Summaries[i].Type.String() + " of the removed field"
