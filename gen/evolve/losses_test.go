@@ -167,6 +167,18 @@ func TestLosses(t *testing.T) {
 		{"the only values of some events are removed", "X01:readings/Read", []revision{{fields: "a: {type: int64, optional: true}, b: {type: float64, optional: true}, c: {type: string, optional: true}, d: {type: bool, optional: true}", tables: []string{readings}}, {fields: "a: {type: int64, optional: true}, b: {type: float64, optional: true}", tables: []string{readings}}}},
 		{"the only value of some serialized events is removed", "", []revision{{fields: "temp: {type: float64, optional: true, number: 1}, note: {type: string, optional: true, number: 2}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}}, {fields: "note: {type: string, optional: true, number: 2}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}}}},
 		{"an entry of was is removed, and events expire earlier", "E20:readings/total", []revision{of(readings), {fields: "temp: float64, total: {type: int64, was: [count]}", tables: []string{readings}}, {fields: "temp: float64, total: int64", tables: []string{tableOf("readings", "ttl: {max_age: 20d}")}}}},
+		{"a column is read that was another field's, all fields have changed, and one has a default", "E14:readings/note", []revision{
+			{fields: `count: {type: int64, default: 0}, note: {type: string, optional: true}, other: {type: int32, optional: true}`, tables: []string{readings}},
+			{fields: `count: {type: int64, default: 0}, note: {type: string, optional: true}`, tables: []string{readings}},
+			{fields: `n: {type: int64, default: 0, was: [count]}, note: {type: string, optional: true}`, tables: []string{readings}},
+			{fields: `n: {type: int64, default: 0, was: [count]}, note: {type: string, optional: true, was: [{column: other, type: int32}]}`, tables: []string{readings}},
+		}},
+		{"the same, and no event has all fields", "E14:readings/note", []revision{
+			{fields: `count: {type: int64, optional: true}, note: {type: string, optional: true}, other: {type: int32, optional: true}`, tables: []string{readings}},
+			{fields: `count: {type: int64, optional: true}, note: {type: string, optional: true}`, tables: []string{readings}},
+			{fields: `n: {type: int64, optional: true, was: [count]}, note: {type: string, optional: true}`, tables: []string{readings}},
+			{fields: `n: {type: int64, optional: true, was: [count]}, note: {type: string, optional: true, was: [{column: other, type: int32}]}`, tables: []string{readings}},
+		}},
 		{"a column is reused, and events expire earlier", "E14:readings/note", []revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}, {fields: "temp: float64, note: {type: int64, optional: true}", tables: []string{tableOf("readings", "ttl: {max_age: 20d}")}}}},
 		{"an entry of was is removed, and the type of another field changes", "E20:readings/total", []revision{of(readings), {fields: "temp: float64, total: {type: int64, was: [count]}", tables: []string{readings}}, {fields: "temp: string, total: int64", tables: []string{readings}}}},
 		{"a field is removed, added again as it was, and again in another column", "E20:readings/note", []revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}, {fields: "temp: float64, note: {type: string, optional: true, column: n}", tables: []string{readings}}}},

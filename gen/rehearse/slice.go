@@ -13,10 +13,11 @@ import (
 
 // slicesOf returns the IDs of fields that are rehearsed together: each that ever changed, beside one of every kind
 // that never did, which are still, and with those that were stored in a column of it. Every slice has a field that
-// all events have, if there is one, so that an event is not taken for one of a single value.
+// all events have or, if there is none, one that all programs know, so that an event is not taken for one of a single value.
 func slicesOf(next *Epoch) (still []string, out [][]string) {
 	kinds := map[string][]string{} // of each field, where it is and how, in all epochs
-	required := map[string]bool{}  // of each field, whether all events have it
+	required := map[string]bool{}  // of each field, whether all events have it: one with a default is always written
+	lasting := map[string]bool{}   // of each field, whether all programs know it
 	changed := map[string]bool{}
 	walk(next, map[*Epoch]bool{}, func(e *Epoch) {
 		for i := range e.Program.Schemas {
@@ -24,10 +25,10 @@ func slicesOf(next *Epoch) (still []string, out [][]string) {
 			for k := range p.Fields {
 				id := p.Name + sep + p.Fields[k].ID
 				if _, known := kinds[id]; !known {
-					required[id] = true
+					required[id], lasting[id] = true, true
 				}
 				kinds[id] = append(kinds[id], p.describe(&p.Fields[k]))
-				required[id] = required[id] && !p.Fields[k].Optional
+				required[id] = required[id] && (!p.Fields[k].Optional || p.Fields[k].Default != "")
 			}
 		}
 	})
@@ -36,7 +37,7 @@ func slicesOf(next *Epoch) (still []string, out [][]string) {
 		for _, id := range ids {
 			name, field, _ := strings.Cut(id, sep)
 			if s := e.Program.schema(name); s != nil && s.field(field) == nil {
-				required[id] = false
+				required[id], lasting[id] = false, false
 			}
 			changed[id] = changed[id] || slices.ContainsFunc(e.After, func(prev *Epoch) bool { return changes(&prev.Program, &e.Program, id) })
 		}
@@ -50,10 +51,14 @@ func slicesOf(next *Epoch) (still []string, out [][]string) {
 			anchored[schemaOf(id)] = anchored[schemaOf(id)] || required[id]
 		}
 	}
-	for _, id := range ids {
-		if required[id] && !anchored[schemaOf(id)] {
-			anchored[schemaOf(id)] = true
-			still = append(still, id)
+	for _, anchors := range []map[string]bool{required, lasting} {
+		for _, id := range ids {
+			if anchors[id] && !anchored[schemaOf(id)] {
+				anchored[schemaOf(id)] = true
+				if !slices.Contains(still, id) {
+					still = append(still, id)
+				}
+			}
 		}
 	}
 	together := meetings(next)
