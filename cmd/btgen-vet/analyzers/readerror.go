@@ -1,0 +1,163 @@
+package analyzers
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// ReadError reports loops over events that ignore the error.
+var ReadError = newAnalyzer("readerror", "report loops over events that ignore the error of the read", true, readError)
+
+// readError implements ReadError.
+func readError(p *pass, file inspector.Cursor) error {
+	for c := range file.Preorder((*ast.RangeStmt)(nil)) {
+		loop := c.Node().(*ast.RangeStmt)
+		if !p.reads(loop.X) {
+			continue
+		}
+		switch at, ok := p.droppedIn(c); {
+		case isBlank(loop.Value) && !isBlank(loop.Key):
+			p.found(loop.X, "the error of the read is ignored: if it fails, the loop ends without all events; check it in the loop", p.checkError(c)...)
+		case ok:
+			p.found(at, "the error of the read is lost: the caller takes what was read for all events; return the error")
+		}
+	}
+	return nil
+}
+
+// reads reports whether an expression has the events, or the like, of a read and its errors.
+func (p *pass) reads(e ast.Expr) bool {
+	s, ok := types.Unalias(p.TypesInfo.TypeOf(e)).Underlying().(*types.Signature)
+	if !ok || s.Params().Len() != 1 {
+		return false
+	}
+	yield, ok := s.Params().At(0).Type().Underlying().(*types.Signature)
+	if !ok || yield.Params().Len() != 2 || !isError(yield.Params().At(1).Type()) {
+		return false
+	}
+	if v := p.object(e); v != nil && len(p.values(v)) == 1 && p.values(v)[0] != nil {
+		e = p.values(v)[0]
+	}
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	of, _ := p.storeMethod(call)
+	return of != ""
+}
+
+// droppedIn returns the place where a loop drops its error; false if it may use it.
+func (p *pass) droppedIn(loop inspector.Cursor) (at ast.Node, ok bool) {
+	n := loop.Node().(*ast.RangeStmt)
+	id, isIdent := n.Value.(*ast.Ident)
+	if !isIdent || n.Tok != token.DEFINE {
+		return nil, false
+	}
+	for _, use := range p.uses(loop, p.TypesInfo.Defs[id]) {
+		if at = dropped(use); at == nil {
+			return nil, false
+		}
+	}
+	return at, at != nil
+}
+
+// dropped returns the statement that ignores an error, such as _ = err, or skips to the next or the last round of the loop for it.
+func dropped(use inspector.Cursor) ast.Node {
+	switch parent := use.Parent().Node().(type) {
+	case *ast.AssignStmt:
+		if len(parent.Lhs) == 1 && isBlank(parent.Lhs[0]) {
+			return parent
+		}
+	case *ast.BinaryExpr:
+		if s, ok := use.Parent().Parent().Node().(*ast.IfStmt); ok && parent.Op == token.NEQ && len(s.Body.List) == 1 && s.Else == nil {
+			if jump, ok := s.Body.List[0].(*ast.BranchStmt); ok {
+				return jump
+			}
+		}
+	}
+	return nil
+}
+
+// checkError returns the fix that makes a loop return its error, if the function around it returns one.
+func (p *pass) checkError(loop inspector.Cursor) []analysis.SuggestedFix {
+	n := loop.Node().(*ast.RangeStmt)
+	results, ok := p.failure(loop)
+	if !ok || len(n.Body.List) == 0 || n.Tok != token.DEFINE || p.mentionsName(n.Body, "err") {
+		return nil
+	}
+	edit := analysis.TextEdit{Pos: n.Key.End(), End: n.Key.End(), NewText: []byte(", err")}
+	if n.Value != nil {
+		edit = analysis.TextEdit{Pos: n.Value.Pos(), End: n.Value.End(), NewText: []byte("err")}
+	}
+	first := n.Body.List[0].Pos()
+	check := []byte("if err != nil {\nreturn " + results + "\n}\n")
+	return []analysis.SuggestedFix{{Message: "return the error", TextEdits: []analysis.TextEdit{
+		edit, {Pos: first, End: first, NewText: check},
+	}}}
+}
+
+// failure returns what a return statement for an error err returns; false if the function around a node returns no error.
+func (p *pass) failure(c inspector.Cursor) (results string, ok bool) {
+	f, ok := enclosingFunc(c)
+	if !ok {
+		return "", false
+	}
+	var of types.Type
+	switch f := f.Node().(type) {
+	case *ast.FuncDecl:
+		of = p.TypesInfo.Defs[f.Name].Type()
+	case *ast.FuncLit:
+		of = p.TypesInfo.TypeOf(f)
+	}
+	returned := of.(*types.Signature).Results()
+	last := returned.Len() - 1
+	if last < 0 || !isError(returned.At(last).Type()) {
+		return "", false
+	}
+	var out []string
+	for i := range last {
+		zero := zeroOf(returned.At(i).Type())
+		if zero == "" {
+			return "", false
+		}
+		out = append(out, zero)
+	}
+	return strings.Join(append(out, "err"), ", "), true
+}
+
+// zeroOf returns the zero value of a type; "" if it takes the name of the type.
+func zeroOf(t types.Type) string {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		switch {
+		case u.Info()&types.IsBoolean != 0:
+			return "false"
+		case u.Info()&types.IsString != 0:
+			return `""`
+		case u.Info()&types.IsNumeric != 0:
+			return "0"
+		}
+	case *types.Pointer, *types.Slice, *types.Map, *types.Chan, *types.Signature, *types.Interface:
+		return "nil"
+	}
+	return ""
+}
+
+// mentionsName reports whether a node has an identifier of this name.
+func (p *pass) mentionsName(n ast.Node, name string) bool {
+	return p.mentions(n, func(o types.Object) bool { return o.Name() == name })
+}
+
+// isError reports whether a type is error.
+func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
+
+// isBlank reports whether an expression is missing or _.
+func isBlank(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return e == nil || ok && id.Name == "_"
+}

@@ -1,0 +1,113 @@
+package analyzers
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ast/inspector"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// Retry reports loops that repeat a call after any error.
+var Retry = newAnalyzer("retry", "report loops that repeat a write, read or deletion without inspecting its error", true, retry)
+
+// retry implements Retry.
+func retry(p *pass, file inspector.Cursor) error {
+	for c := range file.Preorder((*ast.AssignStmt)(nil)) {
+		n := c.Node().(*ast.AssignStmt)
+		call, ok := ast.Unparen(n.Rhs[0]).(*ast.CallExpr)
+		if !ok || len(n.Rhs) != 1 {
+			continue
+		}
+		of, name := p.storeMethod(call)
+		err := p.object(n.Lhs[len(n.Lhs)-1])
+		if !slices.Contains([]string{"Writer", "Reader", "Batcher"}, of) || err == nil || !isError(err.Type()) || name == "Close" || name == "Flush" {
+			continue
+		}
+		loop, ok := loopAround(c, false)
+		if !ok || !p.isSame(call, loop) || !p.repeats(loop, err) {
+			continue
+		}
+		if around, _ := p.root.FindNode(loop); !p.inspects(around, err) {
+			p.found(call, name+" is called again after every error, also one that stays, such as a refused event: inspect it with errors.As or errors.Is")
+		}
+	}
+	return nil
+}
+
+// isSame reports whether a call is the same in each round of a loop, apart from contexts and options.
+func (p *pass) isSame(call *ast.CallExpr, loop ast.Stmt) bool {
+	for i, e := range call.Args {
+		if i > 0 && p.variesIn(e, loop) {
+			return false
+		}
+	}
+	return !p.variesIn(call.Fun, loop)
+}
+
+// repeats reports whether a loop goes on if an error is not nil, and ends if it is nil.
+func (p *pass) repeats(loop ast.Stmt, err *types.Var) (found bool) {
+	if n, ok := loop.(*ast.ForStmt); ok && n.Cond != nil {
+		ast.Inspect(n.Cond, func(n ast.Node) bool {
+			e, ok := n.(ast.Expr)
+			found = found || ok && p.compares(e, err, token.NEQ)
+			return !found
+		})
+	}
+	list := bodyOf(loop).List
+	for i, s := range list {
+		n, ok := s.(*ast.IfStmt)
+		switch {
+		case !ok:
+		case p.compares(n.Cond, err, token.EQL):
+			found = found || leaves(n.Body.List) && !leaves(list[i+1:])
+		case p.compares(n.Cond, err, token.NEQ) && n.Else == nil:
+			found = found || isContinue(n.Body.List) && leaves(list[i+1:])
+		case p.compares(n.Cond, err, token.NEQ):
+			otherwise, ok := n.Else.(*ast.BlockStmt)
+			found = found || ok && leaves(otherwise.List) && !leaves(n.Body.List)
+		}
+	}
+	return found
+}
+
+// compares reports whether an expression compares an error with nil, by an operator.
+func (p *pass) compares(e ast.Expr, err *types.Var, by token.Token) bool {
+	n, ok := ast.Unparen(e).(*ast.BinaryExpr)
+	return ok && n.Op == by && p.object(n.X) == err && p.isNil(n.Y)
+}
+
+// isContinue reports whether statements end with continue.
+func isContinue(list []ast.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	last, ok := list[len(list)-1].(*ast.BranchStmt)
+	return ok && last.Tok == token.CONTINUE
+}
+
+// inspects reports whether a loop may inspect an error: it does more than to compare it with nil, to log it, to return it, and to
+// keep it for after the loop.
+func (p *pass) inspects(loop inspector.Cursor, err *types.Var, seen ...*types.Var) bool {
+	return slices.ContainsFunc(p.uses(loop, err), func(use inspector.Cursor) bool {
+		if call, ok := use.Parent().Node().(*ast.CallExpr); ok && p.logs(call) {
+			use = use.Parent()
+		}
+		switch n := use.Parent().Node().(type) {
+		case *ast.BinaryExpr, *ast.ReturnStmt, *ast.ExprStmt:
+			return false
+		case *ast.AssignStmt:
+			kept := p.object(n.Lhs[0])
+			return len(n.Lhs) == len(n.Rhs) && kept != nil && kept != err && !slices.Contains(seen, kept) && p.inspects(loop, kept, append(seen, err)...)
+		}
+		return true
+	})
+}
+
+// logs reports whether a call formats or logs.
+func (p *pass) logs(call *ast.CallExpr) bool {
+	f, ok := typeutil.Callee(p.TypesInfo, call).(*types.Func)
+	return ok && f.Pkg() != nil && slices.Contains([]string{"fmt", "log", "log/slog", "testing"}, f.Pkg().Path())
+}

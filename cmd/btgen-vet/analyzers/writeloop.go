@@ -1,0 +1,210 @@
+package analyzers
+
+import (
+	"go/ast"
+	"go/format"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/inspector"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// WriteLoop reports loops that write events at hand one at a time.
+var WriteLoop = newAnalyzer("writeloop", "report loops that send a request for each event", false, writeLoop)
+
+// writeLoop implements WriteLoop.
+func writeLoop(p *pass, file inspector.Cursor) error {
+	for c := range file.Preorder((*ast.CallExpr)(nil)) {
+		call := c.Node().(*ast.CallExpr)
+		if of, name := p.storeMethod(call); of != "Writer" || name != "Write" || len(call.Args) < 2 {
+			continue
+		}
+		loop, ok := loopAround(c, true)
+		if !ok || !p.isFinite(loop) || !p.variesIn(call.Args[1], loop) || p.waits(bodyOf(loop), call, nil) {
+			continue
+		}
+		p.found(call, "Write sends a request for each event of the loop: call WriteAll with all of them, or add them to a batcher", p.writeAll(loop, call)...)
+	}
+	return nil
+}
+
+// loopAround returns the innermost loop of the function whose body has a node; false if there is none. A repeated node is not
+// followed by the end of the loop, a return or a break.
+func loopAround(c inspector.Cursor, repeated bool) (loop ast.Stmt, ok bool) {
+	inner := c.Node()
+	for ; ; c = c.Parent() {
+		switch n := c.Node().(type) {
+		case *ast.File, *ast.FuncDecl, *ast.FuncLit, *ast.ReturnStmt, *ast.GoStmt, *ast.DeferStmt:
+			return nil, false
+		case *ast.BlockStmt:
+			if repeated && leaves(n.List) {
+				return nil, false
+			}
+		case *ast.CaseClause:
+			if repeated && leaves(n.Body) {
+				return nil, false
+			}
+		case *ast.ForStmt, *ast.RangeStmt:
+			if body := bodyOf(n.(ast.Stmt)); body.Pos() <= inner.Pos() && inner.End() <= body.End() {
+				return n.(ast.Stmt), true
+			}
+		}
+	}
+}
+
+// leaves reports whether statements end with one that leaves the loop.
+func leaves(list []ast.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch last := list[len(list)-1].(type) {
+	case *ast.ReturnStmt:
+		return true
+	case *ast.BranchStmt:
+		return last.Tok == token.BREAK || last.Tok == token.GOTO
+	}
+	return false
+}
+
+// bodyOf returns the body of a loop.
+func bodyOf(loop ast.Stmt) *ast.BlockStmt {
+	switch n := loop.(type) {
+	case *ast.ForStmt:
+		return n.Body
+	case *ast.RangeStmt:
+		return n.Body
+	}
+	return &ast.BlockStmt{}
+}
+
+// isFinite reports whether a loop visits what exists already: the elements of a value, counted numbers, or the events of a read.
+func (p *pass) isFinite(loop ast.Stmt) bool {
+	switch n := loop.(type) {
+	case *ast.ForStmt:
+		return n.Init != nil && n.Cond != nil && n.Post != nil
+	case *ast.RangeStmt:
+		switch p.TypesInfo.TypeOf(n.X).Underlying().(type) {
+		case *types.Chan:
+			return false
+		case *types.Signature:
+			return p.reads(n.X)
+		}
+	}
+	return true
+}
+
+// variesIn reports whether an expression has another value in each round of a loop.
+func (p *pass) variesIn(e ast.Expr, loop ast.Stmt) bool {
+	return p.mentions(e, func(o types.Object) bool { return within(o, loop) || p.changes(loop, o) })
+}
+
+// within reports whether an object is declared in a node.
+func within(o types.Object, n ast.Node) bool { return n.Pos() <= o.Pos() && o.Pos() < n.End() }
+
+// changes reports whether a loop assigns to a variable or a part of it.
+func (p *pass) changes(loop ast.Stmt, of types.Object) (found bool) {
+	ast.Inspect(loop, func(n ast.Node) bool {
+		var left []ast.Expr
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			left = n.Lhs
+		case *ast.IncDecStmt:
+			left = []ast.Expr{n.X}
+		}
+		for _, l := range left {
+			found = found || p.mentions(l, func(o types.Object) bool { return o == of })
+		}
+		return !found
+	})
+	return found
+}
+
+// quiet are packages whose functions do not wait.
+var quiet = []string{"cmp", "encoding", "errors", "fmt", "log", "maps", "math", "slices", "sort", "strconv", "strings", "testing", "time", "unicode"}
+
+// waits reports whether a node may wait for something other than a call, such as more events. It inspects the functions of the
+// package that the node calls.
+func (p *pass) waits(n ast.Node, except *ast.CallExpr, seen []types.Object) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectStmt, *ast.SendStmt:
+			found = true
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		case *ast.RangeStmt:
+			_, isChan := p.TypesInfo.TypeOf(n.X).Underlying().(*types.Chan)
+			found = found || isChan
+		case *ast.CallExpr:
+			found = found || n != except && p.callWaits(n, seen)
+		}
+		return !found
+	})
+	return found
+}
+
+// callWaits reports whether a call may wait.
+func (p *pass) callWaits(call *ast.CallExpr, seen []types.Object) bool {
+	if p.TypesInfo.Types[call.Fun].IsType() {
+		return false
+	}
+	switch f := typeutil.Callee(p.TypesInfo, call).(type) {
+	case *types.Builtin:
+		return false
+	case *types.Func:
+		f = f.Origin()
+		top, _, _ := strings.Cut(f.Pkg().Path(), "/")
+		switch {
+		case f.Pkg() != p.Pkg:
+			return !slices.Contains(quiet, top) || f.Name() == "Sleep" || strings.HasPrefix(f.Name(), "Fscan") || strings.HasPrefix(f.Name(), "Scan")
+		case slices.Contains(seen, types.Object(f)):
+			return false
+		}
+		body := p.bodyOf(f)
+		return body == nil || p.waits(body, nil, append(seen, f))
+	}
+	return true
+}
+
+// bodyOf returns the body of a function of the package; nil if it has none, as a method of an interface.
+func (p *pass) bodyOf(f *types.Func) *ast.BlockStmt {
+	for c := range p.root.Preorder((*ast.FuncDecl)(nil)) {
+		if n := c.Node().(*ast.FuncDecl); p.TypesInfo.Defs[n.Name] == f {
+			return n.Body
+		}
+	}
+	return nil
+}
+
+// writeAll returns the fix that replaces a loop whose only statement writes an element of a slice by a call of WriteAll.
+func (p *pass) writeAll(loop ast.Stmt, call *ast.CallExpr) []analysis.SuggestedFix {
+	n, ok := loop.(*ast.RangeStmt)
+	if !ok || len(n.Body.List) != 1 || isBlank(n.Value) || p.object(n.Value) != p.object(call.Args[1]) || p.object(n.Value) == nil {
+		return nil
+	}
+	of, ok := p.TypesInfo.TypeOf(n.X).Underlying().(*types.Slice)
+	if !ok || !types.Identical(of.Elem(), p.TypesInfo.TypeOf(call.Args[1])) {
+		return nil
+	}
+	only, selector := n.Body.List[0], ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	uses := 0
+	p.mentions(n.Body, func(o types.Object) bool {
+		if within(o, n) && o.Pos() < n.Body.Pos() {
+			uses++
+		}
+		return false
+	})
+	var events strings.Builder
+	if err := format.Node(&events, p.Fset, n.X); err != nil || uses != 1 {
+		return nil
+	}
+	return []analysis.SuggestedFix{{Message: "call WriteAll", TextEdits: []analysis.TextEdit{
+		{Pos: n.Pos(), End: only.Pos()},
+		{Pos: selector.Sel.Pos(), End: selector.Sel.End(), NewText: []byte("WriteAll")},
+		{Pos: call.Args[1].Pos(), End: call.Args[1].End(), NewText: []byte(events.String())},
+		{Pos: only.End(), End: n.End()},
+	}}}
+}
