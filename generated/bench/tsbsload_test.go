@@ -18,8 +18,13 @@ import (
 // format influx.
 const fleetLines = "BTGEN_TSBS_LINES"
 
-// TestTSBSLoaded loads what TSBS has generated, as docs/reference/tsbs.md shows, and compares the answers of generated code with those
-// of plain loops over the lines.
+// TestTSBSLoaded loads the line protocol that TSBS has generated, without renaming anything, and compares the answers of generated code
+// with those of plain loops over the lines:
+//
+//	go build ./cmd/tsbs_generate_data                 # in a clone of TSBS
+//	./tsbs_generate_data --use-case=cpu-only --seed=123 --scale=10 --log-interval=10s --format=influx \
+//	  --timestamp-start=2016-01-01T00:00:00Z --timestamp-end=2016-01-04T00:00:00Z > cpu.lp
+//	BTGEN_TSBS_LINES=$PWD/cpu.lp go test ./generated/bench -run TestTSBSLoaded -count=1 -v -timeout 0    # here
 func TestTSBSLoaded(t *testing.T) {
 	name := os.Getenv(fleetLines)
 	if name == "" {

@@ -382,6 +382,7 @@ func newModule(t *testing.T, root, dir, path string) {
 	}
 	for _, err := range []error{
 		mod.AddModuleStmt(path), mod.AddRequire(self, "v0.0.0"), mod.AddReplace(self, "", root, ""), mod.AddTool(self + "/cmd/btgen"), mod.AddTool(self + "/cmd/btgen-live"),
+		mod.AddTool(self + "/cmd/btgen-vet"),
 	} {
 		if err != nil {
 			t.Fatal(err)

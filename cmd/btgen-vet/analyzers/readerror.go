@@ -22,7 +22,7 @@ func readError(p *pass, file inspector.Cursor) error {
 		}
 		switch at, ok := p.droppedIn(c); {
 		case isBlank(loop.Value) && !isBlank(loop.Key):
-			p.found(loop.X, "the error of the read is ignored: if it fails, the loop ends without all events; check it in the loop", p.checkError(c)...)
+			p.found(loop.X, "the error of the read is ignored: a failed read ends the loop early, with an empty event; check it in the loop", p.checkError(c)...)
 		case ok:
 			p.found(at, "the error of the read is lost: the caller takes what was read for all events; return the error")
 		}

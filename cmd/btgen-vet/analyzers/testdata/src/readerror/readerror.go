@@ -12,7 +12,7 @@ import (
 var from, to time.Time
 
 func blank(ctx context.Context, r *examples.PositionReader, s examples.PositionSeries) (n int) {
-	for e, _ := range r.Read(ctx, s, from, to) { // want `the error of the read is ignored: if it fails, the loop ends without all events; check it in the loop`
+	for e, _ := range r.Read(ctx, s, from, to) { // want `the error of the read is ignored: a failed read ends the loop early, with an empty event; check it in the loop`
 		n += int(e.Latitude)
 	}
 	for e := range r.Read(ctx, s, from, to) { // want `the error of the read is ignored`
