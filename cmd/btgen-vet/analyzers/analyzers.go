@@ -29,7 +29,7 @@ func newAnalyzer(name, doc string, ofTests bool, check check) *analysis.Analyzer
 		URL: "https://github.com/btgen-dev/btgen/blob/main/docs/reference/vet.md#" + name,
 		Run: func(of *analysis.Pass) (any, error) {
 			root := of.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root()
-			p := &pass{Pass: of, root: root}
+			p := &pass{Pass: of, root: root, tables: map[string]lockedTables{}}
 			for file := range root.Children() {
 				f := file.Node().(*ast.File)
 				isTest := strings.HasSuffix(of.Fset.Position(f.FileStart).Filename, "_test.go")
@@ -198,11 +198,3 @@ func (p *pass) uses(below inspector.Cursor, of types.Object) (out []inspector.Cu
 
 // isNil reports whether an expression is nil.
 func (p *pass) isNil(e ast.Expr) bool { return p.TypesInfo.Types[e].IsNil() }
-
-// enclosingFunc returns the innermost function around a node, a declaration or a literal.
-func enclosingFunc(c inspector.Cursor) (inspector.Cursor, bool) {
-	for f := range c.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
-		return f, true
-	}
-	return c, false
-}

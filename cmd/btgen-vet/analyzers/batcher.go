@@ -2,7 +2,8 @@ package analyzers
 
 import (
 	"go/ast"
-	"go/types"
+	"go/token"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/inspector"
@@ -49,75 +50,39 @@ func (p *pass) constructor(call *ast.CallExpr, of string) (name string, ok bool)
 
 // callsOf returns the method calls on a new value. It is kept if it is in a local variable of which nothing but methods is called.
 func (p *pass) callsOf(created inspector.Cursor) (calls []inspector.Cursor, kept bool) {
-	v := p.assignedTo(created)
-	f, ok := enclosingFunc(created)
-	if v == nil || !ok {
+	n, ok := created.Parent().Node().(*ast.AssignStmt)
+	if !ok || len(n.Lhs) != 1 {
 		return nil, false
 	}
-	for outer := range created.Enclosing((*ast.FuncDecl)(nil)) {
-		f = outer
-	}
-	for _, use := range p.uses(f, v) {
-		selector, ok := use.Parent().Node().(*ast.SelectorExpr)
-		call := use.Parent().Parent()
-		if n, isCall := call.Node().(*ast.CallExpr); !ok || !isCall || n.Fun != selector {
-			return nil, false
+	v := p.object(n.Lhs[0])
+	for around := range created.Enclosing((*ast.FuncDecl)(nil)) {
+		for _, use := range p.uses(around, v) {
+			selector, ok := use.Parent().Node().(*ast.SelectorExpr)
+			call := use.Parent().Parent()
+			if n, isCall := call.Node().(*ast.CallExpr); !ok || !isCall || n.Fun != selector {
+				return nil, false
+			}
+			calls = append(calls, call)
 		}
-		calls = append(calls, call)
 	}
-	return calls, true
-}
-
-// assignedTo returns the local variable that a statement declares for a value; nil if the value goes elsewhere.
-func (p *pass) assignedTo(value inspector.Cursor) *types.Var {
-	var left []ast.Expr
-	switch parent := value.Parent().Node().(type) {
-	case *ast.AssignStmt:
-		left = parent.Lhs
-	case *ast.ValueSpec:
-		left = []ast.Expr{parent.Names[0]}
-	}
-	if len(left) != 1 {
-		return nil
-	}
-	id, ok := left[0].(*ast.Ident)
-	if !ok {
-		return nil
-	}
-	v, _ := p.TypesInfo.Defs[id].(*types.Var)
-	if v == nil || v.Parent() == p.Pkg.Scope() {
-		return nil
-	}
-	return v
+	return calls, v != nil && n.Tok == token.DEFINE
 }
 
 // silent reports whether failures of a batcher reach no function: it has none, or an empty one, and its writer has no hooks.
 func (p *pass) silent(call *ast.CallExpr) bool {
-	literal, ok := ast.Unparen(call.Args[1]).(*ast.FuncLit)
-	if !p.isNil(call.Args[1]) && (!ok || len(literal.Body.List) > 0) {
+	failed, isLiteral := ast.Unparen(call.Args[1]).(*ast.FuncLit)
+	if !p.isNil(call.Args[1]) && (!isLiteral || len(failed.Body.List) > 0) {
 		return false
 	}
-	writer := call.Args[0]
-	if v := p.object(writer); v != nil && len(p.values(v)) == 1 && p.values(v)[0] != nil {
-		writer = p.values(v)[0]
-	}
-	created, ok := ast.Unparen(writer).(*ast.CallExpr)
-	if !ok {
+	writer, isCall := p.only(call.Args[0]).(*ast.CallExpr)
+	if !isCall {
 		return false
 	}
-	if _, ok := p.constructor(created, "Writer"); !ok {
-		return false
-	}
-	for _, argument := range created.Args {
-		if storeType(p.TypesInfo.TypeOf(argument)) != "WriterOptions" {
-			continue
-		}
-		options, isLiteral := ast.Unparen(argument).(*ast.CompositeLit)
-		if !isLiteral || p.mentionsName(options, "Hooks") {
-			return false
-		}
-	}
-	return !created.Ellipsis.IsValid()
+	_, ok := p.constructor(writer, "Writer")
+	return ok && !slices.ContainsFunc(writer.Args, func(e ast.Expr) bool {
+		_, isLiteral := ast.Unparen(e).(*ast.CompositeLit)
+		return storeType(p.TypesInfo.TypeOf(e)) == "WriterOptions" && (!isLiteral || p.mentionsName(e, "Hooks"))
+	}) && !writer.Ellipsis.IsValid()
 }
 
 // allIgnored reports whether the errors of all calls are ignored.

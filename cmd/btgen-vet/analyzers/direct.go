@@ -117,34 +117,43 @@ func (p *pass) inAll(e ast.Expr, find func(ast.Expr) *lock.Table) (t *lock.Table
 // lockedTables are tables of locks by ID.
 type lockedTables map[string]*lock.Table
 
-// lockOf returns the tables of the nearest lock in a folder or above it, up to the root of its module; none without a lock.
+// lockOf returns the tables of the lock of a folder; none without a lock.
 func (p *pass) lockOf(dir string) (lockedTables, error) {
-	if tables, known := p.tables[dir]; known {
+	tables, known := p.tables[dir]
+	if known {
 		return tables, nil
 	}
-	var tables lockedTables
-	path := filepath.Join(dir, lock.Name)
-	text, err := os.ReadFile(path)
-	parent := filepath.Dir(dir)
-	switch _, noModule := os.Stat(filepath.Join(dir, "go.mod")); {
-	case err == nil:
+	path, text, err := ReadLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	if path != "" {
 		l, err := lock.Parse(path, text)
 		if err != nil {
 			return nil, err
 		}
 		tables = inUse(l)
-	case !os.IsNotExist(err):
-		return nil, err
-	case noModule != nil && parent != dir:
-		if tables, err = p.lockOf(parent); err != nil {
-			return nil, err
-		}
-	}
-	if p.tables == nil {
-		p.tables = map[string]lockedTables{}
 	}
 	p.tables[dir] = tables
 	return tables, nil
+}
+
+// ReadLock reads the nearest btgen.lock in a folder or above it, up to the root of its module. The path is empty if there is none.
+func ReadLock(dir string) (path string, text []byte, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", nil, err
+	}
+	for {
+		path = filepath.Join(dir, lock.Name)
+		if text, err = os.ReadFile(path); !os.IsNotExist(err) {
+			return path, text, err
+		}
+		parent := filepath.Dir(dir)
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil || parent == dir {
+			return "", nil, nil
+		}
+		dir = parent
+	}
 }
 
 // inUse returns the tables of a lock, and those of earlier layouts, that the schemas have.

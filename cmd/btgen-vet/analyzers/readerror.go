@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -40,10 +41,7 @@ func (p *pass) reads(e ast.Expr) bool {
 	if !ok || yield.Params().Len() != 2 || !isError(yield.Params().At(1).Type()) {
 		return false
 	}
-	if v := p.object(e); v != nil && len(p.values(v)) == 1 && p.values(v)[0] != nil {
-		e = p.values(v)[0]
-	}
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	call, ok := p.only(e).(*ast.CallExpr)
 	if !ok {
 		return false
 	}
@@ -103,35 +101,33 @@ func (p *pass) checkError(loop inspector.Cursor) []analysis.SuggestedFix {
 
 // failure returns what a return statement for an error err returns; false if the function around a node returns no error.
 func (p *pass) failure(c inspector.Cursor) (results string, ok bool) {
-	f, ok := enclosingFunc(c)
-	if !ok {
-		return "", false
-	}
-	var of types.Type
-	switch f := f.Node().(type) {
-	case *ast.FuncDecl:
-		of = p.TypesInfo.Defs[f.Name].Type()
-	case *ast.FuncLit:
-		of = p.TypesInfo.TypeOf(f)
-	}
-	returned := of.(*types.Signature).Results()
-	last := returned.Len() - 1
-	if last < 0 || !isError(returned.At(last).Type()) {
-		return "", false
-	}
-	var out []string
-	for i := range last {
-		zero := zeroOf(returned.At(i).Type())
-		if zero == "" {
+	for f := range c.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
+		var s *types.Signature
+		switch n := f.Node().(type) {
+		case *ast.FuncDecl:
+			s = p.TypesInfo.Defs[n.Name].Type().(*types.Signature)
+		case *ast.FuncLit:
+			s = p.TypesInfo.TypeOf(n).(*types.Signature)
+		}
+		var out []string
+		for v := range s.Results().Variables() {
+			out = append(out, zeroOf(v.Type()))
+		}
+		last := len(out) - 1
+		if last < 0 || !isError(s.Results().At(last).Type()) || slices.Contains(out, "") {
 			return "", false
 		}
-		out = append(out, zero)
+		out[last] = "err"
+		return strings.Join(out, ", "), true
 	}
-	return strings.Join(append(out, "err"), ", "), true
+	return "", false
 }
 
 // zeroOf returns the zero value of a type; "" if it takes the name of the type.
 func zeroOf(t types.Type) string {
+	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+		return ""
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		switch {

@@ -26,11 +26,7 @@ func retry(p *pass, file inspector.Cursor) error {
 		if !slices.Contains([]string{"Writer", "Reader", "Batcher"}, of) || err == nil || !isError(err.Type()) || name == "Close" || name == "Flush" {
 			continue
 		}
-		loop, ok := loopAround(c, false)
-		if !ok || !p.isSame(call, loop) || !p.repeats(loop, err) {
-			continue
-		}
-		if around, _ := p.root.FindNode(loop); !p.inspects(around, err) {
+		if loop, body := loopAround(c); body != nil && p.isSame(call, loop.Node()) && p.repeats(loop.Node(), body, err) && !p.inspects(loop, err) {
 			p.found(call, name+" is called again after every error, also one that stays, such as a refused event: inspect it with errors.As or errors.Is")
 		}
 	}
@@ -38,7 +34,7 @@ func retry(p *pass, file inspector.Cursor) error {
 }
 
 // isSame reports whether a call is the same in each round of a loop, apart from contexts and options.
-func (p *pass) isSame(call *ast.CallExpr, loop ast.Stmt) bool {
+func (p *pass) isSame(call *ast.CallExpr, loop ast.Node) bool {
 	for i, e := range call.Args {
 		if i > 0 && p.variesIn(e, loop) {
 			return false
@@ -48,7 +44,7 @@ func (p *pass) isSame(call *ast.CallExpr, loop ast.Stmt) bool {
 }
 
 // repeats reports whether a loop goes on if an error is not nil, and ends if it is nil.
-func (p *pass) repeats(loop ast.Stmt, err *types.Var) (found bool) {
+func (p *pass) repeats(loop ast.Node, body *ast.BlockStmt, err *types.Var) (found bool) {
 	if n, ok := loop.(*ast.ForStmt); ok && n.Cond != nil {
 		ast.Inspect(n.Cond, func(n ast.Node) bool {
 			e, ok := n.(ast.Expr)
@@ -56,15 +52,15 @@ func (p *pass) repeats(loop ast.Stmt, err *types.Var) (found bool) {
 			return !found
 		})
 	}
-	list := bodyOf(loop).List
-	for i, s := range list {
+	for i, s := range body.List {
 		n, ok := s.(*ast.IfStmt)
+		rest := body.List[i+1:]
 		switch {
 		case !ok:
 		case p.compares(n.Cond, err, token.EQL):
-			found = found || leaves(n.Body.List) && !leaves(list[i+1:])
+			found = found || leaves(n.Body.List) && !leaves(rest)
 		case p.compares(n.Cond, err, token.NEQ) && n.Else == nil:
-			found = found || isContinue(n.Body.List) && leaves(list[i+1:])
+			found = found || isContinue(n.Body.List) && leaves(rest)
 		case p.compares(n.Cond, err, token.NEQ):
 			otherwise, ok := n.Else.(*ast.BlockStmt)
 			found = found || ok && leaves(otherwise.List) && !leaves(n.Body.List)

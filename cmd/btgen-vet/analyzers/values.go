@@ -18,6 +18,14 @@ func (p *pass) values(of types.Object) []ast.Expr {
 	return p.assigned[of]
 }
 
+// only returns the value of a variable that has only one, and any other expression itself.
+func (p *pass) only(e ast.Expr) ast.Expr {
+	if v := p.object(e); v != nil && len(p.values(v)) == 1 && p.values(v)[0] != nil {
+		return ast.Unparen(p.values(v)[0])
+	}
+	return ast.Unparen(e)
+}
+
 // collect records what a node assigns.
 func (p *pass) collect(n ast.Node) {
 	switch n := n.(type) {

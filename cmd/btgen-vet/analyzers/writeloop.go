@@ -23,8 +23,8 @@ func writeLoop(p *pass, file inspector.Cursor) error {
 		if of, name := p.storeMethod(call); of != "Writer" || name != "Write" || len(call.Args) < 2 {
 			continue
 		}
-		loop, ok := loopAround(c, true)
-		if !ok || !p.isFinite(loop) || !p.variesIn(call.Args[1], loop) || p.waits(bodyOf(loop), call, nil) {
+		loop, body := loopAround(c)
+		if body == nil || isOnce(c, body) || !p.isFinite(loop.Node()) || !p.variesIn(call.Args[1], loop.Node()) || p.waits(body, call, nil) {
 			continue
 		}
 		p.found(call, "Write sends a request for each event of the loop: call WriteAll with all of them, or add them to a batcher", p.writeAll(loop, call)...)
@@ -32,28 +32,42 @@ func writeLoop(p *pass, file inspector.Cursor) error {
 	return nil
 }
 
-// loopAround returns the innermost loop of the function whose body has a node; false if there is none. A repeated node is not
-// followed by the end of the loop, a return or a break.
-func loopAround(c inspector.Cursor, repeated bool) (loop ast.Stmt, ok bool) {
-	inner := c.Node()
-	for ; ; c = c.Parent() {
-		switch n := c.Node().(type) {
-		case *ast.File, *ast.FuncDecl, *ast.FuncLit, *ast.ReturnStmt, *ast.GoStmt, *ast.DeferStmt:
-			return nil, false
-		case *ast.BlockStmt:
-			if repeated && leaves(n.List) {
-				return nil, false
-			}
-		case *ast.CaseClause:
-			if repeated && leaves(n.Body) {
-				return nil, false
-			}
-		case *ast.ForStmt, *ast.RangeStmt:
-			if body := bodyOf(n.(ast.Stmt)); body.Pos() <= inner.Pos() && inner.End() <= body.End() {
-				return n.(ast.Stmt), true
-			}
+// loopAround returns the innermost loop of the function whose body has a node, and this body; nil if there is none.
+func loopAround(c inspector.Cursor) (loop inspector.Cursor, body *ast.BlockStmt) {
+	for around := range c.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil), (*ast.ForStmt)(nil), (*ast.RangeStmt)(nil)) {
+		switch n := around.Node().(type) {
+		case *ast.ForStmt:
+			body = n.Body
+		case *ast.RangeStmt:
+			body = n.Body
+		default:
+			return around, nil
+		}
+		if body.Pos() <= c.Node().Pos() && c.Node().End() <= body.End() {
+			return around, body
 		}
 	}
+	return c, nil
+}
+
+// isOnce reports whether a node in the body of a loop is executed once, because it leaves the loop or what follows does, or
+// concurrently.
+func isOnce(c inspector.Cursor, body *ast.BlockStmt) bool {
+	for around := range c.Enclosing((*ast.ReturnStmt)(nil), (*ast.GoStmt)(nil), (*ast.DeferStmt)(nil), (*ast.BlockStmt)(nil), (*ast.CaseClause)(nil)) {
+		var list []ast.Stmt
+		switch n := around.Node().(type) {
+		case *ast.BlockStmt:
+			list = n.List
+		case *ast.CaseClause:
+			list = n.Body
+		default:
+			return true
+		}
+		if leaves(list) || around.Node() == body {
+			return leaves(list)
+		}
+	}
+	return false
 }
 
 // leaves reports whether statements end with one that leaves the loop.
@@ -70,19 +84,8 @@ func leaves(list []ast.Stmt) bool {
 	return false
 }
 
-// bodyOf returns the body of a loop.
-func bodyOf(loop ast.Stmt) *ast.BlockStmt {
-	switch n := loop.(type) {
-	case *ast.ForStmt:
-		return n.Body
-	case *ast.RangeStmt:
-		return n.Body
-	}
-	return &ast.BlockStmt{}
-}
-
 // isFinite reports whether a loop visits what exists already: the elements of a value, counted numbers, or the events of a read.
-func (p *pass) isFinite(loop ast.Stmt) bool {
+func (p *pass) isFinite(loop ast.Node) bool {
 	switch n := loop.(type) {
 	case *ast.ForStmt:
 		return n.Init != nil && n.Cond != nil && n.Post != nil
@@ -98,15 +101,12 @@ func (p *pass) isFinite(loop ast.Stmt) bool {
 }
 
 // variesIn reports whether an expression has another value in each round of a loop.
-func (p *pass) variesIn(e ast.Expr, loop ast.Stmt) bool {
-	return p.mentions(e, func(o types.Object) bool { return within(o, loop) || p.changes(loop, o) })
+func (p *pass) variesIn(e ast.Expr, loop ast.Node) bool {
+	return p.mentions(e, func(o types.Object) bool { return loop.Pos() <= o.Pos() && o.Pos() < loop.End() || p.changes(loop, o) })
 }
 
-// within reports whether an object is declared in a node.
-func within(o types.Object, n ast.Node) bool { return n.Pos() <= o.Pos() && o.Pos() < n.End() }
-
 // changes reports whether a loop assigns to a variable or a part of it.
-func (p *pass) changes(loop ast.Stmt, of types.Object) (found bool) {
+func (p *pass) changes(loop ast.Node, of types.Object) (found bool) {
 	ast.Inspect(loop, func(n ast.Node) bool {
 		var left []ast.Expr
 		switch n := n.(type) {
@@ -180,30 +180,24 @@ func (p *pass) bodyOf(f *types.Func) *ast.BlockStmt {
 }
 
 // writeAll returns the fix that replaces a loop whose only statement writes an element of a slice by a call of WriteAll.
-func (p *pass) writeAll(loop ast.Stmt, call *ast.CallExpr) []analysis.SuggestedFix {
-	n, ok := loop.(*ast.RangeStmt)
-	if !ok || len(n.Body.List) != 1 || isBlank(n.Value) || p.object(n.Value) != p.object(call.Args[1]) || p.object(n.Value) == nil {
+func (p *pass) writeAll(loop inspector.Cursor, call *ast.CallExpr) []analysis.SuggestedFix {
+	n, ok := loop.Node().(*ast.RangeStmt)
+	if !ok || len(n.Body.List) != 1 || !isBlank(n.Key) || isBlank(n.Value) {
 		return nil
 	}
 	of, ok := p.TypesInfo.TypeOf(n.X).Underlying().(*types.Slice)
-	if !ok || !types.Identical(of.Elem(), p.TypesInfo.TypeOf(call.Args[1])) {
+	event := p.object(call.Args[1])
+	if !ok || event == nil || event != p.object(n.Value) || len(p.uses(loop, event)) != 1 || !types.Identical(of.Elem(), event.Type()) {
 		return nil
 	}
-	only, selector := n.Body.List[0], ast.Unparen(call.Fun).(*ast.SelectorExpr)
-	uses := 0
-	p.mentions(n.Body, func(o types.Object) bool {
-		if within(o, n) && o.Pos() < n.Body.Pos() {
-			uses++
-		}
-		return false
-	})
 	var events strings.Builder
-	if err := format.Node(&events, p.Fset, n.X); err != nil || uses != 1 {
+	if err := format.Node(&events, p.Fset, n.X); err != nil {
 		return nil
 	}
+	only, name := n.Body.List[0], ast.Unparen(call.Fun).(*ast.SelectorExpr).Sel
 	return []analysis.SuggestedFix{{Message: "call WriteAll", TextEdits: []analysis.TextEdit{
 		{Pos: n.Pos(), End: only.Pos()},
-		{Pos: selector.Sel.Pos(), End: selector.Sel.End(), NewText: []byte("WriteAll")},
+		{Pos: name.Pos(), End: name.End(), NewText: []byte("WriteAll")},
 		{Pos: call.Args[1].Pos(), End: call.Args[1].End(), NewText: []byte(events.String())},
 		{Pos: only.End(), End: n.End()},
 	}}}

@@ -12,8 +12,8 @@ import (
 func logged(e examples.PositionEvent, err error) { log.Print(err) }
 
 func open(ctx context.Context, w *examples.PositionWriter, e examples.PositionEvent) error {
-	b := examples.NewPositionBatcher(w, logged)        // want `the batcher is never closed: when the program ends, events that were added last may not be written; call Close`
-	var other = examples.NewPositionBatcher(w, logged) // want `the batcher is never closed`
+	b := examples.NewPositionBatcher(w, logged)     // want `the batcher is never closed: when the program ends, events that were added last may not be written; call Close`
+	other := examples.NewPositionBatcher(w, logged) // want `the batcher is never closed`
 	go func() { other.Add(ctx, e) }()
 	return b.Add(ctx, e)
 }
