@@ -11,7 +11,7 @@ import (
 )
 
 // Retry reports loops that repeat a call after any error.
-var Retry = newAnalyzer("retry", "report loops that repeat a write, read or deletion without inspecting its error", true, retry)
+var Retry = newAnalyzer("retry", "report loops that repeat a write, read or deletion without inspecting its error", false, retry)
 
 // retry implements Retry.
 func retry(p *pass, file inspector.Cursor) error {
@@ -92,7 +92,9 @@ func (p *pass) inspects(loop inspector.Cursor, err *types.Var, seen ...*types.Va
 			use = use.Parent()
 		}
 		switch n := use.Parent().Node().(type) {
-		case *ast.BinaryExpr, *ast.ReturnStmt, *ast.ExprStmt:
+		case *ast.BinaryExpr:
+			return !p.isNil(n.Y)
+		case *ast.ReturnStmt, *ast.ExprStmt:
 			return false
 		case *ast.AssignStmt:
 			kept := p.object(n.Lhs[0])

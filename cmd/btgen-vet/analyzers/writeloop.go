@@ -24,7 +24,8 @@ func writeLoop(p *pass, file inspector.Cursor) error {
 			continue
 		}
 		loop, body := loopAround(c)
-		if body == nil || isOnce(c, body) || !p.isFinite(loop.Node()) || !p.variesIn(call.Args[1], loop.Node()) || p.waits(body, call, nil) {
+		if body == nil || isOnce(c, body) || !p.isFinite(loop.Node()) || p.waits(body, call, nil) ||
+			!p.variesIn(call.Args[1], loop.Node()) || p.variesIn(call.Fun, loop.Node()) {
 			continue
 		}
 		p.found(call, "Write sends a request for each event of the loop: call WriteAll with all of them, or add them to a batcher", p.writeAll(loop, call)...)
@@ -124,7 +125,7 @@ func (p *pass) changes(loop ast.Node, of types.Object) (found bool) {
 }
 
 // quiet are packages whose functions do not wait.
-var quiet = []string{"cmp", "encoding", "errors", "fmt", "log", "maps", "math", "slices", "sort", "strconv", "strings", "testing", "time", "unicode"}
+var quiet = []string{"bytes", "cmp", "context", "encoding", "errors", "fmt", "log", "maps", "math", "slices", "sort", "strconv", "strings", "testing", "time", "unicode"}
 
 // waits reports whether a node may wait for something other than a call, such as more events. It inspects the functions of the
 // package that the node calls.

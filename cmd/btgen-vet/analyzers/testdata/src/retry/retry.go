@@ -79,6 +79,15 @@ func inspected(ctx context.Context, w *examples.PositionWriter, r *examples.Posi
 		}
 	}
 	for {
+		_, err := r.Latest(ctx, e.PositionSeries)
+		if err == nil {
+			return nil
+		}
+		if err == store.ErrNotFound {
+			return err
+		}
+	}
+	for {
 		err := w.Write(ctx, e)
 		if err == nil {
 			return nil

@@ -31,6 +31,9 @@ func converted(ctx context.Context, w *examples.PositionWriter, latitudes map[st
 	}
 	var e examples.PositionEvent
 	for i := 0; i < 100; i++ {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		e.Time = time.Unix(int64(i), 0)
 		w.Write(ctx, e) // want `Write sends a request for each event`
 	}
@@ -92,8 +95,11 @@ type sensor interface {
 	measure(ctx context.Context) examples.PositionEvent
 }
 
-// A retry writes one event, some loops end with a write, and goroutines write at the same time.
-func once(ctx context.Context, w *examples.PositionWriter, events []examples.PositionEvent) (err error) {
+// A retry writes one event, some loops end with a write, goroutines write at the same time, and writers have an event each.
+func once(ctx context.Context, w *examples.PositionWriter, events []examples.PositionEvent, writers []*examples.PositionWriter) (err error) {
+	for i, w := range writers {
+		w.Write(ctx, events[i])
+	}
 	for range 3 {
 		if err = w.Write(ctx, events[0]); err == nil {
 			break
