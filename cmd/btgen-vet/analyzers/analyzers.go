@@ -51,7 +51,7 @@ func newAnalyzer(name, doc string, ofTests bool, check check) *analysis.Analyzer
 type pass struct {
 	*analysis.Pass
 	root     inspector.Cursor
-	allowed  map[int]*allowance // those of the current file, by line
+	allowed  []*allowance // those of the current file
 	assigned map[types.Object][]ast.Expr
 	tables   map[string]lockedTables // see lockOf
 }
@@ -59,6 +59,7 @@ type pass struct {
 // allowance is a comment that allows the findings of an analyzer on its line and the next one.
 type allowance struct {
 	comment *ast.Comment
+	line    int
 	reason  string
 	used    bool
 }
@@ -67,15 +68,12 @@ type allowance struct {
 const allowPrefix = "//btgen:allow "
 
 // allowancesIn returns the comments in a file that allow findings of an analyzer.
-func allowancesIn(p *analysis.Pass, f *ast.File) map[int]*allowance {
-	out := map[int]*allowance{}
+func allowancesIn(p *analysis.Pass, f *ast.File) (out []*allowance) {
 	for _, group := range f.Comments {
 		for _, c := range group.List {
-			text, found := strings.CutPrefix(c.Text, allowPrefix)
-			name, reason, _ := strings.Cut(strings.TrimSpace(text), " ")
-			if found && name == p.Analyzer.Name {
-				reason, _, _ = strings.Cut(reason, "// ") // another comment
-				out[p.Fset.Position(c.Pos()).Line] = &allowance{comment: c, reason: strings.TrimSpace(reason)}
+			reason, found := strings.CutPrefix(c.Text, allowPrefix+p.Analyzer.Name)
+			if found && (reason == "" || reason[0] == ' ') {
+				out = append(out, &allowance{comment: c, line: p.Fset.Position(c.Pos()).Line, reason: strings.TrimSpace(reason)})
 			}
 		}
 	}
@@ -85,15 +83,14 @@ func allowancesIn(p *analysis.Pass, f *ast.File) map[int]*allowance {
 // found reports a finding at a node, unless a comment with a reason allows it.
 func (p *pass) found(at ast.Node, message string, fixes ...analysis.SuggestedFix) {
 	line := p.Fset.Position(at.Pos()).Line
-	for _, a := range []*allowance{p.allowed[line], p.allowed[line-1]} {
-		if a == nil {
+	for _, a := range p.allowed {
+		if a.line != line && a.line != line-1 {
 			continue
 		}
 		if a.used = true; a.reason != "" {
 			return
 		}
 		message += "; the comment that allows it lacks a reason"
-		break
 	}
 	p.Report(analysis.Diagnostic{Pos: at.Pos(), End: at.End(), Message: message, SuggestedFixes: fixes})
 }
@@ -102,10 +99,7 @@ func (p *pass) found(at ast.Node, message string, fixes ...analysis.SuggestedFix
 func (p *pass) reportUnused() {
 	for _, a := range p.allowed {
 		if !a.used {
-			p.Report(analysis.Diagnostic{
-				Pos: a.comment.Pos(), End: a.comment.End(),
-				Message: allowPrefix[2:] + p.Analyzer.Name + " allows nothing on this line and the next one: remove it",
-			})
+			p.ReportRangef(a.comment, "btgen:allow %s allows nothing on this line and the next one: remove it", p.Analyzer.Name)
 		}
 	}
 }

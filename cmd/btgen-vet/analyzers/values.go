@@ -52,11 +52,14 @@ func (p *pass) collect(n ast.Node) {
 			}
 		}
 	case *ast.CompositeLit:
-		s, ok := types.Unalias(p.TypesInfo.TypeOf(n)).Underlying().(*types.Struct)
+		t := p.TypesInfo.TypeOf(n).Underlying()
+		if pointer, ok := t.(*types.Pointer); ok { // []*T{{…}}
+			t = pointer.Elem().Underlying()
+		}
 		for i, e := range n.Elts {
-			if pair, keyed := e.(*ast.KeyValueExpr); ok && keyed {
+			if pair, keyed := e.(*ast.KeyValueExpr); keyed {
 				p.assign([]ast.Expr{pair.Key}, []ast.Expr{pair.Value}, false)
-			} else if ok {
+			} else if s, ok := t.(*types.Struct); ok {
 				p.assigned[s.Field(i)] = append(p.assigned[s.Field(i)], e)
 			}
 		}

@@ -156,7 +156,9 @@ func (p *pass) callWaits(call *ast.CallExpr, seen []types.Object) bool {
 	case *types.Builtin:
 		return false
 	case *types.Func:
-		f = f.Origin()
+		if f = f.Origin(); f.Pkg() == nil { // Error of an error
+			return false
+		}
 		top, _, _ := strings.Cut(f.Pkg().Path(), "/")
 		switch {
 		case f.Pkg() != p.Pkg:

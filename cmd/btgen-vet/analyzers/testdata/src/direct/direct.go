@@ -98,7 +98,7 @@ func allowed(ctx context.Context, c *bigtable.Client, m *bigtable.Mutation) {
 
 	//btgen:allow retry another analyzer
 	c.Open("positions").Apply(ctx, "", m) // want `Apply writes to table positions`
-	//btgen:allow direct // want `btgen:allow direct allows nothing on this line and the next one`
+	//btgen:allow direct nothing // want `btgen:allow direct allows nothing on this line and the next one`
 	c.Open(logs).Apply(ctx, "", m)
 }
 

@@ -22,7 +22,7 @@ func fixed(ctx context.Context, w *examples.PositionWriter, events []examples.Po
 func converted(ctx context.Context, w *examples.PositionWriter, latitudes map[string]float64) error {
 	for region, l := range latitudes {
 		e := eventOf(region, l)
-		fmt.Println(e)
+		fmt.Println(e, failure{}.Error())
 		if l > 0 {
 			if err := w.Write(ctx, e); err != nil { // want `Write sends a request for each event`
 				return fmt.Errorf("%s: %w", region, err)
@@ -39,6 +39,8 @@ func converted(ctx context.Context, w *examples.PositionWriter, latitudes map[st
 	}
 	return nil
 }
+
+type failure struct{ error }
 
 func eventOf(region string, l float64) examples.PositionEvent {
 	return examples.PositionEvent{PositionSeries: examples.PositionSeries{Region: region}, Latitude: max(l, 0)}
