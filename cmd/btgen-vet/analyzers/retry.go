@@ -81,7 +81,7 @@ func isContinue(list []ast.Stmt) bool {
 		return false
 	}
 	last, ok := list[len(list)-1].(*ast.BranchStmt)
-	return ok && last.Tok == token.CONTINUE
+	return ok && last.Tok == token.CONTINUE && last.Label == nil
 }
 
 // inspects reports whether a loop may inspect an error: it does more than to compare it with nil, to log it, to return it, and to
