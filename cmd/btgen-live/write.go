@@ -121,11 +121,20 @@ func (l *loading) connect() (context.Context, error) {
 	if err != nil {
 		return ctx, err
 	}
-	writer := l.schema.NewWriter(l.client, o)
-	l.write = func(ctx context.Context, events []dynamic.Event) error {
-		return writer.WriteAll(ctx, events, store.WriteOptions{LastWins: true})
-	}
+	l.write = l.writeAll(l.schema.NewWriter(l.client, o))
 	return ctx, nil
+}
+
+// writeAll returns a function that writes events. With --merge, they keep what is stored of the fields that they lack; in tables that
+// do not support it, events of the file alone are joined.
+func (r *request) writeAll(w *dynamic.Writer) func(ctx context.Context, events []dynamic.Event) error {
+	return func(ctx context.Context, events []dynamic.Event) error {
+		err := w.WriteAll(ctx, events, store.WriteOptions{LastWins: true, Merge: r.reader.Partial})
+		if _, refused := errors.AsType[*store.MergeError](err); refused {
+			err = w.WriteAll(ctx, events, store.WriteOptions{LastWins: true})
+		}
+		return err
+	}
 }
 
 // record is an event of the input, or an error.
@@ -363,9 +372,9 @@ func (r *request) rehearse(ctx context.Context, o store.WriterOptions) (func(con
 			ids = append(ids, id)
 		}
 	}
-	writer := r.schema.NewWriter(server.Client, o)
+	write := r.writeAll(r.schema.NewWriter(server.Client, o))
 	return func(ctx context.Context, events []dynamic.Event) error {
-		refused := writer.WriteAll(ctx, events, store.WriteOptions{LastWins: true})
+		refused := write(ctx, events)
 		for _, id := range ids {
 			if err := r.showTable(ctx, server.Client.Open(id), id); err != nil {
 				return err
