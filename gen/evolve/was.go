@@ -28,7 +28,10 @@ func (c *comparer) moved(old, older lock.Column) {
 		from, to = from+" of family "+quoted(old.Family), "that of "+quoted(new.Family)
 	}
 	c.add(at, "field-moves", item(new), from, to)
-	if old.Type != new.Type {
+	switch {
+	case new.Type == schema.Float64 && (old.Type == schema.Int64 || old.Type == schema.Uint64):
+		c.add(at, "converted-inexact", item(new), old.Type, new.Type)
+	case old.Type != new.Type:
 		c.add(at, "converted", item(new), old.Type, new.Type)
 	}
 	c.presence(old, new, at)
