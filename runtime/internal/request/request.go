@@ -295,7 +295,7 @@ func (t *Table) send(ctx context.Context, q *request, rows []codec.Rows, filter 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	q.idle = startIdle(t.Timeout, cancel)
-	defer q.idle.timer.Stop()
+	defer q.idle.end()
 	if t.Wire {
 		q.sink.Arrived = q.arrived
 		ctx = wire.WithSink(ctx, &q.sink)
@@ -341,8 +341,8 @@ type request struct {
 
 // take yields the rows that a row of the client stands for.
 func (q *request) take(arrived bigtable.Row) bool {
-	q.idle.pause(true)
-	defer q.idle.pause(false)
+	q.idle.pause()
+	defer q.idle.resume()
 	rows, err := q.sink.Rows(arrived)
 	if err != nil {
 		q.lost = err
@@ -360,39 +360,70 @@ func (q *request) take(arrived bigtable.Row) bool {
 	return true
 }
 
-// idle cancels a request if no message arrives for some time, unless the caller is processing a row.
+// idle cancels a request if no message arrives for some time.
 type idle struct {
 	mu     sync.Mutex
 	timer  *time.Timer
 	after  time.Duration
+	cancel context.CancelCauseFunc // cancels the request
 	paused bool
+	gaveUp bool
 }
+
+// idles contains those of completed requests.
+var idles = sync.Pool{New: func() any { return new(idle) }}
 
 // startIdle starts the timer.
 func startIdle(after time.Duration, cancel context.CancelCauseFunc) *idle {
 	if after <= 0 {
 		after = math.MaxInt64
 	}
-	return &idle{after: after, timer: time.AfterFunc(after, func() { cancel(errIdle) })}
+	i := idles.Get().(*idle)
+	i.after, i.cancel, i.paused = after, cancel, false
+	if i.timer == nil {
+		i.timer = time.AfterFunc(after, func() { i.cancel(errIdle) })
+	} else {
+		i.timer.Reset(after)
+	}
+	return i
 }
 
-// arrived restarts the timer.
+// arrived restarts the timer, unless the caller is processing a row.
 func (i *idle) arrived() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if !i.paused {
+	if i.paused {
+		return
+	}
+	if i.gaveUp = i.gaveUp || !i.timer.Stop(); !i.gaveUp {
 		i.timer.Reset(i.after)
 	}
 }
 
-// pause stops the timer while the caller processes a row, and restarts it afterward.
-func (i *idle) pause(paused bool) {
+// pause stops the timer while the caller processes a row.
+func (i *idle) pause() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.paused = paused; paused {
-		i.timer.Stop()
-	} else {
+	i.gaveUp = i.gaveUp || !i.paused && !i.timer.Stop()
+	i.paused = true
+}
+
+// resume restarts the timer.
+func (i *idle) resume() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.paused = false
+	if !i.gaveUp {
 		i.timer.Reset(i.after)
+	}
+}
+
+// end stops the timer. An idle that gave up is not reused, because its timer function
+// may still run.
+func (i *idle) end() {
+	if i.pause(); !i.gaveUp {
+		i.cancel = nil
+		idles.Put(i)
 	}
 }
 
