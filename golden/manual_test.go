@@ -224,7 +224,7 @@ func packages(t *testing.T) map[string][]string {
 // import, or a package only for tests.
 func undrawn(pkg string) bool {
 	return pkg == "gen/diag" || pkg == "gen/words" || pkg == "gen/cli" || pkg == "runtime" || pkg == "templates" ||
-		pkg == "cmd/demo" || strings.HasPrefix(pkg, "gen/internal/") || strings.HasPrefix(pkg, "runtime/internal/conformance")
+		pkg == "cmd/demo" || pkg == "schemas" || pkg == "golden/cputime" || strings.HasPrefix(pkg, "gen/internal/") || strings.HasPrefix(pkg, "runtime/internal/conformance")
 }
 
 // drawing returns a Mermaid graph of the packages. It has an arrow for each import that

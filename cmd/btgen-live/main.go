@@ -47,7 +47,7 @@ var commands = []command{
 	{"infer", 1, nothing, inferSchema}, {"write", 2, nothing, writeEvents},
 	{"stats", 1, ofSchema, measure}, {"backfill", 1, ofSchema, backfill}, {"rollup", 1, ofSchema, summarize},
 	{"read", 0, selection, readEvents}, {"windows", 0, selection, readWindows}, {"plot", 0, selection, draw},
-	{"count", 0, selection, count}, {"delete", 0, selection, deleteEvents},
+	{"count", 0, selection, count}, {"delete", 0, selection, deleteEvents}, {"trial", 0, nothing, tryInstance},
 }
 
 // newRoot returns the command line.

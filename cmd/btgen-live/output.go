@@ -33,6 +33,8 @@ func (r *request) formats() []*format.Format {
 		}
 	case "write", "infer":
 		return format.Formats((*format.Format).Reads)
+	case "trial":
+		return []*format.Format{{Name: "text"}, {Name: "markdown"}, {Name: "json"}}
 	}
 	return []*format.Format{{Name: "text"}, {Name: "json"}}
 }

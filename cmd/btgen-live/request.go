@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/trial"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
@@ -62,6 +63,8 @@ type request struct {
 	plan, save, checkpoint                                   string
 	backfill                                                 store.BackfillOptions
 	setup                                                    setup.Options
+	trial                                                    trial.Options
+	clean, resume                                            bool
 
 	// What follows from the parameters.
 	page     pageToken
@@ -111,6 +114,7 @@ func (r *request) parameters() map[string]any {
 		"no-history": &r.setup.NoHistory, "allow": &r.setup.Allow, "source": &r.backfill.Source, "target": &r.backfill.Target,
 		"skip-undecodable": &r.backfill.SkipUndecodable, "renew-ages": &r.backfill.RenewAges, "repair": &r.backfill.Repair,
 		"verify": &r.backfill.Verify,
+		"beside": &r.trial.Beside, "leave": &r.trial.Leave, "clean": &r.clean, "resume": &r.resume,
 	}
 	switch {
 	case r.cmd == nil:

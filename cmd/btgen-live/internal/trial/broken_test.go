@@ -1,0 +1,879 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/btgen-dev/btgen/golden/assert"
+	"github.com/btgen-dev/btgen/golden/testlong"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/broken.txt and the page of the manual")
+
+// tamper breaks a server in one way.
+type tamper struct {
+	name    string
+	request func(request any)                                                                       // changes a request
+	filter  func(f filter)                                                                          // changes each part of the filter of a read or of a condition
+	cells   func(cells []cell) []cell                                                               // changes what a read returns
+	answer  func(request, response any, err error) (any, error)                                     // changes the answer to another request
+	entries func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry // changes the results of a bulk request
+	reads   func(err error) error                                                                   // changes the error of a read
+}
+
+// options returns the options of a broken server.
+func (t *tamper) options() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			t.change(request)
+			response, err := next(ctx, request)
+			if t.answer != nil {
+				return t.answer(request, response, err)
+			}
+			return response, err
+		}),
+		grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			s := &tampered{ServerStream: stream, tamper: t}
+			err := next(server, s)
+			if t.reads != nil && strings.HasSuffix(info.FullMethod, "/ReadRows") {
+				err = t.reads(err)
+			}
+			if err != nil || s.assembler == nil {
+				return err
+			}
+			return s.send()
+		}),
+	}
+}
+
+// change changes a request.
+func (t *tamper) change(request any) {
+	if t.request != nil {
+		t.request(request)
+	}
+	if t.filter != nil {
+		switch r := request.(type) {
+		case *bigtablepb.ReadRowsRequest:
+			each(r.GetFilter(), t.filter)
+		case *bigtablepb.CheckAndMutateRowRequest:
+			each(r.GetPredicateFilter(), t.filter)
+		}
+	}
+}
+
+// each calls change for a filter and its parts.
+func each(f filter, change func(filter)) {
+	if f == nil {
+		return
+	}
+	for _, inner := range slices.Concat(f.GetChain().GetFilters(), f.GetInterleave().GetFilters(),
+		[]filter{f.GetCondition().GetPredicateFilter(), f.GetCondition().GetTrueFilter(), f.GetCondition().GetFalseFilter()}) {
+		each(inner, change)
+	}
+	change(f)
+}
+
+// tampered is a stream of a broken server.
+type tampered struct {
+	grpc.ServerStream
+	*tamper
+	assembler *assembler // of a read whose cells are changed
+}
+
+func (s *tampered) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil {
+		s.change(m)
+	}
+	return err
+}
+
+func (s *tampered) SendMsg(m any) error {
+	switch m := m.(type) {
+	case *bigtablepb.ReadRowsResponse:
+		if s.cells != nil {
+			if s.assembler == nil {
+				s.assembler = &assembler{}
+			}
+			for _, c := range m.GetChunks() {
+				s.assembler.add(c)
+			}
+			return nil
+		}
+	case *bigtablepb.MutateRowsResponse:
+		if s.entries != nil {
+			m.Entries = s.entries(m.GetEntries())
+		}
+	}
+	return s.ServerStream.SendMsg(m)
+}
+
+// send sends the changed cells.
+func (s *tampered) send() error {
+	cells := s.cells(s.assembler.cells)
+	response := &bigtablepb.ReadRowsResponse{}
+	for i, c := range cells {
+		chunk := &bigtablepb.ReadRowsResponse_CellChunk{
+			RowKey: []byte(c.row), FamilyName: wrapperspb.String(c.family), Qualifier: wrapperspb.Bytes([]byte(c.qualifier)), TimestampMicros: c.micros, Value: []byte(c.value),
+		}
+		if i == len(cells)-1 || cells[i+1].row != c.row {
+			chunk.RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
+		}
+		response.Chunks = append(response.Chunks, chunk)
+	}
+	return s.ServerStream.SendMsg(response)
+}
+
+// eachRow changes the cells of each row.
+func eachRow(change func(row []cell) []cell) func([]cell) []cell {
+	return func(cells []cell) (out []cell) {
+		for _, row := range rowsOf(cells) {
+			out = append(out, change(row)...)
+		}
+		return out
+	}
+}
+
+// mutations returns those of a request, by their places in it.
+func mutations(request any) (out []*[]mutation) {
+	switch r := request.(type) {
+	case *bigtablepb.MutateRowRequest:
+		out = append(out, &r.Mutations)
+	case *bigtablepb.CheckAndMutateRowRequest:
+		out = append(out, &r.TrueMutations, &r.FalseMutations)
+	case *bigtablepb.MutateRowsRequest:
+		for _, e := range r.Entries {
+			out = append(out, &e.Mutations)
+		}
+	}
+	return out
+}
+
+// eachMutation changes each mutation.
+func eachMutation(change func(m mutation)) func(any) {
+	return func(request any) {
+		for _, all := range mutations(request) {
+			for _, m := range *all {
+				change(m)
+			}
+		}
+	}
+}
+
+// accepting answers refused requests of a type as if they had succeeded.
+func accepting[R any](response any) func(request, response any, err error) (any, error) {
+	return func(request, got any, err error) (any, error) {
+		if _, is := request.(R); is && err != nil {
+			return response, nil
+		}
+		return got, err
+	}
+}
+
+// answering changes answers of a type.
+func answering[A any](change func(a A)) func(request, response any, err error) (any, error) {
+	return func(_, response any, err error) (any, error) {
+		if a, is := response.(A); is && err == nil {
+			change(a)
+		}
+		return response, err
+	}
+}
+
+// refusing refuses requests of a type with another code.
+func refusing[R any](code codes.Code) func(request, response any, err error) (any, error) {
+	return func(request, response any, err error) (any, error) {
+		if _, is := request.(R); is && err != nil {
+			return nil, status.Error(code, "refused otherwise")
+		}
+		return response, err
+	}
+}
+
+// familiesOf calls change for each family of a table in an answer.
+func familiesOf(change func(name string, f *adminpb.ColumnFamily)) func(request, response any, err error) (any, error) {
+	return answering(func(t *adminpb.Table) {
+		for name, f := range t.GetColumnFamilies() {
+			change(name, f)
+		}
+	})
+}
+
+// TestBroken checks that each assumption notices some server that breaks it: testdata/broken.txt lists which assumptions fail with which
+// server, and which with Google's own, which lacks something. Without BTGEN_LONG, each is tried with one of them, that which the fewest others notice. -update takes some minutes.
+func TestBroken(t *testing.T) {
+	const file = "testdata/broken.txt"
+	const lacking = "lacks it"
+	all := Assumptions()
+	if *update {
+		clean := failing(t, all)
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s: %s\n", lacking, strings.Join(clean, " "))
+		for i := range tampers {
+			got := slices.DeleteFunc(failing(t, all, tampers[i].options()...), func(id string) bool { return slices.Contains(clean, id) })
+			fmt.Fprintf(&b, "%s: %s\n", tampers[i].name, strings.Join(got, " "))
+		}
+		assert.Must(t, os.WriteFile(file, []byte(b.String()), 0o666))
+	}
+	text, err := os.ReadFile(file)
+	assert.Must(t, err)
+	noticed := map[string][]string{} // by the name of a tamper
+	fewest := map[string]string{}    // the name of a tamper by the ID of an assumption
+	for line := range strings.Lines(string(text)) {
+		name, list, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		noticed[name] = strings.Fields(list)
+	}
+	for _, a := range all {
+		for _, tamper := range tampers {
+			if slices.Contains(noticed[tamper.name], a.ID) && (fewest[a.ID] == "" || len(noticed[tamper.name]) < len(noticed[fewest[a.ID]])) {
+				fewest[a.ID] = tamper.name
+			}
+		}
+		if fewest[a.ID] == "" && !slices.Contains(noticed[lacking], a.ID) {
+			t.Errorf("no broken server is noticed by %s", a.ID)
+		}
+	}
+	for _, tamper := range tampers {
+		some := slices.DeleteFunc(slices.Clone(all), func(a Assumption) bool {
+			return !slices.Contains(noticed[tamper.name], a.ID) || !testlong.Enabled() && fewest[a.ID] != tamper.name
+		})
+		got := failing(t, some, tamper.options()...)
+		for _, a := range some {
+			if !slices.Contains(got, a.ID) {
+				t.Errorf("%s does not notice a server that %s", a.ID, tamper.name)
+			}
+		}
+	}
+}
+
+// failing returns which assumptions fail with a server; with Google's own, also those that it cannot try.
+func failing(t *testing.T, some []Assumption, opts ...grpc.ServerOption) (out []string) {
+	t.Helper()
+	if len(some) == 0 {
+		return nil
+	}
+	t.Run("server", func(t *testing.T) { // which ends with it
+		c := start(t, opts...)
+		assert.Must(t, c.connect(t.Context()))
+		defer func() { assert.Is(t, nil, c.close(nil)) }()
+		r, limit := newRun(c, options(t)), time.Minute
+		if *update {
+			limit = 2 * time.Second // with some broken servers, the client tries again and again
+		}
+		for _, a := range some {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			if result := r.try(ctx, a); result.Verdict == Fails || result.Verdict == NotTried && opts == nil {
+				out = append(out, a.ID)
+			}
+			cancel()
+		}
+	})
+	return out
+}
+
+// TestStrict checks that what Google's server lacks holds with a server that has it.
+func TestStrict(t *testing.T) {
+	assert.Same(t, []string(nil), failing(t, Assumptions(), strict()...))
+}
+
+// strict returns the options of a server that has more of the limits of the service.
+func strict() []grpc.ServerOption {
+	splits := map[string][]string{} // by the name of a table
+	return []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if strings.HasSuffix(info.FullMethod, "/TestIamPermissions") {
+				return permitted(request.(proto.Message).ProtoReflect())
+			}
+			if r, ok := request.(*adminpb.CreateTableRequest); ok {
+				for _, s := range r.GetInitialSplits() {
+					name := r.GetParent() + "/tables/" + r.GetTableId()
+					splits[name] = append(splits[name], string(s.GetKey()))
+				}
+			}
+			if refused := refusal(request); refused != nil {
+				return nil, refused
+			}
+			return next(ctx, request)
+		}),
+		grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			if !strings.HasSuffix(info.FullMethod, "/SampleRowKeys") {
+				return next(server, &strictStream{stream})
+			}
+			var request bigtablepb.SampleRowKeysRequest
+			if err := stream.RecvMsg(&request); err != nil {
+				return err
+			}
+			for _, key := range splits[request.GetTableName()] {
+				if err := stream.SendMsg(&bigtablepb.SampleRowKeysResponse{RowKey: []byte(key)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+}
+
+// permitted returns the answer to a request for permissions, all of which the caller has.
+func permitted(request protoreflect.Message) (proto.Message, error) {
+	t, err := protoregistry.GlobalTypes.FindMessageByName("google.iam.v1.TestIamPermissionsResponse")
+	if err != nil {
+		return nil, err
+	}
+	const name = "permissions"
+	response := t.New()
+	response.Set(t.Descriptor().Fields().ByName(name), request.Get(request.Descriptor().Fields().ByName(name)))
+	return response.Interface(), nil
+}
+
+// strictStream is a stream of a server with more of the limits.
+type strictStream struct{ grpc.ServerStream }
+
+func (s *strictStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	if r, ok := m.(*bigtablepb.MutateRowsRequest); ok {
+		for _, e := range r.GetEntries() {
+			if unknown := slices.IndexFunc(e.GetMutations(), ofNone); unknown >= 0 {
+				e.Mutations = e.Mutations[unknown:] // fails at once
+			}
+		}
+	}
+	return refusal(m)
+}
+
+// ofNone reports whether a mutation is of a family that does not exist.
+func ofNone(m mutation) bool { return m.GetSetCell().GetFamilyName() == "none" }
+
+// refusal returns the error of a request that exceeds a limit.
+func refusal(request any) error {
+	switch r := request.(type) {
+	case *bigtablepb.ReadRowsRequest:
+		if depth(r.GetFilter()) > 20 || proto.Size(r.GetFilter()) > 20<<10 {
+			return status.Error(codes.InvalidArgument, "the filter is too large")
+		}
+	case *bigtablepb.MutateRowRequest:
+		if slices.ContainsFunc(r.GetMutations(), ofNone) {
+			return status.Error(codes.NotFound, "no such family")
+		}
+		if len(r.GetRowKey()) > 4096 || slices.ContainsFunc(r.GetMutations(), func(m mutation) bool {
+			return len(m.GetSetCell().GetColumnQualifier()) > 16<<10 || m.GetSetCell().GetFamilyName() == sumFamily
+		}) {
+			return status.Error(codes.InvalidArgument, "the mutation is invalid")
+		}
+	case *adminpb.CreateTableRequest:
+		if len(r.GetTableId()) > 50 || len(r.GetInitialSplits()) > 100 {
+			return status.Error(codes.InvalidArgument, "the table is invalid")
+		}
+	case *adminpb.ModifyColumnFamiliesRequest:
+		for _, m := range r.GetModifications() {
+			if len(m.GetId()) > 64 || strings.Contains(m.GetId(), " ") || proto.Size(m.GetCreate().GetGcRule()) > 500 {
+				return status.Error(codes.InvalidArgument, "the family is invalid")
+			}
+		}
+	}
+	n := 0
+	for _, all := range mutations(request) {
+		n += len(*all)
+	}
+	if n > 100_000 {
+		return status.Error(codes.InvalidArgument, "too many mutations")
+	}
+	return nil
+}
+
+// depth returns how deep a filter is nested.
+func depth(f filter) (n int) {
+	for _, inner := range f.GetChain().GetFilters() {
+		n = max(n, depth(inner))
+	}
+	return n + 1
+}
+
+// tampers are the broken servers.
+var tampers = []tamper{
+	{name: "ignores filters", request: func(request any) {
+		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
+			r.Filter = nil
+		}
+	}},
+	{name: "ignores limits of rows", request: func(request any) {
+		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
+			r.RowsLimit = 0
+		}
+	}},
+	{name: "ignores reversed reads", request: func(request any) {
+		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
+			r.Reversed = false
+		}
+	}},
+	{name: "includes ends of row ranges", request: func(request any) {
+		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
+			for _, in := range r.GetRows().GetRowRanges() {
+				in.EndKey = &bigtablepb.RowRange_EndKeyClosed{EndKeyClosed: in.GetEndKeyOpen()}
+			}
+		}
+	}},
+	{name: "includes open starts of row ranges", request: func(request any) {
+		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
+			for _, in := range r.GetRows().GetRowRanges() {
+				if start := in.GetStartKeyOpen(); start != nil {
+					in.StartKey = &bigtablepb.RowRange_StartKeyClosed{StartKeyClosed: start}
+				}
+			}
+		}
+	}},
+	{name: "includes ends of time ranges", filter: func(f filter) {
+		if in := f.GetTimestampRangeFilter(); in.GetEndTimestampMicros() > 0 {
+			in.EndTimestampMicros += ms
+		}
+	}},
+	{name: "excludes starts of time ranges", filter: func(f filter) {
+		if in := f.GetTimestampRangeFilter(); in != nil {
+			in.StartTimestampMicros += ms
+		}
+	}},
+	{name: "keeps one cell more than a limit", filter: func(f filter) {
+		switch f := f.GetFilter().(type) {
+		case *bigtablepb.RowFilter_CellsPerColumnLimitFilter:
+			f.CellsPerColumnLimitFilter++
+		case *bigtablepb.RowFilter_CellsPerRowLimitFilter:
+			f.CellsPerRowLimitFilter++
+		}
+	}},
+	{name: "does not strip values", filter: func(f filter) {
+		if f.GetStripValueTransformer() {
+			f.Filter = &bigtablepb.RowFilter_PassAllFilter{PassAllFilter: true}
+		}
+	}},
+	{name: "matches parts of names", filter: func(f filter) {
+		switch f := f.GetFilter().(type) {
+		case *bigtablepb.RowFilter_FamilyNameRegexFilter:
+			f.FamilyNameRegexFilter = `\C*(?:` + f.FamilyNameRegexFilter + `)\C*`
+		case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
+			f.ColumnQualifierRegexFilter = fmt.Appendf(nil, `\C*(?:%s)\C*`, f.ColumnQualifierRegexFilter)
+		case *bigtablepb.RowFilter_RowKeyRegexFilter:
+			f.RowKeyRegexFilter = fmt.Appendf(nil, `(?:%s)\C*`, f.RowKeyRegexFilter)
+		}
+	}},
+	{name: "matches characters instead of bytes", filter: func(f filter) {
+		switch f := f.GetFilter().(type) {
+		case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
+			f.ColumnQualifierRegexFilter = bytes.ReplaceAll(f.ColumnQualifierRegexFilter, []byte(`\C`), []byte(`.`))
+		case *bigtablepb.RowFilter_RowKeyRegexFilter:
+			f.RowKeyRegexFilter = bytes.ReplaceAll(f.RowKeyRegexFilter, []byte(`\C{3}`), []byte(`.{2}`))
+		}
+	}},
+	{name: "matches a newline with a dot", filter: func(f filter) {
+		if f, ok := f.GetFilter().(*bigtablepb.RowFilter_ColumnQualifierRegexFilter); ok {
+			f.ColumnQualifierRegexFilter = bytes.ReplaceAll(f.ColumnQualifierRegexFilter, []byte(`.`), []byte(`\C`))
+		}
+	}},
+	{name: "matches any byte with an escape", filter: func(f filter) {
+		switch f := f.GetFilter().(type) {
+		case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
+			f.ColumnQualifierRegexFilter = bytes.ReplaceAll(f.ColumnQualifierRegexFilter, []byte(`\x2e`), []byte(`\C`))
+		case *bigtablepb.RowFilter_FamilyNameRegexFilter:
+			f.FamilyNameRegexFilter = strings.ReplaceAll(f.FamilyNameRegexFilter, `\.`, `.`)
+		case *bigtablepb.RowFilter_RowKeyRegexFilter:
+			f.RowKeyRegexFilter = bytes.ReplaceAll(f.RowKeyRegexFilter, []byte(`[\x80-\xff]`), []byte(`\C`))
+		}
+	}},
+	{name: "quotes dots in names of families", filter: func(f filter) {
+		if f, ok := f.GetFilter().(*bigtablepb.RowFilter_FamilyNameRegexFilter); ok {
+			f.FamilyNameRegexFilter = strings.ReplaceAll(f.FamilyNameRegexFilter, `.`, `\.`)
+		}
+	}},
+	{name: "knows only the first alternative", filter: func(f filter) {
+		switch f := f.GetFilter().(type) {
+		case *bigtablepb.RowFilter_FamilyNameRegexFilter:
+			f.FamilyNameRegexFilter, _, _ = strings.Cut(f.FamilyNameRegexFilter, "|")
+		case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
+			f.ColumnQualifierRegexFilter, _, _ = bytes.Cut(f.ColumnQualifierRegexFilter, []byte("|"))
+		}
+	}},
+	{name: "includes ends of ranges of columns and values", filter: func(f filter) {
+		if in := f.GetColumnRangeFilter(); in.GetEndQualifierOpen() != nil {
+			in.EndQualifier = &bigtablepb.ColumnRange_EndQualifierClosed{EndQualifierClosed: in.GetEndQualifierOpen()}
+		}
+		if in := f.GetValueRangeFilter(); in.GetEndValueOpen() != nil {
+			in.EndValue = &bigtablepb.ValueRange_EndValueClosed{EndValueClosed: in.GetEndValueOpen()}
+		}
+	}},
+	{name: "excludes starts of ranges of columns and values", filter: func(f filter) {
+		if in := f.GetColumnRangeFilter(); in.GetStartQualifierClosed() != nil {
+			in.StartQualifier = &bigtablepb.ColumnRange_StartQualifierOpen{StartQualifierOpen: in.GetStartQualifierClosed()}
+		}
+		if in := f.GetValueRangeFilter(); in.GetStartValueClosed() != nil {
+			in.StartValue = &bigtablepb.ValueRange_StartValueOpen{StartValueOpen: in.GetStartValueClosed()}
+		}
+	}},
+	{name: "begins ranges of columns behind the empty one", filter: func(f filter) {
+		if in := f.GetColumnRangeFilter(); in != nil && in.GetStartQualifier() == nil {
+			in.StartQualifier = &bigtablepb.ColumnRange_StartQualifierClosed{StartQualifierClosed: []byte{0}}
+		}
+	}},
+	{name: "ignores the last filter of a chain", filter: func(f filter) {
+		if c := f.GetChain(); len(c.GetFilters()) > 1 {
+			c.Filters[len(c.Filters)-1] = &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_PassAllFilter{PassAllFilter: true}}
+		}
+	}},
+	{name: "swaps the filters of a chain", filter: func(f filter) {
+		slices.Reverse(f.GetChain().GetFilters())
+	}},
+	{name: "ignores the first filter of an interleave", filter: func(f filter) {
+		if c := f.GetInterleave(); len(c.GetFilters()) > 1 {
+			c.Filters[0] = &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_BlockAllFilter{BlockAllFilter: true}}
+		}
+	}},
+	{name: "swaps the branches of conditions", filter: func(f filter) {
+		if c := f.GetCondition(); c != nil {
+			c.TrueFilter, c.FalseFilter = c.FalseFilter, c.TrueFilter
+		}
+	}},
+	{name: "returns old cells first", cells: eachRow(func(row []cell) []cell {
+		slices.SortStableFunc(row, func(a, b cell) int {
+			if a.family != b.family || a.qualifier != b.qualifier {
+				return 0
+			}
+			return int(a.micros - b.micros)
+		})
+		return row
+	})},
+	{name: "returns columns in reverse order", cells: eachRow(func(row []cell) []cell {
+		slices.SortStableFunc(row, func(a, b cell) int {
+			if a.family != b.family {
+				return 0
+			}
+			return strings.Compare(b.qualifier, a.qualifier)
+		})
+		return row
+	})},
+	{name: "mixes families", cells: eachRow(func(row []cell) []cell {
+		slices.SortStableFunc(row, func(a, b cell) int { return strings.Compare(a.qualifier, b.qualifier) })
+		return row
+	})},
+	{name: "returns rows in reverse order", cells: func(cells []cell) []cell {
+		rows := rowsOf(cells)
+		slices.Reverse(rows)
+		return slices.Concat(rows...)
+	}},
+	{name: "returns the last row twice", cells: func(cells []cell) []cell {
+		if rows := rowsOf(cells); len(rows) > 1 {
+			return slices.Concat(cells, rows[len(rows)-1])
+		}
+		return cells
+	}},
+	{name: "loses the last cell", cells: func(cells []cell) []cell { return cells[:max(0, len(cells)-1)] }},
+	{name: "loses the last cell of each row", cells: eachRow(func(row []cell) []cell { return row[:len(row)-1] })},
+	{name: "returns the cells of an interleave once", cells: slices.Compact[[]cell]},
+	{name: "loses values", cells: func(cells []cell) []cell {
+		for i := range cells {
+			cells[i].value = ""
+		}
+		return cells
+	}},
+	{name: "loses empty values", cells: func(cells []cell) []cell { return slices.DeleteFunc(cells, func(c cell) bool { return c.value == "" }) }},
+	{name: "loses empty qualifiers", cells: func(cells []cell) []cell {
+		return slices.DeleteFunc(cells, func(c cell) bool { return c.qualifier == "" })
+	}},
+	{name: "converts to UTF-8", cells: func(cells []cell) []cell {
+		for i, c := range cells {
+			cells[i].qualifier, cells[i].value = strings.ToValidUTF8(c.qualifier, "?"), strings.ToValidUTF8(c.value, "?")
+		}
+		return cells
+	}},
+	{name: "cuts long values", cells: func(cells []cell) []cell {
+		for i, c := range cells {
+			cells[i].value = c.value[:min(len(c.value), 4<<20)]
+		}
+		return cells
+	}},
+	{name: "rounds timestamps to seconds", cells: func(cells []cell) []cell {
+		for i, c := range cells {
+			cells[i].micros = c.micros / 1e6 * 1e6
+		}
+		return cells
+	}},
+	{name: "accepts all reads", reads: func(error) error { return nil }},
+	{name: "refuses all reads", reads: func(error) error { return status.Error(codes.InvalidArgument, "no reads") }},
+	{name: "refuses large row sets", reads: func(err error) error { return err }, request: func(request any) {
+		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok && len(r.GetRows().GetRowRanges()) > 1000 {
+			r.Rows.RowRanges = r.Rows.RowRanges[1:]
+		}
+	}},
+	{name: "remembers a read", cells: func(cells []cell) []cell {
+		for i, c := range cells {
+			if !strings.HasSuffix(c.row, "/a") || c.value != "1" {
+				continue
+			}
+			cells[i].value = "0"
+		}
+		return cells
+	}},
+	{name: "ignores the last mutation", request: func(request any) {
+		for _, all := range mutations(request) {
+			if n := len(*all); n > 1 {
+				*all = (*all)[:n-1]
+			}
+		}
+	}},
+	{name: "makes mutations in reverse order", request: func(request any) {
+		for _, all := range mutations(request) {
+			slices.Reverse(*all)
+		}
+	}},
+	{name: "rounds timestamps of mutations", request: eachMutation(func(m mutation) {
+		if s := m.GetSetCell(); s.GetTimestampMicros() > 0 {
+			s.TimestampMicros -= s.TimestampMicros % 1000
+		}
+	})},
+	{name: "uses the server time for all timestamps below 1", request: eachMutation(func(m mutation) {
+		if s := m.GetSetCell(); s != nil && s.TimestampMicros < 1 {
+			s.TimestampMicros = -1
+		}
+	})},
+	{name: "stores server time as 1970", request: eachMutation(func(m mutation) {
+		if s := m.GetSetCell(); s != nil && s.TimestampMicros == -1 {
+			s.TimestampMicros = 0
+		}
+	})},
+	{name: "refuses the far future", answer: func(request, response any, err error) (any, error) {
+		for _, all := range mutations(request) {
+			for _, m := range *all {
+				if m.GetSetCell().GetTimestampMicros() > 1e17 {
+					return nil, status.Error(codes.InvalidArgument, "too far")
+				}
+			}
+		}
+		return response, err
+	}},
+	{name: "ignores time ranges of deletions", request: eachMutation(func(m mutation) {
+		if d := m.GetDeleteFromColumn(); d != nil {
+			d.TimeRange = nil
+		}
+	})},
+	{name: "includes ends of time ranges of deletions", request: eachMutation(func(m mutation) {
+		if in := m.GetDeleteFromColumn().GetTimeRange(); in.GetEndTimestampMicros() > 0 {
+			in.EndTimestampMicros += ms
+		}
+	})},
+	{name: "deletes nothing", request: func(request any) {
+		for _, all := range mutations(request) {
+			for i, m := range *all {
+				if m.GetSetCell() == nil && m.GetAddToCell() == nil {
+					(*all)[i] = deleteColumn("f", "never", nil)
+				}
+			}
+		}
+	}},
+	{name: "deletes families instead of columns", request: eachMutation(func(m mutation) {
+		if d := m.GetDeleteFromColumn(); d != nil {
+			m.Mutation = deleteFamily(d.GetFamilyName()).Mutation
+		}
+	})},
+	{name: "deletes rows instead of families", request: eachMutation(func(m mutation) {
+		if m.GetDeleteFromFamily() != nil {
+			m.Mutation = deleteRow().Mutation
+		}
+	})},
+	{name: "accepts all mutations", answer: accepting[*bigtablepb.MutateRowRequest](&bigtablepb.MutateRowResponse{})},
+	{name: "refuses all mutations of a row", answer: func(request, response any, err error) (any, error) {
+		if _, is := request.(*bigtablepb.MutateRowRequest); is {
+			return nil, status.Error(codes.Internal, "broken")
+		}
+		return response, err
+	}},
+	{name: "reports no failed entry", entries: func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry {
+		for _, e := range all {
+			e.Status = nil
+		}
+		return all
+	}},
+	{name: "loses the last result of a bulk request", entries: func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry {
+		return all[:len(all)-1]
+	}},
+	{name: "numbers results from 1", entries: func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry {
+		for _, e := range all {
+			e.Index++
+		}
+		return all
+	}},
+	{name: "fails all entries after one", entries: func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry {
+		for i := 1; i < len(all); i++ {
+			if all[i-1].GetStatus().GetCode() != 0 {
+				all[i].Status = all[i-1].GetStatus()
+			}
+		}
+		return all
+	}},
+	{name: "keeps one entry of a row", request: func(request any) {
+		if r, ok := request.(*bigtablepb.MutateRowsRequest); ok {
+			for i, e := range r.Entries {
+				if i > 0 && bytes.Equal(e.RowKey, r.Entries[i-1].RowKey) {
+					r.Entries[i-1].Mutations = []mutation{deleteColumn("f", "never", nil)}
+				}
+			}
+		}
+	}},
+	{name: "refuses bulk requests of many mutations", request: func(request any) {
+		if r, ok := request.(*bigtablepb.MutateRowsRequest); ok && (len(r.Entries) > 1000 || len(r.Entries[0].GetMutations()) > 1000) {
+			r.TableName = "too many"
+		}
+	}},
+	{name: "inverts predicates", answer: answering(func(a *bigtablepb.CheckAndMutateRowResponse) { a.PredicateMatched = !a.PredicateMatched })},
+	{name: "swaps the mutations of conditions", request: func(request any) {
+		if r, ok := request.(*bigtablepb.CheckAndMutateRowRequest); ok {
+			r.TrueMutations, r.FalseMutations = r.FalseMutations, r.TrueMutations
+		}
+	}},
+	{name: "increments by one more", request: func(request any) {
+		if r, ok := request.(*bigtablepb.ReadModifyWriteRowRequest); ok {
+			for _, rule := range r.Rules {
+				switch rule := rule.Rule.(type) {
+				case *bigtablepb.ReadModifyWriteRule_IncrementAmount:
+					rule.IncrementAmount++
+				case *bigtablepb.ReadModifyWriteRule_AppendValue:
+					rule.AppendValue = append(rule.AppendValue, 'c')
+				}
+			}
+		}
+	}},
+	{name: "adds one more to sums", request: eachMutation(func(m mutation) {
+		if v, ok := m.GetAddToCell().GetInput().GetKind().(*bigtablepb.Value_IntValue); ok {
+			v.IntValue++
+		}
+	})},
+	{name: "forgets value types", answer: familiesOf(func(_ string, f *adminpb.ColumnFamily) { f.ValueType = nil })},
+	{name: "forgets rules", answer: familiesOf(func(_ string, f *adminpb.ColumnFamily) { f.GcRule = nil })},
+	{name: "invents rules", answer: familiesOf(func(_ string, f *adminpb.ColumnFamily) {
+		if f.GetGcRule() == nil {
+			f.GcRule = ageRule(day)
+		}
+	})},
+	{name: "rounds ages to hours", answer: familiesOf(func(_ string, f *adminpb.ColumnFamily) {
+		if age, ok := f.GetGcRule().GetRule().(*adminpb.GcRule_MaxAge); ok {
+			age.MaxAge = durationpb.New(age.MaxAge.AsDuration().Truncate(time.Hour))
+		}
+	})},
+	{name: "stores unions as intersections", answer: familiesOf(func(_ string, f *adminpb.ColumnFamily) {
+		if u := f.GetGcRule().GetUnion(); u != nil {
+			f.GcRule = &adminpb.GcRule{Rule: &adminpb.GcRule_Intersection_{Intersection: &adminpb.GcRule_Intersection{Rules: u.GetRules()}}}
+		}
+	})},
+	{name: "ignores changes of rules", request: func(request any) {
+		if r, ok := request.(*adminpb.ModifyColumnFamiliesRequest); ok {
+			r.Modifications = slices.DeleteFunc(r.Modifications, func(m *adminpb.ModifyColumnFamiliesRequest_Modification) bool { return m.GetUpdate() != nil })
+		}
+	}},
+	{name: "ignores removals of families", request: func(request any) {
+		if r, ok := request.(*adminpb.ModifyColumnFamiliesRequest); ok {
+			r.Modifications = slices.DeleteFunc(r.Modifications, func(m *adminpb.ModifyColumnFamiliesRequest_Modification) bool { return m.GetDrop() })
+		}
+	}},
+	{name: "refuses changes of families", answer: func(request, response any, err error) (any, error) {
+		if r, is := request.(*adminpb.ModifyColumnFamiliesRequest); is && r.Modifications[0].GetCreate() != nil {
+			return nil, status.Error(codes.InvalidArgument, "no families")
+		}
+		return response, err
+	}},
+	{name: "accepts all changes of families", answer: accepting[*adminpb.ModifyColumnFamiliesRequest](&adminpb.Table{})},
+	{name: "accepts all new tables", answer: accepting[*adminpb.CreateTableRequest](&adminpb.Table{})},
+	{name: "refuses long names", answer: func(request, response any, err error) (any, error) {
+		if r, is := request.(*adminpb.CreateTableRequest); is && len(r.GetTableId()) > 49 {
+			return nil, status.Error(codes.InvalidArgument, "too long")
+		}
+		return response, err
+	}},
+	{name: "says FailedPrecondition of missing tables", answer: refusing[*adminpb.GetTableRequest](codes.FailedPrecondition), reads: func(err error) error {
+		if err != nil {
+			return status.Error(codes.FailedPrecondition, "no table")
+		}
+		return nil
+	}},
+	{name: "lists no tables", answer: answering(func(a *adminpb.ListTablesResponse) { a.Tables = nil })},
+	{name: "has timestamps in microseconds", answer: answering(func(t *adminpb.Table) { t.Granularity = adminpb.Table_MICROS })},
+	{name: "does not protect tables", request: func(request any) {
+		switch r := request.(type) {
+		case *adminpb.CreateTableRequest:
+			r.Table.DeletionProtection = false
+		case *adminpb.UpdateTableRequest:
+			r.Table.DeletionProtection = false
+		}
+	}},
+	{name: "keeps tiers", request: func(request any) {
+		if r, ok := request.(*adminpb.UpdateTableRequest); ok && r.GetTable().GetTieredStorageConfig() == nil {
+			r.Table.TieredStorageConfig = &adminpb.TieredStorageConfig{InfrequentAccess: &adminpb.TieredStorageRule{Rule: &adminpb.TieredStorageRule_IncludeIfOlderThan{IncludeIfOlderThan: durationpb.New(45 * day)}}}
+		}
+	}},
+	{name: "has tiers of any age", request: func(request any) {
+		if r, ok := request.(*adminpb.UpdateTableRequest); ok {
+			if older, ok := r.GetTable().GetTieredStorageConfig().GetInfrequentAccess().GetRule().(*adminpb.TieredStorageRule_IncludeIfOlderThan); ok {
+				older.IncludeIfOlderThan = durationpb.New(60 * day)
+			}
+		}
+	}},
+	{name: "ignores the etags of bundles", request: func(request any) {
+		if r, ok := request.(*adminpb.UpdateSchemaBundleRequest); ok {
+			r.SchemaBundle.Etag = ""
+		}
+	}},
+	{name: "ignores warnings about bundles", request: func(request any) {
+		if r, ok := request.(*adminpb.UpdateSchemaBundleRequest); ok {
+			r.IgnoreWarnings = true
+		}
+	}},
+	{name: "keeps deleted bundles", request: func(request any) {
+		if r, ok := request.(*adminpb.DeleteSchemaBundleRequest); ok {
+			r.Name += "-other"
+		}
+	}, answer: accepting[*adminpb.DeleteSchemaBundleRequest](&emptypb.Empty{})},
+	{name: "ignores views", request: func(request any) {
+		switch r := request.(type) {
+		case *bigtablepb.ReadRowsRequest:
+			if r.AuthorizedViewName != "" {
+				r.TableName, r.AuthorizedViewName = strings.Split(r.AuthorizedViewName, "/authorizedViews/")[0], ""
+			}
+		case *bigtablepb.MutateRowRequest:
+			if r.AuthorizedViewName != "" {
+				r.TableName, r.AuthorizedViewName = strings.Split(r.AuthorizedViewName, "/authorizedViews/")[0], ""
+			}
+		}
+	}},
+	{name: "drops all rows", request: func(request any) {
+		if r, ok := request.(*adminpb.DropRowRangeRequest); ok {
+			r.Target = &adminpb.DropRowRangeRequest_DeleteAllDataFromTable{DeleteAllDataFromTable: true}
+		}
+	}},
+	{name: "has no consistency", answer: func(request, response any, err error) (any, error) {
+		if _, is := request.(*adminpb.GenerateConsistencyTokenRequest); is {
+			return nil, status.Error(codes.InvalidArgument, "no tokens")
+		}
+		return response, err
+	}},
+	{name: "refuses pings", answer: func(request, response any, err error) (any, error) {
+		if _, is := request.(*bigtablepb.PingAndWarmRequest); is {
+			return nil, status.Error(codes.InvalidArgument, "no pings")
+		}
+		return response, err
+	}},
+}
