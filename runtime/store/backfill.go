@@ -459,9 +459,13 @@ type backfill struct {
 
 // scanner returns a Scanner for a table of a mapping.
 func (b *backfill) scanner(l *mapping, table string) (*scanner, error) {
-	return newScanner(b.client, []*mapping{l}, table, ReaderOptions{
+	if noClient(b.client) {
+		return nil, &NoClientError{b.TablePrefix + table}
+	}
+	s, err := newScanner(b.client, []*mapping{l}, table, ReaderOptions{
 		TablePrefix: b.TablePrefix, Now: func() time.Time { return b.began }, Timeout: b.Timeout, Hooks: b.Hooks,
 	})
+	return s, err
 }
 
 // splits returns ranges of row keys of a table without its prefix.
@@ -502,7 +506,7 @@ func (b *backfill) rows(ctx context.Context, l *mapping, r checkpointRange, clai
 	if err != nil {
 		return err
 	}
-	for row, err := range scanner.each(ctx, r.Range.rows(), b.From, b.To) {
+	for row, err := range scanner.each(ctx, r.Range, b.From, b.To) {
 		switch {
 		case err != nil && isDecodeError(err) && r.Range.Contains(row.Key) && !claims.Contains(row.Key):
 			continue // the next row ends the scan
@@ -538,30 +542,39 @@ type rowChunk struct {
 
 // chunks calls f for the events of the rows of a range that can be claimed, of the source those that the target can store. The
 // last row of a chunk may exceed the limit of events.
-func (c *copier) chunks(ctx context.Context, l *mapping, r checkpointRange, limit int, claims RowClaims, f func(read *rowChunk) error) error {
-	b, read, rows := c.backfill, &rowChunk{within: r.Range}, 0
-	err := b.rows(ctx, l, r, claims, &c.counts, func(row untypedRow) error {
+func (b *backfill) chunks(
+	ctx context.Context, l *mapping, r checkpointRange, limit int, claims RowClaims, counts *BackfillCounts, f func(c *rowChunk) error,
+) error {
+	if noClient(b.client) {
+		return &NoClientError{b.TablePrefix + r.Table}
+	}
+	sums, err := newDigester([]*mapping{b.target}, b.target.Table.ID, b.began)
+	if err != nil {
+		return err
+	}
+	c, rows := &rowChunk{within: r.Range}, 0
+	err = b.rows(ctx, l, r, claims, counts, func(row untypedRow) error {
 		if l == b.source {
-			if err := b.fits(row.Key, row.Events, c.sums); err != nil {
+			if err := b.fits(row.Key, row.Events, sums); err != nil {
 				return err
 			}
-			row.Events = distinct(b.source, b.target, row.Events, &c.counts.Merged)
+			row.Events = distinct(b.source, b.target, row.Events, &counts.Merged)
 		}
-		read.last, read.events = row.Key, append(read.events, row.Events...)
-		if rows++; len(read.events) < limit && rows < maxCopied {
+		c.last, c.events = row.Key, append(c.events, row.Events...)
+		if rows++; len(c.events) < limit && rows < maxCopied {
 			return nil
 		}
-		read.within.End, rows = row.Key+"\x00", 0
-		err := f(read)
-		clear(read.events)
-		read.within, read.events = KeyRange{read.within.End, r.Range.End}, read.events[:0]
+		c.within.End, rows = row.Key+"\x00", 0
+		err := f(c)
+		clear(c.events)
+		c.within, c.events = KeyRange{c.within.End, r.Range.End}, c.events[:0]
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	read.end = true
-	return f(read)
+	c.end = true
+	return f(c)
 }
 
 // undecodable counts an error of a scan, or returns it.

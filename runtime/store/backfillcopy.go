@@ -78,16 +78,20 @@ func (b *backfill) copyRange(ctx context.Context, i int) error {
 	if r.Done {
 		return nil
 	}
-	rest, c := r.Range, b.newCopier()
+	rest := r.Range
 	if r.Last != nil {
 		var some bool
 		if rest, some = rest.After(string(r.Last)); !some {
-			return b.copied(i, "", true, c)
+			return b.copied(i, "", true, new(copier))
 		}
 	}
-	return c.chunks(ctx, b.source, checkpointRange{Table: r.Table, Range: rest}, b.Limit.Chunk(maxCopied), allClaims{}, func(chunk *rowChunk) error {
+	c, err := b.newCopier(r.Table, i)
+	if err != nil {
+		return err
+	}
+	return b.chunks(ctx, b.source, checkpointRange{Table: r.Table, Range: rest}, b.Limit.Chunk(maxCopied), allClaims{}, &c.counts, func(chunk *rowChunk) error {
 		c.events = chunk.events
-		if err := c.write(ctx, i, checkpointRange{Table: r.Table, Range: chunk.within}); err != nil {
+		if err := c.write(ctx, chunk.within); err != nil {
 			return err
 		}
 		if err := b.copied(i, chunk.last, chunk.end, c); err != nil || chunk.end || !b.Stopping() {
@@ -97,31 +101,47 @@ func (b *backfill) copyRange(ctx context.Context, i int) error {
 	})
 }
 
-// copier copies the rows of ranges, or settles places.
+// copier copies the rows of one range, or settles places.
 type copier struct {
-	backfill   *backfill
-	writer     *Writer
-	sums, ends *digester   // as the target and the source would store events
-	digests    [2][]Digest // of the events of the source and the target at a place
-	events     []event     // that are read and not yet settled
-	counts     BackfillCounts
-	oldest     time.Time // time of the oldest event in the source; zero if there is none
+	backfill           *backfill
+	index              int // of the range; -1 if there is none
+	scanner            *scanner
+	ofSource, ofTarget *finder
+	writer             *Writer
+	sums, ends         *digester // as the target and the source would store events
+	events             []event   // that are read and not yet settled
+	counts             BackfillCounts
+	oldest             time.Time // time of the oldest event in the source; zero if there is none
 
 	appends, alike bool // the target keeps several values of an event; the source, too
 	ranked         bool // newer events may replace older ones in the target
 	merges         bool // events get from those of the target what only the source may have lost
 }
 
-func (b *backfill) newCopier() *copier {
-	c := &copier{
-		backfill: b, appends: b.target.appends(), alike: b.source.appends(), ranked: b.target.ranked(),
-		sums: newDigester(b.target, b.began), ends: newDigester(b.source, b.began),
+// newCopier returns a copier of rows of a table.
+func (b *backfill) newCopier(table string, index int) (*copier, error) {
+	c := &copier{backfill: b, index: index, appends: b.target.appends(), ranked: b.target.ranked()}
+	c.alike, c.merges = b.source.appends(), b.partial && !c.appends
+	var err error
+	if c.scanner, err = b.scanner(b.source, table); err != nil {
+		return nil, err
 	}
-	c.merges = b.partial && !c.appends
+	if c.ofSource, err = b.newFinder(b.source); err != nil {
+		return nil, err
+	}
+	if c.ofTarget, err = b.newFinder(b.target); err != nil {
+		return nil, err
+	}
+	if c.sums, err = newDigester([]*mapping{b.target}, b.target.Table.ID, b.began); err != nil {
+		return nil, err
+	}
+	if c.ends, err = newDigester([]*mapping{b.source}, b.source.Table.ID, b.began); err != nil {
+		return nil, err
+	}
 	c.writer = newWriter(b.client, []*mapping{b.target}, writerOptions([]WriterOptions{{
 		TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.requestTime(), Parallelism: -1, SkipExpired: true, KeepWrittenAt: true, Hooks: b.Hooks,
 	}}))
-	return c
+	return c, nil
 }
 
 // appends reports whether the table keeps the values of events that were written before.
@@ -154,11 +174,11 @@ func distinct(source, target *mapping, events []event, merged *int64) []event {
 	return kept
 }
 
-// write copies the events of a part of the i-th range, and settles them.
-func (c *copier) write(ctx context.Context, i int, within checkpointRange) error {
+// write copies the events of a range of row keys of the source, and settles them.
+func (c *copier) write(ctx context.Context, within KeyRange) error {
 	b := c.backfill
-	for _, e := range c.events {
-		if at := *b.source.Time(e); c.oldest.IsZero() || at.Before(c.oldest) {
+	for i := range c.events {
+		if at := *b.source.Time(c.events[i]); c.oldest.IsZero() || at.Before(c.oldest) {
 			c.oldest = at
 		}
 	}
@@ -169,7 +189,7 @@ func (c *copier) write(ctx context.Context, i int, within checkpointRange) error
 	if b.DryRun {
 		return nil
 	}
-	if err := b.begin(i, c.events); err != nil {
+	if err := b.begin(c.index, c.events); err != nil {
 		return err
 	}
 	if !b.Repair {
@@ -180,7 +200,7 @@ func (c *copier) write(ctx context.Context, i int, within checkpointRange) error
 			return err
 		}
 	}
-	return c.settle(ctx, &within)
+	return c.settle(ctx, &within, true)
 }
 
 // put writes events at the rate.

@@ -111,28 +111,34 @@ func (c *copier) fill(ctx context.Context) error {
 	if !c.merges {
 		return nil
 	}
-	at := c.places(c.events)
-	at.add(inSource, c.events)
-	if err := c.backfill.find(ctx, c.backfill.target, at, inTarget); err != nil {
+	c.ofTarget.undecodable = nil
+	target, err := c.ofTarget.find(ctx, c.events, c.ofSource.placesOf(c.events))
+	if err != nil {
 		return err
 	}
-	for i := range at.all {
-		if err := c.merge(&at.all[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.merge(c.events, target)
 }
 
-// merge adds to the events of the source at a place what only the source may have lost, and the target still has.
-func (c *copier) merge(at *atPlace) error {
-	target := at.has[inTarget]
-	if !c.merges || len(target) == 0 {
+// merge adds to events of the source what only the source may have lost, and the target still has.
+func (c *copier) merge(source, target []event) error {
+	if !c.merges {
 		return nil
 	}
-	from := target[len(target)-1]
-	for _, e := range at.has[inSource] {
-		p, columns := c.backfill.source.lacks(e, c.backfill.Now().Add(skew))
+	at := make(map[eventPlace]event, len(target))
+	for i := range target {
+		if place, ok := c.ofSource.places.of(target[i]); ok {
+			at[place] = target[i]
+		}
+	}
+	now := c.backfill.Now().Add(skew)
+	for i := range source {
+		e := source[i]
+		place, _ := c.ofSource.places.of(e)
+		from, ok := at[place]
+		if !ok {
+			continue
+		}
+		p, columns := c.backfill.source.lacks(e, now)
 		for _, column := range columns {
 			if p.columns.holds(from, column) {
 				if err := p.take(e, column, p.columns.datum(from, column)); err != nil {

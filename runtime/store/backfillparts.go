@@ -87,35 +87,32 @@ func (p *BackfillParts) Pause() time.Duration { return p.Wait() }
 // Find notes the places of the events of claimed rows of a table: of the source, or of those in the target that the
 // source lacks and only a stopped backfill can have written.
 func (p *BackfillParts) Find(ctx context.Context, t JobTable, within KeyRange, claims RowClaims, emit func(JobNote)) (counts JobCounts, err error) {
-	c, err := p.copier()
-	if err != nil {
-		return counts, err
-	}
-	b, in, left := p.b, checkpointRange{Table: t.Table, Range: within}, int64(0)
+	b, in, c := p.made(), checkpointRange{Table: t.Table, Range: within}, &counts.Backfill
 	if t.Sweep {
-		err = c.sweep(ctx, in, claims, func(lacking []event) (err error) {
+		err = b.sweepRange(ctx, in, claims, func(lacking []event) error {
 			kept := lacking
 			if !b.Repair {
+				var err error
 				if kept, err = b.ofCopies(ctx, lacking, t.Oldest); err != nil {
 					return err
 				}
-				left += int64(len(lacking) - len(kept))
+				c.OnlyTarget += int64(len(lacking) - len(kept))
 			}
 			if len(kept) > 0 {
 				emit(note(placesNote{Places: b.encodePlaces(nil, kept)}))
 			}
 			return nil
 		})
-		return JobCounts{Backfill: BackfillCounts{OnlyTarget: left}}, err
+		return counts, err
 	}
-	err = c.chunks(ctx, b.source, in, maxCopied, claims, func(read *rowChunk) error {
-		c.counts.Events += int64(len(read.events))
+	err = b.chunks(ctx, b.source, in, maxCopied, claims, c, func(read *rowChunk) error {
+		c.Events += int64(len(read.events))
 		if places := b.encodePlaces(nil, read.events); len(places) > 0 {
 			emit(note(placesNote{t.Table, KeyRange{read.within.Start, read.last + "\x00"}, places}))
 		}
 		return nil
 	})
-	return JobCounts{Backfill: c.counts}, err
+	return counts, err
 }
 
 // Do copies the events at places, and settles all of them: those that the source has lost since may be what an
@@ -123,54 +120,42 @@ func (p *BackfillParts) Find(ctx context.Context, t JobTable, within KeyRange, c
 func (p *BackfillParts) Do(ctx context.Context, n JobNote) (oldest time.Time, counts JobCounts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.attemptTime())
 	defer cancel()
-	c, rows, err := p.open(n)
+	c, rows, places, err := p.open(n)
 	if err != nil {
 		return oldest, counts, err
 	}
-	at := c.places(c.events)
-	err = c.chunks(ctx, p.b.source, rows, maxCopied, allClaims{}, func(read *rowChunk) error {
-		at.add(inSource, read.events)
+	wanted := c.ofSource.placesOf(places)
+	var counted BackfillCounts // by Find
+	if err := p.b.chunks(ctx, p.b.source, rows, maxCopied, allClaims{}, &counted, func(read *rowChunk) error {
+		c.events = c.ofSource.wanted(c.events, read.events, wanted)
 		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		return oldest, counts, err
 	}
-	c.take() // Find has counted the rows
-	var lost []event
-	for i := range at.all {
-		if has := at.all[i].has[inSource]; len(has) > 0 {
-			c.events = append(c.events, has...)
-		} else {
-			lost = append(lost, at.all[i].of)
-		}
-	}
-	if err := c.write(ctx, 0, rows); err != nil {
+	found := c.ofSource.placesOf(c.events)
+	lost := slices.DeleteFunc(places, func(e event) bool {
+		at, _ := c.ofSource.places.of(e)
+		_, is := found[at]
+		return is
+	})
+	if err := c.write(ctx, rows.Range); err != nil {
 		return oldest, counts, err
 	}
 	c.events = lost
-	err = c.settle(ctx, nil)
+	err = c.settle(ctx, nil, true)
 	return c.oldest, JobCounts{Backfill: c.counts}, err
 }
 
-// copier returns a copier; a *[NoClientError] without a client.
-func (p *BackfillParts) copier() (*copier, error) {
-	if b := p.made(); noClient(b.client) {
-		return nil, &NoClientError{b.TablePrefix + b.source.Table.ID}
-	}
-	return p.b.newCopier(), nil
-}
-
-// open returns a copier with the places of a note, and its rows.
-func (p *BackfillParts) open(n JobNote) (c *copier, rows checkpointRange, err error) {
-	if c, err = p.copier(); err != nil {
-		return nil, rows, err
-	}
+// open returns a copier, and the rows and places of a note.
+func (p *BackfillParts) open(n JobNote) (c *copier, rows checkpointRange, places []event, err error) {
 	var of placesNote
-	if err := json.Unmarshal(n, &of); err != nil {
-		return nil, rows, err
+	damaged := json.Unmarshal(n, &of)
+	rows = checkpointRange{Table: cmp.Or(of.Table, p.made().source.Table.ID), Range: of.Rows}
+	if c, err = p.made().newCopier(rows.Table, -1); err == nil {
+		places, err = p.b.decodePlaces(of.Places)
 	}
-	c.events, err = p.b.decodePlaces(of.Places)
-	return c, checkpointRange{Table: cmp.Or(of.Table, p.b.source.Table.ID), Range: of.Rows}, err
+	err = cmp.Or(err, damaged)
+	return c, rows, places, err
 }
 
 const (
@@ -181,7 +166,7 @@ const (
 // Differs reports whether the tables differ at places, also when they are compared again, because programs may be
 // between their writes to both.
 func (p *BackfillParts) Differs(ctx context.Context, n JobNote) (differs bool, err error) {
-	c, rows, err := p.open(n)
+	c, rows, places, err := p.open(n)
 	if err != nil {
 		return false, err
 	}
@@ -191,8 +176,8 @@ func (p *BackfillParts) Differs(ctx context.Context, n JobNote) (differs bool, e
 				return false, err
 			}
 		}
-		d, err := c.differences(ctx, c.events, &rows, 0, false)
-		if err != nil || d.len() == 0 {
+		missing, differing, deleted, err := c.differences(ctx, places, &rows.Range, 0, true, false)
+		if err != nil || len(missing)+len(differing)+len(deleted) == 0 {
 			return false, err
 		}
 	}
@@ -202,11 +187,12 @@ func (p *BackfillParts) Differs(ctx context.Context, n JobNote) (differs bool, e
 // Settle makes the target equal to the source at places. No request of an earlier attempt may arrive any more. Events
 // are counted by Do.
 func (p *BackfillParts) Settle(ctx context.Context, n JobNote) (counts JobCounts, err error) {
-	c, _, err := p.open(n)
+	c, _, places, err := p.open(n)
 	if err != nil {
 		return counts, err
 	}
-	err = c.settle(ctx, nil)
+	c.events = places
+	err = c.settle(ctx, nil, true)
 	c.counts.Events = 0
 	return JobCounts{Backfill: c.counts}, err
 }

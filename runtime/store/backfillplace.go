@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/maphash"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -13,82 +12,34 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// eventPlace identifies the series, time and sequence number of an event by a hash.
+// eventPlace identifies the series, time and sequence number of an event. It is a hash of
+// its row key in the source, which all workers of a process compute alike.
 type eventPlace [2]uint64
 
 var placeSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// The sides of a comparison.
-const inSource, inTarget = 0, 1
-
-// comparison is what the source and the target have at places of events. It is not safe for concurrent use.
-type comparison struct {
+// placer computes places. It is not safe for concurrent use.
+type placer struct {
 	source *mapping
-	last   bool // of several events of the source at a place, only the last one counts
 	text   []byte
-	index  map[eventPlace]int // in all
-	all    []atPlace          // each place once, in order of the events
 }
 
-// atPlace is what the tables have at a place.
-type atPlace struct {
-	of          event // the first of the events, perhaps with only a series, a time and a sequence number
-	n           int   // its number
-	has         [2][]event
-	undecodable bool // a table may have more, which cannot be read
-}
-
-// places returns the places of events that the source can store.
-func (c *copier) places(events []event) *comparison {
-	at := &comparison{source: c.backfill.source, last: c.alike && !c.appends, index: make(map[eventPlace]int, len(events))}
-	at.all = make([]atPlace, 0, len(events))
-	memory := make([]event, 2*len(events)) // mostly, a table has one event at a place
-	for n, e := range events {
-		place, ok := at.place(e)
-		if _, known := at.index[place]; ok && !known {
-			at.index[place] = len(at.all)
-			at.all = append(at.all, atPlace{of: e, n: n, has: [2][]event{memory[2*n : 2*n : 2*n+1], memory[2*n+1 : 2*n+1 : 2*n+2]}})
-		}
-	}
-	return at
-}
-
-// place returns the place of an event; false if the source cannot store it.
-func (p *comparison) place(e event) (out eventPlace, ok bool) {
+// of returns the place of an event; false if the source cannot store it.
+func (p *placer) of(e event) (eventPlace, bool) {
 	l, key := p.source.homeOf(e)
 	if key == nil {
-		return out, false
+		return eventPlace{}, false
 	}
-	at := *l.Time(e)
-	p.text = binary.BigEndian.AppendUint64(p.text[:0], uint64(at.Unix()))
-	p.text = binary.BigEndian.AppendUint32(p.text, uint32(at.Nanosecond()))
-	p.text = binary.BigEndian.AppendUint32(p.text, l.sequenceOf(e))
-	p.text = append(p.text, key...)
+	return p.at(string(key), *l.Time(e), l.sequenceOf(e)), true
+}
+
+// at returns the place of an event with a row key, time and sequence number.
+func (p *placer) at(key string, t time.Time, sequence uint32) (out eventPlace) {
+	p.text = appendPlace(p.text[:0], "", key, t, sequence)
 	for i, seed := range placeSeeds {
 		out[i] = maphash.Bytes(seed, p.text)
 	}
-	return out, true
-}
-
-// at returns what the tables have at the place of an event; nil if it is none of the places.
-func (p *comparison) at(e event) *atPlace {
-	place, ok := p.place(e)
-	if i, is := p.index[place]; ok && is {
-		return &p.all[i]
-	}
-	return nil
-}
-
-// add adds the events of a side that are at the places.
-func (p *comparison) add(side int, events []event) {
-	for _, e := range events {
-		if at := p.at(e); at != nil {
-			if p.last && side == inSource {
-				at.has[side] = at.has[side][:0]
-			}
-			at.has[side] = append(at.has[side], e)
-		}
-	}
+	return out
 }
 
 // homeOf returns the mapping that stores an event and the key of its row, or that of its
@@ -207,19 +158,45 @@ func (b *backfill) atPlace(key string, t time.Time, sequence uint32) (event, boo
 	return e, true
 }
 
-// rowsAt returns the keys of the rows in which a table has events at places, by table, and the range of their times.
-func (l *mapping) rowsAt(places []atPlace) (keys map[string][]string, from, to time.Time) {
+// finder reads the events that a table has at the places of others. It is not safe for
+// concurrent use.
+type finder struct {
+	table    *mapping
+	scanners map[string]*scanner // by the ID of the table
+	places   *placer
+	// undecodable says which places the source may have without being able to read them; nil
+	// if rows that cannot be decoded are errors.
+	undecodable map[eventPlace]bool
+	skip        bool
+}
+
+// newFinder returns a finder for a table of the schema.
+func (b *backfill) newFinder(l *mapping) (*finder, error) {
+	f := &finder{table: l, scanners: map[string]*scanner{}, places: &placer{source: b.source}, skip: b.SkipUndecodable}
+	for _, p := range l.Periods() {
+		s, err := b.scanner(l, p.Table.ID)
+		if err != nil {
+			return nil, err
+		}
+		f.scanners[p.Table.ID] = s
+	}
+	return f, nil
+}
+
+// rowsOf returns the keys of the rows in which a table has events at the places of others, by
+// table, and the range of their times.
+func (f *finder) rowsOf(events []event) (keys map[string][]string, from, to time.Time) {
 	keys = map[string][]string{}
-	for i := range places {
-		e := places[i].of
-		at := *l.Time(e)
+	for i := range events {
+		e := events[i]
+		at := *f.table.Time(e)
 		if i == 0 || at.Before(from) {
 			from = at
 		}
 		if i == 0 || !at.Before(to) {
 			to = at.Add(time.Nanosecond)
 		}
-		for _, p := range l.Periods() {
+		for _, p := range f.table.Periods() {
 			if !p.covers(at) {
 				continue
 			}
@@ -233,48 +210,65 @@ func (l *mapping) rowsAt(places []atPlace) (keys map[string][]string, from, to t
 	return keys, from, to
 }
 
-// find adds what a table of the schema has at places to a side.
-func (b *backfill) find(ctx context.Context, l *mapping, at *comparison, side int) error {
-	keys, from, to := l.rowsAt(at.all)
+// find returns the events of the table at places, which wanted has, too.
+func (f *finder) find(ctx context.Context, places []event, wanted map[eventPlace]int) (found []event, err error) {
+	keys, from, to := f.rowsOf(places)
 	for _, table := range slices.Sorted(maps.Keys(keys)) {
-		s, err := b.scanner(l, table)
-		if err != nil {
-			return err
-		}
 		slices.Sort(keys[table])
 		for list := range codec.KeyLists(slices.Values(slices.Compact(keys[table])), false, codec.MaxRowSet) {
-			if err := b.collect(at, side, l, s.each(ctx, []codec.Rows{list}, from, to)); err != nil {
-				return err
+			s := f.scanners[table]
+			events := s.list()
+			s.some(ctx, []codec.Rows{list}, from, to, events, func(row untypedRow, failed error) bool {
+				if failed == nil {
+					found = f.wanted(found, s.kept(events), wanted)
+				} else {
+					err = f.failed(failed, row.Key, places)
+				}
+				return err == nil
+			})
+			if err != nil {
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return found, nil
 }
 
-// collect adds what rows of a table have at places to a side.
-func (b *backfill) collect(at *comparison, side int, l *mapping, rows iter.Seq2[untypedRow, error]) error {
-	for row, err := range rows {
-		if err == nil {
-			at.add(side, row.Events)
-		} else if err := b.skip(l, at, row.Key, err); err != nil {
-			return err
+// wanted appends the events that are at wanted places.
+func (f *finder) wanted(dst, events []event, wanted map[eventPlace]int) []event {
+	for i := range events {
+		if at, ok := f.places.of(events[i]); ok {
+			if _, is := wanted[at]; is {
+				dst = append(dst, events[i])
+			}
 		}
 	}
-	return nil
+	return dst
 }
 
-// skip marks the places in a row of a table that cannot be decoded, or returns the error.
-func (b *backfill) skip(l *mapping, at *comparison, key string, err error) error {
-	if !b.SkipUndecodable || !isDecodeError(err) {
+// failed marks the places of a row that cannot be decoded, or returns the error.
+func (f *finder) failed(err error, key string, events []event) error {
+	if !f.skip || !isDecodeError(err) {
 		return err
 	}
-	for i := range at.all {
-		keys, _, _ := l.rowsAt(at.all[i : i+1])
+	f.markUndecodable(key, events)
+	return nil
+}
+
+// markUndecodable marks the places of events in a row.
+func (f *finder) markUndecodable(key string, events []event) {
+	if f.undecodable == nil {
+		f.undecodable = map[eventPlace]bool{}
+	}
+	for i := range events {
+		e := events[i : i+1]
+		keys, _, _ := f.rowsOf(e)
 		for _, rows := range keys {
 			if slices.Contains(rows, key) {
-				at.all[i].undecodable = true
+				if at, ok := f.places.of(e[0]); ok {
+					f.undecodable[at] = true
+				}
 			}
 		}
 	}
-	return nil
 }

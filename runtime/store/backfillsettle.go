@@ -16,17 +16,19 @@ const (
 	maxSuspects = 100_000
 )
 
-// differences are what differs between the tables: events of the source that the target lacks, and those that
-// differ there; and events that the source has lost.
-type differences struct{ missing, differing, deleted []event }
-
-func (d *differences) len() int { return len(d.missing) + len(d.differing) + len(d.deleted) }
+// difference is what a table has at a place.
+type difference struct {
+	source, target     Digest
+	inSource, inTarget []event
+	ofSource, ofTarget []Digest // one for each event
+	undecodable        bool
+}
 
 // settle makes the target equal to the source at the places of c.events: it reads the target, then
 // the source, and changes the target, until they are equal. within is the range of the source that
-// contains the places, or nil if they are read one by one. A copy may have written these events, so that they are
-// deleted where the source has lost them.
-func (c *copier) settle(ctx context.Context, within *checkpointRange) error {
+// contains the places, or nil if they are read one by one. known is whether a copy may have
+// written these events, so that they are deleted where the source has lost them.
+func (c *copier) settle(ctx context.Context, within *KeyRange, known bool) error {
 	open := c.events
 	complete := within != nil // the events have their values, and are not only places
 	written := 0              // how many of them the last change has written
@@ -34,103 +36,163 @@ func (c *copier) settle(ctx context.Context, within *checkpointRange) error {
 		written = len(open)
 	}
 	for round := 0; len(open) > 0; round++ {
-		d, err := c.differences(ctx, open, within, written, complete)
-		if err != nil || d.len() == 0 {
+		missing, differing, deleted, err := c.differences(ctx, open, within, written, known, complete)
+		if err != nil || len(missing)+len(differing)+len(deleted) == 0 {
 			return err
 		}
 		within = nil
 		if round == maxRounds {
-			c.counts.Unsettled += int64(d.len())
+			c.counts.Unsettled += int64(len(missing) + len(differing) + len(deleted))
 			return nil
 		}
-		if open, err = c.repair(ctx, d); err != nil {
+		if open, err = c.repair(ctx, missing, differing, deleted); err != nil {
 			return err
 		}
-		written = len(open) - len(d.deleted)
+		written = len(open) - len(deleted)
 	}
 	return nil
 }
 
-// differences reads the target, then the source, and returns what differs at the places of events. The first written
-// events are those at whose places the last change was a write.
-func (c *copier) differences(ctx context.Context, open []event, within *checkpointRange, written int, complete bool) (d differences, err error) {
-	b, at := c.backfill, c.places(open)
-	if err := b.find(ctx, b.target, at, inTarget); err != nil {
-		return d, err
+// differences reads the target, then the source, and returns what differs at places, as compare does.
+func (c *copier) differences(ctx context.Context, open []event, within *KeyRange, written int, known, complete bool) (missing, differing, deleted []event, err error) {
+	wanted := c.ofSource.placesOf(open)
+	c.ofSource.undecodable, c.ofTarget.undecodable = nil, nil
+	target, err := c.ofTarget.find(ctx, open, wanted)
+	if err != nil {
+		return nil, nil, nil, err
 	}
+	source, err := c.readSource(ctx, open, wanted, within)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := c.merge(source, target); err != nil {
+		return nil, nil, nil, err
+	}
+	c.sums.move(c.backfill.Now())
+	if equal, err := c.equal(target, source); err != nil || equal {
+		return nil, nil, nil, err
+	}
+	return c.compare(open, target, source, written, known, complete)
+}
+
+func (f *finder) placesOf(events []event) map[eventPlace]int {
+	wanted := make(map[eventPlace]int, len(events))
+	for i := range events {
+		if at, ok := f.places.of(events[i]); ok {
+			wanted[at] = i
+		}
+	}
+	return wanted
+}
+
+// readSource returns what the source has at places.
+func (c *copier) readSource(ctx context.Context, open []event, wanted map[eventPlace]int, within *KeyRange) ([]event, error) {
+	b := c.backfill
+	var merged int64
 	if within == nil {
-		err = b.find(ctx, b.source, at, inSource)
-	} else if s, failed := b.scanner(b.source, within.Table); failed != nil {
-		err = failed
-	} else {
-		err = b.collect(at, inSource, b.source, s.each(ctx, within.Range.rows(), b.From, b.To))
+		found, err := c.ofSource.find(ctx, open, wanted)
+		return distinct(b.source, b.target, found, &merged), err
+	}
+	var found []event
+	for row, err := range c.scanner.each(ctx, *within, b.From, b.To) {
+		if err != nil {
+			if err := c.ofSource.failed(err, row.Key, open); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		found = c.ofSource.wanted(found, distinct(b.source, b.target, row.Events, &merged), wanted)
+	}
+	return found, nil
+}
+
+// equal reports whether the tables have the same events.
+func (c *copier) equal(target, source []event) (bool, error) {
+	a, err := c.sum(target)
+	if err != nil {
+		return false, err
+	}
+	b, err := c.sum(source)
+	return a == b, err
+}
+
+func (c *copier) sum(events []event) (total Digest, err error) {
+	for i := range events {
+		sum, err := c.sums.of(events[i])
+		if err != nil && !isExpired(err) {
+			return total, err
+		}
+		total.Add(sum)
+	}
+	return total, nil
+}
+
+// group adds events by place.
+func (c *copier) group(into map[eventPlace]*difference, events []event, ofSource bool) error {
+	for i := range events {
+		sum, err := c.sums.of(events[i])
+		if isExpired(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		at, _ := c.ofSource.places.of(events[i])
+		d := into[at]
+		if d == nil {
+			continue
+		}
+		if ofSource {
+			d.source.Add(sum)
+			d.inSource, d.ofSource = append(d.inSource, events[i]), append(d.ofSource, sum)
+		} else {
+			d.target.Add(sum)
+			d.inTarget, d.ofTarget = append(d.inTarget, events[i]), append(d.ofTarget, sum)
+		}
+	}
+	return nil
+}
+
+// compare returns what differs at places: events of the source that the target lacks, and those
+// that differ there; and events that the source has lost. The first written places are those at
+// which the last change was a write.
+func (c *copier) compare(open, target, source []event, written int, known, complete bool) (missing, differing, deleted []event, err error) {
+	all := make(map[eventPlace]*difference, len(open))
+	places := make([]eventPlace, len(open))
+	for i := range open {
+		places[i], _ = c.ofSource.places.of(open[i])
+		all[places[i]] = &difference{undecodable: c.ofSource.undecodable[places[i]] || c.ofTarget.undecodable[places[i]]}
+	}
+	if err = c.group(all, target, false); err == nil {
+		err = c.group(all, source, true)
 	}
 	if err != nil {
-		return d, err
+		return nil, nil, nil, err
 	}
-	c.sums.move(b.Now())
-	c.ends.move(b.Now().Add(skew))
-	for i := range at.all {
-		p := &at.all[i]
-		if err := c.merge(p); err != nil {
-			return d, err
+	c.ends.move(c.backfill.Now().Add(skew))
+	for i := range open {
+		d := all[places[i]]
+		if d == nil || d.undecodable || c.settled(d) {
+			continue
 		}
-		equal, err := c.equal(p)
-		if err != nil {
-			return d, err
-		}
-		if !equal && !p.undecodable {
-			c.compare(p, &d, p.n < written, complete)
-		}
-	}
-	return d, nil
-}
-
-// compare adds how the tables differ at a place.
-func (c *copier) compare(p *atPlace, d *differences, written, complete bool) {
-	source, target := p.has[inSource], p.has[inTarget]
-	switch {
-	case len(source) == 0:
-		if complete && c.wouldHold(p.of) || !complete && c.wouldHoldCopy(target[0]) {
-			d.deleted = append(d.deleted, p.of)
-		}
-	case len(target) == 0 && c.ranked && written:
-		c.replaced(len(source))
-	case len(target) == 0:
-		d.missing = append(d.missing, source...)
-		if complete && !written && !c.backfill.Repair {
-			c.counts.Events++ // it was deleted, and written again
-		}
-	default:
-		d.differing = append(d.differing, source...)
-	}
-}
-
-// equal reports whether nothing is to be done at a place. It leaves out events that have expired in the target. A
-// target that keeps all values of an event may have more of them than a source that keeps the last.
-func (c *copier) equal(p *atPlace) (bool, error) {
-	var total [2]Digest
-	for side := range p.has {
-		kept := p.has[side][:0]
-		c.digests[side] = c.digests[side][:0]
-		for _, e := range p.has[side] {
-			sum, err := c.sums.of(e)
-			if isExpired(err) {
-				continue
+		delete(all, places[i]) // a place may be in the list several times
+		switch {
+		case len(d.inSource) == 0:
+			if known && (complete && c.wouldHold(open[i]) || !complete && c.wouldHoldCopy(d.inTarget[0])) {
+				deleted = append(deleted, open[i])
 			}
-			if err != nil {
-				return false, err
+		case len(d.inTarget) == 0 && c.ranked && i < written:
+			c.replaced(len(d.inSource))
+		case len(d.inTarget) == 0:
+			missing = append(missing, d.inSource...)
+			if complete && i >= written && !c.backfill.Repair {
+				c.counts.Events++ // it was deleted, and written again
 			}
-			total[side].Add(sum)
-			kept, c.digests[side] = append(kept, e), append(c.digests[side], sum)
+		default:
+			differing = append(differing, d.inSource...)
 		}
-		p.has[side] = kept
 	}
-	if total[inSource] == total[inTarget] || !c.appends || c.alike || len(p.has[inSource]) == 0 {
-		return total[inSource] == total[inTarget], nil
-	}
-	lacks := func(sum Digest) bool { return !slices.Contains(c.digests[inTarget], sum) }
-	return !slices.ContainsFunc(c.digests[inSource], lacks), nil
+	return missing, differing, deleted, nil
 }
 
 // replaced counts events that were written and that newer ones replace in the target.
@@ -140,6 +202,18 @@ func (c *copier) replaced(events int) {
 	if c.backfill.Repair {
 		c.counts.Changed -= n
 	}
+}
+
+// settled reports whether nothing is to be done at a place. A target that keeps all values of an
+// event may have more of them than a source that keeps the last.
+func (c *copier) settled(d *difference) bool {
+	if d.source == d.target {
+		return true
+	}
+	if !c.appends || c.alike || len(d.ofSource) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(d.ofSource, func(sum Digest) bool { return !slices.Contains(d.ofTarget, sum) })
 }
 
 // wouldHold reports whether the source would have an event if it had not been deleted: no
@@ -157,15 +231,15 @@ func (c *copier) wouldHold(e event) bool {
 func (c *copier) wouldHoldCopy(e event) bool { return !c.backfill.untold.source && c.wouldHold(e) }
 
 // repair changes the target. It returns the events at whose places it did.
-func (c *copier) repair(ctx context.Context, d differences) ([]event, error) {
-	c.counts.Changed += int64(len(d.missing) + len(d.differing))
-	c.counts.Deleted += int64(len(d.deleted))
-	c.counts.Events -= int64(len(d.deleted))
-	gone := d.deleted
+func (c *copier) repair(ctx context.Context, missing, differing, deleted []event) ([]event, error) {
+	c.counts.Changed += int64(len(missing) + len(differing))
+	c.counts.Deleted += int64(len(deleted))
+	c.counts.Events -= int64(len(deleted))
+	gone := deleted
 	if c.appends && c.alike {
-		gone = slices.Concat(d.deleted, d.differing) // a write only adds values
+		gone = slices.Concat(deleted, differing) // a write only adds values
 	}
-	changed := slices.Concat(d.missing, d.differing)
+	changed := slices.Concat(missing, differing)
 	if len(gone) > 0 {
 		if err := c.remove(ctx, gone); err != nil {
 			return nil, err
@@ -174,7 +248,7 @@ func (c *copier) repair(ctx context.Context, d differences) ([]event, error) {
 	if err := c.put(ctx, changed); err != nil {
 		return nil, err
 	}
-	return slices.Concat(changed, d.deleted), nil
+	return slices.Concat(changed, deleted), nil
 }
 
 // settleStopped settles what a run wrote that stopped.
@@ -205,9 +279,13 @@ func (b *backfill) settleStopped(ctx context.Context) error {
 
 // settlePlaces settles places in parts. done is called when all of them are settled.
 func (b *backfill) settlePlaces(ctx context.Context, events []event, done func()) error {
-	c := b.newCopier()
-	for c.events = range slices.Chunk(events, maxCopied) {
-		if err := c.settle(ctx, nil); err != nil {
+	c, err := b.newCopier(b.source.Table.ID, -1)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(events, maxCopied) {
+		c.events = append(c.events[:0], part...)
+		if err := c.settle(ctx, nil, true); err != nil {
 			return err
 		}
 	}
@@ -237,7 +315,7 @@ func (b *backfill) sweep(ctx context.Context) error {
 		return err
 	}
 	if err := b.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
-		return b.newCopier().sweep(ctx, ranges[i], allClaims{}, func(lacking []event) error { return b.suspect(ctx, lacking) })
+		return b.sweepRange(ctx, ranges[i], allClaims{}, func(lacking []event) error { return b.suspect(ctx, lacking) })
 	}); err != nil {
 		return err
 	}
@@ -247,11 +325,15 @@ func (b *backfill) sweep(ctx context.Context) error {
 	return b.Save(true)
 }
 
-// sweep calls f for events in a range of row keys of the target that the source lacks.
-func (c *copier) sweep(ctx context.Context, r checkpointRange, claims RowClaims, f func(lacking []event) error) error {
-	b := c.backfill
-	return c.chunks(ctx, b.target, r, maxCopied, claims, func(chunk *rowChunk) error {
-		lacking, err := c.lacking(ctx, b.source, chunk.events, c.wouldHoldCopy)
+// sweepRange calls f for events in a range of row keys of the target that the source lacks.
+func (b *backfill) sweepRange(ctx context.Context, r checkpointRange, claims RowClaims, f func(lacking []event) error) error {
+	c, err := b.newCopier(b.source.Table.ID, -1)
+	if err != nil {
+		return err
+	}
+	var ofTarget BackfillCounts
+	return b.chunks(ctx, b.target, r, maxCopied, claims, &ofTarget, func(chunk *rowChunk) error {
+		lacking, err := c.lacking(ctx, c.ofSource, chunk.events, c.wouldHoldCopy)
 		if err != nil || len(lacking) == 0 {
 			return err
 		}
@@ -276,16 +358,30 @@ func (b *backfill) suspect(ctx context.Context, lacking []event) error {
 	return nil
 }
 
-// lacking returns the events that a table lacks and of which held is true, one at each place.
-func (c *copier) lacking(ctx context.Context, l *mapping, events []event, held func(e event) bool) (out []event, err error) {
-	at := c.places(events)
-	if err := c.backfill.find(ctx, l, at, inSource); err != nil {
+// lacking returns the events that a table lacks and of which held is true.
+func (c *copier) lacking(ctx context.Context, f *finder, events []event, held func(e event) bool) ([]event, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	lacking := c.ofSource.placesOf(events)
+	f.undecodable = nil
+	found, err := f.find(ctx, events, lacking)
+	if err != nil {
 		return nil, err
 	}
+	for _, e := range found {
+		at, _ := c.ofSource.places.of(e)
+		delete(lacking, at)
+	}
+	for at := range f.undecodable {
+		delete(lacking, at)
+	}
 	c.ends.move(c.backfill.Now().Add(skew))
+	var out []event
 	for _, e := range events {
-		if p := at.at(e); p != nil && len(p.has[inSource]) == 0 && !p.undecodable && held(e) {
-			p.has[inSource] = append(p.has[inSource], e)
+		at, _ := c.ofSource.places.of(e)
+		if _, is := lacking[at]; is && held(e) {
+			delete(lacking, at)
 			out = append(out, e)
 		}
 	}
@@ -319,11 +415,21 @@ func (b *backfill) ofCopies(ctx context.Context, events []event, oldest time.Tim
 	kept := slices.DeleteFunc(slices.Clone(events), func(e event) bool {
 		return oldest.IsZero() || b.source.Time(e).Before(oldest)
 	})
-	c := b.newCopier()
+	if len(kept) == 0 || len(b.others) == 0 {
+		return kept, nil
+	}
+	c, err := b.newCopier(b.source.Table.ID, -1)
+	if err != nil {
+		return nil, err
+	}
 	for _, other := range b.others {
+		f, err := b.newFinder(other)
+		if err != nil {
+			return nil, err
+		}
 		var lacking []event
 		for part := range slices.Chunk(kept, maxCopied) {
-			more, err := c.lacking(ctx, other, part, func(event) bool { return true })
+			more, err := c.lacking(ctx, f, part, func(event) bool { return true })
 			if err != nil {
 				return nil, err
 			}

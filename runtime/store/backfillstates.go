@@ -300,7 +300,7 @@ func (s *states) rest(ctx context.Context) error {
 		}
 		w := s.worker(ctx)
 		some := seenSeries{}
-		for row, err := range scanner.each(ctx, ranges[i].Range.rows(), s.From, scan.MaxTime) {
+		for row, err := range scanner.each(ctx, ranges[i].Range, s.From, scan.MaxTime) {
 			if _, series := s.target.ofKey(row.Key); err != nil && (series != nil || !isDecodeError(err)) {
 				var counts BackfillCounts
 				if err := s.undecodable(err, &counts); err != nil {

@@ -178,16 +178,25 @@ func (b *backfill) summarize(ctx context.Context, l *mapping, ranges []checkpoin
 // summarizeRange returns the digests of a range of row keys.
 func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r checkpointRange) (*timeSlices, BackfillCounts, error) {
 	var counts BackfillCounts
-	out, until := newSlices(), b.began.Add(keptFor)
-	source, target := newDigester(b.source, until), newDigester(b.target, until)
-	err := b.rows(ctx, l, r, allClaims{}, &counts, func(row untypedRow) error {
+	out := newSlices()
+	until := b.began.Add(keptFor)
+	source, err := newDigester([]*mapping{b.source}, b.source.Table.ID, until)
+	if err != nil {
+		return nil, counts, err
+	}
+	target, err := newDigester([]*mapping{b.target}, b.target.Table.ID, until)
+	if err != nil {
+		return nil, counts, err
+	}
+	err = b.rows(ctx, l, r, allClaims{}, &counts, func(row untypedRow) error {
 		if err := b.fits(row.Key, row.Events, target); err != nil {
 			return err
 		}
 		if l == b.source {
 			row.Events = distinct(b.source, b.target, row.Events, &counts.Merged)
 		}
-		for _, e := range row.Events {
+		for i := range row.Events {
+			e := row.Events[i]
 			if err := source.check(e); isExpired(err) || !b.dropLost(e, until) {
 				counts.Expired++
 				continue

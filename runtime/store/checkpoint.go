@@ -128,7 +128,9 @@ func (b *backfill) begin(i int, events []event) error {
 	if b.File == nil {
 		return nil
 	}
-	b.progress.Ranges[i].Flight = b.encodePlaces(nil, events)
+	if i >= 0 {
+		b.progress.Ranges[i].Flight = b.encodePlaces(nil, events)
+	}
 	b.progress.Until = b.clock.Now().Add(2 * b.requestTime())
 	return b.Save(true)
 }

@@ -45,10 +45,6 @@ type TableDeletion struct {
 	Mutations int
 }
 
-func (d *TableDeletion) add(o TableDeletion) {
-	d.Events, d.Rows, d.Mutations = d.Events+o.Events, d.Rows+o.Rows, d.Mutations+o.Mutations
-}
-
 // Events returns the number of events: the number in the table that had the most.
 func (d Deletion) Events() int {
 	n := 0
@@ -243,10 +239,14 @@ func (w *Writer) deleteSelected(ctx context.Context, name string, s *selection, 
 	if len(s.conditions) > 0 {
 		return w.deleteFound(ctx, name, s, from, to, call.Last(opts))
 	}
+	queries := w.queries(s)
 	return w.erase(ctx, name, call.Last(opts), anyOrder, func(t *eraser) error {
-		q := w.query(t.reader, s)
+		q := &t.reader.whole
+		if queries != nil {
+			q = queries[t.table]
+		}
 		read := t.reader.beginSelected(ctx, s, q, from, to, nil)
-		values, err := read.inOrderOfKeys()
+		values, err := read.values()
 		if err != nil {
 			return err
 		}
@@ -259,17 +259,18 @@ func (w *Writer) deleteSelected(ctx context.Context, name string, s *selection, 
 	})
 }
 
-// query returns how a reader of one table answers the query of a selection. Values that only other tables can store have no
-// events in the table.
-func (w *Writer) query(r *Reader, s *selection) *query {
+// queries returns how each mapping of the writer answers the query of a selection; nil for the events of
+// series. Values that only other tables can store have no events in a table.
+func (w *Writer) queries(s *selection) []*query {
 	if s.given == nil {
-		return &r.whole
+		return nil
 	}
-	q := r.mapping.queryOf(s)
+	var all []*query
 	for i := range w.tables {
-		q.layouts = append(q.layouts, w.tables[i].mapping.queryOf(s))
+		all = append(all, w.tables[i].mapping.queryOf(s))
 	}
-	return q
+	joinLayouts(all)
+	return all
 }
 
 // Replace replaces an event, given pointers to it and the new one: it writes updated and then, if it has a different series, time or
@@ -502,11 +503,12 @@ func (w *Writer) deleteFound(ctx context.Context, name string, s *selection, fro
 		}
 		f.table = w.tables[i].number
 	}
+	queries := w.queries(s)
 	for i := range w.tables {
 		if w.tables[i].number != f.table {
 			continue
 		}
-		if err := f.in(i, s, from, to); err != nil {
+		if err := f.in(i, s, queries[i], from, to); err != nil {
 			return f.total, err
 		}
 	}
@@ -522,12 +524,12 @@ func untables(tables []writerTable) (out []*mapping) {
 }
 
 // in finds and deletes the events with one mapping.
-func (f *finding) in(i int, s *selection, from, to time.Time) (failed error) {
+func (f *finding) in(i int, s *selection, q *query, from, to time.Time) (failed error) {
 	t := &f.tables[i]
 	r := f.reader(i, t.shape, f.name)
 	r.options.Hooks = f.options.Hooks
 	f.found = t.mapping.list(0)
-	read := r.beginSelected(f.ctx, s, f.query(r, s), from, to, []ReadOptions{{Fields: []Field{}}})
+	read := r.beginSelected(f.ctx, s, q, from, to, []ReadOptions{{Fields: []Field{}}})
 	read.run(func(e event, err error) bool {
 		switch {
 		case err != nil:
@@ -573,7 +575,8 @@ func (f *finding) leaves(err error) error {
 func (d Deletion) plus(more Deletion) Deletion {
 	out := Deletion{slices.Clone(d.Tables)}
 	for i, t := range more.Tables {
-		out.Tables[i].add(t)
+		sum := &out.Tables[i]
+		sum.Events, sum.Rows, sum.Mutations = sum.Events+t.Events, sum.Rows+t.Rows, sum.Mutations+t.Mutations
 	}
 	return out
 }

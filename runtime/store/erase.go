@@ -22,12 +22,19 @@ import (
 // eraser deletes the events of one table that have one mapping. It reads their rows
 // without values and deletes what belongs to the events.
 type eraser struct {
+	erasures
+	table   int     // index in Writer.tables
 	reader  *Reader // reads everything that is stored
 	mapping *mapping
 	settler *settler // of a table of states; else nil
-	marker  *marker  // of the table
+}
+
+// erasures are the pending and sent mutations of an eraser.
+type erasures struct {
 	ctx     context.Context
+	rows    *request.Table
 	timeout time.Duration
+	marker  *marker // of the table
 	now     func() time.Time
 	options DeleteOptions
 	total   *Deletion
@@ -37,26 +44,30 @@ type eraser struct {
 	// The fields below are used by concurrent readings.
 	mu        sync.Mutex
 	op        request.Operation
-	pending   []pendingRow
+	pending   []erasedRow
 	size      int           // of the pending mutations, in bytes
 	counts    TableDeletion // what the pending mutations delete
 	undeleted error         // the first error of isUndeleted
 }
 
-// pendingRow contains pending mutations of one row.
-type pendingRow struct {
+// erasedRow contains pending mutations of one row.
+type erasedRow struct {
 	key      string
 	mutation *bigtable.Mutation
-	at       time.Time     // see erasedRow
-	gone     rollup.Ranges // see erasedRow
+	start    time.Time     // of the bucket, in a table with a rollup
+	gone     rollup.Ranges // which of its times are deleted
 }
 
 // eraser returns an eraser for one table of the writer. It adds its counts to d.
 func (w *Writer) eraser(table int, name string, o DeleteOptions, d *Deletion) *eraser {
 	t := &w.tables[table]
+	r := w.reader(table, t.shape.AllCells(), name)
 	return &eraser{
-		reader: w.reader(table, t.shape.AllCells(), name), mapping: t.mapping, marker: t.marker, timeout: t.timeout, now: w.options.Now,
-		options: o, total: d, sum: &d.Tables[t.number], limit: w.perRequest, op: request.Operation{Name: name, Table: t.id},
+		table: table, reader: r, mapping: t.mapping,
+		erasures: erasures{
+			rows: r.table, timeout: t.timeout, marker: t.marker, now: w.options.Now, options: o, total: d, sum: &d.Tables[w.tables[table].number], limit: w.perRequest,
+			op: request.Operation{Name: name, Table: t.id},
+		},
 	}
 }
 
@@ -66,30 +77,30 @@ func (w *Writer) reader(table int, shape scan.Table, name string) *Reader {
 	r := t.mapping.reader(ReaderOptions{Now: w.options.Now, Timeout: w.options.Timeout}, t.id, t.api, t.wire.allowed, shape)
 	r.whole.Name = name
 	for i := range w.tables { // events that only other tables can store are not in this one
-		r.whole.layouts = append(r.whole.layouts, &query{Spans: w.tables[i].mapping.Spans})
+		if i != table {
+			r.whole.others = append(r.whole.others, &query{Spans: w.tables[i].mapping.Spans})
+		}
 	}
 	return r
 }
 
 // erasing is the deletion of the events that a query selects.
 type erasing struct {
-	*eraser
+	rowEraser
+	eraser  *eraser
 	reading reading
-	a       *rowAssembler         // of the reading
-	of      map[exactInstant]bool // the events to delete, and whether they were found; nil for all of the range
-	one     [1]wire.Row           // see inPart
-	rows    []erasedRow           // of the current bucket
-	most    map[stamp]int         // how many events of each stamp these have shown so far
 }
 
-// erasedRow is a row from which events are deleted.
-type erasedRow struct {
-	wire.Row
-	key       string
-	at        time.Time     // in the key: of the event, or the start of the bucket
-	sequence  uint32        // in the key, if it has one
-	gone      rollup.Ranges // which of its times are deleted, in a table with a rollup
-	mutations int           // number of calls of mutate
+// rowEraser deletes events from rows.
+type rowEraser struct {
+	*erasures
+	a       *rowAssembler         // of the reading
+	of      map[exactInstant]bool // the events to delete, and whether they were found; nil for all of the range
+	key     string                // of the current row
+	columns int                   // number of mutations of the row
+	start   time.Time             // of the row's bucket, in a table with a rollup
+	gone    rollup.Ranges         // which of its times are deleted
+	most    map[stamp]int         // how many events of each stamp the rows of a bucket have shown so far
 }
 
 // events deletes the events that a query selects with from <= time < to: those in of, or all
@@ -98,56 +109,52 @@ func (t *eraser) events(q *query, v bound, from, to time.Time, of map[exactInsta
 	if t.settler != nil {
 		return t.settler.events(t, q, v, from, to, of)
 	}
+	return t.read(q, v, from, to, of)
+}
+
+// read reads the rows with the events that a query selects, and deletes these events.
+func (t *eraser) read(q *query, v bound, from, to time.Time, of map[exactInstant]bool) error {
 	e := t.erasing(q, v, from, to)
 	e.of, e.most = of, map[stamp]int{}
 	if t.marker != nil {
 		e.reading.runs = scan.BesideRuns
 	}
-	return e.each(e.bucket)
+	return e.each(func(p request.Part) error {
+		if t.mapping.Pattern.RowPerField() {
+			return e.metrics(p)
+		}
+		return e.rows(p, e.row)
+	})
 }
 
 // erasing returns the deletion of the events that a query selects with from <= time < to.
 func (t *eraser) erasing(q *query, v bound, from, to time.Time) *erasing {
-	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, []bound{v}, from, to, nil)}
-	e.reading.withoutValues, e.a = true, &e.reading.assembler.rowAssembler
+	e := &erasing{eraser: t, reading: t.reader.begin(t.ctx, q, v.low, from, to, nil)}
+	e.reading.high, e.reading.withoutValues = v.high, true
+	e.rowEraser = rowEraser{erasures: &t.erasures, a: &e.reading.assembler.rowAssembler}
 	return e
 }
 
-// each calls f for the rows of each bucket: one or, if each field has a row, those of all fields. span is that of the
-// first.
-func (e *erasing) each(f func(rows []wire.Row, span int) error) error {
+// each calls f for the parts of the time range.
+func (e *erasing) each(f func(p request.Part) error) error {
 	plan, err := e.reading.plan()
 	for i := 0; i < len(plan.Parts) && err == nil; i++ {
-		err = e.inPart(request.Part{Part: &plan.Parts[i]}, f)
+		err = f(request.Part{Part: &plan.Parts[i], Turns: make(chan struct{}, 1)})
 	}
-	e.counted(e.reading.op)
+	e.eraser.counted(e.reading.op)
 	return err
 }
 
-// inPart is each for a part of the time range.
-func (e *erasing) inPart(p request.Part, f func(rows []wire.Row, span int) error) (failed error) {
+// rows calls f for the rows of each span of a part of the time range.
+func (e *erasing) rows(p request.Part, f func(row wire.Row, span int) error) error {
 	r := &e.reading
-	if e.mapping.Pattern.RowPerField() {
-		r.severalSpans(p).Merged(func(rows []wire.Row, err error) bool {
-			if err != nil {
-				failed = e.skip(err)
-			} else {
-				failed = f(rows, 0)
-				release(rows)
-			}
-			return failed == nil
-		})
-		return failed
-	}
-	p.Turns = make(chan struct{}, 1)
 	for span := range r.asked.Spans {
 		if !p.Reads(span) {
 			continue
 		}
 		for row, err := range r.reader.table.SpanRows(r.ctx, &r.op, p, span, always) {
 			if err == nil {
-				e.one[0] = row
-				err = f(e.one[:], span)
+				err = f(row, span)
 				row.Release()
 			}
 			if err != nil {
@@ -158,47 +165,46 @@ func (e *erasing) inPart(p request.Part, f func(rows []wire.Row, span int) error
 	return nil
 }
 
-// bucket deletes the events of the rows of a bucket, unless one of these is torn.
-func (e *erasing) bucket(rows []wire.Row, span int) error {
-	var torn error
-	e.rows = e.rows[:0]
+// metrics deletes the events of a part of the time range in a table with rows for each
+// field, bucket by bucket.
+func (e *erasing) metrics(p request.Part) (failed error) {
+	p.Turns = nil
+	e.reading.severalSpans(p).Merged(func(rows []wire.Row, err error) bool {
+		if err != nil {
+			failed = e.skip(err)
+			return failed == nil
+		}
+		defer release(rows)
+		clear(e.most)
+		torn := e.tearsAny(rows)
+		for i, row := range rows {
+			if failed == nil && row.Exists() && !torn {
+				failed = e.row(row, i)
+			}
+		}
+		return failed == nil
+	})
+	return failed
+}
+
+// tearsAny reports whether any row of a bucket is torn; see tears. An event has a row for each field.
+func (e *erasing) tearsAny(rows []wire.Row) (torn bool) {
 	for i, row := range rows {
 		if !row.Exists() {
 			continue
 		}
-		r, ours, err := e.row(row, span+i)
-		if err != nil {
-			return err
-		}
-		if ours && (e.marker == nil || !e.erased(&r)) {
-			e.rows, torn = append(e.rows, r), cmp.Or(torn, e.tears(&r))
+		if at, ours, err := e.begin(row, i); ours && err == nil {
+			if err := e.tears(at, row, e.sequence()); err != nil {
+				e.unfinished(err)
+				torn = true
+			}
 		}
 	}
-	if torn != nil {
-		e.unfinished(torn)
-		return nil
-	}
-	clear(e.most)
-	for i := range e.rows {
-		r := &e.rows[i]
-		events, err := e.mapping.form().erase(e, r)
-		if err == nil && r.mutations == 0 && e.marker != nil && !e.marker.table.Whole(r.at, e.now()) && e.hasRollup(r) {
-			err = e.mutate(r, 0, 0, func(*bigtable.Mutation) {}) // a run may have events that have expired
-		}
-		if err != nil {
-			return err
-		}
-		e.mu.Lock()
-		if e.counts.Events += events; r.mutations > 0 {
-			e.counts.Rows++
-		}
-		e.mu.Unlock()
-	}
-	return nil
+	return torn
 }
 
 // skip records a row or column that cannot be decoded. It returns any other error.
-func (e *eraser) skip(err error) error {
+func (e *erasures) skip(err error) error {
 	switch {
 	case err == request.ErrForeign:
 		return nil
@@ -210,49 +216,64 @@ func (e *eraser) skip(err error) error {
 }
 
 // unfinished records what is not deleted.
-func (e *eraser) unfinished(err error) {
+func (e *erasures) unfinished(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.undeleted = cmp.Or(e.undeleted, err)
 }
 
-// row returns a row of a span; false if the query does not select its series.
-func (e *erasing) row(row wire.Row, span int) (r erasedRow, ours bool, err error) {
-	a := &e.reading.assembler
-	at, err := a.timeOf(row)
-	if err != nil {
-		return r, false, e.skip(err)
+// begin begins with a row of a span. It returns the time in its key, and false if the query
+// does not select its series.
+func (e *erasing) begin(row wire.Row, span int) (at time.Time, ours bool, err error) {
+	if at, err = e.reading.assembler.timeOf(row); err != nil {
+		return at, false, e.skip(err)
 	}
-	if a.match != nil && !a.match(a.base) {
-		return r, false, nil
+	if e.reading.assembler.match != nil && !e.reading.assembler.match(e.reading.assembler.base) {
+		return at, false, nil
 	}
 	if of := &e.reading.asked.Spans[span]; of.Suffix != "" {
-		spans, err := e.reading.q.Spans(a.base)
+		spans, err := e.reading.q.Spans(e.reading.assembler.base)
 		if err != nil || spans[span].Prefix != of.Prefix || spans[span].Suffix != of.Suffix {
-			return r, false, nil
+			return at, false, nil
 		}
 	}
-	r = erasedRow{Row: row, key: row.Key(), at: at, sequence: e.mapping.sequenceOf(a.base)}
+	e.key, e.columns = row.Key(), 0
 	if e.marker != nil {
-		r.gone = e.goneIn(at)
+		e.start, e.gone = at, e.goneIn(at)
 	}
-	return r, true, nil
+	return at, true, nil
+}
+
+// row deletes the events of a row of a span.
+func (e *erasing) row(row wire.Row, span int) error {
+	at, ours, err := e.begin(row, span)
+	if !ours || err != nil || e.marker != nil && e.erased(row) {
+		return err
+	}
+	if torn := e.tears(at, row, e.sequence()); torn != nil {
+		e.unfinished(torn)
+		return nil
+	}
+	events, err := e.eraser.mapping.form().erase(e, at, row)
+	if err == nil && e.columns == 0 && e.marker != nil && !e.marker.table.Whole(at, e.now()) && hasFamily(row, e.marker.name) {
+		err = e.mutate(0, 0, func(*bigtable.Mutation) {}) // a run may have events that have expired
+	}
+	if err != nil {
+		return err
+	}
+	e.counted(events)
+	return nil
 }
 
 // erased reports whether a row of a table with a rollup has only cells of deletions.
-func (e *erasing) erased(row *erasedRow) bool {
+func (e *rowEraser) erased(row wire.Row) bool {
 	return !slices.ContainsFunc(row.Columns(), func(c wire.Column) bool {
 		return string(row.Bytes(c.Family)) != e.marker.name || !rollup.IsDeletion(string(row.Bytes(c.Qualifier)))
 	})
 }
 
-// hasRollup reports whether a row has cells of the rollup.
-func (e *erasing) hasRollup(row *erasedRow) bool {
-	return slices.ContainsFunc(row.Columns(), func(c wire.Column) bool { return string(row.Bytes(c.Family)) == e.marker.name })
-}
-
 // goneIn returns which times of a bucket are deleted.
-func (e *erasing) goneIn(start time.Time) rollup.Ranges {
+func (e *rowEraser) goneIn(start time.Time) rollup.Ranges {
 	end := e.marker.table.Bucket.End(start)
 	if e.of == nil {
 		from, to := e.a.from, e.a.to
@@ -270,6 +291,16 @@ func (e *erasing) goneIn(start time.Time) rollup.Ranges {
 	return rollup.NewRanges(all)
 }
 
+// hasFamily reports whether a row has cells of a family.
+func hasFamily(row wire.Row, family string) bool {
+	return slices.ContainsFunc(row.Columns(), func(c wire.Column) bool { return string(row.Bytes(c.Family)) == family })
+}
+
+// sequence returns the sequence number in the key of the current row, if there is one.
+func (e *erasing) sequence() uint32 {
+	return e.eraser.mapping.sequenceOf(e.reading.assembler.base)
+}
+
 // stamp identifies the events of a row that have the same class and time.
 type stamp struct {
 	class  int
@@ -277,7 +308,7 @@ type stamp struct {
 }
 
 // includes reports whether to delete the event at a time.
-func (e *erasing) includes(at time.Time, sequence uint32) bool {
+func (e *rowEraser) includes(at time.Time, sequence uint32) bool {
 	if !e.a.wanted(at) {
 		return false
 	}
@@ -292,14 +323,14 @@ func (e *erasing) includes(at time.Time, sequence uint32) bool {
 	return is
 }
 
-// whole reports whether to delete everything in the bucket of a row.
-func (e *erasing) whole(row *erasedRow) bool {
-	return e.of == nil && e.a.wanted(row.at) && !e.a.shape.Offset.Bucket.End(row.at).After(e.a.to)
+// whole reports whether to delete everything in a bucket.
+func (e *rowEraser) whole(start time.Time) bool {
+	return e.of == nil && e.a.wanted(start) && !e.a.shape.Offset.Bucket.End(start).After(e.a.to)
 }
 
 // An event with a separate row may be there once for each class.
-func (eventRows) erase(e *erasing, row *erasedRow) (events int, err error) {
-	if !e.includes(row.at, row.sequence) {
+func (eventRows) erase(e *erasing, at time.Time, row wire.Row) (events int, err error) {
+	if !e.includes(at, e.sequence()) {
 		return 0, nil
 	}
 	return max(1, len(e.classes(row))), e.eraseFamilies(row)
@@ -307,8 +338,8 @@ func (eventRows) erase(e *erasing, row *erasedRow) (events int, err error) {
 
 // classes returns the classes of the families with cells in the row; none if the
 // mapping has no classes.
-func (e *erasing) classes(row *erasedRow) (classes []int) {
-	for family := range e.a.columnsOf(row.Row) {
+func (e *rowEraser) classes(row wire.Row) (classes []int) {
+	for family := range e.a.columnsOf(row) {
 		if class := e.a.families[family].Class; class > 0 && !slices.Contains(classes, class) {
 			classes = append(classes, class)
 		}
@@ -319,36 +350,36 @@ func (e *erasing) classes(row *erasedRow) (classes []int) {
 // eraseFamilies deletes all cells of the row in the families of the mapping. In a table with a rollup, one mutation deletes
 // these families, whether or not the row had them when it was read, and that of the rollup: a mark goes only with
 // all events that it may be of.
-func (e *erasing) eraseFamilies(row *erasedRow) error {
+func (e *rowEraser) eraseFamilies(row wire.Row) error {
 	if e.marker != nil {
 		families, names := []string{e.marker.name}, len(e.marker.name)
 		for i := range e.a.families {
 			families, names = append(families, e.a.families[i].Name), names+len(e.a.families[i].Name)
 		}
-		return e.mutate(row, len(families), names, func(m *bigtable.Mutation) {
+		return e.mutate(len(families), names, func(m *bigtable.Mutation) {
 			for _, name := range families {
 				m.DeleteCellsInFamily(name)
 			}
 		})
 	}
 	last := -1
-	for family := range e.a.columnsOf(row.Row) {
+	for family := range e.a.columnsOf(row) {
 		if family == last {
 			continue
 		}
 		last = family
 		name := e.a.families[family].Name
-		if err := e.mutate(row, 1, len(name), func(m *bigtable.Mutation) { m.DeleteCellsInFamily(name) }); err != nil {
+		if err := e.mutate(1, len(name), func(m *bigtable.Mutation) { m.DeleteCellsInFamily(name) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (offsetRows) erase(e *erasing, row *erasedRow) (events int, err error) {
-	times, whole := e.a.shape.Offset.In(row.at), e.whole(row)
+func (offsetRows) erase(e *erasing, start time.Time, row wire.Row) (events int, err error) {
+	times, whole := e.a.shape.Offset.In(start), e.whole(start)
 	var before *wire.Column
-	for family, c := range e.a.columnsOf(row.Row) {
+	for family, c := range e.a.columnsOf(row) {
 		again := before != nil && row.Same(before, c)
 		before = c
 		if again {
@@ -359,7 +390,7 @@ func (offsetRows) erase(e *erasing, row *erasedRow) (events int, err error) {
 		switch {
 		case !ok && whole: // deleted with the family
 		case !ok:
-			if err := e.skip(e.a.fail(row.key, qualifier, time.Time{}, times.Refuse(row.Bytes(c.Qualifier)))); err != nil {
+			if err := e.skip(e.a.fail(e.key, qualifier, time.Time{}, times.Refuse(row.Bytes(c.Qualifier)))); err != nil {
 				return events, err
 			}
 		case whole:
@@ -367,7 +398,7 @@ func (offsetRows) erase(e *erasing, row *erasedRow) (events int, err error) {
 		case e.includes(codec.FromMicros(micros), sequence):
 			events++
 			name := e.a.families[family].Name
-			if err := e.mutate(row, 1, len(name)+len(qualifier), func(m *bigtable.Mutation) { m.DeleteCellsInColumn(name, qualifier) }); err != nil {
+			if err := e.mutate(1, len(name)+len(qualifier), func(m *bigtable.Mutation) { m.DeleteCellsInColumn(name, qualifier) }); err != nil {
 				return events, err
 			}
 		}
@@ -378,15 +409,15 @@ func (offsetRows) erase(e *erasing, row *erasedRow) (events int, err error) {
 	return events, nil
 }
 
-func (cellRows) erase(e *erasing, row *erasedRow) (events int, err error) {
+func (cellRows) erase(e *erasing, at time.Time, row wire.Row) (events int, err error) {
 	found := map[stamp]bool{}
-	err = e.cells(row, func(of stamp) { found[of] = true })
+	err = e.cells(at, row, e.sequence(), func(of stamp) { found[of] = true })
 	return len(found), err
 }
 
-func (metricRows) erase(e *erasing, row *erasedRow) (events int, err error) {
+func (metricRows) erase(e *erasing, at time.Time, row wire.Row) (events int, err error) {
 	found := map[stamp]int{}
-	err = e.cells(row, func(of stamp) { found[of]++ })
+	err = e.cells(at, row, e.sequence(), func(of stamp) { found[of]++ })
 	for of, n := range found {
 		events += max(0, n-e.most[of])
 		e.most[of] = max(n, e.most[of])
@@ -396,17 +427,17 @@ func (metricRows) erase(e *erasing, row *erasedRow) (events int, err error) {
 
 // cells deletes the events of a bucket whose cells have the time as their timestamp. It
 // calls found for each cell that contains data of an event. The row must not be torn.
-func (e *erasing) cells(row *erasedRow, found func(stamp)) error {
-	if e.whole(row) {
-		for family, c := range e.a.columnsOf(row.Row) {
+func (e *rowEraser) cells(start time.Time, row wire.Row, sequence uint32, found func(stamp)) error {
+	if e.whole(start) {
+		for family, c := range e.a.columnsOf(row) {
 			for _, cell := range row.Cells(c) {
 				e.finds(row, family, c, cell, found)
 			}
 		}
 		return e.eraseFamilies(row)
 	}
-	for family, c := range e.a.columnsOf(row.Row) {
-		for _, r := range e.erasable(row, c, func(cell wire.Cell) { e.finds(row, family, c, cell, found) }) {
+	for family, c := range e.a.columnsOf(row) {
+		for _, r := range e.erasable(start, row, c, sequence, func(cell wire.Cell) { e.finds(row, family, c, cell, found) }) {
 			if err := e.eraseCells(row, e.a.families[family].Name, c, r.from, r.to); err != nil {
 				return err
 			}
@@ -416,7 +447,7 @@ func (e *erasing) cells(row *erasedRow, found func(stamp)) error {
 }
 
 // finds calls found for a cell of an event that is to be deleted, if it contains data of the event.
-func (e *erasing) finds(row *erasedRow, family int, c *wire.Column, cell wire.Cell, found func(stamp)) {
+func (e *rowEraser) finds(row wire.Row, family int, c *wire.Column, cell wire.Cell, found func(stamp)) {
 	class, column := e.a.families[family].Class, 0
 	if e.a.shape.Pattern.Naming() == codec.NamedByField {
 		column = e.a.column(family, class, row.Bytes(c.Qualifier))
@@ -431,9 +462,9 @@ type stamps struct{ from, to int64 }
 
 // erasable returns the ranges of timestamps to delete from a column: all of the time range, or the
 // milliseconds of the events; none if it has no cell of an event that is to be deleted. It calls found for each.
-func (e *erasing) erasable(row *erasedRow, c *wire.Column, found func(cell wire.Cell)) (out []stamps) {
+func (e *rowEraser) erasable(start time.Time, row wire.Row, c *wire.Column, sequence uint32, found func(cell wire.Cell)) (out []stamps) {
 	for _, cell := range row.Cells(c) {
-		if !e.includes(codec.FromMicros(cell.Micros), row.sequence) {
+		if !e.includes(codec.FromMicros(cell.Micros), sequence) {
 			continue
 		}
 		found(cell)
@@ -441,8 +472,8 @@ func (e *erasing) erasable(row *erasedRow, c *wire.Column, found func(cell wire.
 		switch n := len(out); {
 		case n > 0 && (e.of == nil || out[n-1].from == ms):
 		case e.of == nil:
-			end := e.a.shape.Offset.Bucket.End(row.at)
-			out = append(out, stamps{max(wholeMillis(row.at), wholeMillis(e.a.from)), min(wholeMillis(end), wholeMillis(e.a.to))})
+			end := e.a.shape.Offset.Bucket.End(start)
+			out = append(out, stamps{max(wholeMillis(start), wholeMillis(e.a.from)), min(wholeMillis(end), wholeMillis(e.a.to))})
 		default:
 			out = append(out, stamps{ms, ms + 1000})
 		}
@@ -452,21 +483,21 @@ func (e *erasing) erasable(row *erasedRow, c *wire.Column, found func(cell wire.
 
 // tears returns the error for a row of which deletions, which take whole milliseconds, would take cells
 // of other events, or leave some; nil if there are none. Only rows of other programs have any.
-func (e *erasing) tears(row *erasedRow) (torn error) {
-	if !e.a.shape.Pattern.EventTimed() || e.whole(row) {
+func (e *rowEraser) tears(start time.Time, row wire.Row, sequence uint32) (torn error) {
+	if !e.a.shape.Pattern.EventTimed() || e.whole(start) {
 		return nil
 	}
-	for _, c := range e.a.columnsOf(row.Row) {
+	for _, c := range e.a.columnsOf(row) {
 		cells := row.Cells(c)
 		if !slices.ContainsFunc(cells, func(cell wire.Cell) bool { return cell.Micros%1000 != 0 }) {
 			continue
 		}
-		ranges := e.erasable(row, c, func(wire.Cell) {})
+		ranges := e.erasable(start, row, c, sequence, func(wire.Cell) {})
 		for _, cell := range cells {
 			at := codec.FromMicros(cell.Micros)
 			gone := slices.ContainsFunc(ranges, func(r stamps) bool { return r.from <= cell.Micros && cell.Micros < r.to })
-			if gone != e.includes(at, row.sequence) {
-				torn = &MicrosError{Table: e.reader.table.ID, Row: row.key, Time: at}
+			if gone != e.includes(at, sequence) {
+				torn = &MicrosError{Table: e.rows.ID, Row: row.Key(), Time: at}
 			}
 		}
 	}
@@ -475,9 +506,9 @@ func (e *erasing) tears(row *erasedRow) (torn error) {
 
 // eraseCells deletes the cells of a column with timestamps in [from, to), in
 // microseconds.
-func (e *erasing) eraseCells(row *erasedRow, family string, c *wire.Column, from, to int64) error {
+func (e *rowEraser) eraseCells(row wire.Row, family string, c *wire.Column, from, to int64) error {
 	qualifier := string(row.Bytes(c.Qualifier))
-	return e.mutate(row, 1, len(family)+len(qualifier), func(m *bigtable.Mutation) {
+	return e.mutate(1, len(family)+len(qualifier), func(m *bigtable.Mutation) {
 		m.DeleteTimestampRange(family, qualifier, bigtable.Timestamp(from), bigtable.Timestamp(to))
 	})
 }
@@ -490,23 +521,24 @@ func wholeMillis(t time.Time) int64 { return max(0, codec.CeilMicros(t)) }
 // names of the family and the column, in bytes.
 const mutationOverhead = 48
 
-// mutate adds some mutations of a row, with names of the given size, which are in one request.
-func (t *eraser) mutate(row *erasedRow, mutations, names int, add func(m *bigtable.Mutation)) error {
+// mutate adds some mutations of the current row, with names of the given size, which are in one request.
+func (e *rowEraser) mutate(mutations, names int, add func(m *bigtable.Mutation)) error {
+	t := e.erasures
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	row.mutations++
+	e.columns++
 	if t.options.DryRun {
-		if t.counts.Mutations += mutations; row.mutations == 1 && t.marker != nil {
+		if t.counts.Mutations += mutations; e.columns == 1 && t.marker != nil {
 			t.counts.Mutations++ // the mark
 		}
 		return nil
 	}
 	size := names + mutations*mutationOverhead
 	n := len(t.pending)
-	if n == 0 || t.pending[n-1].key != row.key {
-		size += wire.EntrySize([]byte(row.key), 0)
+	if n == 0 || t.pending[n-1].key != e.key {
+		size += wire.EntrySize([]byte(e.key), 0)
 		if t.marker != nil {
-			mutations, size = mutations+1, size+mutationOverhead+20*len(row.gone)
+			mutations, size = mutations+1, size+mutationOverhead+20*len(e.gone)
 		}
 	}
 	if n > 0 && (t.counts.Mutations+mutations > t.limit || t.size+size > batch.MaxRequest) {
@@ -515,8 +547,8 @@ func (t *eraser) mutate(row *erasedRow, mutations, names int, add func(m *bigtab
 		}
 		n = 0
 	}
-	if n == 0 || t.pending[n-1].key != row.key {
-		t.pending = append(t.pending, pendingRow{row.key, bigtable.NewMutation(), row.at, row.gone})
+	if n == 0 || t.pending[n-1].key != e.key {
+		t.pending = append(t.pending, erasedRow{e.key, bigtable.NewMutation(), e.start, e.gone})
 		n++
 	}
 	add(t.pending[n-1].mutation)
@@ -525,20 +557,32 @@ func (t *eraser) mutate(row *erasedRow, mutations, names int, add func(m *bigtab
 	return nil
 }
 
+// counted counts the current row, if it has mutations, and events.
+func (e *rowEraser) counted(events int) {
+	t := e.erasures
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.Events += events
+	if e.columns > 0 {
+		t.counts.Rows++
+		e.columns = 0
+	}
+}
+
 // flush sends the pending mutations.
-func (t *eraser) flush() error {
+func (t *erasures) flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.send()
 }
 
 // send sends the pending mutations and then counts what they have deleted.
-func (t *eraser) send() error {
+func (t *erasures) send() error {
 	if len(t.pending) > 0 {
 		keys, mutations := make([]string, len(t.pending)), make([]*bigtable.Mutation, len(t.pending))
 		for i, row := range t.pending {
 			if t.marker != nil {
-				t.marker.deletion(row.mutation, row.at, row.gone)
+				t.marker.deletion(row.mutation, row.start, row.gone)
 			}
 			keys[i], mutations[i] = row.key, row.mutation
 		}
@@ -548,7 +592,8 @@ func (t *eraser) send() error {
 			return err
 		}
 	}
-	t.sum.add(t.counts)
+	sum := t.sum
+	sum.Events, sum.Rows, sum.Mutations = sum.Events+t.counts.Events, sum.Rows+t.counts.Rows, sum.Mutations+t.counts.Mutations
 	t.op.Events += t.counts.Events
 	t.pending, t.size, t.counts = nil, 0, TableDeletion{}
 	if t.options.Progress != nil {
@@ -558,16 +603,16 @@ func (t *eraser) send() error {
 }
 
 // apply sends mutations. It returns the error of the first row that failed.
-func (t *eraser) apply(keys []string, mutations []*bigtable.Mutation) error {
+func (t *erasures) apply(keys []string, mutations []*bigtable.Mutation) error {
 	ctx, cancel := call.Within(t.ctx, t.timeout)
 	defer cancel()
-	errs, err := t.reader.table.API.ApplyBulk(ctx, keys, mutations)
+	errs, err := t.rows.API.ApplyBulk(ctx, keys, mutations)
 	if err != nil {
-		return &DeleteError{Table: t.reader.table.ID, Row: keys[0], Err: missing(t.reader.table.ID, call.Explain(ctx, err))}
+		return &DeleteError{Table: t.rows.ID, Row: keys[0], Err: missing(t.rows.ID, call.Explain(ctx, err))}
 	}
 	for i, err := range errs {
 		if err != nil {
-			return &DeleteError{Table: t.reader.table.ID, Row: keys[i], Err: missing(t.reader.table.ID, call.Explain(ctx, err))}
+			return &DeleteError{Table: t.rows.ID, Row: keys[i], Err: missing(t.rows.ID, call.Explain(ctx, err))}
 		}
 	}
 	return nil

@@ -20,8 +20,8 @@ type rowForm interface {
 	// It does not release them.
 	events(a *assembler, at time.Time, rows []wire.Row, yield yielder) bool
 	// erase deletes the events of a row, and returns their number. If each field has its own row,
-	// that is how many more they are than those of the rows before it; see erasing.most.
-	erase(e *erasing, row *erasedRow) (events int, err error)
+	// that is how many more they are than those of the rows before it; see rowEraser.most.
+	erase(e *erasing, at time.Time, row wire.Row) (events int, err error)
 }
 
 // rowForms has the form of each pattern, and that of none.

@@ -158,7 +158,7 @@ func TestGatheredMemory(t *testing.T) {
 			r := newReaderOf(client, l, clockAt(86400*100))
 			r.reader.gathered = 2000
 			of, _ := gatheredQuery(l, r).of(selectionOf[sample]{})
-			read := r.reader.begin(t.Context(), of, []bound{{low: event{&sample{Series: "s0"}}}}, at(0), at(86400*100), nil)
+			read := r.reader.begin(t.Context(), of, event{&sample{Series: "s0"}}, at(0), at(86400*100), nil)
 			plan, err := read.plan()
 			must(t, err)
 			p := request.Part{Part: &plan.Parts[0]}

@@ -20,14 +20,6 @@ func (r KeyRange) After(key string) (KeyRange, bool) {
 	return KeyRange{rows.Start, rows.End}, some
 }
 
-// rows returns the rows of the range; none if it is empty.
-func (r KeyRange) rows() []codec.Rows {
-	if r.End != "" && r.Start >= r.End {
-		return nil
-	}
-	return []codec.Rows{{Start: r.Start, End: r.End}}
-}
-
 // Contains reports whether a row key is in the range.
 func (r KeyRange) Contains(key string) bool { return request.Range(r).Contains(key) }
 

@@ -34,11 +34,17 @@ func (r *Reader) newest(ctx context.Context, base event) (event event, err error
 	if err != nil {
 		return r.mapping.new(), err
 	}
-	one := []latestSeries{{base: base, spans: spans}}
-	if err := r.latestOf(ctx, &op, one); err != nil {
-		return r.mapping.new(), err
+	if r.state != nil {
+		e, told, err := r.state.stateOf(ctx, &op, base)
+		switch {
+		case err != nil:
+			return r.mapping.new(), err
+		case told:
+			op.Events = 1
+			return e, nil
+		}
 	}
-	event, err = one[0].event, one[0].err
+	event, err = r.latestOrOlder(ctx, &op, base, spans)
 	switch {
 	case err == nil:
 		op.Events = 1
@@ -64,7 +70,7 @@ func (r *Reader) lastOf(ctx context.Context, op *request.Operation, base event) 
 
 // lastSince is lastOf for events from a time on.
 func (r *Reader) lastSince(ctx context.Context, op *request.Operation, base event, since time.Time) (newest event, err error) {
-	read := r.begin(ctx, &r.whole, []bound{{low: base}}, since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
+	read := r.begin(ctx, &r.whole, base, since, r.mapping.until, []ReadOptions{{LatestOnly: true}})
 	read.op = *op
 	newest, err = base, ErrNotFound
 	read.events(func(e event, failed error) bool {
@@ -316,11 +322,6 @@ func (r *Reader) latestOf(ctx context.Context, op *request.Operation, some []lat
 			return err
 		}
 	}
-	if len(some) == 1 && !some[0].done {
-		l := &some[0]
-		l.event, l.err = r.latestOrOlder(ctx, op, l.base, l.spans)
-		return nil
-	}
 	var mu sync.Mutex
 	call.AtOnce(len(some), latestConcurrent, func(i int) {
 		l, own := &some[i], request.Operation{}
@@ -393,12 +394,9 @@ func (r *Reader) latestOrOlder(ctx context.Context, op *request.Operation, base 
 	if spans != nil {
 		event, err = r.latest(ctx, op, base, spans)
 	}
-	for _, older := range r.layouts[1:] {
-		if !errors.Is(err, ErrNotFound) {
-			break
-		}
-		if event, err = older.lastOf(ctx, op, base); err == nil {
-			op.Table = older.table.ID
+	for i := 0; i < len(r.older) && errors.Is(err, ErrNotFound); i++ {
+		if event, err = r.older[i].lastOf(ctx, op, base); err == nil {
+			op.Table = r.older[i].table.ID
 		}
 	}
 	return event, err

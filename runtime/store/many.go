@@ -9,23 +9,40 @@ import (
 	"github.com/btgen-dev/btgen/runtime/scan"
 )
 
+// many is the state of a read of several values.
+type many struct {
+	all       []bound // all values, as given
+	some      []bound // those that are being read together
+	listed    bool    // their rows are read in the order of row keys
+	malformed error   // of the selection
+}
+
+// fails returns the events of a read that fails.
+func (r *Reader) fails(err error) func(yielder) {
+	return func(yield yielder) { yield(r.mapping.new(), err) }
+}
+
+// value returns the values of a read that does not have several.
+func (r *reading) value() bound { return bound{r.given, r.high} }
+
 // spans returns the different spans of the values that are being read.
 func (r *reading) spans() ([]codec.Span, error) {
-	if !r.many {
-		return r.q.find(r.some[0])
+	if r.many == nil {
+		return r.q.find(r.value())
 	}
 	var all []codec.Span
 	known := map[codec.Span]bool{}
-	for _, v := range r.some {
+	for _, v := range r.many.some {
 		spans, err := r.q.spansOf(v)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range spans {
-			if !known[s] {
-				known[s] = true
-				all = append(all, s)
+			if known[s] {
+				continue
 			}
+			known[s] = true
+			all = append(all, s)
 		}
 	}
 	return all, nil
@@ -33,11 +50,11 @@ func (r *reading) spans() ([]codec.Span, error) {
 
 // matcher returns the function that reports whether a series has the values that are being read.
 func (r *reading) matcher() func(e event) bool {
-	if len(r.some) == 1 {
-		return r.q.matcher(r.some[0].low)
+	if r.many == nil {
+		return r.q.matcher(r.given)
 	}
 	var any []func(e event) bool
-	for _, v := range r.some {
+	for _, v := range r.many.some {
 		any = append(any, r.q.matcher(v.low))
 	}
 	return func(e event) bool {
@@ -47,12 +64,12 @@ func (r *reading) matcher() func(e event) bool {
 
 // keys returns the pattern for the row keys of the values that are being read.
 func (r *reading) keys() (*codec.KeyPattern, error) {
-	if len(r.some) == 1 {
-		return r.q.Keys(r.some[0].low)
+	if r.many == nil {
+		return r.q.Keys(r.given)
 	}
 	var patterns []*codec.KeyPattern
 	last := ""
-	for _, v := range r.some {
+	for _, v := range r.many.some {
 		p, err := r.q.Keys(v.low)
 		if err != nil {
 			return nil, err
@@ -71,14 +88,15 @@ func textOf(p *codec.KeyPattern) string { return p.At(codec.KeyPiece{Any: true})
 func (r *reading) ofMany(yield yielder) {
 	groups, err := r.groups()
 	if err != nil {
-		yield(r.reader.mapping.new(), err)
+		r.reader.fails(err)(yield)
 		return
 	}
 	a := &r.assembler
 	from, to := a.from, a.to
 	for i, group := range groups {
-		r.some, a.from, a.to = group, from, to
-		r.reader.mapping.assign(a.base, group[0].low)
+		r.many.some, a.from, a.to = group, from, to
+		r.given, r.high = group[0].low, group[0].high
+		r.reader.mapping.assign(a.base, r.given)
 		if r.enterGroup(i) {
 			continue
 		}
@@ -107,8 +125,8 @@ func (r *reading) groups() (groups [][]bound, err error) {
 		spans = append(spans, v.spans...)
 	}
 	sorts := r.sorts()
-	r.listed = !r.options.LatestOnly && r.reader.shape.Lists(spans, sorts)
-	if !r.listed && !sorts {
+	r.many.listed = !r.options.LatestOnly && r.reader.shape.Lists(spans, sorts)
+	if !r.many.listed && !sorts {
 		for _, v := range values {
 			groups = append(groups, []bound{v.value})
 		}
@@ -132,7 +150,7 @@ func (r *reading) groups() (groups [][]bound, err error) {
 	switch {
 	case sorts && len(groups) > 1:
 		return nil, ErrOrder
-	case sorts && !r.listed && r.page != nil:
+	case sorts && !r.many.listed && r.page != nil:
 		return nil, fmt.Errorf("%w with TimeOrder of several values whose rows are not in order of time: read each value by itself", ErrPage)
 	}
 	return groups, nil
@@ -150,10 +168,10 @@ type wanted struct {
 // rows returns the rows of the first span.
 func (w *wanted) rows() codec.Rows { return w.spans[0].All() }
 
-// inOrderOfKeys returns the values of a read, each once, in the order of their row keys.
-func (r *reading) inOrderOfKeys() ([]bound, error) {
-	if !r.many {
-		return r.values, nil
+// values returns the values of a read, each once, in the order of their row keys.
+func (r *reading) values() ([]bound, error) {
+	if r.many == nil {
+		return []bound{r.value()}, nil
 	}
 	all, err := r.distinct()
 	var out []bound
@@ -166,11 +184,11 @@ func (r *reading) inOrderOfKeys() ([]bound, error) {
 // distinct returns the different values in the order of their row keys. Prefixes and ranges that
 // overlap are united.
 func (r *reading) distinct() ([]wanted, error) {
-	if r.malformed != nil {
-		return nil, r.malformed
+	if r.many.malformed != nil {
+		return nil, r.many.malformed
 	}
 	var all []wanted
-	for _, value := range r.values {
+	for _, value := range r.many.all {
 		w, err := r.q.want(value)
 		switch {
 		case err != nil && r.q.lacks(value, err):

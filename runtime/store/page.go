@@ -132,7 +132,7 @@ func (r *reading) beginPage() error {
 		return fmt.Errorf("%w with LatestOnly, whose events have no lasting order", ErrPage)
 	}
 	p.Next = p.Token
-	page := &paging{Page: p, byTime: r.sorts() || !r.many && !r.q.MultiSeries}
+	page := &paging{Page: p, byTime: r.sorts() || r.many == nil && !r.q.MultiSeries}
 	r.page, r.assembler.marks = page, true
 	if limit := r.options.Limit; limit == 0 || p.Size < limit {
 		r.options.Limit = p.Size
@@ -169,7 +169,7 @@ func (r *reading) startAt(at time.Time) {
 // inOrderOfTime reports whether the events that are being read, of all or of one of several values,
 // are those of one series in order of time.
 func (r *reading) inOrderOfTime() bool {
-	return !r.q.MultiSeries && !r.sorts() && !r.listed
+	return !r.q.MultiSeries && !r.sorts() && (r.many == nil || !r.many.listed)
 }
 
 // pageHash returns a hash of what determines the order of the events of a read.
@@ -180,16 +180,20 @@ func (r *reading) pageHash() (uint64, error) {
 	a, o := &r.assembler, &r.options
 	text(a.from.UTC().Format(time.RFC3339Nano))
 	text(a.to.UTC().Format(time.RFC3339Nano))
-	text(fmt.Sprint(o.NewestFirst, o.TimeOrder, r.many))
-	for i, reader := range r.reader.layouts {
+	text(fmt.Sprint(o.NewestFirst, o.TimeOrder, r.many != nil))
+	for i, reader := range append([]*Reader{r.reader}, r.reader.older...) {
 		text(reader.table.ID)
 		text(reader.mapping.Table.Layout)
 		text(reader.mapping.Since.UTC().Format(time.RFC3339Nano))
 		if reader.mapping.Pattern.Appends() {
 			text(fmt.Sprintf("%#v", o.Fields)) // they determine how many events there are
 		}
+		q := r.q
+		if i > 0 {
+			q = r.q.older(reader, i-1)
+		}
 		of := *r
-		of.reader, of.q = reader, r.q.of(i)
+		of.reader, of.q = reader, q
 		if err := of.hashValues(h); err != nil {
 			return 0, err
 		}
@@ -200,6 +204,10 @@ func (r *reading) pageHash() (uint64, error) {
 // hashValues adds the values of the query to a hash: their spans, the patterns of their keys and
 // the conditions on fields.
 func (r *reading) hashValues(h io.Writer) error {
+	of := *r
+	if r.many == nil {
+		of.many = &many{all: []bound{r.value()}}
+	}
 	conditions, err := r.conditions()
 	if err != nil {
 		return err
@@ -207,7 +215,7 @@ func (r *reading) hashValues(h io.Writer) error {
 	if conditions != nil {
 		_, _ = fmt.Fprintf(h, "%#v", conditions)
 	}
-	values, err := r.distinct()
+	values, err := of.distinct()
 	for i := range values {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(values[i].id), values[i].id)
 	}

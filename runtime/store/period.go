@@ -3,8 +3,6 @@ package store
 import (
 	"slices"
 	"time"
-
-	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // period is the part of a read that uses one mapping.
@@ -14,18 +12,31 @@ type period struct {
 	from, to time.Time
 }
 
+// unordered reports whether the rows of a mapping are not in order of time.
+func (p period) unordered() bool { return p.query.AllTimes || !p.reader.shape.InOrder() }
+
+// mixed reports whether the events of several values cannot be sorted by time, because each of
+// them has several rows.
+func (p period) mixed() bool { return p.reader.mapping.Pattern.RowPerField() }
+
 // periods splits a read by mapping, in the order of the read.
 func (r *reading) periods() []period {
-	layouts := r.reader.layouts
-	out := make([]period, 0, len(layouts))
-	for i, of := range layouts {
-		p := period{of, r.q.of(i), codec.Later(r.assembler.from, of.mapping.Since), r.assembler.to}
-		if until := of.mapping.until; !until.IsZero() {
-			p.to = codec.Earlier(p.to, until)
+	var out []period
+	add := func(reader *Reader, query *query) {
+		p := period{reader, query, r.assembler.from, r.assembler.to}
+		if p.from.Before(reader.mapping.Since) {
+			p.from = reader.mapping.Since
 		}
-		if len(layouts) == 1 || p.from.Before(p.to) {
+		if until := reader.mapping.until; !until.IsZero() && until.Before(p.to) {
+			p.to = until
+		}
+		if p.from.Before(p.to) {
 			out = append(out, p)
 		}
+	}
+	add(r.reader, r.q)
+	for i, older := range r.reader.older {
+		add(older, r.q.older(older, i))
 	}
 	if !r.options.NewestFirst {
 		slices.Reverse(out)
@@ -35,13 +46,21 @@ func (r *reading) periods() []period {
 
 // inPeriods yields the events of all mappings in the time range, one mapping after the other.
 func (r *reading) inPeriods(yield yielder) {
-	periods := r.periods()
-	if err := r.refused(periods); err != nil {
-		yield(r.reader.mapping.new(), err) // before the events of any mapping
+	if !r.q.joins() {
+		yield(r.reader.mapping.new(), ErrFieldRows) // instead of events with fields of others
 		return
 	}
-	if len(r.reader.layouts) == 1 {
-		r.inOrder(yield)
+	if len(r.reader.older) == 0 {
+		r.inOrder(r.events)(yield)
+		return
+	}
+	periods := r.periods()
+	if r.sorts() && (slices.ContainsFunc(periods, period.unordered) || r.many != nil && slices.ContainsFunc(periods, period.mixed)) {
+		yield(r.reader.mapping.new(), ErrOrder) // before the events of any mapping
+		return
+	}
+	if err := r.sortable(periods); err != nil {
+		yield(r.reader.mapping.new(), err)
 		return
 	}
 	more := true
@@ -50,7 +69,7 @@ func (r *reading) inPeriods(yield yielder) {
 			continue
 		}
 		r.enter(p)
-		r.inOrder(func(e event, err error) bool {
+		r.inOrder(r.events)(func(e event, err error) bool {
 			more = yield(e, err) && (err == nil || isDecodeError(err))
 			return more
 		})
@@ -60,21 +79,10 @@ func (r *reading) inPeriods(yield yielder) {
 	}
 }
 
-// refused returns why the read cannot have the order that the caller wants, in some mapping.
-func (r *reading) refused(periods []period) error {
-	if !r.reader.joins(r.q) {
-		return ErrFieldRows // instead of events with fields of others
-	}
-	if !r.sorts() {
-		return nil
-	}
-	for _, p := range periods {
-		// Each of several values may have several rows.
-		if p.query.AllTimes || !p.reader.shape.InOrder() || r.many && p.reader.mapping.Pattern.RowPerField() {
-			return ErrOrder
-		}
-	}
-	if !r.many || len(r.reader.layouts) == 1 {
+// sortable returns the error of the first mapping whose events of several values cannot be sorted
+// by time, or read in pages, if that is asked for.
+func (r *reading) sortable(periods []period) error {
+	if r.many == nil || !r.sorts() {
 		return nil
 	}
 	for _, p := range periods {
@@ -91,7 +99,7 @@ func (r *reading) enter(p period) {
 	a := &r.assembler
 	r.reader, r.q = p.reader, p.query
 	kept := a.delivery
-	*a = p.reader.newAssembler(r.some[0].low)
+	*a = p.reader.newAssembler(r.given)
 	a.delivery, a.newestFirst = kept, r.options.NewestFirst
 	a.from, a.to = p.from, p.to
 	if a.into != nil {

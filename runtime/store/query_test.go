@@ -110,7 +110,7 @@ func TestTimeOrderEndsWithAnError(t *testing.T) {
 	q := of("")
 	r := newReaderOf(noTables{}, days())
 	of, _ := q.of(selectionOf[sample]{})
-	read := r.reader.begin(t.Context(), of, []bound{{low: event{&sample{}}}}, at(0), at(1), nil)
+	read := r.reader.begin(t.Context(), of, event{&sample{}}, at(0), at(1), nil)
 	var got []string
 	read.sorted(func(yield yielder) {
 		_ = yield(event{&sample{Series: "a", Time: at(2)}}, nil) && yield(event{&sample{Series: "b", Time: at(1)}}, nil) && yield(event{&sample{}}, &DecodeError{}) &&

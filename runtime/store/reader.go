@@ -29,7 +29,7 @@ type Reader struct {
 	memories sync.Pool // of completed reads
 	gathered int       // maximum bytes of rows of several spans in memory
 	alone    int       // number of events that a read of windows reads before it is split
-	layouts  []*Reader // itself, and the readers of the earlier mappings, newest first
+	older    []*Reader // readers of the earlier mappings, newest first
 	state    *Reader   // of the table of states; nil if there is none
 }
 
@@ -44,8 +44,8 @@ func newReader(client Client, mapping *mapping, o ReaderOptions) *Reader {
 	r := mapping.reader(o, id, OpenTable(client, id), wireAllowed(client), mapping.shape())
 	all := []*query{&r.whole}
 	for _, older := range mapping.Older {
-		of := newReader(client, older, o)
-		r.layouts, all = append(r.layouts, of), append(all, &of.whole)
+		r.older = append(r.older, newReader(client, older, o))
+		all = append(all, &r.older[len(r.older)-1].whole)
 	}
 	joinLayouts(all)
 	if s := mapping.State; s != nil && !s.Table.WriteOnly {
@@ -57,7 +57,6 @@ func newReader(client Client, mapping *mapping, o ReaderOptions) *Reader {
 // reader returns a Reader of a table with one mapping, as if it had the given shape.
 func (l *mapping) reader(o ReaderOptions, id string, api bigtable.TableAPI, wire bool, shape scan.Table) *Reader {
 	r := &Reader{options: o, mapping: l, shape: shape, whole: l.wholeQuery("Read"), gathered: maxGathered, alone: aloneEvents}
-	r.layouts = []*Reader{r}
 	r.table = &request.Table{
 		ID: id, Fail: readError(id), API: api, Wire: wire, Timeout: o.Timeout, Shape: &r.shape, Ties: l.ties, Shared: len(l.others) > 0, Keys: l.startsOf,
 	}
@@ -117,17 +116,18 @@ func (r *Reader) Read(ctx context.Context, of Selection, from, to time.Time, opt
 
 // beginSelected returns a new reading of a selection with its query.
 func (r *Reader) beginSelected(ctx context.Context, s *selection, q *query, from, to time.Time, opts []ReadOptions) reading {
-	some := s.values
-	if s.many {
-		some = []bound{{low: r.mapping.new()}} // before the first group
+	first := bound{low: r.mapping.new()}
+	if !s.many {
+		first = s.values[0]
 	}
-	read := r.begin(ctx, q, some, from, to, opts)
+	read := r.begin(ctx, q, first.low, from, to, opts)
 	if read.options.LatestOnly {
 		read.stateQuery = r.stateQuery(s)
 	}
-	read.where, read.many, read.values, read.malformed = s.where, s.many, s.values, s.malformed
+	read.high, read.where = first.high, s.where
 	if s.many {
 		read.options.Limit = call.Last(opts).Limit // begin limits the newest event of one series
+		read.many = &many{all: s.values, malformed: s.malformed}
 	}
 	return read
 }
@@ -144,11 +144,9 @@ type reading struct {
 	reader    *Reader
 	ctx       context.Context
 	q         *query
-	values    []bound // what the query specifies, as given
-	some      []bound // those of them that are being read together
-	many      bool    // the query may specify several values
-	listed    bool    // the rows of several values are read in the order of row keys
-	malformed error   // of the selection
+	given     event   // the values that the query specifies
+	many      *many   // if the query specifies several values; else nil
+	high      event   // if the query specifies a range of values, whose start is in given, its end; else nil
 	where     *bounds // the values of its conditions
 	options   ReadOptions
 	op        request.Operation
@@ -168,15 +166,15 @@ type reading struct {
 	within request.Range
 }
 
-func (r *Reader) begin(ctx context.Context, q *query, of []bound, from, to time.Time, opts []ReadOptions) reading {
+func (r *Reader) begin(ctx context.Context, q *query, given event, from, to time.Time, opts []ReadOptions) reading {
 	o := call.Last(opts)
 	o.NewestFirst = o.NewestFirst || o.LatestOnly
 	if o.LatestOnly && !q.MultiSeries && o.Limit >= 0 {
 		o.Limit = 1
 	}
 	read := reading{
-		reader: r, ctx: ctx, q: q, values: of, some: of, options: o, op: request.Operation{Name: q.Name, Table: r.table.ID},
-		assembler: r.newAssembler(of[0].low),
+		reader: r, ctx: ctx, q: q, given: given, options: o, op: request.Operation{Name: q.Name, Table: r.table.ID},
+		assembler: r.newAssembler(given),
 	}
 	a := &read.assembler
 	a.from, a.to, a.newestFirst, a.latestOnly = from, to, o.NewestFirst, o.LatestOnly
@@ -187,7 +185,7 @@ func (r *Reader) begin(ctx context.Context, q *query, of []bound, from, to time.
 func (r *reading) run(yield yielder) {
 	r.runOf(func() {
 		if err := r.beginPage(); err != nil {
-			r.count(r.some[0].low, err)
+			r.count(r.given, err)
 			return
 		}
 		ended := true
@@ -231,9 +229,12 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 	}
 	a, o := &r.assembler, &r.options
 	r.asked = scan.Read{
-		Spans: spans, AllTimes: r.q.AllTimes, Contiguous: r.q.Contiguous, MultiSeries: r.q.MultiSeries || len(r.some) > 1, Listed: r.listed,
+		Spans: spans, AllTimes: r.q.AllTimes, Contiguous: r.q.Contiguous, MultiSeries: r.q.MultiSeries,
 		From: a.from, To: a.to, NewestFirst: o.NewestFirst, TimeOrder: o.TimeOrder, LatestOnly: o.LatestOnly, Limit: r.left(),
 		WithoutValues: r.withoutValues, Runs: r.runs,
+	}
+	if r.many != nil {
+		r.asked.Listed, r.asked.MultiSeries = r.many.listed, r.q.MultiSeries || len(r.many.some) > 1
 	}
 	if a.fetched, err = r.reader.project(r.q.fetched(o.Fields)); err != nil {
 		return scan.ReadPlan{}, err
@@ -250,7 +251,7 @@ func (r *reading) plan() (scan.ReadPlan, error) {
 	}
 	if r.q.Keys != nil {
 		switch r.asked.Keys, err = r.keys(); {
-		case err != nil && r.q.lacks(r.some[0], err):
+		case err != nil && r.many == nil && r.q.lacks(r.value(), err):
 			return scan.ReadPlan{}, nil
 		case err != nil:
 			return scan.ReadPlan{}, err
@@ -292,7 +293,7 @@ func (r *Reader) project(fields []Field) (scan.Projection, error) {
 // left returns how many events the read may still yield; 0 for no limit.
 func (r *reading) left() int {
 	switch {
-	case r.many && r.options.LatestOnly && !r.q.MultiSeries:
+	case r.many != nil && r.options.LatestOnly && !r.q.MultiSeries:
 		return 1 // of each value
 	case r.options.Limit == 0:
 		return 0
@@ -304,7 +305,7 @@ func (r *reading) left() int {
 
 // events yields the events in the order of their rows.
 func (r *reading) events(yield yielder) {
-	if r.many {
+	if r.many != nil {
 		r.ofMany(yield)
 		return
 	}
@@ -377,7 +378,7 @@ func always() bool { return true }
 
 // streams reports whether events are yielded in the order in which they arrive.
 func (r *reading) streams() bool {
-	return !r.options.LatestOnly && !(r.options.TimeOrder && (r.q.MultiSeries || r.many))
+	return !r.options.LatestOnly && !(r.options.TimeOrder && (r.q.MultiSeries || r.many != nil))
 }
 
 // sorts reports whether the events of several series are sorted by time.
@@ -394,13 +395,15 @@ func (r *reading) ordered() func(yielder) {
 	return r.reader.firstOfEach(r.inPeriods)
 }
 
-// inOrder yields the events of one mapping in the order that the caller wants.
-func (r *reading) inOrder(yield yielder) {
-	if l := r.reader.mapping; r.sorts() && (l.Pattern.Bucketed() || l.Sequence != nil) {
-		r.sorted(r.events, yield)
-		return
+// inOrder returns the events of one mapping in the order that the caller wants.
+func (r *reading) inOrder(events func(yielder)) func(yielder) {
+	if !r.sorts() {
+		return events
 	}
-	r.events(yield)
+	if r.many != nil && r.reader.shape.Pattern.RowPerField() {
+		return r.reader.fails(ErrOrder)
+	}
+	return func(yield yielder) { r.sorted(events, yield) }
 }
 
 // count counts an event and yields it. If the context of the read has ended, its error is
@@ -408,7 +411,7 @@ func (r *reading) inOrder(yield yielder) {
 func (r *reading) count(event event, err error) bool {
 	if ended := r.ctx.Err(); ended != nil && (err == nil || isDecodeError(err)) {
 		r.failed = call.Explain(r.ctx, ended)
-		r.yield(r.some[0].low, r.failed)
+		r.yield(r.given, r.failed)
 		return false
 	}
 	switch {
@@ -430,6 +433,14 @@ var ErrOrder = errors.New("the rows of the query are not in time order: read wit
 // and those that arrive by time by their sequence numbers.
 func (r *reading) sorted(events func(yielder), yield yielder) {
 	l, newestFirst := r.reader.mapping, r.options.NewestFirst
+	if r.q.AllTimes || !r.reader.shape.InOrder() {
+		yield(l.new(), ErrOrder)
+		return
+	}
+	if !l.Pattern.Bucketed() && l.Sequence == nil {
+		events(yield)
+		return
+	}
 	bucket := l.list(0)
 	var marks []mark // of the events in bucket, for a page
 	var order []int  // indexes in bucket; sorting them moves no events

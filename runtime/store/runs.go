@@ -57,10 +57,11 @@ type gap struct{ from, to time.Time }
 
 // gapsOf returns the gaps of a read of a table with runs: where neither events nor runs of a layout are there any more.
 func (r *windowsReading) gapsOf(newest *Reader) (gaps []gap) {
-	if !slices.ContainsFunc(newest.layouts, func(of *Reader) bool { return r.uses(of.mapping) }) {
+	all := append([]*Reader{newest}, newest.older...)
+	if !slices.ContainsFunc(all, func(of *Reader) bool { return r.uses(of.mapping) }) {
 		return nil
 	}
-	for _, of := range newest.layouts {
+	for _, of := range all {
 		from, to := of.shape.Lost(of.options.Now(), r.uses(of.mapping))
 		if !from.Before(to) || !r.from.Before(to) || !from.Before(r.to) {
 			continue

@@ -184,7 +184,7 @@ func (t *scanning) scannedOf(row wire.Row) untypedRow {
 func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[ScannedRow[E], error] {
 	return func(yield func(ScannedRow[E], error) bool) {
 		events := new(listOf[E])
-		s.untyped().rows(ctx, within.rows(), from, to, events, func(row untypedRow, err error) bool {
+		s.untyped().rows(ctx, within, from, to, events, func(row untypedRow, err error) bool {
 			out := ScannedRow[E]{row.Key, events.events, row.Marked, row.Cells, row.Bytes, row.Rollup}
 			if err != nil {
 				out.Events = nil
@@ -197,11 +197,11 @@ func (s *Scanner[E]) Rows(ctx context.Context, within KeyRange, from, to time.Ti
 // untypedRow is a ScannedRow without its type parameter. It has its events if they may be kept; else, the list of the scan has them.
 type untypedRow = ScannedRow[event]
 
-// each is [Scanner.Rows] for parts of the table, which are in order, with events that may be kept.
-func (s *scanner) each(ctx context.Context, rows []codec.Rows, from, to time.Time) iter.Seq2[untypedRow, error] {
+// each is [Scanner.Rows] with events that may be kept.
+func (s *scanner) each(ctx context.Context, within KeyRange, from, to time.Time) iter.Seq2[untypedRow, error] {
 	return func(yield func(untypedRow, error) bool) {
-		events := s.layers[0].mapping.list(0)
-		s.rows(ctx, rows, from, to, events, func(row untypedRow, err error) bool {
+		events := s.list()
+		s.rows(ctx, within, from, to, events, func(row untypedRow, err error) bool {
 			if err == nil {
 				row.Events = s.kept(events)
 			}
@@ -209,6 +209,9 @@ func (s *scanner) each(ctx context.Context, rows []codec.Rows, from, to time.Tim
 		})
 	}
 }
+
+// list returns memory for the events of a row.
+func (s *scanner) list() list { return s.layers[0].mapping.list(0) }
 
 // kept returns copies of events.
 func (s *scanner) kept(events list) []event {
@@ -223,8 +226,17 @@ func (s *scanner) kept(events list) []event {
 	return out
 }
 
-// rows is [Scanner.Rows] for parts of the table, without its type parameter. events is memory for those of a row.
-func (s *scanner) rows(ctx context.Context, rows []codec.Rows, from, to time.Time, events list, yield func(untypedRow, error) bool) {
+// rows is [Scanner.Rows] without its type parameter. events is memory for those of a row.
+func (s *scanner) rows(ctx context.Context, within KeyRange, from, to time.Time, events list, yield func(untypedRow, error) bool) {
+	var rows []codec.Rows
+	if within.End == "" || within.Start < within.End {
+		rows = []codec.Rows{{Start: within.Start, End: within.End}}
+	}
+	s.some(ctx, rows, from, to, events, yield)
+}
+
+// some is rows for parts of the table, which are in order.
+func (s *scanner) some(ctx context.Context, rows []codec.Rows, from, to time.Time, events list, yield func(untypedRow, error) bool) {
 	op := request.Operation{Name: "Scan", Table: s.id}
 	ctx = s.option.Hooks.start(ctx, &op)
 	t := &scanning{scanner: s, ctx: ctx, op: &op, yield: yield, events: events}
@@ -269,7 +281,6 @@ type scanLayer struct {
 type scannedRow struct {
 	row     wire.Row
 	matches []scanMatch
-	err     error // why it has none, unless it belongs to others
 }
 
 // scanMatch is a mapping of a row. Several mappings have the same row keys only if they have
@@ -435,52 +446,42 @@ func (t *scanning) done(row untypedRow) bool {
 
 // row yields a row, or keeps it until the rows of its other fields are read.
 func (t *scanning) row(row wire.Row) bool {
-	r := scannedRow{row: row}
-	if r.matches, r.err = t.match(row); slices.ContainsFunc(r.matches, scanMatch.metrics) {
-		r.matches = slices.Clone(r.matches)
-		for i, m := range r.matches {
-			r.matches[i].base = m.layer.reader.mapping.clone(m.base)
+	matches, foreign, undecodable := t.match(row)
+	if slices.ContainsFunc(matches, scanMatch.metrics) {
+		matches = slices.Clone(matches)
+		for i, m := range matches {
+			matches[i].base = m.layer.reader.mapping.clone(m.base)
 		}
-		t.pending = append(t.pending, r)
+		t.pending = append(t.pending, scannedRow{row, matches})
 		t.size += row.Size()
 		return len(t.pending) < maxPending && t.size < maxGathered || t.flush()
 	}
-	defer row.Release()
-	return t.flush() && t.complete(&r, nil)
-}
-
-// complete yields a row with its events, given the rows of its other fields.
-func (t *scanning) complete(r *scannedRow, others map[string]wire.Row) bool {
-	for i := range r.matches {
-		m := &r.matches[i]
-		if a := &m.layer.a; a.base != m.base {
-			a.mapping.assign(a.base, m.base)
-		}
-		if m.metrics() {
-			t.metrics(m, r.row.Key(), others)
-		} else {
-			t.inRow(m, r.row)
-		}
+	if !t.flush() {
+		return false
 	}
-	if r.err != nil {
-		t.errors = append(t.errors, r.err)
+	for _, m := range matches {
+		t.inRow(m, row)
 	}
-	return t.done(t.scannedOf(r.row))
+	if len(matches) == 0 && !foreign {
+		t.errors = append(t.errors, undecodable)
+	}
+	out := t.scannedOf(row)
+	row.Release()
+	return t.done(out)
 }
 
 // inRow collects the events of a row with one mapping.
-func (t *scanning) inRow(m *scanMatch, row wire.Row) {
+func (t *scanning) inRow(m scanMatch, row wire.Row) {
 	a, before := &m.layer.a, t.events.len()+len(t.errors)
 	marked := a.mapping.Pattern.NewestOnly() && a.marked(row) >= 0
 	a.inRow(m.at, row, t.take)
 	t.marked = t.marked || marked && t.events.len()+len(t.errors) == before
 }
 
-// match returns the mappings of a row. If there are none, and the row does not belong to a mapping of another table
-// either, the error is the reason.
-func (t *scanning) match(row wire.Row) (matches []scanMatch, undecodable error) {
+// match returns the mappings of a row. If there are none, foreign reports whether the row
+// belongs to a mapping of another table; otherwise, undecodable is the reason.
+func (t *scanning) match(row wire.Row) (matches []scanMatch, foreign bool, undecodable error) {
 	t.matches = t.matches[:0]
-	foreign := false
 	for _, l := range t.layers {
 		at, err := l.a.timeOf(row)
 		if err == nil {
@@ -495,10 +496,7 @@ func (t *scanning) match(row wire.Row) (matches []scanMatch, undecodable error) 
 			undecodable = err
 		}
 	}
-	if foreign || len(t.matches) > 0 {
-		undecodable = nil
-	}
-	return t.matches, undecodable
+	return t.matches, foreign, undecodable
 }
 
 // ErrMisplaced is the error for a row key that the writer would not give to any event, for example
@@ -535,7 +533,16 @@ func (t *scanning) flush() bool {
 		return t.fail("", err)
 	}
 	for i := range pending {
-		if !t.complete(&pending[i], others) {
+		row := &pending[i]
+		for k := range row.matches {
+			if m := &row.matches[k]; m.metrics() {
+				t.metrics(m, row.row.Key(), others)
+			} else {
+				m.layer.a.mapping.assign(m.layer.a.base, m.base)
+				t.inRow(*m, row.row)
+			}
+		}
+		if !t.done(t.scannedOf(row.row)) {
 			return false
 		}
 	}
@@ -597,6 +604,7 @@ func (m *scanMatch) rowKeys() []string {
 // column before it.
 func (t *scanning) metrics(m *scanMatch, key string, all map[string]wire.Row) {
 	a := &m.layer.a
+	a.mapping.assign(a.base, m.base)
 	rows := make([]wire.Row, len(m.keys))
 	for i, key := range m.keys {
 		rows[i] = all[key]

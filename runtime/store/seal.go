@@ -289,36 +289,43 @@ func general(err error) bool {
 }
 
 // seal seals rows that were noted, none of which has a mark that may still be set. Changes are sent while further rows are read.
-// If rows cannot be read together, it reads the next one by itself, and leaves it if its request fails, too.
+// It leaves rows of which a request fails.
 func (s *sealer) seal(ctx context.Context, op *request.Operation, notes []changedRow) (*sealed, error) {
 	done := new(sealed)
-	slices.SortFunc(notes, func(a, b changedRow) int { return strings.Compare(a.key, b.key) })
-	for some := notes; len(notes) > 0; {
-		last, failed, err := s.sealOf(ctx, op, some, done)
+	for len(notes) > 0 {
+		next, err := s.sealRows(ctx, op, notes, done)
 		if err != nil {
 			return done, err
 		}
-		n := 0
-		for n < len(some) && (failed == nil || some[n].key <= last) {
-			n++
-		}
-		alone := n < len(some)
-		if alone && len(some) == 1 {
-			if err := s.leave(ctx, done, some[0].key, failed); err != nil {
-				return done, err
-			}
-			n, alone = 1, false
-		}
-		notes = notes[n:]
-		if some = notes; alone {
-			some = notes[:1]
-		}
+		notes = notes[next:]
 	}
 	return done, nil
 }
 
-// sealOf seals rows that are read together. It returns the key of the last row that was read, and the error of the
-// read.
+// sealRows is seal for some rows in order of keys. If they cannot be read together, it reads the first one by itself. It returns how
+// many of them are done.
+func (s *sealer) sealRows(ctx context.Context, op *request.Operation, notes []changedRow, done *sealed) (n int, err error) {
+	slices.SortFunc(notes, func(a, b changedRow) int { return strings.Compare(a.key, b.key) })
+	last, failed, err := s.sealOf(ctx, op, notes, done)
+	if err != nil {
+		return 0, err
+	}
+	for n < len(notes) && notes[n].key <= last {
+		n++
+	}
+	switch {
+	case failed == nil:
+		return len(notes), nil
+	case n == len(notes):
+		return n, nil
+	case len(notes) == 1:
+		return 1, s.leave(ctx, done, notes[0].key, failed)
+	}
+	one, err := s.sealRows(ctx, op, notes[n:n+1], done)
+	return n + one, err
+}
+
+// sealOf is sealRows for rows that are read together. It returns the key of the last row that was read, and the error of the read.
 func (s *sealer) sealOf(ctx context.Context, op *request.Operation, notes []changedRow, done *sealed) (last string, failed, err error) {
 	marks := make(map[string]uint64, len(notes))
 	keys := make([]string, len(notes))
@@ -378,7 +385,7 @@ type decision struct {
 func (s *sealer) bucket(ctx context.Context, row wire.Row) (*bucketRow, error) {
 	k := s.kind
 	r := k.emptyReading()
-	r.reading = s.reader.begin(ctx, &s.reader.whole, []bound{{low: s.mapping.new()}}, time.Time{}, scan.MaxTime, nil)
+	r.reading = s.reader.begin(ctx, &s.reader.whole, s.mapping.new(), time.Time{}, scan.MaxTime, nil)
 	a := &r.reading.assembler
 	start, err := a.timeOf(row)
 	if err != nil {

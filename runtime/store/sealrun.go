@@ -25,30 +25,24 @@ type sealing struct {
 	RollupOptions
 	job.Local
 	test    rollupTest
-	sealers []*queuedSealer
-	ready   chan *sealChunk // may be sealed
+	sealers []*sealer
+	waiting []chan *sealChunk // of each sealer
+	ready   chan *sealChunk   // may be sealed
 	parts   []*sealPart
 
 	// The fields below are guarded by Mu.
 	report      RollupReport
-	undecodable error         // the first *DecodeError
-	left        error         // the first error of a bucket that is left, or of a search
-	new         int64         // rows that were sealed in this call
-	waits       time.Duration // RollupProgress.Waiting
-	replicating string        // RollupProgress.Replicating
-}
-
-// queuedSealer is a sealer with its chunks that wait.
-type queuedSealer struct {
-	*sealer
-	number int
-	queue  chan *sealChunk
-	op     request.Operation // guarded by Mu
+	undecodable error               // the first *DecodeError
+	left        error               // the first error of a bucket that is left, or of a search
+	ops         []request.Operation // of each sealer
+	new         int64               // rows that were sealed in this call
+	waits       time.Duration       // RollupProgress.Waiting
+	replicating string              // RollupProgress.Replicating
 }
 
 // sealPart is a range of row keys of a table.
 type sealPart struct {
-	of     *queuedSealer
+	sealer int // its number
 	within KeyRange
 	rest   KeyRange            // what is left to search
 	done   bool                // nothing is
@@ -69,7 +63,7 @@ const (
 
 // newSealing returns a call that has not begun.
 func newSealing(sealers []*sealer, o RollupOptions) *sealing {
-	s := &sealing{RollupOptions: o, ready: make(chan *sealChunk)}
+	s := &sealing{RollupOptions: o, sealers: sealers, ready: make(chan *sealChunk), ops: make([]request.Operation, len(sealers))}
 	s.Local = job.NewLocal(o.Workers, o.Rate, refusedCheckpoint)
 	s.Cancels, s.Again, s.Saves = true, ": delete it, and begin again", s.progress
 	if o.test != nil {
@@ -83,9 +77,8 @@ func newSealing(sealers []*sealer, o RollupOptions) *sealing {
 	}
 	for i, of := range sealers {
 		s.report.Tables = append(s.report.Tables, of.id)
-		s.sealers = append(s.sealers, &queuedSealer{
-			sealer: of, number: i, queue: make(chan *sealChunk, cmp.Or(s.test.queue, maxWaiting)), op: request.Operation{Name: "Rollup", Table: of.id},
-		})
+		s.waiting = append(s.waiting, make(chan *sealChunk, cmp.Or(s.test.queue, maxWaiting)))
+		s.ops[i] = request.Operation{Name: "Rollup", Table: of.id}
 	}
 	slices.Sort(s.report.Tables)
 	s.report.Tables = slices.Compact(s.report.Tables)
@@ -97,9 +90,9 @@ func newSealing(sealers []*sealer, o RollupOptions) *sealing {
 
 // run executes the call.
 func (s *sealing) run(ctx context.Context) (failed error) {
-	for _, of := range s.sealers {
-		opCtx := s.Hooks.start(ctx, &of.op)
-		defer func() { s.Hooks.end(opCtx, &of.op, failed) }()
+	for i := range s.ops {
+		opCtx := s.Hooks.start(ctx, &s.ops[i])
+		defer func() { s.Hooks.end(opCtx, &s.ops[i], failed) }()
 	}
 	s.Started = time.Now()
 	if err := s.split(ctx); err != nil {
@@ -127,20 +120,20 @@ func (s *sealing) split(ctx context.Context) error {
 	if found, err := s.resume(); found || err != nil {
 		return err
 	}
-	for _, of := range s.sealers {
+	for i, of := range s.sealers {
 		ranges, err := splits(ctx, of.reader.table.API, of.id, s.Timeout)
 		if err != nil {
 			return err
 		}
 		for _, r := range ranges {
-			s.parts = append(s.parts, newSealPart(of, r))
+			s.parts = append(s.parts, newSealPart(i, r))
 		}
 	}
 	return nil
 }
 
-func newSealPart(of *queuedSealer, within KeyRange) *sealPart {
-	return &sealPart{of: of, within: within, rest: within, open: map[*sealChunk]bool{}}
+func newSealPart(sealer int, within KeyRange) *sealPart {
+	return &sealPart{sealer: sealer, within: within, rest: within, open: map[*sealChunk]bool{}}
 }
 
 // work searches and seals all ranges. It ends with the first error.
@@ -155,8 +148,8 @@ func (s *sealing) work(ctx context.Context) error {
 		})
 	}
 	var delaying, working sync.WaitGroup
-	for _, of := range s.sealers {
-		run(&delaying, func() error { return s.delay(ctx, of) })
+	for i := range s.sealers {
+		run(&delaying, func() error { return s.delay(ctx, i) })
 	}
 	for range s.Workers {
 		run(&working, func() error { return eachOf(s.ready, func(c *sealChunk) error { return s.seal(ctx, c) }) })
@@ -164,8 +157,8 @@ func (s *sealing) work(ctx context.Context) error {
 	if err := s.Each(ctx, len(s.parts), func(ctx context.Context, i int) error { return s.search(ctx, s.parts[i]) }); err != nil {
 		cancel(err)
 	}
-	for _, of := range s.sealers {
-		close(of.queue)
+	for _, queue := range s.waiting {
+		close(queue)
 	}
 	delaying.Wait()
 	close(s.ready)
@@ -195,28 +188,30 @@ func (c *sealChunk) send(ctx context.Context, to chan<- *sealChunk) error {
 
 // search notes the rows of a range. If its queue is full, it stops reading until there is room.
 func (s *sealing) search(ctx context.Context, p *sealPart) error {
-	queues := map[bool]chan *sealChunk{false: s.ready, true: p.of.queue} // by whether the rows of chunks have to wait
-	filling := map[bool]*sealChunk{}
+	var now, later *sealChunk // that are being filled
 	for !p.done {
 		var full *sealChunk
 		var failed error
-		err := s.note(ctx, p, func(n changedRow, waits bool) bool {
-			c := s.noted(p, filling[waits], n)
-			if filling[waits] = c; c == nil || c.at.IsZero() {
-				return true
+		found := func(n changedRow, waits bool) bool {
+			to := &now
+			if waits {
+				to = &later
 			}
-			if delete(filling, waits); !waits {
+			if c := s.noted(p, to, n); c == nil {
+				return true
+			} else if !waits {
 				failed = c.send(ctx, s.ready)
 				return failed == nil
+			} else {
+				select {
+				case s.waiting[p.sealer] <- c:
+				default:
+					full = c
+				}
+				return full == nil
 			}
-			select {
-			case p.of.queue <- c:
-			default:
-				full = c
-			}
-			return full == nil
-		})
-		if failed != nil || ctx.Err() != nil || err != nil && general(err) {
+		}
+		if err := s.note(ctx, p, found); failed != nil || ctx.Err() != nil || err != nil && general(err) {
 			return errors.Join(err, failed)
 		} else if err != nil {
 			s.Mu.Lock()
@@ -228,16 +223,16 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 			s.Mu.Lock()
 			p.done = true
 			s.Mu.Unlock()
-		} else if err := full.send(ctx, p.of.queue); err != nil {
+		} else if err := full.send(ctx, s.waiting[p.sealer]); err != nil {
 			return err
 		}
 	}
-	for waits, c := range filling {
+	for c, to := range map[*sealChunk]chan *sealChunk{now: s.ready, later: s.waiting[p.sealer]} {
 		if c == nil {
 			continue
 		}
 		c.at = time.Now()
-		if err := c.send(ctx, queues[waits]); err != nil {
+		if err := c.send(ctx, to); err != nil {
 			return err
 		}
 	}
@@ -247,10 +242,10 @@ func (s *sealing) search(ctx context.Context, p *sealPart) error {
 // note calls found for rows of the rest of a range.
 func (s *sealing) note(ctx context.Context, p *sealPart, found func(n changedRow, waits bool) bool) error {
 	var op request.Operation
-	err := p.of.note(ctx, &op, p.rest, func(string) bool { return true }, func(key string) { s.scanned(p, key) }, found)
+	err := s.sealers[p.sealer].note(ctx, &op, p.rest, func(string) bool { return true }, func(key string) { s.scanned(p, key) }, found)
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	p.of.op.Add(&op)
+	s.ops[p.sealer].Add(&op)
 	return err
 }
 
@@ -263,9 +258,8 @@ func (s *sealing) scanned(p *sealPart, key string) {
 	_ = s.Save(false) // the next time tells
 }
 
-// noted adds a row to the chunk that is being filled, or to a new one, and returns it; nil for a dry run. A complete
-// chunk has a time.
-func (s *sealing) noted(p *sealPart, c *sealChunk, n changedRow) *sealChunk {
+// noted adds a row to the chunk that is being filled. It returns the chunk if it is complete.
+func (s *sealing) noted(p *sealPart, to **sealChunk, n changedRow) (complete *sealChunk) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	s.report.Noted++
@@ -274,20 +268,24 @@ func (s *sealing) noted(p *sealPart, c *sealChunk, n changedRow) *sealChunk {
 	if s.DryRun {
 		return nil
 	}
-	if c == nil {
-		c = &sealChunk{part: p}
-		p.open[c] = true
+	if *to == nil {
+		*to = &sealChunk{part: p}
+		p.open[*to] = true
 	}
-	if c.notes = append(c.notes, n); len(c.notes) == cmp.Or(s.test.chunk, maxSealed) {
-		c.at = time.Now()
+	c := *to
+	c.notes = append(c.notes, n)
+	if len(c.notes) < cmp.Or(s.test.chunk, maxSealed) {
+		return nil
 	}
+	c.at, *to = time.Now(), nil
 	return c
 }
 
 // delay passes the chunks of a table on when their marks are not used any more, and the cluster has all that was written before.
-func (s *sealing) delay(ctx context.Context, of *queuedSealer) error {
+func (s *sealing) delay(ctx context.Context, sealer int) error {
+	of := s.sealers[sealer]
 	var consistent time.Time // the cluster has all that was written before
-	return eachOf(of.queue, func(c *sealChunk) error {
+	return eachOf(s.waiting[sealer], func(c *sealChunk) error {
 		due := c.at.Add(of.times.Grace)
 		if d := time.Until(due); d > 0 {
 			s.Mu.Lock()
@@ -365,7 +363,7 @@ func (s *sealing) remaining() error {
 
 // seal seals the rows of a chunk.
 func (s *sealing) seal(ctx context.Context, c *sealChunk) error {
-	of := c.part.of
+	of := s.sealers[c.part.sealer]
 	for notes := range slices.Chunk(c.notes, s.Limit.Piece(len(c.notes))) {
 		if err := s.Limit.Wait(ctx, len(notes)); err != nil {
 			return err
@@ -373,7 +371,7 @@ func (s *sealing) seal(ctx context.Context, c *sealChunk) error {
 		var op request.Operation
 		done, err := of.seal(ctx, &op, notes)
 		s.Mu.Lock()
-		of.op.Add(&op)
+		s.ops[c.part.sealer].Add(&op)
 		s.report.add(done.RollupCounts)
 		s.new += done.Sealed
 		s.undecodable, s.left = cmp.Or(s.undecodable, done.undecodable), cmp.Or(s.left, done.failed)
@@ -450,7 +448,7 @@ func (s *sealing) progress() any {
 	c := rollupProgress{Counts: s.report.RollupCounts}
 	for _, p := range s.parts {
 		next, more := p.next()
-		c.Ranges = append(c.Ranges, rollupRest{Layout: p.of.number, Range: p.within, Next: []byte(next), Done: !more})
+		c.Ranges = append(c.Ranges, rollupRest{Layout: p.sealer, Range: p.within, Next: []byte(next), Done: !more})
 	}
 	return c
 }
@@ -466,7 +464,7 @@ func (s *sealing) resume() (found bool, err error) {
 		if r.Layout < 0 || r.Layout >= len(s.sealers) {
 			return false, s.Unusable(errors.New("damaged: it has a range of no table"))
 		}
-		p := newSealPart(s.sealers[r.Layout], r.Range)
+		p := newSealPart(r.Layout, r.Range)
 		p.rest.Start, p.done = max(string(r.Next), r.Range.Start), r.Done
 		s.parts, complete = append(s.parts, p), complete && r.Done
 	}

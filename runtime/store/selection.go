@@ -158,7 +158,8 @@ type query struct {
 	// refused is why the rows of the given prefix or range are not adjacent; see [codec.Selection.Refused].
 	refused    string
 	Conditions []codec.Condition
-	layouts    []*query // for all layouts of the events, perhaps without this one; those of a reader are in its order
+	Older      []*query // for each of the earlier mappings
+	others     []*query // for the other layouts of the events
 }
 
 // wholeQuery returns the query of all events of a series.
@@ -201,12 +202,12 @@ func (r *Reader) query(s *selection) *query {
 	if s.given == nil {
 		return &r.whole
 	}
-	var all []*query
-	for _, of := range r.layouts {
-		all = append(all, of.mapping.queryOf(s))
+	q := r.mapping.queryOf(s)
+	for _, older := range r.older {
+		q.Older = append(q.Older, older.mapping.queryOf(s))
 	}
-	joinLayouts(all)
-	return all[0]
+	joinLayouts(append([]*query{q}, q.Older...))
+	return q
 }
 
 // ErrFieldRows is the error for a query whose rows are those of fields that cannot be joined to events:
@@ -216,21 +217,8 @@ func (r *Reader) query(s *selection) *query {
 var ErrFieldRows = errors.New("the rows of the fields of an event are apart: the metric follows a series value that is not given; read each series by itself")
 
 // joins reports whether the rows of the fields of an event are read together, in all layouts.
-func (r *Reader) joins(q *query) bool {
-	for i := range r.layouts {
-		if q.of(i).apart {
-			return false
-		}
-	}
-	return true
-}
-
-// of returns the query for a layout of the reader of this one.
-func (q *query) of(layout int) *query {
-	if layout == 0 {
-		return q
-	}
-	return q.layouts[layout]
+func (q *query) joins() bool {
+	return !q.apart && !slices.ContainsFunc(q.Older, func(o *query) bool { return o.apart })
 }
 
 // spansOf returns the spans with given values; none for an empty range.
@@ -272,7 +260,7 @@ func (q *query) stores(v bound) error {
 // cannot store the values, but another layout of the events can. It is an error if none can.
 func (q *query) lacks(v bound, err error) bool {
 	_, refused := errors.AsType[*codec.FieldError](err)
-	return refused && slices.ContainsFunc(q.layouts, func(other *query) bool { return other.stores(v) == nil })
+	return refused && slices.ContainsFunc(q.others, func(other *query) bool { return other.stores(v) == nil })
 }
 
 // find returns the spans with given values; none if there are no such events, see lacks.
@@ -286,9 +274,17 @@ func (q *query) find(v bound) ([]codec.Span, error) {
 
 // joinLayouts links the queries for all layouts of the same events.
 func joinLayouts(all []*query) {
-	for _, q := range all {
-		q.layouts = all
+	for i, q := range all {
+		q.others = slices.Delete(slices.Clone(all), i, i+1)
 	}
+}
+
+// older returns the query of the i-th older reader.
+func (q *query) older(reader *Reader, i int) *query {
+	if len(q.Older) == 0 {
+		return &reader.whole
+	}
+	return q.Older[i]
 }
 
 // Rows returns ranges of row keys that contain all rows of a selection with this mapping, without

@@ -54,7 +54,7 @@ func (r *Reader) series(ctx context.Context, s *selection, q *query, from, to ti
 		read := r.beginSelected(ctx, s, q, from, to, []ReadOptions{{Fields: []Field{}}})
 		read.op.Name, read.runs = q.Name+"Series", runs
 		l := &listing{read: &read, newest: r.mapping, page: page}
-		if len(r.layouts) > 1 || r.mapping.Pattern.RowPerField() || !q.Contiguous {
+		if len(r.older) > 0 || r.mapping.Pattern.RowPerField() || !q.Contiguous {
 			l.seen = map[string]bool{}
 		}
 		read.runOf(l.series, yield)
@@ -94,19 +94,21 @@ func (l *listing) series() {
 func (l *listing) all() bool {
 	for _, p := range l.read.periods() {
 		l.read.enter(p)
-		values, err := l.read.inOrderOfKeys()
+		values, err := l.read.values()
 		if err != nil {
 			return l.failWith(err)
 		}
 		for i, v := range values {
 			l.read.enter(p)
 			l.value = i
-			l.read.some = []bound{v}
+			if l.read.many != nil {
+				l.read.many.some = []bound{v}
+			}
 			if l.single = false; !l.inPeriod() {
 				return false
 			}
 		}
-		if l.single && !l.read.many {
+		if l.single && l.read.many == nil {
 			break
 		}
 	}
@@ -151,7 +153,7 @@ func (l *listing) inPeriod() bool {
 
 // failWith yields an error that ends the read.
 func (l *listing) failWith(err error) bool {
-	l.read.count(l.read.some[0].low, err)
+	l.read.count(l.read.given, err)
 	return false
 }
 
@@ -240,7 +242,7 @@ func (l *listing) row(row wire.Row) (isNew, more bool) {
 	case err == request.ErrForeign:
 		return false, true
 	case err != nil:
-		return false, l.read.count(l.read.some[0].low, err)
+		return false, l.read.count(l.read.given, err)
 	case a.match != nil && !a.match(a.base), !a.overlaps(at), l.cut && !l.hasCells(row), l.beyond && !a.hasEvents(at, row):
 		return false, true
 	}

@@ -142,8 +142,9 @@ func (t *eraser) skipSeries(err error) error {
 
 // mark marks a row.
 func (s *settler) mark(t *eraser, key string, micros int64) error {
+	r := &rowEraser{erasures: &t.erasures, key: key}
 	now := s.writer.options.Now()
-	return t.mutate(&erasedRow{key: key}, 1, len(s.column)+maxMark, func(m *bigtable.Mutation) { t.mapping.mark(m, s.column, micros, now) })
+	return r.mutate(1, len(s.column)+maxMark, func(m *bigtable.Mutation) { t.mapping.mark(m, s.column, micros, now) })
 }
 
 // maxSettled is the number of rows that are repaired concurrently.
@@ -159,13 +160,8 @@ func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 		keys = keys[:0]
 		return errors.Join(errs...)
 	}
-	e := t.erasing(q, v, time.Time{}, scan.MaxTime)
-	err := e.each(func(rows []wire.Row, span int) error {
-		row, ours, err := e.row(rows[0], span)
-		if err != nil || !ours {
-			return err
-		}
-		found := e.a.stateRow(row.Row, s.column)
+	err := t.eachRow(q, v, func(a *assembler, row wire.Row) error {
+		found := a.stateRow(row, s.column)
 		switch {
 		case t.options.DryRun:
 			if gone(found.newest) {
@@ -175,9 +171,9 @@ func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 		case s.repair && found.own < 0, !s.repair && found.last < wholeMillis(from):
 			return nil
 		case !s.repair:
-			return s.mark(t, row.key, min(found.last, wholeMillis(to)-1))
+			return s.mark(t, row.Key(), min(found.last, wholeMillis(to)-1))
 		}
-		if keys = append(keys, row.key); len(keys) < maxSettled {
+		if keys = append(keys, row.Key()); len(keys) < maxSettled {
 			return nil
 		}
 		return flush()
@@ -186,6 +182,20 @@ func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 		return err
 	}
 	return flush()
+}
+
+// eachRow calls f for each row that a query selects, with one cell of each column.
+func (t *eraser) eachRow(q *query, v bound, f func(a *assembler, row wire.Row) error) error {
+	e := t.erasing(q, v, time.Time{}, scan.MaxTime)
+	return e.each(func(p request.Part) error {
+		return e.rows(p, func(row wire.Row, span int) error {
+			_, ours, err := e.begin(row, span)
+			if err == nil && ours {
+				err = f(&e.reading.assembler, row)
+			}
+			return err
+		})
+	})
 }
 
 // stateRow is what a row of a table of states shows. Times are in microseconds, and -1 if there is none.
@@ -368,10 +378,10 @@ func (s *settler) apply(t *eraser, key string, m *bigtable.Mutation, opts ...big
 	unavailable := func(err error) bool { return status.Code(err) == codes.Unavailable }
 	err := call.Again(ctx, 20*time.Millisecond, unavailable, func() error {
 		t.counted(request.Operation{Requests: 1, OrdinaryRequests: 1})
-		return t.reader.table.API.Apply(ctx, key, m, opts...)
+		return t.rows.API.Apply(ctx, key, m, opts...)
 	})
 	if err != nil {
-		return &DeleteError{Table: t.reader.table.ID, Row: key, Err: missing(t.reader.table.ID, call.Explain(ctx, err))}
+		return &DeleteError{Table: t.rows.ID, Row: key, Err: missing(t.rows.ID, call.Explain(ctx, err))}
 	}
 	return nil
 }
@@ -479,10 +489,8 @@ func (s *settler) knows(t *eraser, newest event) (bool, error) {
 	}
 	r := s.search
 	at := *r.mapping.Time(newest)
-	for _, r = range s.search.layouts {
-		if !at.Before(r.mapping.Since) {
-			break
-		}
+	for i := 0; i < len(s.search.older) && at.Before(r.mapping.Since); i++ {
+		r = s.search.older[i]
 	}
 	if !r.mapping.Pattern.FieldColumns() {
 		return true, nil

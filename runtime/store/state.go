@@ -82,6 +82,13 @@ func (r *Reader) states(ctx context.Context, op *request.Operation, some []lates
 	return nil
 }
 
+// stateOf returns the newest event of a series, if its row tells.
+func (r *Reader) stateOf(ctx context.Context, op *request.Operation, base event) (event, bool, error) {
+	one := []latestSeries{{base: base}}
+	err := r.states(ctx, op, one)
+	return one[0].event, one[0].done, err
+}
+
 // stateQuery returns how the table of states answers a read of the newest event of each series; nil if
 // it cannot: without such a table, with several values or conditions, or if its keys begin with other
 // values than those of the query, or do not sort by them.
@@ -96,28 +103,39 @@ func (r *Reader) stateQuery(s *selection) *query {
 	return q
 }
 
+// stateSpans returns the spans in which the table of states has the rows of all series of the read with
+// events in the time range. It does not tell if it cannot store the given values, or the bounds of a
+// range: the other tables may.
+func (r *reading) stateSpans() (spans []codec.Span, tell bool) {
+	if !r.statesTell() {
+		return nil, false
+	}
+	spans, err := r.stateQuery.spansOf(bound{low: r.given, high: r.high})
+	return spans, err == nil
+}
+
 // lately is how long ago a time range may end that the table of states answers: callers take the time before they read.
 const lately = time.Minute
 
-// stateSpans returns the spans in which the table of states has the rows of all series of the read with
-// events in the time range: if that ends at most a minute ago, and neither begins before the rows expire nor contains
-// older events that are live. It does not tell if it cannot store the given values, or the bounds of a
-// range: the other tables may.
-func (r *reading) stateSpans() (spans []codec.Span, tell bool) {
+// statesTell reports whether the table of states has the rows of all series with events in the time
+// range: if the range ends at most a minute ago, and neither begins before the rows expire nor contains
+// older events that are live.
+func (r *reading) statesTell() bool {
 	now := r.reader.options.Now()
 	if r.stateQuery == nil || r.assembler.to.Before(now.Add(-lately)) {
-		return nil, false
+		return false
 	}
-	if since, bounded := r.reader.state.shape.Since(now); bounded && r.assembler.from.Before(since) {
-		for _, l := range r.reader.layouts {
-			oldest, bounded := codec.Oldest(now, l.shape.Families, func(f *scan.Family) codec.Lifetime { return f.Life })
-			if !bounded || oldest.Before(since) {
-				return nil, false
-			}
+	since, bounded := r.reader.state.shape.Since(now)
+	if !bounded || !r.assembler.from.Before(since) {
+		return true
+	}
+	for _, l := range append([]*Reader{r.reader}, r.reader.older...) {
+		oldest, bounded := codec.Oldest(now, l.shape.Families, func(f *scan.Family) codec.Lifetime { return f.Life })
+		if !bounded || oldest.Before(since) {
+			return false
 		}
 	}
-	spans, err := r.stateQuery.spansOf(r.some[0])
-	return spans, err == nil
+	return true
 }
 
 // ofStates yields the newest event of each series in the time range, from the table of states as far as
@@ -127,7 +145,7 @@ func (r *reading) ofStates(spans []codec.Span, yield yielder) {
 	s := r.reader.state
 	m := s.borrow()
 	defer s.release(m)
-	a := s.newestOnly(r.some[0].low, m)
+	a := s.newestOnly(r.given, m)
 	var err error
 	if a.fetched, err = s.project(r.options.Fields); err != nil {
 		yield(r.reader.mapping.new(), err)
@@ -136,7 +154,7 @@ func (r *reading) ofStates(spans []codec.Span, yield yielder) {
 	for _, q := range s.shape.States(spans, s.options.Now()) {
 		for row, err := range s.table.Rows(r.ctx, &r.op, q.Rows, s.table.Filters.Of(q.Filter), 0) {
 			if err != nil {
-				yield(r.some[0].low, err)
+				yield(r.given, err)
 				return
 			}
 			if !r.ofState(a, row, yield) {
@@ -169,7 +187,7 @@ func (r *reading) ofState(a *assembler, row wire.Row, yield yielder) bool {
 
 // searched yields the newest event of a series in the time range, from the events.
 func (r *reading) searched(base event, yield yielder) bool {
-	read := r.reader.begin(r.ctx, &r.reader.whole, []bound{{low: base}}, r.assembler.from, r.assembler.to, []ReadOptions{{LatestOnly: true, Fields: r.options.Fields}})
+	read := r.reader.begin(r.ctx, &r.reader.whole, base, r.assembler.from, r.assembler.to, []ReadOptions{{LatestOnly: true, Fields: r.options.Fields}})
 	more := true
 	read.inPeriods(func(e event, err error) bool {
 		more = yield(e, err) && (err == nil || isDecodeError(err))

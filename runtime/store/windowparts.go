@@ -33,8 +33,8 @@ type windowParts struct {
 	owns    func(key string) bool // whether the lead reads a row
 	ctx     context.Context
 	cancel  context.CancelFunc
-	queue   chan windowPart // in their order
-	stop    chan struct{}   // closed when the caller wants no more
+	queue   chan *windowPart // in their order
+	stop    chan struct{}    // closed when the caller wants no more
 	running sync.WaitGroup
 
 	mu    sync.Mutex
@@ -44,8 +44,11 @@ type windowParts struct {
 	op    request.Operation              // of the parts that have ended
 }
 
-// windowPart yields the windows and errors of a part that is being read, some at a time.
-type windowPart chan []windowItem
+// windowPart is a part that is being read.
+type windowPart struct {
+	batch []windowItem
+	items chan []windowItem
+}
 
 // windowItem is a window, or an error.
 type windowItem struct {
@@ -57,7 +60,7 @@ type windowItem struct {
 // split begins to read what follows the series of base in parts; nil if that is not possible.
 func (r *windowsReading) split(base event) *windowParts {
 	p := &windowParts{lead: r, reader: r.reading.reader, query: r.reading.q, spans: r.reading.asked.Spans, stop: make(chan struct{})}
-	listed := r.reading.listed
+	listed := r.reading.many != nil && r.reading.many.listed
 	spans, err := p.reader.mapping.Spans(base)
 	if err != nil || !p.byValue(spans[0].Prefix, listed) && !p.byKey(spans[0], listed) {
 		return nil
@@ -66,7 +69,7 @@ func (r *windowsReading) split(base event) *windowParts {
 	if !listed { // each of its spans may have a stream
 		workers = max(1, min(workers, scan.MaxStreams/len(p.spans)))
 	}
-	p.queue = make(chan windowPart, workers)
+	p.queue = make(chan *windowPart, workers)
 	p.ctx, p.cancel = context.WithCancel(r.reading.ctx)
 	for range workers {
 		p.running.Go(p.work)
@@ -101,7 +104,8 @@ func (p *windowParts) byValue(prefix string, listed bool) bool {
 	if !of.many {
 		return false
 	}
-	values, err := p.lead.reading.distinct()
+	read := p.again(of)
+	values, err := read.reading.distinct()
 	among := func(s codec.Span) bool { return s.Rest > 0 }
 	if err != nil || len(values) < 2 || slices.ContainsFunc(values, func(w wanted) bool { return listed && len(w.spans) > 1 || slices.ContainsFunc(w.spans, among) }) {
 		return false
@@ -197,8 +201,8 @@ func (p *windowParts) farEnd(r *reading, c *keyCutter) (string, bool) {
 // work reads parts.
 func (p *windowParts) work() {
 	for part, read := p.take(); part != nil; part, read = p.take() {
-		windows := p.read(read, part)
-		close(part)
+		windows := part.read(p, read)
+		close(part.items)
 		p.mu.Lock()
 		p.most = max(p.most, windows)
 		p.op.Add(&read.reading.op)
@@ -207,13 +211,13 @@ func (p *windowParts) work() {
 }
 
 // take returns the next part; nil if there is none.
-func (p *windowParts) take() (windowPart, *windowsReading) {
+func (p *windowParts) take() (*windowPart, *windowsReading) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		return nil, nil
 	}
-	part := make(windowPart, partWindows/partBatch)
+	part := &windowPart{items: make(chan []windowItem, partWindows/partBatch)}
 	read, some := p.next()
 	if some {
 		select {
@@ -228,27 +232,19 @@ func (p *windowParts) take() (windowPart, *windowsReading) {
 }
 
 // read reads a part. It returns the number of windows.
-func (p *windowParts) read(r *windowsReading, part windowPart) (windows int) {
-	var batch []windowItem
-	send := func() bool {
-		select {
-		case part <- batch:
-			batch = nil
-			return true
-		case <-p.stop:
-			return false
-		}
-	}
+func (w *windowPart) read(p *windowParts, r *windowsReading) (windows int) {
 	o := r.options()
 	o.Steps = true
 	r.items(o, func(item windowItem) bool {
 		if item.isWindow() {
 			windows++
 		}
-		batch = append(batch, item)
-		return len(batch) < partBatch || send()
+		if w.batch = append(w.batch, item); len(w.batch) < partBatch {
+			return true
+		}
+		return w.send(p.stop)
 	})
-	send()
+	w.send(p.stop)
 	return windows
 }
 
@@ -265,10 +261,24 @@ func (r *windowsReading) items(o window.Options, give func(item windowItem) bool
 	}
 }
 
+// send passes windows on. It reports whether the caller wants more.
+func (w *windowPart) send(stop <-chan struct{}) bool {
+	if len(w.batch) == 0 {
+		return true
+	}
+	select {
+	case w.items <- w.batch:
+		w.batch = nil
+		return true
+	case <-stop:
+		return false
+	}
+}
+
 // drain adds the windows of all parts to the fold of the lead. It reports whether all were read.
 func (p *windowParts) drain() bool {
 	for part := range p.queue {
-		for batch := range part {
+		for batch := range part.items {
 			for _, item := range batch {
 				if !p.lead.consume(item) {
 					return false

@@ -282,13 +282,13 @@ func (k *windowsKind) read(ctx context.Context, reader *Reader, s *selection, yi
 		r.fail(err)
 		return
 	}
-	ascends := !q.MultiSeries || reader.ascends() && reader.joins(q)
+	ascends := !q.MultiSeries || reader.ascends() && q.joins()
 	o := r.options()
 	o.Fill, o.Limit, o.Steps = k.Fill, k.Limit, true
 	o.Descending = k.NewestFirst && (k.Fill == window.FillNone || k.Fill == window.FillNull) &&
 		(!several && k.By == nil || several && k.last() && ascends && !q.AllTimes)
 	o.NewestFirst = k.NewestFirst && !o.Descending
-	k.scattered = several && ascends && (len(reader.layouts) > 1 || reader.scatters(q))
+	k.scattered = several && ascends && (len(reader.older) > 0 || reader.scatters(q))
 	o.Scattered = k.scattered && !o.Descending // else, parts of the time range are
 	if k.By != nil {
 		o.Group = r.group
@@ -302,7 +302,7 @@ func (k *windowsKind) read(ctx context.Context, reader *Reader, s *selection, yi
 	case !ascends:
 		run = r.bySeries
 	case o.Descending:
-		run = func() bool { return r.hooked(r.descend) }
+		run = r.descending
 	case several && !k.scattered && k.parallelism() > 1:
 		r.alone = reader.alone
 	}
@@ -348,19 +348,14 @@ func (r *windowsReading) several() bool { return r.reading.q.MultiSeries || r.of
 
 // run folds the events of a selection. It reports whether they were read to their end.
 func (r *windowsReading) run() (complete bool) {
-	return r.hooked(func() bool {
+	r.reading.runOf(func() {
 		defer func() {
 			if r.parts != nil {
 				r.parts.close()
 			}
 		}()
-		return r.events() && (r.parts == nil || r.parts.drain())
-	})
-}
-
-// hooked calls read with the hooks of the read, at the time where it begins.
-func (r *windowsReading) hooked(read func() bool) (complete bool) {
-	r.reading.runOf(func() { complete = r.approach() && read() }, r.one)
+		complete = r.approach() && r.events() && (r.parts == nil || r.parts.drain())
+	}, r.one)
 	return complete
 }
 
@@ -375,7 +370,7 @@ func (r *windowsReading) bySeries() (complete bool) {
 	}
 	complete = true
 	runs := scan.NoRuns
-	if slices.ContainsFunc(reader.mapping.Periods(), r.uses) {
+	if slices.ContainsFunc(append([]*mapping{reader.mapping}, reader.mapping.Older...), r.uses) {
 		runs = scan.BesideRuns
 	}
 	reader.series(r.reading.ctx, r.of, r.reading.q, r.from, r.to, runs, nil)(func(e event, err error) bool {
@@ -451,7 +446,7 @@ func (r *Reader) scatters(q *query) bool {
 
 // ascends reports whether the events of each of several series arrive in order of time.
 func (r *Reader) ascends() bool {
-	return !slices.ContainsFunc(r.layouts, func(of *Reader) bool { return !of.shape.InOrder() })
+	return r.shape.InOrder() && !slices.ContainsFunc(r.older, func(o *Reader) bool { return !o.shape.InOrder() })
 }
 
 // clearOthers clears the values of a series by whose numbers series are not grouped. values are pointers

@@ -16,9 +16,15 @@ import (
 // mostDescending is the largest number of windows of a series that are in memory if windows descend.
 const mostDescending = 64
 
-// descend adds windows from the newest to the oldest one: it reads parts of the time range, beginning with the
+// descending adds windows from the newest to the oldest one. It reports whether they were read to their end.
+func (r *windowsReading) descending() (complete bool) {
+	r.reading.runOf(func() { complete = r.approach() && r.descend() }, r.one)
+	return complete
+}
+
+// descend is descending without the hooks of the read: it reads parts of the time range, beginning with the
 // last window. After a part without windows, it continues with the newest row that is left or, of several series whose
-// rows are not in order of time or have one field each, with a longer part. It reports whether all were read.
+// rows are not in order of time or have one field each, with a longer part.
 func (r *windowsReading) descend() (complete bool) {
 	low, several := r.reading.assembler.from, r.several()
 	gap := false
