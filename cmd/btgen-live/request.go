@@ -56,6 +56,7 @@ type request struct {
 	columns                                          list
 	maxErrors, fromLine                              int
 	reader                                           format.ReaderOptions
+	unmerged                                         *store.MergeError // why --merge joins events of the input alone
 
 	// What is changed.
 	dryRun, yes, all, watch, replicated, noWait, skipExpired bool
@@ -246,7 +247,7 @@ func (r *request) check() error {
 	if err := r.required(); err != nil && !offline && r.cmd != nil {
 		return err
 	}
-	if err := r.times(); err != nil {
+	if err := cmp.Or(r.notEmpty(), r.times()); err != nil {
 		return err
 	}
 	switch {
@@ -262,6 +263,16 @@ func (r *request) check() error {
 	case r.noWait && os.Getenv(store.EmulatorVariable) == "":
 		return fmt.Errorf("--no-wait: only for emulators, and %s names none: windows could lack what other programs are writing",
 			store.EmulatorVariable)
+	}
+	return nil
+}
+
+// notEmpty returns an error for a flag that names something, and is empty: a variable of a shell was not set, perhaps.
+func (r *request) notEmpty() error {
+	for _, name := range []string{"plan", "save", "output", "out", "checkpoint", "table", "query", "from", "to", "key-prefix", "project", "instance"} {
+		if r.given(name) && r.cmd.Flags().Lookup(name).Value.String() == "" {
+			return fmt.Errorf("--%s is empty, and nothing is done: give it a value, or leave it out", name)
+		}
 	}
 	return nil
 }

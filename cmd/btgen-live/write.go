@@ -129,8 +129,9 @@ func (l *loading) connect() (context.Context, error) {
 // do not support it, events of the file alone are joined.
 func (r *request) writeAll(w *dynamic.Writer) func(ctx context.Context, events []dynamic.Event) error {
 	return func(ctx context.Context, events []dynamic.Event) error {
-		err := w.WriteAll(ctx, events, store.WriteOptions{LastWins: true, Merge: r.reader.Partial})
-		if _, refused := errors.AsType[*store.MergeError](err); refused {
+		err := w.WriteAll(ctx, events, store.WriteOptions{LastWins: true, Merge: r.reader.Partial && r.unmerged == nil})
+		if refused, is := errors.AsType[*store.MergeError](err); is {
+			r.unmerged = refused
 			err = w.WriteAll(ctx, events, store.WriteOptions{LastWins: true})
 		}
 		return err
@@ -327,6 +328,9 @@ func (l *loading) finish(ctx context.Context, err error) error {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
+		if _, scattered := errors.AsType[*format.ScatteredError](err); scattered { // a point that is joined begins at its first line
+			return fmt.Errorf("%w: %s; then repeat the command from the first line", err, text)
+		}
 		return fmt.Errorf("%w: %s; to continue, repeat the command with --from-line %d", err, text, l.line+1)
 	}
 	notes := []string{countOf(l.events, "event") + map[bool]string{false: " written", true: " would be written"}[l.dryRun] + since}
@@ -334,6 +338,9 @@ func (l *loading) finish(ctx context.Context, err error) error {
 		if n > 0 {
 			notes = append(notes, countOf(n, noun)+" "+fmt.Sprintf(format, args...))
 		}
+	}
+	if l.unmerged != nil {
+		notes = append(notes, fmt.Sprintf("stored events replaced as a whole, since table %s cannot keep fields (%s)", l.unmerged.Table, l.unmerged.Reason))
 	}
 	note(l.reported, "line", "reported")
 	note(l.others, "line", "of other metrics skipped")
