@@ -33,7 +33,7 @@ const (
 )
 
 func main() {
-	count := flag.Int("count", 6, "number of runs of all benchmarks, alternating between them")
+	count := flag.Int("count", 9, "number of runs of all benchmarks, alternating between them")
 	time := flag.String("benchtime", "300ms", "how long each benchmark runs, as in go test")
 	render := flag.Bool("render", false, "measure nothing, and render the latest results")
 	sessions := flag.String("sessions", "", "compare a plain server with one that speaks sessions, at these loads, such as 0,0.5,1; update nothing")

@@ -63,6 +63,19 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// TestRatio checks that ratios are those within runs.
+func TestRatio(t *testing.T) {
+	r := &results{values: map[string]map[string][]float64{"A": {"ns": {1, 20, 6}}, "B": {"ns": {2, 10, 2}}, "C": {"ns": {1}}}}
+	if got, err := r.ratio("A", "B", "ns"); err != nil || got != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, to := range []string{"C", "D"} {
+		if _, err := r.ratio("A", to, "ns"); err == nil {
+			t.Errorf("a ratio to %s", to)
+		}
+	}
+}
+
 func TestMedian(t *testing.T) {
 	for _, c := range []struct {
 		values []float64

@@ -76,12 +76,33 @@ func (r *results) add(fields []string) bool {
 
 // median returns the median of a benchmark's results in a unit.
 func (r *results) median(benchmark, unit string) (float64, error) {
-	values := slices.Sorted(slices.Values(r.values[benchmark][unit]))
-	n := len(values)
-	if n == 0 {
+	values := r.values[benchmark][unit]
+	if len(values) == 0 {
 		return 0, &missingError{benchmark, unit}
 	}
-	return (values[(n-1)/2] + values[n/2]) / 2, nil
+	return median(values), nil
+}
+
+// ratio returns the median of the ratios of two benchmarks, each within a run, because what else the machine does affects both of them.
+func (r *results) ratio(benchmark, to, unit string) (float64, error) {
+	over, under := r.values[benchmark][unit], r.values[to][unit]
+	if len(over) == 0 {
+		return 0, &missingError{benchmark, unit}
+	}
+	if len(over) != len(under) {
+		return 0, &missingError{to, unit}
+	}
+	ratios := make([]float64, len(over))
+	for i := range ratios {
+		ratios[i] = over[i] / under[i]
+	}
+	return median(ratios), nil
+}
+
+// median returns the median of values, of which there is at least one.
+func median(values []float64) float64 {
+	sorted, n := slices.Sorted(slices.Values(values)), len(values)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // medians computes medians and keeps the first error, after which all are 1.
@@ -92,7 +113,16 @@ type medians struct {
 
 // get returns a median.
 func (m *medians) get(benchmark, unit string) float64 {
-	v, err := m.results.median(benchmark, unit)
+	return m.known(m.results.median(benchmark, unit))
+}
+
+// ratio returns the median of the ratios of two benchmarks.
+func (m *medians) ratio(benchmark, to, unit string) float64 {
+	return m.known(m.results.ratio(benchmark, to, unit))
+}
+
+// known keeps the first error.
+func (m *medians) known(v float64, err error) float64 {
 	if m.err == nil {
 		m.err = err
 	}

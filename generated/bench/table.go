@@ -70,9 +70,8 @@ func costsOf(m *medians) string {
 	var b strings.Builder
 	b.WriteString("| client CPU time, `bucket_new_cells` | best by hand | generated | generated, with `ClientOptions` |\n|---|---|---|---|\n")
 	for _, c := range costs {
-		best := m.get(c.benchmark+"/path=best", perEvent)
 		percent := func(path string) string {
-			return count(100*m.get(c.benchmark+"/path="+path+c.suffix, perEvent)/best) + "%"
+			return count(100*m.ratio(c.benchmark+"/path="+path+c.suffix, c.benchmark+"/path=best", perEvent)) + "%"
 		}
 		fmt.Fprintf(&b, "| %s | 100%% | %s | **%s** |\n", c.title, percent("ordinary"), percent("wire"))
 	}
@@ -82,7 +81,7 @@ func costsOf(m *medians) string {
 // tablesOf returns the tables of the manual.
 func tablesOf(m *medians) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Medians of %d runs on one machine (%s).\n\n", m.results.runs, m.results.machine)
+	fmt.Fprintf(&b, "Medians of %d runs (%s); ratios are within a run.\n\n", m.results.runs, m.results.machine)
 	ratios(&b, m, "reading a week of one-minute events", patternCases)
 	ratios(&b, m, "other reads", otherReads)
 	ratios(&b, m, "writing, `bucket_new_cells`", writesShown)
@@ -96,16 +95,15 @@ func ratios(b *strings.Builder, m *medians, title string, cases []benchCase) {
 	fmt.Fprintf(b, "| %s | call | common | generated | with `ClientOptions` | target | allocations by hand | with `ClientOptions` | × transport |\n", title)
 	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range cases {
-		best := m.get(c.benchmark+"/path=best", perEvent)
-		name, common := c.title, ratio(best/m.get(c.benchmark+"/path=common", perEvent))
+		best := c.benchmark + "/path=best"
+		name, common := c.title, ratio(m.ratio(best, c.benchmark+"/path=common", perEvent))
 		for _, l := range c.lines {
 			wire := c.benchmark + "/path=wire" + l.suffix
-			took := m.get(wire, perEvent)
 			fmt.Fprintf(b, "| %s | `%s` | %s | %s | **%s** | %s | %s | %s | %s |\n",
 				name, l.call, common,
-				ratio(best/m.get(c.benchmark+"/path=ordinary"+l.suffix, perEvent)), ratio(best/took), l.target,
-				count(m.get(c.benchmark+"/path=best", allocs)*float64(max(1, c.sampled))), count(m.get(wire, allocs)),
-				ratio(took/m.get(c.benchmark+"/path=transport", perEvent)))
+				ratio(m.ratio(best, c.benchmark+"/path=ordinary"+l.suffix, perEvent)), ratio(m.ratio(best, wire, perEvent)), l.target,
+				count(m.get(best, allocs)*float64(max(1, c.sampled))), count(m.get(wire, allocs)),
+				ratio(m.ratio(wire, c.benchmark+"/path=transport", perEvent)))
 			name, common = "", ""
 		}
 	}
