@@ -73,30 +73,23 @@ func (w *Writer) sendIfAbsent(ctx context.Context, t *writerTable, s *staged, ke
 
 // ifAbsent applies a mutation unless the row has the event of a piece.
 func (w *Writer) ifAbsent(ctx context.Context, t *writerTable, s *staged, key []byte, piece int, m *bigtable.Mutation) (Outcome, error) {
-	if ctx.Err() != nil {
-		return Failed, missing(t.id, call.Explain(ctx, ctx.Err()))
-	}
-	ctx, cancel := call.Within(ctx, t.timeout)
-	defer cancel()
 	exists := false
-	err := t.api.Apply(ctx, string(key), bigtable.NewCondMutation(t.stored(s.cells.now, s.batch.Instant(piece)), nil, m), bigtable.GetCondMutationResult(&exists))
-	switch {
-	case err != nil:
-		return t.outcomeOf(err), missing(t.id, call.Explain(ctx, err))
-	case exists:
+	absent := bigtable.NewCondMutation(t.stored(s.cells.now, s.batch.Instant(piece)), nil, m)
+	outcome, err := t.applyTo(ctx, key, absent, bigtable.GetCondMutationResult(&exists))
+	if err == nil && exists {
 		return Exists, ErrExists
 	}
-	return 0, nil
+	return outcome, err
 }
 
-// always applies a mutation.
-func (w *Writer) always(ctx context.Context, t *writerTable, _ *staged, key []byte, _ int, m *bigtable.Mutation) (Outcome, error) {
+// applyTo applies a mutation to a row.
+func (t *writerTable) applyTo(ctx context.Context, key []byte, m *bigtable.Mutation, opts ...bigtable.ApplyOption) (Outcome, error) {
 	if ctx.Err() != nil {
 		return Failed, missing(t.id, call.Explain(ctx, ctx.Err()))
 	}
 	ctx, cancel := call.Within(ctx, t.timeout)
 	defer cancel()
-	if err := t.api.Apply(ctx, string(key), m); err != nil {
+	if err := t.api.Apply(ctx, string(key), m, opts...); err != nil {
 		return t.outcomeOf(err), missing(t.id, call.Explain(ctx, err))
 	}
 	return 0, nil
@@ -115,11 +108,13 @@ func (w *Writer) markExisting(ctx context.Context, t *writerTable, s *staged, op
 		m, micros := bigtable.NewMutation(), s.batch.Instant(n).Micros
 		m.DeleteTimestampRange(t.mapping.Table.Families[0].Name, markOfNone, 0, bigtable.Timestamp(micros))
 		t.mapping.mark(m, markOfNone, micros, s.cells.now)
-		send := w.ifAbsent
+		var outcome Outcome
+		var err error
 		if len(s.partial) > 0 {
-			send = w.always
+			outcome, err = t.applyTo(ctx, key, m)
+		} else {
+			outcome, err = w.ifAbsent(ctx, t, s, key, n, m)
 		}
-		outcome, err := send(ctx, t, s, key, n, m)
 		results[i] = Failure{Index: p.Event, Table: t.id, Row: string(key), Outcome: outcome, Err: err}
 	})
 	op.Requests += len(results)

@@ -57,8 +57,7 @@ func TestMutations(t *testing.T) {
 	same(t, strings.Join([]string{
 		"../../cmd/btgen-live/write.go rehearse: DropAllRows", // of a table of its own
 		"../setup/claim.go add: Apply",                        // records of setups
-		"absent.go always: Apply",                             // of a table of states
-		"absent.go ifAbsent: Apply",
+		"absent.go applyTo: Apply",                            // if absent, or of a table of states
 		"erase.go apply: ApplyBulk",
 		"seal.go send: Apply",    // replaces marks
 		"settle.go apply: Apply", // of a table of states, which has no rollup
