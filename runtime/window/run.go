@@ -44,6 +44,7 @@ import (
 //	  repeated uint64 bool_first = 30, bool_last = 31;
 //	  repeated sint64 time_first = 32, time_last = 33;             // seconds since 1970
 //	  repeated uint64 time_first_nanos = 34, time_last_nanos = 35; // and nanoseconds
+//	  repeated bytes quantiles = 36;  // see [Quantiles]
 //	}
 type Run struct {
 	Start   time.Time     // of the bucket
@@ -98,8 +99,12 @@ const (
 	boolFirst    = 30
 	timeFirst    = 32
 	nanosFirst   = 34
-	columnsEnd   = 36
+	quantiles    = 36
+	columnsEnd   = 37
 )
+
+// textColumns are the columns of bytes.
+var textColumns = [...]protowire.Number{bytesFirst, bytesFirst + 1, quantiles}
 
 // wordForm is how the numbers of a column are encoded.
 type wordForm uint8
@@ -125,7 +130,7 @@ var wordForms = func() (forms [columnsEnd]wordForm) {
 	set(fixed64s, doubleFirst, doubleRise+1)
 	set(varints, boolFirst, timeFirst)
 	set(zigzags, timeFirst, nanosFirst)
-	set(varints, nanosFirst, columnsEnd)
+	set(varints, nanosFirst, quantiles)
 	return forms
 }()
 
@@ -452,9 +457,9 @@ type runColumns struct {
 	parses     bool
 	start, end time.Time // of the window
 	words      [columnsEnd][]uint64
-	texts      [2][][]byte
-	counted    int // windows so far
-	at         int // windows with values so far
+	texts      [3][][]byte // of textColumns
+	counted    int         // windows so far
+	at         int         // windows with values so far
 	failed     error
 	form       *AnyForm // of values of any types
 }
@@ -482,7 +487,7 @@ func (c *runColumns) appendTo(dst []byte, name string) []byte {
 	}
 	for i, texts := range &c.texts {
 		for _, text := range texts {
-			dst = protowire.AppendBytes(protowire.AppendTag(dst, protowire.Number(bytesFirst+i), protowire.BytesType), text)
+			dst = protowire.AppendBytes(protowire.AppendTag(dst, textColumns[i], protowire.BytesType), text)
 		}
 	}
 	return dst
@@ -503,9 +508,10 @@ func (c *runColumns) parse(b []byte) (err error) {
 		b = b[n:]
 		switch {
 		case typ != protowire.BytesType || number <= columnName || number >= columnsEnd:
-		case number == bytesFirst || number == bytesFirst+1:
+		case slices.Contains(textColumns[:], number):
 			content, _ := protowire.ConsumeBytes(value)
-			c.texts[number-bytesFirst] = append(c.texts[number-bytesFirst], content)
+			i := slices.Index(textColumns[:], number)
+			c.texts[i] = append(c.texts[i], content)
 		case wordForms[number] != noWords:
 			content, _ := protowire.ConsumeBytes(value)
 			if c.words[number], err = parseWords(c.words[number], wordForms[number], content); err != nil {
@@ -528,8 +534,8 @@ func (c *runColumns) complete() bool {
 			return false
 		}
 	}
-	return c.counted == len(c.words[columnCount]) &&
-		(len(c.texts[0]) == 0 || len(c.texts[0]) == c.at) && (len(c.texts[1]) == 0 || len(c.texts[1]) == c.at)
+	other := func(texts [][]byte) bool { return len(texts) != 0 && len(texts) != c.at }
+	return c.counted == len(c.words[columnCount]) && !slices.ContainsFunc(c.texts[:], other)
 }
 
 // word encodes a word of the current window, or parses it.

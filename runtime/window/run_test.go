@@ -30,6 +30,8 @@ type everyType struct {
 	Flag   Values[bool]
 	At     Values[time.Time]
 	Kind   Values[runKind]
+	Spread Float64Quantiles[float64]
+	Steps  IntQuantiles[int32]
 }
 
 type runKind int32
@@ -51,7 +53,7 @@ type everyColumns struct {
 }
 
 var (
-	everyFields = []string{"int", "uint", "length", "real", "single", "name", "bytes", "id", "flag", "at", "kind"}
+	everyFields = []string{"int", "uint", "length", "real", "single", "name", "bytes", "id", "flag", "at", "kind", "spread", "steps"}
 	everySpec   = NewSpec[string, everyType](
 		OptionalIntPart[int32]("int", 2),
 		IntPart[uint64]("uint", 3),
@@ -64,6 +66,8 @@ var (
 		ValuesPart[bool]("flag", 10),
 		ValuesPart[time.Time]("at", 11),
 		ValuesPart[runKind]("kind", 12),
+		WithQuantiles(FloatPart[float64]("spread", 5)),
+		WithQuantiles(OptionalIntPart[int32]("steps", 2)),
 	)
 )
 
@@ -130,7 +134,7 @@ func summaries(windows []*everyType) []*Summary {
 var bitwise = cmp.Options{
 	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
 	cmp.Comparer(func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }),
-	cmp.AllowUnexported(Int[int32]{}, Int[uint64]{}, Int[time.Duration]{}, Float64[float64]{}, Float64[float32]{}, int128{}, entry{}),
+	cmp.AllowUnexported(Int[int32]{}, Int[uint64]{}, Int[time.Duration]{}, Float64[float64]{}, Float64[float32]{}, int128{}, entry{}, Quantiles{}, bucket{}),
 	cmp.Comparer(func(a, b []byte) bool { return string(a) == string(b) }),
 }
 
@@ -282,7 +286,7 @@ func TestCells(t *testing.T) {
 		}
 		plain := foldEvery(t, spec, width, 0, &events)
 		for i, w := range got {
-			w.Real, w.Single = plain[i].Real, plain[i].Single
+			w.Real, w.Single, w.Spread.Float64 = plain[i].Real, plain[i].Single, plain[i].Spread.Float64
 		}
 		if diff := cmp.Diff(plain, got, bitwise); diff != "" {
 			t.Fatalf("%v without cells: %s", width, diff)
@@ -430,7 +434,7 @@ func FuzzRun(f *testing.F) {
 func TestRunDamage(t *testing.T) {
 	spec, run := everySpec, exampleRun(t)
 	if got := fmt.Sprintf("%x", run); got != "08011080d28b840c18901c2201002a01013a080a03696e741201003a230a0475696e741201011a01002201002a010a3a01007201057a0105820101058a0101053a0b0a066c656e6774681201003a090a047265616c1201003a0b0a0"+
-		"673696e676c651201003a170a046e616d651201011a0100220100e2010161ea0101613a0a0a0562797465731201003a070a0269641201003a090a04666c61671201003a070a0261741201003a090a046b696e641201007d41368e39" {
+		"673696e676c651201003a170a046e616d651201011a0100220100e2010161ea0101613a0a0a0562797465731201003a070a0269641201003a090a04666c61671201003a070a0261741201003a090a046b696e641201003a0b0a067370726561641201003a0a0a0573746570731201007d8193341f" {
 		t.Errorf("the stored form is %s", got)
 	}
 	var r Run

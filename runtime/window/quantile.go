@@ -1,0 +1,346 @@
+package window
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+	"time"
+)
+
+// Quantiles count the numbers of a window by size, so that quantiles of any windows that are added up are those of all
+// of their events, whatever the order.
+//
+// A bucket has the numbers whose sign, exponent and first six bits of the fraction, in IEEE 754, are the same: 64
+// buckets for each power of two. That is a DDSketch (Masson, Rim and Lee, "DDSketch: A Fast and Fully-Mergeable
+// Quantile Sketch with Relative-Error Guarantees", VLDB 2019, arXiv 1908.10693) whose buckets are of equal width within
+// a power of two, where those of the paper grow with the number. It has half again as many buckets for the same error, and takes no
+// logarithm, which processors round differently: all machines count alike.
+//
+// If there were more than 4,096 buckets, neighbors are joined, in all of the window: it depends only on the numbers
+// which ones. It takes numbers of all sizes over 64 powers of two, and doubles the error.
+type Quantiles struct {
+	buckets []bucket // in order of the numbers
+	joined  uint8    // how often neighbors were joined
+	whole   bool     // the numbers are integers
+	low     float64  // the lowest number that is not NaN
+	high    float64
+	ends    *[2]Quantiles // of a filled window: those that its quantiles are between
+	share   float64       // and the share of the way
+}
+
+// bucket is the number of numbers in a bucket.
+type bucket struct {
+	at int32 // the first bits of the numbers, negative for negative ones; 0 for all that are nearly 0
+	n  int64
+}
+
+const (
+	maxBuckets   = 4096
+	bucketShift  = 46        // bits of a float64 that buckets ignore
+	subnormal    = 1 << 6    // buckets below are taken for 0
+	infinite     = 2047 << 6 // the bucket of +Inf
+	mostlyJoined = 6         // then a bucket is a power of two, and there are fewer than maxBuckets
+)
+
+// Quantile returns the number below which a share q of the numbers of the window is: the median for 0.5, the lowest for
+// 0, the highest for 1, as PERCENTILE_CONT of SQL does, which is between two numbers on a line. NaN is no number. The
+// result is NaN without numbers, or if q is not from 0 to 1. Each of the two numbers is wrong by at most
+// [Quantiles.QuantileError] of itself, and none is below the lowest or above the highest one. In a filled window, it is the filled value.
+func (s *Quantiles) Quantile(q float64) float64 {
+	if s.ends != nil {
+		return between(s.ends[0].Quantile(q), s.ends[1].Quantile(q), s.share)
+	}
+	n := int64(0)
+	for _, b := range s.buckets {
+		n += b.n
+	}
+	if n == 0 || !(q >= 0 && q <= 1) {
+		return math.NaN()
+	}
+	rank, part := math.Modf(q * float64(n-1))
+	low := s.ranked(int64(rank), n)
+	if part == 0 {
+		return low
+	}
+	return between(low, s.ranked(int64(rank)+1, n), part)
+}
+
+// QuantileError returns the largest relative error of quantiles: 1/129, which is 0.78 %, if no buckets were joined.
+func (s *Quantiles) QuantileError() float64 {
+	width := math.Ldexp(1, int(s.joined)-6)
+	return width / (2 + width)
+}
+
+// ranked returns the number with a rank, from 0, of n in order of size.
+func (s *Quantiles) ranked(rank, n int64) float64 {
+	switch {
+	case rank <= 0:
+		return s.low
+	case rank >= n-1:
+		return s.high
+	}
+	for _, b := range s.buckets {
+		if rank -= b.n; rank < 0 {
+			return min(max(s.middle(b.at), s.low), s.high)
+		}
+	}
+	return s.high
+}
+
+// middle returns the number whose relative error is least for all numbers in a bucket.
+func (s *Quantiles) middle(at int32) float64 {
+	if at < 0 {
+		return -s.middle(-at)
+	}
+	low, high := s.edge(at), min(s.edge(at+1), math.MaxFloat64)
+	if s.whole {
+		low, high = math.Ceil(low), math.Ceil(high)-1
+	}
+	if at == 0 || low >= high {
+		return low
+	}
+	return low * (2 / (1 + low/high)) // 2 low high / (low + high) does not overflow so
+}
+
+// edge returns the lowest number in a bucket of positive numbers.
+func (s *Quantiles) edge(at int32) float64 {
+	return math.Float64frombits(uint64(min(at<<s.joined, infinite)) << bucketShift)
+}
+
+// add counts a number.
+func (s *Quantiles) add(v float64) {
+	if v == v {
+		s.count(bucketOf(v), 0, 1)
+	}
+}
+
+// bucketOf returns the bucket of a number, if none are joined.
+func bucketOf(v float64) int32 {
+	at := int32(math.Float64bits(math.Abs(v)) >> bucketShift)
+	switch {
+	case at < subnormal:
+		return 0
+	case v < 0:
+		return -at
+	}
+	return at
+}
+
+// count adds to a bucket of counts that were joined so often.
+func (s *Quantiles) count(at int32, joined uint8, n int64) {
+	at = join(at, s.joined-joined)
+	i, found := slices.BinarySearchFunc(s.buckets, at, func(b bucket, at int32) int { return cmp.Compare(b.at, at) })
+	if found {
+		s.buckets[i].n += n
+		return
+	}
+	s.buckets = slices.Insert(s.buckets, i, bucket{at, n})
+	for len(s.buckets) > maxBuckets {
+		s.join()
+	}
+}
+
+// join returns the bucket that has the numbers of another one, after neighbors were joined so often.
+func join(at int32, times uint8) int32 {
+	if at < 0 {
+		return -(-at >> times)
+	}
+	return at >> times
+}
+
+// join joins neighbors.
+func (s *Quantiles) join() {
+	old := s.buckets
+	s.buckets = nil
+	s.joined++
+	for _, b := range old {
+		s.count(b.at, s.joined-1, b.n)
+	}
+}
+
+// merge adds the counts of another window.
+func (s *Quantiles) merge(o *Quantiles) {
+	for s.joined < o.joined {
+		s.join()
+	}
+	for _, b := range o.buckets {
+		s.count(b.at, o.joined, b.n)
+	}
+}
+
+// appendTo appends the encoded counts: how often neighbors were joined and, for each bucket, the difference to the one
+// before it and the number of numbers.
+func (s *Quantiles) appendTo(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(s.joined))
+	before := int32(0)
+	for _, b := range s.buckets {
+		dst = binary.AppendUvarint(binary.AppendVarint(dst, int64(b.at-before)), uint64(b.n))
+		before = b.at
+	}
+	return dst
+}
+
+// parse sets the counts to encoded ones, of at most count numbers.
+func (s *Quantiles) parse(encoded []byte, count int64) bool {
+	c := coding{bytes: encoded, parses: true}
+	joined := c.uint()
+	if s.joined, s.buckets = uint8(joined), nil; joined > mostlyJoined {
+		return false
+	}
+	for at := int64(0); len(c.bytes) > 0; {
+		step, n := int64(0), uint64(0)
+		c.int(&step)
+		n = c.uint()
+		first := len(s.buckets) == 0
+		at += step
+		if c.failed || !first && step <= 0 || at < -infinite || at > infinite || n == 0 || n > uint64(count) || len(s.buckets) == maxBuckets {
+			return false
+		}
+		count -= int64(n)
+		s.buckets = append(s.buckets, bucket{int32(at), int64(n)})
+	}
+	return !c.failed
+}
+
+// IntQuantiles summarizes the values of an integer field in a window, with their quantiles.
+type IntQuantiles[T Integer] struct {
+	Int[T]
+	Quantiles
+}
+
+// Float64Quantiles summarizes the values of a floating-point field in a window, with their quantiles.
+type Float64Quantiles[T Float] struct {
+	Float64[T]
+	Quantiles
+}
+
+// quantiled are the statistics of a field with quantiles.
+type quantiled interface {
+	split() (number any, counts *Quantiles)
+	bound()
+}
+
+func (s *IntQuantiles[T]) split() (number any, counts *Quantiles) { return &s.Int, &s.Quantiles }
+
+// bound tells the counts the extremes of the numbers.
+func (s *IntQuantiles[T]) bound() { s.whole, s.low, s.high = true, float64(s.Min), float64(s.Max) }
+
+func (s *Float64Quantiles[T]) split() (number any, counts *Quantiles) {
+	return &s.Float64, &s.Quantiles
+}
+
+func (s *Float64Quantiles[T]) bound() { s.low, s.high = float64(s.Min), float64(s.Max) }
+
+// WithQuantiles returns the part of a number whose statistics are an [IntQuantiles] or a [Float64Quantiles].
+func WithQuantiles(of Part) Part {
+	p := of
+	change := func(s any, change func(number any, counts *Quantiles)) {
+		change(s.(quantiled).split())
+		s.(quantiled).bound()
+	}
+	join := func(numbers func(s, other any)) func(s, other any) {
+		return func(s, other any) {
+			others, theirs := other.(quantiled).split()
+			change(s, func(number any, counts *Quantiles) {
+				numbers(number, others)
+				counts.merge(theirs)
+			})
+		}
+	}
+	set := func(numbers func(to, from any)) func(to, from any) {
+		return func(to, from any) {
+			number, counts := to.(quantiled).split()
+			other, theirs := from.(quantiled).split()
+			numbers(number, other)
+			*counts = *theirs
+			counts.buckets = slices.Clone(counts.buckets)
+		}
+	}
+	p.combine, p.follow, p.copy, p.previous = join(of.combine), join(of.follow), set(of.copy), set(of.previous)
+	p.add = func(s any, times []time.Time, values any, begin, end int) {
+		change(s, func(number any, counts *Quantiles) {
+			of.add(number, times, values, begin, end)
+			of.numbers(times, values, begin, end, func(_ time.Time, v float64) { counts.add(v) })
+		})
+	}
+	p.run = func(s any, c *runColumns) {
+		number, counts := s.(quantiled).split()
+		at := c.at
+		if of.run(number, c); c.at > at {
+			c.quantiles(at, counts)
+		}
+		if c.parses {
+			s.(quantiled).bound()
+		}
+	}
+	p.code = func(s any, c *coding) {
+		number, counts := s.(quantiled).split()
+		of.code(number, c)
+		if c.quantiles(counts); c.parses {
+			s.(quantiled).bound()
+		}
+	}
+	p.between = func(to, from, next any, at share) {
+		before, low := from.(quantiled).split()
+		after, high := next.(quantiled).split()
+		change(to, func(number any, counts *Quantiles) {
+			if of.between(number, before, after, at); of.has(before) && of.has(after) {
+				counts.ends, counts.share = &[2]Quantiles{*low, *high}, at.near
+			}
+		})
+	}
+	p.step = func(to, before, first any) {
+		number, _ := to.(quantiled).split()
+		last, _ := before.(quantiled).split()
+		next, _ := first.(quantiled).split()
+		of.step(number, last, next)
+	}
+	p.has = func(s any) bool {
+		number, _ := s.(quantiled).split()
+		return of.has(number)
+	}
+	return p
+}
+
+// quantiles codes the counts of the window with an index, of those with values.
+func (c *runColumns) quantiles(at int, counts *Quantiles) {
+	const column = len(c.texts) - 1
+	switch texts := c.texts[column]; {
+	case !c.parses:
+		c.texts[column] = append(texts, counts.appendTo(nil))
+	case at >= len(texts) || !counts.parse(texts[at], int64(c.words[columnCount][c.counted-1])):
+		c.fail(ErrRun)
+	}
+}
+
+// quantiles encodes counts, or parses them.
+func (c *coding) quantiles(counts *Quantiles) {
+	text, filled := counts.appendTo(nil), counts.ends != nil
+	c.text(&text)
+	c.flag(&filled)
+	if c.parses {
+		c.failed = !counts.parse(text, math.MaxInt64) || c.failed
+		counts.ends = new([2]Quantiles)
+	}
+	if !filled || c.failed {
+		counts.ends = nil
+		return
+	}
+	c.float(&counts.share)
+	for i := range counts.ends {
+		end := &counts.ends[i]
+		c.flag(&end.whole)
+		c.float(&end.low)
+		c.float(&end.high)
+		c.quantiles(end)
+	}
+}
+
+// uint parses an integer.
+func (c *coding) uint() uint64 {
+	v, n := binary.Uvarint(c.bytes)
+	c.failed = c.failed || n <= 0
+	c.take(uint64(max(n, 0)))
+	return v
+}

@@ -1,0 +1,126 @@
+package window
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestQuantiles compares quantiles with those of all numbers, however these are divided, added and merged.
+func TestQuantiles(t *testing.T) {
+	sizes := []*rapid.Generator[float64]{rapid.Float64(), rapid.Float64Range(-50, 50), rapid.Float64Range(1e-3, 1e6), rapid.Map(rapid.IntRange(-300, 300), func(n int) float64 { return float64(n) }),
+		rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -1, math.MaxFloat64, -math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN(), 0x1p-1022, -0x1p-1022})}
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.SampledFrom(sizes).Draw(t, "sizes"), 1, 200).Draw(t, "values")
+		all, parts := quantilesOf(values), []Quantiles{{}, {}, {}}
+		for _, v := range rapid.Permutation(values).Draw(t, "order") {
+			parts[rapid.IntRange(0, 2).Draw(t, "part")].add(v)
+		}
+		merged := Quantiles{low: all.low, high: all.high}
+		for i := range parts {
+			merged.merge(&parts[i])
+		}
+		if diff := cmp.Diff(all, merged, bitwise); diff != "" {
+			t.Fatal(diff)
+		}
+		var parsed Quantiles
+		if encoded := all.appendTo(nil); !parsed.parse(encoded, int64(len(values))) || string(parsed.appendTo(nil)) != string(encoded) {
+			t.Fatalf("%x", encoded)
+		}
+		for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.99, 1, rapid.Float64Range(0, 1).Draw(t, "q")} {
+			checkQuantile(t, &all, values, q)
+		}
+	})
+}
+
+func quantilesOf(values []float64) (s Quantiles) {
+	var number Float64[float64]
+	number.add(make([]time.Time, len(values)), values)
+	for _, v := range values {
+		s.add(v)
+	}
+	s.low, s.high = number.Min, number.Max
+	return s
+}
+
+// checkQuantile checks that a quantile is as near to the exact one as is promised.
+func checkQuantile(t rapid.TB, s *Quantiles, values []float64, q float64) {
+	values = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return v != v })
+	slices.Sort(values)
+	got := s.Quantile(q)
+	if len(values) == 0 {
+		if got == got {
+			t.Fatalf("%v without values", got)
+		}
+		return
+	}
+	rank, part := math.Modf(q * float64(len(values)-1))
+	low := values[int(rank)]
+	high, want := low, low
+	if part > 0 {
+		high = values[int(rank)+1]
+		want = between(low, high, part)
+	}
+	off := s.QuantileError() * (1 + 1e-9) * (math.Abs(low)*(1-part) + math.Abs(high)*part)
+	if math.IsInf(off, 0) || math.IsInf(want, 0) || want != want {
+		return
+	}
+	if !(math.Abs(got-want) <= off+0x1p-1022) || got < values[0] || got > values[len(values)-1] {
+		t.Fatalf("quantile %v of %v is %v, want %v ± %v", q, values, got, want, off)
+	}
+}
+
+// TestJoinedQuantiles checks that numbers of all sizes take no more than the largest number of buckets, in any order,
+// and that the error is what is said.
+func TestJoinedQuantiles(t *testing.T) {
+	for octaves, joined := range map[int]uint8{60: 0, 70: 1, 300: 3, 2045: 5} {
+		var values []float64
+		for i := range octaves * 64 {
+			values = append(values, math.Ldexp(1+float64(i%64)/64, i/64-1000))
+		}
+		up := quantilesOf(values)
+		slices.Reverse(values)
+		down, half := quantilesOf(values), quantilesOf(values[len(values)/2:])
+		rest := quantilesOf(values[:len(values)/2])
+		half.merge(&rest)
+		half.low, half.high = up.low, up.high
+		if diff := cmp.Diff([]Quantiles{up, up}, []Quantiles{down, half}, bitwise); diff != "" || len(up.buckets) > maxBuckets || up.joined != joined {
+			t.Errorf("%d octaves, %d buckets, joined %d times: %s", octaves, len(up.buckets), up.joined, diff)
+		}
+		for q := range 101 {
+			checkQuantile(t, &up, values, float64(q)/100)
+		}
+	}
+	if e := new(Quantiles).QuantileError(); e > 0.01 {
+		t.Error(e)
+	}
+}
+
+// TestWholeQuantiles checks that quantiles of small integers are integers, and that filled windows have those on the
+// line between their neighbors.
+func TestWholeQuantiles(t *testing.T) {
+	var s, later IntQuantiles[int64]
+	part := WithQuantiles(IntPart[int64]("n", 2))
+	part.add(&s, make([]time.Time, 5), &[]int64{3, 3, 4, 100, 127}, 0, 5)
+	part.add(&later, make([]time.Time, 1), &[]int64{10}, 0, 1)
+	for q, want := range map[float64]float64{0: 3, 0.25: 3, 0.375: 3.5, 0.5: 4, 0.75: 100, 1: 127} {
+		if got := s.Quantile(q); got != want {
+			t.Errorf("quantile %v is %v, want %v", q, got, want)
+		}
+	}
+	var line, kept IntQuantiles[int64]
+	part.between(&line, &s, &later, share{exact: rational(int64(1)), near: 0.5})
+	part.previous(&kept, &s)
+	for _, q := range []float64{-1, 2, math.NaN()} {
+		if s.Quantile(q) == s.Quantile(q) || line.Quantile(q) == line.Quantile(q) {
+			t.Errorf("quantile %v", q)
+		}
+	}
+	if got := [2]float64{line.Quantile(0.5), kept.Quantile(0.75)}; got != [2]float64{7, 0} && got != [2]float64{7, 100} {
+		t.Errorf("filled: %v", got)
+	}
+}
