@@ -55,6 +55,7 @@ type Field struct {
 	// Cardinality is the approximate number of distinct values of a series value; 0 if
 	// unknown.
 	Cardinality int64
+	Quantiles   bool // windows have quantiles
 }
 
 // Table is one table of a layout.

@@ -103,6 +103,7 @@ func fields(in []schema.Field) []Field {
 		out[i] = Field{
 			Pos: f.Name.Pos, Name: f.Name.V, Type: f.Type.V, Doc: f.Doc, Unit: f.Unit,
 			Optional: f.Optional.V, Number: f.Number.V, Default: f.Default.V, Example: f.Example.V, Cardinality: f.Cardinality.V,
+			Quantiles: f.Quantiles.V,
 		}
 		switch f.Type.V {
 		case schema.Bool:

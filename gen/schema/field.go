@@ -81,11 +81,17 @@ var fieldBlock = block[Field]{
 		put("values", word("value encoding", valueForms).unless(isList), func(f *Field) *Value[string] { return &f.Values }),
 		put("number", numberForm, func(f *Field) *Value[int] { return &f.Number }),
 		set("was", wasForm, func(f *Field) *[]Was { return &f.Was }),
+		put("quantiles", boolean, func(f *Field) *Value[bool] { return &f.Quantiles }),
 	},
 	check: checkField,
 	cases: func() []caseShape {
-		optional := caseShape{"optional", true, []keyShape{{name: "default", shape: never}}}
-		return append(typeCases(Types(), "default", "example"), optional)
+		cases := typeCases(Types(), "default", "example")
+		for i, t := range Types() {
+			if !t.Measures() {
+				cases[i].keys = append(cases[i].keys, keyShape{name: "quantiles", shape: never})
+			}
+		}
+		return append(cases, caseShape{"optional", true, []keyShape{{name: "default", shape: never}}})
 	},
 }
 
@@ -175,6 +181,9 @@ func checkField(w *walker, n *node, f *Field) {
 	}
 	if (f.Type.V == Enum || f.Type.V == Bool) && f.Cardinality.IsSet() {
 		w.reject(f.Cardinality.Pos, "known-cardinality", f.Type.V)
+	}
+	if f.Quantiles.IsSet() && !f.Type.V.Measures() {
+		w.reject(f.Quantiles.Pos, "quantiles-of-other-type", f.Type.V)
 	}
 	f.Default = readTyped(w, f, def)
 	f.Example = readTyped(w, f, n.given("example"))

@@ -55,6 +55,7 @@ type Field struct {
 	Was      []Was         // where older events have the field, newest first
 	// Cardinality is the approximate number of distinct values of a series value.
 	Cardinality Value[int64]
+	Quantiles   Value[bool] // windows have quantiles
 }
 
 // Was is where older events have a field, and how: what is not set is as the field has it.

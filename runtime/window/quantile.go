@@ -22,6 +22,7 @@ import (
 type Quantiles struct {
 	buckets []bucket // in order of the numbers
 	joined  uint8    // how often neighbors were joined
+	unknown bool     // a rollup has some of the numbers without their counts
 	whole   bool     // the numbers are integers
 	low     float64  // the lowest number that is not NaN
 	high    float64
@@ -45,7 +46,8 @@ const (
 
 // Quantile returns the number below which a share q of the numbers of the window is: the median for 0.5, the lowest for
 // 0, the highest for 1, as PERCENTILE_CONT of SQL does, which is between two numbers on a line. NaN is no number. The
-// result is NaN without numbers, or if q is not from 0 to 1. Each of the two numbers is wrong by at most
+// result is NaN without numbers, if q is not from 0 to 1, and if the rollup of the table has some of the window from
+// before the field had quantiles and their events have expired. Each of the two numbers is wrong by at most
 // [Quantiles.QuantileError] of itself, and none is below the lowest or above the highest one. In a filled window, it is the filled value.
 func (s *Quantiles) Quantile(q float64) float64 {
 	if s.ends != nil {
@@ -55,7 +57,7 @@ func (s *Quantiles) Quantile(q float64) float64 {
 	for _, b := range s.buckets {
 		n += b.n
 	}
-	if n == 0 || !(q >= 0 && q <= 1) {
+	if n == 0 || s.unknown || !(q >= 0 && q <= 1) {
 		return math.NaN()
 	}
 	rank, part := math.Modf(q * float64(n-1))
@@ -161,6 +163,7 @@ func (s *Quantiles) join() {
 
 // merge adds the counts of another window.
 func (s *Quantiles) merge(o *Quantiles) {
+	s.unknown = s.unknown || o.unknown
 	for s.joined < o.joined {
 		s.join()
 	}
@@ -170,8 +173,11 @@ func (s *Quantiles) merge(o *Quantiles) {
 }
 
 // appendTo appends the encoded counts: how often neighbors were joined and, for each bucket, the difference to the one
-// before it and the number of numbers.
+// before it and the number of numbers. Those that are unknown are empty.
 func (s *Quantiles) appendTo(dst []byte) []byte {
+	if s.unknown {
+		return dst
+	}
 	dst = binary.AppendUvarint(dst, uint64(s.joined))
 	before := int32(0)
 	for _, b := range s.buckets {
@@ -183,9 +189,12 @@ func (s *Quantiles) appendTo(dst []byte) []byte {
 
 // parse sets the counts to encoded ones, of at most count numbers.
 func (s *Quantiles) parse(encoded []byte, count int64) bool {
+	if *s = (Quantiles{unknown: len(encoded) == 0}); s.unknown {
+		return true
+	}
 	c := coding{bytes: encoded, parses: true}
 	joined := c.uint()
-	if s.joined, s.buckets = uint8(joined), nil; joined > mostlyJoined {
+	if s.joined = uint8(joined); joined > mostlyJoined {
 		return false
 	}
 	for at := int64(0); len(c.bytes) > 0; {
@@ -306,12 +315,18 @@ func WithQuantiles(of Part) Part {
 // quantiles codes the counts of the window with an index, of those with values.
 func (c *runColumns) quantiles(at int, counts *Quantiles) {
 	const column = len(c.texts) - 1
+	var text []byte
 	switch texts := c.texts[column]; {
 	case !c.parses:
 		c.texts[column] = append(texts, counts.appendTo(nil))
-	case at >= len(texts) || !counts.parse(texts[at], int64(c.words[columnCount][c.counted-1])):
+		return
+	case at < len(texts):
+		text = texts[at]
+	}
+	if !counts.parse(text, int64(c.words[columnCount][c.counted-1])) {
 		c.fail(ErrRun)
 	}
+	c.unknown = c.unknown || counts.unknown
 }
 
 // quantiles encodes counts, or parses them.
@@ -321,19 +336,22 @@ func (c *coding) quantiles(counts *Quantiles) {
 	c.flag(&filled)
 	if c.parses {
 		c.failed = !counts.parse(text, math.MaxInt64) || c.failed
-		counts.ends = new([2]Quantiles)
+		if filled && !c.failed {
+			counts.ends = new([2]Quantiles)
+		}
 	}
-	if !filled || c.failed {
-		counts.ends = nil
+	if counts.ends == nil {
 		return
 	}
 	c.float(&counts.share)
 	for i := range counts.ends {
 		end := &counts.ends[i]
-		c.flag(&end.whole)
-		c.float(&end.low)
-		c.float(&end.high)
+		whole, low, high := end.whole, end.low, end.high
+		c.flag(&whole)
+		c.float(&low)
+		c.float(&high)
 		c.quantiles(end)
+		end.whole, end.low, end.high = whole, low, high
 	}
 }
 

@@ -124,3 +124,35 @@ func TestWholeQuantiles(t *testing.T) {
 		t.Errorf("filled: %v", got)
 	}
 }
+
+// TestRunWithoutQuantiles parses a run from before a field had quantiles: all else of it is there, and quantiles are none,
+// also of windows that are added up and of those that are stored or sent again.
+func TestRunWithoutQuantiles(t *testing.T) {
+	type later struct {
+		Window
+		Series string
+		Uint   IntQuantiles[uint64]
+	}
+	spec := NewSpec[string, later](WithQuantiles(IntPart[uint64]("uint", 3)))
+	var r, again Run
+	must(t, spec.ParseRun(&r, exampleRun(t)))
+	encoded, err := spec.AppendRun(nil, &r)
+	must(t, err)
+	must(t, spec.ParseRun(&again, encoded))
+	sum, sent := spec.new(), spec.new()
+	part := &spec.parts[0]
+	part.add(sum.fields[0], []time.Time{runStart}, &[]uint64{7}, 0, 1)
+	for _, of := range []*Run{&r, &again} {
+		w := of.Windows[0].Window.(*later)
+		if !of.LacksQuantiles || of.Lacks || w.Uint.Count != 1 || w.Uint.Last != 5 || w.Uint.Quantile(0.5) == w.Uint.Quantile(0.5) {
+			t.Errorf("%+v of %+v", w, of)
+		}
+		spec.Combine(sum, of.Windows[0])
+	}
+	must(t, spec.Parse(sent, spec.Append(nil, sum)))
+	for _, w := range []*Summary{sum, sent} {
+		if n := w.Window.(*later).Uint; n.Count != 3 || n.Max != 7 || n.Quantile(0.5) == n.Quantile(0.5) {
+			t.Errorf("%+v", n)
+		}
+	}
+}

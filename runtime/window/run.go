@@ -52,6 +52,8 @@ type Run struct {
 	Windows []*Summary    // in order of time; those without events are inexact
 	// Lacks is set by [Spec.ParseRun] if the run does not have all fields with their types.
 	Lacks bool
+	// LacksQuantiles is set by [Spec.ParseRun] if the run is from before a field had quantiles.
+	LacksQuantiles bool
 
 	spare   []*Summary // windows for the next run
 	zero    *Summary
@@ -250,7 +252,7 @@ func (s *Spec) ParseRun(r *Run, encoded []byte) error {
 // clear removes the windows of a run.
 func (r *Run) clear() {
 	r.spare = append(r.spare, r.Windows...)
-	r.Windows, r.Lacks = r.Windows[:0], false
+	r.Windows, r.Lacks, r.LacksQuantiles = r.Windows[:0], false, false
 }
 
 // parseParts sets the statistics of windows, apart from those of some parts. It returns the first part whose
@@ -281,6 +283,7 @@ func (s *Spec) parseParts(r *Run, except []int) (other int, err error) {
 		if c.failed != nil || !c.complete() {
 			return i, nil
 		}
+		r.LacksQuantiles = r.LacksQuantiles || c.unknown
 	}
 	return -1, nil
 }
@@ -461,6 +464,7 @@ type runColumns struct {
 	counted    int         // windows so far
 	at         int         // windows with values so far
 	failed     error
+	unknown    bool     // quantiles are lacking
 	form       *AnyForm // of values of any types
 }
 
@@ -471,7 +475,7 @@ func (c *runColumns) reset() {
 	for i := range c.texts {
 		c.texts[i] = c.texts[i][:0]
 	}
-	c.parses, c.counted, c.at, c.failed, c.form = false, 0, 0, nil, nil
+	c.parses, c.counted, c.at, c.failed, c.unknown, c.form = false, 0, 0, nil, false, nil
 }
 
 // appendTo appends the encoded field.
