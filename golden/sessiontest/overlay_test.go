@@ -39,7 +39,7 @@ func TestOverlayReplacesFiles(t *testing.T) {
 // sessions add others. The server that speaks sessions has no authorized views, and clients of
 // emulators have no sessions. Some expect to know that a single event was refused, or that the client did
 // not encode it, which sessions do not tell.
-const watchers = "^(TestMissingTable|TestDeleteResumes|TestWireDisabled|TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView)$"
+const watchers = "^(TestMissingTable|TestDeleteResumes|TestWireDisabled|TestClaim.*|TestReversedIsIgnored|TestAuthorizedView.*|TestMissingAuthorizedView|TestForcedCodecOfRows)$"
 
 // canned are tests of answers that no server sends, of models, of protocols and orders of requests, which a test
 // chooses whatever carries them, of windows and tiers, whose rows are never requested one by one, and of edits and compiled
