@@ -2,8 +2,11 @@ package dynamic
 
 import (
 	"errors"
+	"math"
 	"math/big"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +30,16 @@ const (
 	Mean
 	Increase
 	Rate
+
+	// quantile is added to the share of a quantile, in millionths.
+	quantile
 )
+
+// Quantile returns the statistic that is a quantile of the values, by its share from 0 to 1, in whole millionths.
+func Quantile(share float64) Statistic { return quantile + Statistic(math.Round(share*1e6)) }
+
+// share returns the share of a quantile; false if it is another statistic.
+func (s Statistic) share() (float64, bool) { return float64(s-quantile) / 1e6, s >= quantile }
 
 // statisticNames are the names of the statistics.
 var statisticNames = []string{"count", "first", "last", "first_time", "last_time", "min", "max", "sum", "mean", "increase", "rate"}
@@ -36,18 +48,29 @@ var statisticNames = []string{"count", "first", "last", "first_time", "last_time
 var ErrStatistic = errors.New("not a statistic: write one of " + StatisticNames())
 
 // StatisticNames lists the names of the statistics.
-func StatisticNames() string { return strings.Join(statisticNames, ", ") }
+func StatisticNames() string {
+	return strings.Join(statisticNames, ", ") + ", p50, p99.9 or another percentile"
+}
 
-// ParseStatistic parses the name of a statistic, such as first_time.
+var percentile = regexp.MustCompile(`^p(100|[0-9]{1,2}(?:\.[0-9]{1,4})?)$`)
+
+// ParseStatistic parses the name of a statistic, such as first_time or p99.9.
 func ParseStatistic(text string) (Statistic, error) {
 	if i := slices.Index(statisticNames, text); i >= 0 {
 		return Statistic(i), nil
+	}
+	if m := percentile.FindStringSubmatch(text); m != nil {
+		percent, _ := strconv.ParseFloat(m[1], 64)
+		return Quantile(percent / 100), nil
 	}
 	return 0, ErrStatistic
 }
 
 // String returns the name that [ParseStatistic] parses.
 func (s Statistic) String() string {
+	if share, is := s.share(); is {
+		return "p" + strconv.FormatFloat(math.Round(share*1e6)/1e4, 'f', -1, 64)
+	}
 	if s < 0 || int(s) >= len(statisticNames) {
 		return "unknown"
 	}
@@ -55,7 +78,7 @@ func (s Statistic) String() string {
 }
 
 // Type returns the type of the statistic of a field. It returns false if the field has none, since it
-// is neither a number nor a duration.
+// is neither a number nor a duration, or has no quantiles.
 func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
 	number := f.Type.Traits().Number
 	switch s {
@@ -66,7 +89,10 @@ func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
 	case FirstTime, LastTime:
 		return schema.Timestamp, true
 	}
-	if number == schema.NoNumber && f.Type != schema.Duration {
+	if !f.Type.Measures() {
+		return schema.Int64, false
+	}
+	if _, is := s.share(); is && !f.Quantiles {
 		return schema.Int64, false
 	}
 	switch {
@@ -93,6 +119,24 @@ func (s Statistic) Of(w *Window, f *layout.Field, field int) any {
 		of = w.Fields[field]
 	}
 	switch of := of.(type) {
+	case *window.IntQuantiles[int64]:
+		return s.of(&of.Int, &of.Quantiles, f)
+	case *window.IntQuantiles[uint64]:
+		return s.of(&of.Int, &of.Quantiles, f)
+	case *window.IntQuantiles[time.Duration]:
+		return s.of(&of.Int, &of.Quantiles, f)
+	case *window.Float64Quantiles[float64]:
+		return s.of(&of.Float64, &of.Quantiles, f)
+	}
+	return s.of(of, nil, f)
+}
+
+// of returns the statistic, given pointers to those of a field, and to the counts for its quantiles if it has some.
+func (s Statistic) of(of any, counts *window.Quantiles, f *layout.Field) any {
+	if share, is := s.share(); is {
+		return quantileOf(share, counts, f)
+	}
+	switch of := of.(type) {
 	case *window.Int[int64]:
 		return ofInt(s, of)
 	case *window.Int[uint64]:
@@ -112,6 +156,21 @@ func (s Statistic) Of(w *Window, f *layout.Field, field int) any {
 		return ofValues(s, of)
 	}
 	return ofValues(s, new(window.Values[any]))
+}
+
+// quantileOf returns a quantile; nil if there is none.
+func quantileOf(share float64, counts *window.Quantiles, f *layout.Field) any {
+	if counts == nil {
+		return nil
+	}
+	switch v := counts.Quantile(share); {
+	case v != v:
+		return nil
+	case f.Type == schema.Duration:
+		return time.Duration(math.Round(v))
+	default:
+		return v
+	}
 }
 
 // ofValues returns a statistic that all fields have; nil if there is none.

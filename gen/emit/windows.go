@@ -7,16 +7,20 @@ import (
 	"github.com/btgen-dev/btgen/gen/schema"
 )
 
-// statistics returns the name of the statistics of a field in package window, without the suffix
-// Part of the functions that fold its values.
-func statistics(f *layout.Field) (typ, part string) {
-	switch number := f.Type.Traits().Number; {
-	case number == schema.Floating:
-		return "Float64", "Float"
-	case number != schema.NoNumber, f.Type == schema.Duration:
-		return "Int", "Int"
+// statistics returns the names of the statistics of a field in package window, and of their columns, and that of the
+// function that folds its values, without the suffix Part.
+func statistics(f *layout.Field) (typ, columns, part string) {
+	if !f.Type.Measures() {
+		return "Values", "ValuesColumns", "Values"
 	}
-	return "Values", "Values"
+	typ, columns, part = "Int", "NumberColumns", "Int"
+	if f.Type.Traits().Number == schema.Floating {
+		typ, part = "Float64", "Float"
+	}
+	if f.Quantiles {
+		typ, columns = typ+"Quantiles", "QuantilesColumns"
+	}
+	return typ, columns, part
 }
 
 // windowType declares the statistics of the events in a window of time, and their columnar form.
@@ -46,14 +50,11 @@ func (s *schemaFile) windowType() jen.Code {
 			c.WindowColumns.Append(&w.Window, w.$Series)
 			$3
 		}`, ofFields(func(name string, f *layout.Field) *jen.Statement {
-		typ, _ := statistics(f)
+		typ, _, _ := statistics(f)
 		return s.code("$1 window.$2[$3]", name, typ, s.goType(f))
 	}), ofFields(func(name string, f *layout.Field) *jen.Statement {
-		typ, _ := statistics(f)
-		if typ != "Values" {
-			typ = "Number"
-		}
-		return s.code("$1 window.$2[$3]", name, typ+"Columns", s.goType(f))
+		_, columns, _ := statistics(f)
+		return s.code("$1 window.$2[$3]", name, columns, s.goType(f))
 	}), ofFields(func(name string, f *layout.Field) *jen.Statement {
 		return s.code("c.$1.Append(&w.$1)", name)
 	}))
@@ -80,13 +81,17 @@ func (s *schemaFile) windowsVar() jen.Code {
 		var $Windows = window.NewSpec[$Series, $Window](
 			$1
 		)`, each(s.layout.Fields, func(i int, f *layout.Field) jen.Code {
-		_, part := statistics(f)
+		_, _, part := statistics(f)
 		switch {
 		case f.Optional && isSlice(f):
 			part = "OptionalBytes"
 		case f.Optional:
 			part = "Optional" + part
 		}
-		return s.code("window.$1[$2]($3, $4),", part+"Part", s.goType(f), jen.Lit(s.layout.FieldName(f)), s.fieldIndex(i))
+		fold := s.code("window.$1[$2]($3, $4)", part+"Part", s.goType(f), jen.Lit(s.layout.FieldName(f)), s.fieldIndex(i))
+		if f.Quantiles {
+			fold = s.code("window.WithQuantiles($1)", fold)
+		}
+		return s.code("$1,", fold)
 	}))
 }

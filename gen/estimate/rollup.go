@@ -43,7 +43,7 @@ func rollupOf(l *layout.Layout, t *layout.Table, e *Estimate) *Rollup {
 	names, fields := l.FieldsOfRollup(t)
 	for i, f := range fields {
 		run = run.Plus(exactly(float64(len(names[i]) + 6)))
-		window = window.Plus(statisticsWidth(f, e.Load))
+		window = window.Plus(statisticsWidth(f, math.Max(1, e.EventsPerRow/out.Windows), e.Load))
 	}
 	key, family := keyWidth(l, t, e.Load), exactly(float64(len(r.Family)))
 	out.Run = CellSize{Key: key, Family: family, Qualifier: exactly(float64(len(rollup.RunName(0, 0)))), Value: run.Plus(window.times(out.Windows))}
@@ -58,14 +58,24 @@ func rollupOf(l *layout.Layout, t *layout.Table, e *Estimate) *Rollup {
 	return out
 }
 
-// statisticsWidth bounds the size of the statistics of a field in a window.
-func statisticsWidth(f *layout.Field, load layout.Load) Bounds {
+// quantilesWidth bounds the size of the counts for quantiles of some values: 2 bytes for each bucket of numbers. Typically, the
+// numbers are over a power of two.
+func quantilesWidth(f *layout.Field, values float64) Bounds {
+	if !f.Quantiles {
+		return Bounds{}
+	}
+	const header, bucket, most, octave = 3, 2, 4096, 64
+	return Bounds{header + bucket, header + bucket*min(values, octave), header + 2*bucket*min(values, most)}
+}
+
+// statisticsWidth bounds the size of the statistics of a field in a window with some values.
+func statisticsWidth(f *layout.Field, values float64, load layout.Load) Bounds {
 	out := exactly(valueBytes)
 	switch number := f.Type.Traits().Number; {
 	case number == schema.Floating:
-		return out.Plus(exactly(6 * floatBytes))
-	case number != schema.NoNumber || f.Type == schema.Duration:
-		return out.Plus(Bounds{6, 6 * intBytes, 6 * floatBytes})
+		return out.Plus(exactly(6 * floatBytes)).Plus(quantilesWidth(f, values))
+	case f.Type.Measures():
+		return out.Plus(Bounds{6, 6 * intBytes, 6 * floatBytes}).Plus(quantilesWidth(f, values))
 	case f.Type.Traits().Variable:
 		return out.Plus(variable(load).times(2))
 	}

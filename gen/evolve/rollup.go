@@ -118,6 +118,12 @@ func (c *comparer) summaries(family string) {
 		of, has := column(c.new, new.Name)
 		at := c.atSummary(family, new.Name, of)
 		at.New, at.way.text = new.Type.String(), "give the field a name that no other had"
+		switch kept := i >= 0 && !c.old.Summaries[i].Retired && !new.Retired; {
+		case kept && new.Quantiles && !c.old.Summaries[i].Quantiles:
+			c.add(at, "rollup-quantiles", new.Name)
+		case kept && !new.Quantiles && c.old.Summaries[i].Quantiles:
+			c.add(at, "rollup-without-quantiles", new.Name)
+		}
 		switch {
 		case i >= 0 && !c.old.Summaries[i].Retired && had && has:
 			if change, differs := c.meaning(at, old, of); differs {

@@ -166,6 +166,7 @@ var settingChanges = []change{
 	{"fields.type", "cells", "load: {type: float64", "load: {type: float32"},
 	{"fields.unit", "cells", "kW", "MW"},
 	{"fields.optional", "cells", "optional: true,", ""},
+	{"fields.quantiles", "cells", "column: l}", "column: l, quantiles: true}"},
 	{"fields.column", "cells", "column: l}", "column: m}"},
 	{"fields.default", "cells", "default: 3", "default: 4"},
 	{"fields.example", "cells", "example: 7", "example: 8"},

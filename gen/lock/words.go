@@ -376,6 +376,7 @@ func (r *Rollup) code(w *words) {
 func (s *Summary) code(w *words) {
 	put(w, &s.Name, asQuoted)
 	put(w, &s.Type, asType)
+	w.flag("quantiles", &s.Quantiles)
 	w.flag("retired", &s.Retired)
 }
 

@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -80,13 +82,19 @@ func (c *comparison[S, E, C]) generatedWindow(w reflect.Value, o store.WindowOpt
 		out += "\n" + f.Name
 		of := reflect.New(w.Field(2 + i).Type())
 		of.Elem().Set(w.Field(2 + i))
-		for s := dynamic.Count; s <= dynamic.Rate; s++ {
+		for _, s := range statistics {
 			if _, ok := s.Type(f); ok {
 				out += " " + s.String() + exact(generatedStatistic(s, f, of))
 			}
 		}
 	}
 	return out
+}
+
+// statistics are those that are compared.
+var statistics = []dynamic.Statistic{
+	dynamic.Count, dynamic.First, dynamic.Last, dynamic.FirstTime, dynamic.LastTime, dynamic.Min, dynamic.Max, dynamic.Sum, dynamic.Mean, dynamic.Increase, dynamic.Rate,
+	dynamic.Quantile(0), dynamic.Quantile(0.5), dynamic.Quantile(0.99), dynamic.Quantile(1),
 }
 
 // generatedStatistic returns what Statistic.Of does, given a pointer to the statistics of a window of
@@ -97,6 +105,16 @@ func generatedStatistic(s dynamic.Statistic, f *layout.Field, of reflect.Value) 
 	count := at("Count").Int()
 	first, last := at("FirstTime").Interface().(time.Time), at("LastTime").Interface().(time.Time)
 	duration := reflect.New(of.Elem().FieldByName("First").Type()).Type() == reflect.TypeFor[*time.Duration]()
+	if share, err := strconv.ParseFloat(strings.TrimPrefix(s.String(), "p"), 64); err == nil {
+		q := of.MethodByName("Quantile").Call([]reflect.Value{reflect.ValueOf(share / 100)})[0].Float()
+		switch {
+		case q != q:
+			return nil
+		case duration:
+			return time.Duration(math.Round(q))
+		}
+		return q
+	}
 	switch s {
 	case dynamic.Count:
 		return count
@@ -156,7 +174,7 @@ func (c *comparison[S, E, C]) dynamicWindow(w *dynamic.Window, o store.WindowOpt
 	for i := range c.layout.Fields {
 		f := &c.layout.Fields[i]
 		out += "\n" + f.Name
-		for s := dynamic.Count; s <= dynamic.Rate; s++ {
+		for _, s := range statistics {
 			if _, ok := s.Type(f); ok {
 				out += " " + s.String() + exact(s.Of(w, f, i))
 			}

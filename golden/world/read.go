@@ -1113,8 +1113,46 @@ func (p *play) summarizes(w *summary, in []living, grouped bool) error {
 				return fmt.Errorf("%v of %s is %v, want %v", stat, f.Name, got, want)
 			}
 		}
+		for _, share := range []float64{0, 0.25, 0.5, 0.99, 1} {
+			if err := isQuantile(w, f, i, share, values); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// isQuantile compares a quantile of a field, if it has quantiles, with the exact one, as near as is promised.
+func isQuantile(w *summary, f *layout.Field, i int, share float64, values []any) error {
+	stat := dynamic.Quantile(share)
+	if _, ok := stat.Type(f); !ok {
+		return nil
+	}
+	got := w.of(stat, i)
+	var all []float64
+	for _, v := range values {
+		if n := number(v); n == n {
+			all = append(all, n)
+		}
+	}
+	if len(all) == 0 {
+		if got != nil {
+			return fmt.Errorf("%v of %s is %v without numbers", stat, f.Name, got)
+		}
+		return nil
+	}
+	slices.Sort(all)
+	rank, part := math.Modf(share * float64(len(all)-1))
+	low := all[int(rank)]
+	high := all[min(int(rank)+1, len(all)-1)]
+	want, off := low, 0.01*math.Abs(low)
+	if part > 0 {
+		want, off = low*(1-part)+high*part, 0.01*max(math.Abs(low), math.Abs(high))
+	}
+	if math.IsInf(off, 0) || near(number(got), want, off+1) && f.Type == schema.Duration || near(number(got), want, off+0x1p-1022) {
+		return nil
+	}
+	return fmt.Errorf("%v of %s is %v, want %v within %v", stat, f.Name, got, want, off)
 }
 
 // spot is a cell in a table.

@@ -15,7 +15,7 @@ import (
 // buckets for each power of two. That is a DDSketch (Masson, Rim and Lee, "DDSketch: A Fast and Fully-Mergeable
 // Quantile Sketch with Relative-Error Guarantees", VLDB 2019, arXiv 1908.10693) whose buckets are of equal width within
 // a power of two, where those of the paper grow with the number. It has half again as many buckets for the same error, and takes no
-// logarithm, which processors round differently: all machines count alike.
+// logarithm, which processors round differently: all machines count alike. Numbers within 2^-1022 of 0 count as 0.
 //
 // If there were more than 4,096 buckets, neighbors are joined, in all of the window: it depends only on the numbers
 // which ones. It takes numbers of all sizes over 64 powers of two, and doubles the error.
