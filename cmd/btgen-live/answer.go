@@ -213,10 +213,22 @@ func (r *request) statisticsOf(l *layout.Layout) (out []format.Statistic, err er
 				out = append(out, format.Statistic{Field: i, Statistic: s})
 			}
 		}
-		if len(out) == before && r.fields != nil {
+		if len(out) == before && r.fields != nil && f.Type.Measures() {
+			return nil, withoutQuantiles(r, "field "+f.Name)
+		} else if len(out) == before && r.fields != nil {
 			return nil, fmt.Errorf("%s %s: field %s has the type %s, and thus only count, first, last, first_time and last_time",
 				r.param("statistics"), strings.Join(r.statistics, ","), f.Name, f.Type)
 		}
 	}
+	for _, s := range wanted {
+		if s > dynamic.Rate && !slices.ContainsFunc(out, func(o format.Statistic) bool { return o.Statistic == s }) {
+			return nil, withoutQuantiles(r, "schema "+l.Name)
+		}
+	}
 	return out, nil
+}
+
+// withoutQuantiles returns the error for percentiles of what has none.
+func withoutQuantiles(r *request, of string) error {
+	return fmt.Errorf("%s %s: %s has no percentiles; write `quantiles: true` at fields in the schema that need them", r.param("statistics"), strings.Join(r.statistics, ","), of)
 }

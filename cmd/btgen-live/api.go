@@ -319,11 +319,13 @@ type column struct {
 	Unit string   `json:"unit,omitempty"`
 	Doc  string   `json:"doc,omitempty"`
 	Enum []string `json:"enum,omitempty"`
+
+	Quantiles bool `json:"quantiles,omitempty"`
 }
 
 // columnOf describes a field.
 func columnOf(f *layout.Field) column {
-	c := column{Name: f.Name, Type: f.Type.String(), Unit: f.Unit, Doc: f.Doc}
+	c := column{Name: f.Name, Type: f.Type.String(), Unit: f.Unit, Doc: f.Doc, Quantiles: f.Quantiles}
 	for _, v := range f.Enum {
 		c.Enum = append(c.Enum, v.Name)
 	}

@@ -62,7 +62,7 @@ func (r *request) plot(pixels int) (*plot, error) {
 	p.Zone, p.Line = r.zone, r.show
 	var err error
 	if p.statistic, err = dynamic.ParseStatistic(r.show); err != nil || p.statistic == dynamic.FirstTime || p.statistic == dynamic.LastTime {
-		return nil, fmt.Errorf("%s %q: must be mean, min, max, first, last, count, sum, increase or rate", r.param("show"), r.show)
+		return nil, fmt.Errorf("%s %q: must be mean, min, max, first, last, count, sum, increase, rate or a percentile such as p99", r.param("show"), r.show)
 	}
 	if p.fixed {
 		if p.wide, err = r.width(); err != nil {
@@ -138,7 +138,13 @@ func (d *plot) chooseFields(names []string) error {
 			drawable = append(drawable, l.Fields[i].Name)
 		}
 	}
+	wanted := "number or duration"
+	if d.statistic > dynamic.Rate {
+		wanted = "field with `quantiles: true`"
+	}
 	switch {
+	case len(drawable) == 0 && d.statistic > dynamic.Rate:
+		return fmt.Errorf("%s %s: schema %s has no %s", d.param("show"), d.statistic, l.Name, wanted)
 	case len(drawable) == 0:
 		return fmt.Errorf("schema %s has no field that is a number or a duration: there is nothing to draw", l.Name)
 	case names == nil:
@@ -148,7 +154,7 @@ func (d *plot) chooseFields(names []string) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(drawable, name) {
-			return fmt.Errorf("%s: the schema has no number or duration %q; it has %s", d.param("fields"), name, strings.Join(drawable, ", "))
+			return fmt.Errorf("%s: the schema has no %s %q; it has %s", d.param("fields"), wanted, name, strings.Join(drawable, ", "))
 		}
 		i := slices.IndexFunc(l.Fields, func(f layout.Field) bool { return f.Name == name })
 		if slices.Contains(d.drawn, i) {

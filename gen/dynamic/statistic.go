@@ -166,6 +166,8 @@ func quantileOf(share float64, counts *window.Quantiles, f *layout.Field) any {
 	switch v := counts.Quantile(share); {
 	case v != v:
 		return nil
+	case f.Type == schema.Duration && v >= math.MaxInt64:
+		return time.Duration(math.MaxInt64)
 	case f.Type == schema.Duration:
 		return time.Duration(math.Round(v))
 	default:

@@ -487,13 +487,13 @@ type SampleWindow struct {
 	Raw             window.Values[[]byte]
 	Flag            window.Values[bool]
 	Small           window.Int[int32]
-	Count           window.Int[int64]
+	Count           window.IntQuantiles[int64]
 	Mask            window.Int[uint32]
-	Total           window.Int[uint64]
+	Total           window.IntQuantiles[uint64]
 	Load            window.Float64[float32]
 	Ratio           window.Float64[float64]
 	At              window.Values[time.Time]
-	Took            window.Int[time.Duration]
+	Took            window.IntQuantiles[time.Duration]
 	ID              window.Values[codec.UUID]
 	State           window.Values[SampleState]
 	Document        window.Values[json.RawMessage]
@@ -501,11 +501,11 @@ type SampleWindow struct {
 	MaybeText       window.Values[string]
 	MaybeRaw        window.Values[[]byte]
 	MaybeFlag       window.Values[bool]
-	MaybeSmall      window.Int[int32]
+	MaybeSmall      window.IntQuantiles[int32]
 	MaybeCount      window.Int[int64]
 	MaybeMask       window.Int[uint32]
 	MaybeTotal      window.Int[uint64]
-	MaybeLoad       window.Float64[float32]
+	MaybeLoad       window.Float64Quantiles[float32]
 	MaybeRatio      window.Float64[float64]
 	MaybeAt         window.Values[time.Time]
 	MaybeTook       window.Int[time.Duration]
@@ -520,7 +520,7 @@ type SampleWindow struct {
 	DefaultMask     window.Int[uint32]
 	DefaultTotal    window.Int[uint64]
 	DefaultLoad     window.Float64[float32]
-	DefaultRatio    window.Float64[float64]
+	DefaultRatio    window.Float64Quantiles[float64]
 	DefaultAt       window.Values[time.Time]
 	DefaultTook     window.Int[time.Duration]
 	DefaultID       window.Values[codec.UUID]
@@ -538,13 +538,13 @@ type SampleWindowColumns struct {
 	Raw             window.ValuesColumns[[]byte]
 	Flag            window.ValuesColumns[bool]
 	Small           window.NumberColumns[int32]
-	Count           window.NumberColumns[int64]
+	Count           window.QuantilesColumns[int64]
 	Mask            window.NumberColumns[uint32]
-	Total           window.NumberColumns[uint64]
+	Total           window.QuantilesColumns[uint64]
 	Load            window.NumberColumns[float32]
 	Ratio           window.NumberColumns[float64]
 	At              window.ValuesColumns[time.Time]
-	Took            window.NumberColumns[time.Duration]
+	Took            window.QuantilesColumns[time.Duration]
 	ID              window.ValuesColumns[codec.UUID]
 	State           window.ValuesColumns[SampleState]
 	Document        window.ValuesColumns[json.RawMessage]
@@ -552,11 +552,11 @@ type SampleWindowColumns struct {
 	MaybeText       window.ValuesColumns[string]
 	MaybeRaw        window.ValuesColumns[[]byte]
 	MaybeFlag       window.ValuesColumns[bool]
-	MaybeSmall      window.NumberColumns[int32]
+	MaybeSmall      window.QuantilesColumns[int32]
 	MaybeCount      window.NumberColumns[int64]
 	MaybeMask       window.NumberColumns[uint32]
 	MaybeTotal      window.NumberColumns[uint64]
-	MaybeLoad       window.NumberColumns[float32]
+	MaybeLoad       window.QuantilesColumns[float32]
 	MaybeRatio      window.NumberColumns[float64]
 	MaybeAt         window.ValuesColumns[time.Time]
 	MaybeTook       window.NumberColumns[time.Duration]
@@ -571,7 +571,7 @@ type SampleWindowColumns struct {
 	DefaultMask     window.NumberColumns[uint32]
 	DefaultTotal    window.NumberColumns[uint64]
 	DefaultLoad     window.NumberColumns[float32]
-	DefaultRatio    window.NumberColumns[float64]
+	DefaultRatio    window.QuantilesColumns[float64]
 	DefaultAt       window.ValuesColumns[time.Time]
 	DefaultTook     window.NumberColumns[time.Duration]
 	DefaultID       window.ValuesColumns[codec.UUID]
@@ -2357,13 +2357,13 @@ var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.ValuesPart[[]byte]("raw", 3),
 	window.ValuesPart[bool]("flag", 4),
 	window.IntPart[int32]("small", 5),
-	window.IntPart[int64]("count", 6),
+	window.WithQuantiles(window.IntPart[int64]("count", 6)),
 	window.IntPart[uint32]("mask", 7),
-	window.IntPart[uint64]("total", 8),
+	window.WithQuantiles(window.IntPart[uint64]("total", 8)),
 	window.FloatPart[float32]("cpu.load", 9),
 	window.FloatPart[float64]("ratio (.*)|%", 10),
 	window.ValuesPart[time.Time]("at", 11),
-	window.IntPart[time.Duration]("took", 12),
+	window.WithQuantiles(window.IntPart[time.Duration]("took", 12)),
 	window.ValuesPart[codec.UUID]("id", 13),
 	window.ValuesPart[SampleState]("state", 14),
 	window.ValuesPart[json.RawMessage]("document", 15),
@@ -2371,11 +2371,11 @@ var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.OptionalValuesPart[string]("maybe_text", 17),
 	window.OptionalBytesPart[[]byte]("maybe_raw", 18),
 	window.OptionalValuesPart[bool]("maybe_flag", 19),
-	window.OptionalIntPart[int32]("maybe_small", 20),
+	window.WithQuantiles(window.OptionalIntPart[int32]("maybe_small", 20)),
 	window.OptionalIntPart[int64]("maybe_count", 21),
 	window.OptionalIntPart[uint32]("maybe_mask", 22),
 	window.OptionalIntPart[uint64]("maybe_total", 23),
-	window.OptionalFloatPart[float32]("maybe_load", 24),
+	window.WithQuantiles(window.OptionalFloatPart[float32]("maybe_load", 24)),
 	window.OptionalFloatPart[float64]("maybe_ratio", 25),
 	window.OptionalValuesPart[time.Time]("maybe_at", 26),
 	window.OptionalIntPart[time.Duration]("maybe_took", 27),
@@ -2390,7 +2390,7 @@ var sampleWindows = window.NewSpec[SampleSeries, SampleWindow](
 	window.IntPart[uint32]("default_mask", 36),
 	window.IntPart[uint64]("default_total", 37),
 	window.FloatPart[float32]("default_load", 38),
-	window.FloatPart[float64]("default_ratio", 39),
+	window.WithQuantiles(window.FloatPart[float64]("default_ratio", 39)),
 	window.ValuesPart[time.Time]("default_at", 40),
 	window.IntPart[time.Duration]("default_took", 41),
 	window.ValuesPart[codec.UUID]("default_id", 42),

@@ -61,7 +61,7 @@ func compareColumns(t *testing.T, w, columns reflect.Value, i int) {
 				want = statistic(of, f.Name)
 			}
 			got := columns.Field(n).FieldByIndex(f.Index).Index(i).Interface()
-			if diff := cmp.Diff(want, got, equality()); diff != "" {
+			if diff := cmp.Diff(want, got, equality(), cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 				t.Errorf("%s.%s of window %d (-iterator +columns)\n%s", name, f.Name, i, diff)
 			}
 		}

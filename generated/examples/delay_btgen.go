@@ -218,14 +218,14 @@ func (c *DelayColumns) Append(e *DelayEvent) { delaysColumns.Append(c, e) }
 type DelayWindow struct {
 	window.Window
 	DelaySeries
-	Late window.Int[time.Duration]
+	Late window.IntQuantiles[time.Duration]
 	Stop window.Values[string]
 }
 
 // DelayWindowColumns holds windows in slices of equal length; see store.AppendWindows.
 type DelayWindowColumns struct {
 	window.WindowColumns[DelaySeries]
-	Late window.NumberColumns[time.Duration]
+	Late window.QuantilesColumns[time.Duration]
 	Stop window.ValuesColumns[string]
 }
 
@@ -355,7 +355,7 @@ var delaysMapping = store.NewMapping(delaysColumns, store.Mapping{
 
 // delayWindows says how the slices of DelayColumns are summarized, by their indexes.
 var delayWindows = window.NewSpec[DelaySeries, DelayWindow](
-	window.IntPart[time.Duration]("late", 2),
+	window.WithQuantiles(window.IntPart[time.Duration]("late", 2)),
 	window.ValuesPart[string]("stop", 3),
 )
 

@@ -111,7 +111,8 @@ func generatedStatistic(s dynamic.Statistic, f *layout.Field, of reflect.Value) 
 		case q != q:
 			return nil
 		case duration:
-			return time.Duration(math.Round(q))
+			n, _ := big.NewFloat(math.Round(q)).Int64()
+			return time.Duration(n)
 		}
 		return q
 	}
