@@ -16,9 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/generated/examples"
 	"github.com/btgen-dev/btgen/golden/cputime"
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/store"
+	"github.com/btgen-dev/btgen/runtime/window"
 )
 
 // duckDB is the package of DuckDB for Node.js.
@@ -148,8 +151,12 @@ func TestDuckDB(t *testing.T) {
 	for _, q := range all {
 		sql[q.name] = q.kind.sql(q)
 	}
+	const percentiles = "percentiles"
+	hours := all[slices.IndexFunc(all, func(q query) bool { return q.name == "double-groupby-1" })]
+	sql[percentiles] = "SELECT hostname, " + bucketSQL(hours.width) + " AS millis, quantile_cont(usage_user, 0.5), quantile_cont(usage_user, 0.99)" + hours.conditions() + " GROUP BY ALL"
 	duck := askDuckDB(t, parquet, sql, runs)
 	on := newBed(t, addr)
+	checkPercentiles(t, on, f, hours, duck.Answers[percentiles]["table"].Rows)
 	r := fleetReader(on.wire, f)
 	var table strings.Builder
 	for _, q := range all {
@@ -175,6 +182,35 @@ func TestDuckDB(t *testing.T) {
 			milliseconds(spent), float64(d["parquet"].Micros)/1000, float64(d["table"].Micros)/1000)
 	}
 	t.Logf("DuckDB %s\n%s", duck.Version, &table)
+}
+
+// checkPercentiles compares the median and the 99th percentile of each host and hour with those of DuckDB, which are exact.
+func checkPercentiles(t *testing.T, on *bed, f *fleet, q query, rows [][]any) {
+	t.Helper()
+	exact := map[string][2]float64{}
+	for _, row := range rows {
+		exact[fmt.Sprint(row[0], row[1])] = [2]float64{row[2].(float64), row[3].(float64)}
+	}
+	d := design{name: "percentiles", edits: []edit{{"usage_user:       {", "usage_user: {quantiles: true, "}}}
+	s := d.schema(t)
+	r := s.NewReader(on.wire, store.ReaderOptions{Now: f.end, Timeout: store.NoTimeout})
+	o := store.WindowOptions{Fields: q.fieldNames(), By: []store.SeriesValue{examples.UsageSeriesHostname}}
+	for w, err := range r.Windows(t.Context(), byHosts(q), q.from, q.to, window.Every(q.width), o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := fmt.Sprint(w.Series[0], w.Start.UnixMilli())
+		for i, share := range []float64{0.5, 0.99} {
+			got := dynamic.Quantile(share).Of(&w, &s.Layout().Fields[0], 0).(float64)
+			if want := exact[key][i]; !(math.Abs(got-want) <= 0.01*want) {
+				t.Errorf("quantile %v of %s is %v, want %v", share, key, got, want)
+			}
+		}
+		delete(exact, key)
+	}
+	if len(rows) == 0 || len(exact) > 0 {
+		t.Errorf("%d of %d windows are lacking", len(exact), len(rows))
+	}
 }
 
 // clientCost returns the CPU time of the client in one read, the median of several, and the number of
