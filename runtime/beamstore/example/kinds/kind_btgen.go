@@ -421,7 +421,7 @@ type KindWindow struct {
 	Unsigned window.Int[uint32]
 	Large    window.Int[uint64]
 	Single   window.Float64[float32]
-	Double   window.Float64[float64]
+	Double   window.Float64Quantiles[float64]
 	At       window.Values[time.Time]
 	Span     window.Int[time.Duration]
 	ID       window.Values[codec.UUID]
@@ -450,7 +450,7 @@ type KindWindowColumns struct {
 	Unsigned window.NumberColumns[uint32]
 	Large    window.NumberColumns[uint64]
 	Single   window.NumberColumns[float32]
-	Double   window.NumberColumns[float64]
+	Double   window.QuantilesColumns[float64]
 	At       window.ValuesColumns[time.Time]
 	Span     window.NumberColumns[time.Duration]
 	ID       window.ValuesColumns[codec.UUID]
@@ -710,7 +710,7 @@ var kindWindows = window.NewSpec[KindSeries, KindWindow](
 	window.IntPart[uint32]("unsigned", 9),
 	window.IntPart[uint64]("large", 10),
 	window.FloatPart[float32]("single", 11),
-	window.FloatPart[float64]("double", 12),
+	window.WithQuantiles(window.FloatPart[float64]("double", 12)),
 	window.ValuesPart[time.Time]("at", 13),
 	window.IntPart[time.Duration]("span", 14),
 	window.ValuesPart[codec.UUID]("id", 15),
