@@ -199,7 +199,11 @@ func (d *plot) read(ctx context.Context) error {
 	if d.lacking > 0 {
 		note := countOf(d.lacking, "window") + " may lack events, which have expired"
 		if d.cut {
-			width := schema.FormatDuration(slices.Max(d.rollups()))
+			widest := slices.Max(d.rollups())
+			width := schema.FormatDuration(widest)
+			if !d.consists(widest, widest, d.Zone) {
+				width = fmt.Sprintf("%q", width+" in UTC")
+			}
 			note += fmt.Sprintf(": the rollup has whole windows of %[1]s; use %[2]s %[1]s or a multiple, and such times as %[3]s and %[4]s",
 				width, d.param("every"), d.param("from"), d.param("to"))
 		}
@@ -554,41 +558,33 @@ type plotWidth struct {
 }
 
 // setWidth chooses the width of windows: at least a duration, and the precision of the schema. If a rollup has a width, which is then
-// not 0, they consist of its windows.
+// not 0, they consist of its windows: in the time zone of the chart if it is whole windows from UTC, and in UTC otherwise.
 func (d *plot) setWidth(least, rollup time.Duration) {
 	least = min(max(least, rollup, d.schema.Layout().Precision, 1), plotWidths[len(plotWidths)-1].length)
-	for _, w := range plotWidths {
-		if w.length < least || rollup > 0 && (w.length > 5*least || !d.consists(w.length, rollup)) {
-			continue
-		}
-		d.Width, d.wide = w.text, window.Every(w.length)
-		if w.length >= time.Second {
-			d.wide, _ = window.Parse(w.text, d.Zone) // which is one
-		}
-		return
-	}
-	every := (least + rollup - 1) / rollup * rollup // no usual width near the least one is a multiple of the rollup
-	d.wide = window.Every(every)
-	for _, unit := range plotUnits {
-		if every%unit.length == 0 {
-			d.Width = strconv.FormatInt(int64(every/unit.length), 10) + unit.text
+	for _, zone := range []*time.Location{d.Zone, time.UTC} {
+		for _, w := range plotWidths {
+			if w.length < least || rollup > 0 && (w.length > 5*least || !d.consists(w.length, rollup, zone)) {
+				continue
+			}
+			d.wide, _ = window.Parse(w.text, zone) // which is one
+			if d.Width = w.text; zone != d.Zone {
+				d.Width = d.wide.String()
+			}
 			return
 		}
 	}
+	d.wide = window.Every((least + rollup - 1) / rollup * rollup) // no usual width near the least one is a multiple of the rollup
+	d.Width = d.wide.String()
 }
 
-// plotUnits are units of widths that do not depend on a time zone.
-var plotUnits = []plotWidth{{time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}}
-
-// consists reports whether windows of a length consist of those of a rollup, in the time zone as far as a few times of the range show.
-func (d *plot) consists(length, rollup time.Duration) bool {
+// consists reports whether windows of a length consist of those of a rollup, in a time zone as far as a few times of the range show.
+func (d *plot) consists(length, rollup time.Duration, zone *time.Location) bool {
 	const day = 24 * time.Hour
 	if length >= 30*day { // calendar months
 		length = day
 	}
 	for _, at := range []time.Time{d.From, d.From.AddDate(0, 6, 0), d.To} {
-		_, seconds := at.In(d.Zone).Zone()
-		if length >= day && time.Duration(seconds)*time.Second%rollup != 0 {
+		if _, seconds := at.In(zone).Zone(); time.Duration(seconds)*time.Second%rollup != 0 {
 			return false
 		}
 	}

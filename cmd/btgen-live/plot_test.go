@@ -46,7 +46,8 @@ func TestPlotWidthOfRollup(t *testing.T) {
 		{11 * time.Minute, 10 * time.Minute, "UTC", "30m"}, {time.Second, 10 * time.Minute, "UTC", "10m"}, {5 * time.Hour, 4 * time.Hour, "UTC", "12h"},
 		{time.Minute, 90 * time.Minute, "UTC", "3h"}, {time.Minute, 7 * time.Minute, "UTC", "7m"}, {time.Hour, 7 * time.Second, "UTC", "3605s"}, {100 * day, time.Hour, "UTC", "1y"},
 		{8 * day, 7 * day, "UTC", "2w"}, {15 * day, 7 * day, "UTC", "504h"}, {31 * day, 12 * time.Hour, "UTC", "3mo"}, {31 * day, 2 * day, "UTC", "768h"},
-		{13 * time.Hour, time.Hour, "Europe/London", "1d"}, {13 * time.Hour, 6 * time.Hour, "Europe/London", "18h"}, {13 * time.Hour, time.Hour, "Asia/Kolkata", "13h"},
+		{13 * time.Hour, time.Hour, "Europe/London", "1d"}, {13 * time.Hour, 6 * time.Hour, "Europe/London", "1d in UTC"}, {13 * time.Hour, time.Hour, "Asia/Kolkata", "1d in UTC"},
+		{2 * time.Hour, time.Hour, "Europe/London", "2h"}, {2 * time.Hour, time.Hour, "Asia/Kolkata", "2h in UTC"}, {2 * time.Hour, 30 * time.Minute, "Asia/Kolkata", "2h"},
 		{40 * day, 30 * time.Minute, "Asia/Kolkata", "3mo"}, {1<<63 - 1, 7 * time.Minute, "UTC", "52560004m"},
 	} {
 		d := plotOf(&layout.Layout{Precision: time.Second})

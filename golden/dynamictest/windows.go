@@ -22,7 +22,7 @@ import (
 // windowOptions draws how events are summarized.
 func (c *comparison[S, E, C]) windowOptions() (window.Width, store.WindowOptions) {
 	zone := time.FixedZone("east", 5*60*60+30*60)
-	width := rapid.SampledFrom([]window.Width{window.Whole(), window.Months(1, zone), window.Days(1, zone), window.Every(time.Hour), window.Every(time.Second)}).Draw(c.T, "width")
+	width := rapid.SampledFrom([]window.Width{window.Whole(), window.Months(1, zone), window.Days(1, zone).From(6 * time.Hour), window.Every(time.Hour), window.Every(time.Second).In(zone)}).Draw(c.T, "width")
 	o := store.WindowOptions{
 		Fill:        window.Fill(rapid.IntRange(0, 3).Draw(c.T, "fill")),
 		NewestFirst: rapid.Bool().Draw(c.T, "newest window first"), Limit: rapid.SampledFrom([]int{20, 20, 1, 2}).Draw(c.T, "windows"),

@@ -800,8 +800,13 @@ func (p *play) windows() error {
 	if s.table.Rolled() && p.chance(2) { // summaries are of whole buckets
 		from, to = from.Truncate(24*time.Hour), to.Truncate(24*time.Hour).Add(24*time.Hour)
 	}
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		return err
+	}
 	zone := time.FixedZone("east", 5*60*60+30*60)
-	width := anyOf(p, []window.Width{window.Whole(), window.Every(time.Hour), window.Days(1, zone), window.Months(1, time.UTC)})
+	width := anyOf(p, []window.Width{window.Whole(), window.Every(time.Hour), window.Days(1, zone), window.Months(1, time.UTC),
+		window.Every(6 * time.Hour).In(zone), window.Every(3 * time.Hour).In(berlin), window.Days(1, berlin).From(6 * time.Hour)})
 	o := store.WindowOptions{NewestFirst: p.chance(3)}
 	if p.chance(4) {
 		o.Limit = 1 + p.IntN(3)
@@ -822,7 +827,7 @@ func (p *play) windows() error {
 		return nil // an event may have several versions
 	}
 	var got []summary
-	err := p.repeated(func() error {
+	err = p.repeated(func() error {
 		got = nil
 		for w, err := range p.program().windows(p.ctx, &s, from, to, width, o) {
 			if p.undecodable(err) {

@@ -11,20 +11,49 @@ import (
 // ErrWidth is the error for a width that is not positive or too wide, or that [Parse] does not know.
 var ErrWidth = errors.New("not a width of windows")
 
-// Width is the width of windows: a fixed duration, a number of days or months of a calendar, or all of a time range.
-// It divides time into windows that do not depend on the range that is read. The largest widths are 100,000 days,
-// also of a fixed duration, and 100,000 months; see [Width.Check]. The zero Width is invalid.
+// Width is the width of windows: a duration, a number of days or months of a calendar, or all of a time range.
+// It divides time into windows that do not depend on the range that is read:
+//
+//	window.Every(6*time.Hour)                    // from 0:00, 6:00, 12:00 and 18:00 UTC
+//	window.Every(6*time.Hour).In(berlin)         // from 0:00, 6:00, 12:00 and 18:00 in Berlin
+//	window.Days(1, berlin)                       // from midnight in Berlin
+//	window.Days(1, berlin).From(6*time.Hour)     // from 6:00, as in the gas trade
+//	window.Weeks(1, berlin).From(6*24*time.Hour) // from Sunday
+//
+// The largest widths are 100,000 days, also as a duration, and 100,000 months; see [Width.Check]. The zero Width is invalid.
 type Width struct {
 	every  time.Duration
 	days   int
 	months int
 	whole  bool
+	from   time.Duration
 	in     *time.Location
 }
 
 // Every returns windows of a fixed duration, aligned with the buckets of tables: with 1970-01-01 UTC or, if d is a
-// whole number of weeks, with a Monday. For days that begin at a local midnight, use [Days].
+// whole number of weeks, with a Monday. For windows that begin at local times, see [Width.In].
 func Every(d time.Duration) Width { return Width{every: d} }
+
+// In returns windows in a time zone. A duration must then divide 24 hours, and its windows begin at midnight and at
+// multiples of it after midnight, as local clocks show them: at the first instant at which they show that time or a later one.
+//
+// Where clocks change, one window is shorter or longer: in Berlin, one of 6 hours has 5 hours in March and 7 in October, and
+// one of 2 hours has 1 and 3. There is no window of which clocks skip all. If they go back by a multiple of the duration, the
+// windows of that time come twice instead, so that windows of an hour always have one in Berlin.
+func (w Width) In(zone *time.Location) Width {
+	if w.in = zone; w.whole || w.every > 0 && zone == time.UTC {
+		w.in = nil
+	}
+	return w
+}
+
+// From returns windows that begin later by an offset, as local clocks show it: days from 6:00, or weeks from Sunday. The
+// offset is at least 0, and less than the width or, of months and years, than 28 days. The duration of [Every] must then
+// divide 24 hours.
+func (w Width) From(offset time.Duration) Width {
+	w.from = offset
+	return w
+}
 
 // Days returns windows of n days in a time zone. A day begins at the first instant of its date, and
 // has 23 or 25 hours where clocks change. Days are counted from 1970-01-01, so that windows of
@@ -44,25 +73,24 @@ func Years(n int, in *time.Location) Width { return Width{months: product(n, 12)
 // Whole returns one window: all of the range that is read.
 func Whole() Width { return Width{whole: true} }
 
-// units are the units of [Parse].
+const day = 24 * time.Hour
+
+// units are the units of [Parse]: those of a calendar, and durations in descending order.
 var units = []struct {
-	name string
-	of   func(n int, in *time.Location) Width
+	name   string
+	length time.Duration
+	of     func(n int, in *time.Location) Width
 }{
-	{"mo", Months},
-	{"d", Days},
-	{"w", Weeks},
-	{"y", Years},
-	{"h", func(n int, _ *time.Location) Width { return fixedUnits(n, time.Hour) }},
-	{"m", func(n int, _ *time.Location) Width { return fixedUnits(n, time.Minute) }},
-	{"s", func(n int, _ *time.Location) Width { return fixedUnits(n, time.Second) }},
+	{"mo", 0, Months}, {"d", 0, Days}, {"w", 0, Weeks}, {"y", 0, Years},
+	{"h", time.Hour, nil}, {"m", time.Minute, nil}, {"s", time.Second, nil},
+	{"ms", time.Millisecond, nil}, {"µs", time.Microsecond, nil}, {"ns", 1, nil},
 }
 
 // The largest widths. They are far from those whose windows cannot be computed.
 const (
 	maxDays   = 100_000
 	maxMonths = 100_000
-	maxEvery  = maxDays * 24 * time.Hour
+	maxEvery  = maxDays * day
 )
 
 // product returns n*m; n if it is not positive or too large for a width without that.
@@ -73,66 +101,123 @@ func product(n, m int) int {
 	return n * m
 }
 
-// fixedUnits returns n units; a width that is too large if their duration is.
-func fixedUnits(n int, unit time.Duration) Width {
-	return Every(time.Duration(min(int64(n), int64(maxEvery/unit)+1)) * unit)
-}
-
-// Parse parses a width: a whole number of s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all.
-// Days and longer units are those of the calendar in a time zone. The error wraps [ErrWidth].
+// Parse parses a width: a whole number of ns, µs, ms, s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all. Durations that
+// divide 24 hours are windows in the time zone, as [Width.In] defines them, and others of [Every]. The text may name another
+// time zone, and an offset for [Width.From]: "1d in Europe/Berlin from 6h". The error wraps [ErrWidth].
 func Parse(text string, in *time.Location) (Width, error) {
 	if text == "all" {
 		return Whole(), nil
 	}
+	number, offset, shifted := strings.Cut(text, " from ")
+	number, zone, named := strings.Cut(number, " in ")
+	if named {
+		var err error
+		if in, err = time.LoadLocation(zone); err != nil {
+			return Width{}, fmt.Errorf("%w: %q: no such time zone: write a name such as Europe/Berlin or UTC", ErrWidth, text)
+		}
+	}
+	w, ok := parseNumber(number, in)
+	if ok && (named || w.dividesDay()) {
+		w = w.In(in)
+	}
+	if ok && shifted {
+		var err error
+		w.from, err = time.ParseDuration(offset)
+		ok = err == nil
+	}
+	if !ok {
+		return Width{}, fmt.Errorf("%w: %q; write a number with s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all", ErrWidth, text)
+	}
+	if fault := w.fault(); fault != "" {
+		return Width{}, fmt.Errorf("%w: %q %s", ErrWidth, text, fault)
+	}
+	return w, nil
+}
+
+// parseNumber parses a positive number with a unit. A width that is too large stays so.
+func parseNumber(text string, in *time.Location) (Width, bool) {
 	for _, u := range units {
 		number, ok := strings.CutSuffix(text, u.name)
 		if !ok {
 			continue
 		}
-		if n, err := strconv.Atoi(number); (err == nil || errors.Is(err, strconv.ErrRange)) && n > 0 {
-			w := u.of(n, in)
-			if w.tooWide() {
-				return Width{}, fmt.Errorf("%w: %q is too wide; %s", ErrWidth, text, widest)
-			}
-			return w, nil
+		n, err := strconv.Atoi(number)
+		switch {
+		case err != nil && !errors.Is(err, strconv.ErrRange) || n <= 0:
+		case u.of != nil:
+			return u.of(n, in), true
+		default:
+			return Every(time.Duration(min(int64(n), int64(maxEvery/u.length)+1)) * u.length), true
 		}
 	}
-	return Width{}, fmt.Errorf("%w: %q; write a number with s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all", ErrWidth, text)
+	return Width{}, false
 }
 
-// widest says what the largest widths are.
-var widest = fmt.Sprintf("the maximum is %dd, or %dmo in months and years", maxDays, maxMonths)
+// dividesDay reports whether the width is a duration that divides 24 hours.
+func (w Width) dividesDay() bool { return w.every > 0 && day%w.every == 0 }
 
-func (w Width) tooWide() bool {
-	return w.every > maxEvery || w.days > maxDays || w.months > maxMonths
-}
-
-// Check returns an error that wraps [ErrWidth] if the width is not positive or too wide.
-func (w Width) Check() error {
-	switch {
-	case w.tooWide():
-		return fmt.Errorf("%w: it is too wide; %s", ErrWidth, widest)
-	case w.whole || w.every > 0 || (w.days > 0 || w.months > 0) && w.in != nil:
-		return nil
+// fault says what is wrong with the width, after its name; nothing if it is valid.
+func (w Width) fault() string {
+	least := w.every // of all windows
+	if w.days > 0 {
+		least = time.Duration(min(w.days, maxDays)) * day
+	} else if w.months > 0 {
+		least = 28 * day
 	}
-	return fmt.Errorf("%w: it must be positive, and days and months need a time zone", ErrWidth)
+	switch {
+	case w.every > maxEvery || w.days > maxDays || w.months > maxMonths:
+		return fmt.Sprintf("is too wide; the maximum is %dd, or %dmo in months and years", maxDays, maxMonths)
+	case !w.whole && (least <= 0 || w.every == 0 && w.in == nil):
+		return "must be positive, and days and months need a time zone"
+	case w.every > 0 && w.local() && !w.dividesDay():
+		return "does not divide 24 hours, as durations with a time zone or an offset must; write such as 6h or 8h, or days"
+	case w.from != 0 && (w.from < 0 || w.from >= least):
+		return fmt.Sprintf("has an offset of %v; write one from 0 to less than the width, or than 28 days for months and years", w.from)
+	}
+	return ""
+}
+
+// Check returns an error that wraps [ErrWidth] if the width is not positive or too wide, is in a time zone but does not divide
+// 24 hours, or begins at an offset that is not within it.
+func (w Width) Check() error {
+	if fault := w.fault(); fault != "" {
+		return fmt.Errorf("%w: it %s", ErrWidth, fault)
+	}
+	return nil
 }
 
 // String returns the width as [Parse] reads it, with the time zone if it has one.
 func (w Width) String() string {
+	text := inUnits(w.every)
 	switch {
 	case w.whole:
 		return "all"
 	case w.days > 0 && w.days%7 == 0:
-		return fmt.Sprintf("%dw in %s", w.days/7, w.in)
+		text = fmt.Sprintf("%dw", w.days/7)
 	case w.days > 0:
-		return fmt.Sprintf("%dd in %s", w.days, w.in)
+		text = fmt.Sprintf("%dd", w.days)
 	case w.months > 0 && w.months%12 == 0:
-		return fmt.Sprintf("%dy in %s", w.months/12, w.in)
+		text = fmt.Sprintf("%dy", w.months/12)
 	case w.months > 0:
-		return fmt.Sprintf("%dmo in %s", w.months, w.in)
+		text = fmt.Sprintf("%dmo", w.months)
 	}
-	return w.every.String()
+	if w.in != nil || w.dividesDay() {
+		text += " in " + w.Location().String()
+	}
+	if w.from != 0 {
+		text += " from " + inUnits(w.from)
+	}
+	return text
+}
+
+// inUnits returns a duration as a number of its largest unit.
+func inUnits(d time.Duration) string {
+	for _, u := range units {
+		if u.length > 0 && d%u.length == 0 {
+			return strconv.FormatInt(int64(d/u.length), 10) + u.name
+		}
+	}
+	return ""
 }
 
 // Location returns the time zone of the width; UTC if it has none.
@@ -166,15 +251,42 @@ func (w Width) at(t time.Time, bounds span) span {
 			first = monday
 		}
 		return w.calendar(t, floorDiv(dayOf(t.In(w.in))-first, int64(w.days)), func(n int64) time.Time {
-			return startOfDay(first+n*int64(w.days), w.in)
+			return time.Unix((first+n*int64(w.days))*24*60*60, 0).UTC()
 		})
 	case w.months > 0:
 		return w.calendar(t, floorDiv(monthOf(t.In(w.in)), int64(w.months)), func(n int64) time.Time {
-			return startOfMonth(n*int64(w.months), w.in)
+			return startOfMonth(n * int64(w.months))
 		})
+	case w.local():
+		return w.clock(t)
 	}
 	start := w.fixed(t)
 	return span{start, start.Add(w.every)}
+}
+
+// local reports whether windows begin when clocks show certain times.
+func (w Width) local() bool { return w.in != nil || w.from != 0 }
+
+// clock returns the window of a duration in a time zone that holds a time.
+func (w Width) clock(t time.Time) span {
+	first := w.shown(t)
+	if begin, _ := t.In(w.Location()).ZoneBounds(); !begin.IsZero() { // clocks may have gone back then
+		if before := w.shown(begin.Add(-1)); before.After(first) {
+			first = before
+		}
+	}
+	s := w.calendar(t, 0, func(n int64) time.Time { return first.Add(time.Duration(n) * w.every) })
+	if s.end.Sub(s.start)%w.every == 0 {
+		s.start = s.start.Add(t.Sub(s.start) / w.every * w.every)
+		s.end = s.start.Add(w.every)
+	}
+	return s
+}
+
+// shown returns the start of the window that clocks show at a time, as a time in UTC, without the offset.
+func (w Width) shown(t time.Time) time.Time {
+	_, seconds := t.In(w.Location()).Zone()
+	return t.UTC().Add(time.Duration(seconds)*time.Second - w.from).Truncate(w.every)
 }
 
 // Back returns the start of a window so that about n windows begin between it and a time, which
@@ -212,10 +324,11 @@ func (w Width) fixed(t time.Time) time.Time {
 	return t.Add(-time.Duration(rest + more)).UTC()
 }
 
-// calendar returns the window with a time, given the number of the one that contains its date, and
-// the start of each. Where clocks go back over midnight, the second pass belongs to the day that
-// has begun, and a date that a time zone skips has no window.
-func (w Width) calendar(t time.Time, n int64, start func(n int64) time.Time) span {
+// calendar returns the window with a time, given the number of one nearby, and what clocks show at the start of each, as a
+// time in UTC, without the offset. Where clocks go back over the start of a window, the second pass belongs to the window that
+// has begun, and one that a time zone skips does not exist.
+func (w Width) calendar(t time.Time, n int64, shown func(n int64) time.Time) span {
+	start := func(n int64) time.Time { return firstInstant(shown(n).Add(w.from), w.Location()) }
 	from := start(n)
 	for from.After(t) {
 		n--
@@ -243,15 +356,10 @@ func monthOf(t time.Time) int64 {
 	return int64(y)*12 + int64(m) - 1
 }
 
-// startOfDay returns the first instant of a date, given as days since 1970-01-01.
-func startOfDay(day int64, in *time.Location) time.Time {
-	return firstInstant(time.Unix(day*24*60*60, 0).UTC(), in)
-}
-
-// startOfMonth returns the first instant of a month, given as months since the year 0.
-func startOfMonth(month int64, in *time.Location) time.Time {
+// startOfMonth returns the start of a month, given as months since the year 0, as a time in UTC.
+func startOfMonth(month int64) time.Time {
 	y := floorDiv(month, 12)
-	return firstInstant(time.Date(int(y), time.Month(month-12*y+1), 1, 0, 0, 0, 0, time.UTC), in)
+	return time.Date(int(y), time.Month(month-12*y+1), 1, 0, 0, 0, 0, time.UTC)
 }
 
 // firstInstant returns the first instant at which clocks in a time zone show at least the given date
