@@ -218,6 +218,9 @@ func TestRollupExpired(t *testing.T) {
 			t.Errorf("%+v: %s", tt, got)
 		}
 	}
+	if _, err := inShort(t, bts[since], since, day*1003, "s", 0, 2*day, window.Every(0)); !errors.Is(err, window.ErrWidth) {
+		t.Errorf("a width of 0: %v", err)
+	}
 }
 
 // TestRollupRequests checks that reads of windows of summarized buckets take no more requests than those of events, whatever the range
@@ -250,6 +253,9 @@ func TestRollupRequests(t *testing.T) {
 		{0, n * 1440, window.Every(90 * time.Minute), 0},
 		{0, n * 1440, window.Days(1, kolkata), 0},
 		{0, n * 1440, window.Days(2, time.FixedZone("", 7200)), n},
+		{0, n * 1440, window.Every(6 * time.Hour).In(kolkata), 0},
+		{0, n * 1440, window.Every(6 * time.Hour).In(time.FixedZone("", 7200)), n},
+		{0, n * 1440, window.Days(1, time.FixedZone("", 7200)).From(6 * time.Hour), n},
 	} {
 		for _, descending := range testlong.Sample([]bool{true, false}, 2) {
 			var op Operation

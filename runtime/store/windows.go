@@ -273,15 +273,15 @@ func (r *windowsReading) end() bool {
 }
 
 func (k *windowsKind) read(ctx context.Context, reader *Reader, s *selection, yield func(w *window.Summary, err error) bool) {
-	q := reader.query(s)
 	err := k.invalid()
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	q := reader.query(s)
 	r := k.newReading(ctx, reader, s, q)
 	r.fail = func(err error) bool { return r.give(yield(nil, err)) }
 	several := r.several()
-	if err != nil {
-		r.fail(err)
-		return
-	}
 	ascends := !q.MultiSeries || reader.ascends() && q.joins()
 	o := r.options()
 	o.Fill, o.Limit, o.Steps = k.Fill, k.Limit, true
@@ -320,8 +320,11 @@ var ErrNoSeriesValue = errors.New("no such series value")
 // ErrBefore is the error for a WindowOptions.Before that is negative.
 var ErrBefore = errors.New("the time before the range is negative")
 
-// invalid returns the error of options that a fold does not check. It sets by and since.
+// invalid returns the error of the width, and of options that a fold does not check. It sets by and since.
 func (k *windowsKind) invalid() error {
+	if err := k.width.Check(); err != nil {
+		return err
+	}
 	if k.Limit < 0 {
 		return &LimitError{k.Limit}
 	}

@@ -36,10 +36,11 @@ func modeledWidths(in *time.Location) map[string]struct {
 	width window.Width
 	label func(t time.Time) string
 } {
-	day := func(t time.Time) time.Time {
-		y, m, d := t.In(in).Date()
-		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	clock := func(t time.Time) time.Time {
+		_, seconds := t.In(in).Zone()
+		return t.UTC().Add(time.Duration(seconds) * time.Second)
 	}
+	day := func(t time.Time) time.Time { return clock(t).Truncate(24 * time.Hour) }
 	type modeled = struct {
 		width window.Width
 		label func(t time.Time) string
@@ -50,6 +51,8 @@ func modeledWidths(in *time.Location) map[string]struct {
 		"month": {window.Months(1, in), func(t time.Time) string { return t.In(in).Format("2006-01") }},
 		"year":  {window.Years(1, in), func(t time.Time) string { return t.In(in).Format("2006") }},
 		"hour":  {window.Every(time.Hour), func(t time.Time) string { return t.UTC().Format("2006-01-02T15") }},
+		"hours": {window.Every(6 * time.Hour).In(in), func(t time.Time) string { return clock(t).Truncate(6 * time.Hour).Format("2006-01-02T15") }},
+		"from":  {window.Days(1, in).From(6 * time.Hour), func(t time.Time) string { return clock(t).Add(-6 * time.Hour).Format("2006-01-02") }},
 		"all":   {window.Whole(), func(time.Time) string { return "all" }},
 	}
 }
@@ -271,7 +274,7 @@ func (m *windowsModel) run(zone, date string, n int) {
 // read reads windows with random parameters, and again with streams that break.
 func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 	widths := modeledWidths(in)
-	name := []string{"day", "week", "month", "year", "hour", "all"}[m.random.IntN(6)]
+	name := []string{"day", "week", "month", "year", "hour", "hours", "from", "all"}[m.random.IntN(8)]
 	width := widths[name]
 	o := WindowOptions{Fill: window.Fill(m.random.IntN(3)), NewestFirst: m.random.IntN(2) == 0, Parallelism: m.random.IntN(5) - 1}
 	if m.random.IntN(2) == 0 {
