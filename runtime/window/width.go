@@ -269,9 +269,15 @@ func (w Width) local() bool { return w.in != nil || w.from != 0 }
 
 // clock returns the window of a duration in a time zone that holds a time.
 func (w Width) clock(t time.Time) span {
-	first := w.shown(t)
-	if begin, _ := t.In(w.Location()).ZoneBounds(); !begin.IsZero() { // clocks may have gone back then
-		if before := w.shown(begin.Add(-1)); before.After(first) {
+	local := t.In(w.Location())
+	first, offset := w.shown(local)
+	begin, end := local.ZoneBounds()
+	start := first.Add(w.from - offset).In(w.Location())
+	if (begin.IsZero() || start.Sub(begin) >= widest) && (end.IsZero() || end.After(start.Add(w.every))) {
+		return span{start, start.Add(w.every)} // clocks do not change nearby
+	}
+	if !begin.IsZero() { // clocks may have gone back then
+		if before, _ := w.shown(begin.Add(-1).In(w.Location())); before.After(first) {
 			first = before
 		}
 	}
@@ -283,10 +289,12 @@ func (w Width) clock(t time.Time) span {
 	return s
 }
 
-// shown returns the start of the window that clocks show at a time, as a time in UTC, without the offset.
-func (w Width) shown(t time.Time) time.Time {
-	_, seconds := t.In(w.Location()).Zone()
-	return t.UTC().Add(time.Duration(seconds)*time.Second - w.from).Truncate(w.every)
+// shown returns the start of the window that clocks show at a local time, as a time in UTC, without the offset of windows, and the
+// offset of the time.
+func (w Width) shown(local time.Time) (start time.Time, offset time.Duration) {
+	_, seconds := local.Zone()
+	offset = time.Duration(seconds) * time.Second
+	return local.UTC().Add(offset - w.from).Truncate(w.every), offset
 }
 
 // Back returns the start of a window so that about n windows begin between it and a time, which
@@ -362,11 +370,13 @@ func startOfMonth(month int64) time.Time {
 	return time.Date(int(y), time.Month(month-12*y+1), 1, 0, 0, 0, 0, time.UTC)
 }
 
+// widest is more than the difference between two offsets of a time zone.
+const widest = 26 * time.Hour
+
 // firstInstant returns the first instant at which clocks in a time zone show at least the given date
 // and time, which is in UTC. Midnight may not exist, or come twice, so it tries the offsets of each
 // period of the time zone around it.
 func firstInstant(wall time.Time, in *time.Location) time.Time {
-	const widest = 26 * time.Hour // offsets are less than a day
 	for at := wall.Add(-widest); ; {
 		local := at.In(in)
 		_, offset := local.Zone()
