@@ -1,9 +1,9 @@
 // Package gen is btgen as a library: it turns schemas into generated files. It does not
 // access the disk; packages project and output do.
 //
-// Of the packages in this folder, only gen promises compatibility, with the findings of package
-// diag and the files of package output in its results; all others, and the layouts and schemas
-// in the results, may change in any release.
+// Of the packages in this folder, only gen promises compatibility, with the target of package emit
+// that it takes, and the findings of package diag and the files of package output in its results; all
+// others, and the layouts and schemas in the results, may change in any release.
 package gen
 
 import (
