@@ -159,7 +159,7 @@ func (c *claim) changes() []Change {
 
 // inMicros adds the hazard of the first layout in a table of another program that stores several events in a millisecond.
 func (c *Change) inMicros(live *liveTable, own facts.Layouts) {
-	if !live.micros || !slices.ContainsFunc(own, func(l facts.Layout) bool { return l.Pattern().EventTimed() }) {
+	if !live.unseen.Micros || !slices.ContainsFunc(own, func(l facts.Layout) bool { return l.Pattern().EventTimed() }) {
 		return
 	}
 	c.hazard("micros", "", "the granularity of the table is MICROS: what the schema writes replaces other events of its millisecond, or fields of them; "+

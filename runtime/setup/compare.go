@@ -3,6 +3,7 @@ package setup
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/facts"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -62,26 +64,58 @@ func unmanagedIn(t store.Table, live *liveTable) []Unmanaged {
 			out = append(out, Unmanaged{Table: t.ID, Family: name})
 		}
 	}
-	add := func(what, more string) {
-		out = append(out, Unmanaged{Table: t.ID, Part: what + " of " + where(t.ID, "") + more})
+	add := func(what, more, means string) {
+		out = append(out, Unmanaged{Table: t.ID, Part: what + " of " + where(t.ID, "") + more, Means: means})
 	}
 	const unknown = ": not in the schemas"
 	if live.keySchema != nil && t.KeySchema == nil {
-		add("row key schema", unknown)
+		add("row key schema", unknown, "GoogleSQL reads row keys by it, and fails on others")
 	}
 	if live.tier != 0 && t.Tier == 0 {
-		add("infrequent access tier", ", for "+showTier(live.tier)+unknown)
+		add("infrequent access tier", ", for "+showTier(live.tier)+unknown, "a node reads at most 100 rows a second from it")
 	}
-	if live.micros {
-		add("granularity", ": MICROS (reads are exact to the microsecond, and writers store whole milliseconds)")
+	if live.unseen.Micros {
+		add("granularity", ": MICROS (reads are exact to the microsecond, and writers store whole milliseconds)", "")
 	}
 	for _, bundle := range unmanagedBundles(t, live) {
-		add(bundle, unknown)
+		add(bundle, unknown, "")
 	}
 	if live.protected && t.DeletionProtection == bigtable.None {
-		add("deletion protection", unknown)
+		add("deletion protection", unknown, "Bigtable deletes neither the table nor its families")
+	}
+	if live.stream > 0 {
+		add("change stream", ", kept for "+showAge(live.stream), "its readers see each deletion by a garbage collection rule, but no change of a rule or family")
+	}
+	if live.backups != nil {
+		kept := ""
+		if age, ok := live.backups.RetentionPeriod.(time.Duration); ok {
+			kept = ", kept for " + showAge(age)
+		}
+		add("automated backups", kept, "they have deleted and expired events until they expire, too")
+	}
+	if backup := live.unseen.Backup; backup != nil {
+		part := where(t.ID, "") + ": restored from backup " + path.Base(backup.GetBackup())
+		if end := backup.GetEndTime(); end != nil {
+			part += " of " + showDay(end.AsTime())
+		}
+		out = append(out, Unmanaged{Table: t.ID, Part: part, Means: afterRestore(t)})
 	}
 	return out
+}
+
+// afterRestore says what a restored table has, and what to do.
+func afterRestore(t store.Table) string {
+	if t.ID == HistoryTable {
+		return "layouts that were recorded since are missing: run setup with the newest schemas before any older program does"
+	}
+	do := "verify"
+	if slices.ContainsFunc(t.Families, func(f store.Family) bool { return f.Rollup }) {
+		do = "rollup --all, and " + do
+	}
+	if all, err := layoutsOf(&t); err == nil && slices.ContainsFunc(all, func(l facts.Layouts) bool { return l[0].Pattern().NewestOnly() }) {
+		do = "backfill, " + do
+	}
+	return "events that were deleted since are back, and later ones are missing; delete these again, set up the rules, and run btgen-live " + do
 }
 
 // compareProtection returns the change of a table's deletion protection, if any.
@@ -122,6 +156,9 @@ func ruleChange(table string, f store.Family, have codec.GCRule) Change {
 		c.hazard("drop_rule", "", "keeps every cell forever")
 	default:
 		c.loss(have.Retention(0), f.GC.Retention(0))
+	}
+	if have.Normalize().Kind == codec.GCNone && !f.Sums {
+		c.because("", "without a rule, expired events stay stored, though programs do not read them")
 	}
 	if f.Rollup && !have.Retention(0).Covers(f.GC.Retention(0)) {
 		c.hazard("longer_age", "E28", partial)
@@ -240,6 +277,19 @@ func (c *Change) because(rule, reason string) {
 	}
 }
 
+// restored says why a table whose layout the history has may have been restored from a backup; empty if it was not. Google's
+// reference does not say in which views of a table the backup is, so that setup also infers it.
+func (l *liveTable) restored(known bool) string {
+	switch {
+	case l == nil:
+	case l.unseen.Backup != nil:
+		return "the table was restored from a backup"
+	case known && l.ruleless():
+		return "no family has a rule, as after a restore from a backup"
+	}
+	return ""
+}
+
 // ruleless reports whether a table has nothing of what Bigtable does not restore from a backup.
 func (l *liveTable) ruleless() bool {
 	for _, f := range l.families {
@@ -252,10 +302,10 @@ func (l *liveTable) ruleless() bool {
 
 // explainRestored adds to the changes of rules of a table why it may have none. They delete cells and remain refused: what
 // was deleted on purpose since the backup should be deleted first.
-func (p Plan) explainRestored(table string) {
+func (p Plan) explainRestored(table, restored string) {
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Kind == ChangeRule && c.Table == table {
-			c.because("", "no family has a rule, as after a restore from a backup: events that were deleted since it was made are back")
+			c.because("", restored+": events that were deleted since it was made are back")
 		}
 	}
 }

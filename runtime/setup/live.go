@@ -19,11 +19,13 @@ import (
 
 // liveTable describes a live table.
 type liveTable struct {
-	families  map[string]liveFamily // by name
-	keySchema *bigtable.StructType  // nil if there is none
-	protected bool                  // against deletion
-	tier      codec.Tier            // 0 without an infrequent access tier
-	micros    bool                  // its timestamps are in microseconds, as far as setup can tell; see [TableInfo]
+	families  map[string]liveFamily                // by name
+	keySchema *bigtable.StructType                 // nil if there is none
+	protected bool                                 // against deletion
+	tier      codec.Tier                           // 0 without an infrequent access tier
+	unseen    wire.Unseen                          // as far as setup can tell; see [TableInfo]
+	stream    time.Duration                        // the retention of its change stream; 0 without one
+	backups   *bigtable.TableAutomatedBackupPolicy // nil without automated backups
 	bundles   liveBundles
 }
 
@@ -51,7 +53,7 @@ func readTables(ctx context.Context, admin retryAdmin, tables []store.Table) (ma
 
 // readTable returns the live table; nil if it does not exist.
 func readTable(ctx context.Context, admin retryAdmin, table string) (*liveTable, error) {
-	info, micros, err := admin.tableInfo(ctx, table)
+	info, unseen, err := admin.tableInfo(ctx, table)
 	switch {
 	case status.Code(err) == codes.NotFound:
 		return nil, nil
@@ -60,11 +62,27 @@ func readTable(ctx context.Context, admin retryAdmin, table string) (*liveTable,
 	case err != nil:
 		return nil, fmt.Errorf("reading table %s: %w", table, err)
 	}
-	live := &liveTable{families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected, tier: TierOf(info.TieredStorageConfig), micros: micros}
+	live := &liveTable{
+		families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected,
+		tier: TierOf(info.TieredStorageConfig), unseen: unseen, backups: backupPolicy(info),
+	}
+	live.stream, _ = info.ChangeStreamRetention.(time.Duration)
 	for _, f := range info.FamilyInfos {
 		live.families[f.Name] = liveFamily{rule: RuleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
 	}
 	return live, nil
+}
+
+// backupPolicy returns the policy of a table's automated backups, be it its own or that of the service; nil if there are none.
+func backupPolicy(info *bigtable.TableInfo) *bigtable.TableAutomatedBackupPolicy {
+	policy := info.EffectiveAutomatedBackupPolicy
+	if own, ok := info.AutomatedBackupConfig.(*bigtable.TableAutomatedBackupPolicy); ok && own != nil {
+		policy = own
+	}
+	if policy == nil || policy.Disabled {
+		return nil
+	}
+	return policy
 }
 
 // hasFamily reports whether a table exists and has a family; any if that is empty.
@@ -82,8 +100,9 @@ func (t *liveTable) hasFamily(name string) bool {
 func TableInfo(ctx context.Context, admin interface {
 	TableInfo(ctx context.Context, table string) (*bigtable.TableInfo, error)
 }, table string) (info *bigtable.TableInfo, micros bool, err error) {
-	info, err = admin.TableInfo(wire.WithMicros(ctx, &micros), table)
-	return info, micros, err
+	var unseen wire.Unseen
+	info, err = admin.TableInfo(wire.WithUnseen(ctx, &unseen), table)
+	return info, unseen.Micros, err
 }
 
 // InstanceError is the error for an instance that does not exist. Err is the error of

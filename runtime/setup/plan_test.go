@@ -36,6 +36,7 @@ func planRule(t *testing.T, have codec.GCRule, want store.Family, allow ...strin
 
 func TestPlanRules(t *testing.T) {
 	const replicated = "rejected if the table is replicated: Bigtable then raises an age by at most 90 days at a time and does not drop a rule, unless ignore_warnings:t/m is allowed"
+	const ruleless = "without a rule, expired events stay stored, though programs do not read them"
 	second := codec.GCRule{Kind: codec.GCMaxAge, MaxAge: time.Second}
 	expiry := codec.Lifetime{Timestamp: codec.TimestampExpiry}
 	shifted := codec.Lifetime{Timestamp: codec.TimestampShifted, Default: 30 * ageDay}
@@ -50,7 +51,7 @@ func TestPlanRules(t *testing.T) {
 		{maxAge(7), store.Family{GC: maxAge(97)}, "rule:t/m", "max_age 7d → 97d"},
 		{maxAge(7), store.Family{GC: maxAge(98)}, "rule:t/m", "max_age 7d → 98d (" + replicated + ") [T10]"},
 		{maxAge(30), store.Family{GC: maxAge(7)}, "shorter_age:t/m", "max_age 30d → 7d (deletes data older than 7d) [T09]"},
-		{codec.GCRule{}, store.Family{GC: maxAge(7)}, "shorter_age:t/m", "keep forever → max_age 7d (deletes data older than 7d) [T09]"},
+		{codec.GCRule{}, store.Family{GC: maxAge(7)}, "shorter_age:t/m", "keep forever → max_age 7d (deletes data older than 7d; " + ruleless + ") [T09]"},
 		{
 			maxAge(1), store.Family{GC: codec.GCRule{Kind: codec.GCMaxAge, MaxAge: 36 * time.Hour / 100}},
 			"shorter_age:t/m", "max_age 1d → 21m36s (deletes data older than 21m36s) [T09]",
@@ -58,13 +59,13 @@ func TestPlanRules(t *testing.T) {
 		// Versions.
 		{maxVersions(1), store.Family{GC: maxVersions(3)}, "rule:t/m", "max_versions 1 → 3"},
 		{maxVersions(3), store.Family{GC: maxVersions(1)}, "fewer_versions:t/m", "max_versions 3 → 1 (deletes all but the newest cell of each column) [T09]"},
-		{codec.GCRule{}, store.Family{GC: maxVersions(2)}, "fewer_versions:t/m", "keep forever → max_versions 2 (deletes all but the newest 2 cells of each column) [T09]"},
+		{codec.GCRule{}, store.Family{GC: maxVersions(2)}, "fewer_versions:t/m", "keep forever → max_versions 2 (deletes all but the newest 2 cells of each column; " + ruleless + ") [T09]"},
 		// Both.
 		{maxAge(7), store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "fewer_versions:t/m", "max_age 7d → any_of(max_age 7d, max_versions 3) (deletes all but the newest 3 cells of each column) [T09]"},
 		{maxVersions(3), store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "shorter_age:t/m", "max_versions 3 → any_of(max_age 7d, max_versions 3) (deletes data older than 7d) [T09]"},
 		{
 			codec.GCRule{}, store.Family{GC: anyOf(maxAge(7), maxVersions(3))}, "shorter_age+fewer_versions:t/m",
-			"keep forever → any_of(max_age 7d, max_versions 3) (deletes data older than 7d, and all but the newest 3 cells of each column) [T09]",
+			"keep forever → any_of(max_age 7d, max_versions 3) (deletes data older than 7d, and all but the newest 3 cells of each column; " + ruleless + ") [T09]",
 		},
 		{
 			maxAge(7), store.Family{GC: maxVersions(3)}, "fewer_versions:t/m",
@@ -109,7 +110,7 @@ func TestPlanRules(t *testing.T) {
 		{maxAge(7), store.Family{GC: maxAge(30), Rollup: true}, "longer_age:t/m", "max_age 7d → 30d (" + partial + ") [E28]"},
 		{maxAge(7), store.Family{GC: maxAge(98), Rollup: true}, "longer_age:t/m", "max_age 7d → 98d (" + partial + "; " + replicated + ") [E28, T10]"},
 		{maxAge(30), store.Family{GC: maxAge(7), Rollup: true}, "shorter_age:t/m", "max_age 30d → 7d (deletes data older than 7d) [T09]"},
-		{codec.GCRule{}, store.Family{GC: maxAge(7), Rollup: true}, "shorter_age:t/m", "keep forever → max_age 7d (deletes data older than 7d) [T09]"},
+		{codec.GCRule{}, store.Family{GC: maxAge(7), Rollup: true}, "shorter_age:t/m", "keep forever → max_age 7d (deletes data older than 7d; " + ruleless + ") [T09]"},
 		{
 			anyOf(maxAge(30), maxVersions(3)), store.Family{GC: maxAge(30), Rollup: true}, "longer_age:t/m",
 			"any_of(max_age 30d, max_versions 3) → max_age 30d (" + partial + ") [E28]",
@@ -125,7 +126,7 @@ func TestPlanRules(t *testing.T) {
 		},
 		{
 			codec.GCRule{}, store.Family{GC: second, Life: expiry}, "one_second:t/m",
-			"keep forever → max_age 1s (Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family) [T06]",
+			"keep forever → max_age 1s (Bigtable applies max_age 1s to existing cells, regardless of what their timestamps mean: use a new family; " + ruleless + ") [T06]",
 		},
 		{
 			maxAge(7), store.Family{GC: maxAge(30), Life: shifted}, "default_expiration:t/m",
@@ -197,8 +198,8 @@ func TestPlanOrder(t *testing.T) {
 ? family new2 of table z: not in the schemas, left alone
 ? family old of table z: not in the schemas, left alone
 ? family m of table x: not in the schemas, left alone
-? row key schema of table k4: not in the schemas, left alone
-? deletion protection of table p5: not in the schemas, left alone
+? row key schema of table k4: not in the schemas, left alone: GoogleSQL reads row keys by it, and fails on others
+? deletion protection of table p5: not in the schemas, left alone: Bigtable deletes neither the table nor its families
 `
 	plan := planFor(tables, live, nil, []string{"value_type:z/b", "table:y", "row_key_schema:k3"})
 	assert.Same(t, want, plan.String())

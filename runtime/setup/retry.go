@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/runtime/internal/call"
+	"github.com/btgen-dev/btgen/runtime/internal/wire"
 )
 
 // retryAdmin is an Admin that retries calls until they time out. Repeating one whose reply was lost is safe, because what
@@ -66,13 +67,13 @@ func newRetryAdmin(admin Admin, timeout time.Duration) (retryAdmin, error) {
 	return retryAdmin{admin: admin, timeout: timeout, made: map[string]bool{}}, nil
 }
 
-// tableInfo is [TableInfo].
-func (r retryAdmin) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, micros bool, err error) {
+// tableInfo is [TableInfo], with all that the client does not say.
+func (r retryAdmin) tableInfo(ctx context.Context, table string) (info *bigtable.TableInfo, unseen wire.Unseen, err error) {
 	_, err = r.retry(ctx, table, func(ctx context.Context) (err error) {
-		info, micros, err = TableInfo(ctx, r.admin, table)
+		info, err = r.admin.TableInfo(wire.WithUnseen(ctx, &unseen), table)
 		return err
 	})
-	return info, micros, err
+	return info, unseen, err
 }
 
 // retry calls f, a request of any client to a table, and again after transient errors until it times out. Among these is that a

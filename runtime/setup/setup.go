@@ -143,20 +143,23 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 
 // plan returns the changes of the tables and of their history.
 func (r *setupRun) plan(tables []store.Table, allow []string) Plan {
-	if r.history == nil {
-		return planFor(tables, r.live, nil, allow)
-	}
 	recording := map[string][]Change{}
-	for _, t := range tables {
-		recording[t.ID] = r.history.claim(t, r.live[t.ID]).changes()
+	var known map[string]historyRow
+	if r.history != nil {
+		known = r.history.rows
+		for _, t := range tables {
+			recording[t.ID] = r.history.claim(t, r.live[t.ID]).changes()
+		}
 	}
 	plan := planFor(tables, r.live, recording, allow)
 	for _, t := range tables {
-		if have := r.live[t.ID]; have != nil && len(r.history.rows[t.ID].layouts) > 0 && have.ruleless() {
-			plan.explainRestored(t.ID)
+		if why := r.live[t.ID].restored(len(known[t.ID].layouts) > 0); why != "" {
+			plan.explainRestored(t.ID, why)
 		}
 	}
-	plan.Recorded = r.history.newest(tables)
+	if r.history != nil {
+		plan.Recorded = r.history.newest(tables)
+	}
 	return plan
 }
 

@@ -123,7 +123,7 @@ func TestSetupDeletionProtection(t *testing.T) {
 		}
 		return out
 	}
-	const kept, added = "? deletion protection of table t: not in the schemas, left alone\n", "+ deletion protection of table t\n"
+	const kept, added = "? deletion protection of table t: not in the schemas, left alone: Bigtable deletes neither the table nor its families\n", "+ deletion protection of table t\n"
 	of := func(p ...bigtable.DeletionProtection) []store.Table {
 		out := []store.Table{other}
 		for _, p := range p {

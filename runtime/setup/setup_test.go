@@ -236,7 +236,7 @@ func one(f store.Family) store.Table {
 // allowed by name. Then it sends the rule of the schema and nothing else.
 func TestSetupRefuses(t *testing.T) {
 	const name, message = "shorter_age+fewer_versions:t/f", "~ rule of family f of table t: keep forever → any_of(max_age 7d, max_versions 2) " +
-		"(deletes data older than 7d, and all but the newest 2 cells of each column) [T09]"
+		"(deletes data older than 7d, and all but the newest 2 cells of each column; without a rule, expired events stay stored, though programs do not read them) [T09]"
 	admin, sent := recorded(t, start(t))
 	walk(t, on{admin, nil}, setup.Options{}, nil, stage{tables: []store.Table{one(store.Family{})}, plan: planOf(made(one(store.Family{}))...)})
 	before := live(t, admin, "t")

@@ -41,7 +41,7 @@ func TestSetupTier(t *testing.T) {
 		stageOf(codec.Tier(60*day), "", "", is(60)),
 		stageOf(codec.Tier(30*day), "", "~ infrequent access tier of table t: cells older than 60d → cells older than 30d\n", is(30)),
 		stageOf(codec.Tier(90*day), "", "~ infrequent access tier of table t: cells older than 30d → cells older than 90d"+younger, is(90)),
-		stageOf(0, "", "? infrequent access tier of table t, for cells older than 90d: not in the schemas, left alone\n", is(90)),
+		stageOf(0, "", "? infrequent access tier of table t, for cells older than 90d: not in the schemas, left alone: a node reads at most 100 rows a second from it\n", is(90)),
 		stageOf(codec.SSDOnly, "", "refused drop_tier:t", is(90)),
 		stageOf(codec.SSDOnly, "drop_tier:t", "~ infrequent access tier of table t: cells older than 90d → none"+all, is(0)),
 		stageOf(codec.SSDOnly, "", "", is(0)),

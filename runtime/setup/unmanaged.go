@@ -22,6 +22,8 @@ type Unmanaged struct {
 	Family string // empty for a table
 	// Part says which property of the table this is, if it is one, such as "row key schema of table t: not in the schemas".
 	Part string
+	// Means says what a Part means for the events of the table; it may be empty.
+	Means string
 
 	// ExamineUnmanaged and DeleteTables set the fields below, for tables and families.
 
@@ -51,6 +53,8 @@ func (u Unmanaged) Name() string {
 func (u Unmanaged) String() string {
 	s := "? " + cmp.Or(u.Part, where(u.Table, u.Family)+": not in the schemas") + ", left alone"
 	switch {
+	case u.Means != "":
+		return s + ": " + u.Means
 	case !u.Ended:
 		return s
 	case u.Keep != "":

@@ -88,7 +88,7 @@ func ofRow(mutations []byte) []byte {
 }
 
 // interceptUnary is a [grpc.UnaryClientInterceptor]. It affects only MutateRow calls of [Apply] and [ApplyEncoded]. It
-// disables retries by gRPC like mutateRows. It tells of GetTable calls what the client leaves out; see [WithMicros].
+// disables retries by gRPC like mutateRows. It tells of GetTable calls what the client leaves out; see [Unseen].
 func interceptUnary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if method == methodMutateRow {
 		if a, ok := ctx.Value(attemptsKey{}).(*attempts); ok {
@@ -100,17 +100,23 @@ func interceptUnary(ctx context.Context, method string, request, reply any, conn
 	}
 	err := invoker(ctx, method, request, reply, conn, opts...)
 	if table, ok := reply.(*adminpb.Table); ok && err == nil {
-		if micros, ok := ctx.Value(microsKey{}).(*bool); ok {
-			*micros = table.GetGranularity() == adminpb.Table_MICROS
+		if to, ok := ctx.Value(unseenKey{}).(*Unseen); ok {
+			*to = Unseen{Micros: table.GetGranularity() == adminpb.Table_MICROS, Backup: table.GetRestoreInfo().GetBackupInfo()}
 		}
 	}
 	return err
 }
 
-type microsKey struct{}
+// Unseen is what Bigtable says about a table, and the client does not.
+type Unseen struct {
+	Micros bool                // its granularity is MICROS
+	Backup *adminpb.BackupInfo // the backup that it was restored from; nil for none
+}
 
-// WithMicros returns a context for calls of the admin client that return a table. If they are intercepted, they set
-// micros to whether the table has the granularity MICROS, and otherwise, they leave it as it is.
-func WithMicros(ctx context.Context, micros *bool) context.Context {
-	return context.WithValue(ctx, microsKey{}, micros)
+type unseenKey struct{}
+
+// WithUnseen returns a context for calls of the admin client that return a table. If they are intercepted, they set
+// u, and otherwise, they leave it as it is.
+func WithUnseen(ctx context.Context, u *Unseen) context.Context {
+	return context.WithValue(ctx, unseenKey{}, u)
 }
