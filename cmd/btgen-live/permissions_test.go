@@ -37,6 +37,7 @@ var permissionOf = map[string]string{
 	"ListTables": "tables.list", "GetTable": "tables.get", "CreateTable": "tables.create", "DeleteTable": "tables.delete",
 	"ModifyColumnFamilies": "tables.update", "UpdateTable": "tables.update",
 	"ListSchemaBundles": "schemaBundles.list", "GetSchemaBundle": "schemaBundles.get", "CreateSchemaBundle": "schemaBundles.create", "UpdateSchemaBundle": "schemaBundles.update",
+	"ListAuthorizedViews": "authorizedViews.list", "GetAuthorizedView": "authorizedViews.get",
 	"GenerateConsistencyToken": "tables.generateConsistencyToken", "CheckConsistency": "tables.checkConsistency",
 }
 

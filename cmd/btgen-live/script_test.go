@@ -382,7 +382,7 @@ func TestMissingInstance(t *testing.T) {
 			switch req.(type) {
 			case *adminpb.ListTablesRequest:
 				return nil, status.Error(list, message)
-			case *adminpb.GetTableRequest:
+			case *adminpb.GetTableRequest, *adminpb.ListAuthorizedViewsRequest:
 				return nil, status.Error(codes.NotFound, message)
 			}
 			t.Errorf("sent %T", req)

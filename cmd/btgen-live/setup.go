@@ -108,7 +108,7 @@ func (r *request) follow(now *planFile) error {
 	return nil
 }
 
-// setUpAll sets up tables, and adds unknown ones to the plan. It lists the tables first, so
+// setUpAll sets up tables, and adds unknown ones and views to the plan. It lists these first, so
 // that nothing has changed if that fails.
 func (r *request) setUpAll(
 	ctx context.Context, admin *bigtable.AdminClient, tables []store.Table, removed []string,
@@ -117,14 +117,31 @@ func (r *request) setUpAll(
 	if err != nil && status.Code(err) != codes.PermissionDenied { // without which there may still be one to create tables
 		return setup.Plan{}, err
 	}
+	views, err := r.views(ctx, admin, tables)
+	if err != nil {
+		return setup.Plan{}, err
+	}
 	r.setup.ListBundles = true
 	plan, err := setup.Setup(ctx, admin, r.client, tables, r.setup)
-	plan.Unmanaged = append(plan.Unmanaged, unknown...)
+	plan.Unmanaged = slices.Concat(plan.Unmanaged, unknown, views)
 	if err == nil && !r.setup.NoHistory {
 		o := setup.DeleteOptions{TablePrefix: r.setup.TablePrefix, Timeout: r.timeout, Removed: removed}
 		plan.Unmanaged, err = setup.ExamineUnmanaged(ctx, admin, r.client, plan.Unmanaged, o)
 	}
 	return plan, err
+}
+
+// views returns the views of tables. Google's emulator ends when it is asked for views of an instance.
+func (r *request) views(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table) ([]setup.Unmanaged, error) {
+	if os.Getenv(store.EmulatorVariable) != "" {
+		return setup.Views(ctx, admin, nil, r.instance, tables, r.setup)
+	}
+	queries, err := bigtable.NewInstanceAdminClient(ctx, r.project)
+	if err != nil {
+		return nil, r.unconnected(err)
+	}
+	defer func() { _ = queries.Close() }()
+	return setup.Views(ctx, admin, queries, r.instance, tables, r.setup)
 }
 
 // printPlan prints a plan. If err is a refusal or a stale plan, it prints that too and returns

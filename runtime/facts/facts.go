@@ -7,6 +7,7 @@ package facts
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -202,6 +203,24 @@ func (l Layout) Kinds() map[string]string {
 		}
 	}
 	return out
+}
+
+// Columns adds the columns of events to those of each column family, and reports whether each field has a column of its own.
+func (l Layout) Columns(to map[string][]string) bool {
+	for _, f := range l {
+		name, err := strconv.Unquote(f.Part)
+		if err != nil || f.Kind != "column" || f.Enum != "" {
+			continue
+		}
+		in := []string{family(f.Value)}
+		if in[0] == "" { // the families of TTL classes
+			in = l.Families()
+		}
+		for _, live := range in {
+			to[liveName(live)] = append(to[liveName(live)], name)
+		}
+	}
+	return l.Pattern().FieldColumns()
 }
 
 // Difference is a fact that two layouts contradict each other in.

@@ -30,6 +30,8 @@ func TestNil(t *testing.T) {
 			"ExamineUnmanaged, typed": second(setup.ExamineUnmanaged(t.Context(), none, client, found)),
 			"UnknownTables":           second(setup.UnknownTables(t.Context(), nil, tables)),
 			"UnknownTables, typed":    second(setup.UnknownTables(t.Context(), none, tables)),
+			"Views":                   second(setup.Views(t.Context(), nil, nil, "i", tables)),
+			"Views, typed":            second(setup.Views(t.Context(), none, nil, "i", tables)),
 		} {
 			assert.Is(t, setup.ErrNoAdmin, err, name)
 		}

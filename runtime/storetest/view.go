@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,6 +37,8 @@ func (v *views) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo,
 		return v.create(r)
 	case *adminpb.GetAuthorizedViewRequest:
 		return v.get(r.GetName())
+	case *adminpb.ListAuthorizedViewsRequest:
+		return v.list(r.GetParent() + "/"), nil
 	case *adminpb.DeleteAuthorizedViewRequest:
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -89,6 +92,19 @@ func (v *views) get(name string) (*adminpb.AuthorizedView, error) {
 		return view, nil
 	}
 	return nil, status.Errorf(codes.NotFound, "authorized view %q not found", name)
+}
+
+// list returns the views whose names begin with that of a table.
+func (v *views) list(table string) *adminpb.ListAuthorizedViewsResponse {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := &adminpb.ListAuthorizedViewsResponse{}
+	for _, name := range slices.Sorted(maps.Keys(v.views)) {
+		if strings.HasPrefix(name, table) {
+			out.AuthorizedViews = append(out.AuthorizedViews, v.views[name])
+		}
+	}
+	return out
 }
 
 // translate turns a request for a view into one for its table.
