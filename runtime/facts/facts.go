@@ -208,7 +208,8 @@ func (l Layout) Kinds() map[string]string {
 // Columns adds the columns of events to those of each column family, and reports whether each field has a column of its own.
 func (l Layout) Columns(to map[string][]string) bool {
 	for _, f := range l {
-		name, err := strconv.Unquote(f.Part)
+		quoted, _ := strconv.QuotedPrefix(f.Part) // before the family of an older column
+		name, err := strconv.Unquote(quoted)
 		if err != nil || f.Kind != "column" || f.Enum != "" {
 			continue
 		}

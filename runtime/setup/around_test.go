@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -63,7 +62,6 @@ func TestPlanAroundTables(t *testing.T) {
 		}, stream},
 		{"own backups", laidOut(daily), func(t *adminpb.Table) {
 			t.AutomatedBackupConfig = &adminpb.Table_AutomatedBackupPolicy_{AutomatedBackupPolicy: automated(3)}
-			t.EffectiveAutomatedBackupPolicy = automated(7)
 		}, "? automated backups of table t, kept for 3d" + backups},
 		{"backups of the service", laidOut(daily), func(t *adminpb.Table) { t.EffectiveAutomatedBackupPolicy = automated(7) },
 			"? automated backups of table t, kept for 7d" + backups},
@@ -72,7 +70,6 @@ func TestPlanAroundTables(t *testing.T) {
 		}, "? automated backups of table t" + backups},
 		{"backups that are off", laidOut(daily), func(t *adminpb.Table) {
 			t.AutomatedBackupConfig = &adminpb.Table_AutomatedBackupPolicy_{AutomatedBackupPolicy: &adminpb.Table_AutomatedBackupPolicy{Disabled: true}}
-			t.EffectiveAutomatedBackupPolicy = automated(7)
 		}, ""},
 		{"restored", laidOut(daily), func(t *adminpb.Table) { t.RestoreInfo = from(backup) }, restored + "verify\n"},
 		{"restored, with a rollup", rollup, func(t *adminpb.Table) { t.RestoreInfo = from(backup) }, restored + "rollup --all, and verify\n"},
@@ -109,18 +106,4 @@ func TestPlanAroundTables(t *testing.T) {
 // from returns what a table says that was restored.
 func from(backup *adminpb.BackupInfo) *adminpb.RestoreInfo {
 	return &adminpb.RestoreInfo{SourceType: adminpb.RestoreSourceType_BACKUP, SourceInfo: &adminpb.RestoreInfo_BackupInfo{BackupInfo: backup}}
-}
-
-// TestPlanOfRestoredTable plans for a table that was restored and still has other rules: the changes of these say so, without a
-// history that knows the table.
-func TestPlanOfRestoredTable(t *testing.T) {
-	b := startWith(t, func(table *adminpb.Table) { table.RestoreInfo = from(&adminpb.BackupInfo{Backup: "nightly"}) })
-	must(t, b.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: "t", ColumnFamilies: map[string]bigtable.Family{"m": {GCPolicy: bigtable.MaxAgePolicy(60 * day)}}}))
-	for _, o := range []setup.Options{{DryRun: true}, {DryRun: true, NoHistory: true}} {
-		plan, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{laidOut(daily)}, o)
-		must(t, err)
-		if refused := plan.Refused(); len(refused) != 1 || !strings.Contains(refused[0].String(), "the table was restored from a backup: events that were deleted since it was made are back") {
-			t.Errorf("without a history %v: %v", o.NoHistory, plan)
-		}
-	}
 }

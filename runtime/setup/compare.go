@@ -86,7 +86,7 @@ func unmanagedIn(t store.Table, live *liveTable) []Unmanaged {
 	if live.stream > 0 {
 		add("change stream", ", kept for "+showAge(live.stream), "its readers see each deletion by a garbage collection rule, but no change of a rule or family")
 	}
-	if live.backups != nil {
+	if live.backups != nil && !live.backups.Disabled {
 		kept := ""
 		if age, ok := live.backups.RetentionPeriod.(time.Duration); ok {
 			kept = ", kept for " + showAge(age)
@@ -277,19 +277,6 @@ func (c *Change) because(rule, reason string) {
 	}
 }
 
-// restored says why a table whose layout the history has may have been restored from a backup; empty if it was not. Google's
-// reference does not say in which views of a table the backup is, so that setup also infers it.
-func (l *liveTable) restored(known bool) string {
-	switch {
-	case l == nil:
-	case l.unseen.Backup != nil:
-		return "the table was restored from a backup"
-	case known && l.ruleless():
-		return "no family has a rule, as after a restore from a backup"
-	}
-	return ""
-}
-
 // ruleless reports whether a table has nothing of what Bigtable does not restore from a backup.
 func (l *liveTable) ruleless() bool {
 	for _, f := range l.families {
@@ -302,10 +289,10 @@ func (l *liveTable) ruleless() bool {
 
 // explainRestored adds to the changes of rules of a table why it may have none. They delete cells and remain refused: what
 // was deleted on purpose since the backup should be deleted first.
-func (p Plan) explainRestored(table, restored string) {
+func (p Plan) explainRestored(table string) {
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Kind == ChangeRule && c.Table == table {
-			c.because("", restored+": events that were deleted since it was made are back")
+			c.because("", "no family has a rule, as after a restore from a backup: events that were deleted since it was made are back")
 		}
 	}
 }

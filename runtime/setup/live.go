@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ type liveTable struct {
 	tier      codec.Tier                           // 0 without an infrequent access tier
 	unseen    wire.Unseen                          // as far as setup can tell; see [TableInfo]
 	stream    time.Duration                        // the retention of its change stream; 0 without one
-	backups   *bigtable.TableAutomatedBackupPolicy // nil without automated backups
+	backups   *bigtable.TableAutomatedBackupPolicy // of automated backups; nil for none
 	bundles   liveBundles
 }
 
@@ -64,25 +65,15 @@ func readTable(ctx context.Context, admin retryAdmin, table string) (*liveTable,
 	}
 	live := &liveTable{
 		families: map[string]liveFamily{}, keySchema: info.RowKeySchema, protected: info.DeletionProtection == bigtable.Protected,
-		tier: TierOf(info.TieredStorageConfig), unseen: unseen, backups: backupPolicy(info),
+		tier: TierOf(info.TieredStorageConfig), unseen: unseen,
 	}
 	live.stream, _ = info.ChangeStreamRetention.(time.Duration)
+	own, _ := info.AutomatedBackupConfig.(*bigtable.TableAutomatedBackupPolicy)
+	live.backups = cmp.Or(info.EffectiveAutomatedBackupPolicy, own)
 	for _, f := range info.FamilyInfos {
 		live.families[f.Name] = liveFamily{rule: RuleOf(f.FullGCPolicy), valueType: valueType(f.ValueType)}
 	}
 	return live, nil
-}
-
-// backupPolicy returns the policy of a table's automated backups, be it its own or that of the service; nil if there are none.
-func backupPolicy(info *bigtable.TableInfo) *bigtable.TableAutomatedBackupPolicy {
-	policy := info.EffectiveAutomatedBackupPolicy
-	if own, ok := info.AutomatedBackupConfig.(*bigtable.TableAutomatedBackupPolicy); ok && own != nil {
-		policy = own
-	}
-	if policy == nil || policy.Disabled {
-		return nil
-	}
-	return policy
 }
 
 // hasFamily reports whether a table exists and has a family; any if that is empty.

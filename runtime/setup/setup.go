@@ -143,23 +143,20 @@ func Setup(ctx context.Context, admin Admin, client store.Client, tables []store
 
 // plan returns the changes of the tables and of their history.
 func (r *setupRun) plan(tables []store.Table, allow []string) Plan {
+	if r.history == nil {
+		return planFor(tables, r.live, nil, allow)
+	}
 	recording := map[string][]Change{}
-	var known map[string]historyRow
-	if r.history != nil {
-		known = r.history.rows
-		for _, t := range tables {
-			recording[t.ID] = r.history.claim(t, r.live[t.ID]).changes()
-		}
+	for _, t := range tables {
+		recording[t.ID] = r.history.claim(t, r.live[t.ID]).changes()
 	}
 	plan := planFor(tables, r.live, recording, allow)
 	for _, t := range tables {
-		if why := r.live[t.ID].restored(len(known[t.ID].layouts) > 0); why != "" {
-			plan.explainRestored(t.ID, why)
+		if have := r.live[t.ID]; have != nil && len(r.history.rows[t.ID].layouts) > 0 && have.ruleless() {
+			plan.explainRestored(t.ID)
 		}
 	}
-	if r.history != nil {
-		plan.Recorded = r.history.newest(tables)
-	}
+	plan.Recorded = r.history.newest(tables)
 	return plan
 }
 

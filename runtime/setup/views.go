@@ -134,19 +134,19 @@ func (v *viewed) authorized(ctx context.Context, admin AuthorizedViewLister) err
 			}
 		}
 		var lacks []string
-		for _, f := range v.Families {
-			prefixed := func(column string) bool {
-				return slices.ContainsFunc(subset.FamilySubsets[f.Name].QualifierPrefixes, func(p []byte) bool { return strings.HasPrefix(column, string(p)) })
-			}
-			for _, column := range v.columns[f.Name] {
-				if !slices.Contains(names, [2]string{f.Name, column}) && !prefixed(column) {
-					lacks = append(lacks, f.Name+":"+column)
+		for family, columns := range v.columns {
+			of := subset.FamilySubsets[family]
+			for _, c := range columns {
+				if !slices.ContainsFunc(of.Qualifiers, func(q []byte) bool { return string(q) == c }) &&
+					!slices.ContainsFunc(of.QualifierPrefixes, func(p []byte) bool { return strings.HasPrefix(c, string(p)) }) {
+					lacks = append(lacks, family+":"+c)
 				}
 			}
 		}
+		slices.Sort(lacks)
 		means := "programs that use it see only its rows and columns"
 		if lacks != nil {
-			means = "events that are read through it lack " + strings.Join(lacks, ", ") + ", and writes of these fail"
+			means = "events that are read through it lack " + strings.Join(slices.Compact(lacks), ", ") + ", and writes of these fail"
 		}
 		v.add("authorized view "+id, means, names)
 	}

@@ -63,6 +63,7 @@ func TestAuthorizedViews(t *testing.T) {
 		return s
 	}
 	two, classes := laidOut(daily+mem), laidOut(`pattern: bucket_new_cells; family m: class; family n: class; column "cpu": float64`)
+	renamed := laidOut(daily + `; column "cpu" in n: float64 in n; family n: events` + "\n" + until(newYear, daily))
 	values := laidOut(strings.Replace(daily, "bucket_new_cells", "bucket_new_columns", 1))
 	for _, tt := range []struct {
 		name  string
@@ -81,6 +82,7 @@ func TestAuthorizedViews(t *testing.T) {
 		{"another family", two, map[string]bigtable.FamilySubset{"m": all, "n": only("cpu")}, sees + "; it names family n" + breaks},
 		{"no family", two, nil, lacks + "m:cpu, m:mem, and writes of these fail"},
 		{"classes", classes, map[string]bigtable.FamilySubset{"m": only("cpu")}, lacks + "n:cpu, and writes of these fail"},
+		{"older columns and layouts", renamed, map[string]bigtable.FamilySubset{"n": only("cpu")}, lacks + "m:cpu, and writes of these fail"},
 		{"values", values, map[string]bigtable.FamilySubset{"m": only("5")}, sees},
 	} {
 		b := start(t)
