@@ -170,12 +170,13 @@ func (a *api) answer(ctx context.Context, p endpoint, query string) ([]byte, err
 	return json.Marshal(of)
 }
 
-// watch ends a request with a problem once nothing answers at the address of the server. The client would try again until the timeout.
+// watch ends a request with a problem once nothing answers at the address of the server. The client would try again until the timeout,
+// which says nothing about the server: it is no deadline of reach.
 func (a *api) watch(ctx context.Context, lose context.CancelCauseFunc) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		if err := a.reach(ctx); err != nil && ctx.Err() == nil {
+		if err := a.reach(context.WithoutCancel(ctx)); err != nil {
 			lose(problem(http.StatusServiceUnavailable, "no connection", "%v", err))
 			return
 		}

@@ -648,6 +648,22 @@ func TestAPIUnreachable(t *testing.T) {
 	}
 }
 
+// expired is a context at its deadline, which has not ended it yet.
+type expired struct{ context.Context }
+
+func (expired) Deadline() (time.Time, bool) { return time.Now().Add(-time.Millisecond), true }
+
+// TestAPIWatch watches a server that answers until a request times out, which is no failure of the server.
+func TestAPIWatch(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { _ = l.Close() }()
+	t.Setenv(store.EmulatorVariable, l.Addr().String())
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	(&api{reach: emulates}).watch(expired{ctx}, func(err error) { t.Error(err) })
+}
+
 // grafana finds the JSON for Grafana in the manual.
 var grafana = regexp.MustCompile("(?s)<!-- grafana: (\\w+) -->\n```json\n(.*?)\n```")
 
