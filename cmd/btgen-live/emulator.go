@@ -49,6 +49,10 @@ func (r *request) emulate(ctx context.Context, tables []store.Table) (err error)
 	if err != nil {
 		return err
 	}
+	if host, _, _ := net.SplitHostPort(server.Addr); !net.ParseIP(host).IsLoopback() {
+		fmt.Fprintf(r.cmd.ErrOrStderr(), "warning: --addr %s: other machines can read, change and delete the tables, since an emulator "+
+			"has no authentication; localhost is for this machine alone\n", r.addr)
+	}
 	if err = load(server.Addr); err == nil {
 		err = r.serveTables(ctx, server.Addr, tables)
 	}
