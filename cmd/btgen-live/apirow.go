@@ -54,6 +54,9 @@ func (a *api) row(ctx context.Context, r *request) (any, error) {
 		return nil, errors.New("want the values of one series")
 	}
 	l := r.schema.Layout()
+	if r.sequence > 0 && !l.Sequence {
+		return nil, fmt.Errorf("sequence %d: events of schema %s have none: leave it out", r.sequence, l.Name)
+	}
 	if !codec.Truncate(t, l.Precision).Equal(t) {
 		return nil, fmt.Errorf("time %q: finer than the precision of the schema, %s, so no event has it", r.instant,
 			schema.FormatDuration(l.Precision))

@@ -597,6 +597,7 @@ func TestAPIRefuses(t *testing.T) {
 		`events with the newest first (order=newest) need series values`:                   {400, "events", []string{"schema", "Event", "order", "newest"}},
 		`events in order of time (order=time) need series values`:                          {400, "events", []string{"schema", "Event", "order", "time"}},
 		`points: windows have the width of every`:                                          {400, "windows", append(berlin, "every", "1d", "points", "4")},
+		`sequence 1: events of schema Event have none`:                                     {400, "row", append(berlin, "time", "2021-03-02T03:00:00Z", "sequence", "1")},
 		`from and to: want the time of one event`:                                          {400, "row", append(berlin, "time", "2021-03-02T03:00:00Z", "from", "2021-03-02")},
 		`table "events": query ByCity reads a table of its own: leave one of them out`:     {400, "events", []string{"schema", "Event", "query", "ByCity", "table", "events", "value", "city=berlin"}},
 		`the width of the windows is missing`:                                              {400, "windows", berlin},
