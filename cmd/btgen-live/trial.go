@@ -40,10 +40,13 @@ func tryInstance(_ context.Context, r *request) error {
 
 // removeLeft removes what trials have left, and prints its names.
 func (r *request) removeLeft(ctx context.Context, clients *trial.Clients) error {
-	removed, err := trial.Clean(ctx, clients, r.trial.Now)
+	removed, alike, err := trial.Clean(ctx, clients, r.trial.Now)
 	text := ""
 	for _, table := range removed {
 		text += "removed table " + table + "\n"
+	}
+	for _, table := range alike {
+		text += "left table " + table + ", which no trial has made: it lacks the column family of all that they make\n"
 	}
 	if text == "" && err == nil {
 		text = "nothing to remove\n"

@@ -43,10 +43,10 @@ func TestTrialKilled(t *testing.T) {
 	must(t, err)
 	assert.Same(t, 3, len(left))
 	c := &trial.Clients{Project: storetest.Project, Instance: storetest.Instance, Client: b.Client, Admin: b.Admin}
-	removed, err := trial.Clean(t.Context(), c, time.Now())
+	removed, _, err := trial.Clean(t.Context(), c, time.Now())
 	must(t, err)
 	assert.Same(t, 0, len(removed))
-	removed, err = trial.Clean(t.Context(), c, time.Now().Add(2*time.Hour))
+	removed, _, err = trial.Clean(t.Context(), c, time.Now().Add(2*time.Hour))
 	must(t, err)
 	assert.Same(t, len(left), len(removed))
 }

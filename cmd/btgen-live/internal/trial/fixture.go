@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +54,8 @@ func (r *run) cellTable(ctx context.Context) (string, error) {
 
 // create creates a table, and waits until it can be read.
 func (r *run) create(ctx context.Context, conf *bigtable.TableConf) error {
+	conf.ColumnFamilies = maps.Clone(conf.ColumnFamilies)
+	conf.ColumnFamilies[mark] = bigtable.Family{GCPolicy: bigtable.NoGcPolicy()}
 	err := r.Admin.CreateTableFromConf(ctx, conf)
 	if err != nil && status.Code(err) != codes.AlreadyExists { // of an attempt whose reply was lost
 		return fmt.Errorf("creating a table: %w", err)

@@ -22,6 +22,9 @@ const Prefix = "btgen-trial-"
 // tableName matches the IDs of the tables that a trial makes, and no others.
 var tableName = regexp.MustCompile(`^` + Prefix + `([0-9]{10})-[0-9a-f]{6}-([a-z0-9]+)$`)
 
+// mark is a column family that all tables of trials have: a name alone does not prove who made a table.
+const mark = "btgen-trial"
+
 // leftTable is the name of the table that stays behind for [Resume].
 const leftTable = "left"
 
@@ -60,31 +63,42 @@ func (s scratch) abandoned(now time.Time) bool {
 	return now.Sub(s.made) > abandoned
 }
 
-// scratchTables returns the tables of trials, sorted, and how many others the instance has.
-func (c *Clients) scratchTables(ctx context.Context) (ours []scratch, others int, err error) {
+// scratchTables returns the tables of trials, sorted, and the IDs of the others.
+func (c *Clients) scratchTables(ctx context.Context) (ours []scratch, others []string, err error) {
 	ids, err := c.Admin.Tables(ctx)
 	if err != nil {
-		return nil, 0, fmt.Errorf("listing the tables: %w", err)
+		return nil, nil, fmt.Errorf("listing the tables: %w", err)
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		if s, ok := parseName(id); ok {
+		s, named := parseName(id)
+		if !named {
+			others = append(others, id)
+			continue
+		}
+		info, err := c.Admin.TableInfo(ctx, id)
+		switch {
+		case status.Code(err) == codes.NotFound: // it has just been deleted
+		case err != nil:
+			return nil, nil, fmt.Errorf("reading the families of table %s: %w", id, err)
+		case slices.ContainsFunc(info.FamilyInfos, func(f bigtable.FamilyInfo) bool { return f.Name == mark }):
 			ours = append(ours, s)
-		} else {
-			others++
+		default:
+			others = append(others, id)
 		}
 	}
 	return ours, others, nil
 }
 
-// Clean removes what trials have left that were killed more than an hour ago, and returns the IDs of the removed tables. Tables
-// that stay for [Resume] are removed after 15 days.
-func Clean(ctx context.Context, c *Clients, now time.Time) (removed []string, err error) {
-	ours, _, err := c.scratchTables(ctx)
+// Clean removes what trials have left that were killed more than an hour ago, and returns the IDs of the removed tables, and of
+// those that only have such a name. Tables that stay for [Resume] are removed after 15 days.
+func Clean(ctx context.Context, c *Clients, now time.Time) (removed, alike []string, err error) {
+	ours, others, err := c.scratchTables(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return c.remove(ctx, ours, func(s scratch) bool { return s.abandoned(now) })
+	removed, err = c.remove(ctx, ours, func(s scratch) bool { return s.abandoned(now) })
+	return removed, slices.DeleteFunc(others, func(id string) bool { _, named := parseName(id); return !named }), err
 }
 
 // remove removes some tables.

@@ -93,9 +93,11 @@ func tableChanges() (out []Assumption) {
 	}...)
 }
 
-// setUp sets up tables with the prefix of the trial.
-func (r *run) setUp(ctx context.Context, dry bool, allow []string, t ...store.Table) (setup.Plan, error) {
-	return setup.Setup(ctx, r.Admin, nil, t, setup.Options{TablePrefix: r.prefix, NoHistory: true, AllowDrafts: true, DryRun: dry, Allow: allow})
+// setUp sets up a table with the prefix of the trial.
+func (r *run) setUp(ctx context.Context, dry bool, allow []string, of store.Table) (setup.Plan, error) {
+	of.Families = append(slices.Clip(of.Families), store.Family{Name: mark})
+	o := setup.Options{TablePrefix: r.prefix, NoHistory: true, AllowDrafts: true, DryRun: dry, Allow: allow}
+	return setup.Setup(ctx, r.Admin, nil, []store.Table{of}, o)
 }
 
 // setUpOnce sets up a table, unless that was done, and returns its ID.
@@ -286,7 +288,8 @@ func tableListed(ctx context.Context, p place) (string, error) {
 func tableNamed(n int, code codes.Code) check {
 	return func(ctx context.Context, p place) (string, error) {
 		what := fmt.Sprintf("an ID of %d characters", n)
-		return saw(what, p.Admin.CreateTable(ctx, p.prefix+strings.Repeat("n", n-len(p.prefix))), code)
+		conf := bigtable.TableConf{TableID: p.prefix + strings.Repeat("n", n-len(p.prefix)), ColumnFamilies: map[string]bigtable.Family{mark: {}}}
+		return saw(what, p.Admin.CreateTableFromConf(ctx, &conf), code)
 	}
 }
 

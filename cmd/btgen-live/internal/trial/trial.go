@@ -139,8 +139,8 @@ func (r *run) all(ctx context.Context, tried []Assumption) (report *Report, err 
 	switch {
 	case err != nil:
 		return nil, err
-	case others > 0 && !r.Beside:
-		return nil, &OccupiedError{others}
+	case len(others) > 0 && !r.Beside:
+		return nil, &OccupiedError{len(others)}
 	}
 	r.Notice(r.announcement(tried))
 	defer func() { err = errors.Join(err, r.removeAll(context.WithoutCancel(ctx))) }()

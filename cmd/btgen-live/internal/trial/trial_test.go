@@ -46,13 +46,13 @@ func tablesOf(t *testing.T, c *Clients) []string {
 // TestBeside checks that a trial refuses an instance with tables, unless it is told, and leaves them alone.
 func TestBeside(t *testing.T) {
 	c := start(t)
-	for _, id := range []string{"mine", "btgen-trial-mine", "btgen-trial-1000000000-000000-cells-mine"} {
+	for _, id := range []string{"mine", "btgen-trial-mine", "btgen-trial-1000000000-000000-cells-mine", runPrefix(time.Unix(1e9, 0), 0) + "cells"} {
 		assert.Must(t, c.Admin.CreateTable(t.Context(), id))
 	}
 	before := tablesOf(t, c)
 	o := options(t, "order-rows")
 	_, err := Run(t.Context(), c, o)
-	if occupied, ok := errors.AsType[*OccupiedError](err); !ok || occupied.Tables != 3 {
+	if occupied, ok := errors.AsType[*OccupiedError](err); !ok || occupied.Tables != 4 {
 		t.Errorf("the error is %v", err)
 	}
 	o.Beside = true
@@ -73,15 +73,16 @@ func TestAbandoned(t *testing.T) {
 	for _, clean := range []bool{true, false} {
 		c := start(t)
 		for _, id := range slices.Concat(stays, goes) {
-			assert.Must(t, c.Admin.CreateTable(t.Context(), id))
+			assert.Must(t, c.Admin.CreateTableFromConf(t.Context(), &bigtable.TableConf{TableID: id, ColumnFamilies: map[string]bigtable.Family{mark: {}}}))
 			if strings.HasSuffix(id, "protected") {
 				assert.Must(t, c.Admin.UpdateTableWithDeletionProtection(t.Context(), id, bigtable.Protected))
 			}
 		}
 		if clean {
-			removed, err := Clean(t.Context(), c, now)
+			removed, alike, err := Clean(t.Context(), c, now)
 			assert.Must(t, err)
 			assert.Same(t, goes, removed)
+			assert.Same(t, 0, len(alike))
 		} else {
 			_, err := Run(t.Context(), c, options(t, "order-rows"))
 			assert.Must(t, err)
