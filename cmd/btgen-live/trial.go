@@ -10,6 +10,9 @@ import (
 
 // tryInstance tries on an instance what btgen assumes of Bigtable, or only removes what trials have left.
 func tryInstance(_ context.Context, r *request) error {
+	if len(r.args) > 0 && (r.clean || r.resume) {
+		return fmt.Errorf("%q: --clean tries nothing, and --resume judges all that --leave has left: leave out the IDs", r.args[0])
+	}
 	ctx, admin, err := r.connectBoth()
 	if err != nil {
 		return err

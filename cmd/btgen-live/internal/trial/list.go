@@ -18,8 +18,8 @@ func (r *run) announcement(tried []Assumption) string {
 	if r.Leave {
 		left = ", except for one with a few bytes, which --resume removes"
 	}
-	return fmt.Sprintf("trying %d assumptions with up to 60 scratch tables %s*, which are removed at the end%s. They hold less than 100 MB for some minutes, and "+
-		"no nodes are added: less than a cent if a GB costs less than $1 a month", len(tried), r.prefix, left)
+	return fmt.Sprintf("trying %s with up to 60 scratch tables %s*, which are removed at the end%s. They hold less than 100 MB for some minutes, and "+
+		"no nodes are added: less than a cent if a GB costs less than $1 a month", countOf(len(tried)), r.prefix, left)
 }
 
 // Page returns docs/reference/assumptions.md, which lists the assumptions in Markdown by their sources.

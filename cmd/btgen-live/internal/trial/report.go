@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/store"
 )
 
@@ -52,8 +53,13 @@ func (r *Report) count(v Verdict) (n int) {
 
 // summary says how many assumptions hold.
 func (r *Report) summary() string {
-	return fmt.Sprintf("%d assumptions: %d hold, %d fail, %d not tried", len(r.Results), r.count(Holds), r.count(Fails), r.count(NotTried))
+	holds, fails := r.count(Holds), r.count(Fails)
+	return fmt.Sprintf("%s: %d %s, %d %s, %d not tried", countOf(len(r.Results)), holds, words.Plural(holds, "holds", "hold"),
+		fails, words.Plural(fails, "fails", "fail"), r.count(NotTried))
 }
+
+// countOf formats a number of assumptions.
+func countOf(n int) string { return words.Count(float64(n), "assumption", "assumptions") }
 
 // Text returns the report for people: what fails or was not tried with all that is known, and the rest in a line each.
 func (r *Report) Text() string {
