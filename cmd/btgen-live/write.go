@@ -46,13 +46,11 @@ func writeEvents(_ context.Context, r *request) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if r.reader.Partial {
-		if reader, err = format.NewJoiner(reader, layout, r.reader); err != nil {
-			return err
-		}
-	}
 	l := newLoading(r, name)
 	ctx, err := l.connect()
+	if err == nil && r.reader.Partial {
+		reader, err = format.NewJoiner(reader, layout, r.reader, r.unmerged == nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -113,29 +111,26 @@ func (l *loading) connect() (context.Context, error) {
 	o.Hooks.End = l.ended
 	if l.dryRun {
 		ctx := l.interruptible()
-		rehearsal, err := l.rehearse(ctx, o)
-		l.write = rehearsal
+		var err error
+		l.write, err = l.rehearse(ctx, o)
 		return ctx, err
 	}
 	ctx, err := l.request.connect()
 	if err != nil {
 		return ctx, err
 	}
-	l.write = l.writeAll(l.schema.NewWriter(l.client, o))
+	l.write = l.writeAll(ctx, l.schema.NewWriter(l.client, o))
 	return ctx, nil
 }
 
 // writeAll returns a function that writes events. With --merge, they keep what is stored of the fields that they lack; in tables that
 // do not support it, events of the file alone are joined.
-func (r *request) writeAll(w *dynamic.Writer) func(ctx context.Context, events []dynamic.Event) error {
-	return func(ctx context.Context, events []dynamic.Event) error {
-		err := w.WriteAll(ctx, events, store.WriteOptions{LastWins: true, Merge: r.reader.Partial && r.unmerged == nil})
-		if refused, is := errors.AsType[*store.MergeError](err); is {
-			r.unmerged = refused
-			err = w.WriteAll(ctx, events, store.WriteOptions{LastWins: true})
-		}
-		return err
+func (r *request) writeAll(ctx context.Context, w *dynamic.Writer) func(ctx context.Context, events []dynamic.Event) error {
+	o := store.WriteOptions{LastWins: true, Merge: r.reader.Partial}
+	if refused, is := errors.AsType[*store.MergeError](w.WriteAll(ctx, nil, o)); is {
+		r.unmerged, o.Merge = refused, false
 	}
+	return func(ctx context.Context, events []dynamic.Event) error { return w.WriteAll(ctx, events, o) }
 }
 
 // record is an event of the input, or an error.
@@ -345,7 +340,10 @@ func (l *loading) finish(ctx context.Context, err error) error {
 	note(l.reported, "line", "reported")
 	note(l.others, "line", "of other metrics skipped")
 	others, advice := "others", " (--merge joins their fields)"
-	if l.reader.Partial {
+	switch {
+	case l.reader.Partial && l.unmerged == nil:
+		others, advice = "or completed others", ""
+	case l.reader.Partial:
 		others, advice = "values of others", ""
 	}
 	r := l.replaced
@@ -379,7 +377,7 @@ func (r *request) rehearse(ctx context.Context, o store.WriterOptions) (func(con
 			ids = append(ids, id)
 		}
 	}
-	write := r.writeAll(r.schema.NewWriter(server.Client, o))
+	write := r.writeAll(ctx, r.schema.NewWriter(server.Client, o))
 	return func(ctx context.Context, events []dynamic.Event) error {
 		refused := write(ctx, events)
 		for _, id := range ids {

@@ -66,12 +66,9 @@ func (s *Schema) column(t *layout.Table, c layout.Column) store.Part {
 	for _, o := range c.Older {
 		older = append(older, store.Was(o.Qualifier, value.OlderCoding(f, o.Was, o.Values)).In(o.Family))
 	}
-	if f.Default != nil && !f.Optional {
-		return store.DefaultColumn(index, c.Qualifier, coding, f.Default, older...)
-	}
 	p := store.RequiredColumn(index, c.Qualifier, coding, older...)
-	if f.Optional {
-		p = p.If(func(v any) bool { return *v.(*any) != nil }, func(v any) { *v.(*any) = nil })
+	if !f.Required() {
+		p = p.If(func(v any) bool { return *v.(*any) != nil }, func(v any) { *v.(*any) = f.Default })
 	}
 	return p
 }

@@ -25,7 +25,7 @@ type Event struct {
 	Series   []any // one for each of Layout.Series
 	Time     time.Time
 	Sequence uint32
-	Values   []any // one for each of Layout.Fields; nil for fields that the event lacks
+	Values   []any // one for each of Layout.Fields; nil for fields that the event lacks, which are read as their defaults
 	// Class, TTL, ExpiresAt and WrittenAt have the same meaning as in generated events; zero
 	// if those of the schema lack them.
 	Class     int
@@ -187,7 +187,7 @@ func (s *Schema) check(event any) error {
 	}
 	for i, v := range s.sized(e.Values) {
 		f := &s.layout.Fields[i]
-		if f.Optional && v == nil {
+		if !f.Required() && v == nil {
 			continue
 		}
 		if err := s.checkValue(f, v); err != nil {

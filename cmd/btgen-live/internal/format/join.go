@@ -83,13 +83,14 @@ var errFar = fmt.Errorf("they are too far apart to be joined, by more than about
 // Joiner reads the events of another reader, and joins those of the same series, time and sequence number, as
 // InfluxDB does: the result has the fields of all of them, and the last value of each. It holds at most 100,000
 // events and about 32 MiB. An event with other fields than one that it no longer holds, which it would replace, ends the reading
-// with a *ScatteredError.
+// with a *ScatteredError, unless the tables merge them.
 type Joiner struct {
 	reader   Reader
 	parser   *Builder
 	ids      *Identities
 	emitted  recent[emitted]
-	most     int // events that it holds: one if only those that follow each other are joined
+	most     int  // events that it holds: one if only those that follow each other are joined
+	merges   bool // the tables keep what is stored of fields that an event lacks
 	held     map[string]*heldEvent
 	queue    []*heldEvent // in the order of lines
 	bytes    int
@@ -124,9 +125,14 @@ type heldEvent struct {
 	err         error
 }
 
-// NewJoiner returns a Joiner. reader must be that of ReaderOptions whose Partial is set.
-func NewJoiner(reader Reader, l *layout.Layout, o ReaderOptions) (*Joiner, error) {
-	return newJoiner(reader, l, o, maxHeld)
+// NewJoiner returns a Joiner. reader must be that of ReaderOptions whose Partial is set. merges says that tables keep what is stored of
+// the fields that an event lacks: then it gets no defaults, which would replace that.
+func NewJoiner(reader Reader, l *layout.Layout, o ReaderOptions, merges bool) (*Joiner, error) {
+	j, err := newJoiner(reader, l, o, maxHeld)
+	if err == nil {
+		j.merges, j.parser.options.Partial = merges, merges
+	}
+	return j, err
 }
 
 func newJoiner(reader Reader, l *layout.Layout, o ReaderOptions, most int) (*Joiner, error) {
@@ -169,7 +175,7 @@ func (j *Joiner) Next() (dynamic.Event, int, error) {
 	return first.event, first.line, first.err
 }
 
-// complete sets the defaults of an event.
+// complete sets the defaults of an event, unless tables keep what is stored.
 func (j *Joiner) complete(of *heldEvent) error {
 	const fnvBasis, fnvPrime = 0xcbf29ce484222325, 0x100000001b3
 	now := emitted{fnvBasis, of.line}
@@ -183,7 +189,7 @@ func (j *Joiner) complete(of *heldEvent) error {
 	switch {
 	case known && before.columns != now.columns && j.most == 1:
 		return &ScatteredError{Line: of.line, Before: before.line, Err: ErrScattered}
-	case known && before.columns != now.columns:
+	case known && before.columns != now.columns && (name != "" || !j.merges):
 		return &ScatteredError{Line: of.line, Before: before.line, Err: errFar}
 	case name == "":
 		return nil

@@ -26,7 +26,7 @@ c,2026-01-02T03:04:05Z,,3,
 // of them.
 func TestJoiner(t *testing.T) {
 	l, o := resolve(t), format.ReaderOptions{Partial: true}
-	j, err := format.NewJoiner(newReader(t, l, "csv", rowsOfOneTime, o), l, o)
+	j, err := format.NewJoiner(newReader(t, l, "csv", rowsOfOneTime, o), l, o, false)
 	must(t, err)
 	want := []string{
 		`line 2: 2026-01-02T03:04:05Z []interface {}{"a", 1, 2, "n", interface {}(nil), interface {}(nil), "idle"}`,
@@ -43,17 +43,17 @@ func TestJoiner(t *testing.T) {
 func TestJoinerFar(t *testing.T) {
 	l, o := resolve(t), format.ReaderOptions{Partial: true}
 	for _, tt := range []struct {
-		n    int
-		last string
-		ends bool
-	}{{50_000, ",2", false}, {150_000, ",2", true}, {150_000, "2,", false}} {
+		n            int
+		last         string
+		merges, ends bool
+	}{{50_000, ",2", false, false}, {150_000, ",2", false, true}, {150_000, ",2", true, true}, {150_000, "2,2", true, false}, {150_000, "2,", false, false}} {
 		var b strings.Builder
 		b.WriteString("host,time,value,count\na,2026-01-02T03:04:05Z,1,\n")
 		for i := range tt.n {
 			fmt.Fprintf(&b, "h%d,2026-01-02T03:04:05Z,1,\n", i)
 		}
 		b.WriteString("a,2026-01-02T03:04:05Z," + tt.last + "\n")
-		j, err := format.NewJoiner(newReader(t, l, "csv", b.String(), o), l, o)
+		j, err := format.NewJoiner(newReader(t, l, "csv", b.String(), o), l, o, tt.merges)
 		must(t, err)
 		for err == nil {
 			_, _, err = j.Next()
