@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,8 @@ func (r *request) proposeForTable() (*infer.Proposal, error) {
 		return nil, errors.New("no table is named: add --table T with the ID of the table for which to propose a schema, " +
 			"or the file with events of another system")
 	}
-	if err := r.required(); err != nil {
+	if err := cmp.Or(r.without("is for files", "format", "metric", "time-unit", "time-layout", "zone", "delimiter", "columns", "null", "series",
+		"time-column"), r.required()); err != nil {
 		return nil, err
 	}
 	defer r.step("reading up to %d rows of table %s%s", r.sample, r.prefix, r.tableID).Stop()
@@ -117,8 +119,8 @@ func (r *request) printProposal(p *infer.Proposal) (err error) {
 	if p.Report != nil {
 		summary = reportText(p.Report)
 	}
-	if p.Partial {
-		summary = "some lines were not read: the first comments of the schema name them\n"
+	if n := len(p.Unread); n > 0 {
+		summary = fmt.Sprintf("%s of the sample %s not read, as in line %v\n", countOf(n, "line"), words.Plural(n, "is", "are"), p.Unread[0])
 	}
 	if len(p.Questions) > 0 {
 		summary += fmt.Sprintf("%s in the schema\n", countOf(len(p.Questions), "question"))
@@ -132,7 +134,7 @@ func (r *request) printProposal(p *infer.Proposal) (err error) {
 	if err == nil {
 		_, err = io.WriteString(stdout, summary)
 	}
-	if err == nil && (p.Partial || p.Report != nil && len(p.Report.Findings) > 0) {
+	if err == nil && (p.Unread != nil || p.Report != nil && len(p.Report.Findings) > 0) {
 		err = cli.ErrFindings
 	}
 	return err
@@ -161,8 +163,9 @@ func (r *request) proposeForFile() (*infer.Proposal, error) {
 
 // proposeForCQL proposes a schema for a table definition.
 func (r *request) proposeForCQL(_ string, in io.Reader) (*infer.Proposal, error) {
-	if r.several != nil || r.timeColumn != "" || r.format != "" {
-		return nil, errors.New("--format, --series and --time-column are for files with events, and this is a table definition")
+	if err := r.without("is for events, and this is a table definition", "format", "metric", "time-unit", "time-layout", "zone", "delimiter",
+		"columns", "null", "series", "time-column", "sample", "key-prefix", "versions"); err != nil {
+		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(in, infer.MaxCQL+1))
 	if err != nil {
@@ -173,6 +176,9 @@ func (r *request) proposeForCQL(_ string, in io.Reader) (*infer.Proposal, error)
 
 // proposeForRecords proposes a schema for events.
 func (r *request) proposeForRecords(name string, in io.Reader) (*infer.Proposal, error) {
+	if err := r.without("is for tables, and this is a file", "table", "key-prefix", "versions"); err != nil {
+		return nil, err
+	}
 	f, err := r.inputFormat(in, name)
 	if err != nil {
 		return nil, err
@@ -190,25 +196,31 @@ func (r *request) proposeForRecords(name string, in io.Reader) (*infer.Proposal,
 	if strings.Contains(r.timeColumn, "+") {
 		r.reader.CSV.Joined = []string{r.timeColumn}
 	}
-	scanner, err := f.Scan(in, r.reader)
-	if err != nil {
-		return nil, err
-	}
 	limit := inferredLines
 	if r.given("sample") {
 		limit = r.sample
 	}
 	base := filepath.Base(name)
 	return infer.ProposeRecords(infer.Records{
-		Name: strings.TrimSuffix(base, filepath.Ext(base)), Title: words.Printable(base), Format: f, Scanner: scanner, Options: r.reader,
+		Name: strings.TrimSuffix(base, filepath.Ext(base)), Title: words.Printable(base), Format: f, Input: in, Options: r.reader,
 		Time: r.timeColumn, Series: r.several, Limit: limit, File: r.args[0],
 		Flags: r.flagsToLoad("time-unit", "zone", "time-layout", "delimiter", "null", "columns"),
 	})
 }
 
+// without returns an error if the command line has a flag that would be ignored.
+func (r *request) without(why string, names ...string) error {
+	for _, name := range names {
+		if r.given(name) {
+			return fmt.Errorf("--%s %s: leave it out", name, why)
+		}
+	}
+	return nil
+}
+
 // flagsToLoad returns the flags of the command that loads the file which the command line has, and that of the schema.
 func (r *request) flagsToLoad(names ...string) []string {
-	flags := r.repeated(append(names, "project", "instance", "prefix")...)
+	flags := r.repeated(append(names, "project", "instance", "prefix", "app-profile", "timeout")...)
 	if r.out != "" {
 		flags = append(flags, "--schemas "+words.Shell(filepath.Dir(r.out)))
 	}

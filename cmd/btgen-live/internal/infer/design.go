@@ -10,15 +10,16 @@ import (
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/diag"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // design is a schema for a new table: events of another system that are moved to it.
 type design struct {
-	about        []string // comments at the top
-	partial      bool     // lines were not read; see Proposal.Partial
-	table        string   // in the other system
+	about        []string                                               // comments at the top
+	unread       func(l *layout.Layout, o format.ReaderOptions) []error // see Proposal.Unread; nil without events
+	table        string                                                 // in the other system
 	series       []designValue
 	partition    int // number of series values before the bucket
 	fields       []designValue
@@ -62,12 +63,19 @@ func (d *design) propose() (*Proposal, error) {
 	for _, f := range result.Diagnostics {
 		d.ask(f.Severity == diag.Warning, "%s [%s]", f.Message, f.Rule)
 	}
-	command := d.command()
+	command, o := d.command()
 	if oneLine(command) != command {
 		return nil, fmt.Errorf("%s: %w: a name has characters that no command can have: %q", d.table, ErrNoSchema, command)
 	}
-	p := d.write()
-	return &Proposal{Schema: p.text(append(d.about, "Load them with "+command)...), Questions: p.asks, Partial: d.partial}, nil
+	p, out := d.write(), new(Proposal)
+	if d.unread != nil {
+		out.Unread = d.unread(result.Layouts[0], o)
+	}
+	for _, err := range out.Unread[:min(len(out.Unread), 3)] {
+		d.about = append(d.about, "Not read: "+err.Error())
+	}
+	out.Schema, out.Questions = p.text(append(d.about, "Load them with "+command)...), p.asks
+	return out, nil
 }
 
 // write returns the schema: a row per series and bucket, or per event if events are closer than the timestamps of
@@ -143,15 +151,21 @@ func (v *designValue) item() item {
 	return out
 }
 
-func (d *design) command() string {
+// command returns the command that loads the events, and what it says about the names and the series of the file.
+func (d *design) command() (string, format.ReaderOptions) {
+	o := format.ReaderOptions{Names: map[string]string{}, Series: map[string]string{}}
 	flags := append([]string{"btgen-live write", d.names.eventName(d.table), cmp.Or(d.file, "FILE")}, d.loading...)
-	add := func(from, to string) { flags = append(flags, "--map "+words.ShellPair(from, to)) }
+	add := func(from, to string) {
+		flags = append(flags, "--map "+words.ShellPair(from, to))
+		o.Names[from] = to
+	}
 	if d.timeName != "" && d.timeName != "time" {
 		add(d.timeName, "time")
 	}
 	for _, v := range slices.Concat(d.series, d.fields) {
 		if v.constant {
 			flags = append(flags, "--series "+words.ShellPair(v.name, v.example))
+			o.Series[v.name] = v.example
 		} else if v.name != v.source {
 			add(v.part.Qualified(v.source), v.name)
 		}
@@ -159,7 +173,7 @@ func (d *design) command() string {
 	for _, name := range d.left {
 		add(name, "")
 	}
-	return strings.Join(flags, " ")
+	return strings.Join(flags, " "), o
 }
 
 // bucketQuestion asks about the bucket of events that may be frequent.

@@ -41,8 +41,8 @@ type Proposal struct {
 	Questions []string
 	// Report is what of the sample the schema reads.
 	Report *verify.Report
-	// Partial reports whether lines of a file could not be read. Comments of the schema name them.
-	Partial bool
+	// Unread are the errors of lines of a file that the schema does not read.
+	Unread []error
 }
 
 // Errors of [Propose].

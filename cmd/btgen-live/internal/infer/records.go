@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
+	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/words"
 	"github.com/btgen-dev/btgen/runtime/codec"
@@ -23,7 +24,7 @@ type Records struct {
 	Name    string         // of the table, unless all records have one metric
 	Title   string         // of the file, for the first comment
 	Format  *format.Format // of the file
-	Scanner format.Scanner // of Format, with Options
+	Input   io.Reader
 	Options format.ReaderOptions
 	Time    string   // the column of CSV with the time; empty to find it
 	Series  []string // the columns of CSV that tell one series from another; nil to find them
@@ -43,12 +44,16 @@ const (
 // on the records alone. Report is nil.
 func ProposeRecords(r Records) (*Proposal, error) {
 	s := &recordSample{Records: r, byName: map[columnName]*recordColumn{}, points: map[eventTime]bool{}}
-	p, err := s.propose()
+	scanner, err := r.Format.Scan(io.TeeReader(r.Input, &s.text), r.Options)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.propose(scanner)
 	return p, format.Uncommented(s.columns, err)
 }
 
-func (s *recordSample) propose() (*Proposal, error) {
-	if err := s.read(); err != nil {
+func (s *recordSample) propose(scanner format.Scanner) (*Proposal, error) {
+	if err := s.read(scanner); err != nil {
 		return nil, err
 	}
 	if len(s.records) == 0 {
@@ -78,6 +83,8 @@ func (s *recordSample) propose() (*Proposal, error) {
 type recordSample struct {
 	Records
 	records   [][]format.Value
+	text      bytes.Buffer    // of the input, up to and after the line of the last record
+	last      int             // that line
 	errors    []string        // the first
 	all       []*recordColumn // in the order in which they appear
 	byName    map[columnName]*recordColumn
@@ -131,11 +138,11 @@ func (s *recordSample) values(part format.Part) (out data) {
 // isEmpty reports whether there is no value that is not empty.
 func (c *recordColumn) isEmpty() bool { return c.values.first(isFull) == nil }
 
-func (s *recordSample) read() error {
+func (s *recordSample) read(scanner format.Scanner) error {
 	var r format.Record
 	for failed, total := 0, 0; len(s.records) < s.Limit && failed <= s.Limit && total < maxBytes; {
-		err := s.Scanner.Scan(&r)
-		s.columns = r.Columns
+		err := scanner.Scan(&r)
+		s.columns, s.last = r.Columns, r.Line
 		_, refused := errors.AsType[*format.InputError](err)
 		switch {
 		case err == io.EOF:
@@ -275,10 +282,7 @@ func (s *recordSample) design() (*design, error) {
 		ttl: "{keep: forever}", ttlAsk: "How long are events kept? To delete them after a year, write {max_age: 365d}.",
 		about: []string{fmt.Sprintf("Proposed by btgen-live infer from %s, %s: %s, %s.", s.Title, s.Format.Title,
 			words.Count(float64(len(s.lines)), "line", "lines"), words.Count(float64(s.events()), "event", "events"))},
-		loading: append([]string{"--format " + s.Format.Name}, s.Flags...), partial: len(s.errors) > 0,
-	}
-	for _, e := range s.errors {
-		d.about = append(d.about, "Not read: "+e)
+		loading: append([]string{"--format " + s.Format.Name}, s.Flags...), unread: s.unread,
 	}
 	if s.File != "" && oneLine(s.File) == s.File && !strings.HasPrefix(s.File, "-") {
 		d.file = words.Shell(s.File)
@@ -305,6 +309,34 @@ func (s *recordSample) design() (*design, error) {
 	}
 	s.time(d)
 	return d, nil
+}
+
+// unread returns the errors of the lines of the sample that the command which loads the file would report.
+func (s *recordSample) unread(l *layout.Layout, names format.ReaderOptions) (out []error) {
+	o := s.Options
+	o.Names, o.Series, o.Partial = names.Names, names.Series, s.merge
+	reader, err := s.Format.Read(&s.text, l, o)
+	if err == nil && s.merge {
+		reader, err = format.NewJoiner(reader, l, o, false)
+	}
+	for err == nil {
+		e, line, failed := reader.Next()
+		refused, is := errors.AsType[*format.InputError](failed)
+		if is {
+			line = refused.Line
+		}
+		switch {
+		case failed == io.EOF || line > s.last:
+			return out
+		case failed != nil && !is:
+			err = failed
+		case is:
+			out = append(out, failed)
+		case !slices.ContainsFunc(e.Values, func(v any) bool { return v != nil }):
+			out = append(out, fmt.Errorf("%d:1: event has no value", line))
+		}
+	}
+	return append(out, err)
 }
 
 // part returns the part of a record that values are in the file: cells of CSV have none.

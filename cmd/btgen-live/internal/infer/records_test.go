@@ -74,10 +74,7 @@ func (c *recordsCase) propose(t testing.TB, input []byte) (*infer.Proposal, erro
 		return infer.ProposeCQL(string(input), table)
 	}
 	r.Format = format.Find(c.format)
-	var err error
-	if r.Scanner, err = r.Format.Scan(bytes.NewReader(input), r.Options); err != nil {
-		return nil, err
-	}
+	r.Input = bytes.NewReader(input)
 	return infer.ProposeRecords(r)
 }
 
