@@ -13,7 +13,11 @@ import (
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/gen/layout"
+	"github.com/btgen-dev/btgen/gen/sample"
+	"github.com/btgen-dev/btgen/gen/schema"
 	"github.com/btgen-dev/btgen/gen/value"
+	"github.com/btgen-dev/btgen/gen/words"
+	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
@@ -232,6 +236,10 @@ func parseValues(l *layout.Layout, what string, inputs []layout.Input, args []st
 // parseInput parses the value of an input, or its range.
 func parseInput(l *layout.Layout, what string, in *layout.Input, arg, text string) (any, error) {
 	f, texts := in.Of(l), []string{text}
+	if texty := f.Type == schema.String || f.Type == schema.Bytes; text == "" && in.Form == codec.GivenValue && !(texty && in.Where) {
+		example := value.Append(nil, f, codec.TextValues, sample.Value(f, 0, sample.SeriesTime))
+		return nil, fmt.Errorf("%q: %s is empty: want a value of type %s, such as %s", arg, f.Name, f.Type, words.ShellPair(f.Name, string(example)))
+	}
 	if in.Ends() == 2 {
 		if texts = strings.Split(text, ".."); len(texts) != 2 || texts[1] == "" {
 			return nil, fmt.Errorf("%q: %s takes a range of %s with two ends, the last of which is excluded: write %s=from..to",
