@@ -90,6 +90,10 @@ func (r *request) eventAnswer(page *store.Page) (*answer, error) {
 	return &answer{columns: columns, one: "event", page: page, rows: func(ctx context.Context) iter.Seq2[*dynamic.Event, error] {
 		return func(yield func(*dynamic.Event, error) bool) {
 			for e, err := range r.events(ctx, o) {
+				if o.TimeOrder && (errors.Is(err, store.ErrOrder) || errors.Is(err, store.ErrPage)) {
+					err = errors.New("order=time: the rows of these events are in another order: leave it out, and sort the events, " +
+						"or select one series")
+				}
 				if !yield(&e, err) {
 					return
 				}

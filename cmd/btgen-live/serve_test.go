@@ -596,6 +596,7 @@ func TestAPIRefuses(t *testing.T) {
 		`the newest event of each series (latest) needs series values`:                     {400, "latest", []string{"schema", "Event"}},
 		`events with the newest first (order=newest) need series values`:                   {400, "events", []string{"schema", "Event", "order", "newest"}},
 		`events in order of time (order=time) need series values`:                          {400, "events", []string{"schema", "Event", "order", "time"}},
+		`order=time: the rows of these events are in another order: leave it out`:          {400, "events", []string{"schema", "Event", "query", "ByCity", "value", "city=berlin", "order", "time"}},
 		`points: windows have the width of every`:                                          {400, "windows", append(berlin, "every", "1d", "points", "4")},
 		`sequence 1: events of schema Event have none`:                                     {400, "row", append(berlin, "time", "2021-03-02T03:00:00Z", "sequence", "1")},
 		`from and to: want the time of one event`:                                          {400, "row", append(berlin, "time", "2021-03-02T03:00:00Z", "from", "2021-03-02")},
