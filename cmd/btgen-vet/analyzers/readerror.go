@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/inspector"
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // ReadError reports loops over events that ignore the error.
@@ -22,7 +23,7 @@ func readError(p *pass, file inspector.Cursor) error {
 			continue
 		}
 		switch at, ok := p.droppedIn(c); {
-		case isBlank(loop.Value) && !isBlank(loop.Key):
+		case isBlank(loop.Value):
 			p.found(loop.X, "the error of the read is ignored: a failed read ends the loop early, with an empty event; check it in the loop", p.checkError(c)...)
 		case ok:
 			p.found(at, "the error of the read is lost: the caller takes what was read for all events; return the error")
@@ -31,8 +32,9 @@ func readError(p *pass, file inspector.Cursor) error {
 	return nil
 }
 
-// reads reports whether an expression has the events, or the like, of a read and its errors.
-func (p *pass) reads(e ast.Expr) bool {
+// reads reports whether an expression has the events, or the like, of a read and its errors, also one that a function of the package
+// returns.
+func (p *pass) reads(e ast.Expr, seen ...*types.Func) (found bool) {
 	s, ok := types.Unalias(p.TypesInfo.TypeOf(e)).Underlying().(*types.Signature)
 	if !ok || s.Params().Len() != 1 {
 		return false
@@ -45,8 +47,23 @@ func (p *pass) reads(e ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	of, _ := p.storeMethod(call)
-	return of != ""
+	if of, _ := p.storeMethod(call); of != "" {
+		return true
+	}
+	f := typeutil.StaticCallee(p.TypesInfo, call)
+	if f == nil || slices.Contains(seen, f) {
+		return false
+	}
+	if body := p.bodyOf(f.Origin()); body != nil {
+		ast.Inspect(body, func(n ast.Node) bool {
+			if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == 1 {
+				found = found || p.reads(r.Results[0], append(seen, f)...)
+			}
+			_, nested := n.(*ast.FuncLit)
+			return !found && !nested
+		})
+	}
+	return found
 }
 
 // droppedIn returns the place where a loop drops its error; false if it may use it.

@@ -18,6 +18,12 @@ func blank(ctx context.Context, r *examples.PositionReader, s examples.PositionS
 	for e := range r.Read(ctx, s, from, to) { // want `the error of the read is ignored`
 		n += int(e.Latitude)
 	}
+	for range r.Read(ctx, s, from, to) { // want `the error of the read is ignored`
+		n++
+	}
+	for e := range day(ctx, r, s) { // want `the error of the read is ignored`
+		n += int(e.Latitude)
+	}
 	events := r.Read(ctx, s, from, to)
 	for e := range events { // want `the error of the read is ignored`
 		n += int(e.Latitude)
@@ -81,9 +87,6 @@ func checked(ctx context.Context, r *examples.PositionReader, s examples.Positio
 		}
 		n += int(e.Latitude)
 	}
-	for range r.Read(ctx, s, from, to) {
-		return n, nil
-	}
 	for e := range numbers() {
 		n += e
 	}
@@ -97,5 +100,15 @@ func checked(ctx context.Context, r *examples.PositionReader, s examples.Positio
 	_ = failed
 	return n, err
 }
+
+func day(ctx context.Context, r *examples.PositionReader, s examples.PositionSeries) iter.Seq2[examples.PositionEvent, error] {
+	if s.Region == "" {
+		return again(s)
+	}
+	events := r.Read(ctx, s, from, to)
+	return events
+}
+
+func again(s examples.PositionSeries) iter.Seq2[examples.PositionEvent, error] { return again(s) }
 
 func numbers() iter.Seq2[int, error] { return nil }
