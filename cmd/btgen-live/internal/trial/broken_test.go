@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -32,12 +33,12 @@ var update = flag.Bool("update", false, "rewrite testdata/broken.txt and the pag
 // tamper breaks a server in one way.
 type tamper struct {
 	name    string
-	request func(request any)                                                                       // changes a request
-	filter  func(f filter)                                                                          // changes each part of the filter of a read or of a condition
-	cells   func(cells []cell) []cell                                                               // changes what a read returns
-	answer  func(request, response any, err error) (any, error)                                     // changes the answer to another request
-	entries func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry // changes the results of a bulk request
-	reads   func(err error) error                                                                   // changes the error of a read
+	request func(request any)                                   // changes a request
+	filter  func(f filter)                                      // changes each part of the filter of a read or of a condition
+	cells   func(cells []cell) []cell                           // changes what a read returns
+	answer  func(request, response any, err error) (any, error) // changes the answer to another request
+	entries func(all []result) []result                         // changes the results of a bulk request
+	reads   func(err error) error                               // changes the error of a read
 }
 
 // options returns the options of a broken server.
@@ -153,6 +154,50 @@ func eachRow(change func(row []cell) []cell) func([]cell) []cell {
 	}
 }
 
+// sorted sorts the cells of each row.
+func sorted(compare func(a, b cell) int) func([]cell) []cell {
+	return eachRow(func(row []cell) []cell {
+		slices.SortStableFunc(row, compare)
+		return row
+	})
+}
+
+// same returns 1 for equal texts, and 0 for others.
+func same(a, b string) int {
+	if a == b {
+		return 1
+	}
+	return 0
+}
+
+// eachCell changes each cell.
+func eachCell(change func(c *cell)) func([]cell) []cell {
+	return func(cells []cell) []cell {
+		for i := range cells {
+			change(&cells[i])
+		}
+		return cells
+	}
+}
+
+// without drops cells.
+func without(drop func(c cell) bool) func([]cell) []cell {
+	return func(cells []cell) []cell { return slices.DeleteFunc(cells, drop) }
+}
+
+// result is that of an entry of a bulk request.
+type result = *bigtablepb.MutateRowsResponse_Entry
+
+// eachResult changes each result.
+func eachResult(change func(e result)) func([]result) []result {
+	return func(all []result) []result {
+		for _, e := range all {
+			change(e)
+		}
+		return all
+	}
+}
+
 // mutations returns those of a request, by their places in it.
 func mutations(request any) (out []*[]mutation) {
 	switch r := request.(type) {
@@ -209,6 +254,58 @@ func refusing[R any](code codes.Code) func(request, response any, err error) (an
 	}
 }
 
+// never refuses some requests of a type.
+func never[R any](code codes.Code, some func(r R) bool) func(request, response any, err error) (any, error) {
+	return func(request, response any, err error) (any, error) {
+		if r, is := request.(R); is && some(r) {
+			return nil, status.Error(code, "never")
+		}
+		return response, err
+	}
+}
+
+// on changes requests of a type.
+func on[R any](change func(r R)) func(request any) {
+	return func(request any) {
+		if r, ok := request.(R); ok {
+			change(r)
+		}
+	}
+}
+
+// patterns changes the regular expressions of filters.
+func patterns(family, column, row func(string) string) func(filter) {
+	return func(f filter) {
+		switch f := f.GetFilter().(type) {
+		case *bigtablepb.RowFilter_FamilyNameRegexFilter:
+			if family != nil {
+				f.FamilyNameRegexFilter = family(f.FamilyNameRegexFilter)
+			}
+		case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
+			if column != nil {
+				f.ColumnQualifierRegexFilter = []byte(column(string(f.ColumnQualifierRegexFilter)))
+			}
+		case *bigtablepb.RowFilter_RowKeyRegexFilter:
+			if row != nil {
+				f.RowKeyRegexFilter = []byte(row(string(f.RowKeyRegexFilter)))
+			}
+		}
+	}
+}
+
+func swap(old, new string) func(string) string {
+	return func(s string) string { return strings.ReplaceAll(s, old, new) }
+}
+
+func around(before, after string) func(string) string {
+	return func(s string) string { return before + s + after }
+}
+
+func alternative(s string) string {
+	s, _, _ = strings.Cut(s, "|")
+	return s
+}
+
 // familiesOf calls change for each family of a table in an answer.
 func familiesOf(change func(name string, f *adminpb.ColumnFamily)) func(request, response any, err error) (any, error) {
 	return answering(func(t *adminpb.Table) {
@@ -248,9 +345,8 @@ func TestBroken(t *testing.T) {
 				fewest[a.ID] = tamper.name
 			}
 		}
-		if fewest[a.ID] == "" && !slices.Contains(noticed[lacking], a.ID) {
-			t.Errorf("no broken server is noticed by %s", a.ID)
-		}
+		assert.That(t, fewest[a.ID] != "" || slices.Contains(noticed[lacking], a.ID),
+			"no broken server is noticed by %s", a.ID)
 	}
 	for _, tamper := range tampers {
 		some := slices.DeleteFunc(slices.Clone(all), func(a Assumption) bool {
@@ -258,9 +354,7 @@ func TestBroken(t *testing.T) {
 		})
 		got := failing(t, some, tamper.options()...)
 		for _, a := range some {
-			if !slices.Contains(got, a.ID) {
-				t.Errorf("%s does not notice a server that %s", a.ID, tamper.name)
-			}
+			assert.That(t, slices.Contains(got, a.ID), "%s does not notice a server that %s", a.ID, tamper.name)
 		}
 	}
 }
@@ -411,37 +505,21 @@ func depth(f filter) (n int) {
 
 // tampers are the broken servers.
 var tampers = []tamper{
-	{name: "ignores filters", request: func(request any) {
-		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
-			r.Filter = nil
+	{name: "ignores filters", request: on(func(r *bigtablepb.ReadRowsRequest) { r.Filter = nil })},
+	{name: "ignores limits of rows", request: on(func(r *bigtablepb.ReadRowsRequest) { r.RowsLimit = 0 })},
+	{name: "ignores reversed reads", request: on(func(r *bigtablepb.ReadRowsRequest) { r.Reversed = false })},
+	{name: "includes ends of row ranges", request: on(func(r *bigtablepb.ReadRowsRequest) {
+		for _, in := range r.GetRows().GetRowRanges() {
+			in.EndKey = &bigtablepb.RowRange_EndKeyClosed{EndKeyClosed: in.GetEndKeyOpen()}
 		}
-	}},
-	{name: "ignores limits of rows", request: func(request any) {
-		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
-			r.RowsLimit = 0
-		}
-	}},
-	{name: "ignores reversed reads", request: func(request any) {
-		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
-			r.Reversed = false
-		}
-	}},
-	{name: "includes ends of row ranges", request: func(request any) {
-		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
-			for _, in := range r.GetRows().GetRowRanges() {
-				in.EndKey = &bigtablepb.RowRange_EndKeyClosed{EndKeyClosed: in.GetEndKeyOpen()}
+	})},
+	{name: "includes open starts of row ranges", request: on(func(r *bigtablepb.ReadRowsRequest) {
+		for _, in := range r.GetRows().GetRowRanges() {
+			if start := in.GetStartKeyOpen(); start != nil {
+				in.StartKey = &bigtablepb.RowRange_StartKeyClosed{StartKeyClosed: start}
 			}
 		}
-	}},
-	{name: "includes open starts of row ranges", request: func(request any) {
-		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok {
-			for _, in := range r.GetRows().GetRowRanges() {
-				if start := in.GetStartKeyOpen(); start != nil {
-					in.StartKey = &bigtablepb.RowRange_StartKeyClosed{StartKeyClosed: start}
-				}
-			}
-		}
-	}},
+	})},
 	{name: "includes ends of time ranges", filter: func(f filter) {
 		if in := f.GetTimestampRangeFilter(); in.GetEndTimestampMicros() > 0 {
 			in.EndTimestampMicros += ms
@@ -465,52 +543,12 @@ var tampers = []tamper{
 			f.Filter = &bigtablepb.RowFilter_PassAllFilter{PassAllFilter: true}
 		}
 	}},
-	{name: "matches parts of names", filter: func(f filter) {
-		switch f := f.GetFilter().(type) {
-		case *bigtablepb.RowFilter_FamilyNameRegexFilter:
-			f.FamilyNameRegexFilter = `\C*(?:` + f.FamilyNameRegexFilter + `)\C*`
-		case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
-			f.ColumnQualifierRegexFilter = fmt.Appendf(nil, `\C*(?:%s)\C*`, f.ColumnQualifierRegexFilter)
-		case *bigtablepb.RowFilter_RowKeyRegexFilter:
-			f.RowKeyRegexFilter = fmt.Appendf(nil, `(?:%s)\C*`, f.RowKeyRegexFilter)
-		}
-	}},
-	{name: "matches characters instead of bytes", filter: func(f filter) {
-		switch f := f.GetFilter().(type) {
-		case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
-			f.ColumnQualifierRegexFilter = bytes.ReplaceAll(f.ColumnQualifierRegexFilter, []byte(`\C`), []byte(`.`))
-		case *bigtablepb.RowFilter_RowKeyRegexFilter:
-			f.RowKeyRegexFilter = bytes.ReplaceAll(f.RowKeyRegexFilter, []byte(`\C{3}`), []byte(`.{2}`))
-		}
-	}},
-	{name: "matches a newline with a dot", filter: func(f filter) {
-		if f, ok := f.GetFilter().(*bigtablepb.RowFilter_ColumnQualifierRegexFilter); ok {
-			f.ColumnQualifierRegexFilter = bytes.ReplaceAll(f.ColumnQualifierRegexFilter, []byte(`.`), []byte(`\C`))
-		}
-	}},
-	{name: "matches any byte with an escape", filter: func(f filter) {
-		switch f := f.GetFilter().(type) {
-		case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
-			f.ColumnQualifierRegexFilter = bytes.ReplaceAll(f.ColumnQualifierRegexFilter, []byte(`\x2e`), []byte(`\C`))
-		case *bigtablepb.RowFilter_FamilyNameRegexFilter:
-			f.FamilyNameRegexFilter = strings.ReplaceAll(f.FamilyNameRegexFilter, `\.`, `.`)
-		case *bigtablepb.RowFilter_RowKeyRegexFilter:
-			f.RowKeyRegexFilter = bytes.ReplaceAll(f.RowKeyRegexFilter, []byte(`[\x80-\xff]`), []byte(`\C`))
-		}
-	}},
-	{name: "quotes dots in names of families", filter: func(f filter) {
-		if f, ok := f.GetFilter().(*bigtablepb.RowFilter_FamilyNameRegexFilter); ok {
-			f.FamilyNameRegexFilter = strings.ReplaceAll(f.FamilyNameRegexFilter, `.`, `\.`)
-		}
-	}},
-	{name: "knows only the first alternative", filter: func(f filter) {
-		switch f := f.GetFilter().(type) {
-		case *bigtablepb.RowFilter_FamilyNameRegexFilter:
-			f.FamilyNameRegexFilter, _, _ = strings.Cut(f.FamilyNameRegexFilter, "|")
-		case *bigtablepb.RowFilter_ColumnQualifierRegexFilter:
-			f.ColumnQualifierRegexFilter, _, _ = bytes.Cut(f.ColumnQualifierRegexFilter, []byte("|"))
-		}
-	}},
+	{name: "matches parts of names", filter: patterns(around(`\C*(?:`, `)\C*`), around(`\C*(?:`, `)\C*`), around(`(?:`, `)\C*`))},
+	{name: "matches characters instead of bytes", filter: patterns(nil, swap(`\C`, `.`), swap(`\C{3}`, `.{2}`))},
+	{name: "matches a newline with a dot", filter: patterns(nil, swap(`.`, `\C`), nil)},
+	{name: "matches any byte with an escape", filter: patterns(swap(`\.`, `.`), swap(`\x2e`, `\C`), swap(`[\x80-\xff]`, `\C`))},
+	{name: "quotes dots in names of families", filter: patterns(swap(`.`, `\.`), nil, nil)},
+	{name: "knows only the first alternative", filter: patterns(alternative, alternative, nil)},
 	{name: "includes ends of ranges of columns and values", filter: func(f filter) {
 		if in := f.GetColumnRangeFilter(); in.GetEndQualifierOpen() != nil {
 			in.EndQualifier = &bigtablepb.ColumnRange_EndQualifierClosed{EndQualifierClosed: in.GetEndQualifierOpen()}
@@ -537,9 +575,7 @@ var tampers = []tamper{
 			c.Filters[len(c.Filters)-1] = &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_PassAllFilter{PassAllFilter: true}}
 		}
 	}},
-	{name: "swaps the filters of a chain", filter: func(f filter) {
-		slices.Reverse(f.GetChain().GetFilters())
-	}},
+	{name: "swaps the filters of a chain", filter: func(f filter) { slices.Reverse(f.GetChain().GetFilters()) }},
 	{name: "ignores the first filter of an interleave", filter: func(f filter) {
 		if c := f.GetInterleave(); len(c.GetFilters()) > 1 {
 			c.Filters[0] = &bigtablepb.RowFilter{Filter: &bigtablepb.RowFilter_BlockAllFilter{BlockAllFilter: true}}
@@ -550,28 +586,13 @@ var tampers = []tamper{
 			c.TrueFilter, c.FalseFilter = c.FalseFilter, c.TrueFilter
 		}
 	}},
-	{name: "returns old cells first", cells: eachRow(func(row []cell) []cell {
-		slices.SortStableFunc(row, func(a, b cell) int {
-			if a.family != b.family || a.qualifier != b.qualifier {
-				return 0
-			}
-			return int(a.micros - b.micros)
-		})
-		return row
+	{name: "returns old cells first", cells: sorted(func(a, b cell) int {
+		return cmp.Compare(a.micros, b.micros) * same(a.family, b.family) * same(a.qualifier, b.qualifier)
 	})},
-	{name: "returns columns in reverse order", cells: eachRow(func(row []cell) []cell {
-		slices.SortStableFunc(row, func(a, b cell) int {
-			if a.family != b.family {
-				return 0
-			}
-			return strings.Compare(b.qualifier, a.qualifier)
-		})
-		return row
+	{name: "returns columns in reverse order", cells: sorted(func(a, b cell) int {
+		return strings.Compare(b.qualifier, a.qualifier) * same(a.family, b.family)
 	})},
-	{name: "mixes families", cells: eachRow(func(row []cell) []cell {
-		slices.SortStableFunc(row, func(a, b cell) int { return strings.Compare(a.qualifier, b.qualifier) })
-		return row
-	})},
+	{name: "mixes families", cells: sorted(func(a, b cell) int { return strings.Compare(a.qualifier, b.qualifier) })},
 	{name: "returns rows in reverse order", cells: func(cells []cell) []cell {
 		rows := rowsOf(cells)
 		slices.Reverse(rows)
@@ -586,50 +607,26 @@ var tampers = []tamper{
 	{name: "loses the last cell", cells: func(cells []cell) []cell { return cells[:max(0, len(cells)-1)] }},
 	{name: "loses the last cell of each row", cells: eachRow(func(row []cell) []cell { return row[:len(row)-1] })},
 	{name: "returns the cells of an interleave once", cells: slices.Compact[[]cell]},
-	{name: "loses values", cells: func(cells []cell) []cell {
-		for i := range cells {
-			cells[i].value = ""
-		}
-		return cells
-	}},
-	{name: "loses empty values", cells: func(cells []cell) []cell { return slices.DeleteFunc(cells, func(c cell) bool { return c.value == "" }) }},
-	{name: "loses empty qualifiers", cells: func(cells []cell) []cell {
-		return slices.DeleteFunc(cells, func(c cell) bool { return c.qualifier == "" })
-	}},
-	{name: "converts to UTF-8", cells: func(cells []cell) []cell {
-		for i, c := range cells {
-			cells[i].qualifier, cells[i].value = strings.ToValidUTF8(c.qualifier, "?"), strings.ToValidUTF8(c.value, "?")
-		}
-		return cells
-	}},
-	{name: "cuts long values", cells: func(cells []cell) []cell {
-		for i, c := range cells {
-			cells[i].value = c.value[:min(len(c.value), 4<<20)]
-		}
-		return cells
-	}},
-	{name: "rounds timestamps to seconds", cells: func(cells []cell) []cell {
-		for i, c := range cells {
-			cells[i].micros = c.micros / 1e6 * 1e6
-		}
-		return cells
-	}},
+	{name: "loses values", cells: eachCell(func(c *cell) { c.value = "" })},
+	{name: "loses empty values", cells: without(func(c cell) bool { return c.value == "" })},
+	{name: "loses empty qualifiers", cells: without(func(c cell) bool { return c.qualifier == "" })},
+	{name: "converts to UTF-8", cells: eachCell(func(c *cell) {
+		c.qualifier, c.value = strings.ToValidUTF8(c.qualifier, "?"), strings.ToValidUTF8(c.value, "?")
+	})},
+	{name: "cuts long values", cells: eachCell(func(c *cell) { c.value = c.value[:min(len(c.value), 4<<20)] })},
+	{name: "rounds timestamps to seconds", cells: eachCell(func(c *cell) { c.micros = c.micros / 1e6 * 1e6 })},
 	{name: "accepts all reads", reads: func(error) error { return nil }},
 	{name: "refuses all reads", reads: func(error) error { return status.Error(codes.InvalidArgument, "no reads") }},
-	{name: "refuses large row sets", reads: func(err error) error { return err }, request: func(request any) {
-		if r, ok := request.(*bigtablepb.ReadRowsRequest); ok && len(r.GetRows().GetRowRanges()) > 1000 {
+	{name: "refuses large row sets", reads: func(err error) error { return err }, request: on(func(r *bigtablepb.ReadRowsRequest) {
+		if len(r.GetRows().GetRowRanges()) > 1000 {
 			r.Rows.RowRanges = r.Rows.RowRanges[1:]
 		}
-	}},
-	{name: "remembers a read", cells: func(cells []cell) []cell {
-		for i, c := range cells {
-			if !strings.HasSuffix(c.row, "/a") || c.value != "1" {
-				continue
-			}
-			cells[i].value = "0"
+	})},
+	{name: "remembers a read", cells: eachCell(func(c *cell) {
+		if strings.HasSuffix(c.row, "/a") && c.value == "1" {
+			c.value = "0"
 		}
-		return cells
-	}},
+	})},
 	{name: "ignores the last mutation", request: func(request any) {
 		for _, all := range mutations(request) {
 			if n := len(*all); n > 1 {
@@ -697,28 +694,11 @@ var tampers = []tamper{
 		}
 	})},
 	{name: "accepts all mutations", answer: accepting[*bigtablepb.MutateRowRequest](&bigtablepb.MutateRowResponse{})},
-	{name: "refuses all mutations of a row", answer: func(request, response any, err error) (any, error) {
-		if _, is := request.(*bigtablepb.MutateRowRequest); is {
-			return nil, status.Error(codes.Internal, "broken")
-		}
-		return response, err
-	}},
-	{name: "reports no failed entry", entries: func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry {
-		for _, e := range all {
-			e.Status = nil
-		}
-		return all
-	}},
-	{name: "loses the last result of a bulk request", entries: func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry {
-		return all[:len(all)-1]
-	}},
-	{name: "numbers results from 1", entries: func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry {
-		for _, e := range all {
-			e.Index++
-		}
-		return all
-	}},
-	{name: "fails all entries after one", entries: func(all []*bigtablepb.MutateRowsResponse_Entry) []*bigtablepb.MutateRowsResponse_Entry {
+	{name: "refuses all mutations of a row", answer: never(codes.Internal, func(*bigtablepb.MutateRowRequest) bool { return true })},
+	{name: "reports no failed entry", entries: eachResult(func(e result) { e.Status = nil })},
+	{name: "loses the last result of a bulk request", entries: func(all []result) []result { return all[:len(all)-1] }},
+	{name: "numbers results from 1", entries: eachResult(func(e result) { e.Index++ })},
+	{name: "fails all entries after one", entries: func(all []result) []result {
 		for i := 1; i < len(all); i++ {
 			if all[i-1].GetStatus().GetCode() != 0 {
 				all[i].Status = all[i-1].GetStatus()
@@ -726,38 +706,32 @@ var tampers = []tamper{
 		}
 		return all
 	}},
-	{name: "keeps one entry of a row", request: func(request any) {
-		if r, ok := request.(*bigtablepb.MutateRowsRequest); ok {
-			for i, e := range r.Entries {
-				if i > 0 && bytes.Equal(e.RowKey, r.Entries[i-1].RowKey) {
-					r.Entries[i-1].Mutations = []mutation{deleteColumn("f", "never", nil)}
-				}
+	{name: "keeps one entry of a row", request: on(func(r *bigtablepb.MutateRowsRequest) {
+		for i, e := range r.Entries {
+			if i > 0 && bytes.Equal(e.RowKey, r.Entries[i-1].RowKey) {
+				r.Entries[i-1].Mutations = []mutation{deleteColumn("f", "never", nil)}
 			}
 		}
-	}},
-	{name: "refuses bulk requests of many mutations", request: func(request any) {
-		if r, ok := request.(*bigtablepb.MutateRowsRequest); ok && (len(r.Entries) > 1000 || len(r.Entries[0].GetMutations()) > 1000) {
+	})},
+	{name: "refuses bulk requests of many mutations", request: on(func(r *bigtablepb.MutateRowsRequest) {
+		if len(r.Entries) > 1000 || len(r.Entries[0].GetMutations()) > 1000 {
 			r.TableName = "too many"
 		}
-	}},
+	})},
 	{name: "inverts predicates", answer: answering(func(a *bigtablepb.CheckAndMutateRowResponse) { a.PredicateMatched = !a.PredicateMatched })},
-	{name: "swaps the mutations of conditions", request: func(request any) {
-		if r, ok := request.(*bigtablepb.CheckAndMutateRowRequest); ok {
-			r.TrueMutations, r.FalseMutations = r.FalseMutations, r.TrueMutations
-		}
-	}},
-	{name: "increments by one more", request: func(request any) {
-		if r, ok := request.(*bigtablepb.ReadModifyWriteRowRequest); ok {
-			for _, rule := range r.Rules {
-				switch rule := rule.Rule.(type) {
-				case *bigtablepb.ReadModifyWriteRule_IncrementAmount:
-					rule.IncrementAmount++
-				case *bigtablepb.ReadModifyWriteRule_AppendValue:
-					rule.AppendValue = append(rule.AppendValue, 'c')
-				}
+	{name: "swaps the mutations of conditions", request: on(func(r *bigtablepb.CheckAndMutateRowRequest) {
+		r.TrueMutations, r.FalseMutations = r.FalseMutations, r.TrueMutations
+	})},
+	{name: "increments by one more", request: on(func(r *bigtablepb.ReadModifyWriteRowRequest) {
+		for _, rule := range r.Rules {
+			switch rule := rule.Rule.(type) {
+			case *bigtablepb.ReadModifyWriteRule_IncrementAmount:
+				rule.IncrementAmount++
+			case *bigtablepb.ReadModifyWriteRule_AppendValue:
+				rule.AppendValue = append(rule.AppendValue, 'c')
 			}
 		}
-	}},
+	})},
 	{name: "adds one more to sums", request: eachMutation(func(m mutation) {
 		if v, ok := m.GetAddToCell().GetInput().GetKind().(*bigtablepb.Value_IntValue); ok {
 			v.IntValue++
@@ -780,30 +754,16 @@ var tampers = []tamper{
 			f.GcRule = &adminpb.GcRule{Rule: &adminpb.GcRule_Intersection_{Intersection: &adminpb.GcRule_Intersection{Rules: u.GetRules()}}}
 		}
 	})},
-	{name: "ignores changes of rules", request: func(request any) {
-		if r, ok := request.(*adminpb.ModifyColumnFamiliesRequest); ok {
-			r.Modifications = slices.DeleteFunc(r.Modifications, func(m *adminpb.ModifyColumnFamiliesRequest_Modification) bool { return m.GetUpdate() != nil })
-		}
-	}},
-	{name: "ignores removals of families", request: func(request any) {
-		if r, ok := request.(*adminpb.ModifyColumnFamiliesRequest); ok {
-			r.Modifications = slices.DeleteFunc(r.Modifications, func(m *adminpb.ModifyColumnFamiliesRequest_Modification) bool { return m.GetDrop() })
-		}
-	}},
-	{name: "refuses changes of families", answer: func(request, response any, err error) (any, error) {
-		if r, is := request.(*adminpb.ModifyColumnFamiliesRequest); is && r.Modifications[0].GetCreate() != nil {
-			return nil, status.Error(codes.InvalidArgument, "no families")
-		}
-		return response, err
-	}},
+	{name: "ignores changes of rules", request: on(func(r *adminpb.ModifyColumnFamiliesRequest) {
+		r.Modifications = slices.DeleteFunc(r.Modifications, func(m *adminpb.ModifyColumnFamiliesRequest_Modification) bool { return m.GetUpdate() != nil })
+	})},
+	{name: "ignores removals of families", request: on(func(r *adminpb.ModifyColumnFamiliesRequest) {
+		r.Modifications = slices.DeleteFunc(r.Modifications, func(m *adminpb.ModifyColumnFamiliesRequest_Modification) bool { return m.GetDrop() })
+	})},
+	{name: "refuses changes of families", answer: never(codes.InvalidArgument, func(r *adminpb.ModifyColumnFamiliesRequest) bool { return r.Modifications[0].GetCreate() != nil })},
 	{name: "accepts all changes of families", answer: accepting[*adminpb.ModifyColumnFamiliesRequest](&adminpb.Table{})},
 	{name: "accepts all new tables", answer: accepting[*adminpb.CreateTableRequest](&adminpb.Table{})},
-	{name: "refuses long names", answer: func(request, response any, err error) (any, error) {
-		if r, is := request.(*adminpb.CreateTableRequest); is && len(r.GetTableId()) > 49 {
-			return nil, status.Error(codes.InvalidArgument, "too long")
-		}
-		return response, err
-	}},
+	{name: "refuses long names", answer: never(codes.InvalidArgument, func(r *adminpb.CreateTableRequest) bool { return len(r.GetTableId()) > 49 })},
 	{name: "says FailedPrecondition of missing tables", answer: refusing[*adminpb.GetTableRequest](codes.FailedPrecondition), reads: func(err error) error {
 		if err != nil {
 			return status.Error(codes.FailedPrecondition, "no table")
@@ -820,33 +780,25 @@ var tampers = []tamper{
 			r.Table.DeletionProtection = false
 		}
 	}},
-	{name: "keeps tiers", request: func(request any) {
-		if r, ok := request.(*adminpb.UpdateTableRequest); ok && r.GetTable().GetTieredStorageConfig() == nil {
+	{name: "keeps tiers", request: on(func(r *adminpb.UpdateTableRequest) {
+		if r.GetTable().GetTieredStorageConfig() == nil {
 			r.Table.TieredStorageConfig = &adminpb.TieredStorageConfig{InfrequentAccess: &adminpb.TieredStorageRule{Rule: &adminpb.TieredStorageRule_IncludeIfOlderThan{IncludeIfOlderThan: durationpb.New(45 * day)}}}
 		}
-	}},
-	{name: "has tiers of any age", request: func(request any) {
-		if r, ok := request.(*adminpb.UpdateTableRequest); ok {
-			if older, ok := r.GetTable().GetTieredStorageConfig().GetInfrequentAccess().GetRule().(*adminpb.TieredStorageRule_IncludeIfOlderThan); ok {
-				older.IncludeIfOlderThan = durationpb.New(60 * day)
-			}
+	})},
+	{name: "has tiers of any age", request: on(func(r *adminpb.UpdateTableRequest) {
+		if older, ok := r.GetTable().GetTieredStorageConfig().GetInfrequentAccess().GetRule().(*adminpb.TieredStorageRule_IncludeIfOlderThan); ok {
+			older.IncludeIfOlderThan = durationpb.New(60 * day)
 		}
-	}},
-	{name: "ignores the etags of bundles", request: func(request any) {
-		if r, ok := request.(*adminpb.UpdateSchemaBundleRequest); ok {
-			r.SchemaBundle.Etag = ""
-		}
-	}},
-	{name: "ignores warnings about bundles", request: func(request any) {
-		if r, ok := request.(*adminpb.UpdateSchemaBundleRequest); ok {
-			r.IgnoreWarnings = true
-		}
-	}},
-	{name: "keeps deleted bundles", request: func(request any) {
-		if r, ok := request.(*adminpb.DeleteSchemaBundleRequest); ok {
-			r.Name += "-other"
-		}
-	}, answer: accepting[*adminpb.DeleteSchemaBundleRequest](&emptypb.Empty{})},
+	})},
+	{name: "ignores the etags of bundles", request: on(func(r *adminpb.UpdateSchemaBundleRequest) {
+		r.SchemaBundle.Etag = ""
+	})},
+	{name: "ignores warnings about bundles", request: on(func(r *adminpb.UpdateSchemaBundleRequest) {
+		r.IgnoreWarnings = true
+	})},
+	{name: "keeps deleted bundles", request: on(func(r *adminpb.DeleteSchemaBundleRequest) {
+		r.Name += "-other"
+	}), answer: accepting[*adminpb.DeleteSchemaBundleRequest](&emptypb.Empty{})},
 	{name: "ignores views", request: func(request any) {
 		switch r := request.(type) {
 		case *bigtablepb.ReadRowsRequest:
@@ -859,21 +811,9 @@ var tampers = []tamper{
 			}
 		}
 	}},
-	{name: "drops all rows", request: func(request any) {
-		if r, ok := request.(*adminpb.DropRowRangeRequest); ok {
-			r.Target = &adminpb.DropRowRangeRequest_DeleteAllDataFromTable{DeleteAllDataFromTable: true}
-		}
-	}},
-	{name: "has no consistency", answer: func(request, response any, err error) (any, error) {
-		if _, is := request.(*adminpb.GenerateConsistencyTokenRequest); is {
-			return nil, status.Error(codes.InvalidArgument, "no tokens")
-		}
-		return response, err
-	}},
-	{name: "refuses pings", answer: func(request, response any, err error) (any, error) {
-		if _, is := request.(*bigtablepb.PingAndWarmRequest); is {
-			return nil, status.Error(codes.InvalidArgument, "no pings")
-		}
-		return response, err
-	}},
+	{name: "drops all rows", request: on(func(r *adminpb.DropRowRangeRequest) {
+		r.Target = &adminpb.DropRowRangeRequest_DeleteAllDataFromTable{DeleteAllDataFromTable: true}
+	})},
+	{name: "has no consistency", answer: never(codes.InvalidArgument, func(*adminpb.GenerateConsistencyTokenRequest) bool { return true })},
+	{name: "refuses pings", answer: never(codes.InvalidArgument, func(*bigtablepb.PingAndWarmRequest) bool { return true })},
 }
