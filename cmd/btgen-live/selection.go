@@ -236,7 +236,8 @@ func parseValues(l *layout.Layout, what string, inputs []layout.Input, args []st
 // parseInput parses the value of an input, or its range.
 func parseInput(l *layout.Layout, what string, in *layout.Input, arg, text string) (any, error) {
 	f, texts := in.Of(l), []string{text}
-	if texty := f.Type == schema.String || f.Type == schema.Bytes; text == "" && in.Form == codec.GivenValue && !(texty && in.Where) {
+	inKey := slices.ContainsFunc(l.Series, func(s layout.Field) bool { return s.Name == f.Name })
+	if texty := f.Type == schema.String || f.Type == schema.Bytes; text == "" && in.Form == codec.GivenValue && (inKey || !texty) {
 		example := value.Append(nil, f, codec.TextValues, sample.Value(f, 0, sample.SeriesTime))
 		return nil, fmt.Errorf("%q: %s is empty: want a value of type %s, such as %s", arg, f.Name, f.Type, words.ShellPair(f.Name, string(example)))
 	}

@@ -345,8 +345,9 @@ func TestBroken(t *testing.T) {
 				fewest[a.ID] = tamper.name
 			}
 		}
-		assert.That(t, fewest[a.ID] != "" || slices.Contains(noticed[lacking], a.ID),
-			"no broken server is noticed by %s", a.ID)
+		if fewest[a.ID] == "" && !slices.Contains(noticed[lacking], a.ID) {
+			t.Errorf("no broken server is noticed by %s", a.ID)
+		}
 	}
 	for _, tamper := range tampers {
 		some := slices.DeleteFunc(slices.Clone(all), func(a Assumption) bool {
@@ -354,7 +355,9 @@ func TestBroken(t *testing.T) {
 		})
 		got := failing(t, some, tamper.options()...)
 		for _, a := range some {
-			assert.That(t, slices.Contains(got, a.ID), "%s does not notice a server that %s", a.ID, tamper.name)
+			if !slices.Contains(got, a.ID) {
+				t.Errorf("%s does not notice a server that %s", a.ID, tamper.name)
+			}
 		}
 	}
 }
