@@ -107,7 +107,7 @@ func loadTimes(t *testing.T, f timeText, format, zone string, inTime bool) error
 		s.flags = append(s.flags, "--zone", zone)
 	}
 	stdout, stderr, code := inferSample(t, s)
-	for ; code != 0; stdout, stderr, code = inferSample(t, s) {
+	for ; code > 1; stdout, stderr, code = inferSample(t, s) {
 		advice := advised.FindStringSubmatch(stderr)
 		switch {
 		case f.write && inTime && regexp.MustCompile("write (times|hours) as|choose another column").MatchString(stderr):
