@@ -20,7 +20,7 @@ var WriteLoop = newAnalyzer("writeloop", "report loops that send a request for e
 func writeLoop(p *pass, file inspector.Cursor) error {
 	for c := range file.Preorder((*ast.CallExpr)(nil)) {
 		call := c.Node().(*ast.CallExpr)
-		if of, name := p.storeMethod(call); of != "Writer" || name != "Write" || len(call.Args) < 2 {
+		if of, name := p.storeMethod(call); of != "Writer" || name != "Write" || len(call.Args) < 2 || slices.ContainsFunc(call.Args[2:], p.isConditional) {
 			continue
 		}
 		loop, body := loopAround(c)
@@ -31,6 +31,12 @@ func writeLoop(p *pass, file inspector.Cursor) error {
 		p.found(call, "Write sends a request for each event of the loop: call WriteAll with all of them, or add them to a batcher", p.writeAll(loop, call)...)
 	}
 	return nil
+}
+
+// isConditional reports whether options may have IfAbsent, with which each event takes a request of its own.
+func (p *pass) isConditional(options ast.Expr) bool {
+	literal, ok := p.only(options).(*ast.CompositeLit)
+	return !ok || p.mentionsName(literal, "IfAbsent")
 }
 
 // loopAround returns the innermost loop of the function whose body has a node, and this body; nil if there is none.

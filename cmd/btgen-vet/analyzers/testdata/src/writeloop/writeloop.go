@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 func fixed(ctx context.Context, w *examples.PositionWriter, events []examples.PositionEvent) error {
@@ -95,6 +96,17 @@ func wait(i int) float64 {
 
 type sensor interface {
 	measure(ctx context.Context) examples.PositionEvent
+}
+
+// Each event takes a request of its own.
+func absent(ctx context.Context, w *examples.PositionWriter, events []examples.PositionEvent, o store.WriteOptions) {
+	for _, e := range events {
+		w.Write(ctx, e, store.WriteOptions{IfAbsent: true})
+		w.Write(ctx, e, o)
+	}
+	for _, e := range events {
+		fmt.Println(w.Write(ctx, e, store.WriteOptions{LastWins: true})) // want `Write sends a request for each event`
+	}
 }
 
 // A retry writes one event, some loops end with a write, goroutines write at the same time, and writers have an event each.

@@ -20,7 +20,7 @@ type (
 		End func(ctx context.Context, err error)
 	}
 	WriterOptions  struct{ Hooks Hooks }
-	WriteOptions   struct{ LastWins bool }
+	WriteOptions   struct{ LastWins, IfAbsent bool }
 	BatcherOptions struct{ MaxEvents int }
 	Deletion       struct{}
 
