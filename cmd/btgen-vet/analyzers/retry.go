@@ -26,11 +26,41 @@ func retry(p *pass, file inspector.Cursor) error {
 		if !slices.Contains([]string{"Writer", "Reader", "Batcher"}, of) || err == nil || !isError(err.Type()) || name == "Close" || name == "Flush" {
 			continue
 		}
-		if loop, body := loopAround(c); body != nil && p.isSame(call, loop.Node()) && p.repeats(loop.Node(), body, err) && !p.inspects(loop, err) {
+		around, body := loopAround(c)
+		if n, ok := c.Parent().Node().(*ast.ForStmt); ok && n.Post == c.Node() {
+			around, body = c.Parent(), n.Body
+		}
+		again := body != nil && p.isSame(call, around.Node()) && p.repeats(around.Node(), body, err)
+		if block, jump := p.jumpAround(c, err); jump != nil && p.isSame(call, jump) {
+			around, again = block, true
+		}
+		if again && !p.inspects(around, err) {
 			p.found(call, name+" is called again after every error, also one that stays, such as a refused event: inspect it with errors.As or errors.Is")
 		}
 	}
 	return nil
+}
+
+// jumpAround returns the statements around a node from a label to a goto that jumps there if an error is not nil, and the block that has
+// them; nil if there are none.
+func (p *pass) jumpAround(c inspector.Cursor, err *types.Var) (block inspector.Cursor, jump *ast.BlockStmt) {
+	for block = range c.Enclosing((*ast.BlockStmt)(nil)) {
+		var label *ast.LabeledStmt
+		begin, list := 0, block.Node().(*ast.BlockStmt).List
+		for i, s := range list {
+			if l, ok := s.(*ast.LabeledStmt); ok && l.Pos() <= c.Node().Pos() {
+				begin, label, s = i, l, l.Stmt
+			}
+			n, ok := s.(*ast.IfStmt)
+			if label == nil || !ok || n.End() < c.Node().End() || !p.compares(n.Cond, err, token.NEQ) || !leaves(n.Body.List) {
+				continue
+			}
+			if last, ok := n.Body.List[len(n.Body.List)-1].(*ast.BranchStmt); ok && last.Label != nil && last.Label.Name == label.Label.Name {
+				return block, &ast.BlockStmt{Lbrace: label.Pos(), List: list[begin : i+1], Rbrace: n.End()}
+			}
+		}
+	}
+	return block, nil
 }
 
 // isSame reports whether a call is the same in each round of a loop, apart from contexts and options.

@@ -61,6 +61,51 @@ func attempts(ctx context.Context, w *examples.PositionWriter, r *examples.Posit
 	return last
 }
 
+func withoutBody(ctx context.Context, w *examples.PositionWriter, e examples.PositionEvent) {
+	for err := w.Write(ctx, e); err != nil; err = w.Write(ctx, e) { // want `Write is called again after every error`
+	}
+	for err := w.Write(ctx, e); err != nil; err = w.Write(ctx, e) {
+		if !retryable(err) {
+			return
+		}
+	}
+}
+
+func jumps(ctx context.Context, w *examples.PositionWriter, e examples.PositionEvent) error {
+again:
+	if err := w.Write(ctx, e); err != nil { // want `Write is called again after every error`
+		time.Sleep(time.Second)
+		goto again
+	}
+	var err error
+once:
+	time.Sleep(time.Second)
+	err = w.Write(ctx, e) // want `Write is called again after every error`
+	if err != nil {
+		goto once
+	}
+	if err = w.WriteAll(ctx, nil); err != nil {
+		goto end
+	}
+end:
+	return err
+}
+
+func jumpsFor(ctx context.Context, w *examples.PositionWriter, e examples.PositionEvent) error {
+next:
+	err := w.Write(ctx, e)
+	if err != nil && retryable(err) {
+		goto next
+	}
+other:
+	time.Sleep(time.Second)
+	e.Time = e.Time.Add(time.Second)
+	if err = w.Write(ctx, e); err != nil {
+		goto other
+	}
+	return err
+}
+
 func inspected(ctx context.Context, w *examples.PositionWriter, r *examples.PositionReader, e examples.PositionEvent) error {
 	for {
 		err := w.Write(ctx, e)
