@@ -61,6 +61,7 @@ func Views(ctx context.Context, admin AuthorizedViewLister, queries QueryLister,
 		for _, m := range materialized {
 			v.query("materialized view "+m.MaterializedViewID, m.Query, "Bigtable does not delete the table before it")
 		}
+		slices.SortFunc(v.views, func(a, b Unmanaged) int { return strings.Compare(a.Part, b.Part) })
 		out = append(out, v.views...)
 	}
 	if err != nil {
@@ -117,7 +118,7 @@ func (v *viewed) add(name, means string, names [][2]string) {
 // authorized adds the authorized views of the table.
 func (v *viewed) authorized(ctx context.Context, admin AuthorizedViewLister) error {
 	ids, err := admin.AuthorizedViews(ctx, v.ID)
-	for _, id := range slices.Sorted(slices.Values(ids)) {
+	for _, id := range ids {
 		info, err := admin.AuthorizedViewInfo(ctx, v.ID, id)
 		if err != nil {
 			return err

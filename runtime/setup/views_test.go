@@ -113,9 +113,11 @@ func TestQueryViews(t *testing.T) {
 		must(t, err)
 		same(t, query, described(found), want)
 	}
-	found, err := setup.Views(t.Context(), b.Admin, queries{materialized: map[string]string{"hours": "SELECT n['a'] FROM t"}}, "i", []store.Table{laidOut(daily)})
+	all := queries{map[string]string{"b": "SELECT 1 FROM t", "a": "SELECT 2 FROM t"}, map[string]string{"hours": "SELECT n['a'] FROM t"}, nil}
+	found, err := setup.Views(t.Context(), b.Admin, all, "i", []store.Table{laidOut(daily)})
 	must(t, err)
-	same(t, "materialized", described(found), "? materialized view hours of table t, left alone: Bigtable does not delete the table before it; it names family n"+breaks)
+	same(t, "all", described(found), "? logical view a of table t, left alone: it reads the table\n? logical view b of table t, left alone: it reads the table\n"+
+		"? materialized view hours of table t, left alone: Bigtable does not delete the table before it; it names family n"+breaks)
 }
 
 // TestUnlistedViews lists views without permission, and when the service fails.
