@@ -153,7 +153,7 @@ const maxSettled = 64
 // rows marks or repairs the rows that a query selects.
 func (s *settler) rows(t *eraser, q *query, v bound, from, to time.Time) error {
 	var keys []string
-	gone := func(micros int64) bool { return max(0, from.UnixMicro()) <= micros && micros < to.UnixMicro() }
+	gone := func(micros int64) bool { return wholeMillis(from) <= micros && micros < wholeMillis(to) }
 	flush := func() error {
 		errs := make([]error, len(keys))
 		s.writer.atOnce(len(keys), func(i int) { errs[i] = s.settle(t, keys[i], gone) })
