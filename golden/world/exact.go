@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"time"
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
@@ -119,14 +120,17 @@ func (p *play) exact(s selection, w *summary, from, to time.Time, width window.W
 			return false
 		}
 	}
+	if p.gone(s.table, w.Start, w.End) {
+		return false
+	}
 	for i := range p.known {
 		k := &p.known[i]
 		if !s.matches(k) || !p.grouped(k.Series, w.series, o.By) {
 			continue
 		}
 		b, ok := bucketOf(s.table, k)
-		if age := periodOf(s.table, k.Time).Age(); !ok && age > 0 && !k.Time.Before(first) && k.Time.Before(last) && k.Time.Add(age-codec.Skew).Before(p.now) {
-			return false // no run will have it
+		if !k.Time.Before(first) && k.Time.Before(last) && p.gone(s.table, width.Back(k.Time.Add(1), from, 1), k.Time.Add(1)) {
+			return false
 		}
 		if !ok || b.whole(p.now) {
 			continue
@@ -140,6 +144,15 @@ func (p *play) exact(s selection, w *summary, from, to time.Time, width window.W
 		}
 	}
 	return true
+}
+
+// gone reports whether there are times in a range whose events may have expired, and that no run has. Readers cannot know
+// whether there were any.
+func (p *play) gone(t *layout.Table, from, to time.Time) bool {
+	return slices.ContainsFunc(t.Periods(), func(o *layout.Table) bool {
+		at, age := codec.Later(from, o.Since), o.Age()
+		return (o.Rollup == nil || o.Rollup.Idle) && age > 0 && at.Before(to) && periodOf(t, at) == o && at.Add(age-codec.Skew).Before(p.now)
+	})
 }
 
 // lost reports whether an event has expired, and may have with its summary.
