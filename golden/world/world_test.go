@@ -17,6 +17,8 @@ import (
 	"github.com/btgen-dev/btgen/gen/emit"
 	"github.com/btgen-dev/btgen/generated/alltypes"
 	"github.com/btgen-dev/btgen/generated/examples"
+	"github.com/btgen-dev/btgen/generated/weather"
+	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/corpus"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/golden/world"
@@ -60,13 +62,6 @@ func TestWorld(t *testing.T) {
 			d := c.Draw(random, i%6)
 			if i%3 == 2 {
 				d = meetings.Draw(random, 0)
-			} else if of := generated[i/12%len(generated)]; i%12 == 0 {
-				text, err := os.ReadFile(filepath.Join("../../schemas", of.schema+".yaml"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.Check(t, text, &of.code, random.Uint64())
-				return
 			}
 			if later := future(d.Text); corpus.Layout(later) != nil {
 				d.Text = later
@@ -90,6 +85,30 @@ var generated = []struct {
 	{"sparse", world.Code{NewWriter: alltypes.NewSparseWriter, NewReader: alltypes.NewSparseReader, NewBatcher: alltypes.NewSparseBatcher, Windows: new(alltypes.SparseWindowColumns), ParseKeys: []any{alltypes.ParseSparseColumnsKey, alltypes.ParseSparseCellsKey, alltypes.ParseSparseUnserializedKey}}},
 	{"transit_positions", world.Code{NewWriter: examples.NewPositionWriter, NewReader: examples.NewPositionReader, NewBatcher: examples.NewPositionBatcher, Windows: new(examples.PositionWindowColumns), ParseKeys: []any{examples.ParsePositionsKey}}},
 	{"vehicles_now", world.Code{NewWriter: examples.NewVehicleWriter, NewReader: examples.NewVehicleReader, NewBatcher: examples.NewVehicleBatcher, Windows: new(examples.VehicleWindowColumns), ParseKeys: []any{examples.ParseVehicleEventsKey, examples.ParseVehicleNowKey}}},
+	{"balloon_layouts", world.Code{NewWriter: weather.NewBalloonLayoutsWriter, NewReader: weather.NewBalloonLayoutsReader, NewBatcher: weather.NewBalloonLayoutsBatcher}},
+	{"cpu", world.Code{NewWriter: examples.NewUsageWriter, NewReader: examples.NewUsageReader, NewBatcher: examples.NewUsageBatcher}},
+	{"device_alarms", world.Code{NewWriter: examples.NewAlarmWriter, NewReader: examples.NewAlarmReader, NewBatcher: examples.NewAlarmBatcher}},
+	{"feed_activities", world.Code{NewWriter: examples.NewActivityWriter, NewReader: examples.NewActivityReader, NewBatcher: examples.NewActivityBatcher}},
+	{"market_ticks", world.Code{NewWriter: examples.NewTickWriter, NewReader: examples.NewTickReader, NewBatcher: examples.NewTickBatcher}},
+	{"meter", world.Code{NewWriter: examples.NewMeterReadingWriter, NewReader: examples.NewMeterReadingReader, NewBatcher: examples.NewMeterReadingBatcher}},
+	{"noaa_daily", world.Code{NewWriter: examples.NewDailyWriter, NewReader: examples.NewDailyReader, NewBatcher: examples.NewDailyBatcher}},
+	{"seismic_tremors", world.Code{NewWriter: examples.NewTremorWriter, NewReader: examples.NewTremorReader, NewBatcher: examples.NewTremorBatcher}},
+	{"transit_delays", world.Code{NewWriter: examples.NewDelayWriter, NewReader: examples.NewDelayReader, NewBatcher: examples.NewDelayBatcher}},
+}
+
+// TestWorldOfGenerated plays scripts with generated code of the project, which need not be compiled for it.
+func TestWorldOfGenerated(t *testing.T) {
+	w := world.Start(t)
+	first, end := scripts(t, testlong.Pick(3, 30))
+	for _, of := range generated {
+		t.Run(of.schema, func(t *testing.T) {
+			text := assert.Value(os.ReadFile(filepath.Join("../../schemas", of.schema+".yaml")))(t)
+			for i := first; i < end; i++ {
+				w.Check(t, text, &of.code, uint64(i))
+			}
+		})
+	}
+	t.Log(w.Counts)
 }
 
 // since is a year in which a layout begins.
