@@ -122,6 +122,9 @@ func (r *request) checkWindows() error {
 	if _, err := r.width(); err != nil {
 		return err
 	}
+	if r.before > 0 && r.fromText == "" {
+		return errors.New("--before: nothing precedes the first event: add --from, or leave it out")
+	}
 	if r.fill != "none" && r.toText == "" {
 		return fmt.Errorf("%s %s: windows would be filled without end; add %[3]s, such as %[3]s 2026-03-05 or, for now, %[3]s 0s",
 			r.param("fill"), r.fill, r.param("to"))

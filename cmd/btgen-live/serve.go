@@ -30,8 +30,8 @@ func serve(_ context.Context, r *request) error {
 		return errors.New("--tls-cert and --tls-key belong together: one is missing")
 	case r.token != "print" && r.token != "stdin":
 		return errors.New("--token: want print, or stdin to read a token from there") // which may be in the argument
-	case r.token == "stdin" && r.cert == "":
-		return errors.New("--token stdin: add --tls-cert and --tls-key; without TLS, the token could be read on its way")
+	case r.given("token") && r.cert == "":
+		return errors.New("--token: add --tls-cert and --tls-key; without TLS, the token could be read on its way")
 	}
 	result, err := load(r.args)
 	if err != nil {

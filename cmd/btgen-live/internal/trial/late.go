@@ -35,6 +35,14 @@ var lates = []late{
 	{"tier-reads", "Cells in the infrequent access tier can be read like others.", docs + "tiered-storage", codec.GCRule{}, []int{-1, -40, -400}, nil},
 }
 
+// ErrNothingToLeave is the error of [Run] with [Options.Leave] if none of the assumptions takes days.
+var ErrNothingToLeave = errors.New("--leave: none of these assumptions takes days: leave it out, or add one that does, such as collect-age")
+
+// takesDays reports whether an assumption is one of lates.
+func takesDays(a Assumption) bool {
+	return slices.ContainsFunc(lates, func(l late) bool { return l.id == a.ID })
+}
+
 // later returns the assumptions that take days, which a trial does not decide.
 func later() (out []Assumption) {
 	for _, l := range lates {

@@ -101,6 +101,9 @@ func (e *UnknownError) Error() string {
 // until then, and the error is that of ctx.
 func Run(ctx context.Context, c *Clients, o Options) (*Report, error) {
 	tried, err := chosen(o.Only)
+	if err == nil && o.Leave && !slices.ContainsFunc(tried, takesDays) {
+		err = ErrNothingToLeave
+	}
 	if err != nil {
 		return nil, err
 	}
