@@ -340,11 +340,8 @@ func (l *loading) finish(ctx context.Context, err error) error {
 	note(l.reported, "line", "reported")
 	note(l.others, "line", "of other metrics skipped")
 	others, advice := "others", " (--merge joins their fields)"
-	switch {
-	case l.reader.Partial && l.unmerged == nil:
+	if l.reader.Partial {
 		others, advice = "or completed others", ""
-	case l.reader.Partial:
-		others, advice = "values of others", ""
 	}
 	r := l.replaced
 	note(r.Events, "event", "replaced %s of the same series and time, as that of line %d did with line %d%s", others, r.Line, r.Before, advice)
