@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/btgen-dev/btgen/gen/cli"
@@ -130,11 +131,23 @@ func deleteTables(_ context.Context, r *request) error {
 		if err != nil {
 			return refusal(err)
 		}
+		var of []store.Table
 		for _, u := range found {
 			text += u.Deletion() + "\n"
+			id := strings.TrimPrefix(u.Table, r.prefix)
+			of = append(of, store.Table{ID: id})
+			of = append(of, slices.DeleteFunc(slices.Clone(tables), func(t store.Table) bool { return t.ID != id })...)
 		}
 		if len(found) == 0 {
 			return "nothing to delete: it no longer exists\n", "", nil
+		}
+		r.setup.TablePrefix, r.setup.Timeout = r.prefix, r.timeout
+		views, err := r.views(ctx, admin, of)
+		for _, v := range views {
+			text += v.String() + "\n"
+		}
+		if err != nil {
+			return "", "", err
 		}
 		return text, countOf(len(found), "item") + "?", nil
 	}, func(func(string, ...any)) (text string, err error) {

@@ -76,6 +76,7 @@ func TestScripts(t *testing.T) {
 			"listens":  listens,
 			"exits":    exits,
 			"meddles":  meddles,
+			"views":    views,
 			"writes":   writes,
 			"compress": compresses,
 		},
@@ -149,6 +150,20 @@ func meddles(ts *testscript.TestScript, neg bool, args []string) {
 		"f":   {},
 		"sum": {ValueType: bigtable.AggregateType{Input: bigtable.Int64Type{}, Aggregator: bigtable.SumAggregator{}}},
 	}}))
+}
+
+// views creates the authorized view partner of the family m of a table: views ADDRESS PROJECT INSTANCE TABLE.
+func views(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: views ADDRESS PROJECT INSTANCE TABLE")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	admin := connect(ctx, ts, args)
+	defer admin.Close()
+	conf := &bigtable.SubsetViewConf{}
+	conf.AddFamilySubsetQualifierPrefix("m", nil)
+	ts.Check(admin.CreateAuthorizedView(ctx, &bigtable.AuthorizedViewConf{TableID: args[3], AuthorizedViewID: "partner", AuthorizedView: conf}))
 }
 
 // writes writes a cell: writes ADDRESS PROJECT INSTANCE TABLE ROW FAMILY:QUALIFIER TIME VALUE.

@@ -131,7 +131,7 @@ func (r *request) setUpAll(
 	return plan, err
 }
 
-// views returns the views of tables. Google's emulator ends when it is asked for views of an instance.
+// views returns the views of tables of the schemas. Google's emulator ends when it is asked for views of an instance.
 func (r *request) views(ctx context.Context, admin *bigtable.AdminClient, tables []store.Table) ([]setup.Unmanaged, error) {
 	if os.Getenv(store.EmulatorVariable) != "" {
 		return setup.Views(ctx, admin, nil, r.instance, tables, r.setup)

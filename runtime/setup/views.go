@@ -154,10 +154,13 @@ func (v *viewed) authorized(ctx context.Context, admin AuthorizedViewLister) err
 	return err
 }
 
+// sources matches what precedes a table in GoogleSQL, and little else.
+var sources = regexp.MustCompile(`(?i)\b(from|join)\b`)
+
 // named matches a name in GoogleSQL, or a column: a family with a qualifier.
 var named = regexp.MustCompile("(`[^`]+`|[A-Za-z_]\\w*)(?:\\s*\\[\\s*(?:'([^']*)'|\"([^\"]*)\")\\s*\\])?")
 
-// query adds a view that is a query, if that reads the table.
+// query adds a view that is a query, if that reads the table. Columns of one that may read several tables are not told apart.
 func (v *viewed) query(name, query, means string) {
 	var names [][2]string
 	reads := false
@@ -167,6 +170,9 @@ func (v *viewed) query(name, query, means string) {
 		if column := m[2] + m[3]; column != "" {
 			names = append(names, [2]string{what, column})
 		}
+	}
+	if len(sources.FindAllString(query, 2)) > 1 {
+		names = nil
 	}
 	if reads {
 		v.add(name, means, names)

@@ -101,12 +101,13 @@ func TestAuthorizedViews(t *testing.T) {
 func TestQueryViews(t *testing.T) {
 	b := start(t)
 	for query, want := range map[string]string{
-		"SELECT * FROM x_t":                                         reads,
-		"SELECT _key, m['cpu'] FROM `x_t`":                          reads,
-		"SELECT m[\"mem\"] FROM `p.i.x_t`":                          reads + "; it names m:mem" + breaks,
-		"SELECT `m` [ 'old' ], n['cpu'], m['cpu'] FROM x_t AS a":    reads + "; it names family n, m:old" + breaks,
-		"SELECT m['mem'] FROM x_tt":                                 "",
-		"SELECT 1":                                                  "",
+		"SELECT * FROM x_t":                                      reads,
+		"SELECT _key, m['cpu'] FROM `x_t`":                       reads,
+		"SELECT m[\"mem\"] FROM `p.i.x_t`":                       reads + "; it names m:mem" + breaks,
+		"SELECT `m` [ 'old' ], n['cpu'], m['cpu'] FROM x_t AS a": reads + "; it names family n, m:old" + breaks,
+		"SELECT m['mem'] FROM x_tt":                              "",
+		"SELECT n['a'] FROM x_t JOIN other ON true":              reads,
+		"SELECT 1": "",
 		"SELECT m['cpu'] FROM other WHERE s = 'x_t is in a string'": reads, // rather one too many
 	} {
 		found, err := setup.Views(t.Context(), b.Admin, queries{logical: map[string]string{"v": query}}, "i", []store.Table{laidOut(daily)}, setup.Options{TablePrefix: "x_"})
