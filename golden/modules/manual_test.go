@@ -144,7 +144,15 @@ func TestManual(t *testing.T) {
 				b.checkExcerpt(t, root, arg)
 			case action == "module": // see TestManualModules
 			case action == "emulator":
-				b.session(t, dir, "BIGTABLE_EMULATOR_HOST="+emulator())
+				env := "BIGTABLE_EMULATOR_HOST=" + emulator()
+				if project, instance, ok := strings.Cut(arg, " "); ok { // as btgen-live emulator, it has the tables of the schemas
+					setup := exec.Command("go", "tool", "btgen-live", "setup", "--project", project, "--instance", instance)
+					setup.Dir, setup.Env = dir, append(os.Environ(), append(moduleEnv(), env)...)
+					if out, err := setup.CombinedOutput(); err != nil {
+						t.Fatalf("%v: %s", err, out)
+					}
+				}
+				b.session(t, dir, env)
 			case b.language == "console":
 				b.session(t, dir)
 			}
