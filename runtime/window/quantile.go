@@ -70,6 +70,9 @@ func (s *Quantiles) Quantile(q float64) float64 {
 
 // QuantileError returns the largest relative error of quantiles: 1/129, which is 0.78 %, if no buckets were joined.
 func (s *Quantiles) QuantileError() float64 {
+	if s.ends != nil {
+		return max(s.ends[0].QuantileError(), s.ends[1].QuantileError())
+	}
 	width := math.Ldexp(1, int(s.joined)-6)
 	return width / (2 + width)
 }
