@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrWidth is the error for a width that is not positive or too wide, or that [Parse] does not know.
+// ErrWidth is the error for a width that [Width.Check] refuses, or that [Parse] does not know.
 var ErrWidth = errors.New("not a width of windows")
 
 // Width is the width of windows: a duration, a number of days or months of a calendar, or all of a time range.
@@ -20,7 +20,8 @@ var ErrWidth = errors.New("not a width of windows")
 //	window.Days(1, berlin).From(6*time.Hour)     // from 6:00, as in the gas trade
 //	window.Weeks(1, berlin).From(6*24*time.Hour) // from Sunday
 //
-// The largest widths are 100,000 days, also as a duration, and 100,000 months; see [Width.Check]. The zero Width is invalid.
+// The largest widths are 100,000 days, also as a duration, and 100,000 months; see [Width.Check]. The zero Width is
+// invalid.
 type Width struct {
 	every  time.Duration
 	days   int
@@ -35,11 +36,12 @@ type Width struct {
 func Every(d time.Duration) Width { return Width{every: d} }
 
 // In returns windows in a time zone. A duration must then divide 24 hours, and its windows begin at midnight and at
-// multiples of it after midnight, as local clocks show them: at the first instant at which they show that time or a later one.
+// multiples of it after midnight, as local clocks show them: at the first instant at which they show that time or a
+// later one.
 //
-// Where clocks change, one window is shorter or longer: in Berlin, one of 6 hours has 5 hours in March and 7 in October, and
-// one of 2 hours has 1 and 3. There is no window of which clocks skip all. If they go back by a multiple of the duration, the
-// windows of that time come twice instead, so that windows of an hour always have one in Berlin.
+// Where clocks change, one window is shorter or longer: in Berlin, one of 6 hours has 5 hours in March and 7 in
+// October, and one of 2 hours has 1 and 3. There is no window of which clocks skip all. If they go back by a multiple
+// of the duration, the windows of that time come twice instead, so that windows of an hour always have one in Berlin.
 func (w Width) In(zone *time.Location) Width {
 	if w.in = zone; w.whole || w.every > 0 && zone == time.UTC {
 		w.in = nil
@@ -47,9 +49,9 @@ func (w Width) In(zone *time.Location) Width {
 	return w
 }
 
-// From returns windows that begin later by an offset, as local clocks show it: days from 6:00, or weeks from Sunday. The
-// offset is at least 0, and less than the width or, of months and years, than 28 days. The duration of [Every] must then
-// divide 24 hours.
+// From returns windows that begin later by an offset, as local clocks show it: days from 6:00, or weeks from Sunday.
+// The offset is at least 0, and less than the width or, of months and years, than 28 days. A duration must then divide
+// 24 hours.
 func (w Width) From(offset time.Duration) Width {
 	w.from = offset
 	return w
@@ -101,9 +103,10 @@ func product(n, m int) int {
 	return n * m
 }
 
-// Parse parses a width: a whole number of ns, µs, ms, s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all. Durations that
-// divide 24 hours are windows in the time zone, as [Width.In] defines them, and others of [Every]. The text may name another
-// time zone, and an offset for [Width.From]: "1d in Europe/Berlin from 6h". The error wraps [ErrWidth].
+// Parse parses a width: a whole number of ns, µs, ms, s, m, h, d, w, mo or y, such as 15m, 1d or 3mo, or all. Windows are
+// in the time zone, as of [Width.In], except for durations that do not divide 24 hours, such as 7h or 48h, which are
+// those of [Every]. The text may name another time zone, and an offset for [Width.From]: "1d in Europe/Berlin from 6h".
+// The error wraps [ErrWidth].
 func Parse(text string, in *time.Location) (Width, error) {
 	if text == "all" {
 		return Whole(), nil
@@ -172,13 +175,14 @@ func (w Width) fault() string {
 	case w.every > 0 && w.local() && !w.dividesDay():
 		return "does not divide 24 hours, as durations with a time zone or an offset must; write such as 6h or 8h, or days"
 	case w.from != 0 && (w.from < 0 || w.from >= least):
-		return fmt.Sprintf("has an offset of %v; write one from 0 to less than the width, or than 28 days for months and years", w.from)
+		return fmt.Sprintf("has an offset of %s; write one from 0 to less than the width, or than 28 days for months",
+			inUnits(w.from))
 	}
 	return ""
 }
 
-// Check returns an error that wraps [ErrWidth] if the width is not positive or too wide, is in a time zone but does not divide
-// 24 hours, or begins at an offset that is not within it.
+// Check returns an error that wraps [ErrWidth] if the width is not positive or too wide, is in a time zone but does not
+// divide 24 hours, or begins at an offset that is not within it.
 func (w Width) Check() error {
 	if fault := w.fault(); fault != "" {
 		return fmt.Errorf("%w: it %s", ErrWidth, fault)
@@ -289,8 +293,8 @@ func (w Width) clock(t time.Time) span {
 	return s
 }
 
-// shown returns the start of the window that clocks show at a local time, as a time in UTC, without the offset of windows, and the
-// offset of the time.
+// shown returns the start of the window that clocks show at a local time, as a time in UTC and without the offset of
+// windows, and the offset of the time from UTC.
 func (w Width) shown(local time.Time) (start time.Time, offset time.Duration) {
 	_, seconds := local.Zone()
 	offset = time.Duration(seconds) * time.Second
@@ -332,9 +336,9 @@ func (w Width) fixed(t time.Time) time.Time {
 	return t.Add(-time.Duration(rest + more)).UTC()
 }
 
-// calendar returns the window with a time, given the number of one nearby, and what clocks show at the start of each, as a
-// time in UTC, without the offset. Where clocks go back over the start of a window, the second pass belongs to the window that
-// has begun, and one that a time zone skips does not exist.
+// calendar returns the window with a time, given the number of one nearby, and what clocks show at the start of each, as
+// a time in UTC and without the offset of windows. Where clocks go back over the start of a window, the second pass
+// belongs to the window that has begun, and one that a time zone skips does not exist.
 func (w Width) calendar(t time.Time, n int64, shown func(n int64) time.Time) span {
 	start := func(n int64) time.Time { return firstInstant(shown(n).Add(w.from), w.Location()) }
 	from := start(n)
