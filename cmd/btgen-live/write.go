@@ -88,6 +88,8 @@ type loading struct {
 	reported int // lines
 	others   int // lines of other metrics than that to read
 
+	toContinue string // what to do to continue, if that is not only to repeat the command
+
 	cut        int                 // events whose times are not multiples of precision
 	cutLine    int                 // of the first of them
 	identities *format.Identities  // of the events that are written
@@ -207,6 +209,7 @@ func (l *loading) add(ctx context.Context, r record) error {
 	_, refused := errors.AsType[*format.InputError](r.err)
 	switch {
 	case r.err != nil && !refused:
+		l.toContinue = "mend the input, and repeat the command"
 		return errors.Join(fmt.Errorf("%s: %w", l.input, r.err), l.flush(ctx))
 	case r.line < l.fromLine:
 		l.memory.Release(int64(r.bytes))
@@ -326,7 +329,7 @@ func (l *loading) finish(ctx context.Context, err error) error {
 		if _, scattered := errors.AsType[*format.ScatteredError](err); scattered { // a point that is joined begins at its first line
 			return fmt.Errorf("%w: %s; then repeat the command from the first line", err, text)
 		}
-		return fmt.Errorf("%w: %s; to continue, repeat the command with --from-line %d", err, text, l.line+1)
+		return fmt.Errorf("%w: %s; %s with --from-line %d", err, text, cmp.Or(l.toContinue, "to continue, repeat the command"), l.line+1)
 	}
 	notes := []string{countOf(l.events, "event") + map[bool]string{false: " written", true: " would be written"}[l.dryRun] + since}
 	note := func(n int, noun, format string, args ...any) {
