@@ -704,12 +704,6 @@ func (c *runColumns) value(which int, v reflect.Value) {
 		if v.SetInt(int64(word)); v.Int() != int64(word) {
 			c.fail(ErrRun)
 		}
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		word := uint64(v.Uint())
-		c.word(uintFirst+which, &word)
-		if v.SetUint(word); v.Uint() != word {
-			c.fail(ErrRun)
-		}
 	case reflect.String:
 		text := []byte(v.String())
 		c.text(which, &text)
