@@ -178,9 +178,19 @@ func TestRun(t *testing.T) {
 		if err != nil || string(again) != string(encoded) {
 			t.Fatal("encoded again, it differs", err)
 		}
+		type newer struct {
+			Window
+			Series    string
+			New, Uint Int[uint64]
+		}
 		var more Run
-		if err := NewSpec[string, exactWindow[uint64]](IntPart[uint64]("new", 2)).ParseRun(&more, encoded); err != nil || !more.Lacks {
+		if err := NewSpec[string, newer](IntPart[uint64]("new", 2), IntPart[uint64]("uint", 3)).ParseRun(&more, encoded); err != nil || !more.Lacks {
 			t.Fatal("a field more:", more.Lacks, err)
+		}
+		for i, w := range more.Windows {
+			if got := w.Window.(*newer).Uint; got != windows[i].Uint {
+				t.Fatalf("window %d: %+v, want %+v", i, got, windows[i].Uint)
+			}
 		}
 	})
 }
