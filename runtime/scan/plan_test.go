@@ -1,12 +1,13 @@
 package scan_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/scan"
@@ -15,7 +16,7 @@ import (
 // compare fails unless two values are equal.
 func compare(t *testing.T, what string, want, got any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: (-want +got)\n%s", what, diff)
 	}
 }
@@ -35,6 +36,9 @@ func hours(pattern codec.Pattern, lives ...codec.Lifetime) *scan.Table {
 
 // one is the span of one series.
 var one = []codec.Span{{Prefix: "s#", Delimiter: "#", Whole: true, MaxBytes: codec.MaxRowSet}}
+
+// suffixed is the span of a series whose value follows the time.
+var suffixed = []codec.Span{{Delimiter: "#", Suffix: "s", Whole: true}}
 
 // maxAge returns a lifetime with the given maximum age.
 func maxAge(age time.Duration) codec.Lifetime {
@@ -59,8 +63,9 @@ func TestFilterOfLifetimes(t *testing.T) {
 		want   scan.Filter
 	}{
 		{"one family", []codec.Lifetime{long}, to, false, scan.Cells{[]string{"a"}, window(from, to)}},
-		{"equal windows", []codec.Lifetime{long, short, maxAge(72 * time.Hour)}, to, false, scan.Interleave{
+		{"equal windows", []codec.Lifetime{long, short, maxAge(72 * time.Hour), maxAge(time.Minute)}, to, false, scan.Interleave{
 			scan.Cells{[]string{"a", "c"}, window(from, to)}, scan.Cells{[]string{"b"}, window(to.Add(-time.Hour), to)},
+			scan.Cells{[]string{"d"}, window(to.Add(-time.Minute), to)},
 		}},
 		{"the newest", []codec.Lifetime{long}, to, true, scan.Chain{scan.Cells{[]string{"a"}, window(from, to)}, scan.CellsPerColumn(1)}},
 		{"one has expired", []codec.Lifetime{short, long}, to.Add(2 * time.Hour), false, scan.Cells{[]string{"b"}, window(from, to)}},
@@ -133,7 +138,6 @@ func TestDirectionOfAllTimes(t *testing.T) {
 // Without bounds, the filter only selects families. Rows of single events have their
 // time in the key.
 func TestFilterOfRows(t *testing.T) {
-	suffixed := []codec.Span{{Delimiter: "#", Suffix: "s", Whole: true}}
 	requests := func(r *scan.Read) []scan.Request {
 		plan := hours(codec.SingleUnserialized, codec.Lifetime{}).Plan(r, day)
 		return plan.Requests()
@@ -253,13 +257,15 @@ func TestSeveralSpans(t *testing.T) {
 		{"limited", codec.BucketNewCells, scan.Read{Spans: spans(2), Limit: 5}, false, 2, scan.Merged, 5},
 		{"ties", codec.SingleUnserialized, scan.Read{Spans: spans(2)}, true, 2, scan.Merged, 0},
 		{"not apart", codec.BucketNewCells, scan.Read{Spans: append(spans(1), spans(1)...)}, false, 2, scan.Merged, 0},
+		{"two parts", codec.BucketOffsets, scan.Read{Spans: spans(2), To: day.Add(90 * time.Minute)}, false, 2, scan.Merged, 0},
 		{"one", codec.BucketNewCells, scan.Read{Spans: spans(1)}, false, 1, scan.OneSpan, 0},
+		{"one with a suffix in many buckets", codec.BucketNewCells, scan.Read{Spans: suffixed, To: day.AddDate(6, 0, 0)}, false, 1, scan.OneSpan, 0},
 		{"the row of a column", codec.BucketNewColumns, scan.Read{Spans: spans(1)}, false, 1, scan.Merged, 0},
 		{"the newest of each series", codec.BucketNewCells, scan.Read{Spans: spans(2), AllTimes: true, Contiguous: true, MultiSeries: true, NewestFirst: true, LatestOnly: true}, false, 2, scan.Skipping, 0},
 	} {
 		table := hours(tt.pattern, codec.Lifetime{})
 		table.Ties = tt.ties
-		tt.read.From, tt.read.To = day, day.Add(time.Hour)
+		tt.read.From, tt.read.To = day, cmp.Or(tt.read.To, day.Add(time.Hour))
 		plan := table.Plan(&tt.read, day)
 		requests := plan.Requests()
 		if len(requests) != tt.requests || plan.Parts[0].Route != tt.route {
