@@ -159,7 +159,7 @@ type compiled struct{ Package, Name, Text string }
 // TestWorldOfCode compiles the code of drawn schemas, and plays scripts with it.
 func TestWorldOfCode(t *testing.T) {
 	c := load(t)
-	first, end := scripts(t, testlong.Pick(1, 40))
+	first, end := scripts(t, testlong.Pick(4, 40))
 	dir := testlong.Scratch(t)
 	root := "github.com/btgen-dev/btgen/golden/world/" + filepath.ToSlash(dir)
 	var drawn []compiled
@@ -178,7 +178,7 @@ func TestWorldOfCode(t *testing.T) {
 		drawn = append(drawn, compiled{r.Layouts[0].Package, r.Layouts[0].Name, string(text)})
 	}
 	var main bytes.Buffer
-	if err := codeTest.Execute(&main, map[string]any{"Root": root, "Drawn": drawn, "Scripts": testlong.Pick(1, 8)}); err != nil {
+	if err := codeTest.Execute(&main, map[string]any{"Root": root, "Drawn": drawn, "Scripts": testlong.Pick(3, 8)}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "code_test.go"), main.Bytes())
