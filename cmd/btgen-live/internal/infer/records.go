@@ -83,8 +83,8 @@ func (s *recordSample) propose(scanner format.Scanner) (*Proposal, error) {
 type recordSample struct {
 	Records
 	records   [][]format.Value
-	text      bytes.Buffer    // of the input, up to and after the line of the last record
-	last      int             // that line
+	text      head            // of the input
+	last      int             // line of the last record
 	errors    []string        // the first
 	all       []*recordColumn // in the order in which they appear
 	byName    map[columnName]*recordColumn
@@ -96,6 +96,16 @@ type recordSample struct {
 	notText   int                // records that are not in UTF-8
 	questions
 	merge bool // whether lines of a point do not follow each other
+}
+
+// head keeps the beginning of what is written to it: about maxBytes.
+type head struct{ bytes.Buffer }
+
+func (h *head) Write(p []byte) (int, error) {
+	if h.Len() < maxBytes {
+		return h.Buffer.Write(p)
+	}
+	return len(p), nil
 }
 
 // columnName tells columns apart: tags and fields may have one name. Metrics and times have none.
@@ -313,8 +323,11 @@ func (s *recordSample) design() (*design, error) {
 
 // unread returns the errors of the lines of the sample that the command which loads the file would report.
 func (s *recordSample) unread(l *layout.Layout, names format.ReaderOptions) (out []error) {
-	o := s.Options
+	o, last := s.Options, s.last
 	o.Names, o.Series, o.Partial = names.Names, names.Series, s.merge
+	if s.text.Len() >= maxBytes { // the line at its end may be cut
+		last = min(last, bytes.Count(s.text.Bytes(), []byte("\n")))
+	}
 	reader, err := s.Format.Read(&s.text, l, o)
 	if err == nil && s.merge {
 		reader, err = format.NewJoiner(reader, l, o, false)
@@ -326,7 +339,7 @@ func (s *recordSample) unread(l *layout.Layout, names format.ReaderOptions) (out
 			line = refused.Line
 		}
 		switch {
-		case failed == io.EOF || line > s.last:
+		case failed == io.EOF || line > last:
 			return out
 		case failed != nil && !is:
 			err = failed

@@ -2,6 +2,7 @@ package infer_test
 
 import (
 	"bytes"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -108,6 +109,18 @@ func TestRecords(t *testing.T) {
 		if !tested[f.Name] {
 			t.Errorf("no file in testdata/records for the format %s", f.Name)
 		}
+	}
+}
+
+// TestUnread reads a file of which the schema reads all lines but the second, and whose other lines do not fit in memory.
+func TestUnread(t *testing.T) {
+	other := "mem,host=a note=\"" + strings.Repeat("x", 40<<20) + "\" 1772366400000000000\n"
+	in := io.MultiReader(strings.NewReader("cpu,host=a user=1 1772366400000000000\ncpu,host=a user=1 1\n"),
+		strings.NewReader(other), strings.NewReader(other), strings.NewReader("cpu,host=a user=1 1772366460000000000"))
+	p, err := infer.ProposeRecords(infer.Records{Name: "cpu", Format: format.Find("influx"), Input: in, Options: format.ReaderOptions{Metric: "cpu"}, Limit: 10})
+	must(t, err)
+	if len(p.Unread) != 1 || !strings.HasPrefix(p.Unread[0].Error(), "2:19: time: ") {
+		t.Errorf("%v", p.Unread)
 	}
 }
 
