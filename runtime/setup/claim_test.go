@@ -198,6 +198,17 @@ func TestClaimInAllOrders(t *testing.T) {
 	t.Logf("%d orders", n)
 }
 
+// A setup that was stopped keeps out other layouts, unless they are allowed by name.
+func TestUnfinishedLayout(t *testing.T) {
+	b := start(t)
+	set(t, b, daily) // for the table of the history
+	before(t, b, "t0", daily, 2, newGated(t, b))
+	own := laidOut(hourly)
+	own.ID = "t0"
+	_, err := setup.Setup(t.Context(), b.Admin, b.Client, []store.Table{own})
+	assert.Same(t, []string{"unfinished_layout:t0/m"}, refused(err))
+}
+
 // nextOrder sets the next choices, and reports whether there are any.
 func nextOrder(choices *[]int, widths []int) bool {
 	for i := len(widths) - 1; i >= 0; i-- { // the order has as many choices
