@@ -122,6 +122,7 @@ type plot struct {
 	pixels    int            // largest number of windows of a line
 	lines     map[string]int // by series, as text
 	more      bool           // there are more series than a chart has
+	unknown   int            // windows whose percentiles are unknown
 	lacking   int            // windows whose events have expired, and that no rollup has
 	cut       bool           // some of them do not consist of windows of the rollup
 	progress  *meter         // whose undecodable events are those of the read that met most of them
@@ -195,6 +196,10 @@ func (d *plot) read(ctx context.Context) error {
 	}
 	if d.more {
 		d.Notes = append(d.Notes, fmt.Sprintf("only the first %d series are drawn: select fewer", chart.MaxSeries))
+	}
+	if d.unknown > 0 {
+		d.Notes = append(d.Notes, countOf(d.unknown, "window")+" "+words.Plural(d.unknown, "has", "have")+
+			" no percentiles: a rollup has them from before the field had quantiles, or values are over more than 256 powers of two")
 	}
 	if d.lacking > 0 {
 		note := countOf(d.lacking, "window") + " may lack events, which have expired"
@@ -388,7 +393,7 @@ func (d *plot) append(field, line int, p chart.Point) error {
 // clear removes all lines.
 func (d *plot) clear() {
 	d.Series, d.lines, d.more = nil, map[string]int{}, false
-	d.lacking, d.cut = 0, false
+	d.unknown, d.lacking, d.cut = 0, 0, false
 	for k := range d.Fields {
 		d.Fields[k].Lines = nil
 	}
@@ -426,6 +431,9 @@ func (d *plot) point(w *dynamic.Window, i int) (chart.Point, bool) {
 	of := func(s dynamic.Statistic) (float64, bool) { return asFloat(s.Of(w, f, i)) }
 	count, _ := dynamic.Count.Of(w, f, i).(int64)
 	v, ok := of(d.statistic)
+	if d.statistic > dynamic.Rate && !ok && count > 0 {
+		d.unknown++
+	}
 	if !ok || count == 0 {
 		return chart.Point{}, false
 	}

@@ -64,7 +64,7 @@ func quantilesWidth(f *layout.Field, values float64) Bounds {
 	if !f.Quantiles {
 		return Bounds{}
 	}
-	const header, bucket, most, octave = 3, 2, 4096, 64
+	const header, bucket, most, octave = 3, 2, 16384, 64
 	return Bounds{header + bucket, header + bucket*min(values, octave), header + 2*bucket*min(values, most)}
 }
 

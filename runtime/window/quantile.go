@@ -17,12 +17,10 @@ import (
 // a power of two, where those of the paper grow with the number. It has half again as many buckets for the same error, and takes no
 // logarithm, which processors round differently: all machines count alike. Numbers within 2^-1022 of 0 count as 0.
 //
-// If there were more than 4,096 buckets, neighbors are joined, in all of the window: it depends only on the numbers
-// which ones. It takes numbers of all sizes over 64 powers of two, and doubles the error.
+// The quantiles of numbers in more than 16,384 buckets are unknown: it takes numbers of all sizes over 256 powers of two.
 type Quantiles struct {
 	buckets []bucket // in order of the numbers
-	joined  uint8    // how often neighbors were joined
-	unknown bool     // a rollup has some of the numbers without their counts
+	unknown bool     // they are too many, or a rollup has some of the numbers without their counts
 	whole   bool     // the numbers are integers
 	low     float64  // the lowest number that is not NaN
 	high    float64
@@ -37,18 +35,18 @@ type bucket struct {
 }
 
 const (
-	maxBuckets   = 4096
-	bucketShift  = 46        // bits of a float64 that buckets ignore
-	subnormal    = 1 << 6    // buckets below are taken for 0
-	infinite     = 2047 << 6 // the bucket of +Inf
-	mostlyJoined = 6         // then a bucket is a power of two, and there are fewer than maxBuckets
+	maxBuckets  = 16384
+	bucketShift = 46        // bits of a float64 that buckets ignore
+	subnormal   = 1 << 6    // buckets below are taken for 0
+	infinite    = 2047 << 6 // the bucket of +Inf
 )
 
 // Quantile returns the number below which a share q of the numbers of the window is: the median for 0.5, the lowest for
 // 0, the highest for 1, as PERCENTILE_CONT of SQL does, which is between two numbers on a line. NaN is no number. The
-// result is NaN without numbers, if q is not from 0 to 1, and if the rollup of the table has some of the window from
-// before the field had quantiles and their events have expired. Each of the two numbers is wrong by at most
-// [Quantiles.QuantileError] of itself, and none is below the lowest or above the highest one. In a filled window, it is the filled value.
+// result is NaN without numbers, if q is not from 0 to 1, and if quantiles are unknown: of numbers in too many buckets,
+// and if the rollup of the table has some of the window from before the field had quantiles, and their events have
+// expired. Each of the two numbers is wrong by at most 1/129 of itself, which is 0.78 %, and none is below the lowest
+// or above the highest one. In a filled window, it is the filled value.
 func (s *Quantiles) Quantile(q float64) float64 {
 	if s.ends != nil {
 		return between(s.ends[0].Quantile(q), s.ends[1].Quantile(q), s.share)
@@ -66,15 +64,6 @@ func (s *Quantiles) Quantile(q float64) float64 {
 		return low
 	}
 	return between(low, s.ranked(int64(rank)+1, n), part)
-}
-
-// QuantileError returns the largest relative error of quantiles: 1/129, which is 0.78 %, if no buckets were joined.
-func (s *Quantiles) QuantileError() float64 {
-	if s.ends != nil {
-		return max(s.ends[0].QuantileError(), s.ends[1].QuantileError())
-	}
-	width := math.Ldexp(1, int(s.joined)-6)
-	return width / (2 + width)
 }
 
 // ranked returns the number with a rank, from 0, of n in order of size.
@@ -98,7 +87,7 @@ func (s *Quantiles) middle(at int32) float64 {
 	if at < 0 {
 		return -s.middle(-at)
 	}
-	low, high := s.edge(at), min(s.edge(at+1), math.MaxFloat64)
+	low, high := edge(at), min(edge(at+1), math.MaxFloat64)
 	if s.whole {
 		low, high = math.Ceil(low), math.Ceil(high)-1
 	}
@@ -109,18 +98,18 @@ func (s *Quantiles) middle(at int32) float64 {
 }
 
 // edge returns the lowest number in a bucket of positive numbers.
-func (s *Quantiles) edge(at int32) float64 {
-	return math.Float64frombits(uint64(min(at<<s.joined, infinite)) << bucketShift)
+func edge(at int32) float64 {
+	return math.Float64frombits(uint64(min(at, infinite)) << bucketShift)
 }
 
 // add counts a number.
 func (s *Quantiles) add(v float64) {
 	if v == v {
-		s.count(bucketOf(v), 0, 1)
+		s.count(bucketOf(v), 1)
 	}
 }
 
-// bucketOf returns the bucket of a number, if none are joined.
+// bucketOf returns the bucket of a number.
 func bucketOf(v float64) int32 {
 	at := int32(math.Float64bits(math.Abs(v)) >> bucketShift)
 	switch {
@@ -132,56 +121,42 @@ func bucketOf(v float64) int32 {
 	return at
 }
 
-// count adds to a bucket of counts that were joined so often.
-func (s *Quantiles) count(at int32, joined uint8, n int64) {
-	at = join(at, s.joined-joined)
-	i, found := slices.BinarySearchFunc(s.buckets, at, func(b bucket, at int32) int { return cmp.Compare(b.at, at) })
-	if found {
-		s.buckets[i].n += n
+// count adds to a bucket.
+func (s *Quantiles) count(at int32, n int64) {
+	if s.unknown {
 		return
 	}
-	s.buckets = slices.Insert(s.buckets, i, bucket{at, n})
-	for len(s.buckets) > maxBuckets {
-		s.join()
-	}
-}
-
-// join returns the bucket that has the numbers of another one, after neighbors were joined so often.
-func join(at int32, times uint8) int32 {
-	if at < 0 {
-		return -(-at >> times)
-	}
-	return at >> times
-}
-
-// join joins neighbors.
-func (s *Quantiles) join() {
-	old := s.buckets
-	s.buckets = nil
-	s.joined++
-	for _, b := range old {
-		s.count(b.at, s.joined-1, b.n)
+	i, found := slices.BinarySearchFunc(s.buckets, at, func(b bucket, at int32) int { return cmp.Compare(b.at, at) })
+	switch {
+	case found:
+		s.buckets[i].n += n
+	case len(s.buckets) == maxBuckets:
+		s.buckets, s.unknown = nil, true
+	default:
+		s.buckets = slices.Insert(s.buckets, i, bucket{at, n})
 	}
 }
 
 // merge adds the counts of another window.
 func (s *Quantiles) merge(o *Quantiles) {
-	s.unknown = s.unknown || o.unknown
-	for s.joined < o.joined {
-		s.join()
+	if o.unknown {
+		s.buckets, s.unknown = nil, true
 	}
 	for _, b := range o.buckets {
-		s.count(b.at, o.joined, b.n)
+		s.count(b.at, b.n)
 	}
 }
 
-// appendTo appends the encoded counts: how often neighbors were joined and, for each bucket, the difference to the one
-// before it and the number of numbers. Those that are unknown are empty.
+// quantilesVersion is the version of encoded counts.
+const quantilesVersion = 0
+
+// appendTo appends the encoded counts: the version and, for each bucket, the difference to the one before it and the
+// number of numbers. Those that are unknown are empty.
 func (s *Quantiles) appendTo(dst []byte) []byte {
 	if s.unknown {
 		return dst
 	}
-	dst = binary.AppendUvarint(dst, uint64(s.joined))
+	dst = append(dst, quantilesVersion)
 	before := int32(0)
 	for _, b := range s.buckets {
 		dst = binary.AppendUvarint(binary.AppendVarint(dst, int64(b.at-before)), uint64(b.n))
@@ -190,16 +165,12 @@ func (s *Quantiles) appendTo(dst []byte) []byte {
 	return dst
 }
 
-// parse sets the counts to encoded ones, of at most count numbers.
+// parse sets the counts to encoded ones, of at most count numbers. Those of a later version are unknown.
 func (s *Quantiles) parse(encoded []byte, count int64) bool {
-	if *s = (Quantiles{unknown: len(encoded) == 0}); s.unknown {
+	if *s = (Quantiles{unknown: len(encoded) == 0 || encoded[0] != quantilesVersion}); s.unknown {
 		return true
 	}
-	c := coding{bytes: encoded, parses: true}
-	joined := c.uint()
-	if s.joined = uint8(joined); joined > mostlyJoined {
-		return false
-	}
+	c := coding{bytes: encoded[1:], parses: true}
 	for at := int64(0); len(c.bytes) > 0; {
 		step, n := int64(0), uint64(0)
 		c.int(&step)
@@ -325,11 +296,12 @@ func (c *runColumns) quantiles(at int, counts *Quantiles) {
 		return
 	case at < len(texts):
 		text = texts[at]
+	default:
+		c.lacks = true
 	}
 	if !counts.parse(text, int64(c.words[columnCount][c.counted-1])) {
 		c.fail(ErrRun)
 	}
-	c.unknown = c.unknown || counts.unknown
 }
 
 // quantiles encodes counts, or parses them.

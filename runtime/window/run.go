@@ -283,7 +283,7 @@ func (s *Spec) parseParts(r *Run, except []int) (other int, err error) {
 		if c.failed != nil || !c.complete() {
 			return i, nil
 		}
-		r.LacksQuantiles = r.LacksQuantiles || c.unknown
+		r.LacksQuantiles = r.LacksQuantiles || c.lacks
 	}
 	return -1, nil
 }
@@ -464,7 +464,7 @@ type runColumns struct {
 	counted    int         // windows so far
 	at         int         // windows with values so far
 	failed     error
-	unknown    bool     // quantiles are lacking
+	lacks      bool     // there are no quantiles
 	form       *AnyForm // of values of any types
 }
 
@@ -475,7 +475,7 @@ func (c *runColumns) reset() {
 	for i := range c.texts {
 		c.texts[i] = c.texts[i][:0]
 	}
-	c.parses, c.counted, c.at, c.failed, c.unknown, c.form = false, 0, 0, nil, false, nil
+	c.parses, c.counted, c.at, c.failed, c.lacks, c.form = false, 0, 0, nil, false, nil
 }
 
 // appendTo appends the encoded field.
