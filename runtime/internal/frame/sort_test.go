@@ -29,3 +29,11 @@ func TestSortByTime(t *testing.T) {
 		}
 	}
 }
+
+// Data that do not arrive newest first are sorted, with one per time.
+func TestAscend(t *testing.T) {
+	c := Column{Cells: []wire.Cell{{Micros: 2}, {Micros: 3}, {Micros: 3}, {Micros: 1}}}
+	if c.Ascend(); !slices.Equal(c.Cells, []wire.Cell{{Micros: 1}, {Micros: 2}, {Micros: 3}}) {
+		t.Errorf("%+v", c.Cells)
+	}
+}
