@@ -29,7 +29,7 @@ type Fact struct {
 // Error reports a checkpoint that cannot be used.
 type Error struct {
 	Reason  string
-	Damaged bool  // it is that of no call
+	Damaged bool  // it is that of no call, or of one of another version
 	Err     error // of the file system; may be nil
 }
 
@@ -86,7 +86,7 @@ func Parse(text []byte) (call Call, progress json.RawMessage, err error) {
 	case err != nil:
 		return call, nil, damaged(err)
 	case saved.Version != version:
-		return call, nil, damaged(fmt.Sprintf("its version is %d, not %d", saved.Version, version))
+		return call, nil, &Error{Reason: fmt.Sprintf("another version of btgen wrote it, in format %d, not %d", saved.Version, version), Damaged: true}
 	case len(saved.Facts) == 0:
 		return call, nil, damaged("it says nothing about its call")
 	}

@@ -67,6 +67,13 @@ func TestCalls(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(name, wrong, 0o600))
 	refused(call, "damaged: ")
+	for body, want := range map[string]string{ // of a back-fill and a rollup of before the first release
+		`{"version":2,"instance":"i","source":"a","target":"b","ranges":[]}`: "another version of btgen wrote it, in format 2, not 3",
+		`{"version":1,"instance":"i","layouts":["a: "],"ranges":[]}`:         "another version of btgen wrote it, in format 1, not 3",
+	} {
+		must(t, os.WriteFile(name, []byte(body+"\n"+checksum([]byte(body))+"\n"), 0o600))
+		refused(call, want)
+	}
 	f, err := Open(name, call)
 	must(t, err)
 	defer f.Close()
