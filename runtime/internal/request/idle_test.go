@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/bigtable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
@@ -33,4 +35,26 @@ func TestTimerExpiresWhileRowArrives(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A timer that was paused expires after it is resumed.
+func TestTimerResumes(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	i := startIdle(time.Hour, cancel)
+	i.pause()
+	i.after = time.Millisecond
+	i.resume()
+	<-ctx.Done()
+	i.end()
+}
+
+// A reversed read continues before its last row if the server has not said what it scanned. Of the errors for invalid
+// arguments, only that of an empty range is its end.
+func TestReadContinues(t *testing.T) {
+	if at := (&request{last: []byte("r")}).position(true); at != "r" {
+		t.Errorf("at %q", at)
+	}
+	if resumedAtEnd(status.Error(codes.InvalidArgument, "the filter is too large")) {
+		t.Error("another error ends the read")
+	}
 }
