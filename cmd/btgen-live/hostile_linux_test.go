@@ -87,7 +87,7 @@ func hostileInstance(t *testing.T) {
 		"schemas/event.yaml": hostileSchema,
 		"events.ndjson":      events, "hostile.ndjson": `{"host": "a", ` + strconv.Quote(termtest.Hostile) + ": 1}\n" + termtest.Hostile + "\n" + events,
 		"hostile.csv": "host,time," + termtest.Hostile + "\n", "late.csv": "host,time,raw\na," + termtest.Hostile + ",\"" + termtest.Hostile + "\"\n",
-		"plan.json": `{"btgen_plan": 1, "for": {"project": "` + termtest.Hostile + `"}}`, termtest.Hostile: "x",
+		"plan.json": `{"btgen_plan": 2, "for": {"project": "` + termtest.Hostile + `"}}`, termtest.Hostile: "x",
 	} {
 		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
 		must(t, os.WriteFile(name, []byte(text), 0o666))

@@ -178,7 +178,7 @@ type planFile struct {
 }
 
 const (
-	planVersion = 1
+	planVersion = 2
 	maxPlanFile = 64 << 20 // bytes
 )
 
@@ -249,6 +249,13 @@ func readPlanFile(file string) (*planFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	var of struct {
+		Version int `json:"btgen_plan"`
+	}
+	if json.Unmarshal(text, &of) == nil && of.Version != 0 && of.Version != planVersion {
+		return nil, fmt.Errorf("another version of btgen-live saved %s, in format %d, not %d: save the plan again with this one",
+			words.Printable(file), of.Version, planVersion)
+	}
 	f := &planFile{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -257,7 +264,7 @@ func readPlanFile(file string) (*planFile, error) {
 		err = errors.New("unexpected text after the plan")
 	}
 	if err == nil && f.Version != planVersion {
-		err = fmt.Errorf("its version is %d instead of %d", f.Version, planVersion)
+		err = errors.New("it has no version")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a plan of btgen-live plan --save: %w", words.Printable(file), err)
