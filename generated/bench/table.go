@@ -85,8 +85,25 @@ func tablesOf(m *medians) string {
 	ratios(&b, m, "reading a week of one-minute events", patternCases)
 	ratios(&b, m, "other reads", otherReads)
 	ratios(&b, m, "writing, `bucket_new_cells`", writesShown)
+	windows(&b, m)
 	scale(&b, m)
 	return b.String()
+}
+
+// The benchmarks of windows.
+const (
+	windowColumns = "Windows/read=columns"
+	windowHours   = "Windows/read=windows"
+	windowParts   = "WindowsInParts"
+	speedup       = "speedup"
+	speedupApart  = "speedup-apart"
+)
+
+// windows writes what windows cost.
+func windows(b *strings.Builder, m *medians) {
+	b.WriteString("| windows | ratio |\n|---|---|\n")
+	fmt.Fprintf(b, "| hours of a week of one-minute events, CPU time to that of `ReadColumns` | %.2f |\n", m.ratio(windowHours, windowColumns, perEvent))
+	fmt.Fprintf(b, "| 1,000 series, speed on two cores to one; two separate queries | %.1f; %.1f |\n\n", m.get(windowParts, speedup), m.get(windowParts, speedupApart))
 }
 
 // ratios writes how much less CPU time cases take than the best by hand, their allocations,
