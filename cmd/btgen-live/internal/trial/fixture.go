@@ -12,6 +12,7 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -250,6 +251,22 @@ func closedOpen(start, end string) *bigtablepb.RowRange {
 	}
 }
 
+// receive passes on all responses of a stream.
+func receive[T any](stream grpc.ServerStreamingClient[T], each func(response *T) error) error {
+	for {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = each(response)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // read reads cells, again if the server becomes unavailable.
 func (r *run) read(ctx context.Context, request *bigtablepb.ReadRowsRequest) (cells []cell, err error) {
 	request.AppProfileId = r.AppProfile
@@ -260,17 +277,13 @@ func (r *run) read(ctx context.Context, request *bigtablepb.ReadRowsRequest) (ce
 			return err
 		}
 		var a assembler
-		for {
-			response, err := stream.Recv()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return err
-			}
-			for _, c := range response.GetChunks() {
+		if err := receive(stream, func(r *bigtablepb.ReadRowsResponse) error {
+			for _, c := range r.GetChunks() {
 				a.add(c)
 			}
+			return nil
+		}); err != nil {
+			return err
 		}
 		cells = a.cells
 		if a.broken != "" {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -328,16 +327,14 @@ func (p place) sample(ctx context.Context) (keys []string, offsets []int64, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	for {
-		response, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return keys, offsets, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		keys, offsets = append(keys, string(response.GetRowKey())), append(offsets, response.GetOffsetBytes())
+	err = receive(stream, func(r *bigtablepb.SampleRowKeysResponse) error {
+		keys, offsets = append(keys, string(r.GetRowKey())), append(offsets, r.GetOffsetBytes())
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
+	return keys, offsets, nil
 }
 
 // splits samples a table with split keys.

@@ -2,8 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc/codes"
@@ -68,22 +66,18 @@ func (p place) bulk(ctx context.Context, request *bigtablepb.MutateRowsRequest) 
 		if err != nil {
 			return err
 		}
-		for {
-			response, err := stream.Recv()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return err
-			}
-			for _, e := range response.GetEntries() {
-				if i := int(e.GetIndex()); i >= 0 && i < len(out) {
-					out[i] = codes.Code(e.GetStatus().GetCode())
-					seen[i]++
-				} else {
+		if err := receive(stream, func(r *bigtablepb.MutateRowsResponse) error {
+			for _, e := range r.GetEntries() {
+				i := int(e.GetIndex())
+				if i < 0 || i >= len(out) {
 					return differs("the result of entry %d of %d came", i, len(out))
 				}
+				out[i] = codes.Code(e.GetStatus().GetCode())
+				seen[i]++
 			}
+			return nil
+		}); err != nil {
+			return err
 		}
 		for i, n := range seen {
 			if n != 1 {
