@@ -228,7 +228,7 @@ func (r *request) statisticsOf(l *layout.Layout) (out []format.Statistic, err er
 		}
 	}
 	for _, s := range wanted {
-		if s > dynamic.Rate && !slices.ContainsFunc(out, func(o format.Statistic) bool { return o.Statistic == s }) {
+		if s.IsQuantile() && !slices.ContainsFunc(out, func(o format.Statistic) bool { return o.Statistic == s }) {
 			return nil, withoutQuantiles(r, "schema "+l.Name)
 		}
 	}

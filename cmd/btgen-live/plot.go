@@ -140,11 +140,11 @@ func (d *plot) chooseFields(names []string) error {
 		}
 	}
 	wanted := "number or duration"
-	if d.statistic > dynamic.Rate {
+	if d.statistic.IsQuantile() {
 		wanted = "field with `quantiles: true`"
 	}
 	switch {
-	case len(drawable) == 0 && d.statistic > dynamic.Rate:
+	case len(drawable) == 0 && d.statistic.IsQuantile():
 		return fmt.Errorf("%s %s: schema %s has no %s", d.param("show"), d.statistic, l.Name, wanted)
 	case len(drawable) == 0:
 		return fmt.Errorf("schema %s has no field that is a number or a duration: there is nothing to draw", l.Name)
@@ -431,7 +431,7 @@ func (d *plot) point(w *dynamic.Window, i int) (chart.Point, bool) {
 	of := func(s dynamic.Statistic) (float64, bool) { return asFloat(s.Of(w, f, i)) }
 	count, _ := dynamic.Count.Of(w, f, i).(int64)
 	v, ok := of(d.statistic)
-	if d.statistic > dynamic.Rate && !ok && count > 0 {
+	if d.statistic.IsQuantile() && !ok && count > 0 {
 		d.unknown++
 	}
 	if !ok || count == 0 {

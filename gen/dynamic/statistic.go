@@ -38,8 +38,11 @@ const (
 // Quantile returns the statistic that is a quantile of the values, by its share from 0 to 1, in whole millionths.
 func Quantile(share float64) Statistic { return quantile + Statistic(math.Round(share*1e6)) }
 
+// IsQuantile reports whether the statistic is a quantile, which only fields with `quantiles: true` have.
+func (s Statistic) IsQuantile() bool { return s >= quantile }
+
 // share returns the share of a quantile; false if it is another statistic.
-func (s Statistic) share() (float64, bool) { return float64(s-quantile) / 1e6, s >= quantile }
+func (s Statistic) share() (float64, bool) { return float64(s-quantile) / 1e6, s.IsQuantile() }
 
 // statisticNames are the names of the statistics.
 var statisticNames = []string{"count", "first", "last", "first_time", "last_time", "min", "max", "sum", "mean", "increase", "rate"}
@@ -92,7 +95,7 @@ func (s Statistic) Type(f *layout.Field) (schema.Type, bool) {
 	if !f.Type.Measures() {
 		return schema.Int64, false
 	}
-	if _, is := s.share(); is && !f.Quantiles {
+	if s.IsQuantile() && !f.Quantiles {
 		return schema.Int64, false
 	}
 	switch {
