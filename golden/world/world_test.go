@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -22,6 +23,18 @@ import (
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/golden/world"
 )
+
+// parallel is how many scripts are played at a time. They wait longer than they compute: streams that broke are resumed after
+// a pause.
+const parallel = "12"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", parallel); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 // load returns the corpus of all schemas of the project, or in a normal run that of the examples.
 func load(t *testing.T) *corpus.Corpus {
@@ -49,14 +62,15 @@ func scripts(t *testing.T, n int) (first, end int) {
 // TestWorld plays scripts on schemas that are drawn from parts of others, and on some of this package, in which
 // what others rarely have meets.
 func TestWorld(t *testing.T) {
-	c, w := load(t), world.Start(t)
+	c := load(t)
 	meetings, err := corpus.Load("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, end := scripts(t, testlong.Pick(10, 250))
+	first, end := scripts(t, testlong.Pick(9, 1000))
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
 			random := rand.New(rand.NewPCG(2, uint64(i)))
 			d := c.Draw(random, i%6)
 			if i%3 == 2 {
@@ -65,10 +79,11 @@ func TestWorld(t *testing.T) {
 			if later := future(d.Text); corpus.Layout(later) != nil {
 				d.Text = later
 			}
+			w := world.Start(t)
 			w.Check(t, d.Text, nil, random.Uint64())
+			t.Log(w.Counts)
 		})
 	}
-	t.Log(w.Counts)
 }
 
 // generated has schemas of the project with their generated code.
@@ -97,20 +112,20 @@ var generated = []struct {
 
 // TestWorldOfGenerated plays scripts with generated code of the project, which need not be compiled for it.
 func TestWorldOfGenerated(t *testing.T) {
-	w := world.Start(t)
-	first, end := scripts(t, testlong.Pick(3, 30))
+	first, end := scripts(t, testlong.Pick(2, 30))
 	for _, of := range generated {
 		t.Run(of.schema, func(t *testing.T) {
+			t.Parallel()
 			text, err := os.ReadFile(filepath.Join("../../schemas", of.schema+".yaml"))
 			if err != nil {
 				t.Fatal(err)
 			}
+			w := world.Start(t)
 			for i := first; i < end; i++ {
 				w.Check(t, text, &of.code, uint64(i))
 			}
 		})
 	}
-	t.Log(w.Counts)
 }
 
 // since is a year in which a layout begins.
@@ -128,11 +143,11 @@ func future(text []byte) []byte {
 // TestWorldOfEdits edits drawn schemas that have events. What the judge of edits does not refuse hides and changes
 // nothing.
 func TestWorldOfEdits(t *testing.T) {
-	c, w := load(t), world.Start(t)
+	c := load(t)
 	first, end := scripts(t, testlong.Pick(4, 400))
-	became := map[world.Edited]int{}
 	for i := first; i < end; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
 			random := rand.New(rand.NewPCG(4, uint64(i)))
 			d := c.Draw(random, i%3)
 			edited := d.Text
@@ -141,13 +156,13 @@ func TestWorldOfEdits(t *testing.T) {
 					edited = more
 				}
 			}
+			w := world.Start(t)
 			how, err := w.Edit(t.Context(), d.Layout, corpus.Layout(edited), random.Uint64())
-			if became[how]++; err != nil {
+			if t.Log(how, w.Counts); err != nil {
 				t.Errorf("%v\n%s\n%s", err, d.Text, edited)
 			}
 		})
 	}
-	t.Log(became, w.Counts)
 }
 
 // packageOf is the name of the package in a schema.
@@ -182,7 +197,7 @@ func TestWorldOfCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "code_test.go"), main.Bytes())
-	cmd := exec.Command("go", "test", "-vet=off", testlong.CompileFast(root), "./"+filepath.ToSlash(dir))
+	cmd := exec.Command("go", "test", "-vet=off", "-parallel", parallel, testlong.CompileFast(root), "./"+filepath.ToSlash(dir))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -212,6 +227,7 @@ import (
 )
 {{range .Drawn}}
 func Test_{{.Package}}(t *testing.T) {
+	t.Parallel()
 	w := world.Start(t)
 	for i := range {{$.Scripts}} {
 		w.Check(t, []byte({{printf "%q" .Text}}), &world.Code{NewWriter: {{.Package}}.New{{.Name}}Writer, NewReader: {{.Package}}.New{{.Name}}Reader, NewBatcher: {{.Package}}.New{{.Name}}Batcher}, uint64(i))
