@@ -66,6 +66,13 @@ func deleteEvents(ctx context.Context, r *request) error {
 		if failed != nil && !leaves(failed) || err != nil {
 			return text, errors.Join(err, failed)
 		}
+		if left.Events() == 0 { // windows of expired events that were deleted are counted until the next rollup leaves them out
+			for i := range left.Tables {
+				if r.schema.Layout().Tables[i].Rollup != nil {
+					left.Tables[i].Rows = 0
+				}
+			}
+		}
 		if amount = amountOf(left); amount == "" {
 			return text, nil
 		}
@@ -95,7 +102,7 @@ func leaves(err error) bool {
 }
 
 // amountOf describes what is deleted: events, or rows if no event can be counted; empty for nothing. Rows can have data without an
-// event: in columns of removed fields.
+// event: in columns of removed fields, and in windows of expired events.
 func amountOf(d store.Deletion) string {
 	rows := 0
 	for _, t := range d.Tables {
@@ -105,7 +112,7 @@ func amountOf(d store.Deletion) string {
 	case rows == 0:
 		return ""
 	case d.Events() == 0:
-		return countOf(rows, "row") + " without countable events, such as columns of removed fields"
+		return countOf(rows, "row") + " without countable events, such as those of removed fields or in windows of expired events"
 	}
 	return countOf(d.Events(), "event")
 }
