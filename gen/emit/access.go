@@ -101,7 +101,7 @@ func (s *schemaFile) batcher() jen.Code {
 		}
 
 		// Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
-		func (b *$Batcher) Add(ctx context.Context, event $Event) error { return b.batcher.Add(ctx, &event) }
+		func (b *$Batcher) Add(ctx context.Context, event $Event) error { return store.AddTo(ctx, b.batcher, event) }
 
 		// Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
 		func (b *$Batcher) Flush(ctx context.Context) error { return b.batcher.Flush(ctx) }

@@ -312,7 +312,7 @@ func NewSampleBatcher(w *SampleWriter, failed func(event SampleEvent, err error)
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *SampleBatcher) Add(ctx context.Context, event SampleEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

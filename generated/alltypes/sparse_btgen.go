@@ -90,7 +90,7 @@ func NewSparseBatcher(w *SparseWriter, failed func(event SparseEvent, err error)
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *SparseBatcher) Add(ctx context.Context, event SparseEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

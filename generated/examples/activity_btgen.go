@@ -122,7 +122,7 @@ func NewActivityBatcher(w *ActivityWriter, failed func(event ActivityEvent, err 
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *ActivityBatcher) Add(ctx context.Context, event ActivityEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -115,7 +115,7 @@ func NewAlarmBatcher(w *AlarmWriter, failed func(event AlarmEvent, err error), o
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *AlarmBatcher) Add(ctx context.Context, event AlarmEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -84,7 +84,7 @@ func NewClickBatcher(w *ClickWriter, failed func(event ClickEvent, err error), o
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *ClickBatcher) Add(ctx context.Context, event ClickEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

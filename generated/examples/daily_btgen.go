@@ -130,7 +130,7 @@ func NewDailyBatcher(w *DailyWriter, failed func(event DailyEvent, err error), o
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *DailyBatcher) Add(ctx context.Context, event DailyEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -87,7 +87,7 @@ func NewDelayBatcher(w *DelayWriter, failed func(event DelayEvent, err error), o
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *DelayBatcher) Add(ctx context.Context, event DelayEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

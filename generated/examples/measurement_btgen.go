@@ -86,7 +86,7 @@ func NewMeasurementBatcher(w *MeasurementWriter, failed func(event MeasurementEv
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *MeasurementBatcher) Add(ctx context.Context, event MeasurementEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

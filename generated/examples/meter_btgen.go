@@ -86,7 +86,7 @@ func NewMeterBatcher(w *MeterWriter, failed func(event MeterEvent, err error), o
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *MeterBatcher) Add(ctx context.Context, event MeterEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

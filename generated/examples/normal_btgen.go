@@ -91,7 +91,7 @@ func NewNormalBatcher(w *NormalWriter, failed func(event NormalEvent, err error)
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *NormalBatcher) Add(ctx context.Context, event NormalEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

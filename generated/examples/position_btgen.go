@@ -101,7 +101,7 @@ func NewPositionBatcher(w *PositionWriter, failed func(event PositionEvent, err 
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *PositionBatcher) Add(ctx context.Context, event PositionEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -87,7 +87,7 @@ func NewReadingBatcher(w *ReadingWriter, failed func(event ReadingEvent, err err
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *ReadingBatcher) Add(ctx context.Context, event ReadingEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -98,7 +98,7 @@ func NewStateBatcher(w *StateWriter, failed func(event StateEvent, err error), o
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *StateBatcher) Add(ctx context.Context, event StateEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -87,7 +87,7 @@ func NewTickBatcher(w *TickWriter, failed func(event TickEvent, err error), opts
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *TickBatcher) Add(ctx context.Context, event TickEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

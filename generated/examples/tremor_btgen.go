@@ -124,7 +124,7 @@ func NewTremorBatcher(w *TremorWriter, failed func(event TremorEvent, err error)
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *TremorBatcher) Add(ctx context.Context, event TremorEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

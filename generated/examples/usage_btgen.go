@@ -102,7 +102,7 @@ func NewUsageBatcher(w *UsageWriter, failed func(event UsageEvent, err error), o
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *UsageBatcher) Add(ctx context.Context, event UsageEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -121,7 +121,7 @@ func NewUsageClassesBatcher(w *UsageClassesWriter, failed func(event UsageClasse
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *UsageClassesBatcher) Add(ctx context.Context, event UsageClassesEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -89,7 +89,7 @@ func NewUsageDefaultBatcher(w *UsageDefaultWriter, failed func(event UsageDefaul
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *UsageDefaultBatcher) Add(ctx context.Context, event UsageDefaultEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -88,7 +88,7 @@ func NewUsageOneSecondBatcher(w *UsageOneSecondWriter, failed func(event UsageOn
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *UsageOneSecondBatcher) Add(ctx context.Context, event UsageOneSecondEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

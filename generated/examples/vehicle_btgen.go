@@ -103,7 +103,7 @@ func NewVehicleBatcher(w *VehicleWriter, failed func(event VehicleEvent, err err
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *VehicleBatcher) Add(ctx context.Context, event VehicleEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -85,7 +85,7 @@ func NewViewBatcher(w *ViewWriter, failed func(event ViewEvent, err error), opts
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *ViewBatcher) Add(ctx context.Context, event ViewEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

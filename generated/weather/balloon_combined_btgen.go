@@ -89,7 +89,7 @@ func NewBalloonCombinedBatcher(w *BalloonCombinedWriter, failed func(event Ballo
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonCombinedBatcher) Add(ctx context.Context, event BalloonCombinedEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -90,7 +90,7 @@ func NewBalloonLayoutsBatcher(w *BalloonLayoutsWriter, failed func(event Balloon
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonLayoutsBatcher) Add(ctx context.Context, event BalloonLayoutsEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -89,7 +89,7 @@ func NewBalloonNewCellsBatcher(w *BalloonNewCellsWriter, failed func(event Ballo
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonNewCellsBatcher) Add(ctx context.Context, event BalloonNewCellsEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

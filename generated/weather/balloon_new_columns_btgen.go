@@ -92,7 +92,7 @@ func NewBalloonNewColumnsBatcher(w *BalloonNewColumnsWriter, failed func(event B
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonNewColumnsBatcher) Add(ctx context.Context, event BalloonNewColumnsEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -89,7 +89,7 @@ func NewBalloonSerializedBatcher(w *BalloonSerializedWriter, failed func(event B
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonSerializedBatcher) Add(ctx context.Context, event BalloonSerializedEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

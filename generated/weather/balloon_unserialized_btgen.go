@@ -89,7 +89,7 @@ func NewBalloonUnserializedBatcher(w *BalloonUnserializedWriter, failed func(eve
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *BalloonUnserializedBatcher) Add(ctx context.Context, event BalloonUnserializedEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.

@@ -79,6 +79,16 @@ func (b *Batcher) made() *Batcher {
 // that keep it longer. After Close it returns ErrClosed. After any error other than a
 // *WriteError the event is in no table.
 func (b *Batcher) Add(ctx context.Context, e any) error {
+	return b.add(ctx, func(to list) { to.add(event{e}) })
+}
+
+// AddTo is [Batcher.Add] for an event of the type of b, which stays out of the heap: what Add gets is on it.
+func AddTo[E any](ctx context.Context, b *Batcher, e E) error {
+	return b.add(ctx, func(to list) { of := to.(*listOf[E]); of.events = append(of.events, e) })
+}
+
+// add is [Batcher.Add] of the event that put appends to a list.
+func (b *Batcher) add(ctx context.Context, put func(to list)) error {
 	b = b.made()
 	if err := b.acquire(ctx); err != nil {
 		return err
@@ -92,7 +102,7 @@ func (b *Batcher) Add(ctx context.Context, e any) error {
 			return err
 		}
 	}
-	err := b.gather(event{e})
+	err := b.gather(put)
 	b.tryLaunch()
 	return err
 }
@@ -182,6 +192,11 @@ func (b *Batcher) acquire(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	select { // mostly, nobody has it
+	case b.lock <- struct{}{}:
+		return nil
+	default:
+	}
 	select {
 	case b.lock <- struct{}{}:
 		return nil
@@ -198,8 +213,8 @@ func (b *Batcher) full() bool {
 	return b.open != nil && (b.open.events.len() >= b.options.MaxEvents || b.open.stage.size() >= b.options.MaxBytes)
 }
 
-// gather adds an event to the current load.
-func (b *Batcher) gather(event event) error {
+// gather adds the event that put appends to a list to the current load.
+func (b *Batcher) gather(put func(to list)) error {
 	if b.writer.unwritable != nil {
 		return b.writer.unwritable
 	}
@@ -210,7 +225,7 @@ func (b *Batcher) gather(event event) error {
 	if l == nil {
 		l = b.newLoad()
 	}
-	l.events.add(event)
+	put(l.events)
 	added := l.events.at(l.events.len() - 1)
 	if own := b.writer.tables[0].mapping.Own; own != nil {
 		own(added) // the caller may reuse its memory

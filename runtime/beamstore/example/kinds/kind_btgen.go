@@ -236,7 +236,7 @@ func NewKindBatcher(w *KindWriter, failed func(event KindEvent, err error), opts
 
 // Add queues a copy of an event, and blocks while the batcher is full; see store.Batcher.Add.
 func (b *KindBatcher) Add(ctx context.Context, event KindEvent) error {
-	return b.batcher.Add(ctx, &event)
+	return store.AddTo(ctx, b.batcher, event)
 }
 
 // Flush sends the queued events and waits for them; the error is a *store.BatchError; see store.Batcher.Flush.
