@@ -77,7 +77,7 @@ type Part struct {
 // statistics are what parts need of the statistics of a field.
 type statistics[S, T any] interface {
 	*S
-	add(times []time.Time, values []T)
+	adder[T]
 	none() bool
 	combine(other *S)
 	follow(later *S)
@@ -88,14 +88,24 @@ type statistics[S, T any] interface {
 }
 
 // passing passes on the values that events have, in order of time, of those in a slice.
-type passing[T any] func(values any, times []time.Time, begin, end int, add func(times []time.Time, values []T))
+type passing[T any] func(values any, times []time.Time, begin, end int, to adder[T])
+
+// adder gets values in order of time.
+type adder[T any] interface {
+	add(times []time.Time, values []T)
+}
+
+// adderOf is an adder that calls a function. Statistics are one without a function, which would be allocated for each window.
+type adderOf[T any] func(times []time.Time, values []T)
+
+func (f adderOf[T]) add(times []time.Time, values []T) { f(times, values) }
 
 // newPart returns the part of a field.
 func newPart[S, T any, P statistics[S, T]](field string, slice int, each passing[T]) Part {
 	return Part{
 		field:    field,
 		slice:    slice,
-		add:      func(s any, times []time.Time, values any, begin, end int) { each(values, times, begin, end, s.(P).add) },
+		add:      func(s any, times []time.Time, values any, begin, end int) { each(values, times, begin, end, s.(P)) },
 		combine:  func(s, other any) { s.(P).combine(other.(*S)) },
 		follow:   func(s, later any) { s.(P).follow(later.(*S)) },
 		run:      func(s any, c *runColumns) { s.(P).run(c) },
@@ -118,11 +128,11 @@ func numberPart[S any, T Integer | Float, P counter[S, T]](field string, slice i
 	p := newPart[S, T, P](field, slice, each)
 	p.step = func(to, before, first any) { to.(P).enter(before.(*S), first.(*S)) }
 	p.numbers = func(times []time.Time, values any, begin, end int, add func(at time.Time, value float64)) {
-		each(values, times, begin, end, func(times []time.Time, values []T) {
+		each(values, times, begin, end, adderOf[T](func(times []time.Time, values []T) {
 			for i, v := range values {
 				add(times[i], float64(v))
 			}
-		})
+		}))
 	}
 	return p
 }
@@ -160,10 +170,10 @@ func OptionalValuesPart[T any](field string, slice int) Part {
 
 // OptionalBytesPart is [OptionalValuesPart] for a field whose Go type is a slice: events that lack it have nil.
 func OptionalBytesPart[T ~[]byte](field string, slice int) Part {
-	return newPart[Values[T]](field, slice, func(values any, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+	return newPart[Values[T]](field, slice, func(values any, times []time.Time, begin, end int, to adder[T]) {
 		for i, v := range (*values.(*[]T))[begin:end] {
 			if v != nil {
-				add(times[i:i+1], []T{v})
+				to.add(times[i:i+1], []T{v})
 			}
 		}
 	})
@@ -208,12 +218,12 @@ func AnyValuesPart(field string, slice int, form AnyForm) Part {
 }
 
 // all passes on all values.
-func all[T any](values any, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
-	add(times, (*values.(*[]T))[begin:end])
+func all[T any](values any, times []time.Time, begin, end int, to adder[T]) {
+	to.add(times, (*values.(*[]T))[begin:end])
 }
 
 // ofType passes on the values of type T.
-func ofType[T any](values any, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+func ofType[T any](values any, times []time.Time, begin, end int, to adder[T]) {
 	typed, at := make([]T, 0, end-begin), make([]time.Time, 0, end-begin)
 	for i, v := range (*values.(*[]any))[begin:end] {
 		if v, ok := v.(T); ok {
@@ -221,17 +231,17 @@ func ofType[T any](values any, times []time.Time, begin, end int, add func(times
 		}
 	}
 	if len(typed) > 0 {
-		add(at, typed)
+		to.add(at, typed)
 	}
 }
 
 // present passes on the values that are not nil.
-func present[T any](values any, times []time.Time, begin, end int, add func(times []time.Time, values []T)) {
+func present[T any](values any, times []time.Time, begin, end int, to adder[T]) {
 	var one [1]T
 	for i, v := range (*values.(*[]*T))[begin:end] {
 		if v != nil {
 			one[0] = *v
-			add(times[i:i+1], one[:])
+			to.add(times[i:i+1], one[:])
 		}
 	}
 }
