@@ -38,7 +38,7 @@ func Run(l *layout.Layout, t *layout.Table, events []Event) Cell {
 	}
 	at := events[0].Time
 	run := window.Run{Start: t.Bucket.Start(at), Every: t.Rollup.Every}
-	one := window.Options{ID: func(any) string { return "" }, Clone: func(series any) any { return series }}
+	one := window.Options{ID: func(dst []byte, _ any) []byte { return dst }, Clone: func(series any) any { return series }}
 	fold, err := spec.Start(window.Every(run.Every), run.Start, t.Bucket.End(at), one, func(w *window.Summary) bool {
 		run.Windows = append(run.Windows, spec.Clone(w))
 		return true

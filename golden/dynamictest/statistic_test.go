@@ -38,7 +38,7 @@ func TestDurations(t *testing.T) {
 	} {
 		series, got := "", dynamic.Window{}
 		f, err := spec.Start(window.Whole(), time.Unix(0, 0), time.Unix(9, 0), window.Options{
-			ID: func(any) string { return "" }, Clone: func(s any) any { return s },
+			ID: func(dst []byte, _ any) []byte { return dst }, Clone: func(s any) any { return s },
 		}, func(w *window.Summary) bool {
 			took := w.Window.(*tookWindow).Took
 			got.Fields = []any{&took}

@@ -68,7 +68,7 @@ func TestWindowCoder(t *testing.T) {
 		e.Time = begin.Add(time.Duration(n) * time.Minute)
 		mappings[0].DataColumns().Append(&c, &e)
 	}
-	options := window.Options{ID: func(any) string { return "" }, Clone: func(series any) any { return series }}
+	options := window.Options{ID: func(dst []byte, _ any) []byte { return dst }, Clone: func(series any) any { return series }}
 	n := 0
 	fold, err := kinds.BeamKindWindows().Start(window.Every(2*time.Minute), begin, begin.Add(time.Hour), options, func(of *window.Summary) bool {
 		n++

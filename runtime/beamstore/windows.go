@@ -86,7 +86,7 @@ func RegisterWindows[S, W, E any](s *Schema[E], spec *window.Spec) *Windows[E, W
 			}
 			fold, err := spec.Start(width, o.From, o.To, window.Options{
 				Fill: o.Fill,
-				ID:   func(any) string { return "" },
+				ID:   func(dst []byte, _ any) []byte { return dst },
 				Clone: func(series any) any {
 					out := *series.(*S)
 					return &out

@@ -112,13 +112,6 @@ func (k *windowsKind) seriesOf(e event) any { return k.mapping.series(e) }
 // setSeries sets a series, a pointer, to that of an event.
 func (k *windowsKind) setSeries(series any, e event) { k.spec.SetSeries(series, k.seriesOf(e)) }
 
-// eventOf returns an event with a copy of a series.
-func (k *windowsKind) eventOf(series any) event {
-	e := k.mapping.new()
-	k.spec.SetSeries(k.seriesOf(e), series)
-	return e
-}
-
 // AppendWindows appends all windows of a read, such as that of a generated method, to slices, without an
 // allocation for each. It returns the first *DecodeError after it has read all windows; any other error
 // ends the read.
@@ -411,22 +404,27 @@ func (r *windowsReading) consume(item windowItem) bool {
 
 // options returns the options of a fold of the events of a read.
 func (r *windowsReading) options() window.Options {
+	memory := r.mapping.new()
+	eventOf := func(series any) event {
+		r.spec.SetSeries(r.seriesOf(memory), series)
+		return memory
+	}
 	return window.Options{
 		Cells: r.cells(r.reading.reader.mapping), Since: r.since,
-		ID: func(series any) string {
-			var id []byte
-			for _, v := range r.mapping.fill(&r.content, r.eventOf(series)).Series {
-				id = codec.AppendSeriesValue(id, v)
+		ID: func(dst []byte, series any) []byte {
+			for _, v := range r.mapping.fill(&r.content, eventOf(series)).Series {
+				dst = codec.AppendSeriesValue(dst, v)
 			}
-			return string(id)
+			return dst
 		},
-		Clone: func(series any) any { return r.seriesOf(r.mapping.clone(r.eventOf(series))) },
+		Clone: func(series any) any { return r.seriesOf(r.mapping.clone(eventOf(series))) },
 	}
 }
 
 // group clears the values of a series by which series are not grouped.
 func (r *windowsReading) group(series any) {
-	e := r.eventOf(series)
+	e := r.mapping.new()
+	r.spec.SetSeries(r.seriesOf(e), series)
 	clearOthers(r.seriesOf(e), r.mapping.fill(&r.content, e).Series, r.by)
 	r.setSeries(series, e)
 }

@@ -83,7 +83,7 @@ func exact[T Integer](t *testing.T, least, most T) {
 		}
 		var got []exactWindow[T]
 		f, err := spec.Start(Every(time.Minute), from, from.Add(time.Duration(gap+1)*time.Minute), Options{
-			Fill: FillLinear, ID: func(any) string { return "" }, Clone: func(s any) any { return s },
+			Fill: FillLinear, ID: func(dst []byte, _ any) []byte { return dst }, Clone: func(s any) any { return s },
 		}, func(w *Summary) bool {
 			var parsed exactWindow[T]
 			must(t, spec.Parse(spec.Refer(&parsed), spec.Append(nil, w)))

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,8 +36,8 @@ type Options struct {
 	// Scattered says that the events of a series do not follow each other. The fold then holds all
 	// windows, and yields them at the end, by series.
 	Scattered bool
-	// ID returns text that differs between different series.
-	ID func(series any) string
+	// ID appends text that differs between different series.
+	ID func(dst []byte, series any) []byte
 	// Clone returns a copy that shares nothing with the series.
 	Clone func(series any) any
 }
@@ -53,7 +54,8 @@ type Fold struct {
 	yield   func(w *Summary) bool
 
 	now      *series            // whose events are being folded
-	nowID    string             // of now
+	nowID    []byte             // of now
+	id       []byte             // memory of another one
 	byID     map[string]*series // if they are scattered or grouped
 	all      []*series          // these, in the order in which they came
 	zero     *Summary           // a window without events
@@ -345,14 +347,14 @@ func (f *Fold) enter(of any) *series {
 	if of == nil {
 		return f.now
 	}
-	id := f.options.ID(of)
-	if f.now != nil && f.nowID == id {
+	f.id = f.options.ID(f.id[:0], of)
+	if f.now != nil && bytes.Equal(f.nowID, f.id) {
 		return f.now
 	}
+	f.nowID, f.id = f.id, f.nowID
 	f.leave()
-	f.nowID = id
 	if f.options.Scattered || f.options.Descending {
-		f.now = f.known(id, of)
+		f.now = f.known(f.nowID, of)
 	} else {
 		f.now = f.newSeries(of)
 	}
@@ -368,11 +370,11 @@ func (f *Fold) newSeries(of any) *series {
 }
 
 // known returns the series or the group with an ID.
-func (f *Fold) known(id string, of any) *series {
-	s := f.byID[id]
+func (f *Fold) known(id []byte, of any) *series {
+	s := f.byID[string(id)]
 	if s == nil {
 		s = f.newSeries(of)
-		f.byID[id] = s
+		f.byID[string(id)] = s
 		f.all = append(f.all, s)
 	}
 	return s
@@ -548,7 +550,8 @@ func (f *Fold) name(w *Summary, of any, s span) {
 func (f *Fold) group(of any, w *Summary) {
 	of = f.options.Clone(of)
 	f.options.Group(of)
-	g := f.known(f.options.ID(of), of)
+	f.id = f.options.ID(f.id[:0], of)
+	g := f.known(f.id, of)
 	g.some = true
 	f.spec.name(w.series, of)
 	at, found := slices.BinarySearchFunc(g.closed, w.common.Start, func(o *Summary, start time.Time) int {

@@ -114,7 +114,7 @@ func foldEvery(t *rapid.T, spec *Spec, width Width, cells time.Duration, c *ever
 
 // oneSeries completes options for series that are strings.
 func oneSeries(o Options) Options {
-	o.ID = func(s any) string { return *s.(*string) }
+	o.ID = func(dst []byte, s any) []byte { return append(dst, *s.(*string)...) }
 	o.Clone = func(s any) any {
 		out := *s.(*string)
 		return &out
