@@ -147,7 +147,7 @@ func (h *life) must(v *version, all wanted) bool {
 // return what was written, and must not change anything.
 func (h *life) check(v *version) error {
 	before := h.rows(v, 40)
-	r := v.schema.NewReader(h.bench.client, store.ReaderOptions{Now: h.clock})
+	r := v.schema.NewReader(h.client, store.ReaderOptions{Now: h.clock})
 	h.count.Read += len(h.events)
 	if slices.ContainsFunc(v.tables, func(t drawnTable) bool { return len(t.layouts) > 1 }) {
 		h.count.Layouts++
@@ -185,7 +185,7 @@ func (h *life) rows(v *version, n int) map[string]map[string][]string {
 	out := map[string]map[string][]string{}
 	for _, t := range v.tables {
 		for _, l := range t.layouts {
-			out[l.table] = dynamictest.Rows(h.ctx, h.bench.client, l.table)
+			out[l.table] = dynamictest.Rows(h.ctx, h.client, l.table)
 		}
 	}
 	return out

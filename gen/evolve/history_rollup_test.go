@@ -93,7 +93,7 @@ func (h *life) seal(v *version, all bool) error {
 		return nil
 	}
 	o := store.RollupOptions{All: all, Workers: -1, Now: h.clock, Sleep: func(context.Context, time.Duration) error { return nil }}
-	report, err := v.schema.Rollup(h.ctx, h.bench.client, o)
+	report, err := v.schema.Rollup(h.ctx, h.client, o)
 	h.count.Sealed += int(report.Sealed)
 	if _, undecodable := errors.AsType[*store.DecodeError](err); err != nil && !undecodable {
 		return fmt.Errorf("summarizing: %w", err)
@@ -142,7 +142,7 @@ func (h *life) checkWindows(v *version) error {
 	read := func(s *dynamic.Schema) (map[time.Time]string, error) {
 		out := map[time.Time]string{}
 		o := store.ReaderOptions{Now: h.clock, Hooks: store.Hooks{End: func(_ context.Context, op store.Operation, _ error) { h.count.Runs += op.Runs }}}
-		for w, err := range s.NewReader(h.bench.client, o).Windows(h.ctx, dynamic.Series(v.given(h.series[who])), from, to, window.Every(width)) {
+		for w, err := range s.NewReader(h.client, o).Windows(h.ctx, dynamic.Series(v.given(h.series[who])), from, to, window.Every(width)) {
 			if err != nil {
 				return nil, err
 			}

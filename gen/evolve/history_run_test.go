@@ -1,7 +1,6 @@
 package evolve_test
 
 import (
-	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -11,9 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/bigtable"
+
 	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/golden/testlong"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // The environment variables of TestHistories.
@@ -47,11 +47,12 @@ func TestHistories(t *testing.T) {
 	r.cases = number(t, casesVariable, testlong.Pick(60, 5_000))
 	var workers sync.WaitGroup
 	for range min(1+r.cases/1000, runtime.GOMAXPROCS(0)) {
-		b, err := inMemory(t.Context(), new(inmemory.Bigtable))
+		server := new(inmemory.Bigtable)
+		client, err := server.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		workers.Go(func() { r.work(b) })
+		workers.Go(func() { r.work(server, client) })
 	}
 	workers.Wait()
 	r.report()
@@ -89,19 +90,6 @@ func (r *run) variety() {
 	r.t.Log(r.kinds)
 }
 
-// TestHistoriesOnServer does the same on Google's in-memory server.
-func TestHistoriesOnServer(t *testing.T) {
-	testlong.Skip(t, "package world does it with edits of fewer kinds")
-	server := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	b, err := onServer(t.Context(), server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &run{t: t, begun: time.Now(), done: map[uint64]bool{}, kinds: map[string]int{}, cases: 800, failures: 1}
-	r.work(b)
-	r.report()
-}
-
 // number returns the number in an environment variable, or the default.
 func number(t *testing.T, variable string, usual int) int {
 	text := os.Getenv(variable)
@@ -134,10 +122,10 @@ type run struct {
 }
 
 // work runs histories until there are enough cases, or one fails.
-func (r *run) work(b *bench) {
+func (r *run) work(server *inmemory.Bigtable, client *bigtable.Client) {
 	for !r.enough() {
 		seed := r.next.Add(1) - 1
-		count, kinds, err := live(r.t.Context(), b, seed)
+		count, kinds, err := live(r.t.Context(), server, client, seed)
 		if err != nil {
 			r.t.Errorf("%s=%d %s=1: %v", seedVariable, seed, casesVariable, err)
 			if r.failed.Add(1) >= int64(r.failures) {

@@ -21,51 +21,7 @@ import (
 	"github.com/btgen-dev/btgen/gen/lock"
 	"github.com/btgen-dev/btgen/golden/inmemory"
 	"github.com/btgen-dev/btgen/runtime/store"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
-
-// bench is a Bigtable with the tables that any history may use. It serves one history at a
-// time.
-type bench struct {
-	client *bigtable.Client
-	reset  func(ctx context.Context) error // deletes all rows
-}
-
-// inMemory returns a bench without a network.
-func inMemory(ctx context.Context, b *inmemory.Bigtable) (*bench, error) {
-	client, err := b.Connect(ctx)
-	return &bench{client, func(context.Context) error { b.Reset(); return nil }}, err
-}
-
-// onServer returns a bench with Google's in-memory server.
-func onServer(ctx context.Context, server *storetest.Bigtable) (*bench, error) {
-	conf := &bigtable.TableConf{ColumnFamilies: map[string]bigtable.Family{}}
-	for _, f := range rollupFamilies {
-		conf.ColumnFamilies[f] = bigtable.Family{}
-	}
-	for _, f := range append(families, "") {
-		for _, ttl := range append(ttls, classTTLs...) {
-			for _, r := range (&drawnLayout{family: f, ttl: ttl}).rules() {
-				if r.family != "" {
-					conf.ColumnFamilies[r.family] = bigtable.Family{}
-				}
-			}
-		}
-	}
-	for _, conf.TableID = range allTables {
-		if err := server.Admin.CreateTableFromConf(ctx, conf); err != nil {
-			return nil, err
-		}
-	}
-	return &bench{server.Client, func(ctx context.Context) error {
-		for _, id := range allTables {
-			if err := server.Admin.DropAllRows(ctx, id); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}, nil
-}
 
 // version is a version of a schema, and the code of it.
 type version struct {
@@ -91,15 +47,16 @@ type stored struct {
 // them.
 type history struct {
 	*random
-	ctx   context.Context
-	bench *bench
-	now   time.Time
-	lives []*life
-	lock  *lock.Lock
-	past  []commit // the newest last
-	story []string // what was done
-	count counts
-	kinds map[string]int // how often each kind of edit was tried on data, or refused
+	ctx    context.Context
+	server *inmemory.Bigtable
+	client *bigtable.Client
+	now    time.Time
+	lives  []*life
+	lock   *lock.Lock
+	past   []commit // the newest last
+	story  []string // what was done
+	count  counts
+	kinds  map[string]int // how often each kind of edit was tried on data, or refused
 }
 
 // commit is what version control has of a project.
@@ -152,25 +109,18 @@ func (c *counts) add(o counts) {
 // steps is how many edits a history tries on data.
 const steps = 8
 
-// live runs the history of a seed. The error states what was lost, and after which edits.
-func live(ctx context.Context, b *bench, seed uint64) (counts, map[string]int, error) {
-	h, err := lived(ctx, b, seed)
-	return h.count, h.kinds, err
-}
-
-// lived is live, and returns the history.
-func lived(ctx context.Context, b *bench, seed uint64) (*history, error) {
+// live runs the history of a seed on a server that has no other. The error states what was lost, and after which edits.
+func live(ctx context.Context, server *inmemory.Bigtable, client *bigtable.Client, seed uint64) (counts, map[string]int, error) {
 	h := &history{
-		random: &random{Rand: rand.New(rand.NewPCG(seed, 0))}, ctx: ctx, bench: b,
+		random: &random{Rand: rand.New(rand.NewPCG(seed, 0))}, ctx: ctx, server: server, client: client,
 		now: time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC), lock: &lock.Lock{}, kinds: map[string]int{},
 	}
-	if err := b.reset(ctx); err != nil {
-		return h, err
+	server.Reset()
+	err := h.run()
+	if err != nil {
+		err = fmt.Errorf("%w\n%sat %s", err, strings.Join(h.story, ""), h.now.Format(time.RFC3339))
 	}
-	if err := h.run(); err != nil {
-		return h, fmt.Errorf("%w\n%sat %s", err, strings.Join(h.story, ""), h.now.Format(time.RFC3339))
-	}
-	return h, nil
+	return h.count, h.kinds, err
 }
 
 func (h *history) run() error {
@@ -577,9 +527,7 @@ func (h *history) accept(p *proposal) error {
 	}
 	h.count.Accepted++
 	if !slices.Contains(lost, false) {
-		if err := h.bench.reset(h.ctx); err != nil {
-			return err
-		}
+		h.server.Reset()
 	}
 	for i, l := range h.lives {
 		if !lost[i] {
@@ -629,7 +577,7 @@ func (h *history) empty(l *life) error {
 // remove deletes the cells of families that have earlier timestamps.
 func (h *history) remove(places [][2]string, before bigtable.Timestamp) error {
 	for _, place := range places {
-		table, family := h.bench.client.Open(place[0]), place[1]
+		table, family := h.client.Open(place[0]), place[1]
 		var keys []string
 		var deletions []*bigtable.Mutation
 		err := table.ReadRows(h.ctx, bigtable.InfiniteRange(""), func(row bigtable.Row) bool {
@@ -903,7 +851,7 @@ func (h *life) store(v *version, written map[place]*stored, tables []string) err
 	mappings := slices.DeleteFunc(v.schema.Mappings(), func(m *store.Mapping) bool {
 		return tables != nil && !slices.Contains(tables, m.Table.ID)
 	})
-	if err := store.NewWriter(h.bench.client, mappings, store.WriterOptions{Now: h.clock}).WriteAll(h.ctx, store.ListOf(events)); err != nil {
+	if err := store.NewWriter(h.client, mappings, store.WriterOptions{Now: h.clock}).WriteAll(h.ctx, store.ListOf(events)); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
 	return nil

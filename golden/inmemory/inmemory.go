@@ -22,7 +22,7 @@ import (
 
 // Bigtable answers the requests of readers and writers without a network, at a tenth of the time of
 // Google's in-memory server, which compiles the expressions of a filter for each row. Others are not
-// implemented. TestHistories compares the two. The zero value has no rows.
+// implemented. The zero value has no rows.
 type Bigtable struct {
 	mu      sync.Mutex                // held while a request is answered: reads of several parts send requests concurrently
 	tables  map[string]map[string]row // by table and key
@@ -71,17 +71,6 @@ func (b *Bigtable) Reset() {
 	defer b.mu.Unlock()
 	b.tables = map[string]map[string]row{}
 	b.filters.compiled.Clear() // the next rows have other keys
-}
-
-// Rows returns the cells of all rows of a table by key, in the order in which Bigtable returns them.
-func (b *Bigtable) Rows(table string) map[string][]Cell {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	out := map[string][]Cell{}
-	for key, r := range b.tables[table] {
-		out[key] = r.cells()
-	}
-	return out
 }
 
 // Stored returns how much all tables store.
