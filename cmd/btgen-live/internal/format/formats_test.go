@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,7 +18,6 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/btgen-dev/btgen/cmd/btgen-live/internal/format"
-	"github.com/btgen-dev/btgen/gen"
 	"github.com/btgen-dev/btgen/gen/layout"
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
@@ -263,66 +260,6 @@ func scanned(t *testing.T, c *formatCase, in []byte) {
 		if n > len(in) {
 			t.Fatal("more records than bytes")
 		}
-	}
-}
-
-// BenchmarkFormats measures how fast lines are read that the schema has all of.
-func BenchmarkFormats(b *testing.B) {
-	lines := map[string]string{
-		"influx":      "cpu,host=web%d,zone=eu user=%d.5,system=2.25 177236640%05d00000\n",
-		"prometheus":  "cpu{host=\"web%d\",zone=\"eu\"} %d.5 17723664%05d\n",
-		"openmetrics": "cpu{host=\"web%d\",zone=\"eu\"} %d.5 17723%05d.5\n",
-		"opentsdb":    "put cpu 17723664%05d %d.5 host=web%d zone=eu\n",
-		"csv":         "web%d,eu,%d.5,2026-03-01 12:00:00.%05d+00\n",
-		"ndjson":      "{\"host\":\"web%d\",\"zone\":\"eu\",\"user\":%d.5,\"time\":\"2026-03-01T12:00:00.%05dZ\"}\n",
-	}
-	r := gen.Resolve([]gen.Input{{Name: "schema.yaml", Text: []byte(`
-btgen: v1
-package: cpus
-name: Usage
-series: {host: string, zone: string}
-fields: {user: {type: float64, optional: true}, system: {type: float64, optional: true}}
-tables:
-  usage: {pattern: bucket_new_cells, key: {delimiter: "#", segments: [host, zone, bucket]}, bucket: 1h, family: m, ttl: {keep: forever}}
-`)}})
-	must(b, r.Diagnostics.Err())
-	const n = 10_000
-	for _, name := range slices.Sorted(maps.Keys(lines)) {
-		var text bytes.Buffer
-		for i := range n {
-			if name == "opentsdb" {
-				fmt.Fprintf(&text, lines[name], i, i%100, i%7)
-			} else {
-				fmt.Fprintf(&text, lines[name], i%7, i%100, i)
-			}
-		}
-		o := format.ReaderOptions{Names: map[string]string{"value": "user"}}
-		if name == "csv" {
-			o = format.ReaderOptions{CSV: format.CSVOptions{Columns: []string{"host", "zone", "user", "time"}}}
-		}
-		b.Run("format="+name, func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(text.Len()))
-			for b.Loop() {
-				in, err := format.Find(name).Read(bytes.NewReader(text.Bytes()), r.Layouts[0], o)
-				must(b, err)
-				events := 0
-				for {
-					_, _, err := in.Next()
-					if err == io.EOF {
-						break
-					}
-					if err != nil && !strings.HasPrefix(err.Error(), fmt.Sprint(n+1)+":") { // without # EOF
-						b.Fatal(err)
-					}
-					events++
-				}
-				if events < n {
-					b.Fatal(events)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/line")
-		})
 	}
 }
 
