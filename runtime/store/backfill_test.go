@@ -323,8 +323,9 @@ func TestBackfillChooses(t *testing.T) {
 func TestBackfillUndecodable(t *testing.T) {
 	r := newRefill(t, 3)
 	m := bigtable.NewMutation()
-	m.Set("f.1", "v.1", 0, []byte("bad"))
-	must(t, r.Client.Open("singles").Apply(t.Context(), "bad", m))
+	m.Set("f.1", "v.1", bigtable.Now(), []byte("bad"))
+	table := r.Client.Open("singles")
+	must(t, table.Apply(t.Context(), "bad", m))
 	var failed *DecodeError
 	if _, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); !errors.As(err, &failed) || failed.Row != "bad" {
 		t.Error(err)
@@ -335,6 +336,14 @@ func TestBackfillUndecodable(t *testing.T) {
 	}
 	if got := r.values(t, 1); len(got) != 3 {
 		t.Error(got)
+	}
+	must(t, table.ReadRows(t.Context(), bigtable.PrefixRange("s0001"), func(row bigtable.Row) bool {
+		must(t, table.Apply(t.Context(), row.Key(), m))
+		return true
+	}))
+	r.options.Repair = true
+	if got, err := backfillOf(t.Context(), r.Client, r.mappings, r.options); err != nil || got.Undecodable != 2 || len(r.values(t, 1)) != 3 {
+		t.Errorf("%+v, %v: a repair deletes what the source may have", got, err)
 	}
 }
 

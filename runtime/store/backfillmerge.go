@@ -111,7 +111,7 @@ func (c *copier) fill(ctx context.Context) error {
 	if !c.merges {
 		return nil
 	}
-	c.ofTarget.undecodable = nil
+	clear(c.ofTarget.undecodable)
 	target, err := c.ofTarget.find(ctx, c.events, c.ofSource.placesOf(c.events))
 	if err != nil {
 		return err

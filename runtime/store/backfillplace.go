@@ -161,18 +161,18 @@ func (b *backfill) atPlace(key string, t time.Time, sequence uint32) (event, boo
 // finder reads the events that a table has at the places of others. It is not safe for
 // concurrent use.
 type finder struct {
-	table    *mapping
-	scanners map[string]*scanner // by the ID of the table
-	places   *placer
-	// undecodable says which places the source may have without being able to read them; nil
-	// if rows that cannot be decoded are errors.
-	undecodable map[eventPlace]bool
-	skip        bool
+	table       *mapping
+	scanners    map[string]*scanner // by the ID of the table
+	places      *placer
+	undecodable map[eventPlace]bool // the places that the table may have without being able to read them
+	skip        bool                // rows that cannot be decoded are no errors
 }
 
 // newFinder returns a finder for a table of the schema.
 func (b *backfill) newFinder(l *mapping) (*finder, error) {
-	f := &finder{table: l, scanners: map[string]*scanner{}, places: &placer{source: b.source}, skip: b.SkipUndecodable}
+	f := &finder{
+		table: l, scanners: map[string]*scanner{}, places: &placer{source: b.source}, undecodable: map[eventPlace]bool{}, skip: b.SkipUndecodable,
+	}
 	for _, p := range l.Periods() {
 		s, err := b.scanner(l, p.Table.ID)
 		if err != nil {
@@ -257,9 +257,6 @@ func (f *finder) failed(err error, key string, events []event) error {
 
 // markUndecodable marks the places of events in a row.
 func (f *finder) markUndecodable(key string, events []event) {
-	if f.undecodable == nil {
-		f.undecodable = map[eventPlace]bool{}
-	}
 	for i := range events {
 		e := events[i : i+1]
 		keys, _, _ := f.rowsOf(e)

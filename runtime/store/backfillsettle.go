@@ -56,7 +56,8 @@ func (c *copier) settle(ctx context.Context, within *KeyRange, known bool) error
 // differences reads the target, then the source, and returns what differs at places, as compare does.
 func (c *copier) differences(ctx context.Context, open []event, within *KeyRange, written int, known, complete bool) (missing, differing, deleted []event, err error) {
 	wanted := c.ofSource.placesOf(open)
-	c.ofSource.undecodable, c.ofTarget.undecodable = nil, nil
+	clear(c.ofSource.undecodable)
+	clear(c.ofTarget.undecodable)
 	target, err := c.ofTarget.find(ctx, open, wanted)
 	if err != nil {
 		return nil, nil, nil, err
@@ -364,7 +365,7 @@ func (c *copier) lacking(ctx context.Context, f *finder, events []event, held fu
 		return nil, nil
 	}
 	lacking := c.ofSource.placesOf(events)
-	f.undecodable = nil
+	clear(f.undecodable)
 	found, err := f.find(ctx, events, lacking)
 	if err != nil {
 		return nil, err
