@@ -231,16 +231,10 @@ func (f *Fold) AddCell(of any, w *Summary) (more bool, err error) {
 	return !f.finished, nil
 }
 
-// Doubt marks as inexact all windows of a series with times from <= time < to within the range that is
+// Doubt marks as inexact all windows of a series with times from <= time < to, which must be in the range that is
 // read, whether or not they have events. add adds the events and cells of the series in that range; it may be
 // nil. Doubt returns false if no more are wanted. The error wraps [ErrOrder], or is that of add.
 func (f *Fold) Doubt(of any, from, to time.Time, add func() (more bool, err error)) (more bool, err error) {
-	if begin := f.begin(); from.Before(begin) {
-		from = begin
-	}
-	if f.bounds.end.Before(to) {
-		to = f.bounds.end
-	}
 	if !from.Before(to) {
 		return !f.finished, nil
 	}

@@ -317,8 +317,9 @@ func TestDoubt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawEvents(t)
 		spec := everySpec
-		from := runStart.Add(time.Duration(rapid.IntRange(0, 48).Draw(t, "from")) * 30 * time.Minute)
-		to := from.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "length")) * 30 * time.Minute)
+		begins := rapid.IntRange(0, 48).Draw(t, "from")
+		from := runStart.Add(time.Duration(begins) * 30 * time.Minute)
+		to := from.Add(time.Duration(rapid.IntRange(0, min(20, 48-begins)).Draw(t, "length")) * 30 * time.Minute)
 		var got []string
 		f, err := spec.Start(Every(time.Hour), runStart, runStart.Add(24*time.Hour), oneSeries(Options{Cells: 30 * time.Minute}), func(w *Summary) bool {
 			c := w.Common()
