@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
 // ErrWidth is the error for a width that [Width.Check] refuses, or that [Parse] does not know.
@@ -232,9 +234,6 @@ func (w Width) Location() *time.Location {
 	return w.in
 }
 
-// monday is the first Monday, in days since 1970-01-01.
-const monday = 4
-
 // span is a window: start <= time < end.
 type span struct{ start, end time.Time }
 
@@ -249,18 +248,13 @@ func (w Width) at(t time.Time, bounds span) span {
 	switch {
 	case w.whole:
 		return bounds
-	case w.days > 0:
-		first := int64(0)
-		if w.days%7 == 0 {
-			first = monday
+	case w.days > 0 || w.months > 0:
+		y, m, d := t.In(w.in).Date()
+		units := codec.Bucket{Every: time.Duration(w.days) * day, Months: w.months}
+		if w.months > 0 {
+			units.Origin = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 		}
-		return w.calendar(t, floorDiv(dayOf(t.In(w.in))-first, int64(w.days)), func(n int64) time.Time {
-			return time.Unix((first+n*int64(w.days))*24*60*60, 0).UTC()
-		})
-	case w.months > 0:
-		return w.calendar(t, floorDiv(monthOf(t.In(w.in)), int64(w.months)), func(n int64) time.Time {
-			return startOfMonth(n * int64(w.months))
-		})
+		return w.calendar(t, units.Start(time.Date(y, m, d, 0, 0, 0, 0, time.UTC)))
 	case w.local():
 		return w.clock(t)
 	}
@@ -285,7 +279,7 @@ func (w Width) clock(t time.Time) span {
 			first = before
 		}
 	}
-	s := w.calendar(t, 0, func(n int64) time.Time { return first.Add(time.Duration(n) * w.every) })
+	s := w.calendar(t, first)
 	if s.end.Sub(s.start)%w.every == 0 {
 		s.start = s.start.Add(t.Sub(s.start) / w.every * w.every)
 		s.end = s.start.Add(w.every)
@@ -315,63 +309,34 @@ func (w Width) Back(to, from time.Time, n int64) time.Time {
 	return last
 }
 
-// fixed returns the start of the window of fixed width that holds a time. It computes with two
-// numbers, since nanoseconds since 1970 overflow in 2262.
+// fixed returns the start of the window of fixed width that holds a time.
 func (w Width) fixed(t time.Time) time.Time {
-	const week = 7 * 24 * time.Hour
-	origin := time.Unix(0, 0)
-	if w.every%week == 0 {
-		origin = time.Unix(monday*24*60*60, 0)
+	origin := time.Duration(0)
+	if w.every%(7*day) == 0 {
+		origin = 4 * day // a Monday
 	}
-	seconds, nanos := t.Unix()-origin.Unix(), int64(t.Nanosecond())
-	if w.every%time.Second == 0 {
-		return time.Unix(origin.Unix()+floorDiv(seconds, int64(w.every/time.Second))*int64(w.every/time.Second), 0).UTC()
-	}
-	// The rest of seconds*1e9+nanos after division by the width, whose square may not overflow.
-	width := int64(w.every)
-	rest, more := mulMod(seconds, int64(time.Second), width), nanos%width
-	if rest >= width-more {
-		rest -= width
-	}
-	return t.Add(-time.Duration(rest + more)).UTC()
+	return codec.Truncate(t.Add(-origin), w.every).Add(origin)
 }
 
-// calendar returns the window with a time, given the number of one nearby, and what clocks show at the start of each, as
-// a time in UTC and without the offset of windows. Where clocks go back over the start of a window, the second pass
-// belongs to the window that has begun, and one that a time zone skips does not exist.
-func (w Width) calendar(t time.Time, n int64, shown func(n int64) time.Time) span {
-	start := func(n int64) time.Time { return firstInstant(shown(n).Add(w.from), w.Location()) }
-	from := start(n)
+// calendar returns the window with a time, given what clocks show at the start of one nearby, as a time in UTC and
+// without the offset of windows. Where clocks go back over the start of a window, the second pass belongs to the window
+// that has begun, and one that a time zone skips does not exist.
+func (w Width) calendar(t, shown time.Time) span {
+	step := func(n int) time.Time {
+		shown = shown.AddDate(0, n*w.months, n*w.days).Add(time.Duration(n) * w.every)
+		return firstInstant(shown.Add(w.from), w.Location())
+	}
+	from := step(0)
 	for from.After(t) {
-		n--
-		from = start(n)
+		from = step(-1)
 	}
 	for {
-		n++
-		to := start(n)
+		to := step(1)
 		if to.After(t) {
 			return span{from, to}
 		}
 		from = to
 	}
-}
-
-// dayOf returns the number of days from 1970-01-01 to the date of a time.
-func dayOf(t time.Time) int64 {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60)
-}
-
-// monthOf returns the number of months from January of the year 0 to the month of a time.
-func monthOf(t time.Time) int64 {
-	y, m, _ := t.Date()
-	return int64(y)*12 + int64(m) - 1
-}
-
-// startOfMonth returns the start of a month, given as months since the year 0, as a time in UTC.
-func startOfMonth(month int64) time.Time {
-	y := floorDiv(month, 12)
-	return time.Date(int(y), time.Month(month-12*y+1), 1, 0, 0, 0, 0, time.UTC)
 }
 
 // widest is more than the difference between two offsets of a time zone.
@@ -397,13 +362,4 @@ func firstInstant(wall time.Time, in *time.Location) time.Time {
 		}
 		at = end
 	}
-}
-
-// floorDiv returns a/b, rounded down. b is positive.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }
