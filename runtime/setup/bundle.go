@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"cloud.google.com/go/bigtable"
 	"google.golang.org/grpc/codes"
@@ -107,24 +108,21 @@ func compareBundle(t store.Table, live *liveTable) []Change {
 	if t.Bundle == nil || live.bundles.unknown {
 		return nil
 	}
-	c := Change{Kind: ChangeBundle, Table: t.ID, Bundle: t.Bundle.ID, HaveDescriptors: live.bundles.own}
-	want := filesOf(t.Bundle.Descriptors)
-	have := filesOf(c.HaveDescriptors)
+	own := live.bundles.own
+	want, have := filesOf(t.Bundle.Descriptors), filesOf(own)
+	all := want.with(have)
+	c := Change{Kind: "schema_bundle", Sign: "~", Table: t.ID, Bundle: t.Bundle.ID, Says: all.changes(have).String(), does: changeBundle(own, all)}
 	switch {
-	case t.Bundle.Drop && c.HaveDescriptors == nil:
+	case t.Bundle.Drop && own == nil, !t.Bundle.Drop && own != nil && want.same(have):
 		return nil
 	case t.Bundle.Drop:
-		c.Kind = DropBundle
+		c.Sign, c.Says = "-", ""
 		c.hazard("drop_bundle", "", "queries that name it fail")
-		return []Change{c}
-	case c.HaveDescriptors == nil:
-		c.Kind = AddBundle
-	case want.same(have):
-		return nil
+	case own == nil:
+		c.Sign, c.Says = "+", strings.Join(all.messages(), ", ")
 	case len(want.changes(have).broken) > 0:
 		c.hazard("change_bundle", "", "queries with what is removed or changed fail")
 	}
-	c.WantDescriptors = want.with(have).bytes()
 	return []Change{c}
 }
 
@@ -149,39 +147,41 @@ func unmanagedBundles(t store.Table, live *liveTable) []string {
 	return out
 }
 
-// changeBundle makes a change of a schema bundle, unless the server has none, such as the emulator. It
-// reports whether the bundle is what the change says.
-func (r *retryAdmin) changeBundle(ctx context.Context, c *Change) (made bool, err error) {
-	_, err = r.retry(ctx, "", func(ctx context.Context) error {
-		have, err := getBundle(ctx, r.admin, c.Table, c.Bundle)
-		if err == nil {
-			err = setBundle(ctx, r.admin, c, have)
-		}
-		made = err == nil
-		if status.Code(err) == codes.Unimplemented {
-			return nil
-		}
-		return err
-	})
-	return made, becauseOfPermission(err)
+// changeBundle makes a bundle one with some files, or deletes it, unless the server has no bundles, such as the emulator. A
+// change is allowed only for what the plan has found: have is nil if there was none.
+func changeBundle(have []byte, want files) request {
+	return func(r *retryAdmin, ctx context.Context, c *Change) (made bool, err error) {
+		_, err = r.retry(ctx, "", func(ctx context.Context) error {
+			live, err := getBundle(ctx, r.admin, c.Table, c.Bundle)
+			if err == nil {
+				err = setBundle(ctx, r.admin, c, live, have, want)
+			}
+			made = err == nil
+			if status.Code(err) == codes.Unimplemented {
+				return nil
+			}
+			return err
+		})
+		return made, becauseOfPermission(err)
+	}
 }
 
-// setBundle makes a change of a live schema bundle; have is nil if there is none. A change is
-// allowed only for what the plan has found.
-func setBundle(ctx context.Context, admin Admin, c *Change, have *bigtable.SchemaBundleInfo) error {
-	conf := bigtable.SchemaBundleConf{TableID: c.Table, SchemaBundleID: c.Bundle, ProtoSchema: &bigtable.ProtoSchemaInfo{ProtoDescriptors: c.WantDescriptors}}
+// setBundle makes a live schema bundle, which is nil if there is none, one with some files.
+func setBundle(ctx context.Context, admin Admin, c *Change, live *bigtable.SchemaBundleInfo, have []byte, want files) error {
+	drop := c.Sign == "-"
+	conf := bigtable.SchemaBundleConf{TableID: c.Table, SchemaBundleID: c.Bundle, ProtoSchema: &bigtable.ProtoSchemaInfo{ProtoDescriptors: want.bytes()}}
 	switch {
-	case have == nil && c.Kind == DropBundle:
+	case live == nil && drop:
 		return nil
-	case have == nil:
+	case live == nil:
 		return admin.CreateSchemaBundle(ctx, &conf)
-	case c.Kind != DropBundle && filesOf(c.WantDescriptors).same(filesOf(have.SchemaBundle)):
+	case !drop && want.same(filesOf(live.SchemaBundle)):
 		return nil // a reply was lost
-	case !bytes.Equal(have.SchemaBundle, c.HaveDescriptors):
+	case !bytes.Equal(live.SchemaBundle, have):
 		return &VerifyError{[]Change{*c}}
-	case c.Kind == DropBundle:
+	case drop:
 		return admin.DeleteSchemaBundle(ctx, c.Table, c.Bundle)
 	}
-	conf.Etag = have.Etag
+	conf.Etag = live.Etag
 	return admin.UpdateSchemaBundle(ctx, bigtable.UpdateSchemaBundleConf{SchemaBundleConf: conf, IgnoreWarnings: len(c.Hazards) > 0})
 }

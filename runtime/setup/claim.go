@@ -185,7 +185,7 @@ func (h *layoutHistory) claim(t store.Table, live *liveTable) *claim {
 		if !fresh && len(of) > 0 && row.alive(&of[len(of)-1]) {
 			e = h.compare(t.ID, live, all[i], of)
 		} else if exists {
-			e.change = &Change{Kind: RecordLayout, Table: t.ID, Family: e.Family}
+			e.change = &Change{Kind: "layout", Sign: "~", Table: t.ID, Family: e.Family}
 			e.change.because("", reasonFor(row))
 			e.change.inMicros(live, all[i])
 		}

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -24,7 +25,7 @@ func planFor(tables []store.Table, live map[string]*liveTable, recording map[str
 		have := live[t.ID]
 		if have == nil {
 			have = &liveTable{}
-			plan.Changes = append(plan.Changes, Change{Kind: AddTable, Table: t.ID, Splits: len(t.Splits)})
+			plan.Changes = append(plan.Changes, Change{Kind: "table", Sign: "+", Table: t.ID, Says: splitsText(len(t.Splits))})
 		}
 		plan.Changes = append(plan.Changes, recording[t.ID]...)
 		for _, compare := range []func(store.Table, *liveTable) []Change{compareFamilies, compareKeySchema, compareTier, compareBundle, compareProtection} {
@@ -33,10 +34,21 @@ func planFor(tables []store.Table, live map[string]*liveTable, recording map[str
 		plan.Unmanaged = append(plan.Unmanaged, unmanagedIn(t, have)...)
 	}
 	for i, c := range plan.Changes {
-		plan.Changes[i].Refused = len(c.Hazards) > 0 && (kinds[c.Kind].never != "" || !slices.Contains(allow, c.Name()))
-		plan.Changes[i].IgnoresWarnings = c.Kind == ChangeRule && slices.Contains(allow, ignoreWarnings(c.Table, c.Family))
+		plan.Changes[i].Refused = len(c.Hazards) > 0 && (c.never != "" || !slices.Contains(allow, c.Name()))
+		plan.Changes[i].IgnoresWarnings = c.Kind == "rule" && slices.Contains(allow, ignoreWarnings(c.Table, c.Family))
 	}
 	return plan
+}
+
+// splitsText says how a new table is split.
+func splitsText(keys int) string {
+	switch keys {
+	case 0:
+		return ""
+	case 1:
+		return "split at 1 key"
+	}
+	return fmt.Sprintf("split at %d keys", keys)
 }
 
 // compareFamilies returns the changes of a table's families: first additions, then
@@ -46,7 +58,11 @@ func compareFamilies(t store.Table, live *liveTable) []Change {
 	for _, f := range t.Families {
 		switch have, found := live.families[f.Name]; {
 		case !found:
-			added = append(added, Change{Kind: AddFamily, Table: t.ID, Family: f.Name, Want: f.GC, WantType: wantType(f)})
+			c := Change{Kind: "family", Sign: "+", Table: t.ID, Family: f.Name, Says: showRule(f.GC), does: createFamily(f)}
+			if f.Sums {
+				c.Says += ", sums of integers"
+			}
+			added = append(added, c)
 		case have.valueType != wantType(f):
 			changed = append(changed, valueTypeChange(t.ID, f, have.valueType))
 		case !have.rule.Equal(f.GC):
@@ -122,9 +138,9 @@ func afterRestore(t store.Table) string {
 func compareProtection(t store.Table, live *liveTable) []Change {
 	switch {
 	case t.DeletionProtection == bigtable.Protected && !live.protected:
-		return []Change{{Kind: Protect, Table: t.ID}}
+		return []Change{{Kind: "deletion_protection", Sign: "+", Table: t.ID, does: changeProtection(bigtable.Protected)}}
 	case t.DeletionProtection == bigtable.Unprotected && live.protected:
-		c := Change{Kind: Unprotect, Table: t.ID}
+		c := Change{Kind: "deletion_protection", Sign: "~", Table: t.ID, Says: "on → off", does: changeProtection(bigtable.Unprotected)}
 		c.hazard("drop_protection", "", "the table, its families and its instance can then be deleted")
 		return []Change{c}
 	}
@@ -134,14 +150,17 @@ func compareProtection(t store.Table, live *liveTable) []Change {
 // valueTypeChange returns the change of a family that has another value type and therefore
 // cannot store events, or their sums, regardless of its rule.
 func valueTypeChange(table string, f store.Family, have string) Change {
-	c := Change{Kind: ChangeValueType, Table: table, Family: f.Name, ValueType: have, WantType: wantType(f)}
+	c := Change{
+		Kind: "value_type", Sign: "~", Table: table, Family: f.Name, Says: cmp.Or(have, "none") + " → " + cmp.Or(wantType(f), "none"),
+		never: "give the family another name in the schema",
+	}
 	c.hazard("value_type", "", "Bigtable cannot change the value type of an existing family")
 	return c
 }
 
 // ruleChange returns the change of a family's rule.
 func ruleChange(table string, f store.Family, have codec.GCRule) Change {
-	c := Change{Kind: ChangeRule, Table: table, Family: f.Name, Have: have, Want: f.GC}
+	c := Change{Kind: "rule", Sign: "~", Table: table, Family: f.Name, Says: showRuleChange(have.Normalize(), f.GC.Normalize()), does: updateFamily(f, have)}
 	dropped := f.GC.Normalize().Kind == codec.GCNone
 	switch {
 	case f.Sums: // a row without its sum is searched
@@ -291,7 +310,7 @@ func (l *liveTable) ruleless() bool {
 // was deleted on purpose since the backup should be deleted first.
 func (p Plan) explainRestored(table string) {
 	for i := range p.Changes {
-		if c := &p.Changes[i]; c.Kind == ChangeRule && c.Table == table {
+		if c := &p.Changes[i]; c.Kind == "rule" && c.Table == table {
 			c.because("", "no family has a rule, as after a restore from a backup: events that were deleted since it was made are back")
 		}
 	}

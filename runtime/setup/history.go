@@ -161,7 +161,7 @@ func (h *layoutHistory) compare(table string, live *liveTable, own facts.Layouts
 	have := newest.layouts
 	foreign := own.Foreign(have, slices.Concat(slices.Collect(maps.Values(h.own))...))
 	differences := append(have[0].Contradictions(own[0]), foreign...)
-	c := Change{Kind: RecordLayout, Table: table, Family: newest.Family, Facts: texts(differences)}
+	c := Change{Kind: "layout", Sign: "~", Table: table, Family: newest.Family, Says: strings.Join(texts(differences), ", ")}
 	next := &layoutEntry{recordedLayout{RecordedLayout{table, newest.Family, newest.Number + 1, own.String()}, own}, &c}
 	how, follows := own.Continues(have)
 	var before []facts.Layouts
@@ -170,7 +170,7 @@ func (h *layoutHistory) compare(table string, live *liveTable, own facts.Layouts
 	}
 	switch {
 	case follows && foreign == nil:
-		if h.extend(&c, own, have, how, live); len(c.Facts) == 0 {
+		if c.Says = h.extend(&c, differences, own, have, how, live); c.Says == "" {
 			return nil
 		}
 		next.layouts = slices.Clone(own)
@@ -201,22 +201,18 @@ func (h *layoutHistory) unlessWithdrawn(have facts.Layouts) string {
 	return "; if its layout from " + showDay(since) + " on is withdrawn, replace all programs that have it before then, and allow this"
 }
 
-// extend sets the facts to record of layouts that continue recorded ones: what is newer, and which
-// older ones differ. It adds the hazard of those that are not expired.
-func (h *layoutHistory) extend(c *Change, own, have facts.Layouts, how facts.Continuation, live *liveTable) {
-	if !how.Grown() {
-		c.Facts = nil // what contradicts is older
+// extend returns what to record of layouts that continue recorded ones, given by what these differ: what is newer, and
+// which older ones differ. It adds the hazard of those that are not expired.
+func (h *layoutHistory) extend(c *Change, differences []facts.Difference, own, have facts.Layouts, how facts.Continuation, live *liveTable) string {
+	says := texts(have[0].Added(own[0]))
+	if how.Grown() { // or what contradicts is older
+		says = append(texts(differences), says...)
 	}
-	c.Facts = append(c.Facts, texts(have[0].Added(own[0]))...)
 	common := own[how.Above:]
-	if !h.forgets(c, have, common, live) {
-		return
+	if h.forgets(c, have, common, live) {
+		says = append(says, slices.DeleteFunc(have.OlderFacts(common), func(fact string) bool { return slices.Contains(says, fact) })...)
 	}
-	for _, fact := range have.OlderFacts(common) {
-		if !slices.Contains(c.Facts, fact) {
-			c.Facts = append(c.Facts, fact)
-		}
-	}
+	return strings.Join(says, ", ")
 }
 
 // read returns what the history has of tables, by table.

@@ -307,7 +307,7 @@ func TestHistoryOfOlderBuild(t *testing.T) {
 			break
 		}
 		var e *setup.RefusedError
-		if !errors.As(err, &e) || len(e.Changes) != 1 || e.Changes[0].Kind != setup.RecordLayout || len(e.Changes[0].Facts) != 1 || !strings.HasPrefix(e.Changes[0].Facts[0], `bucket: 1w "iso_week" → 1`) {
+		if !errors.As(err, &e) || len(e.Changes) != 1 || e.Changes[0].Kind != "layout" || !strings.HasPrefix(e.Changes[0].Says, `bucket: 1w "iso_week" → 1`) {
 			t.Errorf("error %v, want the bucket", err)
 		}
 	}

@@ -1,6 +1,8 @@
 package setup
 
 import (
+	"context"
+
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/runtime/store"
@@ -33,11 +35,23 @@ func compareKeySchema(t store.Table, live *liveTable) []Change {
 	case want == nil:
 		return nil
 	case live.keySchema == nil:
-		return []Change{{Kind: AddKeySchema, Table: t.ID, KeySchema: t.KeySchema}}
+		return []Change{{Kind: "row_key_schema", Sign: "+", Table: t.ID, Says: t.KeySchema.String(), does: addKeySchema(*want)}}
 	case bigtable.Equal(*want, *live.keySchema):
 		return nil
 	}
-	c := Change{Kind: ChangeKeySchema, Table: t.ID, KeySchema: t.KeySchema}
+	c := Change{
+		Kind: "row_key_schema", Sign: "~", Table: t.ID, Says: "→ " + t.KeySchema.String(),
+		never: "first remove the existing one (gcloud beta bigtable tables update)",
+	}
 	c.hazard("row_key_schema", "", "it has a different one, which Bigtable cannot change")
 	return []Change{c}
+}
+
+// addKeySchema adds a row key schema to a table without one.
+func addKeySchema(schema bigtable.StructType) request {
+	return func(r *retryAdmin, ctx context.Context, c *Change) (made bool, err error) {
+		return r.keepingProtection(ctx, c, func(ctx context.Context) error {
+			return r.admin.UpdateTableWithRowKeySchema(ctx, c.Table, schema)
+		})
+	}
 }

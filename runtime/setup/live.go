@@ -146,11 +146,11 @@ func wantType(f store.Family) string {
 }
 
 // familyConfig returns the configuration of a new family.
-func familyConfig(rule codec.GCRule, wantType string) bigtable.Family {
-	if wantType != "" {
-		return bigtable.Family{GCPolicy: policy(rule), ValueType: Sums}
+func familyConfig(f store.Family) bigtable.Family {
+	if f.Sums {
+		return bigtable.Family{GCPolicy: policy(f.GC), ValueType: Sums}
 	}
-	return bigtable.Family{GCPolicy: policy(rule)}
+	return bigtable.Family{GCPolicy: policy(f.GC)}
 }
 
 // valueType returns the client's name of a family's value type; empty for none.

@@ -62,47 +62,6 @@ func where(table, family string) string {
 	return "family " + family + " of table " + table
 }
 
-// Change is one thing that setup did or would do.
-type Change struct {
-	Kind   ChangeKind
-	Table  string       // with its prefix
-	Family string       // empty for AddTable; the first family of the schema for RecordLayout
-	Have   codec.GCRule // ChangeRule
-	Want   codec.GCRule // AddFamily, ChangeRule
-	// ValueType is the family's live value type, for ChangeValueType, and WantType that of the schema, also for
-	// AddFamily; empty for plain cells.
-	ValueType, WantType string
-	// KeySchema is the new row key schema, for AddKeySchema and ChangeKeySchema.
-	KeySchema *store.KeySchema
-	// HaveTier and WantTier are the tiers before and after, for AddTier, ChangeTier and DropTier.
-	HaveTier, WantTier codec.Tier
-	// Bundle is the ID of the schema bundle, for AddBundle, ChangeBundle and DropBundle, and
-	// HaveDescriptors and WantDescriptors are its serialized google.protobuf.FileDescriptorSet
-	// before and after.
-	Bundle                           string
-	HaveDescriptors, WantDescriptors []byte
-	// Facts are the facts of the layout that are new, or contradict the recorded ones, for
-	// RecordLayout.
-	Facts []string
-	// Splits is the number of initial split keys, for AddTable.
-	Splits int
-	// Hazards are the reasons for which the change must be allowed by name:
-	// "shorter_age", "fewer_versions", "longer_age", "one_second", "default_expiration", "drop_rule",
-	// "value_type", "row_key_schema", "drop_tier", "change_bundle", "drop_bundle",
-	// "drop_protection", "older_layout", "other_layout",
-	// "unexpired_layout", "unfinished_layout", "begun_layout" or "micros".
-	// A change without hazards is safe.
-	Hazards []string
-	// Reasons describe the effect on data and the cases in which Bigtable rejects the
-	// change.
-	Reasons []string
-	Rules   []string // IDs of btgen's rules, such as "T09"
-	// IgnoresWarnings reports whether the change ignores that Bigtable refuses it on replicated tables,
-	// because Options.Allow contains a name such as "ignore_warnings:t/m".
-	IgnoresWarnings bool
-	Refused         bool // the change has a hazard and is not allowed
-}
-
 // showRuleChange describes the change of a rule in the notation of schemas.
 func showRuleChange(have, want codec.GCRule) string {
 	to := showRule(want)

@@ -278,7 +278,7 @@ func (r *setupRun) apply(ctx context.Context, tables []store.Table, plan Plan) {
 			r.incomplete[t.ID] = true
 			continue
 		}
-		if changes[0].Kind == AddTable && !r.ended {
+		if changes[0].Kind == "table" && !r.ended {
 			changes = r.makeTable(ctx, t, changes)
 		}
 		for _, c := range changes {
@@ -305,7 +305,7 @@ func (r *setupRun) record(ctx context.Context, t store.Table, changes []Change) 
 		return false
 	}
 	for _, c := range changes {
-		if own && c.Kind == RecordLayout {
+		if own && c.Kind == "layout" {
 			r.done = append(r.done, c)
 		}
 	}
@@ -350,12 +350,12 @@ func (r *setupRun) makeTable(ctx context.Context, t store.Table, changes []Chang
 		RowKeySchema: structType(t.KeySchema), DeletionProtection: t.DeletionProtection, TieredStorageConfig: tierConfig(t.Tier),
 	}
 	for _, f := range t.Families {
-		conf.ColumnFamilies[f.Name] = familyConfig(f.GC, wantType(f))
+		conf.ColumnFamilies[f.Name] = familyConfig(f)
 	}
 	lost, err := r.admin.retry(ctx, t.ID, func(ctx context.Context) error { return r.admin.admin.CreateTableFromConf(ctx, conf) })
 	r.admin.made[t.ID] = err == nil
 	if err == nil {
-		bundle := func(c Change) bool { return c.Kind == AddBundle } // a request of its own
+		bundle := func(c Change) bool { return c.Kind == "schema_bundle" } // a request of its own
 		r.done = append(r.done, slices.DeleteFunc(slices.Clone(changes), bundle)...)
 		return slices.DeleteFunc(changes, func(c Change) bool { return !bundle(c) })
 	}
@@ -414,7 +414,7 @@ func (r *setupRun) verify(ctx context.Context, tables []store.Table) {
 	left := slices.DeleteFunc(planFor(tables, live, nil, nil).Changes, func(c Change) bool {
 		// A server without GoogleSQL or tiers, such as the emulator, accepts a row key schema
 		// or a tier and drops it, and has no schema bundles. Writers and readers do not need them.
-		return r.failed[c.Name()] || c.Kind == AddKeySchema || c.Kind == AddTier || c.Kind == AddBundle
+		return r.failed[c.Name()] || c.Sign == "+" && slices.Contains([]string{"row_key_schema", "tier", "schema_bundle"}, c.Kind)
 	})
 	if len(left) > 0 {
 		r.errs = append(r.errs, &VerifyError{left})

@@ -160,7 +160,7 @@ func TestSetupKeepsDeletionProtection(t *testing.T) {
 		table.KeySchema = &store.KeySchema{Delimiter: "#", Fields: []codec.KeyField{{Name: "host"}}}
 		for range 2 { // the server does not store a row key schema
 			plan, err := setup.Setup(t.Context(), b.Admin, nil, []store.Table{table})
-			if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Kind != setup.AddKeySchema {
+			if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Kind != "row_key_schema" {
 				t.Errorf("plan %s, error %v", plan, err)
 			}
 			if info, err := b.Admin.TableInfo(t.Context(), "t"); err != nil || info.DeletionProtection != bigtable.Protected {

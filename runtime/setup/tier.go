@@ -39,13 +39,12 @@ func compareTier(t store.Table, live *liveTable) []Change {
 	if t.Tier == 0 || t.Tier == live.tier || t.Tier == codec.SSDOnly && live.tier == 0 {
 		return nil
 	}
-	c := Change{Kind: ChangeTier, Table: t.ID, HaveTier: live.tier, WantTier: t.Tier}
+	c := Change{Kind: "tier", Sign: "~", Table: t.ID, Says: showTier(live.tier) + " → " + showTier(t.Tier), does: changeTier(t.Tier)}
 	const back = "move back to SSD, whose nodes must have room for them: a cluster without it rejects writes"
 	switch {
 	case live.tier == 0:
-		c.Kind = AddTier
+		c.Sign, c.Says = "+", showTier(t.Tier)
 	case t.Tier == codec.SSDOnly:
-		c.Kind = DropTier
 		c.hazard("drop_tier", "", "all cells "+back)
 	case t.Tier > live.tier:
 		c.because("", "younger cells "+back)
@@ -63,14 +62,16 @@ func showTier(t codec.Tier) string {
 }
 
 // changeTier changes the infrequent access tier of a table, or removes it.
-func (r *retryAdmin) changeTier(ctx context.Context, c *Change) (made bool, err error) {
-	made, err = r.keepingProtection(ctx, c, func(ctx context.Context) error {
-		if config := tierConfig(c.WantTier); config != nil {
-			return r.admin.UpdateTableWithTieredStorageConfig(ctx, c.Table, config)
-		}
-		return r.admin.UpdateTableRemoveTieredStorageConfig(ctx, c.Table)
-	})
-	return made, becauseOfEdition(err)
+func changeTier(to codec.Tier) request {
+	return func(r *retryAdmin, ctx context.Context, c *Change) (made bool, err error) {
+		made, err = r.keepingProtection(ctx, c, func(ctx context.Context) error {
+			if config := tierConfig(to); config != nil {
+				return r.admin.UpdateTableWithTieredStorageConfig(ctx, c.Table, config)
+			}
+			return r.admin.UpdateTableRemoveTieredStorageConfig(ctx, c.Table)
+		})
+		return made, becauseOfEdition(err)
+	}
 }
 
 // becauseOfEdition adds a possible reason to an error: the status code does not tell that an
