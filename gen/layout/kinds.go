@@ -24,7 +24,6 @@ func TellApart(a, b *Table) bool {
 			case x.Const != y.Const || x.Joined != y.Joined:
 				return false
 			}
-			continue
 		}
 		if !sameEnd(a, &x, b, &y) {
 			return false
