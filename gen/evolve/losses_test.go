@@ -145,6 +145,7 @@ func TestLosses(t *testing.T) {
 		{"the same once it has begun", "E01:readings", []revision{of(readings), of(tableOf("later", "since: 2027-01-01", "before: [{table: readings}]")), {tables: []string{readings}, now: at("2027-12-01")}}},
 		{"the middle of three layouts is abandoned", "", []revision{of(readings), of(hourly), of(third("{bucket: {every: 1h}, since: 2027-01-01}, ")), thisYear(third(""))}},
 		{"the bucket of a planned layout", "", []revision{of(readings), of(hourly), thisYear(strings.Replace(hourly, "every: 1h", "every: 6h", 1))}},
+		{"the same behind another table", "", []revision{of(flat, readings), of(flat, hourly), thisYear(flat, strings.Replace(hourly, "every: 1h", "every: 6h", 1))}},
 		{"the windows of a planned rollup", "", []revision{of(big()), planned("every: 1h, family: h2"), planned("every: 1d, family: h2")}},
 		{"the family of a planned rollup", "", []revision{of(big()), planned("every: 1h, family: h2"), planned("every: 1h, family: h3")}},
 		{"a planned rollup is withdrawn", "", []revision{of(big()), planned("every: 1h, family: h2"), planned("")}},
@@ -160,6 +161,7 @@ func TestLosses(t *testing.T) {
 		{"wider windows", "E26:readings/h/every", []revision{of(big()), of(big("rollup: {every: 1d, family: h, ttl: {max_age: 1825d}}"))}},
 		{"narrower windows", "", []revision{of(big()), of(big("rollup: {every: 30m, family: h, ttl: {max_age: 1825d}}"))}},
 		{"the only value of some events is removed", "X01:readings/Read", []revision{{fields: "temp: {type: float64, optional: true}, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "note: {type: string, optional: true}", tables: []string{readings}}}},
+		{"the same in a table that serves nothing", "X01:flat/copies", []revision{{fields: "temp: {type: float64, optional: true}, note: {type: string, optional: true}", tables: []string{readings, with(idle)}}, {fields: "note: {type: string, optional: true}", tables: []string{readings, with(idle)}}}},
 		{"the only value of some events is removed, beside values of other types", "X01:readings/Read", []revision{{fields: "a: {type: int64, optional: true}, b: {type: float64, optional: true}, c: {type: string, optional: true}", tables: []string{readings}}, {fields: "a: {type: int64, optional: true}, b: {type: float64, optional: true}", tables: []string{readings}}}},
 		{"a field that is back shows what was replaced without it", "X01:readings/Read/note", []revision{{fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}, {fields: "temp: float64", tables: []string{readings}}, {fields: "temp: float64, note: {type: string, optional: true}", tables: []string{readings}}}},
 		{"not if its events are serialized", "", []revision{{fields: "temp: {type: float64, number: 1}, note: {type: string, optional: true, number: 2}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}}, {fields: "temp: {type: float64, number: 1}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}}, {fields: "temp: {type: float64, number: 1}, note: {type: string, optional: true, number: 2}", tables: []string{tableOf("readings", "pattern: bucket_serialized")}}}},
@@ -208,6 +210,7 @@ func TestMovedLosses(t *testing.T) {
 	flat, idle := tableOf("flat", "family: b"), tableOf("flat", "family: b", "serves: false")
 	both, serves := revision{tables: []string{with.tables[0], idle}}, revision{tables: []string{flat, with.tables[0]}}
 	short := revision{tables: []string{with.tables[0], tableOf("flat", "family: b", "ttl: {max_age: 5d}", "serves: false")}}
+	rolled := revision{fields: with.fields, tables: []string{tableOf("readings", "rollup: {every: 1h, family: h, ttl: {max_age: 1825d}}")}}
 	for _, c := range []struct {
 		want string
 		from []revision
@@ -219,6 +222,7 @@ func TestMovedLosses(t *testing.T) {
 		{"E21:flat", []revision{short, both}, serves},
 		{"E21:flat", []revision{both}, serves},
 		{"", []revision{{tables: []string{with.tables[0], flat}}}, serves},
+		{"E27:readings/h", []revision{rolled, with}, rolled},
 		{"", []revision{{tables: with.tables}, both, serves}, serves},
 	} {
 		from, _ := after(t, &lock.Lock{}, c.from)
