@@ -70,6 +70,46 @@ type JobCounts struct {
 	Rollup   RollupCounts
 }
 
+// jobRange is the progress of a job in a range of row keys, as checkpoints have it.
+type jobRange struct {
+	Table  string   `json:"table"`            // without prefix
+	Layout int      `json:"layout,omitempty"` // JobTable.Layout
+	Range  KeyRange `json:"range"`
+	Next   []byte   `json:"next,omitempty"` // the first row key that is not finished
+	Done   bool     `json:"done,omitempty"`
+}
+
+// jobRanges returns the ranges of row keys of tables.
+func jobRanges(ctx context.Context, tables []JobTable, splits func(ctx context.Context, t JobTable) ([]KeyRange, error)) (all []jobRange, err error) {
+	for _, t := range tables {
+		ranges, err := splits(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range ranges {
+			all = append(all, jobRange{Table: t.Table, Layout: t.Layout, Range: r})
+		}
+	}
+	return all, nil
+}
+
+// rest returns the range without what is finished.
+func (r *jobRange) rest() KeyRange { return KeyRange{max(r.Range.Start, string(r.Next)), r.Range.End} }
+
+// finish notes that a row is finished, and all before it.
+func (r *jobRange) finish(key string) {
+	r.Next = []byte(key + "\x00")
+	r.Done = r.Done || string(r.Next) == r.Range.End
+}
+
+// share returns the share that is finished.
+func (r *jobRange) share() float64 {
+	if r.Done {
+		return 1
+	}
+	return r.Range.Done(string(r.Next))
+}
+
 // RowClaims decides which rows of a range belong to a worker while others take parts of it.
 type RowClaims interface {
 	Contains(key string) bool

@@ -230,7 +230,7 @@ func TestRollupCheckpoint(t *testing.T) {
 			o := rollupNow(86400*4 + 3600)
 			o.All, o.Checkpoint, o.Workers = all, file, 1+kill%3
 			saves := 0
-			o.test = &rollupTest{random: randomID, chunk: 3, queue: 2, save: func(write func(text []byte) error, text []byte) error {
+			o.test = &rollupTest{random: randomID, most: 6, save: func(write func(text []byte) error, text []byte) error {
 				if saves++; saves > kill/2 {
 					if kill%2 == 1 {
 						must(t, write(text))
@@ -313,7 +313,7 @@ func TestRollupOrder(t *testing.T) {
 	count := func(what *int) {
 		mu.Lock()
 		defer mu.Unlock()
-		if *what++; consistent > waits || applied > 7*consistent {
+		if *what++; consistent > waits || applied > 10*consistent {
 			t.Errorf("%d waits, %d calls of Consistent, %d changes", waits, consistent, applied)
 		}
 	}
@@ -326,7 +326,7 @@ func TestRollupOrder(t *testing.T) {
 		}}
 	}}
 	o := rollupNow(86400 * 2)
-	o.test = &rollupTest{random: randomID, chunk: 7, queue: 1}
+	o.test = &rollupTest{random: randomID, most: 7}
 	o.Sleep = func(_ context.Context, d time.Duration) error {
 		if grace := l.Rollup.Grace(l.Key.Bucket); d > grace || d < grace-time.Minute {
 			t.Errorf("it waits %v", d)
@@ -428,7 +428,7 @@ func TestRollupEnds(t *testing.T) {
 		}}
 		o := rollupNow(86400*5 + 3600)
 		o.All, o.Workers = true, 2
-		o.test = &rollupTest{random: randomID, chunk: 5}
+		o.test = &rollupTest{random: randomID}
 		report, err := runRollup(t.Context(), client, []*mappingOf[sample]{l}, intoColumns(l.untyped()), sampleWindows, o)
 		_, left := errors.AsType[*LeftError](err)
 		if _, is := errors.AsType[*RollupError](err); !is || left || n.Load() > most || report.Sealed > 0 {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,8 +63,7 @@ type RollupOptions struct {
 // rollupTest replaces what a test controls.
 type rollupTest struct {
 	random func() uint64
-	chunk  int // buckets that are read together; 0 for maxSealed
-	queue  int // chunks that wait; 0 for maxWaiting
+	most   int // buckets that a round notes; 0 for maxNoted
 	// replication limits the wait for replication; 0 for Grace.
 	replication time.Duration
 	save        func(write func(text []byte) error, text []byte) error
@@ -152,11 +149,11 @@ func Rollup(ctx context.Context, client Client, mappings []*Mapping, columns *Co
 	s := newSealing(sealersOf(client, mappings, columns, spec, &o), o)
 	closed, err := s.Open(s.call(), s.test.save)
 	if err != nil {
-		return s.report, err
+		return s.report(), err
 	}
 	defer closed()
 	err = s.run(ctx)
-	return s.report, cmp.Or(err, s.remaining())
+	return s.report(), cmp.Or(err, s.remaining())
 }
 
 // sealersOf returns the sealers of the tables with a rollup: one for each mapping. It sets defaults of the options.
@@ -190,13 +187,12 @@ type sealer struct {
 	mapping *mapping
 	times   rollup.Times
 	random  func() uint64
-	sends   int          // changes that are sent at a time, of rows that are read together
 	failing atomic.Int64 // buckets whose requests have failed since the last that was summarized
 }
 
 // newSealer returns a sealer for the rows of a mapping.
 func newSealer(client Client, l *mapping, kind windowsKind, o *RollupOptions) *sealer {
-	s := &sealer{id: o.TablePrefix + l.Table.ID, all: o.All, now: o.Now, kind: kind, mapping: l, times: l.times(), random: randomID, sends: 1}
+	s := &sealer{id: o.TablePrefix + l.Table.ID, all: o.All, now: o.Now, kind: kind, mapping: l, times: l.times(), random: randomID}
 	s.kind.width = window.Every(l.Rollup.Every)
 	if o.test != nil {
 		s.random = o.test.random
@@ -258,29 +254,21 @@ func (s *sealer) note(ctx context.Context, op *request.Operation, within KeyRang
 
 // sealed is what was done with some rows.
 type sealed struct {
-	mu sync.Mutex
 	RollupCounts
+	op          request.Operation
 	undecodable error // the first *DecodeError
 	failed      error // the first *RollupError of a row that is left
 }
 
+// add adds what was done with other rows.
+func (d *sealed) add(o *sealed) {
+	d.RollupCounts.add(o.RollupCounts)
+	d.op.Add(&o.op)
+	d.undecodable, d.failed = cmp.Or(d.undecodable, o.undecodable), cmp.Or(d.failed, o.failed)
+}
+
 // maxFailing is the number of buckets in a row whose requests fail, after which a sealer ends: it is not about the buckets.
 const maxFailing = 20
-
-// leave sets a row aside of which a request failed. It returns the error if other rows will have it, too.
-func (s *sealer) leave(ctx context.Context, done *sealed, key string, err error) error {
-	of := &RollupError{s.id, key, err}
-	if ctx.Err() != nil || general(err) || s.failing.Add(1) >= maxFailing {
-		return of
-	}
-	done.mu.Lock()
-	defer done.mu.Unlock()
-	done.Failed++
-	if done.failed == nil {
-		done.failed = of
-	}
-	return nil
-}
 
 // general reports whether an error is not about the rows of a request.
 func general(err error) bool {
@@ -288,86 +276,27 @@ func general(err error) bool {
 		errors.Is(err, context.Canceled)
 }
 
-// seal seals rows that were noted, none of which has a mark that may still be set. Changes are sent while further rows are read.
-// It leaves rows of which a request fails.
-func (s *sealer) seal(ctx context.Context, op *request.Operation, notes []changedRow) (*sealed, error) {
-	done := new(sealed)
-	for len(notes) > 0 {
-		next, err := s.sealRows(ctx, op, notes, done)
-		if err != nil {
-			return done, err
+// seal seals a row that was noted, which has no mark that may still be set. It leaves a row of which a request fails, unless others
+// would have the error, too.
+func (s *sealer) seal(ctx context.Context, n changedRow) (done sealed, err error) {
+	table := s.reader.table
+	row, err := table.One(ctx, &done.op, codec.Rows{Keys: []string{n.key}}, table.Filters.Of(s.reader.shape.Everything()), 0)
+	if err == nil && row.Exists() {
+		var d decision
+		d, err = s.decide(ctx, row, n.marks)
+		if row.Release(); err == nil {
+			err = s.apply(ctx, &d, &done)
 		}
-		notes = notes[next:]
-	}
-	return done, nil
-}
-
-// sealRows is seal for some rows in order of keys. If they cannot be read together, it reads the first one by itself. It returns how
-// many of them are done.
-func (s *sealer) sealRows(ctx context.Context, op *request.Operation, notes []changedRow, done *sealed) (n int, err error) {
-	slices.SortFunc(notes, func(a, b changedRow) int { return strings.Compare(a.key, b.key) })
-	last, failed, err := s.sealOf(ctx, op, notes, done)
-	if err != nil {
-		return 0, err
-	}
-	for n < len(notes) && notes[n].key <= last {
-		n++
 	}
 	switch {
-	case failed == nil:
-		return len(notes), nil
-	case n == len(notes):
-		return n, nil
-	case len(notes) == 1:
-		return 1, s.leave(ctx, done, notes[0].key, failed)
+	case err == nil:
+		s.failing.Store(0)
+		return done, nil
+	case ctx.Err() != nil || general(err) || s.failing.Add(1) >= maxFailing:
+		return done, &RollupError{s.id, n.key, err}
 	}
-	one, err := s.sealRows(ctx, op, notes[n:n+1], done)
-	return n + one, err
-}
-
-// sealOf is sealRows for rows that are read together. It returns the key of the last row that was read, and the error of the read.
-func (s *sealer) sealOf(ctx context.Context, op *request.Operation, notes []changedRow, done *sealed) (last string, failed, err error) {
-	marks := make(map[string]uint64, len(notes))
-	keys := make([]string, len(notes))
-	for i, n := range notes {
-		keys[i], marks[n.key] = n.key, n.marks
-	}
-	outer, before := ctx, done.Sealed
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	leave := func(key string, err error) {
-		if err := s.leave(outer, done, key, err); err != nil {
-			cancel(err)
-		}
-	}
-	var sending sync.WaitGroup
-	slots := make(chan struct{}, s.sends)
-	table, read := s.reader.table, request.Operation{}
-	for row, err := range table.Rows(ctx, &read, []codec.Rows{{Keys: keys}}, table.Filters.Of(s.reader.shape.Everything()), 0) {
-		if failed = err; err != nil {
-			break
-		}
-		d, err := s.decide(ctx, row, marks[row.Key()])
-		row.Release()
-		if last = d.key; err != nil {
-			leave(d.key, err)
-			continue
-		}
-		slots <- struct{}{}
-		sending.Go(func() {
-			if err := s.apply(ctx, &d, done); err != nil {
-				leave(d.key, err)
-			} else {
-				s.failing.Store(0)
-			}
-			<-slots
-		})
-	}
-	sending.Wait()
-	sent := int(done.Sealed - before)
-	op.Add(&read)
-	op.Requests, op.OrdinaryRequests = op.Requests+sent, op.OrdinaryRequests+sent
-	return last, failed, context.Cause(ctx)
+	done.Failed, done.failed = 1, &RollupError{s.id, n.key, err}
+	return done, nil
 }
 
 // decision is what a sealer does with a row.
@@ -519,8 +448,6 @@ func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 			}
 		}
 	}
-	done.mu.Lock()
-	defer done.mu.Unlock()
 	switch {
 	case d.verdict == rollup.Clean:
 		done.Clean++
@@ -529,10 +456,10 @@ func (s *sealer) apply(ctx context.Context, d *decision, done *sealed) error {
 	case d.verdict == rollup.Unknown:
 		done.Unknown++
 	case d.change == nil:
-		done.Undecodable++
-		done.undecodable = cmp.Or(done.undecodable, d.undecodable)
+		done.Undecodable, done.undecodable = 1, d.undecodable
 	default:
-		done.Sealed, done.Windows = done.Sealed+1, done.Windows+int64(len(d.windows))
+		done.Sealed, done.Windows = 1, int64(len(d.windows))
+		done.op.Requests, done.op.OrdinaryRequests = done.op.Requests+1, done.op.OrdinaryRequests+1
 		if d.inexact {
 			done.Inexact++
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
+	"github.com/btgen-dev/btgen/runtime/internal/job"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
 	"github.com/btgen-dev/btgen/runtime/rollup"
@@ -21,8 +22,10 @@ import (
 // set any more, and the client sees all that was written before, Settle summarizes these rows.
 type RollupParts struct{ sealers []*sealer }
 
-// maxSends is the number of changes of a note that Settle sends at a time.
-const maxSends = 16
+const (
+	maxSealed = 100 // rows of a note
+	maxSends  = 16  // of these, that Settle seals at a time
+)
 
 // rowsNote names rows that have changed.
 type rowsNote struct {
@@ -37,9 +40,6 @@ func NewRollupParts(client Client, mappings []*Mapping, columns *Columns, spec *
 	p := &RollupParts{sealersOf(client, mappings, columns, spec, &o)}
 	if len(p.sealers) == 0 {
 		return nil, ErrNoRollup
-	}
-	for _, s := range p.sealers {
-		s.sends = maxSends
 	}
 	return p, nil
 }
@@ -132,19 +132,22 @@ func (p *RollupParts) Settle(ctx context.Context, n JobNote) (counts JobCounts, 
 	if err = cmp.Or(err, damaged); err != nil {
 		return counts, err
 	}
-	rows := make([]changedRow, 0, len(of.Keys))
-	for i, key := range of.Keys[:min(len(of.Keys), len(of.Marks))] {
-		rows = append(rows, changedRow{string(key), of.Marks[i]})
-	}
-	var op request.Operation
-	done, err := s.seal(ctx, &op, rows)
-	if err == nil && done.failed != nil {
-		err = &LeftError{done.Failed, done.failed}
+	var all sealed
+	l := job.Local{Parallel: maxSends, Cancels: true}
+	err = l.Each(ctx, min(len(of.Keys), len(of.Marks)), func(ctx context.Context, i int) error {
+		done, err := s.seal(ctx, changedRow{string(of.Keys[i]), of.Marks[i]})
+		l.Mu.Lock()
+		defer l.Mu.Unlock()
+		all.add(&done)
+		return err
+	})
+	if err == nil && all.failed != nil {
+		err = &LeftError{all.Failed, all.failed}
 	}
 	if err == nil {
-		err = done.undecodable
+		err = all.undecodable
 	}
-	counts.Rollup = done.RollupCounts
+	counts.Rollup = all.RollupCounts
 	return counts, err
 }
 
