@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -131,83 +130,117 @@ func rowsIn(answer map[string]any) (out []map[string]any) {
 	return out
 }
 
-// TestAPI asks for everything that the API has.
+// apiCases are tables whose requests and answers are in testdata/api.
+func apiCases(t *testing.T) map[string]*api {
+	of := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(servedSchema) }
+	keyed := func(key string) string {
+		return of(`[{name: city, escape: true}, sensor, bucket]`, key, "queries:\n  ByCity: {by: [city]}\n", "")
+	}
+	few := readings("berlin", 1, 12*time.Hour, 3)
+	var cities, short []dynamic.Event
+	for _, city := range []string{"berlin", "bergen", "bern#1", "paris", "Berlin"} {
+		for sensor := range int64(3) {
+			cities = append(cities, readings(city, sensor+10, time.Hour, 30)...)
+		}
+	}
+	for _, e := range few {
+		e.Values = e.Values[:1]
+		short = append(short, e)
+	}
+	odd := dynamic.Event{Series: []any{"odd", int64(math.MaxInt64)}, Time: servedStart, Values: []any{math.NaN(), int64(math.MinInt64), "<script>", "bad", nil}}
+	damaged := apiOf(t, servedSchema, few)
+	m := bigtable.NewMutation()
+	m.Set("m", "value", bigtable.Time(servedStart.Add(7*time.Hour)), []byte("?"))
+	must(t, damaged.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m))
+	return map[string]*api{
+		"everything":     apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 48), readings("paris", 2, time.Hour, 3), []dynamic.Event{odd})),
+		"refusals":       apiOf(t, servedSchema, readings("berlin", 1, time.Minute, 200)),
+		"charts":         apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 24*200), readings("paris", 2, time.Hour, 48))),
+		"precision":      apiOf(t, of("fields:", "time: {precision: 1m}\nfields:"), nil),
+		"prefix_first":   apiOf(t, servedSchema, cities),
+		"prefix_salted":  apiOf(t, keyed(`[{hash: [city, sensor], buckets: 4}, {name: city, escape: true}, sensor, bucket]`), cities),
+		"prefix_second":  apiOf(t, keyed(`[sensor, {name: city, escape: true}, bucket]`), cities),
+		"prefix_behind":  apiOf(t, keyed(`[{hash: [city, sensor], buckets: 4}, bucket, {name: city, escape: true}, sensor]`), cities),
+		"row_escaped":    apiOf(t, servedSchema, readings("ber#lin", 1, 12*time.Hour, 3)),
+		"row_damaged":    damaged,
+		"row_text":       apiOf(t, of("    family: m", "    family: m\n    values: text"), few),
+		"row_serialized": apiOf(t, of("bucket_new_cells", "bucket_serialized", "    family: m", "    family: m\n    blob: {column: e, format: json}"), few),
+		"row_offsets": apiOf(t, of("bucket_new_cells", "bucket_offsets", "  total: int64\n  note: {type: string, optional: true}\n"+
+			"  state: {type: enum, of: {good: 1, bad: 2}}\n  lag: {type: duration, optional: true}\n", ""), short),
+		"row_columns": apiOf(t, of("bucket_new_cells", "bucket_new_columns", "sensor, bucket]", "sensor, metric, bucket]", "queries:\n  ByCity: {by: [city]}\n", ""), few),
+	}
+}
+
+// drawn matches the size, lines and titles in a drawing.
+var drawn = regexp.MustCompile(`viewBox="[^"]*"|class="s. line l."|>[^<>]*( \(|no values)[^<>]*<`)
+
+// TestAPI sends the requests in testdata/api, and compares the answers: a line of what is not in rows, and one for each row and cell.
 func TestAPI(t *testing.T) {
-	events := append(readings("berlin", 1, time.Hour, 48), readings("paris", 2, time.Hour, 3)...)
-	events = append(events, dynamic.Event{Series: []any{"odd", int64(math.MaxInt64)}, Time: servedStart, Values: []any{math.NaN(), int64(math.MinInt64), "<script>", "bad", nil}})
-	h := servedEvents(t, events)
-
-	schemas := ask(t, h, 200, "schemas")
-	if schemas["name"] != "Event" || fmt.Sprint(schemas["tables"]) != "[events]" || !strings.Contains(fmt.Sprint(schemas["queries"]), "ByCity") || !strings.Contains(fmt.Sprint(schemas["fields"]), "enum:[good bad]") {
-		t.Errorf("got %v", schemas)
-	}
-
-	answer := ask(t, h, 200, "series", "schema", "Event", "limit", "2")
-	if got := fmt.Sprint(answer["rows"]); got != "[map[city:berlin sensor:1] map[city:odd sensor:9223372036854775807]]" || answer["next"] == "" {
-		t.Errorf("got %v", answer)
-	}
-	answer = ask(t, h, 200, "series", "schema", "Event", "limit", "2", "page", answer["next"].(string))
-	if got := fmt.Sprint(answer["rows"]); got != "[map[city:paris sensor:2]]" || answer["next"] != "" {
-		t.Errorf("got %v", answer)
-	}
-	if got := fmt.Sprint(ask(t, h, 200, "series", "schema", "Event", "search", "PAR")["rows"]); got != "[map[city:paris sensor:2]]" {
-		t.Errorf("got %v", got)
-	}
-
-	odd := rowsIn(ask(t, h, 200, "events", "schema", "Event", "value", "city=odd", "value", "sensor=9223372036854775807"))[0]
-	if odd["value"] != "NaN" || odd["total"] != "-9223372036854775808" || odd["note"] != "<script>" || odd["state"] != "bad" || odd["time"] != "2021-03-01T00:00:00Z" {
-		t.Errorf("got %v", odd)
-	}
-	berlin := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
-	page, n := "", 0
-	for {
-		answer := ask(t, h, 200, "events", append(berlin, "limit", "20", "page", page)...)
-		for _, r := range rowsIn(answer) {
-			if r["note"] != nil || r["total"] != float64(n) {
-				t.Errorf("event %d: %v", n, r)
+	for name, a := range apiCases(t) {
+		file := filepath.Join("testdata", "api", name+".txt")
+		text, err := os.ReadFile(file)
+		must(t, err)
+		got, next := "", ""
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "\t") {
+				continue
 			}
-			n++
+			if got += line; line != "\n" && line[0] != '#' {
+				answer := answered(t, served(a), strings.ReplaceAll(line, "$next", next))
+				next, _ = answer["next"].(string)
+				got += shownAnswer(t, answer)
+			}
 		}
-		if page = answer["next"].(string); page == "" {
-			break
-		}
-	}
-	assert.Same(t, 48, n)
-	if got := rowsIn(ask(t, h, 200, "events", append(berlin, "limit", "1", "order", "newest", "fields", "total")...))[0]; got["total"] != 47.0 || got["value"] != nil {
-		t.Errorf("got %v", got)
-	}
-	if got := rowsIn(ask(t, h, 200, "events", "schema", "Event", "query", "ByCity", "value", "city=paris", "from", "2021-03-01T01:00:00Z")); len(got) != 2 {
-		t.Errorf("got %v", got)
-	}
-	if got := rowsIn(ask(t, h, 200, "events", "schema", "Event", "limit", "5")); len(got) != 5 {
-		t.Errorf("got %v", got)
-	}
-	for limit, more := range map[string]bool{"51": true, "52": false, "53": false} {
-		if got := ask(t, h, 200, "events", "schema", "Event", "limit", limit); got["more"] != more || got["next"] != "" {
-			t.Errorf("limit %s: %v, %v", limit, got["more"], got["next"])
+		if *update {
+			must(t, os.WriteFile(file, []byte(got), 0o666))
+		} else {
+			assert.Same(t, string(text), got, file)
 		}
 	}
-	if got := rowsIn(ask(t, h, 200, "latest", "schema", "Event", "query", "ByCity", "value", "city=berlin")); len(got) != 1 || got[0]["total"] != 47.0 {
-		t.Errorf("got %v", got)
-	}
+}
 
-	windows := ask(t, h, 200, "windows", append(berlin, "every", "1d", "zone", "Europe/Berlin", "fields", "value", "statistics", "mean,max", "from", "2021-03-01", "to", "2021-03-03")...)
-	if got := rowsIn(windows); len(got) != 2 || got[0]["start"] != "2021-03-01T00:00:00+01:00" || got[1]["value_mean"] != 11.5 || got[1]["value_max"] != 23.0 {
-		t.Errorf("got %v", got)
+// answered returns the answer to a request, in which only spaces are escaped.
+func answered(t *testing.T, h http.Handler, request string) (answer map[string]any) {
+	t.Helper()
+	path, query, _ := strings.Cut(strings.TrimSpace(request), "?")
+	q, err := url.ParseQuery(query)
+	must(t, err)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/api/"+path+"?"+q.Encode(), nil))
+	body := w.Body.String()
+	if strings.HasPrefix(body, "[") {
+		body = `{"rows":` + body + "}"
 	}
-	if cost := windows["cost"].(map[string]any); cost["requests"] == 0.0 || cost["rows"] == 0.0 || cost["cells"] != 47.0 || cost["bytes"].(float64) < 47*8 {
-		t.Errorf("got %v", cost)
+	d := json.NewDecoder(strings.NewReader(body))
+	d.UseNumber()
+	must(t, d.Decode(&answer), body)
+	answer["code"] = w.Code
+	return answer
+}
+
+// shownAnswer returns an answer as files have it: with the lines and labels of a drawing.
+func shownAnswer(t *testing.T, answer map[string]any) (text string) {
+	t.Helper()
+	rows, _ := answer["rows"].([]any)
+	delete(answer, "rows")
+	if drawing, ok := answer["drawing"].(string); ok {
+		answer["drawing"], answer["data"] = drawn.FindAllString(drawing, -1), answer["data"].(map[string]any)["colors"]
 	}
-	windows = ask(t, h, 200, "windows", append(berlin, "points", "10", "from", "2021-03-01", "to", "2021-03-03")...)
-	if windows["every"] != "6h" || len(rowsIn(windows)) != 8 {
-		t.Errorf("got %v", windows)
+	if answer["next"] != nil && answer["next"] != "" {
+		answer["next"] = "..."
 	}
-	for _, to := range []string{"2021-03-01T00:00:00Z", "2021-03-01T00:00:00.001Z", "2021-03-01T00:00:10Z", "2021-03-01T00:10:00Z"} {
-		if got := ask(t, h, 200, "windows", append(berlin, "points", "600", "from", "2021-03-01", "to", to)...); got["every"] != "1s" {
-			t.Errorf("to %s: windows of %v", to, got["every"])
-		}
+	parts := []any{answer}
+	for _, row := range rows {
+		cells, _ := row.(map[string]any)["cells"].([]any)
+		delete(row.(map[string]any), "cells")
+		parts = append(append(parts, row), cells...)
 	}
-	assert.Contains(t, "name:start type:timestamp", fmt.Sprint(windows["columns"].([]any)[2:5]))
+	for _, part := range parts {
+		line, err := json.Marshal(part)
+		must(t, err)
+		text += "\t" + string(line) + "\n"
+	}
+	return text
 }
 
 // TestAPIPages continues requests with relative times, and refuses pages of other requests by the name of the parameter.
@@ -250,72 +283,6 @@ func TestAPIPages(t *testing.T) {
 	}
 }
 
-// TestAPIPrefixes finds series by the beginning of row keys, where the key allows it, and otherwise says what it allows.
-func TestAPIPrefixes(t *testing.T) {
-	var events []dynamic.Event
-	for _, city := range []string{"berlin", "bergen", "bern#1", "paris", "Berlin"} {
-		for sensor := range int64(3) {
-			events = append(events, readings(city, sensor+10, time.Hour, 30)...)
-		}
-	}
-	text := func(key string) string {
-		schema, _, _ := strings.Cut(servedSchema, "queries:")
-		return strings.Replace(schema, `[{name: city, escape: true}, sensor, bucket]`, key, 1)
-	}
-	for name, c := range map[string]struct {
-		schema, leads string
-		none, some    []string // of a prefix of the city; empty if it is refused
-	}{
-		"first":  {servedSchema, "[map[name:city prefix:true] map[name:sensor prefix:false]]", nil, []string{"bergen", "berlin", "bern#1"}},
-		"salt":   {text(`[{hash: [city, sensor], buckets: 4}, {name: city, escape: true}, sensor, bucket]`), "[map[name:city prefix:true] map[name:sensor prefix:false]]", nil, []string{"bergen", "berlin", "bern#1"}},
-		"second": {text(`[sensor, {name: city, escape: true}, bucket]`), "[map[name:sensor prefix:false] map[name:city prefix:true]]", []string{"the value of sensor and a prefix of city"}, nil},
-		"time":   {text(`[{hash: [city, sensor], buckets: 4}, bucket, {name: city, escape: true}, sensor]`), "[]", []string{"begin with none of a series value"}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := servedEventsOf(t, c.schema, events)
-			assert.Same(t, c.leads, fmt.Sprint(ask(t, h, 200, "schemas")["leads"]))
-			for _, want := range c.none {
-				if got := ask(t, h, 400, "series", "schema", "Event", "prefix", "city=ber")["detail"].(string); !strings.Contains(got, want) {
-					t.Errorf("got %s", got)
-				}
-			}
-			if c.some != nil {
-				answer := ask(t, h, 200, "series", "schema", "Event", "prefix", "city=ber")
-				if got := cities(answer); !slices.Equal(got, c.some) || len(rowsIn(answer)) != 9 {
-					t.Errorf("got %v", got)
-				}
-				if got := len(rowsIn(ask(t, h, 200, "series", "schema", "Event", "value", "city=berlin", "search", "sensor=12"))); got != 1 {
-					t.Errorf("%d series", got)
-				}
-				if got := ask(t, h, 200, "series", "schema", "Event", "prefix", "city=bern#", "limit", "2"); len(rowsIn(got)) != 2 || got["next"] == "" {
-					t.Errorf("got %v", got)
-				}
-			}
-			if got := cities(ask(t, h, 200, "series", "schema", "Event", "search", "BER")); len(got) != 4 {
-				t.Errorf("got %v", got)
-			}
-		})
-	}
-	h := servedEventsOf(t, text(`[sensor, {name: city, escape: true}, bucket]`), events)
-	if got := cities(ask(t, h, 200, "series", "schema", "Event", "value", "sensor=11", "prefix", "city=ber")); !slices.Equal(got, []string{"bergen", "berlin", "bern#1"}) {
-		t.Errorf("got %v", got)
-	}
-	for _, parameters := range [][]string{{"prefix", "sensor=1"}, {"prefix", "other=1"}, {"prefix", "city"}, {"value", "city=berlin", "prefix", "city=b"}, {"value", "sensor=1", "value", "city=berlin", "prefix", "sensor=1"}, {"prefix", "city=b", "query", "ByCity"}, {"prefix", "city=b", "table", "events"}} {
-		if got := ask(t, h, 400, "series", append([]string{"schema", "Event"}, parameters...)...)["detail"].(string); !strings.HasPrefix(got, "prefix ") {
-			t.Errorf("%v: %s", parameters, got)
-		}
-	}
-}
-
-// cities returns the cities of the series in an answer, sorted.
-func cities(answer map[string]any) []string {
-	found := map[string]bool{}
-	for _, row := range rowsIn(answer) {
-		found[row["city"].(string)] = true
-	}
-	return slices.Sorted(maps.Keys(found))
-}
-
 // TestAPINames serves schemas of the same name, in different packages and projects.
 func TestAPINames(t *testing.T) {
 	var layouts []*layout.Layout
@@ -327,78 +294,6 @@ func TestAPINames(t *testing.T) {
 	a := newAPI(layouts, nil, store.ReaderOptions{})
 	if want := []string{"a.Event", "b/event.yaml", "Other", "c/event.yaml"}; !slices.Equal(a.names, want) || len(a.schemas) != 4 {
 		t.Errorf("got %v", a.names)
-	}
-}
-
-// TestAPIRow asks for the row of an event.
-func TestAPIRow(t *testing.T) {
-	h := servedEvents(t, readings("ber#lin", 1, time.Hour, 30))
-	row := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=ber#lin", "value", "sensor=1", "time", "2021-03-02T03:00:00Z"))[0]
-	cells := row["cells"].([]any)
-	if row["table"] != "events" || fmt.Sprint(row["parts"]) != "[map[name:city text:ber%23lin] map[name:sensor text:1] map[name:bucket text:2021-03-02]]" && len(row["parts"].([]any)) != 3 || len(cells) != 24 {
-		t.Errorf("got %v", row)
-	}
-	cell := cells[0].(map[string]any)
-	if cell["live"] != true || cell["bytes"] != 8.0 || cell["timestamp"] != "2021-03-02T05:00:00Z" || cell["expires"] != nil || !strings.HasPrefix(cell["column"].(string), "m:") {
-		t.Errorf("got %v", cell)
-	}
-	if got := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=none", "value", "sensor=1", "time", "2021-03-02T03:00:00Z")); len(got[0]["cells"].([]any)) != 0 {
-		t.Errorf("got %v", got)
-	}
-}
-
-// TestAPIRowDecoded asks for rows of all patterns, and of a cell that cannot be decoded: cells have values beside their bytes.
-func TestAPIRowDecoded(t *testing.T) {
-	of := func(changes ...string) string { return strings.NewReplacer(changes...).Replace(servedSchema) }
-	alone := []string{"  total: int64\n  note: {type: string, optional: true}\n  state: {type: enum, of: {good: 1, bad: 2}}\n  lag: {type: duration, optional: true}\n", ""}
-	for name, c := range map[string]struct{ schema, column, value, time, means string }{
-		"cells":      {servedSchema, "m:value", "0x4008000000000000", "", "value 3"},
-		"text":       {of("    family: m", "    family: m\n    values: text"), "m:value", "3", "", "value 3"},
-		"serialized": {of("bucket_new_cells", "bucket_serialized", "    family: m", "    family: m\n    blob: {column: e, format: json}"), "m:e", `{"value":3,"total":3,"state":"good","lag":"4m30s"}`, "", "value 3, total 3, state good, lag 4m30s"},
-		"offsets":    {of("bucket_new_cells", "bucket_offsets", alone[0], alone[1]), "m:0x00a4cb80", "0x4008000000000000", "2021-03-01T03:00:00Z", "value 3"},
-		"columns":    {of("bucket_new_cells", "bucket_new_columns", "sensor, bucket]", "sensor, metric, bucket]", "queries:\n  ByCity: {by: [city]}\n", ""), "m:0x4008000000000000", "", "", "value 3"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			events := readings("berlin", 1, time.Hour, 5)
-			if strings.Contains(c.schema, "bucket_offsets") {
-				for i := range events {
-					events[i].Values = events[i].Values[:1]
-				}
-			}
-			h := servedEventsOf(t, c.schema, events)
-			row := rowsIn(ask(t, h, 200, "row", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "time", "2021-03-01T03:00:00Z"))
-			var shown []string
-			for _, r := range row {
-				for _, cell := range r["cells"].([]any) {
-					got := cell.(map[string]any)
-					at, _ := got["time"].(string)
-					shown = append(shown, fmt.Sprint(got["column"], " ", got["value"], " ", at, " ", got["means"]))
-				}
-			}
-			if want := fmt.Sprint(c.column, " ", c.value, " ", c.time, " ", c.means); !slices.Contains(shown, want) {
-				t.Errorf("no %s in\n%s", want, strings.Join(shown, "\n"))
-			}
-			if got := row[0]["parts"].([]any)[0].(map[string]any); got["name"] != "city" || got["text"] != "berlin" || got["means"] == "" {
-				t.Errorf("got %v", got)
-			}
-		})
-	}
-	a := apiOf(t, servedSchema, readings("berlin", 1, time.Hour, 5))
-	m := bigtable.NewMutation()
-	m.Set("m", "value", bigtable.Time(servedStart.Add(7*time.Hour)), []byte("?"))
-	must(t, a.client.OpenTable("events").Apply(t.Context(), "berlin#1#2021-03-01", m))
-	row := rowsIn(ask(t, served(a), 200, "row", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "time", "2021-03-01T03:00:00Z"))[0]
-	assert.Contains(t, "0x3f is not a binary float64", fmt.Sprint(row["cells"]))
-}
-
-// TestAPIRowBetweenEvents asks for the row of a time that no event can have.
-func TestAPIRowBetweenEvents(t *testing.T) {
-	h := servedEventsOf(t, strings.Replace(servedSchema, "fields:", "time: {precision: 1m}\nfields:", 1), nil)
-	for at, code := range map[string]int{"2021-03-02T03:00:00Z": 200, "2021-03-02T03:00:30Z": 400} {
-		got := ask(t, h, code, "row", "schema", "Event", "value", "city=berlin", "value", "sensor=1", "time", at)
-		if code == 400 && got["detail"] != `time "2021-03-02T03:00:30Z": finer than the precision of the schema, 1m, so no event has it` {
-			t.Errorf("got %v", got)
-		}
 	}
 }
 
@@ -491,56 +386,6 @@ func TestAPIRowOfRollup(t *testing.T) {
 	assert.Same(t, want, shown())
 }
 
-// TestAPIChart asks for charts as plot draws them: of one series and of several, of open and relative ranges, and of no events.
-func TestAPIChart(t *testing.T) {
-	h := servedEvents(t, slices.Concat(readings("berlin", 1, time.Hour, 24*200), readings("paris", 2, time.Hour, 48)))
-	berlin, paris := `["city=berlin","sensor=1"]`, `["city=paris","sensor=2"]`
-	of := func(parameters ...string) []string { return append([]string{"schema", "Event"}, parameters...) }
-	both := ask(t, h, 200, "chart", of("series", berlin, "series", paris, "width", "380")...)
-	if got := fmt.Sprint(both["series"], both["from"], both["to"], both["every"], both["values"]); got != "[city=berlin sensor=1 city=paris sensor=2]2021-03-01T00:00:00Z2021-09-17T00:00:00Z1d14544" {
-		t.Errorf("got %s", got)
-	}
-	drawing := both["drawing"].(string)
-	if !strings.HasPrefix(drawing, `<svg viewBox="0 0 380 `) || strings.Count(drawing, "s1 line l1") != 3 || !strings.Contains(drawing, "value (°C)") || both["data"].(map[string]any)["colors"] != 6.0 {
-		t.Error(drawing[:500])
-	}
-	zoned := ask(t, h, 200, "chart", of("series", paris, "from", "2021-03-01 12:30", "to", "2021-03-02", "zone", "Europe/Berlin", "fields", "total", "show", "max")...)
-	if got := fmt.Sprint(zoned["from"], zoned["to"], zoned["every"], zoned["about"], zoned["values"]); got != "2021-03-01T12:30:00+01:002021-03-02T00:00:00+01:001hline: max of each 1h11" {
-		t.Errorf("got %s", got)
-	}
-	for name, parameters := range map[string][]string{
-		"since":  {"series", paris, "from", "2021-03-02"},
-		"until":  {"series", paris, "to", "2021-03-02"},
-		"value":  {"value", "city=paris", "value", "sensor=2"},
-		"query":  {"query", "ByCity", "value", "city=paris"},
-		"absent": {"series", paris, "series", `["city=x","sensor=1"]`, "from", "2021-03-02", "to", "2021-03-03"},
-	} {
-		want := map[string]float64{"since": 72, "until": 72, "value": 144, "query": 144, "absent": 72}[name]
-		if got := ask(t, h, 200, "chart", of(parameters...)...); got["values"] != want {
-			t.Errorf("%s: %v values", name, got["values"])
-		}
-	}
-	for _, parameters := range [][]string{{"series", paris, "from", "-7d"}, {"series", `["city=x","sensor=1"]`}} {
-		if got := ask(t, h, 200, "chart", of(parameters...)...); got["values"] != 0.0 || got["from"] != "" || got["drawing"] != nil {
-			t.Errorf("%v: %v", parameters, got)
-		}
-	}
-	if got := ask(t, h, 200, "chart", of("series", paris, "from", "-7d", "to", "0s")...); got["values"] != 0.0 || got["from"] == "" || !strings.Contains(got["drawing"].(string), "no values") {
-		t.Errorf("got %v", got)
-	}
-	for want, parameters := range map[string][]string{
-		`series "x": want a JSON array`:                       {"series", "x"},
-		`: want all values of a series`:                       {"series", `["city=paris"]`},
-		`series: value, query and table select`:               {"series", paris, "query", "ByCity"},
-		`width "10": want a whole number from 200 to 4000`:    {"series", paris, "width", "10"},
-		`show "most": must be mean`:                           {"series", paris, "show", "most"},
-		`fields: the schema has no number or duration "note"`: {"series", paris, "fields", "note"},
-		`from 2021-03-02 is after to 2021-03-01`:              {"series", paris, "from", "2021-03-02", "to", "2021-03-01"},
-	} {
-		assert.Contains(t, want, ask(t, h, 400, "chart", of(parameters...)...)["detail"].(string), parameters)
-	}
-}
-
 // TestAPIOpen asks what the page opens with: the first series of the schema with the newest event, whatever other schemas have.
 func TestAPIOpen(t *testing.T) {
 	a := apiOf(t, servedSchema, slices.Concat(readings("berlin", 1, time.Hour, 2), readings("paris", 2, time.Hour, 48)))
@@ -565,56 +410,6 @@ func TestAPIOpen(t *testing.T) {
 	}
 	if got := fmt.Sprint(ask(t, served(newAPI(layouts[1:2], b.Client, store.ReaderOptions{})), 200, "open")); got != "map[newest: schema: series:<nil>]" {
 		t.Errorf("got %s", got)
-	}
-}
-
-// TestAPIRefuses asks for what is not there.
-func TestAPIRefuses(t *testing.T) {
-	h := servedEvents(t, readings("berlin", 1, time.Minute, 200))
-	berlin := []string{"schema", "Event", "value", "city=berlin", "value", "sensor=1"}
-	for want, c := range map[string]struct {
-		code       int
-		path       string
-		parameters []string
-	}{
-		`there are /api/schemas, open, series, chart, range, windows, events, latest and row`: {404, "other", nil},
-		`no schema "Other"; there are Event`:                                                  {400, "events", []string{"schema", "Other"}},
-		`no parameter "limits"`:                                                               {400, "events", append(berlin, "limits", "1")},
-		`parameter from is given twice`:                                                       {400, "events", append(berlin, "from", "2021-01-01", "from", "2021-01-01")},
-		`from "yesterday": want a date`:                                                       {400, "events", append(berlin, "from", "yesterday")},
-		`limit "0": want a whole number from 1 to 10000`:                                      {400, "events", append(berlin, "limit", "0")},
-		`"sensor=x":`:          {400, "events", []string{"schema", "Event", "value", "city=a", "value", "sensor=x"}},
-		`time "": want a time`: {400, "row", berlin},
-		`time "2021-03-05T12:00:00.1234567891Z": want at most nine digits after the point`: {400, "row", append(berlin, "time", "2021-03-05T12:00:00.1234567891Z")},
-		`from "2021-03-05T12:00:00.1234567891Z": want at most nine digits after the point`: {400, "events", append(berlin, "from", "2021-03-05T12:00:00.1234567891Z")},
-		`from "-1.0000000001s": want a date`:                                               {400, "events", append(berlin, "from", "-1.0000000001s")},
-		`want the values of one series`:                                                    {400, "row", []string{"schema", "Event", "time", "2021-03-02T03:00:00Z"}},
-		`no query takes only sensor`:                                                       {400, "events", []string{"schema", "Event", "value", "sensor=1"}},
-		`query "Q": schema Event has no such query`:                                        {400, "events", []string{"schema", "Event", "query", "Q"}},
-		`order "oldest": want newest or time`:                                              {400, "events", append(berlin, "order", "oldest")},
-		`fields: the schema has no field "x"`:                                              {400, "events", append(berlin, "fields", "x")},
-		`the newest event of each series (latest) needs series values`:                     {400, "latest", []string{"schema", "Event"}},
-		`events with the newest first (order=newest) need series values`:                   {400, "events", []string{"schema", "Event", "order", "newest"}},
-		`events in order of time (order=time) need series values`:                          {400, "events", []string{"schema", "Event", "order", "time"}},
-		`order=time: the rows of these events are in another order: leave it out`:          {400, "events", []string{"schema", "Event", "query", "ByCity", "value", "city=berlin", "order", "time"}},
-		`points: windows have the width of every`:                                          {400, "windows", append(berlin, "every", "1d", "points", "4")},
-		`sequence 1: events of schema Event have none`:                                     {400, "row", append(berlin, "time", "2021-03-02T03:00:00Z", "sequence", "1")},
-		`from and to: want the time of one event`:                                          {400, "row", append(berlin, "time", "2021-03-02T03:00:00Z", "from", "2021-03-02")},
-		`table "events": query ByCity reads a table of its own: leave one of them out`:     {400, "events", []string{"schema", "Event", "query", "ByCity", "table", "events", "value", "city=berlin"}},
-		`the width of the windows is missing`:                                              {400, "windows", berlin},
-		`every: `:                                                                          {400, "windows", append(berlin, "every", "1x")},
-		`zone "Nowhere"`:                                                                   {400, "windows", append(berlin, "every", "1d", "zone", "Nowhere")},
-		`zone "": no such time zone`:                                                       {400, "windows", append(berlin, "every", "1d", "zone", "")},
-		`fill "": want none, null`:                                                         {400, "windows", append(berlin, "every", "1d", "fill", "")},
-		`there are more than 100 windows of 1m`:                                            {422, "windows", append(berlin, "every", "1m", "limit", "100")},
-		`page "!": it is damaged`:                                                          {400, "events", append(berlin, "page", "!")},
-		`fields: the schema has no field "y"`:                                              {400, "range", append(berlin, "fields", "y")},
-		`page "2": it is damaged`:                                                          {400, "series", []string{"schema", "Event", "page", "2"}},
-	} {
-		answer := ask(t, h, c.code, c.path, c.parameters...)
-		if !strings.Contains(answer["detail"].(string), want) || answer["status"] != float64(c.code) {
-			t.Errorf("%s %v: %v, want %s", c.path, c.parameters, answer, want)
-		}
 	}
 }
 
