@@ -24,25 +24,11 @@ import (
 
 	"github.com/btgen-dev/btgen/gen/dynamic"
 	"github.com/btgen-dev/btgen/golden/assert"
-	"github.com/btgen-dev/btgen/golden/dynamictest"
-	"github.com/btgen-dev/btgen/golden/testschema"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/store"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
-
-// eventInstance starts a server with the tables of killedSchema, for commands. It enters a folder with
-// the schema, and returns how the schema is interpreted.
-func eventInstance(t *testing.T) (*storetest.Bigtable, *dynamic.Schema) {
-	t.Helper()
-	s := dynamic.New(testschema.Layout(t, killedSchema))
-	b := dynamictest.Start(t, s)
-	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
-	t.Chdir(t.TempDir())
-	must(t, os.Mkdir("schemas", 0o777))
-	must(t, os.WriteFile(filepath.Join("schemas", "event.yaml"), []byte(killedSchema), 0o666))
-	return b, s
-}
 
 // stalling is a server that answers some requests for rows as another one does, and leaves off
 // in the middle of the next one.
@@ -106,7 +92,7 @@ func newStalling(t *testing.T, like string, answered int32) (s *stalling, addr s
 // TestInterruptedRead interrupts processes that summarize and draw in the middle of a read: they print
 // only what is complete, say so, and leave no file.
 func TestInterruptedRead(t *testing.T) {
-	b, _ := eventInstance(t)
+	_, b := inProject(t, "event.yaml", killedSchema, setup.Options{})
 	var text strings.Builder
 	for minute := range 10 * 60 {
 		fmt.Fprintf(&text, "{\"host\":\"a\",\"time\":\"2026-01-02T%02d:%02d:00Z\",\"value\":%d}\n", minute/60, minute%60, minute)
@@ -162,7 +148,7 @@ func TestInterruptedRead(t *testing.T) {
 // TestTimedOut lets commands time out: they say so, and do not say that they were interrupted, although the end of a timeout cancels
 // requests.
 func TestTimedOut(t *testing.T) {
-	b, s := eventInstance(t)
+	s, b := inProject(t, "event.yaml", killedSchema, setup.Options{})
 	event := dynamic.Event{Series: []any{"a"}, Time: time.Unix(1_772_366_400, 0), Values: []any{int64(1)}}
 	must(t, s.NewWriter(b.Client, store.WriterOptions{}).Write(t.Context(), event))
 	_, addr := newStalling(t, b.Addr, 0)
@@ -181,7 +167,7 @@ func TestTimedOut(t *testing.T) {
 
 // TestWindowsProgress checks that a read that yields few windows shows how many events it has read.
 func TestWindowsProgress(t *testing.T) {
-	_, s := eventInstance(t)
+	s, _ := inProject(t, "event.yaml", killedSchema, setup.Options{})
 	synctest.Test(t, func(t *testing.T) {
 		cmd := &cobra.Command{Use: "btgen-live"}
 		var out, progress strings.Builder

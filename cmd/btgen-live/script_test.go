@@ -14,10 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -72,22 +70,31 @@ func TestScripts(t *testing.T) {
 			return l.Close()
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"serves":   serves,
-			"listens":  listens,
+			"serves":   scriptCommand("ADDRESS PROJECT INSTANCE TABLE", serves),
+			"listens":  scriptCommand("ADDRESS", listens),
 			"exits":    exits,
-			"meddles":  meddles,
-			"views":    views,
-			"writes":   writes,
-			"compress": compresses,
+			"meddles":  scriptCommand("ADDRESS PROJECT INSTANCE TABLE", meddles),
+			"views":    scriptCommand("ADDRESS PROJECT INSTANCE TABLE", views),
+			"writes":   scriptCommand("ADDRESS PROJECT INSTANCE TABLE ROW FAMILY:QUALIFIER TIME VALUE", writes),
+			"compress": scriptCommand("gzip|zstd FILE COMPRESSED", compresses),
 		},
 	})
 }
 
-// compresses compresses a file: compress gzip|zstd FILE COMPRESSED.
-func compresses(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: compress gzip|zstd FILE COMPRESSED")
+// scriptCommand returns a command of scripts with arguments, which has two minutes.
+func scriptCommand(usage string, do func(ctx context.Context, ts *testscript.TestScript, args []string)) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != len(strings.Fields(usage)) {
+			ts.Fatalf("usage: %s", usage)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		do(ctx, ts, args)
 	}
+}
+
+// compresses compresses a file.
+func compresses(_ context.Context, ts *testscript.TestScript, args []string) {
 	var out bytes.Buffer
 	var w io.WriteCloser = gzip.NewWriter(&out)
 	if args[0] == "zstd" {
@@ -100,14 +107,9 @@ func compresses(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), out.Bytes(), 0o666))
 }
 
-// serves waits until a server has a table: serves ADDRESS PROJECT INSTANCE TABLE.
-func serves(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 4 {
-		ts.Fatalf("usage: serves ADDRESS PROJECT INSTANCE TABLE")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	listens(ts, neg, args[:1]) // the client need not back off
+// serves waits until a server has a table.
+func serves(ctx context.Context, ts *testscript.TestScript, args []string) {
+	listens(ctx, ts, args[:1]) // the client need not back off
 	admin := connect(ctx, ts, args)
 	defer admin.Close()
 	for {
@@ -119,13 +121,8 @@ func serves(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// listens waits until a server listens: listens ADDRESS.
-func listens(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: listens ADDRESS")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
+// listens waits until a server listens.
+func listens(ctx context.Context, ts *testscript.TestScript, args []string) {
 	for {
 		conn, err := net.Dial("tcp", args[0])
 		if err == nil {
@@ -137,13 +134,8 @@ func listens(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // meddles creates a table with the families f, which keeps everything, and sum, an
-// aggregate, as another program might: meddles ADDRESS PROJECT INSTANCE TABLE.
-func meddles(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 4 {
-		ts.Fatalf("usage: meddles ADDRESS PROJECT INSTANCE TABLE")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
+// aggregate, as another program might.
+func meddles(ctx context.Context, ts *testscript.TestScript, args []string) {
 	admin := connect(ctx, ts, args)
 	defer admin.Close()
 	ts.Check(admin.CreateTableFromConf(ctx, &bigtable.TableConf{TableID: args[3], ColumnFamilies: map[string]bigtable.Family{
@@ -152,13 +144,8 @@ func meddles(ts *testscript.TestScript, neg bool, args []string) {
 	}}))
 }
 
-// views creates the authorized view partner of the family m of a table: views ADDRESS PROJECT INSTANCE TABLE.
-func views(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 4 {
-		ts.Fatalf("usage: views ADDRESS PROJECT INSTANCE TABLE")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
+// views creates the authorized view partner of the family m of a table.
+func views(ctx context.Context, ts *testscript.TestScript, args []string) {
 	admin := connect(ctx, ts, args)
 	defer admin.Close()
 	conf := &bigtable.SubsetViewConf{}
@@ -166,13 +153,8 @@ func views(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(admin.CreateAuthorizedView(ctx, &bigtable.AuthorizedViewConf{TableID: args[3], AuthorizedViewID: "partner", AuthorizedView: conf}))
 }
 
-// writes writes a cell: writes ADDRESS PROJECT INSTANCE TABLE ROW FAMILY:QUALIFIER TIME VALUE.
-func writes(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 8 {
-		ts.Fatalf("usage: writes ADDRESS PROJECT INSTANCE TABLE ROW FAMILY:QUALIFIER TIME VALUE")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
+// writes writes a cell.
+func writes(ctx context.Context, ts *testscript.TestScript, args []string) {
 	conn, err := grpc.NewClient(args[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	ts.Check(err)
 	client, err := bigtable.NewClientWithConfig(ctx, args[1], args[2], bigtable.ClientConfig{MetricsProvider: bigtable.NoopMetricsProvider{}}, option.WithGRPCConn(conn))
@@ -260,61 +242,38 @@ func emulate(t *testing.T, args ...string) (lines []string, end func(syscall.Sig
 	return nil, nil
 }
 
-// An application without btgen uses the emulator through the official client and the
-// environment variable that the emulator prints.
-func TestApplication(t *testing.T) {
-	// The emulator must create the tables in itself, whatever the variable contains.
-	t.Setenv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:1")
-	lines, end := emulate(t, "--project", "acme", "--instance", "main", "testdata/event.yaml")
-	address, ok := strings.CutPrefix(lines[len(lines)-1], "export BIGTABLE_EMULATOR_HOST=127.0.0.1:")
-	if !ok {
-		t.Fatalf("the last line is %q", lines[len(lines)-1])
-	}
-	t.Setenv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:"+address)
-
-	ctx := t.Context()
-	client, err := bigtable.NewClient(ctx, "acme", "main")
-	must(t, err)
-	defer client.Close()
-	table := client.Open("events")
-	m := bigtable.NewMutation()
-	m.Set("m", "value", bigtable.Timestamp(1_000_000), []byte("1"))
-	must(t, table.Apply(ctx, "host#2021", m))
-	row, err := table.ReadRow(ctx, "host#2021")
-	must(t, err)
-	if items := row["m"]; len(items) != 1 || string(items[0].Value) != "1" {
-		t.Errorf("read %v", row)
-	}
-
-	admin, err := bigtable.NewAdminClient(ctx, "acme", "main")
-	must(t, err)
-	defer admin.Close()
-	tables, err := admin.Tables(ctx)
-	slices.Sort(tables)
-	if err != nil || !slices.Equal(tables, []string{"btgen_layouts", "events"}) {
-		t.Errorf("tables %v, error %v", tables, err)
-	}
-	assert.Is(t, nil, end(syscall.SIGTERM))
-}
-
-// Signals end the emulator even if clients are connected, and its output is complete.
-func TestEmulatorEnds(t *testing.T) {
+// An application without btgen uses the emulator through the official client and the environment variable that the emulator prints;
+// the tables are created in the emulator, whatever the variable contains. Signals end it even if clients are connected, and its output is
+// complete.
+func TestEmulator(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
-			lines, end := emulate(t, "testdata/event.yaml")
-			address := strings.TrimPrefix(lines[len(lines)-1], "export BIGTABLE_EMULATOR_HOST=")
-			client, err := storetest.Connect(t.Context(), address)
-			must(t, err)
-			defer client.Close()
-			_, err = client.Open("events").ReadRow(t.Context(), "x")
-			assert.Is(t, nil, err)
+			t.Setenv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:1")
+			lines, end := emulate(t, "--project", "acme", "--instance", "main", "testdata/event.yaml")
 			want := []string{
 				"+ table btgen_layouts", "+ family layouts of table btgen_layouts: keep forever",
 				"+ table events",
 				"+ family m of table events: max_age 30d",
-				"the tables are in project project, instance instance; interrupt to stop",
+				"the tables are in project acme, instance main; interrupt to stop",
 			}
 			assert.Same(t, want, lines[:len(lines)-1], lines)
+			address, ok := strings.CutPrefix(lines[len(lines)-1], "export BIGTABLE_EMULATOR_HOST=127.0.0.1:")
+			if !ok {
+				t.Fatalf("the last line is %q", lines[len(lines)-1])
+			}
+			t.Setenv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:"+address)
+			client, err := bigtable.NewClient(t.Context(), "acme", "main")
+			must(t, err)
+			defer client.Close()
+			table := client.Open("events")
+			m := bigtable.NewMutation()
+			m.Set("m", "value", bigtable.Timestamp(1_000_000), []byte("1"))
+			must(t, table.Apply(t.Context(), "host#2021", m))
+			row, err := table.ReadRow(t.Context(), "host#2021")
+			must(t, err)
+			if items := row["m"]; len(items) != 1 || string(items[0].Value) != "1" {
+				t.Errorf("read %v", row)
+			}
 			assert.Is(t, nil, end(s))
 		})
 	}
@@ -353,38 +312,6 @@ func TestEmulatorInterrupted(t *testing.T) {
 	err := emulates(ctx)
 	if !errors.Is(err, interrupted) || strings.Contains(err.Error(), "no emulator") {
 		t.Errorf("the error is %v", err)
-	}
-}
-
-// Concurrent setup processes all succeed, and one of them creates each table and
-// family.
-func TestConcurrentSetup(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	outputs := make([]strings.Builder, 4)
-	var group sync.WaitGroup
-	for i := range outputs {
-		group.Go(func() {
-			cmd := exec.Command("btgen-live", "setup", "--project", "p", "--instance", "i", "testdata/event.yaml")
-			cmd.Env = append(os.Environ(), "BIGTABLE_EMULATOR_HOST="+b.Addr)
-			cmd.Stdout, cmd.Stderr = &outputs[i], os.Stderr
-			assert.Is(t, nil, cmd.Run())
-		})
-	}
-	group.Wait()
-	var made []string
-	for i := range outputs {
-		for line := range strings.Lines(outputs[i].String()) {
-			if line != "nothing to do\n" {
-				made = append(made, line)
-			}
-		}
-	}
-	slices.Sort(made)
-	if want := []string{
-		"+ family layouts of table btgen_layouts: keep forever\n", "+ family m of table events: max_age 30d\n",
-		"+ table btgen_layouts\n", "+ table events\n",
-	}; !slices.Equal(made, want) {
-		t.Errorf("made %q, want %q", made, want)
 	}
 }
 
@@ -441,26 +368,6 @@ func TestManual(t *testing.T) {
 	if code, out := command("plan", "7d"); code != 1 || out != want {
 		t.Errorf("exit code %d\n%s\nwant\n%s", code, out, want)
 	}
-}
-
-// TestPlanOfViews plans for a table with an authorized view without a field of the schema.
-func TestPlanOfViews(t *testing.T) {
-	b := storetest.New(t, func(context.Context, *storetest.Bigtable) error { return nil })
-	t.Setenv("BIGTABLE_EMULATOR_HOST", b.Addr)
-	command := func(name string) string {
-		var stdout strings.Builder
-		if code := run([]string{name, "--project", storetest.Project, "--instance", storetest.Instance, "testdata/event.yaml"}, &stdout, os.Stderr); code != 0 {
-			t.Fatal(name, code)
-		}
-		return stdout.String()
-	}
-	command("setup")
-	conf := &bigtable.SubsetViewConf{}
-	conf.AddFamilySubsetQualifier("m", []byte("old"))
-	must(t, b.Admin.CreateAuthorizedView(t.Context(), &bigtable.AuthorizedViewConf{TableID: "events", AuthorizedViewID: "partner", AuthorizedView: conf}))
-	const want = "? authorized view partner of table events, left alone: events that are read through it lack m:value, and writes of these fail; " +
-		"it names m:old, which the schemas do not have: new events are not there, and the view breaks if they are deleted\nnothing to do\n"
-	assert.Same(t, want, command("plan"))
 }
 
 // TestCommandsOfTheManual checks that the commands and flags in the manual exist.

@@ -14,6 +14,7 @@ import (
 	"cloud.google.com/go/bigtable"
 
 	"github.com/btgen-dev/btgen/golden/testlong"
+	"github.com/btgen-dev/btgen/runtime/setup"
 	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
@@ -22,7 +23,7 @@ import (
 // changes nothing, and completes the rest.
 func TestInterruptedWrite(t *testing.T) {
 	const lines, first = 9_000, 7_000
-	b, _ := eventInstance(t)
+	_, b := inProject(t, "event.yaml", killedSchema, setup.Options{})
 	var text []string
 	for i := range lines {
 		text = append(text, fmt.Sprintf("{\"host\":\"h%06d\",\"time\":\"2026-01-02T03:04:05Z\",\"value\":%d}\n", i, i))
