@@ -84,16 +84,6 @@ type wholeTable struct{ bigtable.TableAPI }
 
 func (wholeTable) SampleRowKeys(context.Context) ([]string, error) { return nil, nil }
 
-// tableClient opens tables that a test wraps by their ID.
-type tableClient struct {
-	Client
-	wrap func(id string, api bigtable.TableAPI) bigtable.TableAPI
-}
-
-func (c tableClient) OpenTable(id string) bigtable.TableAPI {
-	return c.wrap(id, c.Client.OpenTable(id))
-}
-
 // TestBackfillGivesUp changes a sample whenever it is copied: the call ends and counts it.
 func TestBackfillGivesUp(t *testing.T) {
 	r := newRefill(t, 1)
@@ -140,7 +130,7 @@ func TestBackfillResumes(t *testing.T) {
 			}
 			return rejected
 		}
-		client := fakeClient{r.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		client := tableClient{r.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 			return sampledTable{gatedTable{api, "", func(_ asked, send func() error) error { return fails(send) }}, fails}
 		}}
 		_, err := backfillOf(t.Context(), client, r.mappings, r.options)
@@ -354,7 +344,7 @@ func TestBackfillStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	r.options.Progress = func(BackfillProgress) { cancel(stop) }
-	client := fakeClient{r.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+	client := tableClient{r.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 		return sampledTable{api, func(f func() error) error { return f() }}
 	}}
 	if _, err := backfillOf(ctx, client, r.mappings, r.options); !errors.Is(err, stop) {

@@ -25,7 +25,6 @@ import (
 	"github.com/btgen-dev/btgen/golden/assert"
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // faultyServer is a Bigtable that fails at random. It records the stored samples by
@@ -144,17 +143,13 @@ func (o *outcomes) failed(e sample, err error) {
 // TestNothingIsLost adds events from several goroutines while the server fails at
 // random. Every accepted event must be stored or reported exactly once.
 func TestNothingIsLost(t *testing.T) {
-	for _, connect := range []struct {
-		name   string
-		client func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error)
-		events int
-	}{{"wire", storetest.Connect, 10_000}, {"ordinary", storetest.ConnectPlain, 2_000}} {
+	for path, n := range map[string]int{"wire": 10_000, "ordinary": 2_000} {
 		for seed := range testlong.Pick(uint64(1), 2) {
-			t.Run(fmt.Sprint(connect.name, "/", seed), func(t *testing.T) {
+			t.Run(fmt.Sprint(path, "/", seed), func(t *testing.T) {
 				t.Parallel()
 				s := &faultyServer{seed: seed, random: rand.New(rand.NewPCG(seed, 3)), stored: map[uint64]bool{}, faults: map[string]int{}}
-				client := opened(t)(connect.client(t.Context(), startServer(t, s)))
-				events := connect.events * testlong.Pick(1, 10)
+				client := opened(t)(paths[path](t.Context(), startServer(t, s)))
+				events := n * testlong.Pick(1, 10)
 				if seed == 0 {
 					events = testlong.Pick(events, 200_000)
 				}

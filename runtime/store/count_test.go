@@ -19,7 +19,7 @@ type counts struct{ Requests, Cells int }
 // reader gets the first row.
 func counted(client Client, c *counts) Client {
 	var mu sync.Mutex
-	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+	return tableClient{client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
 			var rows []bigtable.Row
 			err := api.ReadRows(ctx, set, func(row bigtable.Row) bool {
@@ -69,12 +69,7 @@ func numbered(n int) []sample {
 // read returns the values of series s.
 func read(t *testing.T, r *readerOf[sample], from, to time.Time, o ReadOptions) []string {
 	t.Helper()
-	var out []string
-	for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s"}), from, to, o) {
-		must(t, err)
-		out = append(out, sampleText(e))
-	}
-	return out
+	return made(t, r.Read(t.Context(), seriesOf(sample{Series: "s"}), from, to, o), sampleText)
 }
 
 // A limit of events limits rows, too. If those have no events, the read requests the

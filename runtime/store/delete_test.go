@@ -64,7 +64,7 @@ func TestDeleteKeepsLimits(t *testing.T) {
 	})
 	var progress []int
 	w := newWriterOf(client, []*mappingOf[sample]{l})
-	w.writer.perRequest = 50
+	w.Writer.perRequest = 50
 	got, err := w.DeleteRange(t.Context(), seriesOf(sample{Series: "a"}), day0, day0.Add(n*time.Millisecond), DeleteOptions{Progress: func(d Deletion) { progress = append(progress, d.Tables[0].Mutations) }})
 	must(t, err)
 	if got.Events() != n || got.Tables[0].Mutations != n || got.Tables[0].Rows != 1 || storedCells(t, s, l.Table.ID) != 1 {
@@ -124,7 +124,7 @@ func TestDeleteRejectedRow(t *testing.T) {
 	s := newBigtable(t, l)
 	must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
 	rejected := status.Error(codes.FailedPrecondition, "no")
-	client := fakeClient{s.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+	client := tableClient{s.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{TableAPI: api, bulk: func(context.Context, []string, []*bigtable.Mutation) ([]error, error) {
 			return []error{nil, rejected}, nil
 		}}

@@ -11,10 +11,8 @@ import (
 
 	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
 	"github.com/btgen-dev/btgen/runtime/internal/request"
 	"github.com/btgen-dev/btgen/runtime/internal/wire"
@@ -51,37 +49,6 @@ func gatheredServer(t *testing.T, l *mappingOf[sample], samples []sample) (*bigt
 	bt := newBigtable(t, l)
 	must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).WriteAll(t.Context(), samples))
 	return breaksOff(t, bt)
-}
-
-// Reads of several spans return the same whether or not a stream breaks off: that of
-// the request for all spans, or one of those for the rest. So does Latest if the
-// current bucket has the newest event.
-func TestGatheredBrokenStreams(t *testing.T) {
-	t.Parallel()
-	limit := make(chan struct{}, 64)
-	for _, l := range testlong.Sample(gatheredMappings(), 4) {
-		client, b := gatheredServer(t, l, gatheredSamples(4, "s0", "s1"))
-		for _, gathered := range []int{maxGathered, 1} {
-			r := newReaderOf(client, l, clockAt(86400*4-1))
-			r.reader.gathered = gathered
-			reads := map[string]brokenReader{}
-			for name, o := range map[string]ReadOptions{
-				"forwards": {}, "newest first": {NewestFirst: true}, "limit": {Limit: 3}, "newest": {Limit: 1, NewestFirst: true},
-			} {
-				reads[name] = func(ctx context.Context, r *readerOf[sample]) (out []string, err error) {
-					for e, err := range readOf(ctx, r, gatheredQuery(l, r), seriesOf(sample{Series: "s0"}), at(0), at(86400*4), o) {
-						if err != nil {
-							return out, err
-						}
-						out = append(out, rowText(&e))
-					}
-					return out, nil
-				}
-			}
-			reads["latest"] = brokenReads(l)["latest"]
-			breakOff(t, b, fmt.Sprintf("%s, %d bytes", l.Table.ID, gathered), r, reads, limit)
-		}
-	}
 }
 
 // A read whose context ends before its last event was yielded yields no further event,
@@ -122,7 +89,7 @@ func TestGatheredContextEnds(t *testing.T) {
 				if ended {
 					late++
 				}
-				if out = append(out, rowText(&event)); len(out) == e.events {
+				if out = append(out, rowText(event)); len(out) == e.events {
 					stop()
 				}
 				ended = ctx.Err() != nil
@@ -153,11 +120,11 @@ func TestGatheredMemory(t *testing.T) {
 	for _, l := range gatheredMappings() {
 		bt := newBigtable(t, l)
 		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(0)).WriteAll(t.Context(), gatheredSamples(100, "s0", "s1")))
-		for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
+		for _, connect := range paths {
 			client := opened(t)(connect(t.Context(), bt.Addr))
 			r := newReaderOf(client, l, clockAt(86400*100))
 			r.reader.gathered = 2000
-			of, _ := gatheredQuery(l, r).of(selectionOf[sample]{})
+			of, _ := gatheredQuery(l, r).of(Selection{})
 			read := r.reader.begin(t.Context(), of, event{&sample{Series: "s0"}}, at(0), at(86400*100), nil)
 			plan, err := read.plan()
 			must(t, err)
@@ -255,11 +222,7 @@ func TestGatheredRows(t *testing.T) {
 				rows := 0
 				r := newReaderOf([]*bigtable.Client{plain, bt.Client}[i%2], l, ReaderOptions{Now: clockAt(86400 * 6).Now, Hooks: Hooks{End: func(_ context.Context, op Operation, _ error) { rows = op.Rows }}})
 				r.reader.gathered = gathered
-				var got []string
-				for e, err := range readOf(t.Context(), r, gatheredQuery(l, r), seriesOf(sample{Series: "s0"}), at(0), at(86400*6), ReadOptions{NewestFirst: newestFirst}) {
-					must(t, err)
-					got = append(got, rowText(&e))
-				}
+				got := made(t, readOf(t.Context(), r, gatheredQuery(l, r), seriesOf(sample{Series: "s0"}), at(0), at(86400*6), ReadOptions{NewestFirst: newestFirst}), rowText)
 				if i == 0 {
 					want, received = got, rows
 				}

@@ -90,7 +90,7 @@ func (c *lateCase) reads() (r lateReads, wrong string) {
 func (c *lateCase) windows(l *mappingOf[sample]) (text string, events int) {
 	for w, err := range readWindows(c.t.Context(), newReaderOf(c.Client, l, ReaderOptions{Now: c.clock}), intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: "a"}), day0, at(3*86400), window.Every(2*time.Hour)) {
 		must(c.t, err)
-		text, events = text+fmt.Sprintf("%s +%v\n", columnsText([]sampleWindow{w})[0], w.Inexact), events+int(w.Events)
+		text, events = text+wholeText(w)+"\n", events+int(w.Events)
 	}
 	return text, events
 }

@@ -31,14 +31,11 @@ func TestManyInOneRequest(t *testing.T) {
 		c := &counts{}
 		r := newReaderOf(counted(bt.Client, c), l, clockAt(86400*3))
 		of := named("s40", "s17", "none", "s17", "s21", "s40")
-		var want, got, newest []string
+		var want []string
 		for _, i := range []int{17, 77, 137, 21, 81, 141, 40, 100, 160} {
-			want = append(want, rowText(&samples[i]))
+			want = append(want, rowText(samples[i]))
 		}
-		for e, err := range r.Read(t.Context(), manySeriesOf(of), at(0), at(86400*3)) {
-			must(t, err)
-			got = append(got, rowText(&e))
-		}
+		got := made(t, r.Read(t.Context(), manySeriesOf(of), at(0), at(86400*3)), rowText)
 		requests := 1
 		if l.Pattern == codec.BucketNewColumns {
 			requests = 4 // of four different series, one after the other
@@ -47,10 +44,7 @@ func TestManyInOneRequest(t *testing.T) {
 		slices.Sort(want)
 		same(t, want, got)
 		same(t, counts{requests, 9}, *c)
-		for e, err := range r.LatestMany(t.Context(), of) {
-			must(t, err)
-			newest = append(newest, fmt.Sprint(e.Series, " ", e.Value))
-		}
+		newest := made(t, r.LatestMany(t.Context(), of), func(e sample) string { return fmt.Sprint(e.Series, " ", e.Value) })
 		same(t, []string{"s40 160", "s17 137", "s21 141"}, newest)
 		*c = counts{}
 		for range r.Read(t.Context(), manySeriesOf[sample](nil), at(0), at(1)) {
@@ -81,12 +75,7 @@ func TestManyFillRequests(t *testing.T) {
 	slices.Reverse(names)
 	for _, newestFirst := range []bool{false, true} {
 		*c = counts{}
-		var got []string
-		for e, err := range r.Read(t.Context(), manySeriesOf(named(names...)), at(0), at(86400), ReadOptions{NewestFirst: newestFirst}) {
-			must(t, err)
-			got = append(got, e.Series)
-		}
-		same(t, want, got)
+		same(t, want, made(t, r.Read(t.Context(), manySeriesOf(named(names...)), at(0), at(86400), ReadOptions{NewestFirst: newestFirst}), seriesText))
 		slices.Reverse(want)
 		size := 0
 		for _, name := range names {

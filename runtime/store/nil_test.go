@@ -56,7 +56,7 @@ func TestNilColumns(t *testing.T) {
 	l := days()
 	r, into := newReaderOf(newBigtable(t, l).Client, l), intoColumns(l.untyped())
 	for _, columns := range []any{nil, (*sampleColumns)(nil)} {
-		err := r.reader.ReadColumns(t.Context(), into.columns, columns, seriesOf(named("s")[0]).given(), at(0), at(1))
+		err := r.reader.ReadColumns(t.Context(), into.columns, columns, seriesOf(named("s")[0]), at(0), at(1))
 		if !errors.Is(err, ErrNoColumns) {
 			t.Errorf("%T: %v", columns, err)
 		}

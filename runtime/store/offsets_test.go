@@ -1,19 +1,14 @@
 package store
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
-	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/wrapperspb"
-
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // In a row with one column per event, the first cell of a column counts. A server may
@@ -70,7 +65,7 @@ func checkUnusualRow[E any](t *testing.T, l *mappingOf[E], base E, key string, c
 		response.Chunks[len(cells)-1].RowStatus = &bigtablepb.ReadRowsResponse_CellChunk_CommitRow{CommitRow: true}
 		return stream.Send(response)
 	}})
-	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
+	for name, connect := range paths {
 		client := opened(t)(connect(t.Context(), addr))
 		var got []string
 		for e, err := range newReaderOf(client, l, clockAt(10)).Read(t.Context(), seriesOf(base), at(0), at(100)) {

@@ -139,12 +139,8 @@ func TestRewriteDeletesOlder(t *testing.T) {
 			check := func(what string, value uint64, note []byte, o ReadOptions) {
 				t.Helper()
 				e.Value, e.Note = value, note
-				want := []string{rowText(&e), rowText(&other)}
-				var got []string
-				for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s0"}), at(0), at(86400*9), o) {
-					must(t, err)
-					got = append(got, rowText(&e))
-				}
+				want := []string{rowText(e), rowText(other)}
+				got := made(t, r.Read(t.Context(), seriesOf(sample{Series: "s0"}), at(0), at(86400*9), o), rowText)
 				var c versionColumns
 				must(t, readColumns(t.Context(), r, into, &c, seriesOf(sample{Series: "s0"}), at(0), at(86400*9), o))
 				if !slices.Equal(got, want) || !slices.Equal(c.Value, []uint64{value, other.Value}) || string(c.Note[0]) != string(note) {

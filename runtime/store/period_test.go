@@ -117,7 +117,7 @@ func TestOrderAcrossMappings(t *testing.T) {
 	r := newReaderOf(counted(newBigtable(t, newest).Client, c), newest, ReaderOptions{Now: func() time.Time { return edge.Add(week) }})
 	for _, from := range []time.Time{edge.Add(-week), edge} {
 		for _, newestFirst := range []bool{false, true} {
-			of := (&queryOf[sample]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}).Bind(sample{Series: "a"}).untyped()
+			of := (&Query{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}).Bind(&sample{Series: "a"}).resolve()
 			q := r.reader.query(of)
 			q.AllTimes, q.Contiguous = false, false // only the older one has all times
 			var failed error
@@ -163,11 +163,7 @@ func TestSeriesOfSomeLayouts(t *testing.T) {
 	must(t, w.WriteAll(t.Context(), []sample{{Series: "a#1", Time: edge.Add(-day)}, {Series: "a/1", Time: edge}, {Series: "a1", Time: edge}}))
 	r := newReaderOf(bt.Client, newest, ReaderOptions{Now: clock})
 	for _, events := range []iter.Seq2[sample, error]{r.Read(t.Context(), manySeriesOf(named(series...)), time.Time{}, edge.Add(week)), r.LatestMany(t.Context(), named(series...))} {
-		var got []string
-		for e, err := range events {
-			must(t, err)
-			got = append(got, e.Series)
-		}
+		got := made(t, events, seriesText)
 		slices.Sort(got)
 		same(t, series, got)
 	}

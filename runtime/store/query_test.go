@@ -94,14 +94,8 @@ func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the read may never end
 	defer cancel()
-	n := 0
-	for _, err := range readOf(ctx, newReaderOf(bt.Client, l, clockAt(86400)), all(""), seriesOf(sample{}), at(0), at(86400), ReadOptions{LatestOnly: true}) {
-		must(t, err)
-		n++
-	}
-	if n != 2 { // the newest under "a", and "b"
-		t.Errorf("%d events, want 2", n)
-	}
+	got := made(t, readOf(ctx, newReaderOf(bt.Client, l, clockAt(86400)), all(""), seriesOf(sample{}), at(0), at(86400), ReadOptions{LatestOnly: true}), sampleText)
+	same(t, 2, len(got)) // the newest under "a", and "b"
 }
 
 // An error that ends a read is the last value, even if events are sorted: those before
@@ -109,7 +103,7 @@ func TestLatestOnlyWithForeignPrefix(t *testing.T) {
 func TestTimeOrderEndsWithAnError(t *testing.T) {
 	q := of("")
 	r := newReaderOf(noTables{}, days())
-	of, _ := q.of(selectionOf[sample]{})
+	of, _ := q.of(Selection{})
 	read := r.reader.begin(t.Context(), of, event{&sample{}}, at(0), at(1), nil)
 	var got []string
 	read.sorted(func(yield yielder) {

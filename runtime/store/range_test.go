@@ -65,7 +65,7 @@ func TestMissingTable(t *testing.T) {
 		var columns sampleColumns
 		wantMissing(t, readColumns(t.Context(), r, intoColumns(l.untyped()), &columns, seriesOf(sample{Series: "s"}), at(0), at(60)), table)
 
-		plain := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // without the wire path
+		plain := tableClient{bt.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI { return api }} // without the wire path
 		for _, client := range []Client{bt.Client, plain} {
 			w := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{TablePrefix: prefix})
 			wantMissing(t, w.Write(t.Context(), nth(1)), table)

@@ -53,7 +53,7 @@ func delimited(id string, age time.Duration) *mappingOf[sample] {
 
 // taken returns a client that counts the rows sent to each table.
 func taken(rows map[string]int) Client {
-	return openFunc(func(table string) bigtable.TableAPI {
+	return tableClient{noTables{}, func(table string, _ bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{
 			apply: func(context.Context, string, *bigtable.Mutation) error {
 				rows[table]++
@@ -64,13 +64,8 @@ func taken(rows map[string]int) Client {
 				return nil, nil
 			},
 		}
-	})
+	}}
 }
-
-// openFunc implements Client.
-type openFunc func(table string) bigtable.TableAPI
-
-func (f openFunc) OpenTable(table string) bigtable.TableAPI { return f(table) }
 
 // TestOneTableRefusesForAll writes events with a value that one of several tables
 // refuses. No table stores any part of such an event, and each has a failure with the

@@ -4,11 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
-
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // ascending is a stream to a server that ignores that rows are requested in reverse order.
@@ -24,19 +21,12 @@ func (s ascending) SendMsg(m any) error {
 // An emulator that ignores the order returns the oldest event as the newest. The first read
 // notices, also if it requests a single row.
 func TestReversedIsIgnored(t *testing.T) {
-	for name, connect := range map[string]func(*storetest.Bigtable, ...grpc.DialOption) (*bigtable.Client, error){
-		"plain": func(b *storetest.Bigtable, opts ...grpc.DialOption) (*bigtable.Client, error) {
-			return storetest.ConnectPlain(t.Context(), b.Addr, opts...)
-		},
-		"wire": func(b *storetest.Bigtable, opts ...grpc.DialOption) (*bigtable.Client, error) {
-			return storetest.Connect(t.Context(), b.Addr, opts...)
-		},
-	} {
+	for name, connect := range paths {
 		t.Run(name, func(t *testing.T) {
 			l := days()
 			b := newBigtable(t, l)
 			t.Setenv(EmulatorVariable, b.Addr)
-			client := opened(t)(connect(b, inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
+			client := opened(t)(connect(t.Context(), b.Addr, inside(onStreams(bigtablepb.Bigtable_ReadRows_FullMethodName,
 				func(open func(...grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 					stream, err := open()
 					return ascending{stream}, err

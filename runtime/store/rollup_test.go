@@ -65,11 +65,7 @@ func windowsAt(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now i
 	t.Helper()
 	o := clockAt(now)
 	o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
-	into := intoColumns(l.untyped())
-	for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, o), into, sampleWindows, seriesOf(sample{Series: series}), from, to, width) {
-		must(t, err)
-		out = append(out, fmt.Sprintf("%s +%v", columnsText([]sampleWindow{w})[0], w.Inexact))
-	}
+	out = made(t, readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, seriesOf(sample{Series: series}), from, to, width), wholeText)
 	return out, op
 }
 
@@ -96,7 +92,7 @@ func rolledMappings() (all []*mappingOf[sample]) {
 // inShort returns the windows of a read: the series, when each begins, in seconds, its events, and ! if it is inexact.
 func inShort(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int, series string, from, to int, width window.Width, opts ...WindowOptions) (text string, failed error) {
 	t.Helper()
-	of, op := (&queryOf[sample]{Name: "All"}).Bind(sample{}), Operation{}
+	of, op := everySample, Operation{}
 	if series != "" {
 		of = seriesOf(sample{Series: series})
 	}
@@ -261,12 +257,9 @@ func TestRollupRequests(t *testing.T) {
 			var op Operation
 			o := clockAt(now)
 			o.Hooks.End = func(_ context.Context, done Operation, _ error) { op = done }
-			read := func(l *mappingOf[sample]) (out []string) {
-				for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, (&queryOf[sample]{Name: "All"}).Bind(sample{}), at(tt.from*60), at(tt.to*60), tt.width, WindowOptions{NewestFirst: descending}) {
-					must(t, err)
-					out = append(out, fmt.Sprint(columnsText([]sampleWindow{w}), w.Inexact))
-				}
-				return out
+			read := func(l *mappingOf[sample]) []string {
+				return made(t, readWindows(t.Context(), newReaderOf(bt.Client, l, o), intoColumns(l.untyped()), sampleWindows, everySample, at(tt.from*60), at(tt.to*60), tt.width,
+					WindowOptions{NewestFirst: descending}), wholeText)
 			}
 			got := read(l)
 			used := op

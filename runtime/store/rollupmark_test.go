@@ -110,7 +110,7 @@ func TestSharedMarks(t *testing.T) {
 	}
 	before := marks()
 	for i := range 3 {
-		write(fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return api }}, i)
+		write(tableClient{bt.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI { return api }}, i)
 	}
 	if n := marks() - before; n != 3 {
 		t.Errorf("%d marks of others", n)
@@ -135,7 +135,7 @@ func TestMarks(t *testing.T) {
 		}
 		return out
 	}
-	first, query := one(1), (&queryOf[sample]{Name: "All"}).Bind(sample{})
+	first, query := one(1), everySample
 	next := uint64(0)
 	changed := func(e sample) sample {
 		next += 100
@@ -241,7 +241,7 @@ func TestMarkIsUsedFor(t *testing.T) {
 		return send()
 	})
 	w := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Timeout: NoTimeout})
-	m, now := w.writer.tables[0].marker, time.Now()
+	m, now := w.Writer.tables[0].marker, time.Now()
 	m.alone()
 	m.clock = func() time.Time { return now }
 	grace := l.Rollup.Grace(l.Key.Bucket)

@@ -40,13 +40,9 @@ func unmarked(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], series
 }
 
 // allWindows returns the windows of all series.
-func allWindows(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int) (out []string) {
+func allWindows(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], now int) []string {
 	t.Helper()
-	for w, err := range readWindows(t.Context(), newReaderOf(bt.Client, l, clockAt(now)), intoColumns(l.untyped()), sampleWindows, (&queryOf[sample]{Name: "All"}).Bind(sample{}), day0, at(now), window.Every(time.Hour)) {
-		must(t, err)
-		out = append(out, fmt.Sprint(columnsText([]sampleWindow{w}), w.Inexact))
-	}
-	return out
+	return made(t, readWindows(t.Context(), newReaderOf(bt.Client, l, clockAt(now)), intoColumns(l.untyped()), sampleWindows, everySample, day0, at(now), window.Every(time.Hour)), wholeText)
 }
 
 // runsIn returns the number of runs of each row.
@@ -198,7 +194,7 @@ func damageRuns(t *testing.T, bt *storetest.Bigtable, l *mappingOf[sample], dama
 
 // splitClient returns a client whose tables are split at some keys.
 func splitClient(bt *storetest.Bigtable, keys ...string) Client {
-	return fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI { return splitTable{api, keys} }}
+	return tableClient{bt.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI { return splitTable{api, keys} }}
 }
 
 type splitTable struct {
@@ -317,7 +313,7 @@ func TestRollupOrder(t *testing.T) {
 			t.Errorf("%d waits, %d calls of Consistent, %d changes", waits, consistent, applied)
 		}
 	}
-	client := fakeClient{splitClient(bt, "s05", "s20", "s21"), func(api bigtable.TableAPI) bigtable.TableAPI {
+	client := tableClient{splitClient(bt, "s05", "s20", "s21"), func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 		return gatedTable{api, "", func(a asked, send func() error) error {
 			if a.rows != nil {
 				count(&applied)
@@ -420,7 +416,7 @@ func TestRollupEnds(t *testing.T) {
 	unmarked(t, bt, l, 10, 5)
 	for code, most := range map[codes.Code]int64{codes.PermissionDenied: 8, codes.FailedPrecondition: maxFailing + 8} {
 		var n atomic.Int64
-		client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+		client := tableClient{bt.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 			return tableFunc{TableAPI: api, apply: func(context.Context, string, *bigtable.Mutation) error {
 				n.Add(1)
 				return status.Error(code, "no changes")

@@ -121,7 +121,7 @@ func newProtocolTable(t *testing.T) *protocolTable {
 	p := &protocolTable{server: &rowServer{key: "s#2021-03-05"}, writes: map[roleStep]rowChange{}}
 	p.l = rolled(days(), ttl)
 	p.into = intoColumns(p.l.untyped())
-	p.client = fakeClient{p.server.client(t), func(api bigtable.TableAPI) bigtable.TableAPI { return api }} // which no interceptor serves
+	p.client = tableClient{p.server.client(t), func(_ string, api bigtable.TableAPI) bigtable.TableAPI { return api }} // which no interceptor serves
 	p.early = day0.Add(26 * time.Hour)
 	p.later = eventAt(1).Add(ttl + time.Minute) // the first event has expired, and the others have not
 	return p
@@ -150,8 +150,8 @@ func numbers(from uint64) func() uint64 { return func() uint64 { from++; return 
 // writer returns a writer whose marks are numbered.
 func (p *protocolTable) writer(now time.Time, mark int) *writerOf[sample] {
 	w := newWriterOf(p.client, []*mappingOf[sample]{p.l}, WriterOptions{Now: func() time.Time { return now }})
-	w.writer.tables[0].marker.alone()
-	w.writer.tables[0].marker.random = numbers(uint64(mark) << 8)
+	w.Writer.tables[0].marker.alone()
+	w.Writer.tables[0].marker.random = numbers(uint64(mark) << 8)
 	return w
 }
 
@@ -175,8 +175,8 @@ func (p *protocolTable) write(t *testing.T, s roleStep) rowChange {
 func (p *protocolTable) delete(t *testing.T, cells rowCells, s roleStep, now time.Time, id uint64) []rowChange {
 	sent := p.record(cells, func() (err error) {
 		w := p.writer(now, 0)
-		w.writer.tables[0].marker.alone()
-		w.writer.tables[0].marker.random = numbers(id)
+		w.Writer.tables[0].marker.alone()
+		w.Writer.tables[0].marker.random = numbers(id)
 		if s.event == 0 {
 			_, err = w.DeleteAll(t.Context(), seriesOf(sample{Series: "s"}))
 		} else {

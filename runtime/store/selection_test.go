@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -132,55 +131,55 @@ func polesOf(events iter.Seq2[pole, error]) (out []string, err error) {
 // choice is a selection, and what it selects.
 type choice struct {
 	name    string
-	of      selectionOf[pole]
+	of      Selection
 	selects func(e *pole) bool
 }
 
 // byRegion selects the poles of regions.
-var byRegion = &queryOf[pole]{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
+var byRegion = &Query{Name: "ByRegion", Given: codec.Given{Series: []int{0}}}
 
 // everyPole selects all poles.
-var everyPole = byRegion.Many([]pole{{Of: line{Region: "n"}}, {Of: line{Region: "ns"}}, {Of: line{Region: "s"}}})
+var everyPole = byRegion.Many(pointersTo([]pole{{Of: line{Region: "n"}}, {Of: line{Region: "ns"}}, {Of: line{Region: "s"}}}))
 
 // choices are selections of all forms that keys allow. Values are listed several times, prefixes begin with others, and ranges overlap or
 // have ends that begin with the same letter.
 func choices(key *codec.Key, conditions bool) (out []choice) {
-	at := func(region, text string, unit int64) pole { return pole{Of: line{region, text, unit}} }
-	query := func(last codec.GivenPart, series ...int) *queryOf[pole] {
-		return &queryOf[pole]{Name: "Q", Given: codec.Given{Series: series, Last: last}}
+	at := func(region, text string, unit int64) any { return &pole{Of: line{region, text, unit}} }
+	query := func(last codec.GivenPart, series ...int) *Query {
+		return &Query{Name: "Q", Given: codec.Given{Series: series, Last: last}}
 	}
-	add := func(name string, of selectionOf[pole], selects func(e *pole) bool) {
+	add := func(name string, of Selection, selects func(e *pole) bool) {
 		if given := of.Query.Given; given.Last == codec.GivenValue || key.Path(given).Partial { // else, there is no range of rows
 			out = append(out, choice{name, of, selects})
 		}
 	}
 	add("region", byRegion.Bind(at("n", "", 0)), func(e *pole) bool { return e.Of.Region == "n" })
-	add("apart", query(codec.GivenValue, 0, 2).Many([]pole{at("n", "", 1), at("s", "", 2), at("n", "", 1), at("none", "", 0)}),
+	add("apart", query(codec.GivenValue, 0, 2).Many([]any{at("n", "", 1), at("s", "", 2), at("n", "", 1), at("none", "", 0)}),
 		func(e *pole) bool {
 			return e.Of.Region == "n" && e.Of.Unit == 1 || e.Of.Region == "s" && e.Of.Unit == 2
 		})
-	add("lines", query(codec.GivenValue, 0, 1).Many([]pole{at("n", "a", 0), at("none", "ab", 0), at("s", "b", 0)}),
+	add("lines", query(codec.GivenValue, 0, 1).Many([]any{at("n", "a", 0), at("none", "ab", 0), at("s", "b", 0)}),
 		func(e *pole) bool {
 			return e.Of.Region == "n" && e.Of.Line == "a" || e.Of.Region == "s" && e.Of.Line == "b"
 		})
-	add("units", query(codec.GivenValue, 0, 1, 2).Many([]pole{at("n", "a", 1), at("s", "b", 0), at("s", "a", 1)}),
+	add("units", query(codec.GivenValue, 0, 1, 2).Many([]any{at("n", "a", 1), at("s", "b", 0), at("s", "a", 1)}),
 		func(e *pole) bool {
 			return e.Of.Unit == 1 && e.Of.Line == "a" && e.Of.Region != "ns" || e.Of.Unit == 0 && e.Of.Line == "b" && e.Of.Region == "s"
 		})
 	add("no values", query(codec.GivenValue, 0, 1).Many(nil), func(*pole) bool { return false })
-	add("prefixes", query(codec.GivenPrefix, 0, 1).Many([]pole{at("n", "a", 0), at("n", "a#", 0), at("s", "", 0)}),
+	add("prefixes", query(codec.GivenPrefix, 0, 1).Many([]any{at("n", "a", 0), at("n", "a#", 0), at("s", "", 0)}),
 		func(e *pole) bool { return e.Of.Region == "n" && e.Of.Line[0] == 'a' || e.Of.Region == "s" })
 	add("prefix of regions", query(codec.GivenPrefix, 0).Bind(at("n", "", 0)), func(e *pole) bool { return e.Of.Region[0] == 'n' })
-	add("ranges", query(codec.GivenRange, 0, 1).ManyRanges([]pole{at("n", "a#", 0), at("n", "ab", 0)}, []pole{at("n", "aa", 0), at("n", "ac", 0)}),
+	add("ranges", query(codec.GivenRange, 0, 1).ManyRanges([]any{at("n", "a#", 0), at("n", "ab", 0)}, []any{at("n", "aa", 0), at("n", "ac", 0)}),
 		func(e *pole) bool { return e.Of.Region == "n" && (e.Of.Line == "a#" || e.Of.Line == "ab") })
-	add("overlapping ranges", query(codec.GivenRange, 0, 1).ManyRanges([]pole{at("n", "a", 0), at("n", "ab", 0)}, []pole{at("n", "b", 0), at("n", "c", 0)}),
+	add("overlapping ranges", query(codec.GivenRange, 0, 1).ManyRanges([]any{at("n", "a", 0), at("n", "ab", 0)}, []any{at("n", "b", 0), at("n", "c", 0)}),
 		func(e *pole) bool { return e.Of.Region == "n" })
 	add("range of units", query(codec.GivenRange, 0, 1, 2).Range(at("n", "ab", 1), at("n", "ab", 3)),
 		func(e *pole) bool { return e.Of.Region == "n" && e.Of.Line == "ab" && e.Of.Unit > 0 })
 	if conditions {
 		q := query(codec.GivenValue, 0)
 		q.Conditions = []codec.Condition{{Field: "level"}}
-		add("levels", q.Bind(at("n", "", 0)).Where(pole{Level: 1}, pole{Level: 3}), func(e *pole) bool { return e.Of.Region == "n" && 1 <= e.Level && e.Level < 3 })
+		add("levels", q.Bind(at("n", "", 0)).Where(&pole{Level: 1}, &pole{Level: 3}), func(e *pole) bool { return e.Of.Region == "n" && 1 <= e.Level && e.Level < 3 })
 	}
 	return out
 }
@@ -281,13 +280,13 @@ func (c *poleCase) check(t *testing.T, chosen choice, path int) {
 func TestMalformedSelections(t *testing.T) {
 	t.Parallel()
 	c := newPoleCase(t, codec.BucketNewCells, poleKeys(codec.BucketNewCells)["adjacent"])
-	q := &queryOf[pole]{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}, Conditions: []codec.Condition{{Field: "level"}}}
-	low, two := c.stored[0], c.stored[:2]
+	q := &Query{Name: "ByLine", Given: codec.Given{Series: []int{0, 1}}, Conditions: []codec.Condition{{Field: "level"}}}
+	two := pointersTo(c.stored[:2])
 	r, w := newReaderOf(c.clients[0], c.mapping, clockAt(poleNow)), c.writer(0)
-	for _, of := range []selectionOf[pole]{
+	for _, of := range []Selection{
 		{}, {Low: two}, {Query: q}, {Query: q, Low: two, Bounds: two},
 		{Query: q, Low: two, High: two[:1], Many: true}, {Query: q, Low: two[:1], High: two},
-		{Query: q, Low: []pole{low}, Bounds: two[:1]}, {Query: q, Many: true, Bounds: []pole{}},
+		{Query: q, Low: two[:1], Bounds: two[:1]}, {Query: q, Many: true, Bounds: []any{}},
 	} {
 		_, read := polesOf(r.Read(t.Context(), of, at(0), at(poleNow)))
 		columns := readColumns(t.Context(), r, c.columns, new(poleColumns), of, at(0), at(poleNow))
@@ -305,15 +304,15 @@ func TestMalformedSelections(t *testing.T) {
 			}
 		}
 	}
-	ranges := &queryOf[pole]{Name: "ByRegions", Given: codec.Given{Series: []int{0}, Last: codec.GivenRange}}
+	ranges := &Query{Name: "ByRegions", Given: codec.Given{Series: []int{0}, Last: codec.GivenRange}}
 	for high, want := range map[string]error{"n": nil, "a": ErrBounds} {
 		count := &counts{}
-		got, err := polesOf(newReaderOf(counted(c.clients[0], count), c.mapping).Read(t.Context(), ranges.Range(pole{Of: line{Region: "n"}}, pole{Of: line{Region: high}}), at(0), at(poleNow)))
+		got, err := polesOf(newReaderOf(counted(c.clients[0], count), c.mapping).Read(t.Context(), ranges.Range(&pole{Of: line{Region: "n"}}, &pole{Of: line{Region: high}}), at(0), at(poleNow)))
 		if len(got) > 0 || !errors.Is(err, want) || count.Requests > 0 {
 			t.Errorf("from n to %s: %v, %v, %+v", high, got, err, *count)
 		}
 	}
-	c.left(t, choice{"malformed", selectionOf[pole]{}, func(*pole) bool { return false }})
+	c.left(t, choice{"malformed", Selection{}, func(*pole) bool { return false }})
 }
 
 // TestExpiredConditions deletes by a field that has expired, but is still stored, before and after the other
@@ -332,8 +331,8 @@ func TestExpiredConditions(t *testing.T) {
 	}{
 		{20, "score", gauge{Score: &lowest}, gauge{Score: &zero}, 0, 3}, {500 * 24, "level", gauge{Level: 1}, gauge{Level: 2}, 0, 3}, {20, "level", gauge{Level: 1}, gauge{Level: 2}, 1, 0},
 	} {
-		q := &queryOf[gauge]{Name: "By", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: c.field}}}
-		d, err := newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(3600*c.hour)).DeleteAll(t.Context(), q.Bind(gauge{Series: "s"}).Where(c.low, c.high))
+		q := &Query{Name: "By", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: c.field}}}
+		d, err := newWriterOf(bt.Client, []*mappingOf[gauge]{l}, writeAt(3600*c.hour)).DeleteAll(t.Context(), q.Bind(&gauge{Series: "s"}).Where(&c.low, &c.high))
 		if n := storedCells(t, bt, l.Table.ID); err != nil || d.Events() != c.events || n != c.cells {
 			t.Errorf("after %d hours: %v, %v, %d cells are left, want %+v", c.hour, d, err, n, c)
 		}
@@ -346,16 +345,14 @@ func TestConditionsOfOneTable(t *testing.T) {
 	rows, _ := poles(codec.SingleUnserialized, poleKeys(codec.SingleUnserialized)["adjacent"]...)
 	blobs, _ := poles(codec.BucketSerialized, poleKeys(codec.BucketSerialized)["apart"]...)
 	blobs.Table.ID = "blobs"
-	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		return SetUp(ctx, b, "", []Table{rows.Table, blobs.Table})
-	})
 	mappings := []*mappingOf[pole]{rows, blobs}
+	bt := serve(t, mappings...)
 	var all []pole
 	for i := range 40 {
 		all = append(all, pole{line{"n", "a", int64(i % 2)}, at(3600 * i), int64(i % 5)})
 	}
-	q := &queryOf[pole]{Name: "ByLevel", Table: "poles", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "level"}}}
-	of := q.Bind(pole{Of: line{Region: "n"}}).Where(pole{Level: 1}, pole{Level: 3})
+	q := &Query{Name: "ByLevel", Table: "poles", Given: codec.Given{Series: []int{0}}, Conditions: []codec.Condition{{Field: "level"}}}
+	of := q.Bind(&pole{Of: line{Region: "n"}}).Where(&pole{Level: 1}, &pole{Level: 3})
 	for failing := range 4 {
 		must(t, newWriterOf(bt.Client, mappings, writeAt(poleNow)).WriteAll(t.Context(), all))
 		requests := 0

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/btgen-dev/btgen/golden/assert"
@@ -118,12 +119,7 @@ func TestSeriesAreSkipped(t *testing.T) {
 		must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(now)).WriteAll(t.Context(), samples))
 		counts := &counts{}
 		r := newReaderOf(counted(bt.Client, counts), l, clockAt(now))
-		var got []string
-		for s, err := range seriesReadOf(t.Context(), r, all("s"), seriesOf(sample{}), at(0), at(now)) {
-			must(t, err)
-			got = append(got, s)
-		}
-		same(t, want, got)
+		same(t, want, made(t, seriesReadOf(t.Context(), r, all("s"), seriesOf(sample{}), at(0), at(now)), strings.Clone))
 		if counts.Requests > c.mostRequests || counts.Cells > c.mostRows {
 			t.Errorf("%d series of %d rows: %+v, want at most %d requests and %d rows", c.series, c.rows, *counts, c.mostRequests, c.mostRows)
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -90,7 +89,7 @@ func TestOlderProgramsRepairNothingUnknown(t *testing.T) {
 				continue
 			}
 			v1, v2 := meterTables(pattern, false, apart), meterTables(pattern, true, apart)
-			bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error { return SetUp(ctx, b, "", Tables(allGiven(v2))) })
+			bt := serve(t, v2...)
 			older, newer := newWriterOf(bt.Client, v1, writeAt(3600)), newWriterOf(bt.Client, v2, writeAt(3600))
 			for name, remove := range map[string]func(e meter) error{
 				"Delete": func(e meter) error { _, err := older.Delete(t.Context(), []meter{e}); return err },
@@ -154,8 +153,8 @@ func meterReads(t *testing.T, bt *storetest.Bigtable, l *mappingOf[meter], serie
 		must(t, err)
 		out["LatestMany"] = text(e)
 	}
-	q := queryOf[meter]{Name: "All"}
-	for e, err := range r.Read(t.Context(), q.Bind(meter{}), at(0), at(7200), ReadOptions{LatestOnly: true}) {
+	q := Query{Name: "All"}
+	for e, err := range r.Read(t.Context(), q.Bind(&meter{}), at(0), at(7200), ReadOptions{LatestOnly: true}) {
 		must(t, err)
 		if e.Series == series {
 			out["LatestOnly"] = text(e)

@@ -120,8 +120,7 @@ func latestBy(t *testing.T, how string, r *readerOf[sample], series []string) ma
 	case "LatestMany":
 		r.LatestMany(t.Context(), bases)(keep)
 	default:
-		q := queryOf[sample]{Name: "All"}
-		r.Read(t.Context(), q.Bind(sample{}), time.Time{}, at(1_000_000), ReadOptions{LatestOnly: true})(keep)
+		r.Read(t.Context(), everySample, time.Time{}, at(1_000_000), ReadOptions{LatestOnly: true})(keep)
 	}
 	return out
 }
@@ -354,11 +353,9 @@ func TestScanOfMarkedStates(t *testing.T) {
 	}
 	scanner, err := newScannerOf(c.Client, c.mappings, "now", ReaderOptions{Now: c.clock})
 	must(t, err)
-	var got []string
-	for row, err := range scanner.Rows(t.Context(), KeyRange{}, time.Time{}, at(2000)) {
-		must(t, err)
-		got = append(got, fmt.Sprint(row.Key, len(row.Events), row.Marked))
-	}
+	got := made(t, scanner.Rows(t.Context(), KeyRange{}, time.Time{}, at(2000)), func(row ScannedRow[sample]) string {
+		return fmt.Sprint(row.Key, len(row.Events), row.Marked)
+	})
 	same(t, []string{"empty0 true", "later1 false", "none1 false", "same0 true"}, got)
 }
 
@@ -573,7 +570,7 @@ func (r *nowRun) call(s *nowStep, client Client) error {
 		_, err := backfillOf(ctx, client, r.mappings, BackfillOptions{Target: "now", Repair: s.how != nowAlone, Now: o.Now, Workers: -1})
 		return err
 	case s.deletes() && s.how == nowSeveral:
-		_, err := w.DeleteRange(ctx, (&queryOf[sample]{Name: "All"}).Bind(sample{}), from, to)
+		_, err := w.DeleteRange(ctx, everySample, from, to)
 		return err
 	case s.deletes() && to.Sub(from) == time.Second:
 		_, err := w.Delete(ctx, []sample{{Series: "a", Time: from, Note: []byte("not used")}})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 )
 
 // machine is an event with a series of two values.
@@ -51,15 +50,13 @@ func TestStateUntilNow(t *testing.T) {
 	now := machines("now", codec.Latest, codec.Key{Segments: segments, Bucket: codec.EndlessBucket})
 	with := *events
 	with.State = now
-	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		return SetUp(ctx, b, "", Tables(allGiven([]*mappingOf[machine]{events, now})))
-	})
+	bt := serve(t, events, now)
 	var all []machine
 	for unit := range uint64(5) {
 		all = append(all, machine{machineSeries{"a", unit}, at(3000), 1}, machine{machineSeries{"a", unit}, at(3400), 2})
 	}
 	all = append(all, machine{machineSeries{"a", 3}, at(3599), 3}, machine{machineSeries{"a", 4}, at(3700), 4})
-	w, every := newWriterOf(bt.Client, []*mappingOf[machine]{&with, now}, writeAt(3600)), (&queryOf[machine]{Name: "All"}).Bind(machine{})
+	w, every := newWriterOf(bt.Client, []*mappingOf[machine]{&with, now}, writeAt(3600)), (&Query{Name: "All"}).Bind(&machine{})
 	must(t, w.WriteAll(t.Context(), all))
 	dry, err := w.DeleteRange(t.Context(), every, at(3400).Add(1), at(3599).Add(1), DeleteOptions{DryRun: true})
 	if must(t, err); dry.Tables[0].Events != 1 || dry.Tables[1].Events != 1 {

@@ -124,22 +124,20 @@ func newBigtable(t *testing.T, mappings ...*mappingOf[sample]) *storetest.Bigtab
 	if n := running.Add(1); n > maxRunning {
 		t.Fatalf("%d servers run: stop that of each case, by tests of their own", n)
 	}
-	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		return SetUp(ctx, b, "", Tables(allGiven(mappings)))
-	})
+	return serve(t, mappings...)
 }
 
 // SetUp creates tables with a prefix. It is setup.Setup, whose package imports this one.
 var SetUp func(ctx context.Context, b *storetest.Bigtable, prefix string, tables []Table) error
 
-// fakeClient opens tables that a test wraps.
-type fakeClient struct {
+// tableClient opens tables that a test wraps by their ID.
+type tableClient struct {
 	Client
-	wrap func(bigtable.TableAPI) bigtable.TableAPI
+	wrap func(id string, api bigtable.TableAPI) bigtable.TableAPI
 }
 
-func (c fakeClient) OpenTable(table string) bigtable.TableAPI {
-	return c.wrap(c.Client.OpenTable(table))
+func (c tableClient) OpenTable(id string) bigtable.TableAPI {
+	return c.wrap(id, c.Client.OpenTable(id))
 }
 
 // tableFunc is a table with some methods replaced.
@@ -221,7 +219,7 @@ func through(client Client, gate func(a asked, send func() error) error) Client 
 
 // onRows returns a client that calls f with each row before the reader gets it. An error of f is that of the request.
 func onRows(client Client, f func(row bigtable.Row) error) Client {
-	return fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+	return tableClient{client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, next func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
 			var failed error
 			err := api.ReadRows(ctx, set, func(row bigtable.Row) bool {
@@ -259,7 +257,7 @@ func (noTables) OpenTable(string) bigtable.TableAPI { return nil }
 
 // faked returns a client whose only table is f.
 func faked(f tableFunc) Client {
-	return fakeClient{noTables{}, func(bigtable.TableAPI) bigtable.TableAPI { return f }}
+	return tableClient{noTables{}, func(string, bigtable.TableAPI) bigtable.TableAPI { return f }}
 }
 
 // collect reads all samples of a series in a range, up to the first error.
@@ -274,11 +272,21 @@ func collect(ctx context.Context, r *readerOf[sample], series string, from, to t
 	return out, nil
 }
 
+// made returns what a function makes of each result of a read, which does not fail.
+func made[T, S any](t testing.TB, results iter.Seq2[T, error], of func(T) S) (out []S) {
+	t.Helper()
+	for v, err := range results {
+		must(t, err)
+		out = append(out, of(v))
+	}
+	return out
+}
+
 // TestBulkErrorsAreReported covers the errors that ApplyBulk returns besides its own.
 func TestBulkErrorsAreReported(t *testing.T) {
 	l := days()
 	bt := newBigtable(t, l)
-	client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+	client := tableClient{bt.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
 			errs := make([]error, len(rows))
 			for i, row := range rows {
@@ -422,7 +430,7 @@ func (q *testQuery[E]) Where(low, high E) *testQuery[E] {
 }
 
 // of returns the query, and the selection of some values.
-func (q *testQuery[E]) of(s selectionOf[E]) (*query, *selection) {
+func (q *testQuery[E]) of(s Selection) (*query, *selection) {
 	out := &query{
 		Name: q.Name, Spans: func(e event) ([]codec.Span, error) { return q.Spans(e.pointer.(*E)) },
 		AllTimes: q.AllTimes, MultiSeries: q.MultiSeries, Contiguous: q.Contiguous, Conditions: q.Conditions,
@@ -430,12 +438,12 @@ func (q *testQuery[E]) of(s selectionOf[E]) (*query, *selection) {
 	if q.Keys != nil {
 		out.Keys = func(given event) (*codec.KeyPattern, error) { return q.Keys(given.pointer.(*E)) }
 	}
-	s.Bounds = q.bounds
-	return out, s.untyped()
+	s.Bounds = pointersTo(q.bounds)
+	return out, s.resolve()
 }
 
 // readOf yields the events that a query selects with some values.
-func readOf[E any](ctx context.Context, r *readerOf[E], q *testQuery[E], s selectionOf[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+func readOf[E any](ctx context.Context, r *readerOf[E], q *testQuery[E], s Selection, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
 	of, values := q.of(s)
 	return ResultsOf[E](Results{func(yield yielder) {
 		read := r.reader.beginSelected(ctx, values, of, from, to, opts)
@@ -444,7 +452,7 @@ func readOf[E any](ctx context.Context, r *readerOf[E], q *testQuery[E], s selec
 }
 
 // columnsReadOf is readOf in columnar form.
-func columnsReadOf[E, C any](ctx context.Context, r *readerOf[E], into *columnsOf[E, C], columns *C, q *testQuery[E], s selectionOf[E], from, to time.Time, opts ...ReadOptions) error {
+func columnsReadOf[E, C any](ctx context.Context, r *readerOf[E], into *columnsOf[E, C], columns *C, q *testQuery[E], s Selection, from, to time.Time, opts ...ReadOptions) error {
 	if q == nil {
 		return readColumns(ctx, r, into, columns, s, from, to, opts...)
 	}
@@ -454,7 +462,7 @@ func columnsReadOf[E, C any](ctx context.Context, r *readerOf[E], into *columnsO
 }
 
 // seriesReadOf yields the series of the events that readOf would yield.
-func seriesReadOf(ctx context.Context, r *readerOf[sample], q *testQuery[sample], s selectionOf[sample], from, to time.Time, opts ...SeriesOptions) iter.Seq2[string, error] {
+func seriesReadOf(ctx context.Context, r *readerOf[sample], q *testQuery[sample], s Selection, from, to time.Time, opts ...SeriesOptions) iter.Seq2[string, error] {
 	of, values := q.of(s)
 	return func(yield func(string, error) bool) {
 		r.reader.series(ctx, values, of, from, to, scan.NoRuns, call.Last(opts).Page)(func(e event, err error) bool { return yield(e.pointer.(*sample).Series, err) })

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/bigtable"
 	"cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
@@ -208,7 +207,7 @@ func TestForcedCodec(t *testing.T) {
 		forces.Store(i < 3)
 		if i == 4 {
 			long := time.Now().Add(-time.Hour) // time for another probe
-			w.writer.tables[0].wire.closed.Store(&long)
+			w.Writer.tables[0].wire.closed.Store(&long)
 		}
 		must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: at(i), Value: 1}, {Series: "b", Time: at(i), Value: 2}}))
 		if wired := i > 3; ended.Requests != 1 || ended.OrdinaryRequests == 0 != wired {
@@ -241,7 +240,7 @@ func TestForcedCodecOfRows(t *testing.T) {
 	for i := range 4 {
 		if i == 3 {
 			long := time.Now().Add(-time.Hour) // time for another try
-			w.writer.tables[0].wire.rows.Store(&long)
+			w.Writer.tables[0].wire.rows.Store(&long)
 		}
 		must(t, w.Write(t.Context(), sample{Series: "a", Time: at(i), Value: 1}))
 	}
@@ -395,7 +394,7 @@ func TestRefusedAfterALostReply(t *testing.T) {
 		"config":      {grpc.WithDefaultServiceConfig(retriedByConfig)},
 		"interceptor": {inside(onStreams(bigtablepb.Bigtable_MutateRows_FullMethodName, retrying)), grpc.WithChainUnaryInterceptor(retryingUnary)},
 	} {
-		for path, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain} {
+		for path, connect := range paths {
 			for _, lose := range []int{0, 1, 2} {
 				for _, refuse := range []codes.Code{codes.InvalidArgument, codes.PermissionDenied, codes.FailedPrecondition} {
 					for _, events := range []int{1, 2} {
@@ -454,7 +453,7 @@ func TestClientsAreProbedAgain(t *testing.T) {
 	if err := w.WriteAll(t.Context(), []sample{nth(1), nth(2)}); err == nil {
 		t.Error("written")
 	}
-	path := w.writer.tables[0].wire
+	path := w.Writer.tables[0].wire
 	keeps.Store(false)
 	if path.usable() {
 		t.Error("asked again at once")

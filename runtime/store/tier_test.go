@@ -14,7 +14,6 @@ import (
 
 	"github.com/btgen-dev/btgen/golden/testlong"
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/storetest"
 	"github.com/btgen-dev/btgen/runtime/window"
 )
 
@@ -106,7 +105,7 @@ func TestTier(t *testing.T) {
 			must(t, newWriterOf(bt.Client, []*mappingOf[sample]{l}, writeAt(day)).WriteAll(t.Context(), samples))
 			tiered := *l
 			tiered.Table.Tier = codec.Tier(codec.MinTier)
-			for _, connect := range []func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){storetest.Connect, storetest.ConnectPlain} {
+			for _, connect := range paths {
 				client, filters := recorded(t, bt.Addr, connect)
 				for _, read := range []struct {
 					what   string
@@ -119,25 +118,16 @@ func TestTier(t *testing.T) {
 					{"recent", true, func(l *mappingOf[sample]) []string {
 						return eventTexts(t, newReaderOf(client, l, clockAt(now)), at(41*day+1), at(now))
 					}},
-					{"windows", true, func(l *mappingOf[sample]) (out []string) {
-						r := newReaderOf(client, l, clockAt(now))
-						for w, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, seriesOf(samples[0]), at(41*day), at(now), window.Every(time.Hour)) {
-							must(t, err)
-							out = append(out, windowText(w))
-						}
-						return out
+					{"windows", true, func(l *mappingOf[sample]) []string {
+						return made(t, readWindows(t.Context(), newReaderOf(client, l, clockAt(now)), intoColumns(l.untyped()), sampleWindows, seriesOf(samples[0]), at(41*day), at(now), window.Every(time.Hour)), windowText)
 					}},
 					{"latest", true, func(l *mappingOf[sample]) []string { return latestText(t, newReaderOf(client, l, clockAt(now)), "s0") }},
 					{"cold latest", false, func(l *mappingOf[sample]) []string { return latestText(t, newReaderOf(client, l, clockAt(now)), "s1") }},
 					{"no latest", false, func(l *mappingOf[sample]) []string {
 						return latestText(t, newReaderOf(client, l, clockAt(now)), "none")
 					}},
-					{"latest of several", false, func(l *mappingOf[sample]) (out []string) {
-						for e, err := range newReaderOf(client, l, clockAt(now)).LatestMany(t.Context(), named("s1", "s0", "none")) {
-							must(t, err)
-							out = append(out, fmt.Sprint(e.Series, e.Time, e.Value))
-						}
-						return out
+					{"latest of several", false, func(l *mappingOf[sample]) []string {
+						return made(t, newReaderOf(client, l, clockAt(now)).LatestMany(t.Context(), named("s1", "s0", "none")), rowText)
 					}},
 				} {
 					want := read.of(l)
@@ -155,13 +145,9 @@ func TestTier(t *testing.T) {
 }
 
 // eventTexts formats the events of series s0.
-func eventTexts(t *testing.T, r *readerOf[sample], from, to time.Time) (out []string) {
+func eventTexts(t *testing.T, r *readerOf[sample], from, to time.Time) []string {
 	t.Helper()
-	for e, err := range r.Read(t.Context(), seriesOf(sample{Series: "s0"}), from, to) {
-		must(t, err)
-		out = append(out, fmt.Sprint(e.Time, e.Value))
-	}
-	return out
+	return made(t, r.Read(t.Context(), seriesOf(sample{Series: "s0"}), from, to), rowText)
 }
 
 // latestText formats the newest event of a series.

@@ -93,9 +93,7 @@ func inOrder(of func(e tick) bool) []tick {
 // in the mapping.
 func newTicks(t *testing.T, l *mappingOf[tick], known, unknown []tick) *storetest.Bigtable {
 	t.Helper()
-	bt := storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		return SetUp(ctx, b, "", Tables(allGiven([]*mappingOf[tick]{l})))
-	})
+	bt := serve(t, l)
 	other := *l
 	other.Columns = []Column{{Name: "unknown"}}
 	must(t, newWriterOf(bt.Client, []*mappingOf[tick]{l}, writeAt(1)).WriteAll(t.Context(), known))
@@ -114,12 +112,7 @@ func onBothReaders(t *testing.T, bt *storetest.Bigtable, l *mappingOf[tick], tes
 // tickTexts formats the ticks of a read.
 func tickTexts(t *testing.T, r *readerOf[tick], q *testQuery[tick], series string, from, to time.Time, o ReadOptions) string {
 	t.Helper()
-	var out []string
-	for e, err := range readOf(t.Context(), r, q, seriesOf(tick{sample: sample{Series: series}}), from, to, o) {
-		must(t, err)
-		out = append(out, e.String())
-	}
-	return strings.Join(out, " ")
+	return strings.Join(made(t, readOf(t.Context(), r, q, seriesOf(tick{sample: sample{Series: series}}), from, to, o), tick.String), " ")
 }
 
 // showTicks formats ticks like tickTexts.
@@ -176,7 +169,7 @@ func TestErrorWithinAnInstant(t *testing.T) {
 	for _, o := range []ReadOptions{{NewestFirst: true}, {NewestFirst: true, Limit: 3}, {}, {Limit: 4}, {LatestOnly: true}} {
 		want := showTicks(all, ReadOptions{NewestFirst: o.NewestFirst || o.LatestOnly, Limit: o.Limit})
 		for after := range len(all) {
-			client := fakeClient{bt.Client, func(api bigtable.TableAPI) bigtable.TableAPI {
+			client := tableClient{bt.Client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 				left := after
 				return tableFunc{TableAPI: api, readRows: func(ctx context.Context, set bigtable.RowSet, f func(bigtable.Row) bool, opts ...bigtable.ReadOption) error {
 					stopped := false

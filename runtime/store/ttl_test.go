@@ -125,11 +125,11 @@ func classFamilies() []Family {
 	return []Family{short, long}
 }
 
-// serve starts a server with the table of a mapping.
-func serve[E any](t *testing.T, l *mappingOf[E]) *storetest.Bigtable {
+// serve starts a server with the tables of mappings.
+func serve[E any](t *testing.T, mappings ...*mappingOf[E]) *storetest.Bigtable {
 	t.Helper()
 	return storetest.New(t, func(ctx context.Context, b *storetest.Bigtable) error {
-		return SetUp(ctx, b, "", []Table{l.Table})
+		return SetUp(ctx, b, "", Tables(allGiven(mappings)))
 	})
 }
 
@@ -140,6 +140,8 @@ func clockAt(n int) ReaderOptions { return ReaderOptions{Now: func() time.Time {
 func writeAt(n int) WriterOptions { return WriterOptions{Now: clockAt(n).Now} }
 
 func sampleText(e sample) string { return fmt.Sprintf("%d%s", e.Value, e.Note) }
+
+func seriesText(e sample) string { return e.Series }
 
 // columnsOf returns the number of cells in each column of a table, by family and
 // qualifier.

@@ -118,11 +118,11 @@ func unlessNil[E, T any](f func(e *E) T) func(e event) T {
 func (l *mappingOf[E]) Periods() []*mappingOf[E] { return append([]*mappingOf[E]{l}, l.Older...) }
 
 // Rows is that of Mapping.
-func (l *mappingOf[E]) Rows(of selectionOf[E]) ([]KeyRange, error) { return l.given().Rows(of.given()) }
+func (l *mappingOf[E]) Rows(of Selection) ([]KeyRange, error) { return l.given().Rows(of) }
 
 // Selects is that of Mapping.
-func (l *mappingOf[E]) Selects(of selectionOf[E]) (func(e *E) bool, error) {
-	selects, err := l.given().Selects(of.given())
+func (l *mappingOf[E]) Selects(of Selection) (func(e *E) bool, error) {
+	selects, err := l.given().Selects(of)
 	return func(e *E) bool { return selects(e) }, err
 }
 
@@ -140,54 +140,11 @@ func (cs *columnsOf[E, C]) Reset(c *C) { cs.columns.Reset(c) }
 // Append appends an event to the slices of c.
 func (cs *columnsOf[E, C]) Append(c *C, e *E) { cs.columns.Append(c, e) }
 
-// queryOf is a Query with values of type E.
-type queryOf[E any] Query
-
-// Bind is that of Query.
-func (q *queryOf[E]) Bind(base E) selectionOf[E] { return selectionOf[E]{Query: q, Low: []E{base}} }
-
-// Many is that of Query.
-func (q *queryOf[E]) Many(values []E) selectionOf[E] {
-	return selectionOf[E]{Query: q, Low: values, Many: true}
-}
-
-// Range is that of Query.
-func (q *queryOf[E]) Range(low, high E) selectionOf[E] {
-	return selectionOf[E]{Query: q, Low: []E{low}, High: []E{high}}
-}
-
-// ManyRanges is that of Query.
-func (q *queryOf[E]) ManyRanges(low, high []E) selectionOf[E] {
-	return selectionOf[E]{Query: q, Low: low, High: high, Many: true}
-}
-
-// selectionOf is a Selection with values of type E.
-type selectionOf[E any] struct {
-	Query     *queryOf[E]
-	Low, High []E
-	Many      bool
-	Bounds    []E
-}
-
 // seriesOf is SeriesOf.
-func seriesOf[E any](base E) selectionOf[E] { return selectionOf[E]{Low: []E{base}} }
+func seriesOf[E any](base E) Selection { return SeriesOf(&base) }
 
 // manySeriesOf is ManySeriesOf.
-func manySeriesOf[E any](bases []E) selectionOf[E] { return selectionOf[E]{Low: bases, Many: true} }
-
-// Where is that of Selection.
-func (s selectionOf[E]) Where(low, high E) selectionOf[E] {
-	s.Bounds = []E{low, high}
-	return s
-}
-
-// given returns the selection as a user of the package would have it.
-func (s selectionOf[E]) given() Selection {
-	return Selection{Query: (*Query)(s.Query), Low: pointersTo(s.Low), High: pointersTo(s.High), Many: s.Many, Bounds: pointersTo(s.Bounds)}
-}
-
-// untyped is Selection.resolve.
-func (s selectionOf[E]) untyped() *selection { return s.given().resolve() }
+func manySeriesOf[E any](bases []E) Selection { return ManySeriesOf(pointersTo(bases)) }
 
 // pointersTo returns pointers to copies of events; nil if there are none.
 func pointersTo[E any](all []E) []any {
@@ -206,8 +163,8 @@ func newReaderOf[E any](client Client, mapping *mappingOf[E], opts ...ReaderOpti
 }
 
 // Read is that of Reader.
-func (r *readerOf[E]) Read(ctx context.Context, of selectionOf[E], from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
-	return ResultsOf[E](r.reader.Read(ctx, of.given(), from, to, opts...))
+func (r *readerOf[E]) Read(ctx context.Context, of Selection, from, to time.Time, opts ...ReadOptions) iter.Seq2[E, error] {
+	return ResultsOf[E](r.reader.Read(ctx, of, from, to, opts...))
 }
 
 // Latest is that of Reader.
@@ -221,13 +178,13 @@ func (r *readerOf[E]) LatestMany(ctx context.Context, bases []E) iter.Seq2[E, er
 }
 
 // readColumns is Reader.ReadColumns.
-func readColumns[E, C any](ctx context.Context, r *readerOf[E], into *columnsOf[E, C], columns *C, of selectionOf[E], from, to time.Time, opts ...ReadOptions) error {
-	return r.reader.ReadColumns(ctx, into.columns, columns, of.given(), from, to, opts...)
+func readColumns[E, C any](ctx context.Context, r *readerOf[E], into *columnsOf[E, C], columns *C, of Selection, from, to time.Time, opts ...ReadOptions) error {
+	return r.reader.ReadColumns(ctx, into.columns, columns, of, from, to, opts...)
 }
 
 // readSeries is Reader.ReadSeries.
-func readSeries[S, E any](ctx context.Context, r *readerOf[E], of selectionOf[E], from, to time.Time, opts ...SeriesOptions) iter.Seq2[S, error] {
-	return ResultsOf[S](r.reader.ReadSeries(ctx, of.given(), from, to, opts...))
+func readSeries[S, E any](ctx context.Context, r *readerOf[E], of Selection, from, to time.Time, opts ...SeriesOptions) iter.Seq2[S, error] {
+	return ResultsOf[S](r.reader.ReadSeries(ctx, of, from, to, opts...))
 }
 
 // specOf is a window.Spec of windows of type W.
@@ -239,22 +196,22 @@ func newSpecOf[S, W any](parts ...window.Part) *specOf[S, W] {
 }
 
 // readWindows is Reader.Windows.
-func readWindows[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of selectionOf[E], from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
-	return ResultsOf[W](r.reader.Windows(ctx, columns.columns, spec.spec, of.given(), from, to, width, opts...))
+func readWindows[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of Selection, from, to time.Time, width window.Width, opts ...WindowOptions) iter.Seq2[W, error] {
+	return ResultsOf[W](r.reader.Windows(ctx, columns.columns, spec.spec, of, from, to, width, opts...))
 }
 
 // readCharts is Reader.Charts.
-func readCharts[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of selectionOf[E], from, to time.Time, field Field, n int) iter.Seq2[window.Chart[S], error] {
-	return ResultsOf[window.Chart[S]](r.reader.Charts(ctx, columns.columns, spec.spec, of.given(), from, to, field, n))
+func readCharts[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of Selection, from, to time.Time, field Field, n int) iter.Seq2[window.Chart[S], error] {
+	return ResultsOf[window.Chart[S]](r.reader.Charts(ctx, columns.columns, spec.spec, of, from, to, field, n))
 }
 
 // readPoints is Reader.Points.
-func readPoints[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of selectionOf[E], from, to time.Time, field Field, n int) ([]window.Point, error) {
-	return r.reader.Points(ctx, columns.columns, spec.spec, of.given(), from, to, field, n)
+func readPoints[S, E, C, W any](ctx context.Context, r *readerOf[E], columns *columnsOf[E, C], spec *specOf[S, W], of Selection, from, to time.Time, field Field, n int) ([]window.Point, error) {
+	return r.reader.Points(ctx, columns.columns, spec.spec, of, from, to, field, n)
 }
 
 // writerOf is a Writer of events of type E.
-type writerOf[E any] struct{ writer *Writer }
+type writerOf[E any] struct{ *Writer }
 
 // newWriterOf is NewWriter.
 func newWriterOf[E any](client Client, mappings []*mappingOf[E], opts ...WriterOptions) *writerOf[E] {
@@ -263,32 +220,22 @@ func newWriterOf[E any](client Client, mappings []*mappingOf[E], opts ...WriterO
 
 // Write is that of Writer.
 func (w *writerOf[E]) Write(ctx context.Context, e E, opts ...WriteOptions) error {
-	return w.writer.Write(ctx, &e, opts...)
+	return w.Writer.Write(ctx, &e, opts...)
 }
 
 // WriteAll is that of Writer.
 func (w *writerOf[E]) WriteAll(ctx context.Context, events []E, opts ...WriteOptions) error {
-	return w.writer.WriteAll(ctx, ListOf(events), opts...)
+	return w.Writer.WriteAll(ctx, ListOf(events), opts...)
 }
 
 // Delete is that of Writer.
 func (w *writerOf[E]) Delete(ctx context.Context, events []E, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.Delete(ctx, ListOf(events), opts...)
-}
-
-// DeleteRange is that of Writer.
-func (w *writerOf[E]) DeleteRange(ctx context.Context, of selectionOf[E], from, to time.Time, opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.DeleteRange(ctx, of.given(), from, to, opts...)
-}
-
-// DeleteAll is that of Writer.
-func (w *writerOf[E]) DeleteAll(ctx context.Context, of selectionOf[E], opts ...DeleteOptions) (Deletion, error) {
-	return w.writer.DeleteAll(ctx, of.given(), opts...)
+	return w.Writer.Delete(ctx, ListOf(events), opts...)
 }
 
 // Replace is that of Writer.
 func (w *writerOf[E]) Replace(ctx context.Context, old, updated E, opts ...WriteOptions) error {
-	return w.writer.Replace(ctx, &old, &updated, opts...)
+	return w.Writer.Replace(ctx, &old, &updated, opts...)
 }
 
 // batcherOf is a Batcher of events of type E.
@@ -300,7 +247,7 @@ func newBatcherOf[E any](w *writerOf[E], failed func(e E, err error), opts ...Ba
 	if failed != nil {
 		report = func(e any, err error) { failed(*e.(*E), err) }
 	}
-	return &batcherOf[E]{NewBatcher(w.writer, report, opts...)}
+	return &batcherOf[E]{NewBatcher(w.Writer, report, opts...)}
 }
 
 // Add is that of Batcher.

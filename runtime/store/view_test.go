@@ -3,14 +3,12 @@ package store
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/bigtable"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -34,7 +32,7 @@ func TestAuthorizedViews(t *testing.T) {
 		s := newBigtable(t, l)
 		viewOf(t, s, l, "a#")
 		must(t, newWriterOf(s.Client, []*mappingOf[sample]{l}).Write(t.Context(), sample{Series: "b", Time: day0}))
-		for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "plain": storetest.ConnectPlain} {
+		for name, connect := range paths {
 			t.Run(l.Table.ID+" "+name, func(t *testing.T) {
 				official := opened(t)(connect(t.Context(), s.Addr))
 				client := AuthorizedViews(official, func(string) string { return "mine" })
@@ -45,10 +43,10 @@ func TestAuthorizedViews(t *testing.T) {
 				w := newWriterOf(client, []*mappingOf[sample]{l}, WriterOptions{Hooks: hooks})
 				r := newReaderOf(client, l, ReaderOptions{Hooks: hooks, Now: func() time.Time { return day0 }})
 				must(t, w.WriteAll(t.Context(), []sample{{Series: "a", Time: day0}, {Series: "a", Time: at(1)}}))
-				if n := countSamples(t, r.Read(t.Context(), seriesOf(sample{Series: "a"}), day0, at(9))); n != 2 {
+				if n := len(made(t, r.Read(t.Context(), seriesOf(sample{Series: "a"}), day0, at(9)), sampleText)); n != 2 {
 					t.Errorf("%d events of the series in the view", n)
 				}
-				if n := countSamples(t, r.Read(t.Context(), seriesOf(sample{Series: "b"}), day0, at(9))); n != 0 {
+				if n := len(made(t, r.Read(t.Context(), seriesOf(sample{Series: "b"}), day0, at(9)), sampleText)); n != 0 {
 					t.Errorf("%d events of a series that is not in the view", n)
 				}
 				if name == "wire" && ordinary > 0 || requests == 0 {
@@ -72,17 +70,6 @@ func TestAuthorizedViews(t *testing.T) {
 			})
 		}
 	}
-}
-
-// countSamples returns the number of samples that a read yields.
-func countSamples(t *testing.T, events iter.Seq2[sample, error]) int {
-	t.Helper()
-	n := 0
-	for _, err := range events {
-		must(t, err)
-		n++
-	}
-	return n
 }
 
 // TestAuthorizedViewOfColumns deletes through a view that lacks columns of a family: nothing

@@ -47,7 +47,7 @@ func partedMappings() []*mappingOf[sample] {
 }
 
 // windowsIn returns the windows of a read, and its errors among them.
-func windowsIn(ctx context.Context, r *readerOf[sample], l *mapping, of selectionOf[sample], from, to time.Time, width time.Duration, o WindowOptions) (out []string) {
+func windowsIn(ctx context.Context, r *readerOf[sample], l *mapping, of Selection, from, to time.Time, width time.Duration, o WindowOptions) (out []string) {
 	for w, err := range readWindows(ctx, r, intoColumns(l), sampleWindows, of, from, to, window.Every(width), o) {
 		if err != nil {
 			out = append(out, "error: "+err.Error())

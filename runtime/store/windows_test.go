@@ -67,6 +67,11 @@ func columnsText(windows []sampleWindow) (out []string) {
 	return out
 }
 
+// wholeText returns the text of a window, and whether it is inexact.
+func wholeText(w sampleWindow) string {
+	return fmt.Sprintf("%s +%v", columnsText([]sampleWindow{w})[0], w.Inexact)
+}
+
 // windowText returns what windowsOf computes.
 func windowText(w sampleWindow) string {
 	return fmt.Sprint(w.Series, " ", w.Start, w.End, w.Events, w.Value.Count, w.Value.Min, w.Value.Max, w.Value.Last, w.Value.LastTime)
@@ -131,7 +136,7 @@ func TestWindowsRefuse(t *testing.T) {
 		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{"host"}}, ErrNoSeriesValue},
 		{at(1), window.Every(time.Hour), WindowOptions{By: []SeriesValue{"series", ""}, NewestFirst: true, Limit: 1}, ErrNoSeriesValue},
 	} {
-		for name, of := range map[string]selectionOf[sample]{"a series": seriesOf(sample{Series: "s"}), "no series": manySeriesOf([]sample{})} {
+		for name, of := range map[string]Selection{"a series": seriesOf(sample{Series: "s"}), "no series": manySeriesOf([]sample{})} {
 			n := 0
 			for _, err := range readWindows(t.Context(), r, intoColumns(l.untyped()), sampleWindows, of, at(0), c.to, c.width, c.options) {
 				if n++; !errors.Is(err, c.want) {
@@ -167,7 +172,7 @@ func TestWindowsFromYearZero(t *testing.T) {
 }
 
 // everySample selects all samples.
-var everySample = (&queryOf[sample]{Name: "All"}).Bind(sample{})
+var everySample = (&Query{Name: "All"}).Bind(&sample{})
 
 // of0 selects the samples of series s0.
 var of0 = seriesOf(sample{Series: "s0"})
@@ -199,7 +204,7 @@ func TestUndecodable(t *testing.T) {
 		random, into := rand.New(rand.NewPCG(29, 3)), intoColumns(l.untyped())
 		bt := windowed(t, l, now, sparse(random, l, 6, 20))
 		spoil(t, l, bt.Client)
-		for i, of := range []selectionOf[sample]{of0, manySeriesOf(named("s1", "none", "s0")), everySample, everySample} {
+		for i, of := range []Selection{of0, manySeriesOf(named("s1", "none", "s0")), everySample, everySample} {
 			if l.Pattern == codec.BucketNewColumns && i > 1 {
 				continue
 			}
@@ -423,7 +428,7 @@ func TestWindowsOfFieldRows(t *testing.T) {
 		r, into := newReaderOf(bt.Client, l, clockAt(86400*n)), intoColumns(l.untyped())
 		for _, o := range []WindowOptions{{}, {NewestFirst: true}, {Limit: 7}, {NewestFirst: true, Limit: 30}, {By: []SeriesValue{}}, {By: []SeriesValue{"series"}, NewestFirst: true}, {Fields: []Field{}}, {Parallelism: -1, Fill: window.FillNull}} {
 			for _, from := range []time.Time{at(0), at(86400*2 + 60*7), at(86400*4 + 60*11)} {
-				read := func(of selectionOf[sample]) []string {
+				read := func(of Selection) []string {
 					return windowsIn(t.Context(), r, l.untyped(), of, from, at(86400*5+60*9), 5*time.Minute, o)
 				}
 				if want, got := read(manySeriesOf(named("s0", "s1"))), read(everySample); len(want) == 0 || !slices.Equal(want, got) {

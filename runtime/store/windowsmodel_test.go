@@ -327,7 +327,7 @@ func (m *windowsModel) read(in *time.Location, from, to time.Time) {
 
 // windows returns the windows of a read in the order of the model. It checks that their columnar form is
 // equal.
-func (m *windowsModel) windows(client Client, of selectionOf[sample], from, to time.Time, width window.Width, label func(t time.Time) string, o WindowOptions) (out []string, err error) {
+func (m *windowsModel) windows(client Client, of Selection, from, to time.Time, width window.Width, label func(t time.Time) string, o WindowOptions) (out []string, err error) {
 	r := newReaderOf(client, m.l, ReaderOptions{Now: func() time.Time { return m.now }})
 	r.reader.alone = 1 + m.random.IntN(50)
 	type text struct {

@@ -42,12 +42,13 @@ func hang(ctx context.Context) error {
 	return status.FromContextError(ctx.Err()).Err()
 }
 
+// paths are clients with ClientOptions, and without.
+var paths = map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){"wire": storetest.Connect, "ordinary": storetest.ConnectPlain}
+
 // onBothPaths runs a test with a writer whose client has ClientOptions, and one whose
 // client does not.
 func onBothPaths(t *testing.T, s *answering, opts WriterOptions, test func(t *testing.T, w *writerOf[sample])) {
-	for name, connect := range map[string]func(context.Context, string, ...grpc.DialOption) (*bigtable.Client, error){
-		"wire": storetest.Connect, "ordinary": storetest.ConnectPlain,
-	} {
+	for name, connect := range paths {
 		t.Run(name, func(t *testing.T) {
 			client := opened(t)(connect(t.Context(), startServer(t, s)))
 			test(t, newWriterOf(client, []*mappingOf[sample]{days()}, opts))
@@ -156,7 +157,7 @@ func TestUnansweredEntriesAreUnknown(t *testing.T) {
 			events[i] = nth(i)
 		}
 		want := rows / 2
-		if !w.writer.tables[0].wire.usable() {
+		if !w.Writer.tables[0].wire.usable() {
 			want = rows
 		}
 		err := w.WriteAll(t.Context(), events)
@@ -190,7 +191,7 @@ func TestClientsAreProbedOnce(t *testing.T) {
 	}}
 	client := opened(t)(storetest.Connect(t.Context(), startServer(t, s)))
 	bulks := 0
-	wrapped := fakeClient{client, func(api bigtable.TableAPI) bigtable.TableAPI {
+	wrapped := tableClient{client, func(_ string, api bigtable.TableAPI) bigtable.TableAPI {
 		return tableFunc{TableAPI: api, bulk: func(ctx context.Context, rows []string, muts []*bigtable.Mutation) ([]error, error) {
 			bulks += len(rows)
 			return api.ApplyBulk(ctx, rows, muts)
