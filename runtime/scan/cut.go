@@ -50,7 +50,7 @@ func (p *Part) RowsOnly(f Filter) Filter {
 	switch t := p.table; {
 	case !t.cuts(p.From, p.To):
 		return KeysOnly(f)
-	case t.Rollup != nil && p.read.Runs != NoRuns: // its cells are timed by the ends of buckets
+	case p.read.Runs != NoRuns: // cells of a rollup are timed by the ends of buckets
 		return chain(f, StripValues{})
 	default:
 		return chain(t.limited(f, p.From, p.To, CellsPerRow(1)), StripValues{})

@@ -129,8 +129,10 @@ func TestDirectionOfAllTimes(t *testing.T) {
 		for _, reverse := range []bool{false, true} {
 			table := hours(codec.SingleUnserialized, codec.Lifetime{})
 			table.TimeKey.Reverse = reverse
-			plan := table.Plan(&scan.Read{Spans: one, AllTimes: true, MultiSeries: true, From: day, To: day.Add(time.Hour), NewestFirst: newestFirst}, day)
-			compare(t, fmt.Sprint(newestFirst, reverse), []codec.Rows{{Start: "s#", End: "s$", Reverse: newestFirst != reverse}}, plan.Requests()[0].Rows)
+			for _, listed := range []bool{false, true} {
+				plan := table.Plan(&scan.Read{Spans: one, AllTimes: true, MultiSeries: true, Listed: listed, From: day, To: day.Add(time.Hour), NewestFirst: newestFirst}, day)
+				compare(t, fmt.Sprint(newestFirst, reverse, listed), []codec.Rows{{Start: "s#", End: "s$", Reverse: newestFirst != reverse}}, plan.Requests()[0].Rows)
+			}
 		}
 	}
 }
@@ -148,6 +150,8 @@ func TestFilterOfRows(t *testing.T) {
 	compare(t, "a prefix", []scan.Request{{
 		Rows: []codec.Rows{{Start: key("s#", from), End: key("s#", to)}}, Filter: cells,
 	}}, requests(&scan.Read{Spans: one, From: from, To: to}))
+	keys := codec.KeyPattern{Before: codec.KeyPieces{{Text: "s#"}}, Timed: true}
+	compare(t, "keys", scan.Filter(scan.Chain{scan.Keys{codec.KeyPieces{{Text: "s#"}, {Any: true, Width: 10}}}, cells}), requests(&scan.Read{Spans: one, Keys: &keys, From: from, To: to})[0].Filter)
 	compare(t, "a suffix", []scan.Request{{
 		Rows: []codec.Rows{{Start: key("", from), End: key("", to), Reverse: true}}, Limit: 7,
 		Filter: scan.Chain{scan.Keys{codec.KeyPieces{{Any: true, Width: 10}, {Text: "#s"}}}, cells},
