@@ -103,48 +103,38 @@ func mergeBundle(a, b *store.SchemaBundle) *store.SchemaBundle {
 	return &store.SchemaBundle{ID: a.ID, Drop: a.Drop, Descriptors: slices.Concat(a.Descriptors, b.Descriptors)} // repeated fields are joined
 }
 
-// compareBundle returns the change of a table's schema bundle, if any.
-func compareBundle(t store.Table, live *liveTable) []Change {
-	if t.Bundle == nil || live.bundles.unknown {
-		return nil
+// bundle compares the schema bundle. Left alone are those that the schemas do not declare, and the files of other programs
+// in the one that they do.
+func (c *comparison) bundle() {
+	declared, own := c.Table.Bundle, c.live.bundles.own
+	for _, id := range c.live.bundles.ids {
+		if declared == nil || id != declared.ID {
+			c.leave("schema bundle "+id, unknown, "")
+		}
 	}
-	own := live.bundles.own
-	want, have := filesOf(t.Bundle.Descriptors), filesOf(own)
+	if declared == nil || c.live.bundles.unknown {
+		return
+	}
+	want, have := filesOf(declared.Descriptors), filesOf(own)
+	for _, f := range have {
+		if !declared.Drop && !known(f) && !want.replace(f) {
+			c.leave("file "+f.GetName()+" in schema bundle "+declared.ID, unknown, "")
+		}
+	}
 	all := want.with(have)
-	c := Change{Kind: "schema_bundle", Sign: "~", Table: t.ID, Bundle: t.Bundle.ID, Says: all.changes(have).String(), does: changeBundle(own, all)}
+	change := Change{Kind: "schema_bundle", Sign: "~", Bundle: declared.ID, Says: all.changes(have).String(), does: changeBundle(own, all)}
 	switch {
-	case t.Bundle.Drop && own == nil, !t.Bundle.Drop && own != nil && want.same(have):
-		return nil
-	case t.Bundle.Drop:
-		c.Sign, c.Says = "-", ""
-		c.hazard("drop_bundle", "", "queries that name it fail")
+	case declared.Drop && own == nil, !declared.Drop && own != nil && want.same(have):
+		return
+	case declared.Drop:
+		change.Sign, change.Says = "-", ""
+		change.hazard("drop_bundle", "", "queries that name it fail")
 	case own == nil:
-		c.Sign, c.Says = "+", strings.Join(all.messages(), ", ")
+		change.Sign, change.Says = "+", strings.Join(all.messages(), ", ")
 	case len(want.changes(have).broken) > 0:
-		c.hazard("change_bundle", "", "queries with what is removed or changed fail")
+		change.hazard("change_bundle", "", "queries with what is removed or changed fail")
 	}
-	return []Change{c}
-}
-
-// unmanagedBundles returns the schema bundles of a table that the schemas do not declare, and the
-// files of other programs in the one that they do.
-func unmanagedBundles(t store.Table, live *liveTable) []string {
-	var out []string
-	for _, id := range live.bundles.ids {
-		if t.Bundle == nil || id != t.Bundle.ID {
-			out = append(out, "schema bundle "+id)
-		}
-	}
-	if t.Bundle == nil || t.Bundle.Drop {
-		return out
-	}
-	want := filesOf(t.Bundle.Descriptors)
-	for _, f := range filesOf(live.bundles.own) {
-		if !known(f) && !want.replace(f) {
-			out = append(out, "file "+f.GetName()+" in schema bundle "+t.Bundle.ID)
-		}
-	}
-	return out
+	c.add(change)
 }
 
 // changeBundle makes a bundle one with some files, or deletes it, unless the server has no bundles, such as the emulator. A

@@ -22,16 +22,19 @@ import (
 func planFor(tables []store.Table, live map[string]*liveTable, recording map[string][]Change, allow []string) Plan {
 	var plan Plan
 	for _, t := range tables {
-		have := live[t.ID]
-		if have == nil {
-			have = &liveTable{}
-			plan.Changes = append(plan.Changes, Change{Kind: "table", Sign: "+", Table: t.ID, Says: splitsText(len(t.Splits))})
+		c := comparison{Table: t, live: live[t.ID]}
+		if c.live == nil {
+			c.live = &liveTable{}
+			c.add(Change{Kind: "table", Sign: "+", Says: splitsText(len(t.Splits))})
 		}
-		plan.Changes = append(plan.Changes, recording[t.ID]...)
-		for _, compare := range []func(store.Table, *liveTable) []Change{compareFamilies, compareKeySchema, compareTier, compareBundle, compareProtection} {
-			plan.Changes = append(plan.Changes, compare(t, have)...)
-		}
-		plan.Unmanaged = append(plan.Unmanaged, unmanagedIn(t, have)...)
+		c.changes = append(c.changes, recording[t.ID]...)
+		c.families()
+		c.keySchema()
+		c.tier()
+		c.bundle()
+		c.protection()
+		c.around()
+		plan.Changes, plan.Unmanaged = append(plan.Changes, c.changes...), append(plan.Unmanaged, c.unmanaged...)
 	}
 	for i, c := range plan.Changes {
 		plan.Changes[i].Refused = len(c.Hazards) > 0 && (c.never != "" || !slices.Contains(allow, c.Name()))
@@ -51,72 +54,91 @@ func splitsText(keys int) string {
 	return fmt.Sprintf("split at %d keys", keys)
 }
 
-// compareFamilies returns the changes of a table's families: first additions, then
-// other changes.
-func compareFamilies(t store.Table, live *liveTable) []Change {
-	var added, changed []Change
-	for _, f := range t.Families {
-		switch have, found := live.families[f.Name]; {
-		case !found:
-			c := Change{Kind: "family", Sign: "+", Table: t.ID, Family: f.Name, Says: showRule(f.GC), does: createFamily(f)}
-			if f.Sums {
-				c.Says += ", sums of integers"
-			}
-			added = append(added, c)
-		case have.valueType != wantType(f):
-			changed = append(changed, valueTypeChange(t.ID, f, have.valueType))
-		case !have.rule.Equal(f.GC):
-			changed = append(changed, ruleChange(t.ID, f, have.rule))
-		}
-	}
-	return append(added, changed...)
+// comparison compares a table of the schemas with the live one. Each of its methods adds what a plan says of one part.
+type comparison struct {
+	store.Table
+	live      *liveTable
+	changes   []Change
+	unmanaged []Unmanaged
 }
 
-// unmanagedIn returns what a live table has and its schemas do not know.
-func unmanagedIn(t store.Table, live *liveTable) []Unmanaged {
-	var out []Unmanaged
-	for _, name := range slices.Sorted(maps.Keys(live.families)) {
-		if !slices.ContainsFunc(t.Families, func(f store.Family) bool { return f.Name == name }) {
-			out = append(out, Unmanaged{Table: t.ID, Family: name})
+// add adds a change.
+func (c *comparison) add(change Change) {
+	change.Table = c.ID
+	c.changes = append(c.changes, change)
+}
+
+// unknown says of a part of a live table that the schemas do not have it.
+const unknown = ": not in the schemas"
+
+// leave adds a part of the live table that setup leaves alone.
+func (c *comparison) leave(what, more, means string) {
+	c.unmanaged = append(c.unmanaged, Unmanaged{Table: c.ID, Part: what + " of " + where(c.ID, "") + more, Means: means})
+}
+
+// families compares the families: first additions, then other changes.
+func (c *comparison) families() {
+	for _, f := range c.Families {
+		if !c.live.hasFamily(f.Name) {
+			added := Change{Kind: "family", Sign: "+", Family: f.Name, Says: showRule(f.GC), does: createFamily(f)}
+			if f.Sums {
+				added.Says += ", sums of integers"
+			}
+			c.add(added)
 		}
 	}
-	add := func(what, more, means string) {
-		out = append(out, Unmanaged{Table: t.ID, Part: what + " of " + where(t.ID, "") + more, Means: means})
+	for _, f := range c.Families {
+		switch have, found := c.live.families[f.Name]; {
+		case !found:
+		case have.valueType != wantType(f):
+			c.add(valueTypeChange(f, have.valueType))
+		case !have.rule.Equal(f.GC):
+			c.add(ruleChange(c.ID, f, have.rule))
+		}
 	}
-	const unknown = ": not in the schemas"
-	if live.keySchema != nil && t.KeySchema == nil {
-		add("row key schema", unknown, "GoogleSQL reads row keys by it, and fails on others")
+	for _, name := range slices.Sorted(maps.Keys(c.live.families)) {
+		if !slices.ContainsFunc(c.Families, func(f store.Family) bool { return f.Name == name }) {
+			c.unmanaged = append(c.unmanaged, Unmanaged{Table: c.ID, Family: name})
+		}
 	}
-	if live.tier != 0 && t.Tier == 0 {
-		add("infrequent access tier", ", for "+showTier(live.tier)+unknown, "a node reads at most 100 rows a second from it")
+}
+
+// protection compares the deletion protection.
+func (c *comparison) protection() {
+	switch want, have := c.DeletionProtection, c.live.protected; {
+	case want == bigtable.Protected && !have:
+		c.add(Change{Kind: "deletion_protection", Sign: "+", does: changeProtection(bigtable.Protected)})
+	case want == bigtable.Unprotected && have:
+		change := Change{Kind: "deletion_protection", Sign: "~", Says: "on → off", does: changeProtection(bigtable.Unprotected)}
+		change.hazard("drop_protection", "", "the table, its families and its instance can then be deleted")
+		c.add(change)
+	case have && want == bigtable.None:
+		c.leave("deletion protection", unknown, "Bigtable deletes neither the table nor its families")
 	}
-	if live.unseen.Micros {
-		add("granularity", ": MICROS (reads are exact to the microsecond, and writers store whole milliseconds)", "")
+}
+
+// around adds what a live table has of which no schema says anything.
+func (c *comparison) around() {
+	if c.live.unseen.Micros {
+		c.leave("granularity", ": MICROS (reads are exact to the microsecond, and writers store whole milliseconds)", "")
 	}
-	for _, bundle := range unmanagedBundles(t, live) {
-		add(bundle, unknown, "")
+	if c.live.stream > 0 {
+		c.leave("change stream", ", kept for "+showAge(c.live.stream), "its readers see each deletion by a garbage collection rule, but no change of a rule or family")
 	}
-	if live.protected && t.DeletionProtection == bigtable.None {
-		add("deletion protection", unknown, "Bigtable deletes neither the table nor its families")
-	}
-	if live.stream > 0 {
-		add("change stream", ", kept for "+showAge(live.stream), "its readers see each deletion by a garbage collection rule, but no change of a rule or family")
-	}
-	if live.backups != nil && !live.backups.Disabled {
+	if c.live.backups != nil && !c.live.backups.Disabled {
 		kept := ""
-		if age, ok := live.backups.RetentionPeriod.(time.Duration); ok {
+		if age, ok := c.live.backups.RetentionPeriod.(time.Duration); ok {
 			kept = ", kept for " + showAge(age)
 		}
-		add("automated backups", kept, "they have deleted and expired events until they expire, too")
+		c.leave("automated backups", kept, "they have deleted and expired events until they expire, too")
 	}
-	if backup := live.unseen.Backup; backup != nil {
-		part := where(t.ID, "") + ": restored from backup " + path.Base(backup.GetBackup())
+	if backup := c.live.unseen.Backup; backup != nil {
+		part := where(c.ID, "") + ": restored from backup " + path.Base(backup.GetBackup())
 		if end := backup.GetEndTime(); end != nil {
 			part += " of " + showDay(end.AsTime())
 		}
-		out = append(out, Unmanaged{Table: t.ID, Part: part, Means: afterRestore(t)})
+		c.unmanaged = append(c.unmanaged, Unmanaged{Table: c.ID, Part: part, Means: afterRestore(c.Table)})
 	}
-	return out
 }
 
 // afterRestore says what a restored table has, and what to do.
@@ -134,24 +156,11 @@ func afterRestore(t store.Table) string {
 	return "events that were deleted since are back, and later ones are missing; delete these again, set up the rules, and run btgen-live " + do
 }
 
-// compareProtection returns the change of a table's deletion protection, if any.
-func compareProtection(t store.Table, live *liveTable) []Change {
-	switch {
-	case t.DeletionProtection == bigtable.Protected && !live.protected:
-		return []Change{{Kind: "deletion_protection", Sign: "+", Table: t.ID, does: changeProtection(bigtable.Protected)}}
-	case t.DeletionProtection == bigtable.Unprotected && live.protected:
-		c := Change{Kind: "deletion_protection", Sign: "~", Table: t.ID, Says: "on → off", does: changeProtection(bigtable.Unprotected)}
-		c.hazard("drop_protection", "", "the table, its families and its instance can then be deleted")
-		return []Change{c}
-	}
-	return nil
-}
-
 // valueTypeChange returns the change of a family that has another value type and therefore
 // cannot store events, or their sums, regardless of its rule.
-func valueTypeChange(table string, f store.Family, have string) Change {
+func valueTypeChange(f store.Family, have string) Change {
 	c := Change{
-		Kind: "value_type", Sign: "~", Table: table, Family: f.Name, Says: cmp.Or(have, "none") + " → " + cmp.Or(wantType(f), "none"),
+		Kind: "value_type", Sign: "~", Family: f.Name, Says: cmp.Or(have, "none") + " → " + cmp.Or(wantType(f), "none"),
 		never: "give the family another name in the schema",
 	}
 	c.hazard("value_type", "", "Bigtable cannot change the value type of an existing family")
@@ -160,7 +169,7 @@ func valueTypeChange(table string, f store.Family, have string) Change {
 
 // ruleChange returns the change of a family's rule.
 func ruleChange(table string, f store.Family, have codec.GCRule) Change {
-	c := Change{Kind: "rule", Sign: "~", Table: table, Family: f.Name, Says: showRuleChange(have.Normalize(), f.GC.Normalize()), does: updateFamily(f, have)}
+	c := Change{Kind: "rule", Sign: "~", Family: f.Name, Says: showRuleChange(have.Normalize(), f.GC.Normalize()), does: updateFamily(f, have)}
 	dropped := f.GC.Normalize().Kind == codec.GCNone
 	switch {
 	case f.Sums: // a row without its sum is searched

@@ -27,24 +27,22 @@ func structType(k *store.KeySchema) *bigtable.StructType {
 	return t
 }
 
-// compareKeySchema returns the change of a table's row key schema, if any. Bigtable
-// allows adding one at any time, but not changing it.
-func compareKeySchema(t store.Table, live *liveTable) []Change {
-	want := structType(t.KeySchema)
-	switch {
-	case want == nil:
-		return nil
-	case live.keySchema == nil:
-		return []Change{{Kind: "row_key_schema", Sign: "+", Table: t.ID, Says: t.KeySchema.String(), does: addKeySchema(*want)}}
-	case bigtable.Equal(*want, *live.keySchema):
-		return nil
+// keySchema compares the row key schema. Bigtable allows adding one at any time, but not changing it.
+func (c *comparison) keySchema() {
+	switch want, have := structType(c.KeySchema), c.live.keySchema; {
+	case want == nil && have != nil:
+		c.leave("row key schema", unknown, "GoogleSQL reads row keys by it, and fails on others")
+	case want == nil, have != nil && bigtable.Equal(*want, *have):
+	case have == nil:
+		c.add(Change{Kind: "row_key_schema", Sign: "+", Says: c.KeySchema.String(), does: addKeySchema(*want)})
+	default:
+		change := Change{
+			Kind: "row_key_schema", Sign: "~", Says: "→ " + c.KeySchema.String(),
+			never: "first remove the existing one (gcloud beta bigtable tables update)",
+		}
+		change.hazard("row_key_schema", "", "it has a different one, which Bigtable cannot change")
+		c.add(change)
 	}
-	c := Change{
-		Kind: "row_key_schema", Sign: "~", Table: t.ID, Says: "→ " + t.KeySchema.String(),
-		never: "first remove the existing one (gcloud beta bigtable tables update)",
-	}
-	c.hazard("row_key_schema", "", "it has a different one, which Bigtable cannot change")
-	return []Change{c}
 }
 
 // addKeySchema adds a row key schema to a table without one.

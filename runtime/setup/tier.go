@@ -8,7 +8,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/btgen-dev/btgen/runtime/codec"
-	"github.com/btgen-dev/btgen/runtime/store"
 )
 
 // TierOf converts a configuration of tiered storage from the client's type.
@@ -33,23 +32,26 @@ func tierConfig(t codec.Tier) *bigtable.TieredStorageConfig {
 	return &bigtable.TieredStorageConfig{InfrequentAccess: &bigtable.TieredStorageIncludeIfOlderThan{Duration: after}}
 }
 
-// compareTier returns the change of a table's infrequent access tier, if any. Cells move in either
-// direction without being lost, but SSD must have room for those that come back.
-func compareTier(t store.Table, live *liveTable) []Change {
-	if t.Tier == 0 || t.Tier == live.tier || t.Tier == codec.SSDOnly && live.tier == 0 {
-		return nil
-	}
-	c := Change{Kind: "tier", Sign: "~", Table: t.ID, Says: showTier(live.tier) + " → " + showTier(t.Tier), does: changeTier(t.Tier)}
+// tier compares the infrequent access tier. Cells move in either direction without being lost, but SSD must have room for
+// those that come back.
+func (c *comparison) tier() {
+	want, have := c.Tier, c.live.tier
 	const back = "move back to SSD, whose nodes must have room for them: a cluster without it rejects writes"
+	change := Change{Kind: "tier", Sign: "~", Says: showTier(have) + " → " + showTier(want), does: changeTier(want)}
 	switch {
-	case live.tier == 0:
-		c.Sign, c.Says = "+", showTier(t.Tier)
-	case t.Tier == codec.SSDOnly:
-		c.hazard("drop_tier", "", "all cells "+back)
-	case t.Tier > live.tier:
-		c.because("", "younger cells "+back)
+	case want == 0 && have != 0:
+		c.leave("infrequent access tier", ", for "+showTier(have)+unknown, "a node reads at most 100 rows a second from it")
+		return
+	case want == have, want == codec.SSDOnly && have == 0:
+		return
+	case have == 0:
+		change.Sign, change.Says = "+", showTier(want)
+	case want == codec.SSDOnly:
+		change.hazard("drop_tier", "", "all cells "+back)
+	case want > have:
+		change.because("", "younger cells "+back)
 	}
-	return []Change{c}
+	c.add(change)
 }
 
 // showTier returns the age from which cells move to the infrequent access tier.
