@@ -59,7 +59,7 @@ type BackfillOptions struct {
 	Verify bool
 	// Timeout limits the time for which a read waits for its next row, and each write,
 	// including its retries. 0 means DefaultTimeout, as does a negative value for writes. A
-	// call that continues with a checkpoint waits up to twice the Timeout of the stopped one.
+	// call that continues with a checkpoint waits for twice the Timeout of the stopped one.
 	Timeout time.Duration
 	// Now is the clock for times to live; time.Now if nil.
 	Now func() time.Time
@@ -221,8 +221,8 @@ func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfi
 		return nil, err
 	}
 	b := &backfill{BackfillOptions: o, client: client, source: source, target: target, began: o.Now()}
-	b.Local = job.NewLocal(o.Workers, o.Rate, refusedCheckpoint)
-	b.Cancels, b.Again, b.Saves = o.Verify || o.DryRun, begunAgain, func() any { return &b.progress }
+	b.Local = job.NewLocal(o.Workers, o.Rate)
+	b.Cancels, b.Saves = o.Verify || o.DryRun, func() any { return &b.progress }
 	b.progress.Wait = 2 * b.requestTime()
 	b.clock = &b.Limit.Clock
 	if o.Sleep != nil {
@@ -468,40 +468,32 @@ func (b *backfill) scanner(l *mapping, table string) (*scanner, error) {
 	return s, err
 }
 
-// splits returns ranges of row keys of a table without its prefix.
-func (b *backfill) splits(ctx context.Context, table string) ([]KeyRange, error) {
-	id := b.TablePrefix + table
+// splits returns ranges of row keys of a table.
+func (b *backfill) splits(ctx context.Context, t JobTable) ([]KeyRange, error) {
+	id := b.TablePrefix + t.Table
 	return splits(ctx, OpenTable(b.client, id), id, b.Timeout)
 }
 
 // rangesOf returns the ranges of row keys of all tables of a mapping.
-func (b *backfill) rangesOf(ctx context.Context, l *mapping) (out []checkpointRange, err error) {
-	for _, t := range tablesOf(l, JobTable{}) {
-		ranges, err := b.splits(ctx, t.Table)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range ranges {
-			out = append(out, checkpointRange{Table: t.Table, Range: r})
-		}
-	}
-	return out, nil
+func (b *backfill) rangesOf(ctx context.Context, l *mapping) ([]jobRange, error) {
+	return jobRanges(ctx, tablesOf(l, JobTable{}), b.splits)
 }
 
 // split splits the source into ranges, or takes those of the checkpoint.
-func (b *backfill) split(ctx context.Context) (err error) {
+func (b *backfill) split(ctx context.Context) error {
 	b.Local.Started = time.Now()
 	found, err := b.resume()
 	b.progress.before, b.progress.beganAt = b.progress.counts().Events, b.progress.share()
 	if found || err != nil {
 		return err
 	}
-	b.progress.Ranges, err = b.rangesOf(ctx, b.source)
+	ranges, err := b.rangesOf(ctx, b.source)
+	b.progress.add(ranges)
 	return err
 }
 
 // rows calls f for the rows of a range of a table that can be claimed. It counts them, and those that cannot be decoded.
-func (b *backfill) rows(ctx context.Context, l *mapping, r checkpointRange, claims RowClaims, counts *BackfillCounts, f func(row untypedRow) error) error {
+func (b *backfill) rows(ctx context.Context, l *mapping, r jobRange, claims RowClaims, counts *BackfillCounts, f func(row untypedRow) error) error {
 	scanner, err := b.scanner(l, r.Table)
 	if err != nil {
 		return err
@@ -543,7 +535,7 @@ type rowChunk struct {
 // chunks calls f for the events of the rows of a range that can be claimed, of the source those that the target can store. The
 // last row of a chunk may exceed the limit of events.
 func (b *backfill) chunks(
-	ctx context.Context, l *mapping, r checkpointRange, limit int, claims RowClaims, counts *BackfillCounts, f func(c *rowChunk) error,
+	ctx context.Context, l *mapping, r jobRange, limit int, claims RowClaims, counts *BackfillCounts, f func(c *rowChunk) error,
 ) error {
 	if noClient(b.client) {
 		return &NoClientError{b.TablePrefix + r.Table}

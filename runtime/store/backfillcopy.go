@@ -46,9 +46,8 @@ const maxCopied = 5000
 //
 // A process that is killed cannot settle what it wrote. The next run has to know where that was,
 // since an event that is deleted in the meantime is in no range of the source anymore. Requests of
-// a killed process may still be on their way; each has a time limit, and the checkpoint says when
-// the last of them has ended (Until). After that time nothing arrives, so that settling is final.
-// The clock may have been set back meanwhile: a run never waits longer than requests take (Wait).
+// a killed process may still be on their way; each has a time limit, and the checkpoint says how long
+// the longest may take (Wait). The next run waits for as long: then nothing arrives, so that settling is final.
 //
 // # What is not deleted
 //
@@ -78,18 +77,11 @@ func (b *backfill) copyRange(ctx context.Context, i int) error {
 	if r.Done {
 		return nil
 	}
-	rest := r.Range
-	if r.Last != nil {
-		var some bool
-		if rest, some = rest.After(string(r.Last)); !some {
-			return b.copied(i, "", true, new(copier))
-		}
-	}
 	c, err := b.newCopier(r.Table, i)
 	if err != nil {
 		return err
 	}
-	return b.chunks(ctx, b.source, checkpointRange{Table: r.Table, Range: rest}, b.Limit.Chunk(maxCopied), allClaims{}, &c.counts, func(chunk *rowChunk) error {
+	return b.chunks(ctx, b.source, jobRange{Table: r.Table, Range: r.rest()}, b.Limit.Chunk(maxCopied), allClaims{}, &c.counts, func(chunk *rowChunk) error {
 		c.events = chunk.events
 		if err := c.write(ctx, chunk.within); err != nil {
 			return err
@@ -200,7 +192,7 @@ func (c *copier) write(ctx context.Context, within KeyRange) error {
 			return err
 		}
 	}
-	return c.settle(ctx, &within, true)
+	return c.settle(ctx, &within)
 }
 
 // put writes events at the rate.
@@ -214,10 +206,9 @@ func (c *copier) put(ctx context.Context, events []event) error {
 		if err := b.Limit.Wait(ctx, n); err != nil {
 			return err
 		}
-		err := b.request(ctx, func(ctx context.Context) error {
-			return c.writer.WriteAll(ctx, eventList(events[:n]), WriteOptions{LastWins: true})
-		})
-		if err != nil {
+		within, cancel := context.WithTimeout(ctx, b.requestTime())
+		err := c.writer.WriteAll(within, eventList(events[:n]), WriteOptions{LastWins: true})
+		if cancel(); err != nil {
 			return err
 		}
 		events = events[n:]
@@ -231,10 +222,10 @@ func (c *copier) remove(ctx context.Context, events []event) error {
 	if err := b.Limit.Wait(ctx, len(events)); err != nil {
 		return err
 	}
-	return b.request(ctx, func(ctx context.Context) error {
-		_, err := c.writer.deleteExactly(ctx, eventList(events))
-		return err
-	})
+	ctx, cancel := context.WithTimeout(ctx, b.requestTime())
+	defer cancel()
+	_, err := c.writer.deleteExactly(ctx, eventList(events))
+	return err
 }
 
 // fits returns a *BackfillError if the target would store an event of a row at another time, where it could replace another event: the event was written when the precision
@@ -247,8 +238,8 @@ func (b *backfill) fits(key string, events []event, sums *digester) error {
 		}
 		at := *b.source.Time(e)
 		if key == "" {
-			_, home := b.source.homeOf(e)
-			key = string(home)
+			home, _ := b.source.placeOf(e)
+			key = home.row
 		}
 		return &BackfillError{b.source.Table.ID, b.target.Table.ID, []string{fmt.Sprintf(
 			"the time %s in row %q is finer than the precision %v: copy with a finer time.precision, or leave the time out (From, To; --from, --to)",
@@ -289,7 +280,7 @@ func (b *backfill) copied(i int, last string, done bool, c *copier) error {
 	defer b.Mu.Unlock()
 	r := &b.progress.Ranges[i]
 	if last != "" {
-		r.Last = []byte(last)
+		r.finish(last)
 	}
 	r.Done, r.Flight = r.Done || done, nil
 	r.Counts.add(counts)

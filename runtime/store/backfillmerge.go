@@ -111,8 +111,7 @@ func (c *copier) fill(ctx context.Context) error {
 	if !c.merges {
 		return nil
 	}
-	clear(c.ofTarget.undecodable)
-	target, err := c.ofTarget.find(ctx, c.events, c.ofSource.placesOf(c.events))
+	target, err := c.ofTarget.find(ctx, c.events, c.backfill.source.placesOf(c.events))
 	if err != nil {
 		return err
 	}
@@ -124,21 +123,20 @@ func (c *copier) merge(source, target []event) error {
 	if !c.merges {
 		return nil
 	}
+	of, now := c.backfill.source, c.backfill.Now().Add(skew)
 	at := make(map[eventPlace]event, len(target))
-	for i := range target {
-		if place, ok := c.ofSource.places.of(target[i]); ok {
-			at[place] = target[i]
+	for _, e := range target {
+		if place, ok := of.placeOf(e); ok {
+			at[place] = e
 		}
 	}
-	now := c.backfill.Now().Add(skew)
-	for i := range source {
-		e := source[i]
-		place, _ := c.ofSource.places.of(e)
+	for _, e := range source {
+		place, _ := of.placeOf(e)
 		from, ok := at[place]
 		if !ok {
 			continue
 		}
-		p, columns := c.backfill.source.lacks(e, now)
+		p, columns := of.lacks(e, now)
 		for _, column := range columns {
 			if p.columns.holds(from, column) {
 				if err := p.take(e, column, p.columns.datum(from, column)); err != nil {

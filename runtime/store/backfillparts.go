@@ -16,9 +16,9 @@ type BackfillParts struct{ b *backfill }
 
 // placesNote names places of events.
 type placesNote struct {
-	Table  string   `json:"table,omitempty"` // of the source that has the events; empty if it lacks them
-	Rows   KeyRange `json:"rows"`
-	Places []byte   `json:"places"`
+	Table  string      `json:"table,omitempty"` // of the source that has the events; empty if it lacks them
+	Rows   KeyRange    `json:"rows"`
+	Places []rowPlaces `json:"places"`
 }
 
 // NewBackfillParts returns the steps of a backfill that began at a time, and the errors of Backfill for
@@ -71,7 +71,7 @@ func tablesOf(l *mapping, like JobTable) (all []JobTable) {
 
 // Splits is that of JobParts.
 func (p *BackfillParts) Splits(ctx context.Context, t JobTable) ([]KeyRange, error) {
-	return p.made().splits(ctx, t.Table)
+	return p.made().splits(ctx, t)
 }
 
 // attemptTime is how long an attempt of Do may take.
@@ -87,7 +87,7 @@ func (p *BackfillParts) Pause() time.Duration { return p.Wait() }
 // Find notes the places of the events of claimed rows of a table: of the source, or of those in the target that the
 // source lacks and only a stopped backfill can have written.
 func (p *BackfillParts) Find(ctx context.Context, t JobTable, within KeyRange, claims RowClaims, emit func(JobNote)) (counts JobCounts, err error) {
-	b, in, c := p.made(), checkpointRange{Table: t.Table, Range: within}, &counts.Backfill
+	b, in, c := p.made(), jobRange{Table: t.Table, Range: within}, &counts.Backfill
 	if t.Sweep {
 		err = b.sweepRange(ctx, in, claims, func(lacking []event) error {
 			kept := lacking
@@ -99,7 +99,7 @@ func (p *BackfillParts) Find(ctx context.Context, t JobTable, within KeyRange, c
 				c.OnlyTarget += int64(len(lacking) - len(kept))
 			}
 			if len(kept) > 0 {
-				emit(note(placesNote{Places: b.encodePlaces(nil, kept)}))
+				emit(note(placesNote{Places: b.source.noted(nil, kept)}))
 			}
 			return nil
 		})
@@ -107,7 +107,7 @@ func (p *BackfillParts) Find(ctx context.Context, t JobTable, within KeyRange, c
 	}
 	err = b.chunks(ctx, b.source, in, maxCopied, claims, c, func(read *rowChunk) error {
 		c.Events += int64(len(read.events))
-		if places := b.encodePlaces(nil, read.events); len(places) > 0 {
+		if places := b.source.noted(nil, read.events); len(places) > 0 {
 			emit(note(placesNote{t.Table, KeyRange{read.within.Start, read.last + "\x00"}, places}))
 		}
 		return nil
@@ -124,35 +124,34 @@ func (p *BackfillParts) Do(ctx context.Context, n JobNote) (oldest time.Time, co
 	if err != nil {
 		return oldest, counts, err
 	}
-	wanted := c.ofSource.placesOf(places)
+	wanted := p.b.source.placesOf(places)
 	var counted BackfillCounts // by Find
 	if err := p.b.chunks(ctx, p.b.source, rows, maxCopied, allClaims{}, &counted, func(read *rowChunk) error {
-		c.events = c.ofSource.wanted(c.events, read.events, wanted)
+		c.events = p.b.source.among(c.events, read.events, wanted)
 		return nil
 	}); err != nil {
 		return oldest, counts, err
 	}
-	found := c.ofSource.placesOf(c.events)
+	found := p.b.source.placesOf(c.events)
 	lost := slices.DeleteFunc(places, func(e event) bool {
-		at, _ := c.ofSource.places.of(e)
-		_, is := found[at]
-		return is
+		at, _ := p.b.source.placeOf(e)
+		return found[at]
 	})
 	if err := c.write(ctx, rows.Range); err != nil {
 		return oldest, counts, err
 	}
 	c.events = lost
-	err = c.settle(ctx, nil, true)
+	err = c.settle(ctx, nil)
 	return c.oldest, JobCounts{Backfill: c.counts}, err
 }
 
 // open returns a copier, and the rows and places of a note.
-func (p *BackfillParts) open(n JobNote) (c *copier, rows checkpointRange, places []event, err error) {
+func (p *BackfillParts) open(n JobNote) (c *copier, rows jobRange, places []event, err error) {
 	var of placesNote
 	damaged := json.Unmarshal(n, &of)
-	rows = checkpointRange{Table: cmp.Or(of.Table, p.made().source.Table.ID), Range: of.Rows}
+	rows = jobRange{Table: cmp.Or(of.Table, p.made().source.Table.ID), Range: of.Rows}
 	if c, err = p.made().newCopier(rows.Table, -1); err == nil {
-		places, err = p.b.decodePlaces(of.Places)
+		places, err = p.b.source.eventsAt(of.Places)
 	}
 	err = cmp.Or(err, damaged)
 	return c, rows, places, err
@@ -176,8 +175,8 @@ func (p *BackfillParts) Differs(ctx context.Context, n JobNote) (differs bool, e
 				return false, err
 			}
 		}
-		missing, differing, deleted, err := c.differences(ctx, places, &rows.Range, 0, true, false)
-		if err != nil || len(missing)+len(differing)+len(deleted) == 0 {
+		found, err := c.differences(ctx, places, &rows.Range, 0, false)
+		if err != nil || found.count() == 0 {
 			return false, err
 		}
 	}
@@ -192,7 +191,7 @@ func (p *BackfillParts) Settle(ctx context.Context, n JobNote) (counts JobCounts
 		return counts, err
 	}
 	c.events = places
-	err = c.settle(ctx, nil, true)
+	err = c.settle(ctx, nil)
 	c.counts.Events = 0
 	return JobCounts{Backfill: c.counts}, err
 }

@@ -195,7 +195,7 @@ func TestBackfillPartsOfSplitRanges(t *testing.T) {
 	if must(t, err); !ended.IsZero() {
 		t.Error(ended)
 	}
-	if _, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles", Places: []byte{9}})); !errors.Is(err, errPlaces) {
+	if _, _, err = steps.Do(t.Context(), note(placesNote{Table: "singles", Places: []rowPlaces{{Row: []byte{9}, At: [][3]int64{{}}}}})); !errors.Is(err, errPlaces) {
 		t.Error(err)
 	}
 }

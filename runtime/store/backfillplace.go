@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"time"
@@ -12,48 +10,46 @@ import (
 	"github.com/btgen-dev/btgen/runtime/codec"
 )
 
-// eventPlace identifies the series, time and sequence number of an event. It is a hash of
-// its row key in the source, which all workers of a process compute alike.
-type eventPlace [2]uint64
-
-var placeSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-
-// placer computes places. It is not safe for concurrent use.
-type placer struct {
-	source *mapping
-	text   []byte
+// eventPlace identifies the series, time and sequence number of an event: by the key of its row in the source, or that of its first
+// column if each field has its own row; the seconds and nanoseconds of its time; and its sequence number.
+type eventPlace struct {
+	row string
+	at  [3]int64
 }
 
-// of returns the place of an event; false if the source cannot store it.
-func (p *placer) of(e event) (eventPlace, bool) {
-	l, key := p.source.homeOf(e)
-	if key == nil {
-		return eventPlace{}, false
-	}
-	return p.at(string(key), *l.Time(e), l.sequenceOf(e)), true
-}
-
-// at returns the place of an event with a row key, time and sequence number.
-func (p *placer) at(key string, t time.Time, sequence uint32) (out eventPlace) {
-	p.text = appendPlace(p.text[:0], "", key, t, sequence)
-	for i, seed := range placeSeeds {
-		out[i] = maphash.Bytes(seed, p.text)
-	}
-	return out
-}
-
-// homeOf returns the mapping that stores an event and the key of its row, or that of its
-// first column if each field has its own row; nil if no mapping stores it.
-func (l *mapping) homeOf(e event) (*mapping, []byte) {
+// placeOf returns the place of an event; false if no mapping stores it.
+func (l *mapping) placeOf(e event) (eventPlace, bool) {
 	p := l.periodOf(e)
 	if p == nil {
-		return nil, nil
+		return eventPlace{}, false
 	}
 	key, err := p.firstKey(e)
-	if err != nil {
-		return nil, nil
+	at := *p.Time(e)
+	return eventPlace{string(key), [3]int64{at.Unix(), int64(at.Nanosecond()), int64(p.sequenceOf(e))}}, err == nil
+}
+
+// placeSet is a set of places.
+type placeSet map[eventPlace]bool
+
+// placesOf returns the places of events.
+func (l *mapping) placesOf(events []event) placeSet {
+	all := make(placeSet, len(events))
+	for _, e := range events {
+		if at, ok := l.placeOf(e); ok {
+			all[at] = true
+		}
 	}
-	return p, key
+	return all
+}
+
+// among appends those of some events that are at places.
+func (l *mapping) among(dst, events []event, wanted placeSet) []event {
+	for _, e := range events {
+		if at, ok := l.placeOf(e); ok && wanted[at] {
+			dst = append(dst, e)
+		}
+	}
+	return dst
 }
 
 // periodOf returns the mapping whose layout has the time of an event; nil if none has.
@@ -66,94 +62,62 @@ func (l *mapping) periodOf(e event) *mapping {
 	return nil
 }
 
-// appendPlace appends a place. previous is the key of the place before it, whose beginning
-// is left out.
-func appendPlace(dst []byte, previous, key string, t time.Time, sequence uint32) []byte {
-	common := 0
-	for common < len(previous) && common < len(key) && previous[common] == key[common] {
-		common++
-	}
-	dst = binary.AppendUvarint(dst, uint64(common))
-	dst = binary.AppendUvarint(dst, uint64(len(key)-common))
-	dst = append(dst, key[common:]...)
-	dst = binary.AppendVarint(dst, t.Unix())
-	dst = binary.AppendUvarint(dst, uint64(t.Nanosecond()))
-	return binary.AppendUvarint(dst, uint64(sequence))
+// rowPlaces are the places of adjacent events in a row, as checkpoints and notes have them.
+type rowPlaces struct {
+	Row []byte     `json:"row"`
+	At  [][3]int64 `json:"at"`
 }
 
-// errPlaces is the error for places that cannot be decoded.
+// errPlaces is the error for places that no event can have.
 var errPlaces = errors.New("damaged: undecodable places of events")
 
-// encodePlaces returns the places of events, for a checkpoint.
-func (b *backfill) encodePlaces(dst []byte, events []event) []byte {
-	previous := ""
-	for i := range events {
-		e := events[i]
-		l, key := b.source.homeOf(e)
-		if key == nil {
+// noted appends the places of events.
+func (l *mapping) noted(dst []rowPlaces, events []event) []rowPlaces {
+	for _, e := range events {
+		place, ok := l.placeOf(e)
+		if !ok {
 			continue
 		}
-		dst = appendPlace(dst, previous, string(key), *l.Time(e), l.sequenceOf(e))
-		previous = string(key)
+		if n := len(dst); n == 0 || string(dst[n-1].Row) != place.row {
+			dst = append(dst, rowPlaces{Row: []byte(place.row)})
+		}
+		of := &dst[len(dst)-1]
+		of.At = append(of.At, place.at)
 	}
 	return dst
 }
 
-// decodePlaces returns events at places: they have only a series, a time and a sequence number.
-func (b *backfill) decodePlaces(text []byte) (events []event, err error) {
-	number := func() (n uint64) {
-		n, size := binary.Uvarint(text)
-		if size <= 0 {
-			err = errPlaces
-			return 0
+// eventsAt returns events at places: they have only a series, a time and a sequence number.
+func (l *mapping) eventsAt(places []rowPlaces) (events []event, err error) {
+	for _, row := range places {
+		for _, at := range row.At {
+			e, ok := l.eventAt(eventPlace{string(row.Row), at})
+			if !ok {
+				return nil, errPlaces
+			}
+			events = append(events, e)
 		}
-		text = text[size:]
-		return n
-	}
-	key := ""
-	for len(text) > 0 {
-		common, rest := number(), number()
-		if err != nil || common > uint64(len(key)) || rest > uint64(len(text)) {
-			return nil, errPlaces
-		}
-		key = key[:common] + string(text[:rest])
-		text = text[rest:]
-		seconds, size := binary.Varint(text)
-		if size <= 0 {
-			return nil, errPlaces
-		}
-		text = text[size:]
-		nanos, sequence := number(), number()
-		if err != nil || nanos >= 1e9 || sequence > 1<<32-1 {
-			return nil, errPlaces
-		}
-		e, ok := b.atPlace(key, time.Unix(seconds, int64(nanos)).UTC(), uint32(sequence))
-		if !ok {
-			return nil, errPlaces
-		}
-		events = append(events, e)
 	}
 	return events, nil
 }
 
-// atPlace returns an event with a row key of the source, a time and a sequence number; false if
-// there is none.
-func (b *backfill) atPlace(key string, t time.Time, sequence uint32) (event, bool) {
-	e := b.source.new()
-	*b.source.Time(e) = t
-	p := b.source.periodOf(e)
+// eventAt returns an event at a place; false if there is none.
+func (l *mapping) eventAt(place eventPlace) (event, bool) {
+	e, t := l.new(), time.Unix(place.at[0], place.at[1]).UTC()
+	*l.Time(e) = t
+	p := l.periodOf(e)
 	if p == nil {
 		return e, false
 	}
-	if _, err := p.parse(key, e); err != nil {
+	if _, err := p.parse(place.row, e); err != nil {
 		return e, false
 	}
 	*p.Time(e) = t
 	switch {
 	case p.Sequence != nil:
-		*p.Sequence(e) = sequence
+		*p.Sequence(e) = uint32(place.at[2])
 	case p.sequence != nil:
-		*p.sequence(e) = sequence
+		*p.sequence(e) = uint32(place.at[2])
 	}
 	return e, true
 }
@@ -161,18 +125,15 @@ func (b *backfill) atPlace(key string, t time.Time, sequence uint32) (event, boo
 // finder reads the events that a table has at the places of others. It is not safe for
 // concurrent use.
 type finder struct {
+	*backfill
 	table       *mapping
 	scanners    map[string]*scanner // by the ID of the table
-	places      *placer
-	undecodable map[eventPlace]bool // the places that the table may have without being able to read them
-	skip        bool                // rows that cannot be decoded are no errors
+	undecodable placeSet            // of events that the table may have without being able to read them
 }
 
 // newFinder returns a finder for a table of the schema.
 func (b *backfill) newFinder(l *mapping) (*finder, error) {
-	f := &finder{
-		table: l, scanners: map[string]*scanner{}, places: &placer{source: b.source}, undecodable: map[eventPlace]bool{}, skip: b.SkipUndecodable,
-	}
+	f := &finder{backfill: b, table: l, scanners: map[string]*scanner{}, undecodable: placeSet{}}
 	for _, p := range l.Periods() {
 		s, err := b.scanner(l, p.Table.ID)
 		if err != nil {
@@ -210,9 +171,10 @@ func (f *finder) rowsOf(events []event) (keys map[string][]string, from, to time
 	return keys, from, to
 }
 
-// find returns the events of the table at places, which wanted has, too.
-func (f *finder) find(ctx context.Context, places []event, wanted map[eventPlace]int) (found []event, err error) {
-	keys, from, to := f.rowsOf(places)
+// find returns the events that the table has at the places of others, which wanted has.
+func (f *finder) find(ctx context.Context, others []event, wanted placeSet) (found []event, err error) {
+	clear(f.undecodable)
+	keys, from, to := f.rowsOf(others)
 	for _, table := range slices.Sorted(maps.Keys(keys)) {
 		slices.Sort(keys[table])
 		for list := range codec.KeyLists(slices.Values(slices.Compact(keys[table])), false, codec.MaxRowSet) {
@@ -220,9 +182,9 @@ func (f *finder) find(ctx context.Context, places []event, wanted map[eventPlace
 			events := s.list()
 			s.some(ctx, []codec.Rows{list}, from, to, events, func(row untypedRow, failed error) bool {
 				if failed == nil {
-					found = f.wanted(found, s.kept(events), wanted)
+					found = f.source.among(found, s.kept(events), wanted)
 				} else {
-					err = f.failed(failed, row.Key, places)
+					err = f.failed(failed, row.Key, others)
 				}
 				return err == nil
 			})
@@ -234,38 +196,18 @@ func (f *finder) find(ctx context.Context, places []event, wanted map[eventPlace
 	return found, nil
 }
 
-// wanted appends the events that are at wanted places.
-func (f *finder) wanted(dst, events []event, wanted map[eventPlace]int) []event {
-	for i := range events {
-		if at, ok := f.places.of(events[i]); ok {
-			if _, is := wanted[at]; is {
-				dst = append(dst, events[i])
-			}
-		}
-	}
-	return dst
-}
-
-// failed marks the places of a row that cannot be decoded, or returns the error.
+// failed notes the places of events in a row that cannot be decoded, or returns the error.
 func (f *finder) failed(err error, key string, events []event) error {
-	if !f.skip || !isDecodeError(err) {
+	if !f.SkipUndecodable || !isDecodeError(err) {
 		return err
 	}
-	f.markUndecodable(key, events)
-	return nil
-}
-
-// markUndecodable marks the places of events in a row.
-func (f *finder) markUndecodable(key string, events []event) {
 	for i := range events {
-		e := events[i : i+1]
-		keys, _, _ := f.rowsOf(e)
+		keys, _, _ := f.rowsOf(events[i : i+1])
 		for _, rows := range keys {
-			if slices.Contains(rows, key) {
-				if at, ok := f.places.of(e[0]); ok {
-					f.undecodable[at] = true
-				}
+			if at, ok := f.source.placeOf(events[i]); ok && slices.Contains(rows, key) {
+				f.undecodable[at] = true
 			}
 		}
 	}
+	return nil
 }

@@ -16,84 +16,91 @@ const (
 	maxSuspects = 100_000
 )
 
-// difference is what a table has at a place.
+// difference is what the tables have at a place.
 type difference struct {
-	source, target     Digest
-	inSource, inTarget []event
-	ofSource, ofTarget []Digest // one for each event
-	undecodable        bool
+	source, target side
+	undecodable    bool
+}
+
+// side is what a table has at a place.
+type side struct {
+	events  []event
+	digests []Digest // of each event
+	sum     Digest
 }
 
 // settle makes the target equal to the source at the places of c.events: it reads the target, then
 // the source, and changes the target, until they are equal. within is the range of the source that
-// contains the places, or nil if they are read one by one. known is whether a copy may have
-// written these events, so that they are deleted where the source has lost them.
-func (c *copier) settle(ctx context.Context, within *KeyRange, known bool) error {
-	open := c.events
-	complete := within != nil // the events have their values, and are not only places
-	written := 0              // how many of them the last change has written
-	if complete && !c.backfill.Repair {
+// contains the places, or nil if they are read one by one, and the events are only places.
+func (c *copier) settle(ctx context.Context, within *KeyRange) error {
+	open, whole := c.events, within != nil
+	written := 0 // how many of them the last change has written
+	if whole && !c.backfill.Repair {
 		written = len(open)
 	}
 	for round := 0; len(open) > 0; round++ {
-		missing, differing, deleted, err := c.differences(ctx, open, within, written, known, complete)
-		if err != nil || len(missing)+len(differing)+len(deleted) == 0 {
+		found, err := c.differences(ctx, open, within, written, whole)
+		if err != nil || found.count() == 0 {
 			return err
 		}
 		within = nil
 		if round == maxRounds {
-			c.counts.Unsettled += int64(len(missing) + len(differing) + len(deleted))
+			c.counts.Unsettled += int64(found.count())
 			return nil
 		}
-		if open, err = c.repair(ctx, missing, differing, deleted); err != nil {
+		if open, err = c.repair(ctx, found); err != nil {
 			return err
 		}
-		written = len(open) - len(deleted)
+		written = len(open) - len(found.deleted)
 	}
 	return nil
 }
 
+// unequal are events that differ in the tables: those of the source that the target lacks, those of the source that differ there, and
+// those that the source has lost.
+type unequal struct{ missing, differing, deleted []event }
+
+func (u *unequal) count() int { return len(u.missing) + len(u.differing) + len(u.deleted) }
+
 // differences reads the target, then the source, and returns what differs at places, as compare does.
-func (c *copier) differences(ctx context.Context, open []event, within *KeyRange, written int, known, complete bool) (missing, differing, deleted []event, err error) {
-	wanted := c.ofSource.placesOf(open)
-	clear(c.ofSource.undecodable)
-	clear(c.ofTarget.undecodable)
+func (c *copier) differences(ctx context.Context, open []event, within *KeyRange, written int, whole bool) (found unequal, err error) {
+	of := c.backfill.source
+	wanted := of.placesOf(open)
 	target, err := c.ofTarget.find(ctx, open, wanted)
 	if err != nil {
-		return nil, nil, nil, err
+		return found, err
 	}
 	source, err := c.readSource(ctx, open, wanted, within)
 	if err != nil {
-		return nil, nil, nil, err
+		return found, err
 	}
 	if err := c.merge(source, target); err != nil {
-		return nil, nil, nil, err
+		return found, err
 	}
 	c.sums.move(c.backfill.Now())
-	if equal, err := c.equal(target, source); err != nil || equal {
-		return nil, nil, nil, err
+	all := make(map[eventPlace]*difference, len(wanted))
+	for at := range wanted {
+		all[at] = &difference{undecodable: c.ofSource.undecodable[at] || c.ofTarget.undecodable[at]}
 	}
-	return c.compare(open, target, source, written, known, complete)
-}
-
-func (f *finder) placesOf(events []event) map[eventPlace]int {
-	wanted := make(map[eventPlace]int, len(events))
-	for i := range events {
-		if at, ok := f.places.of(events[i]); ok {
-			wanted[at] = i
-		}
+	err = c.group(target, func(at eventPlace) *side { return &all[at].target })
+	if err == nil {
+		err = c.group(source, func(at eventPlace) *side { return &all[at].source })
 	}
-	return wanted
+	if err != nil {
+		return found, err
+	}
+	return c.compare(open, all, written, whole), nil
 }
 
 // readSource returns what the source has at places.
-func (c *copier) readSource(ctx context.Context, open []event, wanted map[eventPlace]int, within *KeyRange) ([]event, error) {
+func (c *copier) readSource(ctx context.Context, open []event, wanted placeSet, within *KeyRange) ([]event, error) {
 	b := c.backfill
 	var merged int64
 	if within == nil {
 		found, err := c.ofSource.find(ctx, open, wanted)
 		return distinct(b.source, b.target, found, &merged), err
 	}
+	clear(c.ofSource.undecodable)
 	var found []event
 	for row, err := range c.scanner.each(ctx, *within, b.From, b.To) {
 		if err != nil {
@@ -102,98 +109,57 @@ func (c *copier) readSource(ctx context.Context, open []event, wanted map[eventP
 			}
 			continue
 		}
-		found = c.ofSource.wanted(found, distinct(b.source, b.target, row.Events, &merged), wanted)
+		found = b.source.among(found, distinct(b.source, b.target, row.Events, &merged), wanted)
 	}
 	return found, nil
 }
 
-// equal reports whether the tables have the same events.
-func (c *copier) equal(target, source []event) (bool, error) {
-	a, err := c.sum(target)
-	if err != nil {
-		return false, err
-	}
-	b, err := c.sum(source)
-	return a == b, err
-}
-
-func (c *copier) sum(events []event) (total Digest, err error) {
-	for i := range events {
-		sum, err := c.sums.of(events[i])
-		if err != nil && !isExpired(err) {
-			return total, err
-		}
-		total.Add(sum)
-	}
-	return total, nil
-}
-
-// group adds events by place.
-func (c *copier) group(into map[eventPlace]*difference, events []event, ofSource bool) error {
-	for i := range events {
-		sum, err := c.sums.of(events[i])
+// group adds events to what a table has at their places, without those that the target does not store because they have expired.
+func (c *copier) group(events []event, at func(eventPlace) *side) error {
+	for _, e := range events {
+		sum, err := c.sums.of(e)
 		if isExpired(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		at, _ := c.ofSource.places.of(events[i])
-		d := into[at]
-		if d == nil {
-			continue
-		}
-		if ofSource {
-			d.source.Add(sum)
-			d.inSource, d.ofSource = append(d.inSource, events[i]), append(d.ofSource, sum)
-		} else {
-			d.target.Add(sum)
-			d.inTarget, d.ofTarget = append(d.inTarget, events[i]), append(d.ofTarget, sum)
-		}
+		place, _ := c.backfill.source.placeOf(e)
+		has := at(place)
+		has.events, has.digests = append(has.events, e), append(has.digests, sum)
+		has.sum.Add(sum)
 	}
 	return nil
 }
 
-// compare returns what differs at places: events of the source that the target lacks, and those
-// that differ there; and events that the source has lost. The first written places are those at
-// which the last change was a write.
-func (c *copier) compare(open, target, source []event, written int, known, complete bool) (missing, differing, deleted []event, err error) {
-	all := make(map[eventPlace]*difference, len(open))
-	places := make([]eventPlace, len(open))
-	for i := range open {
-		places[i], _ = c.ofSource.places.of(open[i])
-		all[places[i]] = &difference{undecodable: c.ofSource.undecodable[places[i]] || c.ofTarget.undecodable[places[i]]}
-	}
-	if err = c.group(all, target, false); err == nil {
-		err = c.group(all, source, true)
-	}
-	if err != nil {
-		return nil, nil, nil, err
-	}
+// compare returns what differs at places. The first written of open are those at which the last change was a write; whole is whether
+// these have their values.
+func (c *copier) compare(open []event, all map[eventPlace]*difference, written int, whole bool) (out unequal) {
 	c.ends.move(c.backfill.Now().Add(skew))
-	for i := range open {
-		d := all[places[i]]
+	for i, e := range open {
+		at, _ := c.backfill.source.placeOf(e)
+		d := all[at]
 		if d == nil || d.undecodable || c.settled(d) {
 			continue
 		}
-		delete(all, places[i]) // a place may be in the list several times
-		switch {
-		case len(d.inSource) == 0:
-			if known && (complete && c.wouldHold(open[i]) || !complete && c.wouldHoldCopy(d.inTarget[0])) {
-				deleted = append(deleted, open[i])
+		delete(all, at) // a place may be in the list several times
+		switch n := len(d.source.events); {
+		case n == 0:
+			if whole && c.wouldHold(e) || !whole && c.wouldHoldCopy(d.target.events[0]) {
+				out.deleted = append(out.deleted, e)
 			}
-		case len(d.inTarget) == 0 && c.ranked && i < written:
-			c.replaced(len(d.inSource))
-		case len(d.inTarget) == 0:
-			missing = append(missing, d.inSource...)
-			if complete && i >= written && !c.backfill.Repair {
+		case len(d.target.events) == 0 && c.ranked && i < written:
+			c.replaced(n)
+		case len(d.target.events) == 0:
+			out.missing = append(out.missing, d.source.events...)
+			if whole && i >= written && !c.backfill.Repair {
 				c.counts.Events++ // it was deleted, and written again
 			}
 		default:
-			differing = append(differing, d.inSource...)
+			out.differing = append(out.differing, d.source.events...)
 		}
 	}
-	return missing, differing, deleted, nil
+	return out
 }
 
 // replaced counts events that were written and that newer ones replace in the target.
@@ -208,13 +174,13 @@ func (c *copier) replaced(events int) {
 // settled reports whether nothing is to be done at a place. A target that keeps all values of an
 // event may have more of them than a source that keeps the last.
 func (c *copier) settled(d *difference) bool {
-	if d.source == d.target {
+	if d.source.sum == d.target.sum {
 		return true
 	}
-	if !c.appends || c.alike || len(d.ofSource) == 0 {
+	if !c.appends || c.alike || len(d.source.events) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(d.ofSource, func(sum Digest) bool { return !slices.Contains(d.ofTarget, sum) })
+	return !slices.ContainsFunc(d.source.digests, func(sum Digest) bool { return !slices.Contains(d.target.digests, sum) })
 }
 
 // wouldHold reports whether the source would have an event if it had not been deleted: no
@@ -232,15 +198,14 @@ func (c *copier) wouldHold(e event) bool {
 func (c *copier) wouldHoldCopy(e event) bool { return !c.backfill.untold.source && c.wouldHold(e) }
 
 // repair changes the target. It returns the events at whose places it did.
-func (c *copier) repair(ctx context.Context, missing, differing, deleted []event) ([]event, error) {
-	c.counts.Changed += int64(len(missing) + len(differing))
-	c.counts.Deleted += int64(len(deleted))
-	c.counts.Events -= int64(len(deleted))
-	gone := deleted
+func (c *copier) repair(ctx context.Context, found unequal) ([]event, error) {
+	changed, gone := slices.Concat(found.missing, found.differing), found.deleted
+	c.counts.Changed += int64(len(changed))
+	c.counts.Deleted += int64(len(gone))
+	c.counts.Events -= int64(len(gone))
 	if c.appends && c.alike {
-		gone = slices.Concat(deleted, differing) // a write only adds values
+		gone = slices.Concat(gone, found.differing) // a write only adds values
 	}
-	changed := slices.Concat(missing, differing)
 	if len(gone) > 0 {
 		if err := c.remove(ctx, gone); err != nil {
 			return nil, err
@@ -249,30 +214,26 @@ func (c *copier) repair(ctx context.Context, missing, differing, deleted []event
 	if err := c.put(ctx, changed); err != nil {
 		return nil, err
 	}
-	return slices.Concat(changed, deleted), nil
+	return slices.Concat(changed, found.deleted), nil
 }
 
-// settleStopped settles what a run wrote that stopped.
+// settleStopped settles what a run wrote that stopped, when none of its requests can arrive any more.
 func (b *backfill) settleStopped(ctx context.Context) error {
-	if !b.stopped() {
+	wait := b.progress.stopped
+	if wait == 0 {
 		return nil
 	}
-	if wait := b.stillArriving(); wait > 0 {
-		b.progress.waiting = wait
-		b.Tell(true)
-		b.progress.waiting = 0
-		if err := b.clock.Sleep(ctx, wait); err != nil {
-			return err
-		}
+	b.progress.waiting = wait
+	b.Tell(true)
+	b.progress.waiting = 0
+	if err := b.clock.Sleep(ctx, wait); err != nil {
+		return err
 	}
 	return b.Each(ctx, len(b.progress.Ranges), func(ctx context.Context, i int) error {
 		r := &b.progress.Ranges[i]
-		if len(r.Flight) == 0 {
-			return nil
-		}
-		events, err := b.decodePlaces(r.Flight)
-		if err != nil {
-			return b.Unusable(err)
+		events, err := b.source.eventsAt(r.Flight)
+		if len(events) == 0 {
+			return err
 		}
 		return b.settlePlaces(ctx, events, func() { r.Flight = nil })
 	})
@@ -286,7 +247,7 @@ func (b *backfill) settlePlaces(ctx context.Context, events []event, done func()
 	}
 	for part := range slices.Chunk(events, maxCopied) {
 		c.events = append(c.events[:0], part...)
-		if err := c.settle(ctx, nil, true); err != nil {
+		if err := c.settle(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -327,7 +288,7 @@ func (b *backfill) sweep(ctx context.Context) error {
 }
 
 // sweepRange calls f for events in a range of row keys of the target that the source lacks.
-func (b *backfill) sweepRange(ctx context.Context, r checkpointRange, claims RowClaims, f func(lacking []event) error) error {
+func (b *backfill) sweepRange(ctx context.Context, r jobRange, claims RowClaims, f func(lacking []event) error) error {
 	c, err := b.newCopier(b.source.Table.ID, -1)
 	if err != nil {
 		return err
@@ -355,7 +316,7 @@ func (b *backfill) suspect(ctx context.Context, lacking []event) error {
 		lacking = lacking[:free]
 	}
 	b.progress.suspects += len(lacking)
-	b.progress.Suspects = append(b.progress.Suspects, b.encodePlaces(nil, lacking)...)
+	b.progress.Suspects = b.source.noted(b.progress.Suspects, lacking)
 	return nil
 }
 
@@ -364,14 +325,13 @@ func (c *copier) lacking(ctx context.Context, f *finder, events []event, held fu
 	if len(events) == 0 {
 		return nil, nil
 	}
-	lacking := c.ofSource.placesOf(events)
-	clear(f.undecodable)
+	of := c.backfill.source
+	lacking := of.placesOf(events)
 	found, err := f.find(ctx, events, lacking)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range found {
-		at, _ := c.ofSource.places.of(e)
+	for at := range of.placesOf(found) {
 		delete(lacking, at)
 	}
 	for at := range f.undecodable {
@@ -380,8 +340,7 @@ func (c *copier) lacking(ctx context.Context, f *finder, events []event, held fu
 	c.ends.move(c.backfill.Now().Add(skew))
 	var out []event
 	for _, e := range events {
-		at, _ := c.ofSource.places.of(e)
-		if _, is := lacking[at]; is && held(e) {
+		if at, _ := of.placeOf(e); lacking[at] && held(e) {
 			delete(lacking, at)
 			out = append(out, e)
 		}
@@ -395,9 +354,9 @@ func (b *backfill) settleSuspects(ctx context.Context) error {
 	if len(b.progress.Suspects) == 0 {
 		return nil
 	}
-	events, err := b.decodePlaces(b.progress.Suspects)
+	events, err := b.source.eventsAt(b.progress.Suspects)
 	if err != nil {
-		return b.Unusable(err)
+		return err
 	}
 	kept, err := b.ofCopies(ctx, events, b.progress.oldest())
 	if err != nil {

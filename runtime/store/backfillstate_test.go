@@ -317,41 +317,6 @@ func TestCheckpointIsLocked(t *testing.T) {
 	}
 }
 
-// TestCheckpointKnowsRequests checks, before each request that changes the target, that the checkpoint
-// says until when it may arrive: a run that continues waits until then. The rate lets most requests
-// of a chunk begin long after the chunk, and some of them are repairs.
-func TestCheckpointKnowsRequests(t *testing.T) {
-	const limit = time.Second
-	for _, rate := range []float64{0, 0.2} {
-		samples := samplesOf(6)
-		r := refillOf(t, days(), singles(), samples...)
-		clock := new(fakeClock)
-		r.options.Checkpoint, r.options.Rate, r.options.Timeout = filepath.Join(t.TempDir(), "checkpoint"), rate, limit
-		r.options.test = &backfillTest{clock: clock.clock()}
-		w := r.only(r.mappings[0].Table.ID, r.mappings[1].Table.ID)
-		requests := 0
-		client := r.meddling(r.mappings[1].Table.ID, func(n int) {
-			requests++
-			text, err := os.ReadFile(r.options.Checkpoint)
-			must(t, err)
-			_, c := parseCheckpoint(t, text)
-			if now := clock.clock().Now(); c.Until.Before(now.Add(limit + limit/2)) {
-				t.Errorf("rate %g, request %d at %v: it may arrive until %v", rate, n, now, c.Until)
-			}
-			if n < 2 { // it was written, or will be
-				_, err := w.Delete(t.Context(), samples[5*n:5*n+1])
-				must(t, err)
-			}
-			_ = clock.clock().Sleep(t.Context(), 10*limit) // so does a server
-		})
-		got, err := backfillOf(t.Context(), client, r.mappings, r.options)
-		if err != nil || got.Deleted == 0 || requests < 2 {
-			t.Errorf("rate %g: %+v, %d requests, %v", rate, got, requests, err)
-		}
-		r.agree(t)
-	}
-}
-
 // TestCheckpointKeepsLongestWait stops calls with other timeouts one after the other: the checkpoint says for how long requests of any
 // of them may arrive.
 func TestCheckpointKeepsLongestWait(t *testing.T) {
@@ -419,13 +384,18 @@ func TestPlaces(t *testing.T) {
 		for i := range 50 {
 			events = append(events, event{&sample{Series: fmt.Sprint("s", i/10), Time: at(i * 7000).Add(time.Duration(i) * time.Millisecond)}})
 		}
-		text := b.encodePlaces(nil, events)
-		got, err := b.decodePlaces(text)
+		text, err := json.Marshal(b.source.noted(nil, events))
+		must(t, err)
+		var places []rowPlaces
+		must(t, json.Unmarshal(text, &places))
+		got, err := b.source.eventsAt(places)
 		if must(t, err); !reflect.DeepEqual(got, events) {
 			t.Errorf("%v, want %v", got, events)
 		}
-		for i := range text {
-			_, _ = b.decodePlaces(text[:i]) // does not panic
+		for n := range places[0].Row {
+			if _, err := b.source.eventsAt([]rowPlaces{{places[0].Row[:n], places[0].At}}); err == nil && n == 0 { // does not panic
+				t.Error("an empty row key has events")
+			}
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (s *states) fillAll(ctx context.Context) error {
 func (s *states) ofRange(ctx context.Context, i int) error {
 	r, w := s.progress.Ranges[i], s.worker(ctx)
 	some := seenSeries{}
-	err := s.rows(ctx, s.source, r, allClaims{}, &r.Counts, func(row untypedRow) error {
+	err := s.rows(ctx, s.source, r.jobRange, allClaims{}, &r.Counts, func(row untypedRow) error {
 		for _, e := range row.Events {
 			key, err := s.target.rowKey(e, "")
 			if err != nil { // LatestOnly would miss the series

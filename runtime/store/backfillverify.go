@@ -122,7 +122,7 @@ func (b *backfill) verify(ctx context.Context) error {
 		return err
 	}
 	first := len(b.progress.Ranges) // of the target
-	b.progress.Ranges = append(b.progress.Ranges, ofTarget...)
+	b.progress.add(ofTarget)
 	for round := range compareRounds {
 		b.began = b.Now()
 		source, err := b.summarize(ctx, b.source, b.progress.Ranges[:first], round == 0)
@@ -159,7 +159,7 @@ func (b *backfill) mayHaveExpired(d *Difference) bool {
 func (b *backfill) summarize(ctx context.Context, l *mapping, ranges []checkpointRange, counted bool) (*timeSlices, error) {
 	all := newSlices()
 	err := b.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
-		found, counts, err := b.summarizeRange(ctx, l, ranges[i])
+		found, counts, err := b.summarizeRange(ctx, l, ranges[i].jobRange)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (b *backfill) summarize(ctx context.Context, l *mapping, ranges []checkpoin
 }
 
 // summarizeRange returns the digests of a range of row keys.
-func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r checkpointRange) (*timeSlices, BackfillCounts, error) {
+func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r jobRange) (*timeSlices, BackfillCounts, error) {
 	var counts BackfillCounts
 	out := newSlices()
 	until := b.began.Add(keptFor)

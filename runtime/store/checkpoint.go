@@ -1,9 +1,9 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,36 +12,12 @@ import (
 )
 
 // CheckpointError reports a checkpoint that cannot be used.
-type CheckpointError struct {
-	File   string
-	Reason string
-	Err    error // of the file system; may be nil
-}
+type CheckpointError = checkpoint.Error
 
-// Error says what is wrong with the file.
-func (e *CheckpointError) Error() string {
-	s := fmt.Sprintf("checkpoint %s: %s", e.File, e.Reason)
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return s
-}
-
-func (e *CheckpointError) Unwrap() error { return e.Err }
-
-// refusedCheckpoint returns a *CheckpointError.
-func refusedCheckpoint(file, reason string, err error) error {
-	return &CheckpointError{file, reason, err}
-}
-
-// checkpointRange is the progress in a range of row keys.
+// checkpointRange is the progress in a range of row keys of the source.
 type checkpointRange struct {
-	Table string   `json:"table"` // without prefix
-	Range KeyRange `json:"range"`
-	Last  []byte   `json:"last,omitempty"` // key of the last row that is copied; nil if none is
-	Done  bool     `json:"done,omitempty"`
-	// Flight has the places of the events that are being written, as encodePlaces returns them.
-	Flight []byte         `json:"flight,omitempty"`
+	jobRange
+	Flight []rowPlaces    `json:"flight,omitempty"` // of the events that are being written
 	Oldest *time.Time     `json:"oldest,omitempty"` // time of the first event in the source
 	Counts BackfillCounts `json:"counts"`
 }
@@ -56,7 +32,7 @@ func (b *backfill) call() checkpoint.Call {
 		return strings.Join(lines, "\n")
 	}
 	text := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-	return checkpoint.Call{Command: "backfill", Facts: []checkpoint.Fact{
+	return checkpoint.Call{Command: "backfill", Again: begunAgain, Facts: []checkpoint.Fact{
 		{What: "instance", Is: b.Instance},
 		{What: "source", Is: b.report.Source},
 		{What: "target", Is: b.report.Target},
@@ -70,7 +46,7 @@ func (b *backfill) call() checkpoint.Call {
 }
 
 // begunAgain says what to do about a damaged checkpoint.
-const begunAgain = ": delete it, wait for twice the timeout, and copy with --repair (Repair): without it, copies of events that were deleted since may remain"
+const begunAgain = "delete it, wait for twice the timeout, and copy with --repair (Repair): without it, copies of events that were deleted since may remain"
 
 // resume takes the progress of the checkpoint, if the file exists and something is left to do. It
 // then belongs to this call.
@@ -79,14 +55,14 @@ func (b *backfill) resume() (found bool, err error) {
 	if found, err = b.Load(&saved); !found || err != nil {
 		return false, err
 	}
-	if err := saved.check(); err != nil {
-		return false, b.Unusable(err)
+	if err := saved.check(b.source); err != nil {
+		return false, b.File.Damaged(err)
 	}
 	if saved.complete() {
 		return false, nil // begin again: the tables may have changed since
 	}
 	p := &b.progress
-	saved.wait, saved.Wait, saved.resumed = saved.Wait, max(saved.Wait, p.Wait), true
+	saved.stopped, saved.Wait = saved.Wait, max(saved.Wait, p.Wait)
 	if *p = saved; !p.Swept { // it begins again
 		p.Suspects, p.Beside.OnlyTarget = nil, 0
 	}
@@ -103,14 +79,6 @@ func (p *progress) complete() bool {
 	return len(p.Suspects) == 0
 }
 
-// stopped reports whether this run continues another one.
-func (b *backfill) stopped() bool { return b.progress.resumed }
-
-// stillArriving returns how long requests of the run before this one may still arrive.
-func (b *backfill) stillArriving() time.Duration {
-	return min(b.progress.Until.Sub(b.clock.Now()), b.progress.wait)
-}
-
 // requestTime is the time limit of requests that change the target. There is always one, since a
 // run that continues has to know when they have ended.
 func (b *backfill) requestTime() time.Duration {
@@ -120,50 +88,28 @@ func (b *backfill) requestTime() time.Duration {
 	return DefaultTimeout
 }
 
-// begin records that the events of a range are going to be written, and the time until which
-// requests may arrive.
+// begin records that the events of a range are going to be written.
 func (b *backfill) begin(i int, events []event) error {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
-	if b.File == nil {
+	if i < 0 || b.File == nil {
 		return nil
 	}
-	if i >= 0 {
-		b.progress.Ranges[i].Flight = b.encodePlaces(nil, events)
-	}
-	b.progress.Until = b.clock.Now().Add(2 * b.requestTime())
+	b.progress.Ranges[i].Flight = b.source.noted(nil, events)
 	return b.Save(true)
 }
 
-// request calls f, which sends requests that change the target, with their time limit. Before, it
-// records when they will have ended at the latest, with half of the limit for the way to the server.
-func (b *backfill) request(ctx context.Context, f func(ctx context.Context) error) error {
-	limit := b.requestTime()
-	b.Mu.Lock()
-	now := b.clock.Now()
-	var err error
-	if b.File != nil && b.progress.Until.Before(now.Add(limit+limit/2)) {
-		b.progress.Until = now.Add(2 * limit)
-		err = b.Save(true)
-	}
-	b.Mu.Unlock()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return f(ctx)
-}
-
-// check returns an error unless the ranges cover each table.
-func (p *progress) check() error {
+// check returns an error unless the ranges cover each table, and events can have the places.
+func (p *progress) check(source *mapping) error {
 	open := map[string]string{} // the end of the ranges so far
+	places := slices.Clone(p.Suspects)
 	for _, r := range p.Ranges {
 		end, begun := open[r.Table]
 		if begun && end == "" || r.Range.Start != end {
 			return fmt.Errorf("damaged: a range of table %q does not follow the one before it", r.Table)
 		}
 		open[r.Table] = r.Range.End
+		places = append(places, r.Flight...)
 	}
 	for table, end := range open {
 		if end != "" {
@@ -173,28 +119,33 @@ func (p *progress) check() error {
 	if len(open) == 0 {
 		return errors.New("damaged: it has no ranges")
 	}
-	return nil
+	_, err := source.eventsAt(places)
+	return err
 }
 
 // progress is the progress of all workers. A checkpoint contains the exported fields.
 type progress struct {
-	// Until is when no request of the run can arrive any more, and Wait how long that takes at
-	// most after it was stopped, whatever the clock says.
-	Until time.Time     `json:"until"`
-	Wait  time.Duration `json:"wait"`
+	// Wait is how long requests of the run may still arrive after it was stopped.
+	Wait time.Duration `json:"wait"`
 	// Swept is whether the target was searched for events that the source lacks, and Suspects
 	// are the places of those that are left.
 	Swept    bool              `json:"swept,omitempty"`
-	Suspects []byte            `json:"suspects,omitempty"`
+	Suspects []rowPlaces       `json:"suspects,omitempty"`
 	Beside   BackfillCounts    `json:"beside"` // what does not belong to a range
 	Ranges   []checkpointRange `json:"ranges"`
 
 	before   int64         // events of earlier calls
 	beganAt  float64       // share at the begin of this call
 	waiting  time.Duration // BackfillProgress.Waiting
-	resumed  bool          // by a checkpoint
-	wait     time.Duration // of the run before this one
+	stopped  time.Duration // Wait of the run that this one continues; 0 if there is none
 	suspects int           // number of Suspects, as far as this call has found them
+}
+
+// add adds ranges of which nothing is done.
+func (p *progress) add(ranges []jobRange) {
+	for _, r := range ranges {
+		p.Ranges = append(p.Ranges, checkpointRange{jobRange: r})
+	}
 }
 
 // oldest returns the time of the first event in the source; zero if there is none.
@@ -220,12 +171,7 @@ func (p *progress) counts() (sum BackfillCounts) {
 func (p *progress) share() float64 {
 	sum := 0.0
 	for i := range p.Ranges {
-		switch r := &p.Ranges[i]; {
-		case r.Done:
-			sum++
-		case r.Last != nil:
-			sum += r.Range.Done(string(r.Last))
-		}
+		sum += p.Ranges[i].share()
 	}
 	return sum / float64(max(1, len(p.Ranges)))
 }

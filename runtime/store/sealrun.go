@@ -56,8 +56,8 @@ const maxNoted = 500_000
 // newSealing returns a call that has not begun.
 func newSealing(sealers []*sealer, o RollupOptions) *sealing {
 	s := &sealing{RollupOptions: o, RollupParts: RollupParts{sealers}, ops: make([]request.Operation, len(sealers))}
-	s.Local = job.NewLocal(o.Workers, o.Rate, refusedCheckpoint)
-	s.Cancels, s.Again, s.Saves = true, ": delete it, and begin again", s.progress
+	s.Local = job.NewLocal(o.Workers, o.Rate)
+	s.Cancels, s.Saves = true, s.progress
 	if o.test != nil {
 		s.test = *o.test
 	}
@@ -330,7 +330,7 @@ func (s *sealing) call() checkpoint.Call {
 	for _, of := range s.sealers {
 		layouts = append(layouts, fmt.Sprintf("%s: %s; %+v", of.id, of.mapping.Table.Layout, *of.mapping.Rollup))
 	}
-	return checkpoint.Call{Command: "rollup", Facts: []checkpoint.Fact{
+	return checkpoint.Call{Command: "rollup", Again: "delete it, and begin again", Facts: []checkpoint.Fact{
 		{What: "instance", Is: s.Instance},
 		{What: "list of tables and layouts", Is: strings.Join(layouts, "\n")},
 		{What: "All (--all)", Is: fmt.Sprint(s.All)},
@@ -369,7 +369,7 @@ func (s *sealing) resume() (found bool, err error) {
 	}
 	for _, r := range saved.Ranges {
 		if r.Layout < 0 || r.Layout >= len(s.sealers) {
-			return false, s.Unusable(errors.New("damaged: it has a range of no table"))
+			return false, s.File.Damaged(errors.New("damaged: it has a range of no table"))
 		}
 		s.parts = append(s.parts, &sealPart{jobRange: r})
 	}

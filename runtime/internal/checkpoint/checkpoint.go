@@ -12,12 +12,13 @@ import (
 )
 
 // version is the version of the format.
-const version = 3
+const version = 4
 
 // Call identifies a call: its command, and the options and other facts with which it can be continued.
 type Call struct {
 	Command string `json:"command"`
 	Facts   []Fact `json:"facts"`
+	Again   string `json:"-"` // what to do about a damaged checkpoint, after a colon
 }
 
 // Fact is one of the facts about a call: what it is about, such as "instance", and its value.
@@ -26,39 +27,40 @@ type Fact struct {
 	Is   string `json:"is"`
 }
 
-// Error reports a checkpoint that cannot be used.
+// Error is a store.CheckpointError: it reports a checkpoint that cannot be used.
 type Error struct {
-	Reason  string
-	Damaged bool  // it is that of no call, or of one of another version
-	Err     error // of the file system; may be nil
+	File   string
+	Reason string
+	Err    error // of the file system; may be nil
 }
 
-// Error says what is wrong with the checkpoint.
+// Error says what is wrong with the file.
 func (e *Error) Error() string {
+	s := fmt.Sprintf("checkpoint %s: %s", e.File, e.Reason)
 	if e.Err != nil {
-		return fmt.Sprintf("%s: %v", e.Reason, e.Err)
+		s += ": " + e.Err.Error()
 	}
-	return e.Reason
+	return s
 }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// damaged returns the error for a damaged checkpoint.
-func damaged(reason any) error {
-	return &Error{Reason: fmt.Sprintf("damaged: %v", reason), Damaged: true}
+// Damaged returns the error for a checkpoint that is that of no call, or of one of another version. Its File is open.
+func (f *File) Damaged(reason error) error {
+	return &Error{File: f.name, Reason: fmt.Sprintf("%v: %s", reason, f.call.Again)}
 }
 
-// continues returns an error unless a call continues the one of a checkpoint.
-func (c Call) continues(saved Call) error {
+// differs returns why a call does not continue the one of a checkpoint; empty if it does.
+func (c Call) differs(saved Call) string {
 	if saved.Command != c.Command {
-		return &Error{Reason: "belongs to another command, " + saved.Command + ": use another file"}
+		return "belongs to another command, " + saved.Command + ": use another file"
 	}
 	for i, f := range c.Facts {
 		if is := saved.Facts[min(i, len(saved.Facts)-1)]; is != f {
-			return &Error{Reason: fmt.Sprintf("belongs to another call: its %s is %q, not %q: use another file", f.What, is.Is, f.Is)}
+			return fmt.Sprintf("belongs to another call: its %s is %q, not %q: use another file", f.What, is.Is, f.Is)
 		}
 	}
-	return nil
+	return ""
 }
 
 // Text returns the contents of a file: JSON and a line with its SHA-256.
@@ -71,11 +73,11 @@ func Text(call Call, progress any) ([]byte, error) {
 	return fmt.Appendf(body, "\n%s\n", checksum(body)), err
 }
 
-// Parse is the inverse of Text. Its error is an *[Error].
+// Parse is the inverse of Text.
 func Parse(text []byte) (call Call, progress json.RawMessage, err error) {
 	body, sum, found := bytes.Cut(text, []byte("\n"))
-	if !found || string(bytes.TrimSuffix(sum, []byte("\n"))) != checksum(body) {
-		return call, nil, damaged("the checksum is wrong")
+	if !found || string(sum) != checksum(body)+"\n" {
+		return call, nil, errors.New("damaged: the checksum is wrong")
 	}
 	var saved struct {
 		Version int `json:"version"`
@@ -84,11 +86,11 @@ func Parse(text []byte) (call Call, progress json.RawMessage, err error) {
 	}
 	switch err := json.Unmarshal(body, &saved); {
 	case err != nil:
-		return call, nil, damaged(err)
+		return call, nil, fmt.Errorf("damaged: %w", err)
 	case saved.Version != version:
-		return call, nil, &Error{Reason: fmt.Sprintf("another version of btgen wrote it, in format %d, not %d", saved.Version, version), Damaged: true}
+		return call, nil, fmt.Errorf("another version of btgen wrote it, in format %d, not %d", saved.Version, version)
 	case len(saved.Facts) == 0:
-		return call, nil, damaged("it says nothing about its call")
+		return call, nil, errors.New("damaged: it says nothing about its call")
 	}
 	return saved.Call, saved.Progress, nil
 }
@@ -102,20 +104,20 @@ func checksum(body []byte) string {
 func (f *File) Load(progress any) (found bool, err error) {
 	text, err := f.read()
 	if err != nil {
-		return false, &Error{Reason: "not readable", Err: err}
+		return false, &Error{f.name, "not readable", err}
 	}
 	if text == nil {
 		return false, nil
 	}
 	saved, body, err := Parse(text)
 	if err != nil {
-		return false, err
+		return false, f.Damaged(err)
 	}
-	if err := f.call.continues(saved); err != nil {
-		return false, err
+	if why := f.call.differs(saved); why != "" {
+		return false, &Error{File: f.name, Reason: why}
 	}
 	if err := json.Unmarshal(body, progress); err != nil {
-		return false, damaged(err)
+		return false, f.Damaged(fmt.Errorf("damaged: %w", err))
 	}
 	return true, nil
 }
@@ -130,7 +132,7 @@ func (f *File) Save(progress any) error {
 		err = f.Write(text)
 	}
 	if err != nil {
-		return &Error{Reason: "not writable", Err: err}
+		return &Error{f.name, "not writable", err}
 	}
 	return nil
 }
@@ -141,9 +143,9 @@ func Open(name string, call Call) (*File, error) {
 	unlock, err := lockFile(name + ".lock")
 	switch {
 	case errors.Is(err, errLocked):
-		return nil, &Error{Reason: "in use by another process: wait until it ends, or use another file"}
+		return nil, &Error{File: name, Reason: "in use by another process: wait until it ends, or use another file"}
 	case err != nil:
-		return nil, &Error{Reason: "not writable", Err: err}
+		return nil, &Error{name, "not writable", err}
 	}
 	f := &File{name: name, call: call, unlock: unlock}
 	f.Write = f.replace

@@ -12,7 +12,7 @@ import (
 )
 
 // call is a call with a checkpoint.
-var call = Call{"copy", []Fact{{"instance", "i"}, {"source", "s"}}}
+var call = Call{Command: "copy", Facts: []Fact{{"instance", "i"}, {"source", "s"}}, Again: "delete it"}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -44,13 +44,13 @@ func TestCalls(t *testing.T) {
 	}
 	refused := func(of Call, want string) {
 		t.Helper()
-		if _, err := saves(name, of, 0); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := saves(name, of, 0); err == nil || !strings.HasPrefix(err.Error(), "checkpoint "+name+": "+want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	refused(Call{"roll", call.Facts}, "belongs to another command, copy: use")
-	refused(Call{"copy", []Fact{{"instance", "i"}, {"source", "other"}}}, `belongs to another call: its source is "s", not "other": use`)
-	refused(Call{"copy", append(call.Facts[:2:2], Fact{"target", "t"})}, "belongs to another call: ")
+	refused(Call{Command: "roll", Facts: call.Facts}, "belongs to another command, copy: use")
+	refused(Call{Command: "copy", Facts: []Fact{{"instance", "i"}, {"source", "other"}}}, `belongs to another call: its source is "s", not "other": use`)
+	refused(Call{Command: "copy", Facts: append(call.Facts[:2:2], Fact{"target", "t"})}, "belongs to another call: ")
 	text, err := os.ReadFile(name)
 	must(t, err)
 	for i := range text {
@@ -68,8 +68,8 @@ func TestCalls(t *testing.T) {
 	must(t, os.WriteFile(name, wrong, 0o600))
 	refused(call, "damaged: ")
 	for body, want := range map[string]string{ // of a back-fill and a rollup of before the first release
-		`{"version":2,"instance":"i","source":"a","target":"b","ranges":[]}`: "another version of btgen wrote it, in format 2, not 3",
-		`{"version":1,"instance":"i","layouts":["a: "],"ranges":[]}`:         "another version of btgen wrote it, in format 1, not 3",
+		`{"version":2,"instance":"i","source":"a","target":"b","ranges":[]}`: "another version of btgen wrote it, in format 2, not 4: delete it",
+		`{"version":1,"instance":"i","layouts":["a: "],"ranges":[]}`:         "another version of btgen wrote it, in format 1, not 4: delete it",
 	} {
 		must(t, os.WriteFile(name, []byte(body+"\n"+checksum([]byte(body))+"\n"), 0o600))
 		refused(call, want)

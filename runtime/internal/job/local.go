@@ -17,8 +17,6 @@ type Local struct {
 	Parallel int    // number of workers
 	Cancels  bool   // a failure cancels what other workers have begun
 	Path     string // of the checkpoint; empty for none
-	Again    string // what to do about a damaged one
-	refuse   func(file, reason string, err error) error
 	File     *checkpoint.File
 	Saves    func() any // returns the progress that it contains
 	Show     func()     // tells the progress; nil if nobody asks
@@ -30,9 +28,9 @@ type Local struct {
 	saved, told time.Time
 }
 
-// NewLocal returns a runner of a job with a checkpoint, and with what makes an error of one.
-func NewLocal(workers int, rate float64, refuse func(file, reason string, err error) error) Local {
-	return Local{Parallel: workers, refuse: refuse, Limit: Limiter{rate: rate, Clock: RealClock}}
+// NewLocal returns a runner of a job.
+func NewLocal(workers int, rate float64) Local {
+	return Local{Parallel: workers, Limit: Limiter{rate: rate, Clock: RealClock}}
 }
 
 const (
@@ -95,7 +93,7 @@ func (l *Local) Open(call checkpoint.Call, save func(write func(text []byte) err
 		return func() {}, nil
 	}
 	if l.File, err = checkpoint.Open(l.Path, call); err != nil {
-		return nil, l.Unusable(err)
+		return nil, err
 	}
 	if write := l.File.Write; save != nil {
 		l.File.Write = func(text []byte) error { return save(write, text) }
@@ -108,23 +106,7 @@ func (l *Local) Load(progress any) (found bool, err error) {
 	if l.File == nil {
 		return false, nil
 	}
-	found, err = l.File.Load(progress)
-	return found, l.Unusable(err)
-}
-
-// Unusable returns the error of the call for one of a checkpoint; nil for none.
-func (l *Local) Unusable(err error) error {
-	is, of := errors.AsType[*checkpoint.Error](err)
-	switch {
-	case err == nil:
-		return nil
-	case !of:
-		is = &checkpoint.Error{Reason: err.Error(), Damaged: true}
-	}
-	if is.Damaged {
-		is.Reason += l.Again
-	}
-	return l.refuse(l.Path, is.Reason, is.Err)
+	return l.File.Load(progress)
 }
 
 // Save writes the checkpoint, unless it was written just now and the process will write it again. Mu is locked.
@@ -132,11 +114,9 @@ func (l *Local) Save(always bool) error {
 	if l.File == nil || !always && time.Since(l.saved) < saveInterval {
 		return nil
 	}
-	if err := l.File.Save(l.Saves()); err != nil {
-		return l.Unusable(err)
-	}
+	err := l.File.Save(l.Saves())
 	l.saved = time.Now()
-	return nil
+	return err
 }
 
 // Tell reports the progress, unless it was reported just now. Mu is locked.
