@@ -261,7 +261,10 @@ func newBackfill(client Client, mappings []*Mapping, o BackfillOptions) (*backfi
 }
 
 // run executes the call.
-func (b *backfill) run(ctx context.Context, all []*mapping) (err error) {
+func (b *backfill) run(ctx context.Context, all []*mapping) error {
+	if err := b.missingClient(); err != nil {
+		return err
+	}
 	work := b.copy
 	switch {
 	case b.target.Pattern.NewestOnly():
@@ -457,15 +460,23 @@ type backfill struct {
 	progress       progress // guarded by Mu while workers run
 }
 
-// scanner returns a Scanner for a table of a mapping.
-func (b *backfill) scanner(l *mapping, table string) (*scanner, error) {
+// missingClient returns a *[NoClientError] without a client.
+func (b *backfill) missingClient() error {
 	if noClient(b.client) {
-		return nil, &NoClientError{b.TablePrefix + table}
+		return &NoClientError{b.report.Source}
 	}
+	return nil
+}
+
+// scanner returns a scanner for a table of a mapping. Without that, its scans fail.
+func (b *backfill) scanner(l *mapping, table string) *scanner {
 	s, err := newScanner(b.client, []*mapping{l}, table, ReaderOptions{
 		TablePrefix: b.TablePrefix, Now: func() time.Time { return b.began }, Timeout: b.Timeout, Hooks: b.Hooks,
 	})
-	return s, err
+	if err != nil {
+		return &scanner{api: noTable{err}}
+	}
+	return s
 }
 
 // splits returns ranges of row keys of a table.
@@ -494,11 +505,7 @@ func (b *backfill) split(ctx context.Context) error {
 
 // rows calls f for the rows of a range of a table that can be claimed. It counts them, and those that cannot be decoded.
 func (b *backfill) rows(ctx context.Context, l *mapping, r jobRange, claims RowClaims, counts *BackfillCounts, f func(row untypedRow) error) error {
-	scanner, err := b.scanner(l, r.Table)
-	if err != nil {
-		return err
-	}
-	for row, err := range scanner.each(ctx, r.Range, b.From, b.To) {
+	for row, err := range b.scanner(l, r.Table).each(ctx, r.Range, b.From, b.To) {
 		switch {
 		case err != nil && isDecodeError(err) && r.Range.Contains(row.Key) && !claims.Contains(row.Key):
 			continue // the next row ends the scan
@@ -537,15 +544,9 @@ type rowChunk struct {
 func (b *backfill) chunks(
 	ctx context.Context, l *mapping, r jobRange, limit int, claims RowClaims, counts *BackfillCounts, f func(c *rowChunk) error,
 ) error {
-	if noClient(b.client) {
-		return &NoClientError{b.TablePrefix + r.Table}
-	}
-	sums, err := newDigester([]*mapping{b.target}, b.target.Table.ID, b.began)
-	if err != nil {
-		return err
-	}
+	sums := newDigester(b.target, b.began)
 	c, rows := &rowChunk{within: r.Range}, 0
-	err = b.rows(ctx, l, r, claims, counts, func(row untypedRow) error {
+	err := b.rows(ctx, l, r, claims, counts, func(row untypedRow) error {
 		if l == b.source {
 			if err := b.fits(row.Key, row.Events, sums); err != nil {
 				return err

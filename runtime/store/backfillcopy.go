@@ -77,10 +77,7 @@ func (b *backfill) copyRange(ctx context.Context, i int) error {
 	if r.Done {
 		return nil
 	}
-	c, err := b.newCopier(r.Table, i)
-	if err != nil {
-		return err
-	}
+	c := b.newCopier(r.Table, i)
 	return b.chunks(ctx, b.source, jobRange{Table: r.Table, Range: r.rest()}, b.Limit.Chunk(maxCopied), allClaims{}, &c.counts, func(chunk *rowChunk) error {
 		c.events = chunk.events
 		if err := c.write(ctx, chunk.within); err != nil {
@@ -111,29 +108,16 @@ type copier struct {
 }
 
 // newCopier returns a copier of rows of a table.
-func (b *backfill) newCopier(table string, index int) (*copier, error) {
-	c := &copier{backfill: b, index: index, appends: b.target.appends(), ranked: b.target.ranked()}
-	c.alike, c.merges = b.source.appends(), b.partial && !c.appends
-	var err error
-	if c.scanner, err = b.scanner(b.source, table); err != nil {
-		return nil, err
+func (b *backfill) newCopier(table string, index int) *copier {
+	appends := b.target.appends()
+	return &copier{
+		backfill: b, index: index, scanner: b.scanner(b.source, table), ofSource: b.newFinder(b.source), ofTarget: b.newFinder(b.target),
+		sums: newDigester(b.target, b.began), ends: newDigester(b.source, b.began),
+		appends: appends, alike: b.source.appends(), ranked: b.target.ranked(), merges: b.partial && !appends,
+		writer: newWriter(b.client, []*mapping{b.target}, writerOptions([]WriterOptions{{
+			TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.requestTime(), Parallelism: -1, SkipExpired: true, KeepWrittenAt: true, Hooks: b.Hooks,
+		}})),
 	}
-	if c.ofSource, err = b.newFinder(b.source); err != nil {
-		return nil, err
-	}
-	if c.ofTarget, err = b.newFinder(b.target); err != nil {
-		return nil, err
-	}
-	if c.sums, err = newDigester([]*mapping{b.target}, b.target.Table.ID, b.began); err != nil {
-		return nil, err
-	}
-	if c.ends, err = newDigester([]*mapping{b.source}, b.source.Table.ID, b.began); err != nil {
-		return nil, err
-	}
-	c.writer = newWriter(b.client, []*mapping{b.target}, writerOptions([]WriterOptions{{
-		TablePrefix: b.TablePrefix, Now: b.Now, Timeout: b.requestTime(), Parallelism: -1, SkipExpired: true, KeepWrittenAt: true, Hooks: b.Hooks,
-	}}))
-	return c, nil
 }
 
 // appends reports whether the table keeps the values of events that were written before.

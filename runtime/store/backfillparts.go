@@ -88,6 +88,9 @@ func (p *BackfillParts) Pause() time.Duration { return p.Wait() }
 // source lacks and only a stopped backfill can have written.
 func (p *BackfillParts) Find(ctx context.Context, t JobTable, within KeyRange, claims RowClaims, emit func(JobNote)) (counts JobCounts, err error) {
 	b, in, c := p.made(), jobRange{Table: t.Table, Range: within}, &counts.Backfill
+	if err = b.missingClient(); err != nil {
+		return counts, err
+	}
 	if t.Sweep {
 		err = b.sweepRange(ctx, in, claims, func(lacking []event) error {
 			kept := lacking
@@ -147,14 +150,15 @@ func (p *BackfillParts) Do(ctx context.Context, n JobNote) (oldest time.Time, co
 
 // open returns a copier, and the rows and places of a note.
 func (p *BackfillParts) open(n JobNote) (c *copier, rows jobRange, places []event, err error) {
+	b := p.made()
+	if err = b.missingClient(); err != nil {
+		return c, rows, places, err
+	}
 	var of placesNote
 	damaged := json.Unmarshal(n, &of)
-	rows = jobRange{Table: cmp.Or(of.Table, p.made().source.Table.ID), Range: of.Rows}
-	if c, err = p.made().newCopier(rows.Table, -1); err == nil {
-		places, err = p.b.source.eventsAt(of.Places)
-	}
-	err = cmp.Or(err, damaged)
-	return c, rows, places, err
+	rows = jobRange{Table: cmp.Or(of.Table, b.source.Table.ID), Range: of.Rows}
+	places, err = b.source.eventsAt(of.Places)
+	return b.newCopier(rows.Table, -1), rows, places, cmp.Or(err, damaged)
 }
 
 const (

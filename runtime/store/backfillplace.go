@@ -132,16 +132,12 @@ type finder struct {
 }
 
 // newFinder returns a finder for a table of the schema.
-func (b *backfill) newFinder(l *mapping) (*finder, error) {
+func (b *backfill) newFinder(l *mapping) *finder {
 	f := &finder{backfill: b, table: l, scanners: map[string]*scanner{}, undecodable: placeSet{}}
 	for _, p := range l.Periods() {
-		s, err := b.scanner(l, p.Table.ID)
-		if err != nil {
-			return nil, err
-		}
-		f.scanners[p.Table.ID] = s
+		f.scanners[p.Table.ID] = b.scanner(l, p.Table.ID)
 	}
-	return f, nil
+	return f
 }
 
 // rowsOf returns the keys of the rows in which a table has events at the places of others, by

@@ -241,10 +241,7 @@ func (b *backfill) settleStopped(ctx context.Context) error {
 
 // settlePlaces settles places in parts. done is called when all of them are settled.
 func (b *backfill) settlePlaces(ctx context.Context, events []event, done func()) error {
-	c, err := b.newCopier(b.source.Table.ID, -1)
-	if err != nil {
-		return err
-	}
+	c := b.newCopier(b.source.Table.ID, -1)
 	for part := range slices.Chunk(events, maxCopied) {
 		c.events = append(c.events[:0], part...)
 		if err := c.settle(ctx, nil); err != nil {
@@ -289,10 +286,7 @@ func (b *backfill) sweep(ctx context.Context) error {
 
 // sweepRange calls f for events in a range of row keys of the target that the source lacks.
 func (b *backfill) sweepRange(ctx context.Context, r jobRange, claims RowClaims, f func(lacking []event) error) error {
-	c, err := b.newCopier(b.source.Table.ID, -1)
-	if err != nil {
-		return err
-	}
+	c := b.newCopier(b.source.Table.ID, -1)
 	var ofTarget BackfillCounts
 	return b.chunks(ctx, b.target, r, maxCopied, claims, &ofTarget, func(chunk *rowChunk) error {
 		lacking, err := c.lacking(ctx, c.ofSource, chunk.events, c.wouldHoldCopy)
@@ -378,15 +372,9 @@ func (b *backfill) ofCopies(ctx context.Context, events []event, oldest time.Tim
 	if len(kept) == 0 || len(b.others) == 0 {
 		return kept, nil
 	}
-	c, err := b.newCopier(b.source.Table.ID, -1)
-	if err != nil {
-		return nil, err
-	}
+	c := b.newCopier(b.source.Table.ID, -1)
 	for _, other := range b.others {
-		f, err := b.newFinder(other)
-		if err != nil {
-			return nil, err
-		}
+		f := b.newFinder(other)
 		var lacking []event
 		for part := range slices.Chunk(kept, maxCopied) {
 			more, err := c.lacking(ctx, f, part, func(event) bool { return true })

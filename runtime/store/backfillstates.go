@@ -294,13 +294,9 @@ func (s *states) rest(ctx context.Context) error {
 		return err
 	}
 	return s.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
-		scanner, err := s.scanner(s.target, ranges[i].Table)
-		if err != nil {
-			return err
-		}
 		w := s.worker(ctx)
 		some := seenSeries{}
-		for row, err := range scanner.each(ctx, ranges[i].Range, s.From, scan.MaxTime) {
+		for row, err := range s.scanner(s.target, ranges[i].Table).each(ctx, ranges[i].Range, s.From, scan.MaxTime) {
 			if _, series := s.target.ofKey(row.Key); err != nil && (series != nil || !isDecodeError(err)) {
 				var counts BackfillCounts
 				if err := s.undecodable(err, &counts); err != nil {

@@ -180,15 +180,8 @@ func (b *backfill) summarizeRange(ctx context.Context, l *mapping, r jobRange) (
 	var counts BackfillCounts
 	out := newSlices()
 	until := b.began.Add(keptFor)
-	source, err := newDigester([]*mapping{b.source}, b.source.Table.ID, until)
-	if err != nil {
-		return nil, counts, err
-	}
-	target, err := newDigester([]*mapping{b.target}, b.target.Table.ID, until)
-	if err != nil {
-		return nil, counts, err
-	}
-	err = b.rows(ctx, l, r, allClaims{}, &counts, func(row untypedRow) error {
+	source, target := newDigester(b.source, until), newDigester(b.target, until)
+	err := b.rows(ctx, l, r, allClaims{}, &counts, func(row untypedRow) error {
 		if err := b.fits(row.Key, row.Events, target); err != nil {
 			return err
 		}

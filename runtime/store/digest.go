@@ -39,21 +39,15 @@ type digester struct {
 	text  []byte
 }
 
-// newDigester returns a digester for the table with the given ID. at is the time at which
-// it decides which events have expired. If the schema does not have the table, the error is an
-// *UnknownTableError.
-func newDigester(mappings []*mapping, table string, at time.Time) (*digester, error) {
-	found, err := selected(mappings, []string{table})
-	if err != nil {
-		return nil, err
-	}
+// newDigester returns a digester for a table. at is the time at which it decides which events have expired.
+func newDigester(l *mapping, at time.Time) *digester {
 	w := new(Writer)
-	for _, l := range allPeriods(found) {
-		w.tables = append(w.tables, writerTable{mapping: l, id: l.Table.ID})
+	for _, p := range l.Periods() {
+		w.tables = append(w.tables, writerTable{mapping: p, id: p.Table.ID})
 	}
 	d := &digester{stage: newStage(w)}
 	d.move(at)
-	return d, nil
+	return d
 }
 
 // of returns the digest of an event, or why the table cannot store it: codec.ErrExpired if

@@ -211,7 +211,12 @@ func (s *scanner) each(ctx context.Context, within KeyRange, from, to time.Time)
 }
 
 // list returns memory for the events of a row.
-func (s *scanner) list() list { return s.layers[0].mapping.list(0) }
+func (s *scanner) list() list {
+	if s.layers == nil { // there are no rows
+		return nil
+	}
+	return s.layers[0].mapping.list(0)
+}
 
 // kept returns copies of events.
 func (s *scanner) kept(events list) []event {

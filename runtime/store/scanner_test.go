@@ -210,8 +210,7 @@ func TestKeyRanges(t *testing.T) {
 // the table that they were read from.
 func TestDigests(t *testing.T) {
 	l := expires(singles())
-	d, err := newDigesterOf([]*mappingOf[sample]{l, days()}, l.Table.ID, at(10))
-	must(t, err)
+	d := newDigesterOf(l, at(10))
 	base := sample{Series: "s", Time: at(0), Value: 1, ExpiresAt: at(1000)}
 	seen := map[Digest]string{}
 	var forward, backward Digest
@@ -246,17 +245,13 @@ func TestDigests(t *testing.T) {
 	if _, err := d.Of(&sample{Series: "s", Time: at(0), ExpiresAt: at(9)}); err == nil {
 		t.Error("an expired event has a digest")
 	}
-	if _, err := newDigesterOf([]*mappingOf[sample]{l}, "other", at(0)); err == nil {
-		t.Error("no error")
-	}
 }
 
 // TestDigestedRows checks what a digest is made of, which builds that compare digests must agree
 // on: the key and the mutations of each row of an event, each after its length.
 func TestDigestedRows(t *testing.T) {
 	l := metrics()
-	d, err := newDigesterOf([]*mappingOf[sample]{l}, l.Table.ID, at(10))
-	must(t, err)
+	d := newDigesterOf(l, at(10))
 	for range 2 { // the second event begins where the first one has begun
 		text, err := d.digester.contents(event{&sample{Series: "s", Time: at(0), Value: 1, Note: []byte("note")}})
 		must(t, err)

@@ -291,9 +291,8 @@ func newScannerOf[E any](client Client, mappings []*mappingOf[E], table string, 
 type digesterOf[E any] struct{ digester *digester }
 
 // newDigesterOf is newDigester.
-func newDigesterOf[E any](mappings []*mappingOf[E], table string, at time.Time) (*digesterOf[E], error) {
-	d, err := newDigester(completeAll(allGiven(mappings)), table, at)
-	return &digesterOf[E]{d}, err
+func newDigesterOf[E any](l *mappingOf[E], at time.Time) *digesterOf[E] {
+	return &digesterOf[E]{newDigester(l.untyped(), at)}
 }
 
 // Of is that of digester.
