@@ -71,7 +71,7 @@ type cellScanner struct {
 func scanCells(in io.Reader, o ReaderOptions) (Scanner, error) {
 	s := &cellScanner{CSVOptions: o.CSV}
 	s.Delimiter = cmp.Or(s.Delimiter, ',')
-	s.lineScanner = newLineScanner(in, &csvFrame{delimiter: s.Delimiter, cql: s.cql}, doubledQuotes, s.split)
+	s.lineScanner = newLineScanner(in, doubledQuotes, s.split)
 	if s.cql {
 		s.quotes = escapedQuotes
 	}
@@ -153,90 +153,54 @@ func (s *cellScanner) absent(r *Record, cell *Value) bool {
 // quoted reports whether a cell has quotes.
 func (r *Record) quoted(cell *Value) bool { return cell.at < len(r.text) && r.text[cell.at] == '"' }
 
-// csvFrame is the frame of records of CSV.
-type csvFrame struct {
-	delimiter byte
-	cql       bool // whether a backslash is an escape
-	inCell    bool // whether a cell without quotes has begun
-	quoted    bool
-	escaped   bool // whether a backslash precedes the next character
-}
-
-func (f *csvFrame) add(text []byte) bool {
-	empty := csvFrame{delimiter: f.delimiter, cql: f.cql}
-	if *f == empty && plainLine(text, "\"\\") {
-		return true
-	}
-	for _, c := range text {
-		switch {
-		case f.escaped:
-			f.escaped = false
-		case f.cql && c == '\\':
-			f.escaped = true
-		case c == '"' && !f.inCell: // after the closing quote, another one is a part of the cell
-			f.quoted = !f.quoted
-		case f.quoted:
-		case c == '\n':
-			*f = empty
-			return true
-		default:
-			f.inCell = c != f.delimiter
-		}
-	}
-	return false
-}
-
-// split parses a record.
+// split parses a record. An error does not end that: a cell after it may have line breaks.
 func (s *cellScanner) split(p *line) {
 	if len(p.text) == 0 {
 		p.err = errNoRecord
 		return
 	}
-	for {
+	for more := true; more; more = p.skip(s.Delimiter) {
 		begin := p.at
-		p.add(Value{Text: s.cell(p), at: begin})
-		if p.at == len(p.text) {
-			return
+		p.add(Value{Text: s.cell(p, p.skip('"')), at: begin})
+		for p.at < len(p.text) && p.peek() != s.Delimiter {
+			s.wantEnd(p)
+			s.cell(p, p.skip('"'))
 		}
-		if p.skip(s.Delimiter) {
-			continue
-		}
-		problem := "want a comma or a line break after the cell"
-		if s.Delimiter != ',' {
-			problem = fmt.Sprintf("want %q or a line break after the cell", s.Delimiter)
-		}
-		if bytes.HasSuffix(p.text[:p.at], []byte(`\"`)) {
-			problem += ": quotes in cells are doubled, or follow a backslash with --format cassandra"
-		}
-		p.fail(p.at, problem)
-		return
 	}
 }
 
-// cell parses a cell. In quotes, a quote is doubled; in files of cqlsh, a backslash precedes quotes, delimiters and
-// itself, in all cells.
-func (s *cellScanner) cell(p *line) []byte {
-	begin, kept := p.at, len(p.arena)
-	quoted := p.skip('"')
+// wantEnd marks a character after a cell that is no delimiter.
+func (s *cellScanner) wantEnd(p *line) {
+	problem := "want a comma or a line break after the cell"
+	if s.Delimiter != ',' {
+		problem = fmt.Sprintf("want %q or a line break after the cell", s.Delimiter)
+	}
+	if bytes.HasSuffix(p.text[:p.at], []byte(`\"`)) {
+		problem += ": quotes in cells are doubled, or follow a backslash with --format cassandra"
+	}
+	p.mark(p.at, problem)
+}
+
+// cell parses a cell, after the quote before it if there is one. In quotes, a quote is doubled; in files of cqlsh, a backslash
+// precedes quotes, delimiters and itself, in all cells.
+func (s *cellScanner) cell(p *line, quoted bool) []byte {
+	begin, kept := p.at-1, len(p.arena)
 	from := p.at // of what is not in the arena
-	for ; p.at < len(p.text); p.at++ {
+	for ; p.at < len(p.text) || quoted && p.more(); p.at++ {
 		switch b, next := p.text[p.at], p.text[p.at+1:]; {
+		case b == '\\' && s.cql && len(next) == 0:
+			p.mark(p.at, "a backslash at the end")
+			p.more()
 		case b == '\\' && s.cql:
-			if len(next) == 0 {
-				p.fail(p.at, "a backslash at the end")
-				return nil
-			}
 			if next[0] != '"' && next[0] != '\\' && next[0] != s.Delimiter {
-				p.fail(p.at, "a backslash before another character than a quote, a backslash or a delimiter: "+
+				p.mark(p.at, "a backslash before another character than a quote, a backslash or a delimiter: "+
 					"old versions of cqlsh write control characters in this way")
-				return nil
 			}
 			p.arena = append(p.arena, p.text[from:p.at]...)
 			p.at++
 			from = p.at
 		case b == '"' && !quoted:
-			p.fail(p.at, "a quote in a cell without quotes")
-			return nil
+			p.mark(p.at, "a quote in a cell without quotes")
 		case b == '"' && !s.cql && len(next) > 0 && next[0] == '"':
 			p.at++
 			p.arena = append(p.arena, p.text[from:p.at]...)
@@ -244,8 +208,10 @@ func (s *cellScanner) cell(p *line) []byte {
 		case b == '"':
 			p.at++
 			return p.joined(kept, from, p.at-1)
-		case !quoted && (b == s.Delimiter || b == '\n' || b == '\r'):
+		case !quoted && b == s.Delimiter:
 			return p.joined(kept, from, p.at)
+		case !quoted && b == '\r':
+			s.wantEnd(p)
 		}
 	}
 	p.check(!quoted, begin, "the quoted cell has no end")

@@ -2,6 +2,8 @@ package format
 
 import (
 	"bytes"
+	"errors"
+	"regexp"
 	"time"
 )
 
@@ -15,56 +17,14 @@ import (
 //	  - Field values are floats (1, 1.0, 1e5, not NaN or infinities), integers (1i), unsigned integers
 //	    (1u), strings in quotes, and booleans (t, T, true, True, TRUE, f, F, false, False, FALSE).
 //	  - Tag values are not empty. Lines that begin with # are comments.
-//	  - Strings may contain line breaks. Where a record ends, scanLine of InfluxDB 1 (models/points.go) decides.
+//	  - Strings may contain line breaks.
 //	  - Times are numbers of nanoseconds, or of the unit that the writer said.
 //	  - Lines with the same measurement, tags and time are one point, which has the fields of all of
 //	    them, and the last value of a field.
 var influx = Format{
 	Name: "influx", Title: "line protocol of InfluxDB", Extensions: []string{".lp"},
 	Unit: time.Nanosecond, Metric: "measurement", Rest: "tags", Typed: true, Points: true,
-	scan: scanLines(func() frame { return &influxFrame{} }, escapedQuotes, (*line).influx),
-}
-
-// influxFrame is the frame of points.
-type influxFrame struct {
-	begun   bool // whether there was another character than spaces
-	comment bool
-	fields  bool // whether a space follows the tags
-	open    int  // equals signs without a comma after them, among the fields
-	quoted  bool
-	escaped bool // whether a backslash precedes the next character
-}
-
-func (f *influxFrame) add(text []byte) bool {
-	if *f == (influxFrame{}) && plainLine(text, "\"\\") {
-		return true
-	}
-	for _, c := range text {
-		if !f.begun {
-			f.begun = c != ' ' && c != '\t'
-			f.comment = c == '#'
-		}
-		switch {
-		case c == '\n' && !f.quoted && !f.escaped:
-			*f = influxFrame{}
-			return true
-		case f.comment:
-		case f.escaped:
-			f.escaped = false
-		case c == '\\':
-			f.escaped = true
-		case c == ' ':
-			f.fields = f.begun
-		case c == '"':
-			f.quoted = f.quoted != (f.open > 0)
-		case f.quoted || !f.fields:
-		case c == '=':
-			f.open++
-		case c == ',':
-			f.open--
-		}
-	}
-	return false
+	scan: scanLines(escapedQuotes, (*line).influx),
 }
 
 // influx parses a point.
@@ -96,7 +56,15 @@ func (p *line) influx() {
 		p.blanks(" ")
 	}
 	p.check(p.at == len(p.text), p.at, "want a line break")
+	rest := influxStrings.ReplaceAll(p.text, nil)
+	if failed, is := errors.AsType[*InputError](p.err); is && (bytes.IndexByte(rest, '"') >= 0 || bytes.HasSuffix(rest, []byte(`\`))) {
+		p.err = &BrokenError{*failed}
+	}
 }
+
+// influxStrings matches the strings of fields, and characters after backslashes. After an error, a quote elsewhere may be that of a string
+// which goes on in the next line, and a line goes on after a backslash at its end.
+var influxStrings = regexp.MustCompile(`="(?:[^"\\]|\\.)*"(?:[, ]|$)|\\.`)
 
 // influxKey parses the key of a tag or a field, and the equals sign.
 func (p *line) influxKey(want string) []byte {

@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// lineScanner scans records that a function parses: one on each line, unless a frame says otherwise.
+// lineScanner scans records that a function parses: lines, of which a string in quotes may go on in the next one.
 type lineScanner struct {
 	in     *bufio.Reader
-	frame  frame
 	quotes quotes
 	parse  func(p *line)
 	line   int    // number of the next line, counted from 1; 0 before the first
-	record []byte // that is not whole in the memory of in
+	record []byte // the lines of the current record, with their line breaks
 	last   line
 }
 
-func newLineScanner(in io.Reader, f frame, q quotes, parse func(p *line)) lineScanner {
-	return lineScanner{in: bufio.NewReaderSize(in, 64<<10), frame: f, quotes: q, parse: parse}
+func newLineScanner(in io.Reader, q quotes, parse func(p *line)) lineScanner {
+	return lineScanner{in: bufio.NewReaderSize(in, 64<<10), quotes: q, parse: parse}
 }
 
 // quotes say how strings of records contain quotes.
@@ -37,9 +36,9 @@ const (
 var errNoRecord = errors.New("no record")
 
 // scanLines returns the scan of a format of lines.
-func scanLines(frame func() frame, q quotes, parse func(p *line)) func(io.Reader, ReaderOptions) (Scanner, error) {
+func scanLines(q quotes, parse func(p *line)) func(io.Reader, ReaderOptions) (Scanner, error) {
 	return func(in io.Reader, _ ReaderOptions) (Scanner, error) {
-		s := newLineScanner(in, frame(), q, parse)
+		s := newLineScanner(in, q, parse)
 		return &s, nil
 	}
 }
@@ -47,16 +46,25 @@ func scanLines(frame func() frame, q quotes, parse func(p *line)) func(io.Reader
 // Scan implements [Scanner].
 func (s *lineScanner) Scan(r *Record) error {
 	for {
-		text, number, err := s.next()
-		if r.reset(text, number); err != nil {
+		number := max(1, s.line)
+		err := s.next()
+		if r.reset(s.text(), number); err == ErrTooLong {
+			return &InputError{Line: number, Column: 1, Err: err}
+		} else if err != nil {
 			return err
 		}
-		s.last = line{Record: r}
-		switch s.parse(&s.last); {
+		s.last = line{Record: r, lines: s}
+		s.parse(&s.last)
+		if number == 1 {
+			if err := foreign(r.text); err != nil {
+				return err
+			}
+		}
+		switch {
 		case s.last.err == nil && r.more:
 			return &InputError{Line: number, Column: 1, Err: errManyValues}
 		case s.last.err != errNoRecord:
-			return broken(s.last.err, text, s.quotes)
+			return broken(s.last.err, r.text, s.quotes)
 		}
 	}
 }
@@ -84,63 +92,66 @@ func (s *lineScanner) begin() error {
 	return foreign(begin)
 }
 
-// next returns the next record without the line break at its end, and the number of its first line. The record
-// is valid until the next call. One that is too long is an *InputError, or a *BrokenError if it has several lines.
-func (s *lineScanner) next() ([]byte, int, error) {
+// next starts a record with the next line.
+func (s *lineScanner) next() error {
 	if s.line == 0 {
 		if err := s.begin(); err != nil {
-			return nil, 1, err
+			return err
 		}
 	}
 	s.record = s.record[:0]
-	for number, long := s.line, false; ; { // long says that more than maxLine was skipped
+	return s.add()
+}
+
+// add adds the next line to the record. One with which the record is longer than maxLine is [ErrTooLong], and left out.
+func (s *lineScanner) add() error {
+	begin, long := len(s.record), false
+	for {
 		text, err := s.in.ReadSlice('\n')
-		last := err == io.EOF && (long || len(text)+len(s.record) > 0)
-		switch {
-		case err == nil || last:
-			s.line++
-		case err != bufio.ErrBufferFull:
-			return nil, number, err
-		}
-		ends := s.frame.add(text) || last
-		if !ends || long || len(s.record) > 0 {
-			s.record = append(s.record, text...)
-			text = s.record
-		}
-		if len(text) > maxLine {
-			s.record, long = s.record[:0], true
-		}
-		if number == 1 {
-			if err := foreign(text); err != nil {
-				return nil, number, err
-			}
+		if s.record = append(s.record, text...); len(s.record) > maxLine {
+			s.record, long = s.record[:begin], true
 		}
 		switch {
-		case !ends:
+		case err == bufio.ErrBufferFull:
 			continue
-		case long:
-			return nil, number, s.tooLong(number)
-		case !last:
-			text = text[:len(text)-1]
+		case err == io.EOF && !long && len(s.record) == begin, err != nil && err != io.EOF:
+			return err
 		}
-		return bytes.TrimSuffix(text, []byte("\r")), number, nil
+		if s.line++; long {
+			return ErrTooLong
+		}
+		return nil
 	}
 }
 
-// tooLong returns the error of the record that was consumed, and begins on a line.
-func (s *lineScanner) tooLong(number int) error {
-	failed := InputError{Line: number, Column: 1, Err: ErrTooLong}
-	if s.line > number+1 {
-		return &BrokenError{failed}
-	}
-	return &failed
+// text returns the record without the line break at its end.
+func (s *lineScanner) text() []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(s.record, []byte("\n")), []byte("\r"))
 }
 
-// line is a line that is parsed, from an offset on. After an error, nothing is left of it.
+// line is a record that is parsed, from an offset on: a line, and those after it that more has added.
 type line struct {
 	*Record
-	at  int
-	err error // the first one
+	lines *lineScanner
+	at    int
+	err   error // the first one
+}
+
+// more adds the next line to the record, whose text so far ends within a string. It returns false if there is none; the line break
+// at the end of the input is then a part of the string.
+func (p *line) more() bool {
+	switch err := p.lines.add(); err {
+	case nil:
+		p.text = p.lines.text()
+		return true
+	case io.EOF:
+		p.text = p.lines.record
+	case ErrTooLong:
+		p.err = &BrokenError{InputError{Line: p.Line, Column: 1, Err: err}}
+	default:
+		p.err = err
+	}
+	return false
 }
 
 // refuse ends the parsing with an error at an offset, about a value with a name.
@@ -153,6 +164,13 @@ func (p *line) refuse(at int, name string, err error) {
 
 // fail ends the parsing with a syntax error at an offset.
 func (p *line) fail(at int, why string) { p.refuse(at, "", syntax(why)) }
+
+// mark is fail, but goes on.
+func (p *line) mark(at int, why string) {
+	next := p.at
+	p.fail(at, why)
+	p.at = next
+}
 
 // check ends the parsing with a syntax error at an offset unless a condition holds.
 func (p *line) check(ok bool, at int, why string) {
@@ -213,10 +231,10 @@ func (p *line) word(ends string) []byte {
 	return p.text[begin:p.at]
 }
 
-// token is word for a text with backslashes before some characters, which it removes.
+// token is word for a text with backslashes before some characters, which it removes. One that ends with a quote may have line breaks.
 func (p *line) token(ends, escaped string) []byte {
 	from, kept := p.at, len(p.arena)
-	for ; p.at < len(p.text) && strings.IndexByte(ends, p.text[p.at]) < 0; p.at++ {
+	for ; (p.at < len(p.text) || ends == `"` && p.more()) && strings.IndexByte(ends, p.text[p.at]) < 0; p.at++ {
 		if p.text[p.at] == '\\' && p.at+1 < len(p.text) && strings.IndexByte(escaped, p.text[p.at+1]) >= 0 {
 			p.arena = append(p.arena, p.text[from:p.at]...)
 			p.at++
@@ -233,4 +251,43 @@ func (p *line) joined(kept, from, to int) []byte {
 	}
 	p.arena = append(p.arena, p.text[from:to]...)
 	return p.arena[kept:]
+}
+
+// BrokenError ends the reading at a record whose end is uncertain: a text in it would otherwise be read as the
+// next event.
+type BrokenError struct{ at InputError }
+
+// Error returns the position and the problem.
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("%v; where this record ends is uncertain, so that nothing after it is read", &e.at)
+}
+
+// Unwrap returns the problem.
+func (e *BrokenError) Unwrap() error { return e.at.Err }
+
+// broken returns the error of a record, as a *BrokenError if its syntax leaves open where it ends: it has line
+// breaks, or a quote without another one.
+func broken(err error, text []byte, q quotes) error {
+	at, ok := errors.AsType[*InputError](err)
+	if !ok || q == noQuotes || !errors.Is(err, ErrSyntax) {
+		return err
+	}
+	if bytes.IndexByte(text, '\n') >= 0 || oddQuotes(text, true) || q == doubledQuotes && oddQuotes(text, false) {
+		return &BrokenError{*at}
+	}
+	return err
+}
+
+// oddQuotes reports whether a text has a quote without another one; escapes says not to count those after a backslash.
+func oddQuotes(text []byte, escapes bool) bool {
+	odd := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && escapes:
+			i++
+		case text[i] == '"':
+			odd = !odd
+		}
+	}
+	return odd
 }

@@ -15,34 +15,30 @@ import (
 
 var ndjsonFormat = Format{
 	Name: "ndjson", Title: "JSON objects", Extensions: []string{".ndjson", ".jsonl", ".json"}, Objects: true,
-	NewWriter: encoded(NewNDJSON), scan: scanLines(func() frame { return &jsonFrame{} }, escapedQuotes, (*line).object),
+	NewWriter: encoded(NewNDJSON), scan: scanLines(escapedQuotes, (*line).object),
 }
 
-// jsonFrame is the frame of JSON values.
-type jsonFrame struct {
-	depth           int // of objects and arrays
-	quoted, escaped bool
-}
-
-func (f *jsonFrame) add(text []byte) bool {
-	for _, c := range text {
-		switch {
-		case f.escaped:
-			f.escaped = false
+// whole adds lines to the record until all objects, arrays and strings that it begins have ended.
+func (p *line) whole() {
+	depth, quoted := 0, false
+	for i := 0; ; i++ {
+		for i >= len(p.text) {
+			if depth <= 0 && !quoted || !p.more() {
+				return
+			}
+		}
+		switch c := p.text[i]; {
 		case c == '"':
-			f.quoted = !f.quoted
-		case f.quoted:
-			f.escaped = c == '\\'
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
 		case c == '{' || c == '[':
-			f.depth++
+			depth++
 		case c == '}' || c == ']':
-			f.depth--
-		case c == '\n' && f.depth <= 0:
-			*f = jsonFrame{}
-			return true
+			depth--
 		}
 	}
-	return false
 }
 
 // jsonSpace is the white space of JSON.
@@ -51,6 +47,7 @@ const jsonSpace = " \t\r\n"
 // object parses an object. null is the same as no member, except for json values. Numbers and booleans may also be
 // strings.
 func (p *line) object() {
+	p.whole()
 	switch p.blanks(jsonSpace); {
 	case len(bytes.TrimSpace(p.text)) == 0:
 		p.err = errNoRecord

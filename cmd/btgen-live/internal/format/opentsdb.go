@@ -20,7 +20,7 @@ var openTSDB = Format{
 	Name: "opentsdb", Title: "put lines of OpenTSDB",
 	Unit: time.Second, Metric: "metric", Rest: "tags",
 	scan: func(in io.Reader, o ReaderOptions) (Scanner, error) {
-		return scanLines(newLineFrame, noQuotes, func(p *line) { parsePut(p, o.Unit) })(in, o)
+		return scanLines(noQuotes, func(p *line) { parsePut(p, o.Unit) })(in, o)
 	},
 }
 

@@ -67,7 +67,7 @@ type sampleScanner struct {
 func scanSamples(open bool) func(io.Reader, ReaderOptions) (Scanner, error) {
 	return func(in io.Reader, _ ReaderOptions) (Scanner, error) {
 		s := &sampleScanner{open: open}
-		s.lineScanner = newLineScanner(in, lineFrame{}, escapedQuotes, s.sampleOrComment)
+		s.lineScanner = newLineScanner(in, escapedQuotes, s.sampleOrComment)
 		return s, nil
 	}
 }
